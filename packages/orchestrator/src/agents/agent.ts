@@ -1,0 +1,45 @@
+/** The port to agents: who carries out a role with a model, tools in a sandbox and a result of a given shape. */
+import type { Progress, Question } from '@autonomous/shared';
+import type { z } from 'zod';
+import type { Sandbox } from '../sandboxes/sandbox.ts';
+
+/** Tools that a role may use. `finish` and, where allowed, `ask` end the call. */
+export type ToolName = 'read' | 'write' | 'edit' | 'list' | 'search' | 'run' | 'ask';
+
+export interface AgentUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly calls: number;
+}
+
+export interface AgentRequest<Result> {
+  readonly runId: string;
+  /** Activation key; also the transcript's name. */
+  readonly key: string;
+  readonly role: string;
+  /** `provider:model` or a bare name that resolves to one. */
+  readonly model: string;
+  readonly instructions: string;
+  readonly prompt: string;
+  readonly tools: readonly ToolName[];
+  readonly resultSchema: z.ZodType<Result>;
+  readonly sandbox: Sandbox;
+  readonly maxSteps: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Pick<Progress, 'kind' | 'text' | 'data'>) => void;
+}
+
+export type AgentOutcome<Result> =
+  | { readonly kind: 'finished'; readonly result: Result; readonly usage: AgentUsage; readonly model: string; readonly scripted: boolean }
+  | { readonly kind: 'question'; readonly question: Question; readonly usage: AgentUsage; readonly model: string; readonly scripted: boolean };
+
+export interface Agent {
+  /** `tool-loop`, later `acp`. */
+  readonly name: string;
+  /**
+   * Carries out one fresh call of a role. No partial result is ever returned.
+   * @throws {RetryableFailure} when the model failed in a way that time may mend (`model_unavailable`, `rate_limited`)
+   * @throws {NeedsHuman} when it cannot go on without a person (missing key, no usable result after its own retries)
+   */
+  perform<Result>(request: AgentRequest<Result>): Promise<AgentOutcome<Result>>;
+}

@@ -1,0 +1,22 @@
+/** The port to models: ids `provider:model` become language models of the AI SDK. */
+import type { ModelSummary } from '@autonomous/shared';
+import type { LanguageModel } from 'ai';
+
+export interface ResolvedModel {
+  /** Full id, `provider:model`. */
+  readonly id: string;
+  readonly model: LanguageModel;
+  /** True when it only plays a script; every place that shows its output says so. */
+  readonly scripted: boolean;
+}
+
+export interface Models {
+  /**
+   * @param id `provider:model`, or a bare name of a known family (`deepseek-…`, `claude-…`, `gpt-…`, `o…`)
+   * @returns a fault in words when the id is unknown or not usable on this server (no key), naming the way out
+   */
+  check(id: string): { readonly ok: true; readonly id: string } | { readonly ok: false; readonly message: string };
+  /** @throws {NeedsHuman} `model_unavailable` with the message of `check` */
+  resolve(id: string): ResolvedModel;
+  list(defaults: Readonly<Record<string, string>>): readonly ModelSummary[];
+}

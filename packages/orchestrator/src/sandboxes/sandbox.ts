@@ -1,0 +1,67 @@
+/** The port to compute: a box in which a run's files lie and commands run. Adapters lie beside this file. */
+
+export type Availability =
+  | { readonly ok: true; readonly detail: string }
+  /** `mend` is the line that a person can follow to make it available. */
+  | { readonly ok: false; readonly reason: string; readonly mend: string };
+
+export interface SandboxLimits {
+  /** Resident and mapped memory of each process, bytes. */
+  readonly memoryBytes: number;
+  /** Largest file that a process may write, bytes. */
+  readonly fileBytes: number;
+  readonly processes: number;
+  /** Processor time of each process, seconds. */
+  readonly cpuSeconds: number;
+}
+
+export interface SandboxSpec {
+  /** Names the run and the activity; two sandboxes with the same key are the same work. */
+  readonly key: string;
+  /** Absolute host folder whose files are the sandbox's `/workspace`; plain files, no `.git`. */
+  readonly folder: string;
+  /** Files or folders that are visible and not writable: host path → absolute path inside. */
+  readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
+  /** `open` is for a project's install step alone and only where the server's configuration allows it. */
+  readonly network: 'none' | 'open';
+  readonly limits: SandboxLimits;
+}
+
+export interface CommandRequest {
+  /** Run by `sh -c` in `/workspace`. */
+  readonly command: string;
+  readonly stdin?: string | Uint8Array;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** Bytes of stdout and of stderr kept (each); what is beyond is dropped from the middle. Default 1 MB. */
+  readonly maxOutputBytes?: number;
+  /** Called with decoded output as it comes. */
+  readonly onOutput?: (chunk: string) => void;
+}
+
+export interface CommandResult {
+  /** `null` when it was killed. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly timedOut: boolean;
+  readonly durationMs: number;
+}
+
+export interface Sandbox {
+  /** `bubblewrap`, `e2b`, or `none` for the bundled demo where no sandbox exists. */
+  readonly provider: string;
+  run(request: CommandRequest): Promise<CommandResult>;
+  /** Brings the host folder up to date with the sandbox's files. Nothing to do where the folder is shared. */
+  sync(): Promise<void>;
+  /** Ends every process inside. May be called twice. */
+  dispose(): Promise<void>;
+}
+
+export interface SandboxProvider {
+  readonly name: string;
+  /** Really starts one. The answer is kept for a minute. */
+  availability(): Promise<Availability>;
+  /** @throws {NeedsHuman} `sandbox_unavailable` when none can be started */
+  open(spec: SandboxSpec): Promise<Sandbox>;
+}

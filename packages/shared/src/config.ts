@@ -1,0 +1,64 @@
+/** Run and project configuration by the names a person writes; defaults and limits are resolved by the server. */
+import { z } from 'zod';
+
+export const trustLevelSchema = z.enum(['auto', 'manual']);
+export type TrustLevel = z.infer<typeof trustLevelSchema>;
+
+const minutes = z.number().positive().max(7 * 24 * 60);
+const trustModeShape = { planning: trustLevelSchema, implementation: trustLevelSchema, fixes: trustLevelSchema };
+const modelRoutingShape = { planner: z.string().min(1).max(200), implementer: z.string().min(1).max(200), validator: z.string().min(1).max(200) };
+const timeoutShape = { planning: minutes, implementation: minutes, validation: minutes };
+const gitShape = {
+  createPR: z.boolean(),
+  autoMerge: z.boolean(),
+  baseBranch: z.string().min(1).max(200),
+  mergeStrategy: z.enum(['squash', 'merge', 'ff']),
+};
+/** Shell commands of the project, run in the sandbox. `null` says that there is none. */
+const commandsShape = { setup: z.string().min(1).max(4_000).nullable(), test: z.string().min(1).max(4_000).nullable() };
+
+/** The complete configuration of a run, after all defaults and limits. */
+export const runConfigSchema = z.strictObject({
+  trustMode: z.strictObject(trustModeShape),
+  maxClarifications: z.number().int().min(0).max(100),
+  maxConcurrency: z.number().int().min(1).max(64),
+  maxFixAttempts: z.number().int().min(0).max(20),
+  modelRouting: z.strictObject(modelRoutingShape),
+  timeoutMinutes: z.strictObject(timeoutShape),
+  git: z.strictObject(gitShape),
+  /** Absent keys are found from the project's own files. */
+  commands: z.strictObject(commandsShape).partial(),
+});
+export type RunConfig = z.infer<typeof runConfigSchema>;
+
+/** What a request or a project may say of a run's configuration: every part optional, nothing unknown. */
+export const runConfigRequestSchema = z
+  .strictObject({
+    trustMode: z.strictObject(trustModeShape).partial(),
+    maxClarifications: runConfigSchema.shape.maxClarifications,
+    maxConcurrency: runConfigSchema.shape.maxConcurrency,
+    maxFixAttempts: runConfigSchema.shape.maxFixAttempts,
+    modelRouting: z.strictObject(modelRoutingShape).partial(),
+    timeoutMinutes: z.strictObject(timeoutShape).partial(),
+    git: z.strictObject(gitShape).partial(),
+    commands: runConfigSchema.shape.commands,
+  })
+  .partial();
+export type RunConfigRequest = z.infer<typeof runConfigRequestSchema>;
+
+/** `.autonomous/config.json` of a project, read from the base commit when a run starts. */
+export const projectConfigSchema = z
+  .strictObject({
+    defaultRunConfig: runConfigRequestSchema,
+    git: z
+      .strictObject({
+        autoMerge: z.boolean(),
+        createPR: z.boolean(),
+        mergeStrategy: gitShape.mergeStrategy,
+        requireApprovalFor: z.array(z.enum(['planning', 'implementation', 'fixes'])),
+      })
+      .partial(),
+    excludePaths: z.array(z.string().min(1).max(500)).max(500),
+  })
+  .partial();
+export type ProjectConfig = z.infer<typeof projectConfigSchema>;

@@ -1,0 +1,106 @@
+/**
+ * The vocabulary of the event log. Stored events are for ever: fields are added as optional, meanings never change.
+ * `input` events came from outside and drive the statechart; `emitted` events follow from them and are checked on replay.
+ */
+import type { RunConfig, RunConfigRequest } from './config.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import type { Artifact, Decision, Evidence, PauseReason, Question, RunDecision, RunStatus, Stage } from './run.ts';
+
+/** Everything a run starts from; also the payload of RUN_QUEUED when no place was free. */
+export interface RunStart {
+  readonly projectId: string;
+  readonly userId: string;
+  readonly workflow: { readonly name: string; readonly version: number; readonly fingerprint: string };
+  readonly request: string;
+  /** The server's defaults under what the request asked; the project's own defaults come in with RUN_CONFIGURED. */
+  readonly config: RunConfig;
+  /** What the request itself asked for: it wins over the project's defaults. */
+  readonly requestedConfig: RunConfigRequest;
+  readonly branch: string;
+  readonly explorationId?: string;
+}
+
+/** What went wrong with an activity, and who can do something about it. */
+export interface ActivityError {
+  readonly kind: 'retryable' | 'needs_human' | 'terminal' | 'bug';
+  readonly reason: PauseReason;
+  readonly message: string;
+}
+
+/** The facts of a gate that its statechart gives; id and time come from the event that opens it. */
+export interface GateOpening {
+  readonly gate: string;
+  readonly stage: Stage | null;
+  readonly decisions: readonly Decision[];
+  readonly summary: string;
+  readonly artifactHash?: string;
+  readonly codeTree?: string;
+  readonly details: JsonObject;
+}
+
+export interface EventPayloads {
+  RUN_QUEUED: { readonly position: number; readonly start?: RunStart };
+  RUN_STARTED: RunStart;
+  /** A waiting run got its place back; what time passed in the queue is added to its open timers. */
+  RUN_ADMITTED: { readonly waitedMs: number };
+  /** The configuration after the project's own, and what of it was ignored. */
+  RUN_CONFIGURED: { readonly config: RunConfig; readonly baseCommit: string; readonly notices: readonly string[] };
+  STAGE_STARTED: { readonly stage: Stage };
+  STAGE_COMPLETED: { readonly stage: Stage };
+  STATE_CHANGED: { readonly status: RunStatus; readonly stage: Stage | null; readonly state: JsonValue; readonly gate: string | null };
+  APPROVAL_REQUESTED: GateOpening;
+  APPROVAL_GRANTED: { readonly by: string; readonly gateId?: string; readonly artifactHash?: string; readonly codeTree?: string; readonly notes?: string; readonly editedPlan?: string };
+  APPROVAL_REJECTED: { readonly by: string; readonly gateId?: string; readonly feedback: string };
+  CLARIFICATION_REQUESTED: GateOpening & { readonly question: Question; readonly attemptNumber: number };
+  CLARIFICATION_ANSWERED: { readonly by: string; readonly gateId?: string; readonly response: string; readonly choices?: readonly string[]; readonly uploads?: readonly { readonly id: string; readonly name: string }[] };
+  CLARIFICATION_IGNORED: { readonly by: string; readonly gateId?: string };
+  /** A person asks the planner something at the plan gate; QUESTION_REPLIED brings the answer back to the same gate. */
+  QUESTION_ASKED: { readonly by: string; readonly gateId?: string; readonly question: string };
+  QUESTION_REPLIED: { readonly question: string; readonly reply: string };
+  ARTIFACT_CREATED: Omit<Artifact, 'id' | 'workflowRunId' | 'createdAt' | 'approvedBy' | 'approvedAt' | 'approvalNotes'>;
+  IMPLEMENTATION_SUCCEEDED: { readonly commit: string; readonly codeTree: string; readonly summary: string; readonly filesChanged: readonly string[] };
+  IMPLEMENTATION_FAILED: { readonly message: string; readonly reason: PauseReason };
+  EVIDENCE_RECORDED: Omit<Evidence, 'recordedAt'>;
+  VALIDATION_PASSED: { readonly codeTree: string; readonly summary: string };
+  VALIDATION_FAILED: { readonly codeTree: string; readonly severity: 'minor' | 'major'; readonly summary: string; readonly feedback: string };
+  /** `by` is `policy` when trust mode or attempts decided. */
+  FIX_DECIDED: { readonly by: string; readonly gateId?: string; readonly decision: 'retry' | 'accept'; readonly reason?: string; readonly attempt?: number; readonly accepted?: readonly string[] };
+  DECISION_RECORDED: RunDecision;
+  RUN_PAUSED: GateOpening & { readonly reason: PauseReason; readonly message: string };
+  RETRY_REQUESTED: { readonly by: string; readonly gateId?: string };
+  RUN_RESUMED: { readonly stage: Stage | null };
+  STAGE_EXTENDED: { readonly by: string; readonly minutes: number };
+  MESSAGE_SENT: { readonly by: string; readonly text: string };
+  COST_RECORDED: { readonly role: string; readonly model: string; readonly scripted: boolean; readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
+  NOTICE: { readonly message: string };
+  CHANGES_PUBLISHED: { readonly branch: string; readonly commit: string; readonly pushed: boolean; readonly note?: string };
+  RUN_MERGED: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
+  ACTIVITY_COMPLETED: { readonly key: string; readonly activity: string; readonly output: JsonValue };
+  ACTIVITY_FAILED: { readonly key: string; readonly activity: string; readonly error: ActivityError };
+  TIMER_FIRED: { readonly key: string; readonly event: string };
+  RUN_COMPLETED: { readonly summary?: string };
+  RUN_FAILED: { readonly message: string };
+  RUN_CANCELLED: { readonly by: string; readonly reason?: string };
+  RUN_FORKED: { readonly from: string; readonly at: number };
+}
+
+export type WorkflowEventType = keyof EventPayloads;
+export type EventOrigin = 'input' | 'emitted';
+
+/** A stored event. `sequence` counts from 1 within its run, `position` over all runs of one database. */
+export interface WorkflowEvent<Type extends string = string> {
+  readonly id: string;
+  readonly position: number;
+  readonly workflowRunId: string;
+  readonly sequence: number;
+  readonly type: Type;
+  readonly origin: EventOrigin;
+  readonly payload: Type extends WorkflowEventType ? EventPayloads[Type] : JsonObject;
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+}
+
+/** Narrows an event to one type of the vocabulary. */
+export function isEvent<Type extends WorkflowEventType>(event: WorkflowEvent, type: Type): event is WorkflowEvent<Type> {
+  return event.type === type;
+}

@@ -1,0 +1,37 @@
+/** The WebSocket feed: one stream of all events, resumable by position, with progress beside it. */
+import type { WorkflowEvent } from './events.ts';
+import type { JsonObject } from './json.ts';
+
+export const FEED_PROTOCOL = 1;
+
+/** What a running activity reports while it works. It has no position and is not stored as an event. */
+export interface Progress {
+  readonly runId: string;
+  readonly activity: string;
+  readonly kind: 'text' | 'tool_call' | 'tool_result' | 'command' | 'output' | 'usage' | 'note';
+  /** A line a person can read. */
+  readonly text: string;
+  readonly role?: string;
+  readonly model?: string;
+  readonly scripted?: boolean;
+  readonly data?: JsonObject;
+  readonly at: string;
+}
+
+/** First message of a client. `after` 0 asks for everything; another `feedId` than the server's means start afresh. */
+export interface FeedSubscribe {
+  readonly type: 'subscribe';
+  readonly protocol: number;
+  readonly feedId?: string;
+  readonly after: number;
+  /** Absent means all runs. */
+  readonly runIds?: readonly string[];
+}
+
+export type FeedMessage =
+  | { readonly type: 'welcome'; readonly protocol: number; readonly feedId: string; readonly position: number; readonly reset: boolean }
+  | { readonly type: 'event'; readonly event: WorkflowEvent }
+  /** All stored events up to `position` were sent; what follows is live. */
+  | { readonly type: 'caught_up'; readonly position: number }
+  | { readonly type: 'progress'; readonly progress: Progress }
+  | { readonly type: 'error'; readonly code: string; readonly detail: string };

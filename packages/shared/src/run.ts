@@ -1,0 +1,204 @@
+/** What a run is to a person: status, stage, gate, artifacts, evidence. Clients and server fold the same view from events. */
+import type { RunConfig } from './config.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+
+export const RUN_STATUSES = [
+  'queued',
+  'running',
+  'awaiting_approval',
+  'awaiting_clarification',
+  'paused',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export const FINAL_STATUSES: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled']);
+
+/** `planning`, `implementation`, `validation` and `publishing` in the build workflow; others name their own. */
+export type Stage = string;
+
+/** Why a run waits for a person although it asks neither for an approval nor for an answer. */
+export const PAUSE_REASONS = [
+  'timeout',
+  'agent_failed',
+  'setup_failed',
+  'stalled',
+  'model_unavailable',
+  'rate_limited',
+  'budget',
+  'merge_conflict',
+  'auth_expired',
+  'push_rejected',
+  'remote_unavailable',
+  'sandbox_unavailable',
+  'storage_full',
+  'secret_found',
+  'definition_missing',
+  'poisoned',
+] as const;
+export type PauseReason = (typeof PAUSE_REASONS)[number];
+
+/** Every way of deciding a gate. Which of them a gate takes is in its `decisions`. */
+export const DECISIONS = ['approve', 'reject', 'answer', 'ignore', 'ask', 'retry', 'accept', 'extend'] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+export const RESPONSE_TYPES = ['text', 'single_choice', 'multiple_choice', 'file_upload'] as const;
+export type ResponseType = (typeof RESPONSE_TYPES)[number];
+
+/** A point where a run waits for a person: approval, question, fix decision or pause. */
+export interface Gate {
+  /** `<run>.<sequence of the event that opened it>`; a gate that opens again has another id. */
+  readonly id: string;
+  readonly runId: string;
+  /** `plan`, `invalid_plan`, `implementation`, `fix`, `escalation`, `clarification`, `pause` in the build workflow. */
+  readonly kind: string;
+  readonly stage: Stage | null;
+  readonly openedAt: string;
+  readonly decisions: readonly Decision[];
+  /** One line for a person: what is asked of them. */
+  readonly summary: string;
+  /** SHA-256 of the artifact that an approval must name; absent where nothing is approved. */
+  readonly artifactHash?: string;
+  /** Git tree that an approval must name; absent before there is code. */
+  readonly codeTree?: string;
+  /** The question, for kind `clarification`. */
+  readonly question?: Question;
+  /** Why the run pauses, for kind `pause`. */
+  readonly reason?: PauseReason;
+  /** Further facts that a panel shows: plan path, evidence, earlier answers, what an override would accept. */
+  readonly details: JsonObject;
+}
+
+export interface Question {
+  readonly question: string;
+  readonly context: string;
+  readonly options?: readonly string[];
+  readonly responseType: ResponseType;
+}
+
+export interface Clarification extends Question {
+  /** Same as the gate's id. */
+  readonly id: string;
+  readonly workflowRunId: string;
+  readonly stage: Stage;
+  readonly status: 'pending' | 'answered' | 'ignored';
+  readonly response?: string;
+  readonly answeredBy?: string;
+  readonly answeredAt?: string;
+  readonly attemptNumber: number;
+  readonly createdAt: string;
+}
+
+export type ArtifactType = 'mermaid_diagram' | 'spec' | 'code' | 'validation_report';
+
+export interface Artifact {
+  /** `<run>.<sequence of ARTIFACT_CREATED>` */
+  readonly id: string;
+  readonly workflowRunId: string;
+  readonly stage: Stage;
+  readonly type: ArtifactType;
+  readonly gitPath?: string;
+  readonly commitSha?: string;
+  /** SHA-256 of the content for documents; the code tree for code. */
+  readonly hash: string;
+  readonly version: number;
+  readonly createdAt: string;
+  readonly filesChanged?: readonly string[];
+  readonly parsedConstraints?: JsonValue;
+  readonly approvedBy?: string;
+  readonly approvedAt?: string;
+  readonly approvalNotes?: string;
+  /** True when a scripted model made it. */
+  readonly scripted?: boolean;
+}
+
+/** One command that the engine itself ran in a fresh sandbox, and what came of it. */
+export interface CommandEvidence {
+  readonly command: string;
+  /** `null` when the command was killed (time limit, lost sandbox). */
+  readonly exitCode: number | null;
+  readonly durationMs: number;
+  /** Last part of stdout and stderr together, scrubbed, at most 20,000 characters. */
+  readonly output: string;
+}
+
+export interface Evidence {
+  /** `as_is`: the result itself. `base_tests`: the result with the base commit's tests, test configuration and scripts put back. */
+  readonly mode: 'as_is' | 'base_tests';
+  readonly codeTree: string;
+  readonly commit: string;
+  readonly passed: boolean;
+  readonly commands: readonly CommandEvidence[];
+  /** Name of the sandbox that ran it; `none` is only possible in the bundled demo and is shown as such. */
+  readonly sandbox: string;
+  /** For `base_tests`: paths that differ from the base among tests, test configuration and scripts. */
+  readonly restored?: readonly string[];
+  readonly recordedAt: string;
+}
+
+export interface RunDecision {
+  readonly topic: string;
+  readonly choice: string;
+  readonly rationale: string;
+}
+
+export interface GateOutcome {
+  readonly gateId: string;
+  readonly kind: string;
+  readonly decision: Decision | 'cancel';
+  readonly by: string;
+  readonly at: string;
+  readonly notes?: string;
+}
+
+export interface StageVisit {
+  readonly stage: Stage;
+  readonly startedAt: string;
+  readonly completedAt?: string;
+}
+
+/** The read model of a run: a fold of its events, the same on the server and in every client. */
+export interface RunView {
+  readonly id: string;
+  readonly projectId: string;
+  readonly userId: string;
+  readonly workflow: { readonly name: string; readonly version: number };
+  readonly explorationId?: string;
+  readonly originalRequest: string;
+  readonly status: RunStatus;
+  readonly currentStage: Stage | null;
+  /** Where the statechart is, as XState writes state values. */
+  readonly state: JsonValue;
+  readonly config: RunConfig;
+  readonly branch: string;
+  readonly baseCommit?: string;
+  readonly headCommit?: string;
+  readonly codeTree?: string;
+  readonly createdAt: string;
+  readonly startedAt?: string;
+  readonly pausedAt?: string;
+  readonly resumedAt?: string;
+  readonly completedAt?: string;
+  /** Place in the queue, from 1, while `queued`. */
+  readonly queuePosition?: number;
+  readonly clarificationCount: number;
+  readonly fixAttempts: number;
+  readonly gate: Gate | null;
+  readonly gates: readonly GateOutcome[];
+  readonly clarifications: readonly Clarification[];
+  readonly artifacts: readonly Artifact[];
+  readonly evidence: readonly Evidence[];
+  readonly decisions: readonly RunDecision[];
+  readonly stages: readonly StageVisit[];
+  readonly cost: { readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
+  /** Model ids whose output is part of this run and that only play a script. */
+  readonly scriptedModels: readonly string[];
+  readonly published?: { readonly branch: string; readonly commit: string; readonly pushed: boolean; readonly note?: string };
+  readonly merged?: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
+  readonly failure?: string;
+  readonly notices: readonly string[];
+  readonly lastSequence: number;
+  readonly updatedAt: string;
+}
