@@ -57,7 +57,7 @@ export interface EventPayloads {
   /** A person asks the planner something at the plan gate; QUESTION_REPLIED brings the answer back to the same gate. */
   QUESTION_ASKED: { readonly by: string; readonly gateId?: string; readonly question: string };
   QUESTION_REPLIED: { readonly question: string; readonly reply: string };
-  ARTIFACT_CREATED: Omit<Artifact, 'id' | 'workflowRunId' | 'createdAt' | 'approvedBy' | 'approvedAt' | 'approvalNotes'>;
+  ARTIFACT_CREATED: { readonly artifact: Omit<Artifact, 'id' | 'workflowRunId' | 'createdAt' | 'approvedBy' | 'approvedAt' | 'approvalNotes'> };
   IMPLEMENTATION_SUCCEEDED: { readonly commit: string; readonly codeTree: string; readonly summary: string; readonly filesChanged: readonly string[] };
   IMPLEMENTATION_FAILED: { readonly message: string; readonly reason: PauseReason };
   EVIDENCE_RECORDED: Omit<Evidence, 'recordedAt'>;

@@ -1,10 +1,8 @@
 /** The port to agents: who carries out a role with a model, tools in a sandbox and a result of a given shape. */
 import type { Progress, Question } from '@autonomous/shared';
 import type { z } from 'zod';
+import type { ToolName } from '../roles/role.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
-
-/** Tools that a role may use. `finish` and, where allowed, `ask` end the call. */
-export type ToolName = 'read' | 'write' | 'edit' | 'list' | 'search' | 'run' | 'ask';
 
 export interface AgentUsage {
   readonly inputTokens: number;
@@ -30,8 +28,20 @@ export interface AgentRequest<Result> {
 }
 
 export type AgentOutcome<Result> =
-  | { readonly kind: 'finished'; readonly result: Result; readonly usage: AgentUsage; readonly model: string; readonly scripted: boolean }
-  | { readonly kind: 'question'; readonly question: Question; readonly usage: AgentUsage; readonly model: string; readonly scripted: boolean };
+  | {
+      readonly kind: 'finished';
+      readonly result: Result;
+      readonly usage: AgentUsage;
+      readonly model: string;
+      readonly scripted: boolean;
+    }
+  | {
+      readonly kind: 'question';
+      readonly question: Question;
+      readonly usage: AgentUsage;
+      readonly model: string;
+      readonly scripted: boolean;
+    };
 
 export interface Agent {
   /** `tool-loop`, later `acp`. */

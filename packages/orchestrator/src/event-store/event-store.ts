@@ -2,7 +2,17 @@
  * The port to storage: an append-only log of all runs' events with the read model, activities, timers and snapshots
  * that follow from it. Asynchronous and in terms of positions, leases and epochs, never of files.
  */
-import type { EventOrigin, JsonObject, JsonValue, Page, Project, RunFilter, RunView, WorkflowEvent, Clarification } from '@autonomous/shared';
+import type {
+  EventOrigin,
+  JsonObject,
+  JsonValue,
+  Page,
+  Project,
+  RunFilter,
+  RunView,
+  WorkflowEvent,
+  Clarification,
+} from '@autonomous/shared';
 
 export interface NewEvent {
   readonly type: string;
@@ -46,8 +56,11 @@ export interface RunCommit {
   readonly expectedSequence: number;
   readonly events: readonly NewEvent[];
   readonly startActivities: readonly Omit<StoredActivity, 'attempt' | 'notBefore'>[];
+  /** Keys that are no longer open; one that this step starts as well does not stay, unknown ones are passed over. */
   readonly endActivities: readonly string[];
+  /** New timers, and open ones that move to another time. */
   readonly setTimers: readonly StoredTimer[];
+  /** Keys of timers to remove; one that this step sets as well does not stay, unknown ones are passed over. */
   readonly clearTimers: readonly string[];
   /** The read model after these events. */
   readonly view: RunView;
@@ -92,21 +105,32 @@ export interface EventStore {
   dueTimers(now: string): Promise<readonly StoredTimer[]>;
   /** Due time of the soonest timer; `null` when there is none. */
   nextTimer(): Promise<string | null>;
-  /** Books an attempt before it begins, or the wait before the next one. */
+  /**
+   * Books an attempt before it begins, or the wait before the next one.
+   * @throws {Conflict} when the activity is no longer open
+   */
   updateAttempt(key: string, attempt: number, notBefore: string | null): Promise<void>;
 
+  /** @throws {Conflict} when another project has this repository and name */
   saveProject(project: Project): Promise<void>;
   getProject(id: string): Promise<Project | null>;
   findProject(repository: string, name: string): Promise<Project | null>;
+  /** Newest first. */
   listProjects(cursor: string | undefined, limit: number): Promise<Page<Project>>;
 
   /** A stored answer for an idempotency key; `requestHash` tells a repetition from a different request under the same key. */
   recall(key: string): Promise<{ readonly requestHash: string; readonly status: number; readonly body: string } | null>;
-  remember(key: string, answer: { readonly requestHash: string; readonly status: number; readonly body: string }, at: string): Promise<void>;
+  /** The first answer under a key stays. It is kept for seven days at least. */
+  remember(
+    key: string,
+    answer: { readonly requestHash: string; readonly status: number; readonly body: string },
+    at: string,
+  ): Promise<void>;
 
   /** Small values of the engine by name, such as the position up to which the record in git is written. */
   getMark(name: string): Promise<string | null>;
   setMark(name: string, value: string): Promise<void>;
 
+  /** Stores what is still to be stored, then gives the storage free; later calls are refused with `Unavailable`. */
   close(): Promise<void>;
 }

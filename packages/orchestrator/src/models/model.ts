@@ -8,6 +8,8 @@ export interface ResolvedModel {
   readonly model: LanguageModel;
   /** True when it only plays a script; every place that shows its output says so. */
   readonly scripted: boolean;
+  /** Environment variable that holds the provider's key: what a person looks at when the key is refused. */
+  readonly keyVariable?: string;
 }
 
 export interface Models {

@@ -48,11 +48,12 @@ export type PushResult = { readonly ok: true } | { readonly ok: false; readonly 
 
 export interface Repository {
   /**
-   * Checks that the remote can be reached, has commits and has the base branch, and makes or refreshes the mirror.
-   * @returns the base branch (the remote's HEAD where none was asked for)
+   * Checks that the remote can be reached, has commits and has the base branch. Makes no mirror: `fetch` does.
+   * @returns the base branch (the remote's HEAD where none was asked for), and what the person should know about this remote
    * @throws {Unprocessable} naming what is wrong and the way out
+   * @throws {InvalidRequest} for an address that is never used, such as one with credentials in it
    */
-  inspectRemote(repository: string, baseBranch?: string): Promise<{ readonly baseBranch: string }>;
+  inspectRemote(repository: string, baseBranch?: string): Promise<{ readonly baseBranch: string; readonly notices: readonly string[] }>;
 
   /**
    * Brings the mirror up to date with the remote.
@@ -64,9 +65,16 @@ export interface Repository {
   remoteHead(project: RemoteProject, branch: string): Promise<string | null>;
   /** Head of a local branch of the mirror; `null` when there is none. */
   branchHead(project: RemoteProject, branch: string): Promise<string | null>;
-  /** Creates a branch; nothing happens when it is already there at this commit or a descendant of it. */
+  /**
+   * Creates a branch; nothing happens when it is already there at this commit or a descendant of it.
+   * @throws {Conflict} when it is elsewhere
+   */
   createBranch(project: RemoteProject, branch: string, commit: string): Promise<void>;
 
+  /**
+   * A treeish, here and below, is the id of a commit or tree, or the short name of a branch of the mirror.
+   * @throws {NotFound} when the mirror has no such commit, tree or branch
+   */
   treeOf(project: RemoteProject, treeish: string): Promise<string>;
   /** The tree without `.autonomous/runs/` and `.autonomous/memory.md`: what evidence and approvals bind to. */
   codeTree(project: RemoteProject, treeish: string): Promise<string>;
@@ -81,7 +89,10 @@ export interface Repository {
 
   /** Writes a tree's files into an empty or absent folder, without `.git`, without `excludePaths`. Symlinks are left out and returned. */
   checkout(project: RemoteProject, treeish: string, folder: string, excludePaths: readonly string[]): Promise<{ readonly leftOut: readonly string[] }>;
-  /** Takes regular files inside the folder and nothing else; what git ignores, excluded paths and what the checkout left out stay as in the base tree. */
+  /**
+   * Takes regular files inside the folder and nothing else; what git ignores, excluded paths and what the checkout left out stay as in the base tree.
+   * @throws {NeedsHuman} `agent_failed` when the folder holds more than is ever taken; `storage_full`
+   */
   importFolder(project: RemoteProject, request: ImportRequest): Promise<ImportResult>;
 
   /**
@@ -100,6 +111,7 @@ export interface Repository {
    * Pushes a commit to a branch of the remote by compare-and-swap, never by force over unknown work.
    * @param expected what the remote branch must be at; `null` when it must not exist
    * @returns not ok, with the remote's commit, when the branch is elsewhere; ok when it is already at `commit`
+   * @throws {Conflict} when `commit` does not contain `expected`: a push only ever adds to a branch
    * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `remote_unavailable`
    */
   push(project: RemoteProject, branch: string, commit: string, expected: string | null): Promise<PushResult>;
@@ -107,6 +119,8 @@ export interface Repository {
   /**
    * Writes files onto the orphan branch `autonomous/record` (in one commit, by compare-and-swap, retried when it moved) and pushes it.
    * Files that are not named stay. Nothing is committed when nothing changes.
+   * @returns `pushed: false` while the remote is away; the next call pushes what was left
+   * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `storage_full`; the commit is in the mirror then too
    */
   record(project: RemoteProject, files: Readonly<Record<string, string>>, message: string): Promise<{ readonly commit: string; readonly pushed: boolean }>;
 }

@@ -6,10 +6,11 @@ export type Availability =
   | { readonly ok: false; readonly reason: string; readonly mend: string };
 
 export interface SandboxLimits {
-  /** Resident and mapped memory of each process, bytes. */
+  /** Resident memory of each process, shared mappings included, bytes. */
   readonly memoryBytes: number;
   /** Largest file that a process may write, bytes. */
   readonly fileBytes: number;
+  /** Processes and their threads, in all; a Node process has about twelve. */
   readonly processes: number;
   /** Processor time of each process, seconds. */
   readonly cpuSeconds: number;
@@ -20,6 +21,11 @@ export interface SandboxSpec {
   readonly key: string;
   /** Absolute host folder whose files are the sandbox's `/workspace`; plain files, no `.git`. */
   readonly folder: string;
+  /**
+   * Absolute host folder that is HOME inside. It keeps what package managers store there between commands and between
+   * sandboxes (the install step and the tests that follow it). Absent: HOME is empty for each command.
+   */
+  readonly home?: string;
   /** Files or folders that are visible and not writable: host path → absolute path inside. */
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
   /** `open` is for a project's install step alone and only where the server's configuration allows it. */
@@ -40,7 +46,7 @@ export interface CommandRequest {
 }
 
 export interface CommandResult {
-  /** `null` when it was killed. */
+  /** `null` when the sandbox ended it: time limit, abort, a limit of the sandbox, `dispose`. The last line of `stderr` says which. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runBench } from './bench.ts';
+
+const FIXTURES = path.join(import.meta.dirname, 'fixtures');
+
+describe('the bench runner', () => {
+  it('prints a table and, as its last line, the figures with the machine they come from', async () => {
+    const { exitCode, out } = await bench('tiny', '--size', '3');
+    expect(exitCode).toBe(0);
+    expect(out.slice(0, -1)).toEqual(['case        ms', '----------  ---', 'first       1.5', 'the second   20']);
+    expect(JSON.parse(out.at(-1) ?? '')).toEqual({
+      bench: 'tiny',
+      machine: {
+        cpu: expect.any(String),
+        cores: expect.any(Number),
+        memoryGiB: expect.any(Number),
+        node: process.version,
+        platform: `${process.platform}-${process.arch}`,
+      },
+      figures: { options: 2, slowestMs: 20 },
+    });
+  });
+
+  it('lists the benches when none is named', async () => {
+    const { exitCode, out, err } = await bench();
+    expect(exitCode).toBe(0);
+    expect(out.at(-1)).toBe('tiny  nothing at all, quickly');
+    expect(err).toEqual([]);
+  });
+
+  it('lists the benches on stderr and answers 64 for a name that it does not know', async () => {
+    const { exitCode, out, err } = await bench('huge');
+    expect(exitCode).toBe(64);
+    expect(out).toEqual([]);
+    expect(err[0]).toBe("There is no bench 'huge'.");
+    expect(err.at(-1)).toBe('tiny  nothing at all, quickly');
+  });
+
+  it('is what the command runs', () => {
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [path.join(import.meta.dirname, 'main.ts'), 'no-such-bench'],
+      {
+        encoding: 'utf8',
+      },
+    );
+    expect(status).toBe(64);
+    expect(stderr).toContain("There is no bench 'no-such-bench'.");
+  });
+});
+
+async function bench(...args: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const exitCode = await runBench(
+    args,
+    FIXTURES,
+    (line) => out.push(line),
+    (line) => err.push(line),
+  );
+  return { exitCode, out, err };
+}

@@ -1,0 +1,153 @@
+/** Activities of the stage implementation: the install step, the implementer, and commits of what it did. */
+import { rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { implementer } from '../roles/implementer.ts';
+import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
+import type { BuildActivities } from '../workflow/definitions/build.ts';
+import type { Implemented } from '../workflow/definitions/build-types.ts';
+import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
+import type { BuildTools } from './build-tools.ts';
+import { commitOnBranch } from './commits.ts';
+import { ensureInstalled, installedInto, openFolder, runFolder } from './work-folders.ts';
+
+type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
+
+const FOLDER = 'implementation';
+
+export function setUp(tools: BuildTools): Of<'setUp'> {
+  return {
+    retry: { attempts: 1, firstDelayMs: 0, maxDelayMs: 0 },
+    async perform(input, context) {
+      const project = await tools.project(input.projectId);
+      context.progress({ kind: 'command', text: `$ ${input.setup.command}` });
+      await ensureInstalled(
+        tools,
+        {
+          project,
+          runId: input.runId,
+          name: 'setup',
+          treeish: input.head,
+          excludePaths: input.excludePaths,
+          setup: input.setup,
+          signal: context.signal,
+          onOutput: (chunk) => context.progress({ kind: 'output', text: chunk }),
+        },
+        input.setup,
+      );
+      return { ran: true };
+    },
+  };
+}
+
+export function implement(tools: BuildTools): Of<'implement'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context): Promise<Implemented> {
+      const { repository } = tools;
+      const project = await tools.project(input.projectId);
+      const work = await openFolder(tools, {
+        project,
+        runId: input.runId,
+        name: FOLDER,
+        treeish: input.head,
+        excludePaths: input.excludePaths,
+        setup: input.setup,
+        signal: context.signal,
+      });
+      const { outcome, cost } = await callAgent(tools, context, {
+        role: implementer,
+        input: {
+          call: input.call,
+          request: input.request,
+          notes: promptNotes(input.notes),
+          plan: (await repository.readFile(project, input.head, input.plan.path)) ?? '',
+          constraints: input.plan.constraints,
+          testCommand: input.test?.command || null,
+          ...(await projectFacts(tools, project, input.head)),
+        },
+        model: input.config.modelRouting.implementer,
+        work,
+        notes: input.notes,
+      });
+      const imported = await repository.importFolder(project, {
+        folder: work.folder,
+        baseTree: await repository.treeOf(project, input.head),
+        excludePaths: [...input.excludePaths, ...work.installed],
+      });
+      await rm(work.folder, { recursive: true, force: true });
+      if (outcome.kind === 'question') return { kind: 'question', tree: imported.tree, question: outcome.question, cost };
+      return {
+        kind: 'implemented',
+        tree: imported.tree,
+        summary: tools.scrub(outcome.result.summary),
+        decisions: outcome.result.decisions,
+        refused: imported.refused.map(({ path: file, reason }) => `${file} (${reason})`),
+        cost,
+      };
+    },
+  };
+}
+
+export function commitCode(tools: BuildTools): Of<'commitCode'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const { repository } = tools;
+      const project = await tools.project(input.projectId);
+      const unchanged = (await repository.treeOf(project, input.head)) === input.tree;
+      const commit = unchanged
+        ? input.head
+        : await commitOnBranch(tools, context, {
+            project,
+            branch: input.branch,
+            head: input.head,
+            tree: input.tree,
+            message: input.message,
+          });
+      const { files } = await repository.diff(project, input.baseCommit, commit);
+      return {
+        commit,
+        codeTree: await repository.codeTree(project, commit),
+        filesChanged: files.map((file) => file.path).filter((file) => !file.startsWith('.autonomous/')),
+      };
+    },
+  };
+}
+
+/** Keeps what an interrupted implementer left in its folder, if it left anything. */
+export function checkpoint(tools: BuildTools): Of<'checkpoint'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context: ActivityContext) {
+      const folder = path.join(runFolder(tools, input.runId), FOLDER);
+      if (input.stage !== 'implementation' || !(await isFolder(folder))) return { commit: null };
+      const { repository } = tools;
+      const project = await tools.project(input.projectId);
+      const base = await repository.treeOf(project, input.head);
+      const { tree } = await repository.importFolder(project, {
+        folder,
+        baseTree: base,
+        excludePaths: [...input.excludePaths, ...(await installedInto(folder))],
+      });
+      const commit =
+        tree === base
+          ? null
+          : await commitOnBranch(tools, context, {
+              project,
+              branch: input.branch,
+              head: input.head,
+              tree,
+              message: 'Checkpoint: work before a pause',
+            });
+      await rm(folder, { recursive: true, force: true });
+      return { commit };
+    },
+  };
+}
+
+async function isFolder(folder: string): Promise<boolean> {
+  return stat(folder).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}

@@ -1,0 +1,191 @@
+/** Activities of the stage planning: the configuration, the plan, its place in the repository, questions about it. */
+import { NeedsHuman } from '@autonomous/shared';
+import { hashOf, nextSpecNumber, renderPlanDocument, specPath } from '../artifacts/plan-document.ts';
+import { findProjectCommands } from '../artifacts/project-commands.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import { planReply } from '../roles/plan-reply.ts';
+import { planner } from '../roles/planner.ts';
+import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
+import type { BuildActivities } from '../workflow/definitions/build.ts';
+import type { CommittedPlan, Prepared, ProjectCommand } from '../workflow/definitions/build-types.ts';
+import { parseProjectConfig } from '../workflow/run-config.ts';
+import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
+import type { BuildTools } from './build-tools.ts';
+import { commitOnBranch } from './commits.ts';
+import { openFolder } from './work-folders.ts';
+
+type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
+
+const CONFIG_PATH = '.autonomous/config.json';
+
+export function prepare(tools: BuildTools): Of<'prepare'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input): Promise<Prepared> {
+      const { repository } = tools;
+      const project = await tools.project(input.projectId);
+      await repository.fetch(project);
+      const firstGuess = tools.resolveConfig(null, input.requestedConfig).config.git.baseBranch;
+      const branch = input.requestedConfig.git?.baseBranch ?? (firstGuess || project.baseBranch);
+      const baseCommit = await repository.remoteHead(project, branch);
+      if (baseCommit === null) {
+        throw new NeedsHuman('remote_unavailable', `The remote ${project.repository} has no branch '${branch}'. Push it, then retry.`);
+      }
+      const text = await repository.readFile(project, baseCommit, CONFIG_PATH);
+      const parsed = text === null ? null : parseProjectConfig(text);
+      const projectConfig = parsed?.ok ? parsed.config : null;
+      const { config, notices } = tools.resolveConfig(projectConfig, input.requestedConfig);
+      const found = await findProjectCommands(await repository.listFiles(project, baseCommit), (path) =>
+        repository.readFile(project, baseCommit, path),
+      );
+      return {
+        baseCommit,
+        config: { ...config, git: { ...config.git, baseBranch: branch } },
+        notices: [
+          ...notices,
+          ...(parsed?.ok ? parsed.notices : []),
+          ...(parsed !== null && !parsed.ok
+            ? [`${CONFIG_PATH} is not valid and is ignored: ${parsed.faults.map((fault) => `${fault.path}: ${fault.message}`).join('; ')}`]
+            : []),
+        ],
+        excludePaths: projectConfig?.excludePaths ?? [],
+        setup: configured(config.commands.setup) ?? (config.commands.setup === null ? null : found.setup),
+        test: configured(config.commands.test) ?? (config.commands.test === null ? { command: '', source: 'configuration' } : found.test),
+        autoRetry: tools.autoRetry,
+      };
+    },
+  };
+}
+
+export function plan(tools: BuildTools): Of<'plan'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const { project, work } = await readingRoom(tools, context, input, 'planning');
+      const { outcome, cost } = await callAgent(tools, context, {
+        role: planner,
+        input: {
+          call: input.call,
+          request: input.request,
+          notes: promptNotes(input.notes),
+          ...(await projectFacts(tools, project, input.head)),
+        },
+        model: input.config.modelRouting.planner,
+        work,
+        notes: input.notes,
+      });
+      if (outcome.kind === 'question') return { kind: 'question', question: outcome.question, cost };
+      const parsed = await tools.parser.parse(outcome.result.plan);
+      const draft = { ...outcome.result, constraints: parsed.ok ? parsed.constraints : null, model: cost.model, scripted: cost.scripted };
+      return parsed.ok ? { kind: 'plan', draft, cost } : { kind: 'invalid', draft, message: parsed.message, cost };
+    },
+  };
+}
+
+export function commitPlan(tools: BuildTools): Of<'commitPlan'> {
+  return {
+    retry: THREE_TRIES,
+    perform: (input, context) =>
+      writePlan(tools, context, input, { ...input.draft, models: [input.draft.model] }, input.existing),
+  };
+}
+
+/** A plan that a person edited: parsed as strictly as a model's. */
+export function revisePlan(tools: BuildTools): Of<'revisePlan'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const plan = withoutFrontMatter(input.text);
+      const parsed = await tools.parser.parse(plan);
+      if (!parsed.ok) return { ok: false, message: parsed.message };
+      const { title, scripted } = input;
+      const models = [...new Set([...input.models, 'person'])];
+      const written = await writePlan(tools, context, input, { title, plan, constraints: parsed.constraints, models, scripted }, input.existing);
+      return { ok: true, plan: written };
+    },
+  };
+}
+
+export function replyToPerson(tools: BuildTools): Of<'replyToPerson'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const { project, work } = await readingRoom(tools, context, input, 'planning');
+      const text = input.plan ? await tools.repository.readFile(project, input.head, input.plan.path) : null;
+      const { outcome, cost } = await callAgent(tools, context, {
+        role: planReply,
+        input: {
+          call: input.call,
+          request: input.request,
+          notes: promptNotes(input.notes),
+          plan: text ?? '',
+          question: input.question,
+          ...(await projectFacts(tools, project, input.head)),
+        },
+        model: input.config.modelRouting.planner,
+        work,
+        notes: input.notes,
+      });
+      if (outcome.kind === 'question') throw new NeedsHuman('agent_failed', 'The planner answered the question with a question.');
+      return { reply: outcome.result.reply, cost };
+    },
+  };
+}
+
+async function writePlan(
+  tools: BuildTools,
+  context: ActivityContext,
+  input: BuildActivities['commitPlan']['input'] | BuildActivities['revisePlan']['input'],
+  draft: Pick<CommittedPlan, 'title' | 'constraints' | 'models' | 'scripted'> & { readonly plan: string },
+  existing: CommittedPlan | null,
+): Promise<CommittedPlan> {
+  const { repository } = tools;
+  const project = await tools.project(input.projectId);
+  const { title, models, constraints, scripted } = draft;
+  const path = existing?.path ?? specPath(nextSpecNumber(await repository.listFiles(project, input.head)), title);
+  const text = renderPlanDocument({
+    title,
+    runId: input.runId,
+    request: input.request,
+    createdAt: context.startedAt,
+    models,
+    plan: tools.scrub(draft.plan),
+  });
+  const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), { [path]: text });
+  const commit = await commitOnBranch(tools, context, {
+    project,
+    branch: input.branch,
+    head: input.head,
+    tree,
+    message: `Plan: ${title}`,
+  });
+  return { title, path, artifactHash: hashOf(text), commit, codeTree: await repository.codeTree(project, commit), constraints, models, scripted };
+}
+
+/** A checkout that an agent may look at; nothing of it is taken back. */
+async function readingRoom(
+  tools: BuildTools,
+  context: ActivityContext,
+  input: { readonly projectId: string; readonly runId: string; readonly head: string; readonly excludePaths: readonly string[] },
+  name: string,
+) {
+  const project: RemoteProject = await tools.project(input.projectId);
+  const work = await openFolder(tools, {
+    project,
+    runId: input.runId,
+    name,
+    treeish: input.head,
+    excludePaths: input.excludePaths,
+    setup: null,
+    signal: context.signal,
+  });
+  return { project, work };
+}
+
+function configured(command: string | null | undefined): ProjectCommand | null {
+  return command === null || command === undefined ? null : { command, source: 'configuration' };
+}
+
+function withoutFrontMatter(text: string): string {
+  return text.replace(/^---\n[\s\S]*?\n---\n+/, '');
+}

@@ -1,0 +1,236 @@
+/** Activities of the stage validation: the project's own checks in a fresh sandbox, the reviewer, the report. */
+import { readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { type CommandEvidence, NeedsHuman } from '@autonomous/shared';
+import { checkConstraints, type CodeFile } from '../artifacts/constraint-check.ts';
+import type { ParsedConstraints } from '../artifacts/constraints.ts';
+import { hashOf } from '../artifacts/plan-document.ts';
+import { pathsToRestore, restoreScripts } from '../artifacts/project-commands.ts';
+import { renderValidationReport } from '../artifacts/run-context.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import { validator } from '../roles/validator.ts';
+import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
+import type { BuildActivities } from '../workflow/definitions/build.ts';
+import type { Checked, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
+import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
+import type { BuildTools } from './build-tools.ts';
+import { commitOnBranch } from './commits.ts';
+import { openFolder } from './work-folders.ts';
+
+type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
+
+/** What is kept of a check's output, characters from its end. */
+const KEPT_OUTPUT = 20_000;
+/** The largest file that is searched for the plan's routes, and how many are. */
+const SEARCHED_FILE_BYTES = 300_000;
+const SEARCHED_FILES = 3_000;
+
+/**
+ * Runs the project's test command on a fresh checkout: the only source of evidence.
+ * In mode `base_tests` the base commit's tests, test configuration and scripts are put back first.
+ */
+export function check(tools: BuildTools): Of<'check'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context): Promise<Checked> {
+      const { repository } = tools;
+      const project = await tools.project(input.projectId);
+      const [resultTree, codeTree] = await Promise.all([
+        repository.treeOf(project, input.commit),
+        repository.codeTree(project, input.commit),
+      ]);
+      const checked = input.mode === 'as_is' ? { tree: resultTree, restored: [] } : await withBaseTests(tools, project, input, resultTree);
+      const evidence = { mode: input.mode, codeTree, commit: input.commit, restored: checked.restored };
+      const work = await openFolder(tools, {
+        project,
+        runId: input.runId,
+        name: `check-${input.mode}`,
+        treeish: checked.tree,
+        excludePaths: [],
+        setup: input.setup,
+        signal: context.signal,
+      });
+      const sandbox = await tools.sandboxes.open({
+        key: context.key,
+        folder: work.folder,
+        home: work.home,
+        readOnly: [],
+        network: 'none',
+        limits: tools.limits,
+      });
+      try {
+        const command = await runCheck(tools, context, sandbox, input);
+        return { ...evidence, passed: command.exitCode === 0, commands: [command], sandbox: sandbox.provider };
+      } finally {
+        await sandbox.dispose();
+        await rm(work.folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+async function runCheck(
+  tools: BuildTools,
+  context: ActivityContext,
+  sandbox: Awaited<ReturnType<BuildTools['sandboxes']['open']>>,
+  input: BuildActivities['check']['input'],
+): Promise<CommandEvidence> {
+  context.progress({ kind: 'command', text: `$ ${input.test.command}` });
+  const result = await sandbox.run({
+    command: input.test.command,
+    timeoutMs: input.timeoutMinutes * 60_000,
+    signal: context.signal,
+    onOutput: (chunk) => context.progress({ kind: 'output', text: chunk }),
+  });
+  context.signal.throwIfAborted();
+  return {
+    command: input.test.command,
+    exitCode: result.exitCode,
+    durationMs: Math.round(result.durationMs),
+    output: tools.scrub(`${result.stdout}${result.stderr}`).slice(-KEPT_OUTPUT),
+  };
+}
+
+async function withBaseTests(
+  tools: BuildTools,
+  project: RemoteProject,
+  input: BuildActivities['check']['input'],
+  resultTree: string,
+): Promise<{ readonly tree: string; readonly restored: readonly string[] }> {
+  const { repository } = tools;
+  const [basePaths, resultPaths, diff] = await Promise.all([
+    repository.listFiles(project, input.baseCommit),
+    repository.listFiles(project, input.commit),
+    repository.diff(project, input.baseCommit, input.commit),
+  ]);
+  const changed = diff.files.map((file) => file.path);
+  const paths = pathsToRestore(basePaths, resultPaths, changed);
+  const restored = await repository.restorePaths(project, resultTree, input.baseCommit, paths);
+  const scripts: Record<string, string> = {};
+  for (const manifest of changed.filter((file) => path.posix.basename(file) === 'package.json')) {
+    const [base, result] = await Promise.all([
+      repository.readFile(project, input.baseCommit, manifest),
+      repository.readFile(project, input.commit, manifest),
+    ]);
+    if (base === null || result === null) continue;
+    const mended = restoreScripts(base, result);
+    if (mended !== result) scripts[manifest] = mended;
+  }
+  return {
+    tree: Object.keys(scripts).length === 0 ? restored : await repository.writeFiles(project, restored, scripts),
+    restored: [...paths, ...Object.keys(scripts)].sort(),
+  };
+}
+
+export function review(tools: BuildTools): Of<'review'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context): Promise<Reviewed> {
+      const { repository } = tools;
+      const project = await tools.project(input.projectId);
+      const work = await openFolder(tools, {
+        project,
+        runId: input.runId,
+        name: 'review',
+        treeish: input.head,
+        excludePaths: input.excludePaths,
+        setup: null,
+        signal: context.signal,
+      });
+      const [planText, diff, facts] = await Promise.all([
+        repository.readFile(project, input.head, input.plan.path),
+        repository.diff(project, input.baseCommit, input.head),
+        projectFacts(tools, project, input.head),
+      ]);
+      const { outcome, cost } = await callAgent(tools, context, {
+        role: validator,
+        input: {
+          call: input.call,
+          request: input.request,
+          notes: promptNotes(input.notes),
+          plan: planText ?? '',
+          constraints: input.plan.constraints,
+          diff: diff.patch,
+          evidence: input.evidence.flatMap((evidence) => evidence.commands),
+          ...facts,
+        },
+        model: input.config.modelRouting.validator,
+        work,
+        notes: input.notes,
+      });
+      if (outcome.kind === 'question') throw new NeedsHuman('agent_failed', 'The validator asked a question instead of judging.');
+      const { verdict, severity, summary, feedback } = outcome.result;
+      return { verdict, severity, summary: tools.scrub(summary), feedback: tools.scrub(feedback), cost };
+    },
+  };
+}
+
+/** Writes the validation report onto the run's branch; the code tree, which evidence binds to, stays as it is. */
+export function report(tools: BuildTools): Of<'report'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context): Promise<Reported> {
+      const { repository } = tools;
+      const project = await tools.project(input.projectId);
+      const view = await tools.view(input.runId);
+      const constraints = input.plan
+        ? checkConstraints(input.plan.constraints as unknown as ParsedConstraints, await codeFiles(tools, context, project, input))
+        : [];
+      const modes = input.evidence.map((evidence) => evidence.mode);
+      const text = tools.scrub(
+        renderValidationReport({
+          runId: input.runId,
+          title: input.plan?.title ?? input.request.slice(0, 80),
+          at: context.startedAt,
+          verdict: input.failure === null ? 'passed' : 'failed',
+          summary: input.failure?.summary ?? input.review?.summary ?? '',
+          codeTree: input.codeTree,
+          commit: input.head,
+          evidence: modes.flatMap((mode) => view.evidence.findLast((evidence) => evidence.mode === mode) ?? []),
+          constraints,
+          ...(input.review?.feedback ? { feedback: input.review.feedback } : {}),
+          scriptedModels: view.scriptedModels,
+        }),
+      );
+      const reportPath = `.autonomous/runs/${input.runId}/validation-report.md`;
+      const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), { [reportPath]: text });
+      const commit = await commitOnBranch(tools, context, {
+        project,
+        branch: input.branch,
+        head: input.head,
+        tree,
+        message: `Validation report ${input.version}: ${input.failure === null ? 'passed' : 'failed'}`,
+      });
+      return { path: reportPath, hash: hashOf(text), commit };
+    },
+  };
+}
+
+/** The result's code, read from a checkout that nothing but this has touched. */
+async function codeFiles(
+  tools: BuildTools,
+  context: ActivityContext,
+  project: RemoteProject,
+  input: BuildActivities['report']['input'],
+): Promise<CodeFile[]> {
+  const work = await openFolder(tools, {
+    project,
+    runId: input.runId,
+    name: 'report',
+    treeish: input.head,
+    excludePaths: [],
+    setup: null,
+    signal: context.signal,
+  });
+  const files: CodeFile[] = [];
+  for (const file of (await tools.repository.listFiles(project, input.head)).slice(0, SEARCHED_FILES)) {
+    if (file.startsWith('.autonomous/')) continue;
+    // A path that the checkout left out (a link, a submodule) is not there to be read.
+    const content = await readFile(path.join(work.folder, file)).catch(() => null);
+    if (content !== null && content.length <= SEARCHED_FILE_BYTES && !content.includes(0)) {
+      files.push({ path: file, content: content.toString('utf8') });
+    }
+  }
+  await rm(work.folder, { recursive: true, force: true });
+  return files;
+}

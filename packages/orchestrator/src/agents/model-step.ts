@@ -1,0 +1,195 @@
+/**
+ * One answer of a model, complete or not at all. Tools are described to the model, but nothing here runs them: a stream
+ * that is cut in the middle is asked for again from the same messages, and no tool call of a cut answer can have run.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
+import { type AssistantModelMessage, type LanguageModel, type ModelMessage, streamText, type ToolSet } from 'ai';
+import { classifyModelError, StreamCut } from './model-errors.ts';
+
+export interface StepTimeouts {
+  /** Until the first piece of an answer. Models that think first can be silent for minutes. */
+  readonly firstChunkMs: number;
+  /** Between two pieces of an answer. */
+  readonly idleMs: number;
+}
+
+export interface RetryDelays {
+  readonly firstDelayMs: number;
+  /** A server that asks for more patience than this is not waited for; the failure says when to come back. */
+  readonly maxDelayMs: number;
+}
+
+export interface StepRequest {
+  readonly model: LanguageModel;
+  /** For messages. */
+  readonly modelId: string;
+  readonly keyVariable: string | undefined;
+  readonly instructions: string;
+  readonly messages: readonly ModelMessage[];
+  /** Without `execute`. */
+  readonly tools: ToolSet;
+  readonly maxOutputTokens: number | undefined;
+  readonly timeouts: StepTimeouts;
+  readonly delays: RetryDelays;
+  readonly signal: AbortSignal;
+  /** Before each request to the model, repeated ones included. */
+  readonly onCall: () => void;
+  /** Before a wait; `attempt` is the one that failed, from 1. */
+  readonly onRetry: (attempt: number, message: string) => void;
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** Not checked against any schema; the raw text where it was no JSON. */
+  readonly input: unknown;
+}
+
+export interface StepAnswer {
+  readonly text: string;
+  readonly toolCalls: readonly ToolCall[];
+  /** The answer as it goes into the conversation. */
+  readonly message: AssistantModelMessage;
+  /** True when it ends at the model's output limit: its last part is incomplete. */
+  readonly cutByLimit: boolean;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** Tries for one answer, the first included. */
+export const MODEL_TRIES = 3;
+
+/**
+ * Asks for the next answer, up to three times.
+ * @throws {RetryableFailure} `rate_limited` or `model_unavailable`, after the last try or when the server asks for a
+ *   longer wait
+ * @throws {NeedsHuman} when the key, the model or the request is refused
+ */
+export async function askModel(request: StepRequest): Promise<StepAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    request.signal.throwIfAborted();
+    try {
+      request.onCall();
+      return await streamAnswer(request);
+    } catch (error) {
+      request.signal.throwIfAborted();
+      const failure = classifyModelError(error, request.modelId, request.keyVariable);
+      if (!(failure instanceof RetryableFailure)) throw failure;
+      const waitMs = Math.max(failure.retryAfterMs ?? 0, backOffMs(attempt, request.delays));
+      if (attempt === MODEL_TRIES || waitMs > request.delays.maxDelayMs) throw failure;
+      request.onRetry(attempt, failure.message);
+      await sleep(waitMs, undefined, { signal: request.signal });
+    }
+  }
+}
+
+/** Doubles with each attempt; half of it is chance, so that many runs do not come back at the same moment. */
+function backOffMs(attempt: number, delays: RetryDelays): number {
+  const full = Math.min(delays.firstDelayMs * 2 ** (attempt - 1), delays.maxDelayMs);
+  return full / 2 + (Math.random() * full) / 2;
+}
+
+async function streamAnswer(request: StepRequest): Promise<StepAnswer> {
+  const watchdog = createWatchdog(request.timeouts, request.signal);
+  try {
+    const result = streamText({
+      model: request.model,
+      instructions: request.instructions,
+      messages: [...request.messages],
+      tools: request.tools,
+      // Own retries: the SDK's have no jitter, do not repeat a cut stream, and ignore a long Retry-After.
+      maxRetries: 0,
+      abortSignal: watchdog.signal,
+      // Errors are read from the stream; the SDK would print them.
+      onError: () => {},
+      ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
+    });
+
+    let failure: unknown;
+    for await (const part of result.stream) {
+      if (part.type === 'error') failure ??= part.error;
+      else if (part.type === 'abort') throw watchdog.signal.reason;
+      else if (CONTENT_PARTS.has(part.type)) watchdog.feed();
+    }
+    if (failure !== undefined) throw failure;
+    return completeAnswer((await result.steps).at(-1), request.modelId);
+  } finally {
+    watchdog.stop();
+  }
+}
+
+/** Parts that show that the model itself is answering; the others can come from a server that keeps a line open. */
+const CONTENT_PARTS: ReadonlySet<string> = new Set([
+  'text-delta',
+  'reasoning-delta',
+  'tool-input-start',
+  'tool-input-delta',
+  'tool-call',
+]);
+
+type Step = Awaited<ReturnType<typeof streamText>['steps']>[number];
+
+function completeAnswer(step: Step | undefined, modelId: string): StepAnswer {
+  if (step === undefined) throw new StreamCut('the answer ended before it began');
+  const { finishReason, rawFinishReason, text } = step;
+  // `other` without a word of the server is what some providers report for a stream that simply ended.
+  if (
+    finishReason === 'error' ||
+    finishReason === 'interrupted' ||
+    (finishReason === 'other' && rawFinishReason === undefined)
+  ) {
+    throw new StreamCut('the answer was cut off');
+  }
+  if (finishReason === 'content-filter') {
+    throw new NeedsHuman(
+      'agent_failed',
+      `The provider of ${modelId} withheld the answer (content filter). Say it in other words or choose another model.`,
+    );
+  }
+  const cutByLimit = finishReason === 'length';
+  const message = step.response.messages.find((candidate) => candidate.role === 'assistant');
+  if (!cutByLimit && (message === undefined || (text.trim() === '' && step.toolCalls.length === 0))) {
+    throw new StreamCut('the answer was empty');
+  }
+  const usage = { inputTokens: step.usage.inputTokens ?? 0, outputTokens: step.usage.outputTokens ?? 0 };
+  if (cutByLimit || message === undefined) {
+    // Only its text is whole: a half tool call must not run, and reasoning without what it led to is refused.
+    return {
+      text,
+      toolCalls: [],
+      message: { role: 'assistant', content: text.trim() === '' ? '(cut off)' : text },
+      cutByLimit,
+      ...usage,
+    };
+  }
+  const toolCalls = step.toolCalls.map((call) => ({
+    id: call.toolCallId,
+    name: call.toolName,
+    input: call.input as unknown,
+  }));
+  return { text, toolCalls, message, cutByLimit, ...usage };
+}
+
+interface Watchdog {
+  /** Aborted by the caller's signal or by silence. */
+  readonly signal: AbortSignal;
+  feed(): void;
+  stop(): void;
+}
+
+/** The SDK's own time limits begin only once the server has sent its headers. */
+function createWatchdog(timeouts: StepTimeouts, callerSignal: AbortSignal): Watchdog {
+  const silence = new AbortController();
+  const bark = (ms: number, what: string) => () => silence.abort(new StreamCut(`${what} for ${ms / 1000} s`));
+  let timer = setTimeout(bark(timeouts.firstChunkMs, 'no answer began'), timeouts.firstChunkMs);
+  return {
+    signal: AbortSignal.any([callerSignal, silence.signal]),
+    feed() {
+      clearTimeout(timer);
+      timer = setTimeout(bark(timeouts.idleMs, 'the answer stood still'), timeouts.idleMs);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,461 @@
+/** Commands found from a project's files, and the files that are put back before its checks run a second time. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  findProjectCommands,
+  isTestConfiguration,
+  isTestPath,
+  pathsToRestore,
+  restoreScripts,
+} from './project-commands.ts';
+
+/** Files by path; commands are looked up as the engine does it. */
+const find = (files: Readonly<Record<string, string>>) =>
+  findProjectCommands(Object.keys(files), async (path) => files[path] ?? null);
+const setupOf = async (files: Readonly<Record<string, string>>) => (await find(files)).setup;
+const testOf = async (files: Readonly<Record<string, string>>) => (await find(files)).test;
+
+const npmLock = (packages: object) =>
+  JSON.stringify({ lockfileVersion: 3, packages: { '': { name: 'shop' }, ...packages } });
+const withTest = (script: string, more: object = {}) => JSON.stringify({ scripts: { test: script }, ...more });
+
+describe('the install step', () => {
+  it.each<[string, Record<string, string>, string, string]>([
+    ['npm', { 'package-lock.json': npmLock({ 'node_modules/hono': {} }) }, 'npm ci', 'package-lock.json'],
+    [
+      'npm, old lockfile',
+      { 'package-lock.json': '{"lockfileVersion":1,"dependencies":{"hono":{}}}' },
+      'npm ci',
+      'package-lock.json',
+    ],
+    [
+      'npm workspaces',
+      { 'package-lock.json': npmLock({ 'packages/a': {}, 'node_modules/a': { link: true } }) },
+      'npm ci',
+      'package-lock.json',
+    ],
+    ['npm, unreadable lockfile', { 'package-lock.json': '<<<<<<< HEAD' }, 'npm ci', 'package-lock.json'],
+    [
+      'npm shrinkwrap',
+      { 'npm-shrinkwrap.json': npmLock({ 'node_modules/hono': {} }) },
+      'npm ci',
+      'npm-shrinkwrap.json',
+    ],
+    [
+      'pnpm',
+      { 'pnpm-lock.yaml': "lockfileVersion: '9.0'\n\npackages:\n\n  hono@4.0.0:\n", 'package.json': '{}' },
+      '$(command -v pnpm || echo npx --yes pnpm) install --frozen-lockfile',
+      'pnpm-lock.yaml',
+    ],
+    [
+      'pnpm in the version asked for',
+      { 'pnpm-lock.yaml': 'packages:\n  a@1:\n', 'package.json': '{"packageManager":"pnpm@9.12.3+sha512.abc"}' },
+      '$(command -v pnpm || echo npx --yes pnpm@9.12.3) install --frozen-lockfile',
+      'pnpm-lock.yaml',
+    ],
+    [
+      'classic Yarn',
+      { 'yarn.lock': '# yarn lockfile v1\n\n\nhono@^4.0.0:\n  version "4.0.0"\n' },
+      '$(command -v yarn || echo npx --yes yarn) install --frozen-lockfile',
+      'yarn.lock',
+    ],
+    [
+      'Yarn from version 2 on',
+      { 'yarn.lock': '__metadata:\n  version: 8\n\n"hono@npm:^4.0.0":\n  version: 4.0.0\n' },
+      '$(command -v yarn || echo npx --yes @yarnpkg/cli-dist) install --immutable',
+      'yarn.lock',
+    ],
+    [
+      'Yarn that the repository brings along',
+      { 'yarn.lock': '__metadata:\n  version: 8\n\n"hono@npm:^4.0.0":\n', '.yarn/releases/yarn-4.5.0.cjs': '' },
+      'node .yarn/releases/yarn-4.5.0.cjs install --immutable',
+      'yarn.lock',
+    ],
+    [
+      'Bun',
+      { 'bun.lock': '{ "packages": { "hono": [] } }' },
+      '$(command -v bun || echo npx --yes bun) install --frozen-lockfile',
+      'bun.lock',
+    ],
+    [
+      'Bun, binary lockfile',
+      { 'bun.lockb': '\0' },
+      '$(command -v bun || echo npx --yes bun) install --frozen-lockfile',
+      'bun.lockb',
+    ],
+    ['uv', { 'uv.lock': '[[package]]\nname = "flask"\nsource = { registry = "x" }\n' }, 'uv sync --frozen', 'uv.lock'],
+    ['Poetry', { 'poetry.lock': '[[package]]\nname = "flask"\n' }, 'poetry install --no-interaction', 'poetry.lock'],
+    ['Pipenv', { 'Pipfile.lock': '{"default":{"flask":{}},"develop":{}}' }, 'pipenv sync --dev', 'Pipfile.lock'],
+    [
+      'pip',
+      { 'requirements.txt': 'flask==3.0\n', 'requirements-dev.txt': 'pytest\n' },
+      'PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --user -r requirements.txt -r requirements-dev.txt',
+      'requirements.txt',
+    ],
+    [
+      'Cargo',
+      { 'Cargo.lock': '[[package]]\nname = "serde"\nsource = "registry+x"\n' },
+      'cargo fetch --locked',
+      'Cargo.lock',
+    ],
+    ['Go', { 'go.mod': 'module x\n\nrequire (\n\tgithub.com/a/b v1.0.0\n)\n' }, 'go mod download', 'go.mod'],
+    [
+      'Bundler',
+      { 'Gemfile.lock': 'GEM\n  specs:\n    rack (3.0.0)\n' },
+      'BUNDLE_FROZEN=true bundle install',
+      'Gemfile.lock',
+    ],
+    [
+      'Composer',
+      { 'composer.lock': '{"packages":[{"name":"a/b"}]}' },
+      'composer install --no-interaction',
+      'composer.lock',
+    ],
+  ])('is found for %s', async (_what, files, command, source) => {
+    expect(await setupOf(files)).toEqual({ command, source });
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['no lockfile', { 'package.json': '{"dependencies":{"hono":"4"}}', 'README.md': '' }],
+    ['package-lock', { 'package-lock.json': npmLock({}) }],
+    ['an old package-lock', { 'package-lock.json': '{"lockfileVersion":1}' }],
+    ['pnpm-lock', { 'pnpm-lock.yaml': "lockfileVersion: '9.0'\n\nimporters:\n\n  .: {}\n" }],
+    ['a classic yarn.lock', { 'yarn.lock': '# yarn lockfile v1\n\n' }],
+    ['a yarn.lock', { 'yarn.lock': '__metadata:\n  version: 8\n\n"shop@workspace:.":\n  version: 0.0.0-use.local\n' }],
+    ['bun.lock', { 'bun.lock': '{ "lockfileVersion": 1, "packages": {} }' }],
+    ['uv.lock', { 'uv.lock': 'version = 1\n\n[[package]]\nname = "shop"\nsource = { virtual = "." }\n' }],
+    ['poetry.lock', { 'poetry.lock': 'package = []\n' }],
+    ['Pipfile.lock', { 'Pipfile.lock': '{"_meta":{},"default":{},"develop":{}}' }],
+    ['requirements.txt', { 'requirements.txt': '# none yet\n\n' }],
+    ['Cargo.lock', { 'Cargo.lock': '[[package]]\nname = "shop"\nversion = "0.1.0"\n' }],
+    ['go.mod', { 'go.mod': 'module example.com/shop\n\ngo 1.23\n' }],
+    ['Gemfile.lock', { 'Gemfile.lock': 'GEM\n  specs:\n\nPLATFORMS\n  ruby\n' }],
+    ['composer.lock', { 'composer.lock': '{"packages":[],"packages-dev":[]}' }],
+    ['a lockfile of another folder', { 'docs/package-lock.json': npmLock({ 'node_modules/hono': {} }) }],
+  ])('is none where %s names no dependency', async (_what, files) => {
+    expect(await setupOf(files)).toBeNull();
+  });
+
+  it('joins those of several languages and names the first as its source', async () => {
+    expect(
+      await setupOf({ 'requirements.txt': 'flask\n', 'package-lock.json': npmLock({ 'node_modules/a': {} }) }),
+    ).toEqual({
+      command: 'npm ci && PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --user -r requirements.txt',
+      source: 'package-lock.json',
+    });
+  });
+
+  it('takes nothing from the repository into a shell but a plain version and a plain file name', async () => {
+    const files = (packageManager: string) => ({
+      'pnpm-lock.yaml': 'packages:\n',
+      'package.json': JSON.stringify({ packageManager }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), async (tail) => {
+        const { command } = (await setupOf(files(`pnpm@1.2.3${tail}`))) ?? { command: '' };
+        expect(command).toMatch(
+          /^\$\(command -v pnpm \|\| echo npx --yes pnpm(@\d+\.\d+\.\d+)?\) install --frozen-lockfile$/,
+        );
+      }),
+    );
+    const hostile = { 'yarn.lock': 'a@1:\n', '.yarn/releases/x;touch pwned.cjs': '', '.yarn/releases/$(id).cjs': '' };
+    expect((await setupOf(hostile))?.command).toBe(
+      '$(command -v yarn || echo npx --yes yarn) install --frozen-lockfile',
+    );
+  });
+});
+
+describe('the test command', () => {
+  it.each<[string, Record<string, string>, string, string]>([
+    ['npm', { 'package.json': withTest('node --test') }, 'npm test', 'package.json'],
+    [
+      'pnpm',
+      { 'package.json': withTest('vitest run'), 'pnpm-lock.yaml': '' },
+      '$(command -v pnpm || echo npx --yes pnpm) test',
+      'package.json',
+    ],
+    [
+      'yarn',
+      { 'package.json': withTest('jest'), 'yarn.lock': '' },
+      '$(command -v yarn || echo npx --yes yarn) test',
+      'package.json',
+    ],
+    [
+      'bun',
+      { 'package.json': withTest('bun test'), 'bun.lock': '' },
+      '$(command -v bun || echo npx --yes bun) run test',
+      'package.json',
+    ],
+    ['make', { Makefile: 'all: build\n\ntest: all\n\t./check\n' }, 'make test', 'Makefile'],
+    ['make with several targets', { Makefile: 'lint test check:\n\t./$@\n' }, 'make test', 'Makefile'],
+    [
+      'pytest by its configuration',
+      { 'pytest.ini': '[pytest]\n', 'tests/test_a.py': '' },
+      'python3 -m pytest',
+      'pytest.ini',
+    ],
+    ['pytest by pyproject', { 'pyproject.toml': '', 'tests/test_a.py': '' }, 'python3 -m pytest', 'pyproject.toml'],
+    ['pytest by its files', { 'shop/cart_test.py': '' }, 'python3 -m pytest', 'shop/cart_test.py'],
+    ['pytest under uv', { 'uv.lock': '', 'test_a.py': '' }, 'uv run --no-sync python -m pytest', 'test_a.py'],
+    ['pytest under Poetry', { 'poetry.lock': '', 'test_a.py': '' }, 'poetry run python -m pytest', 'test_a.py'],
+    ['Cargo', { 'Cargo.toml': '' }, 'cargo test', 'Cargo.toml'],
+    ['Go', { 'go.mod': 'module x' }, 'go test ./...', 'go.mod'],
+    [
+      'package.json before a Makefile',
+      { 'package.json': withTest('jest'), Makefile: 'test:\n' },
+      'npm test',
+      'package.json',
+    ],
+    ['a Makefile before Go', { 'go.mod': '', Makefile: 'test:\n\tgo test -race ./...\n' }, 'make test', 'Makefile'],
+    [
+      'package.json with a byte order mark',
+      { 'package.json': `\ufeff${withTest('jest')}` },
+      'npm test',
+      'package.json',
+    ],
+  ])('is found for %s', async (_what, files, command, source) => {
+    expect(await testOf(files)).toEqual({ command, source });
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['is empty', {}],
+    ['has npm’s placeholder', { 'package.json': withTest('echo "Error: no test specified" && exit 1') }],
+    ['has an empty script', { 'package.json': withTest(' ') }],
+    ['has a script that is no text', { 'package.json': '{"scripts":{"test":1}}' }],
+    ['has scripts that are no object', { 'package.json': '{"scripts":["test"]}' }],
+    ['has a package.json that is no JSON', { 'package.json': '{' }],
+    ['inherits a script', { 'package.json': '{"scripts":{"__proto__":{"test":"x"}}}' }],
+    ['has a Makefile without the target', { Makefile: '.PHONY: test\ntests:\n\t./x\nlatest: x\nmytest :\n' }],
+    ['has a Makefile variable of that name', { Makefile: 'test := 1\ntest ::= 2\ntest = 3\nall:\n\techo test: no\n' }],
+    ['has Python without tests', { 'pyproject.toml': '', 'shop/main.py': '' }],
+    ['has its package.json in a folder', { 'web/package.json': withTest('jest') }],
+  ])('is none where the project %s', async (_what, files) => {
+    expect(await testOf(files)).toBeNull();
+  });
+});
+
+describe('the files that decide about tests', () => {
+  it.each([
+    'test/login.js',
+    'tests/unit/a.py',
+    'src/__tests__/a.tsx',
+    'src/__snapshots__/a.snap',
+    'src/__mocks__/db.ts',
+    'spec/models/user_spec.rb',
+    'e2e/login.ts',
+    'packages/web/test/fixtures/data.json',
+    'src/login.test.ts',
+    'src/login.spec.jsx',
+    'src/types.test-d.ts',
+    'src/login.test.ts.snap',
+    'cypress/integration/a.js',
+    'login.cy.ts',
+    'pkg/cart/cart_test.go',
+    'pkg/cart/testdata/golden.txt',
+    'test_login.py',
+    'shop/conftest.py',
+    'test.js',
+    'lib/cart-test.mjs',
+    'lib/test-cart.js',
+    'src/test/java/shop/Cart.java',
+    'app/CartTest.java',
+    'app/CartTests.cs',
+    'Shop.Tests/Cart.cs',
+    'Tests/ShopTests/Cart.swift',
+    'features/login.feature',
+    't/01-basic.t',
+    'integration-tests/a.sh',
+    'check.bats',
+  ])('have the test %s among them', (path) => {
+    expect(isTestPath(path)).toBe(true);
+  });
+
+  it.each([
+    'src/login.ts',
+    'src/latest/index.ts',
+    'src/contest.js',
+    'src/testimonials.tsx',
+    'src/attestation/verify.go',
+    'lib/inspect.py',
+    'docs/specification.md',
+    'protest.py',
+    'package.json',
+    'README.md',
+    'vitest.config.ts',
+    '.autonomous/specs/001-login.md',
+    '.autonomous/test/x.test.ts',
+  ])('do not have %s among the tests', (path) => {
+    expect(isTestPath(path)).toBe(false);
+  });
+
+  it.each([
+    'vitest.config.ts',
+    'vitest.workspace.js',
+    'packages/web/vitest.setup.ts',
+    'vite.config.mts',
+    'jest.config.unit.js',
+    'jest-puppeteer.config.js',
+    'setupTests.ts',
+    '.mocharc.yml',
+    '.mocharc',
+    'playwright.config.ts',
+    'playwright-ct.config.ts',
+    'cypress.json',
+    'karma.conf.js',
+    'ava.config.mjs',
+    '.nycrc.json',
+    'pytest.ini',
+    'tox.ini',
+    '.coveragerc',
+    'Makefile',
+    'GNUmakefile',
+    'phpunit.xml.dist',
+    '.rspec',
+  ])('have the configuration %s among them', (path) => {
+    expect(isTestConfiguration(path)).toBe(true);
+  });
+
+  it.each([
+    'tsconfig.json',
+    'tsconfig.test.json',
+    'babel.config.js',
+    '.github/workflows/ci.yml',
+    'package.json',
+    'webpack.config.js',
+    'src/setup.ts',
+  ])('do not have %s among the configuration', (path) => {
+    expect(isTestConfiguration(path)).toBe(false);
+  });
+});
+
+describe('what is put back', () => {
+  const base = ['package.json', 'src/a.ts', 'test/a.test.ts', 'test/b.test.ts', 'vitest.config.ts'];
+
+  it('is tests and test configuration that changed, were deleted or were added, and nothing else', () => {
+    const result = [
+      'package.json',
+      'src/a.ts',
+      'src/new.ts',
+      'test/a.test.ts',
+      'test/c.test.ts',
+      'vitest.config.ts',
+      'jest.config.js',
+    ];
+    const changed = [
+      'vitest.config.ts',
+      'test/c.test.ts',
+      'test/b.test.ts',
+      'test/a.test.ts',
+      'src/new.ts',
+      'src/a.ts',
+      'package.json',
+      'jest.config.js',
+    ];
+    expect(pathsToRestore(base, result, changed)).toEqual([
+      'jest.config.js',
+      'test/a.test.ts',
+      'test/b.test.ts',
+      'test/c.test.ts',
+      'vitest.config.ts',
+    ]);
+  });
+
+  it('is a test that was renamed away, although only its new name is among the changes', () => {
+    const result = ['package.json', 'src/a.ts', 'src/renamed.ts', 'test/b.test.ts', 'vitest.config.ts'];
+    expect(pathsToRestore(base, result, ['src/renamed.ts'])).toEqual(['test/a.test.ts']);
+  });
+
+  it('is nothing where only the product changed', () => {
+    expect(pathsToRestore(base, base, ['src/a.ts', 'package.json'])).toEqual([]);
+  });
+
+  it('leaves added tests where the base has none, and still puts changed configuration back', () => {
+    const changed = ['test/a.test.ts', 'vitest.config.ts', 'Makefile'];
+    expect(pathsToRestore(['src/a.ts', 'Makefile'], ['src/a.ts', ...changed], changed)).toEqual(['Makefile']);
+  });
+});
+
+describe('package.json with the base’s scripts', () => {
+  const base = {
+    name: 'shop',
+    scripts: { test: 'vitest run', build: 'tsc' },
+    jest: { bail: true },
+    dependencies: { hono: '4.0.0' },
+  };
+  const text = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
+
+  it('keeps everything of the result but scripts and test-runner settings', () => {
+    const result = {
+      name: 'shop2',
+      scripts: { test: 'true', evil: 'x' },
+      dependencies: { hono: '5.0.0' },
+      vitest: { include: [] },
+      type: 'module',
+    };
+    expect(restoreScripts(text(base), text(result))).toBe(
+      text({
+        name: 'shop2',
+        scripts: base.scripts,
+        dependencies: { hono: '5.0.0' },
+        type: 'module',
+        jest: { bail: true },
+      }),
+    );
+  });
+
+  it('removes scripts that the base does not have', () => {
+    expect(restoreScripts('{"name":"a"}', text({ name: 'a', scripts: { test: 'true' } }))).toBe(text({ name: 'a' }));
+  });
+
+  it('gives the result as it is, to the byte, when scripts and settings are the base’s', () => {
+    const odd = '{ "scripts":{"test":"vitest run","build":"tsc"},\n\n\t"jest": {"bail":true}, "version": "2.0.0" }';
+    expect(restoreScripts(text(base), odd)).toBe(odd);
+  });
+
+  it('notices a change of order alone, in which pre and post scripts do not matter but nothing is lost', () => {
+    const result = text({ ...base, scripts: { build: 'tsc', test: 'vitest run' } });
+    expect(JSON.parse(restoreScripts(text(base), result))).toEqual(base);
+  });
+
+  it.each([
+    [
+      'tabs',
+      JSON.stringify({ name: 'a', scripts: {} }, null, '\t'),
+      /^\{\n\t"name": "a",\n\t"scripts": \{\n\t\t"test"/,
+    ],
+    [
+      'four spaces and no end of line',
+      JSON.stringify({ name: 'a', scripts: {} }, null, 4),
+      /^\{\n {4}"name": "a",[^]*\}$/,
+    ],
+    [
+      'Windows line ends',
+      text({ name: 'a', scripts: {} }).replaceAll('\n', '\r\n'),
+      /^\{\r\n {2}"name": "a",\r\n[^]*\}\r\n$/,
+    ],
+    ['one line', '{"name":"a","scripts":{}}', /^\{"name":"a","scripts":\{"test":"vitest run","build":"tsc"\},"jest":/],
+  ])('keeps the result’s %s', (_what, result, expected) => {
+    expect(restoreScripts(text(base), result)).toMatch(expected);
+  });
+
+  it('gives the result as it is when either is no JSON object', () => {
+    expect(restoreScripts('{', '{"scripts":{"test":"true"}}')).toBe('{"scripts":{"test":"true"}}');
+    expect(restoreScripts(text(base), '[1]')).toBe('[1]');
+    expect(restoreScripts(text(base), 'garbage')).toBe('garbage');
+  });
+
+  it('has the base’s scripts whatever both hold, and loses no other key', () => {
+    const manifest = fc.dictionary(
+      fc.constantFrom('name', 'scripts', 'jest', 'files', '__proto__', 'c8', '1'),
+      fc.jsonValue(),
+    );
+    fc.assert(
+      fc.property(manifest, manifest, (one, two) => {
+        const [was, is] = [JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(two))];
+        const restored = JSON.parse(restoreScripts(JSON.stringify(was), JSON.stringify(is)));
+        for (const key of ['scripts', 'jest', 'c8']) expect(restored[key]).toEqual(was[key]);
+        for (const key of ['name', 'files', '1']) expect(restored[key]).toEqual(is[key]);
+      }),
+    );
+  });
+});

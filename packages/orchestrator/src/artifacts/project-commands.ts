@@ -1,0 +1,402 @@
+/**
+ * What a project's files say about itself: how its dependencies are installed, how its tests are run, and which files decide
+ * about those tests. An agent that cannot make the tests pass may change the tests instead; the checks therefore run a
+ * second time with these files as they were before it worked on them.
+ */
+
+export interface ProjectCommand {
+  /** For `sh -c` in the project's root. */
+  readonly command: string;
+  /** The file that it was found from; of several, the first. */
+  readonly source: string;
+}
+
+export interface ProjectCommands {
+  /** Installs dependencies from the network; `null` where there is nothing to install. */
+  readonly setup: ProjectCommand | null;
+  /** Runs the tests without network; `null` where none were found. */
+  readonly test: ProjectCommand | null;
+}
+
+/** Text of a file of the tree; `null` when there is none. */
+export type ReadFile = (path: string) => string | null | Promise<string | null>;
+
+/**
+ * Looks at files in the root alone. A project in several languages gets the install steps of all, joined by `&&`;
+ * its tests are run by the first that says how: package.json, Makefile, pytest, Cargo, Go.
+ * @param paths all files of the tree
+ */
+export async function findProjectCommands(paths: readonly string[], read: ReadFile): Promise<ProjectCommands> {
+  const known = new Set(paths);
+  const tree: Tree = { paths: known, read: async (path) => (known.has(path) ? ((await read(path)) ?? '') : '') };
+  const setups: ProjectCommand[] = [];
+  for (const find of [setupOfNode, setupOfPython, setupOfRust, setupOfGo, setupOfRuby, setupOfPhp]) {
+    const setup = await find(tree);
+    if (setup !== null) setups.push(setup);
+  }
+  const [first] = setups;
+  const setup =
+    first === undefined ? null : { command: setups.map(({ command }) => command).join(' && '), source: first.source };
+  for (const find of [testOfNode, testOfMake, testOfPython, testOfRust, testOfGo]) {
+    const test = await find(tree);
+    if (test !== null) return { setup, test };
+  }
+  return { setup, test: null };
+}
+
+interface Tree {
+  readonly paths: ReadonlySet<string>;
+  /** Empty where there is no such file. */
+  readonly read: (path: string) => Promise<string>;
+}
+
+// ---- Node ----
+
+type NodeTool = 'npm' | 'pnpm' | 'yarn' | 'bun';
+
+const NODE_LOCKFILES: readonly (readonly [file: string, tool: NodeTool])[] = [
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['bun.lock', 'bun'],
+  ['bun.lockb', 'bun'],
+  ['npm-shrinkwrap.json', 'npm'],
+  ['package-lock.json', 'npm'],
+];
+
+async function setupOfNode(tree: Tree): Promise<ProjectCommand | null> {
+  const [source, tool] = NODE_LOCKFILES.find(([file]) => tree.paths.has(file)) ?? [];
+  if (source === undefined || tool === undefined) return null;
+  const lock = await tree.read(source);
+  switch (tool) {
+    case 'npm':
+      return npmLockIsEmpty(lock) ? null : { command: 'npm ci', source };
+    case 'pnpm':
+      if (!/^packages:\s*$/m.test(lock) && !lock.includes('link:')) return null;
+      return { command: `${await caller(tree, 'pnpm')} install --frozen-lockfile`, source };
+    case 'yarn':
+      if (yarnLockIsEmpty(lock)) return null;
+      return {
+        command: `${await caller(tree, 'yarn')} install ${isYarnBerry(lock) ? '--immutable' : '--frozen-lockfile'}`,
+        source,
+      };
+    case 'bun':
+      if (/"packages"\s*:\s*\{\s*\}/.test(lock)) return null;
+      return { command: `${await caller(tree, 'bun')} install --frozen-lockfile`, source };
+    default:
+      return tool satisfies never;
+  }
+}
+
+async function testOfNode(tree: Tree): Promise<ProjectCommand | null> {
+  const source = 'package.json';
+  const scripts = fieldOf(parseJson(await tree.read(source)), 'scripts');
+  const script = fieldOf(scripts, 'test');
+  if (typeof script !== 'string' || script.trim() === '' || script.includes('no test specified')) return null;
+  const tool = NODE_LOCKFILES.find(([file]) => tree.paths.has(file))?.[1] ?? 'npm';
+  if (tool === 'npm') return { command: 'npm test', source };
+  return { command: `${await caller(tree, tool)} ${tool === 'bun' ? 'run test' : 'test'}`, source };
+}
+
+/** The tool by its name, or where it is not installed by npx, in the version that package.json asks for. */
+async function caller(tree: Tree, tool: Exclude<NodeTool, 'npm'>): Promise<string> {
+  const release =
+    tool === 'yarn' ? [...tree.paths].sort().find((path) => /^\.yarn\/releases\/[\w.-]+\.cjs$/.test(path)) : undefined;
+  if (release !== undefined) return `node ${release}`;
+  const asked = fieldOf(parseJson(await tree.read('package.json')), 'packageManager');
+  const version = typeof asked === 'string' ? /^(?:pnpm|yarn|bun)@(\d+\.\d+\.\d+)/.exec(asked)?.[1] : undefined;
+  const berry = tool === 'yarn' && isYarnBerry(await tree.read('yarn.lock'));
+  const name = berry ? '@yarnpkg/cli-dist' : tool;
+  return `$(command -v ${tool} || echo npx --yes ${name}${version === undefined ? '' : `@${version}`})`;
+}
+
+/** A lock that names no package besides the project itself. */
+function npmLockIsEmpty(lock: string): boolean {
+  const parsed = parseJson(lock);
+  const packages = fieldOf(parsed, 'packages');
+  if (isRecord(packages)) return Object.keys(packages).every((path) => path === '');
+  const dependencies = fieldOf(parsed, 'dependencies');
+  return isRecord(parsed) && (!isRecord(dependencies) || Object.keys(dependencies).length === 0);
+}
+
+function isYarnBerry(lock: string): boolean {
+  return /^__metadata:/m.test(lock);
+}
+
+function yarnLockIsEmpty(lock: string): boolean {
+  const entries = lock.match(/^[^\s#].*:\s*$/gm) ?? [];
+  return entries.every((entry) => entry.startsWith('__metadata:') || /@workspace:\."?:\s*$/.test(entry));
+}
+
+// ---- Python ----
+
+const PYTHON_LOCKFILES = {
+  'uv.lock': { setup: 'uv sync --frozen', runner: 'uv run --no-sync ' },
+  'poetry.lock': { setup: 'poetry install --no-interaction', runner: 'poetry run ' },
+  'Pipfile.lock': { setup: 'pipenv sync --dev', runner: 'pipenv run ' },
+} as const;
+
+const REQUIREMENTS = [
+  'requirements.txt',
+  'requirements-dev.txt',
+  'requirements-test.txt',
+  'dev-requirements.txt',
+  'test-requirements.txt',
+];
+
+async function setupOfPython(tree: Tree): Promise<ProjectCommand | null> {
+  const source = pythonLockfile(tree);
+  if (source !== undefined) {
+    return pythonLockIsEmpty(source, await tree.read(source))
+      ? null
+      : { command: PYTHON_LOCKFILES[source].setup, source };
+  }
+  const files: string[] = [];
+  for (const file of REQUIREMENTS) {
+    if (/^\s*[^\s#]/m.test(await tree.read(file))) files.push(file);
+  }
+  const [first] = files;
+  if (first === undefined) return null;
+  // Distributions forbid pip to install beside their own packages; in a sandbox's HOME it harms none of them.
+  const command = `PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --user ${files.map((file) => `-r ${file}`).join(' ')}`;
+  return { command, source: first };
+}
+
+async function testOfPython(tree: Tree): Promise<ProjectCommand | null> {
+  const tests = [...tree.paths].filter((path) => /(^|\/)(test_[^/]*|[^/]*_test)\.py$/.test(path)).sort();
+  const [first] = tests;
+  if (first === undefined) return null;
+  const configuration = ['pytest.ini', 'pyproject.toml', 'tox.ini', 'setup.cfg'].find((file) => tree.paths.has(file));
+  const lockfile = pythonLockfile(tree);
+  const runner = lockfile === undefined ? '' : PYTHON_LOCKFILES[lockfile].runner;
+  return {
+    command: `${runner}${lockfile === undefined ? 'python3' : 'python'} -m pytest`,
+    source: configuration ?? first,
+  };
+}
+
+function pythonLockfile(tree: Tree): keyof typeof PYTHON_LOCKFILES | undefined {
+  return (['uv.lock', 'poetry.lock', 'Pipfile.lock'] as const).find((file) => tree.paths.has(file));
+}
+
+function pythonLockIsEmpty(file: keyof typeof PYTHON_LOCKFILES, lock: string): boolean {
+  if (file === 'Pipfile.lock') {
+    const parsed = parseJson(lock);
+    return (
+      isRecord(parsed) &&
+      ['default', 'develop'].every((group) => Object.keys(fieldOf(parsed, group) ?? {}).length === 0)
+    );
+  }
+  const packages = lock.split(/^\[\[package\]\]/m).slice(1);
+  // uv locks the project itself too.
+  return packages.every((entry) => /^source\s*=\s*\{\s*(virtual|editable)\s*=\s*"\."/m.test(entry));
+}
+
+// ---- make, Rust, Go, Ruby, PHP ----
+
+/** A rule may name several targets; `test := x` is a variable. */
+const MAKE_TEST_RULE = /^(?:[^\s:#=][^:#=\n]*[ \t])?test(?:[ \t]+[^:#=\n]*)?[ \t]*::?(?![:=])/m;
+
+async function testOfMake(tree: Tree): Promise<ProjectCommand | null> {
+  const source = ['GNUmakefile', 'makefile', 'Makefile'].find((file) => tree.paths.has(file));
+  if (source === undefined) return null;
+  return MAKE_TEST_RULE.test(await tree.read(source)) ? { command: 'make test', source } : null;
+}
+
+async function setupOfRust(tree: Tree): Promise<ProjectCommand | null> {
+  const source = 'Cargo.lock';
+  return /^source\s*=/m.test(await tree.read(source)) ? { command: 'cargo fetch --locked', source } : null;
+}
+
+function testOfRust(tree: Tree): ProjectCommand | null {
+  return tree.paths.has('Cargo.toml') ? { command: 'cargo test', source: 'Cargo.toml' } : null;
+}
+
+async function setupOfGo(tree: Tree): Promise<ProjectCommand | null> {
+  const source = 'go.mod';
+  return /^\s*require\b/m.test(await tree.read(source)) ? { command: 'go mod download', source } : null;
+}
+
+function testOfGo(tree: Tree): ProjectCommand | null {
+  return tree.paths.has('go.mod') ? { command: 'go test ./...', source: 'go.mod' } : null;
+}
+
+async function setupOfRuby(tree: Tree): Promise<ProjectCommand | null> {
+  const source = 'Gemfile.lock';
+  return /^ {4}\S+ \(/m.test(await tree.read(source)) ? { command: 'BUNDLE_FROZEN=true bundle install', source } : null;
+}
+
+async function setupOfPhp(tree: Tree): Promise<ProjectCommand | null> {
+  const source = 'composer.lock';
+  if (!tree.paths.has(source)) return null;
+  const parsed = parseJson(await tree.read(source));
+  const isEmpty =
+    isRecord(parsed) &&
+    ['packages', 'packages-dev'].every((group) => [fieldOf(parsed, group) ?? []].flat().length === 0);
+  return isEmpty ? null : { command: 'composer install --no-interaction', source };
+}
+
+// ---- JSON ----
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+// ---- the files that decide about tests ----
+
+const TEST_FOLDERS = new Set([
+  'test',
+  'tests',
+  'testing',
+  'testdata',
+  'spec',
+  'e2e',
+  't',
+  'cypress',
+  '__tests__',
+  '__test__',
+  '__mocks__',
+  '__fixtures__',
+  '__snapshots__',
+]);
+
+const TEST_FILES: readonly RegExp[] = [
+  // login.test.ts, login.spec.ts, login.e2e.ts, login.cy.ts, login.test-d.ts
+  /[.](test|tests|spec|e2e|cy|test-d)[.][^.]+([.]snap)?$/i,
+  // login_test.go, login-test.js, login_spec.rb
+  /[_-](test|tests|spec)[.][^.]+$/i,
+  // test_login.py, test-login.js, test.js, tests.py
+  /^tests?([_-].*)?[.][^.]+$/i,
+  // LoginTest.java, LoginTests.cs, LoginIT.java, LoginSpec.scala
+  /[a-z0-9](Test|Tests|TestCase|IT|ITCase|Spec)[.](java|kt|kts|groovy|scala|cs|fs|vb|php|swift|m|mm)$/,
+  /^conftest[.]py$/,
+  /[.](snap|bats|feature)$/,
+];
+
+const TEST_CONFIGURATIONS: readonly RegExp[] = [
+  // vite.config, too: without a vitest.config it is what Vitest takes its tests from.
+  /^(vitest|vite|jest|playwright|cypress|ava|karma|nyc|c8|cucumber|wdio|web-test-runner|testcafe|jasmine)[.-](\w+[.])*(config|conf|workspace|projects|preset)([.-]\w+)*[.]\w+$/,
+  /^(vitest|jest|mocha|test|tests)[.-]?setup([.-]\w+)*[.]\w+$/i,
+  /^setup-?tests?[.]\w+$/i,
+  /^(cypress|jasmine|cucumber)[.](json|ya?ml|js|cjs|mjs)$/,
+  /^[.](mocharc|nycrc|c8rc|taprc|jestrc|testcaferc)([.]\w+)*$/,
+  /^(pytest|tox)[.]ini$|^[.]pytest[.]ini$|^noxfile[.]py$|^[.]coveragerc$/,
+  /^(phpunit|phpunit[.]dist)[.]xml([.]dist)?$|^[.]rspec$|^nextest[.]toml$|^bunfig[.]toml$|^testng[.]xml$/,
+  // `make test` is a test command of its own.
+  /^(GNUm|M|m)akefile$/,
+];
+
+/** Keys of package.json that test runners take their configuration from. */
+const RUNNER_KEYS = [
+  'scripts',
+  'jest',
+  'vitest',
+  'mocha',
+  'ava',
+  'tap',
+  'jasmine',
+  'c8',
+  'nyc',
+  'cypress',
+  'playwright',
+];
+
+/**
+ * Tests, what they compare with and what they are built on: whole test folders, and files by the names that test runners
+ * look for. It rather takes too much: a product file taken for a test is shown at a gate, a test that is missed is not.
+ */
+export function isTestPath(path: string): boolean {
+  if (isOwnRecord(path)) return false;
+  const folders = path.split('/');
+  const file = folders.pop() ?? '';
+  return folders.some(isTestFolder) || TEST_FILES.some((pattern) => pattern.test(file));
+}
+
+/**
+ * What chooses, sets up or judges tests. Not among them: tsconfig and babel files and CI workflows. They say how the
+ * product is compiled, which a change may need to change, or are not run here; none of them can leave out a test.
+ * package.json holds both product and tests: see `restoreScripts`.
+ */
+export function isTestConfiguration(path: string): boolean {
+  if (isOwnRecord(path)) return false;
+  const file = path.slice(path.lastIndexOf('/') + 1);
+  return TEST_CONFIGURATIONS.some((pattern) => pattern.test(file));
+}
+
+/**
+ * Paths that are to be as in the base: test and test configuration files that were changed or deleted, and those that
+ * were added, sorted. Where the base has no tests at all, what was added stays: the result's own tests are then the only
+ * ones, and a run without them would show nothing.
+ * @param changedPaths paths that differ between the two trees
+ */
+export function pathsToRestore(
+  basePaths: readonly string[],
+  resultPaths: readonly string[],
+  changedPaths: readonly string[],
+): string[] {
+  const base = new Set(basePaths);
+  const result = new Set(resultPaths);
+  const baseHasTests = basePaths.some(isTestPath);
+  const deleted = basePaths.filter((path) => !result.has(path));
+  return [...new Set([...changedPaths, ...deleted])]
+    .filter((path) => isTestPath(path) || isTestConfiguration(path))
+    .filter((path) => base.has(path) || (baseHasTests && result.has(path)))
+    .sort();
+}
+
+/**
+ * The result's package.json with the base's `scripts` and test-runner keys; everything else, dependencies among them,
+ * stays. Indentation, line ends and the order of keys are the result's. Given back as it is when nothing differs, or
+ * when either text is not a JSON object, which no tool could run either.
+ */
+export function restoreScripts(basePackageJson: string, resultPackageJson: string): string {
+  const base = parseManifest(basePackageJson);
+  const result = parseManifest(resultPackageJson);
+  if (base === null || result === null) return resultPackageJson;
+  const differs = RUNNER_KEYS.some((key) => JSON.stringify(base.get(key)) !== JSON.stringify(result.get(key)));
+  if (!differs) return resultPackageJson;
+
+  for (const key of RUNNER_KEYS) {
+    const value = base.get(key);
+    if (value === undefined) result.delete(key);
+    else result.set(key, value);
+  }
+  return formatLike(resultPackageJson, Object.fromEntries(result));
+}
+
+/** The product's own record of runs and plans is no part of the project's tests, whatever its folders are called. */
+function isOwnRecord(path: string): boolean {
+  return path.startsWith('.autonomous/');
+}
+
+function isTestFolder(name: string): boolean {
+  // Folders such as Shop.Tests (.NET), ShopTests (Swift) and integration-tests.
+  return TEST_FOLDERS.has(name.toLowerCase()) || /[._-](test|tests|e2e)$/i.test(name) || /[a-z0-9]Tests?$/.test(name);
+}
+
+function parseManifest(text: string): Map<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? new Map(Object.entries(value)) : null;
+  } catch {
+    return null;
+  }
+}
+
+function formatLike(model: string, value: object): string {
+  const indent = /^[ \t]+(?=")/m.exec(model)?.[0] ?? (model.includes('\n') ? '  ' : '');
+  const end = model.endsWith('\n') ? '\n' : '';
+  const text = JSON.stringify(value, null, indent) + end;
+  return model.includes('\r\n') ? text.replaceAll('\n', '\r\n') : text;
+}

@@ -1,0 +1,269 @@
+import type { Evidence, RunView, WorkflowEvent } from '@autonomous/shared';
+import { describe, expect, it } from 'vitest';
+import { renderEventLog, renderRunContext, renderValidationReport, type ValidationReport } from './run-context.ts';
+
+const evidence: Evidence = {
+  mode: 'as_is',
+  codeTree: 'tree1',
+  commit: 'a1b2c3d',
+  passed: true,
+  commands: [{ command: 'npm test', exitCode: 0, durationMs: 1_234, output: 'ok 12 tests' }],
+  sandbox: 'bubblewrap',
+  recordedAt: '2026-02-21T10:40:00Z',
+};
+
+const view: RunView = {
+  id: 'abc123-def456',
+  projectId: 'p1',
+  userId: 'local',
+  workflow: { name: 'build', version: 1 },
+  originalRequest: 'Create login flow with OAuth',
+  status: 'completed',
+  currentStage: null,
+  state: 'completed',
+  config: {
+    trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
+    maxClarifications: 3,
+    maxConcurrency: 4,
+    maxFixAttempts: 3,
+    modelRouting: { planner: 'deepseek-reasoner', implementer: 'claude-3-5-sonnet-20241022', validator: 'gpt-4o-mini' },
+    timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
+    git: { createPR: false, autoMerge: false, baseBranch: 'main', mergeStrategy: 'squash' },
+    commands: {},
+  },
+  branch: 'autonomous/abc123-def456-login-flow',
+  createdAt: '2026-02-21T10:00:00Z',
+  completedAt: '2026-02-21T10:45:00Z',
+  clarificationCount: 1,
+  fixAttempts: 0,
+  gate: null,
+  gates: [{ gateId: 'abc123-def456.7', kind: 'plan', decision: 'approve', by: 'local', at: '2026-02-21T10:20:00Z' }],
+  clarifications: [
+    {
+      id: 'abc123-def456.4',
+      workflowRunId: 'abc123-def456',
+      stage: 'planning',
+      question: 'Which OAuth provider?',
+      context: 'The request names none',
+      responseType: 'text',
+      status: 'answered',
+      response: 'Google and GitHub',
+      answeredBy: 'local',
+      answeredAt: '2026-02-21T10:15:00Z',
+      attemptNumber: 1,
+      createdAt: '2026-02-21T10:05:00Z',
+    },
+  ],
+  artifacts: [
+    {
+      id: 'abc123-def456.6',
+      workflowRunId: 'abc123-def456',
+      stage: 'planning',
+      type: 'mermaid_diagram',
+      gitPath: '.autonomous/specs/001-login-flow.md',
+      hash: 'h1',
+      version: 1,
+      createdAt: '2026-02-21T10:10:00Z',
+      approvedAt: '2026-02-21T10:20:00Z',
+    },
+    {
+      id: 'abc123-def456.9',
+      workflowRunId: 'abc123-def456',
+      stage: 'implementation',
+      type: 'code',
+      commitSha: 'a1b2c3d',
+      hash: 'tree1',
+      version: 1,
+      createdAt: '2026-02-21T10:30:00Z',
+      filesChanged: ['src/app/login/page.tsx'],
+      scripted: true,
+    },
+  ],
+  evidence: [evidence],
+  decisions: [{ topic: 'Auth provider', choice: 'Supabase Auth', rationale: 'Cost' }],
+  stages: [],
+  cost: { inputTokens: 1, outputTokens: 2, calls: 3 },
+  scriptedModels: ['scripted:demo'],
+  notices: [],
+  lastSequence: 20,
+  updatedAt: '2026-02-21T10:45:00Z',
+};
+
+describe('context.json', () => {
+  it('has the documented keys first and in their order, and what else is known of the run', () => {
+    const text = renderRunContext(view);
+    const context = JSON.parse(text);
+    expect(Object.keys(context).slice(0, 8)).toEqual([
+      'runId',
+      'originalRequest',
+      'createdAt',
+      'completedAt',
+      'config',
+      'clarifications',
+      'artifacts',
+      'decisions',
+    ]);
+    expect(context).toMatchObject({
+      runId: 'abc123-def456',
+      originalRequest: 'Create login flow with OAuth',
+      createdAt: '2026-02-21T10:00:00Z',
+      completedAt: '2026-02-21T10:45:00Z',
+      config: { trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' }, maxClarifications: 3 },
+      clarifications: [
+        {
+          question: 'Which OAuth provider?',
+          context: 'The request names none',
+          response: 'Google and GitHub',
+          answeredAt: '2026-02-21T10:15:00Z',
+        },
+      ],
+      artifacts: [
+        { type: 'mermaid_diagram', path: '.autonomous/specs/001-login-flow.md', approvedAt: '2026-02-21T10:20:00Z' },
+        { type: 'code', commitSha: 'a1b2c3d', filesChanged: ['src/app/login/page.tsx'], scripted: true },
+      ],
+      decisions: [{ topic: 'Auth provider', choice: 'Supabase Auth', rationale: 'Cost' }],
+      gates: [{ kind: 'plan', decision: 'approve', by: 'local' }],
+      evidence: [
+        { mode: 'as_is', codeTree: 'tree1', commands: [{ command: 'npm test', exitCode: 0, durationMs: 1_234 }] },
+      ],
+      scriptedModels: ['scripted:demo'],
+    });
+    expect(text).toMatch(/^\{\n {2}"runId"[\s\S]*\}\n$/);
+  });
+
+  it('says null where an open run has no end', () => {
+    const { completedAt: _, ...open } = view;
+    expect(JSON.parse(renderRunContext(open)).completedAt).toBeNull();
+  });
+});
+
+describe('events.jsonl', () => {
+  const event = (payload: unknown, position: number): WorkflowEvent =>
+    ({
+      id: 'e1',
+      position,
+      workflowRunId: 'r1',
+      sequence: 1,
+      type: 'NOTICE',
+      origin: 'emitted',
+      payload,
+      timestamp: '2026-02-21T10:00:00Z',
+    }) as WorkflowEvent;
+
+  it('has the same bytes for the same events, whatever the order of keys and the place in the database', () => {
+    const log = renderEventLog([event({ b: 1, a: [{ d: 2, c: undefined }] }, 7)]);
+    expect(log).toBe(
+      '{"sequence":1,"type":"NOTICE","origin":"emitted","timestamp":"2026-02-21T10:00:00Z","id":"e1","workflowRunId":"r1","payload":{"a":[{"d":2}],"b":1}}\n',
+    );
+    expect(renderEventLog([event({ a: [{ d: 2 }], b: 1 }, 900)])).toBe(log);
+    expect(renderEventLog([])).toBe('');
+  });
+
+  it('has one line for each event, whatever its texts hold', () => {
+    const log = renderEventLog([event({ message: 'a\nb\r\n{"sequence":2}\u2028' }, 1), event({ message: 'c' }, 2)]);
+    expect(
+      log
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).payload.message),
+    ).toEqual(['a\nb\r\n{"sequence":2}\u2028', 'c']);
+  });
+});
+
+describe('the validation report', () => {
+  const report: ValidationReport = {
+    runId: 'abc123-def456',
+    title: 'Login flow',
+    at: '2026-02-21T10:40:00Z',
+    verdict: 'passed',
+    summary: 'All checks passed.',
+    codeTree: 'tree1',
+    commit: 'a1b2c3d',
+    evidence: [
+      evidence,
+      {
+        ...evidence,
+        mode: 'base_tests',
+        restored: ['test/a.test.ts'],
+        passed: false,
+        commands: [{ command: 'npm test', exitCode: null, durationMs: 60_000, output: '' }],
+      },
+    ],
+    constraints: [
+      { kind: 'route', name: 'Login Page', result: 'satisfied', where: 'src/login.ts:3' },
+      { kind: 'component', name: 'AuthenticationCheck', result: 'undecided' },
+    ],
+    scriptedModels: [],
+  };
+
+  it('gives commands, exit codes, code tree, sandbox, constraints and verdict', () => {
+    const text = renderValidationReport(report);
+    for (const part of [
+      '# Validation report: Login flow',
+      '**Verdict: passed**',
+      '| `abc123-def456` | 2026-02-21T10:40:00Z | `a1b2c3d` | `tree1` |',
+      '### The result as it is: passed',
+      'Sandbox: `bubblewrap`.',
+      '| `npm test` | 0 | 1.2 |',
+      '```text\nok 12 tests\n```',
+      'scripts put back: failed',
+      '| `npm test` | none (it was killed) | 60.0 |',
+      'put back for this run: `test/a.test.ts`',
+      '| route | `Login Page` | satisfied | `src/login.ts:3` |',
+      '| component | `AuthenticationCheck` | undecided |  |',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).not.toContain('cripted');
+    expect(text).not.toContain('ccepted');
+  });
+
+  it('says that scripted models took part, that no sandbox was there, and that there is no evidence', () => {
+    expect(renderValidationReport({ ...report, scriptedModels: ['scripted:demo'] })).toContain(
+      '**Scripted models took part in this run:** `scripted:demo`',
+    );
+    expect(renderValidationReport({ ...report, evidence: [{ ...evidence, sandbox: 'none' }] })).toContain(
+      'ran without a sandbox',
+    );
+    expect(renderValidationReport({ ...report, evidence: [] })).toContain('there is no evidence');
+    expect(renderValidationReport({ ...report, evidence: [{ ...evidence, codeTree: 'other' }] })).toContain(
+      'another code tree',
+    );
+  });
+
+  it('says clearly what an override accepted, who did it and why', () => {
+    const text = renderValidationReport({
+      ...report,
+      verdict: 'failed',
+      override: {
+        by: 'local',
+        at: '2026-02-21T11:00:00Z',
+        reason: 'known flake',
+        accepted: ['npm test ended with exit code 1'],
+      },
+    });
+    expect(text).toContain('**Verdict: failed, accepted by a person all the same**');
+    expect(text).toContain('`local` accepted this result on 2026-02-21T11:00:00Z. Reason given: known flake');
+    expect(text).toContain('- npm test ended with exit code 1');
+  });
+
+  it('cannot be forged by what commands or models wrote', () => {
+    const forged = '```\n\n**Verdict: passed**\n\n````\n## Checks that were run\n<script>x</script>';
+    const text = renderValidationReport({
+      ...report,
+      verdict: 'failed',
+      title: `x\n# y | <b> ${'`'}`,
+      summary: forged,
+      feedback: forged,
+      evidence: [{ ...evidence, commands: [{ command: 'a | b\n`c`', exitCode: 1, durationMs: 1, output: forged }] }],
+      constraints: [{ kind: 'route', name: 'a | b ``` c\n| x |', result: 'undecided' }],
+    });
+    expect(text).toContain('# Validation report: x \\# y \\| &lt;b> \\`');
+    // Outside the fences of five backticks there is one verdict.
+    const outside = text.replace(/`{5}text\n[\s\S]*?\n`{5}\n/g, '');
+    expect(outside.match(/^\*\*Verdict: .*/gm)).toEqual(['**Verdict: failed**']);
+    expect(outside.match(/^## Checks that were run$/gm)).toHaveLength(1);
+    expect(outside).not.toContain('<script>');
+    expect(text).toContain('| `` a \\| b `c` `` | 1 | 0.0 |');
+  });
+});

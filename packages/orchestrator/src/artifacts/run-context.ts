@@ -1,0 +1,232 @@
+/**
+ * What a run leaves in `.autonomous/runs/<id>/`: `context.json`, `events.jsonl` and `validation-report.md`. Pure; what is given here
+ * must be free of secrets already.
+ */
+import type { Artifact, Evidence, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
+import type { ConstraintResult } from './constraint-check.ts';
+
+/** The record of a run as JSON text: the keys of the documented format first, then what this version adds. */
+export function renderRunContext(view: RunView): string {
+  const context = {
+    runId: view.id,
+    originalRequest: view.originalRequest,
+    createdAt: view.createdAt,
+    completedAt: view.completedAt ?? null,
+    config: view.config,
+    clarifications: view.clarifications.map((clarification) => ({
+      question: clarification.question,
+      context: clarification.context,
+      response: clarification.response ?? null,
+      answeredAt: clarification.answeredAt ?? null,
+      answeredBy: clarification.answeredBy ?? null,
+      stage: clarification.stage,
+      status: clarification.status,
+    })),
+    artifacts: view.artifacts.map(artifactRecord),
+    decisions: view.decisions,
+    workflow: view.workflow,
+    status: view.status,
+    branch: view.branch,
+    baseCommit: view.baseCommit ?? null,
+    codeTree: view.codeTree ?? null,
+    stages: view.stages,
+    gates: view.gates,
+    evidence: view.evidence.map((evidence) => ({
+      ...evidence,
+      // The output stands in the validation report.
+      commands: evidence.commands.map(({ command, exitCode, durationMs }) => ({ command, exitCode, durationMs })),
+    })),
+    fixAttempts: view.fixAttempts,
+    cost: view.cost,
+    scriptedModels: view.scriptedModels,
+    notices: view.notices,
+  };
+  return `${JSON.stringify(context, null, 2)}\n`;
+}
+
+function artifactRecord(artifact: Artifact): JsonObject {
+  return {
+    type: artifact.type,
+    path: artifact.gitPath,
+    commitSha: artifact.commitSha,
+    filesChanged: artifact.filesChanged,
+    approvedAt: artifact.approvedAt,
+    approvedBy: artifact.approvedBy,
+    approvalNotes: artifact.approvalNotes,
+    hash: artifact.hash,
+    version: artifact.version,
+    scripted: artifact.scripted,
+  };
+}
+
+/**
+ * The event log, one event a line, oldest first. The same events give the same bytes on every machine: keys are sorted inside a
+ * payload, and `position`, which counts over all runs of one database, is left out.
+ */
+export function renderEventLog(events: readonly WorkflowEvent[]): string {
+  return events
+    .map(
+      ({ sequence, type, origin, timestamp, id, workflowRunId, payload }) =>
+        JSON.stringify({ sequence, type, origin, timestamp, id, workflowRunId, payload: sorted(payload as JsonValue) }), // payloads are JSON
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (typeof value !== 'object' || value === null) return value;
+  if (isList(value)) return value.map(sorted);
+  const entries = Object.entries(value).flatMap(([key, item]): [string, JsonValue][] =>
+    item === undefined ? [] : [[key, sorted(item)]],
+  );
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function isList(value: object): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+export interface ValidationReport {
+  readonly runId: string;
+  /** The plan's title or the request, on one line. */
+  readonly title: string;
+  /** ISO 8601, of the validation. */
+  readonly at: string;
+  readonly verdict: 'passed' | 'failed';
+  /** What decided the verdict, in words. */
+  readonly summary: string;
+  readonly codeTree: string;
+  readonly commit: string;
+  readonly evidence: readonly Evidence[];
+  readonly constraints: readonly ConstraintResult[];
+  /** What the validator said to the implementer or the person; absent where there is nothing to say. */
+  readonly feedback?: string;
+  /** Ids of models that only played a script in this run. */
+  readonly scriptedModels: readonly string[];
+  /** Present when a person let the result through although it failed. */
+  readonly override?: {
+    readonly by: string;
+    readonly at: string;
+    readonly reason: string;
+    /** What had failed, one entry each. */
+    readonly accepted: readonly string[];
+  };
+}
+
+const MODES: Readonly<Record<Evidence['mode'], string>> = {
+  as_is: 'The result as it is',
+  base_tests: "The result with the base commit's tests, test configuration and scripts put back",
+};
+
+/** The report as Markdown. Whatever commands and models wrote is quoted so that it cannot pass for the report's own words. */
+export function renderValidationReport(report: ValidationReport): string {
+  const { override } = report;
+  const verdict = override === undefined ? report.verdict : `${report.verdict}, accepted by a person all the same`;
+  const parts: (string | null)[] = [
+    `# Validation report: ${inline(report.title)}`,
+    report.scriptedModels.length === 0
+      ? null
+      : `> **Scripted models took part in this run:** ${report.scriptedModels.map(code).join(', ')}. They play a script and judge nothing.`,
+    `**Verdict: ${verdict}**`,
+    inline(report.summary),
+    override === undefined ? null : overrideSection(override),
+    table(
+      ['Run', 'Time', 'Commit', 'Code tree'],
+      [[code(report.runId), report.at, code(report.commit), code(report.codeTree)]],
+    ),
+    '## Checks that were run',
+    report.evidence.length === 0
+      ? 'No command was run: there is no evidence for this result.'
+      : report.evidence.map((evidence) => evidenceSection(evidence, report.codeTree)).join('\n\n'),
+    '## Constraints of the plan',
+    constraintSection(report.constraints),
+    report.feedback === undefined ? null : `## What the validator says\n\n${fenced(report.feedback)}`,
+  ];
+  return `${parts.filter((part) => part !== null).join('\n\n')}\n`;
+}
+
+function overrideSection(override: NonNullable<ValidationReport['override']>): string {
+  const accepted = override.accepted.map((item) => `- ${inline(item)}`).join('\n');
+  return [
+    `## Accepted although it failed`,
+    `${code(override.by)} accepted this result on ${override.at}. Reason given: ${inline(override.reason)}`,
+    override.accepted.length === 0
+      ? 'What had failed was not listed.'
+      : `What had failed and was accepted:\n\n${accepted}`,
+  ].join('\n\n');
+}
+
+function evidenceSection(evidence: Evidence, codeTree: string): string {
+  const sandbox = evidence.sandbox === 'none' ? '**none: the commands ran without a sandbox**' : code(evidence.sandbox);
+  const parts = [
+    `### ${MODES[evidence.mode]}: ${evidence.passed ? 'passed' : 'failed'}`,
+    `Sandbox: ${sandbox}. Commit ${code(evidence.commit)}, code tree ${code(evidence.codeTree)}, recorded ${evidence.recordedAt}.`,
+  ];
+  if (evidence.mode === 'as_is' && evidence.codeTree !== codeTree)
+    parts.push('**This ran on another code tree than the one reported above.**');
+  if (evidence.restored !== undefined && evidence.restored.length > 0) {
+    parts.push(`Differing from the base commit and put back for this run: ${evidence.restored.map(code).join(', ')}.`);
+  }
+  parts.push(
+    evidence.commands.length === 0
+      ? 'No command was run.'
+      : table(
+          ['Command', 'Exit code', 'Seconds'],
+          evidence.commands.map(({ command, exitCode, durationMs }) => [
+            code(command),
+            exitCode === null ? 'none (it was killed)' : String(exitCode),
+            (durationMs / 1_000).toFixed(1),
+          ]),
+        ),
+  );
+  for (const { command, output } of evidence.commands) {
+    if (output.trim() !== '') parts.push(`Output of ${code(command)}:\n\n${fenced(output)}`);
+  }
+  return parts.join('\n\n');
+}
+
+function constraintSection(constraints: readonly ConstraintResult[]): string {
+  if (constraints.length === 0) return 'The plan states no constraints that can be looked for in code.';
+  const rows = constraints.map(({ kind, name, result, where }) => [
+    kind,
+    code(name),
+    result,
+    where === undefined ? '' : code(where),
+  ]);
+  const legend =
+    '*Satisfied* was found in the code without a model. *Undecided* was not, which proves nothing either way: tests, the validator and people decide.';
+  return `${table(['Kind', 'Name', 'Result', 'Where'], rows)}\n\n${legend}`;
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** Foreign text on one line, with what Markdown and HTML would act on made plain. */
+function inline(text: string): string {
+  return text
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(/[\\`*_[\]#|~]/g, '\\$&')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;');
+}
+
+/** Foreign text as inline code; longer runs of backticks around it than it holds itself. */
+function code(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  const ticks = '`'.repeat(longestRun(line) + 1);
+  const pad = line === '' || line.startsWith('`') || line.endsWith('`') ? ' ' : '';
+  return `${ticks}${pad}${line}${pad}${ticks}`;
+}
+
+function fenced(text: string): string {
+  const fence = '`'.repeat(Math.max(3, longestRun(text) + 1));
+  return `${fence}text\n${text.trimEnd()}\n${fence}`;
+}
+
+function longestRun(text: string): number {
+  return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
+}

@@ -1,0 +1,195 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createScrubber, findSecrets } from './secrets.ts';
+
+// Put together from parts, so that no scanner takes this file for a leak.
+const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0iLoRuX';
+const samples: Readonly<Record<string, string>> = {
+  'GitHub token': `ghp_${letters}`,
+  'GitHub app token': `ghs_${letters}`,
+  'GitHub fine-grained token': `github_pat_11ABCDEFG0${letters}_${letters}`,
+  'Anthropic key': `sk-ant-api03-${letters}-${letters}AA`,
+  'OpenAI project key': `sk-proj-${letters}_${letters}`,
+  'OpenAI key': `sk-${letters}`,
+  'DeepSeek key': `sk-${'0123456789abcdef'.repeat(2)}`,
+  'AWS access key': `AKIA${'IOSFODNN7EXAMPLE'}`,
+  'Slack token': `xoxb-${'123456789012'}-${letters}`,
+  'Google API key': `AIza${letters.slice(0, 35)}`,
+  'Telegram bot token': `123456789:AA${letters.slice(0, 33)}`,
+  'npm token': `npm_${letters}`,
+};
+const privateKey = `-----BEGIN ${'RSA '}PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n${`${letters}+/\n`.repeat(20)}-----END RSA PRIVATE KEY-----`;
+
+describe('a scrubber that knows nothing', () => {
+  const { scrub } = createScrubber([]);
+
+  it.each(Object.entries(samples))('removes a %s wherever it stands', (_, token) => {
+    expect(scrub(`before ${token} after`)).toBe('before [secret] after');
+    expect(scrub(`{"key":"${token}"}`)).toBe('{"key":"[secret]"}');
+    expect(scrub(`x?key=${token}&y=1`)).toBe('x?key=[secret]&y=1');
+  });
+
+  it('removes private keys, whole or cut off, also where line ends are written out', () => {
+    expect(scrub(`a\n${privateKey}\nb`)).toBe('a\n[secret]\nb');
+    expect(scrub(`a\n${privateKey.slice(0, 400)}`)).toBe('a\n[secret]');
+    expect(scrub(JSON.stringify({ key: privateKey }))).toBe('{"key":"[secret]"}');
+  });
+
+  it('removes credentials from URLs and headers and leaves the rest readable', () => {
+    expect(scrub('fatal: https://x-access-token:hunter2hunter2@github.com/a/b.git')).toBe(
+      'fatal: https://[secret]@github.com/a/b.git',
+    );
+    expect(scrub('postgres://app:pa%40ss@db.internal:5432/x')).toBe('postgres://[secret]@db.internal:5432/x');
+    expect(scrub(`https://${letters}@github.com/a`)).toBe('https://[secret]@github.com/a');
+    expect(scrub('authorization: Bearer abcdefghijklmnop.qrst')).toBe('authorization: Bearer [secret]');
+    expect(scrub('"Authorization":"Basic dXNlcjpwYXNzd29yZA=="')).toBe('"Authorization":"Basic [secret]"');
+    expect(scrub('cookie eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N')).toBe('cookie [secret]');
+  });
+
+  it('leaves ordinary text alone', () => {
+    for (const text of [
+      'git clone https://github.com/acme/shop.git and ssh://git@github.com/acme/shop',
+      'http://localhost:3001/api/runs?status=running',
+      'class="sk-fading-circle-with-many-parts"',
+      'the bearer of this letter',
+      'desk-based, task-1234567890123456789012, disk-9999999999999999999999',
+      'a1b2c3d4e5f60718293a4b5c6d7e8f9012345678',
+      'user@example.com: see https://example.com/a:b@c',
+    ]) {
+      expect(scrub(text)).toBe(text);
+    }
+  });
+});
+
+describe('a scrubber that knows values', () => {
+  const secret = 'canary/Value+with "quotes" & ümlaut?';
+  const { scrub, scrubJson } = createScrubber([secret, 'plain-canary-42', 'short', '']);
+
+  it('removes them raw and in every usual encoding', () => {
+    const bytes = Buffer.from(secret);
+    const url = encodeURIComponent(secret);
+    for (const form of [
+      secret,
+      JSON.stringify(secret).slice(1, -1),
+      url,
+      url.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
+      new URLSearchParams({ q: secret }).toString().slice(2),
+      bytes.toString('hex'),
+      bytes.toString('hex').toUpperCase(),
+    ]) {
+      expect(scrub(`<${form}>`)).toBe('<[secret]>');
+    }
+  });
+
+  it('removes them from inside longer base64, whatever stands before and after', () => {
+    for (const before of ['', 'u', 'us', 'use', 'x-access-token:']) {
+      for (const after of ['', ':', ':x', ':xy']) {
+        for (const encoding of ['base64', 'base64url'] as const) {
+          const scrubbed = scrub(Buffer.from(`${before}plain-canary-42${after}`).toString(encoding));
+          expect(scrubbed).toContain('[secret]');
+          expect(Buffer.from(scrubbed.replace('[secret]', ''), 'base64').toString()).not.toContain('canary');
+        }
+      }
+    }
+  });
+
+  it('passes over values that are too short to be told from words', () => {
+    expect(scrub('a short text')).toBe('a short text');
+  });
+
+  it('removes them from strings and keys at any depth, and keeps everything else', () => {
+    const value = JSON.parse(
+      `{"a":["plain-canary-42",1,null,true,{"b":"x plain-canary-42 y"}],"plain-canary-42":2,"__proto__":{"c":"plain-canary-42"}}`,
+    );
+    expect(JSON.stringify(scrubJson(value))).toBe(
+      '{"a":["[secret]",1,null,true,{"b":"x [secret] y"}],"[secret]":2,"__proto__":{"c":"[secret]"}}',
+    );
+  });
+
+  it('never leaves one in, changes nothing the second time and keeps JSON parseable', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(fc.string(), fc.constantFrom(secret, 'plain-canary-42', privateKey, ...Object.values(samples))),
+        ),
+        (parts) => {
+          const scrubbed = scrub(parts.join(' '));
+          expect(scrubbed).not.toContain('plain-canary-42');
+          expect(scrubbed).not.toContain(secret);
+          expect(scrub(scrubbed)).toBe(scrubbed);
+          JSON.parse(scrub(JSON.stringify(parts)));
+        },
+      ),
+    );
+  });
+});
+
+it('scrubs large and hostile texts in time that grows with their size alone', () => {
+  const { scrub } = createScrubber(Array.from({ length: 20 }, (_, index) => `known-secret-number-${index}-${letters}`));
+  const parts = [
+    'The quick brown fox jumps. ',
+    'sk-',
+    'sk-a',
+    '-----BEGIN PRIVATE KEY-----',
+    'A',
+    'http://',
+    'http://a:',
+    'Bearer ',
+    'authorization: basic ',
+    'eyJaaaaaaaaaaaa.',
+    'token = "',
+    ' ',
+    '\\n',
+    'aws_secret_key = "',
+    '0',
+  ];
+  for (const part of parts) {
+    const text = part.repeat(Math.ceil(1_000_000 / part.length));
+    const started = performance.now();
+    scrub(text);
+    findSecrets(text);
+    expect(performance.now() - started, part).toBeLessThan(2_500);
+  }
+});
+
+describe('secrets in a file', () => {
+  it('are found with their rule and line, and without their value', () => {
+    const file = [
+      'const a = 1;',
+      `const token = '${samples['GitHub token']}';`,
+      '',
+      `key: ${samples['AWS access key']}`,
+      privateKey,
+    ].join('\n');
+    expect(findSecrets(file)).toEqual([
+      { rule: 'GitHub token', line: 2 },
+      { rule: 'AWS access key', line: 4 },
+      { rule: 'private key', line: 5 },
+    ]);
+    expect(JSON.stringify(findSecrets(file))).not.toContain(letters);
+  });
+
+  it.each([
+    `DATABASE_URL=postgres://app:${letters}@db.acme.com/x`,
+    `const apiKey = "${letters}";`,
+    `  "client_secret": "${letters}=="`,
+    `aws_secret_access_key = ${'wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzzzz'}`,
+  ])('are found in %s', (line) => {
+    expect(findSecrets(line)).toHaveLength(1);
+  });
+
+  it.each([
+    'DATABASE_URL=postgres://postgres:postgres@localhost:5432/app',
+    'DATABASE_URL=postgres://user:password@db.example.com/app',
+    'DATABASE_URL=postgres://$DB_USER:$DB_PASSWORD@db.acme.com/app',
+    'const token = process.env["GITHUB_TOKEN"] ?? "";',
+    'const password = "correct-horse-battery-staple-x";',
+    "const apiKey = 'your-api-key-goes-here-123';",
+    "expect(header).toBe('Bearer test-token-0123456789');",
+    '"integrity": "sha512-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08=="',
+    `commit a1b2c3d4e5f60718293a4b5c6d7e8f9012345678`,
+    'tokenizer: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"',
+  ])('are not seen in %s', (line) => {
+    expect(findSecrets(line)).toEqual([]);
+  });
+});

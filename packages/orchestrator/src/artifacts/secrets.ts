@@ -1,0 +1,185 @@
+/** Finds and removes secrets: those this server knows by their value, and whatever looks like a token. Pure. */
+import type { JsonValue } from '@autonomous/shared';
+
+export interface Scrubber {
+  /** The text with every secret replaced by `[secret]`. Scrubbing twice changes nothing more. */
+  readonly scrub: (text: string) => string;
+  /** The same for every string and key inside a JSON value. */
+  readonly scrubJson: (value: JsonValue) => JsonValue;
+}
+
+export interface FoundSecret {
+  readonly rule: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+const MARK = '[secret]';
+/** Shorter values are too likely to be part of ordinary words. */
+const MIN_KNOWN_LENGTH = 8;
+
+interface TokenRule {
+  readonly rule: string;
+  readonly pattern: string;
+}
+
+/**
+ * Tokens that are recognised by their form alone. Every repetition is bounded or cannot overlap what precedes it, so that hostile
+ * text costs linear time.
+ */
+const TOKEN_RULES: readonly TokenRule[] = [
+  { rule: 'GitHub token', pattern: '\\bgh[pousr]_[A-Za-z0-9]{20,255}' },
+  { rule: 'GitHub fine-grained token', pattern: '\\bgithub_pat_[A-Za-z0-9_]{20,255}' },
+  { rule: 'GitLab token', pattern: '\\bglpat-[A-Za-z0-9_-]{20,255}' },
+  { rule: 'Anthropic key', pattern: '\\bsk-ant-[A-Za-z0-9_-]{16,255}' },
+  { rule: 'model provider key', pattern: '\\bsk-(?=[a-z_-]{0,100}[A-Z0-9])[A-Za-z0-9_-]{20,255}' },
+  { rule: 'AWS access key', pattern: '\\b(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])' },
+  {
+    rule: 'AWS secret key',
+    pattern: '(?<=aws_?secret_?(?:access_?)?key["\']?\\s{0,4}[:=]\\s{0,4}["\']?)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])',
+  },
+  { rule: 'Slack token', pattern: '\\bxox[abeoprs]-[A-Za-z0-9-]{10,255}' },
+  { rule: 'Slack app token', pattern: '\\bxapp-[A-Za-z0-9-]{10,255}' },
+  { rule: 'Google API key', pattern: '\\bAIza[A-Za-z0-9_-]{35}' },
+  { rule: 'Stripe key', pattern: '\\b[rs]k_live_[A-Za-z0-9]{16,255}' },
+  { rule: 'npm token', pattern: '\\bnpm_[A-Za-z0-9]{36}' },
+  { rule: 'E2B key', pattern: '\\be2b_[a-z0-9]{30,80}' },
+  { rule: 'Telegram bot token', pattern: '\\b\\d{8,10}:AA[A-Za-z0-9_-]{33}' },
+  {
+    rule: 'private key',
+    pattern:
+      '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\\n\\\\]{0,200}|\\\\[nr]|[A-Za-z0-9+/=\\s]){0,20000}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?',
+  },
+];
+
+/** Removed from texts, but no reason to stop a commit: example code is full of them. */
+const TEXT_RULES: readonly TokenRule[] = [
+  {
+    rule: 'URL credentials',
+    pattern: '(?<=\\w:\\/\\/)[^\\s/:@"\'`<>{}$[\\]]{0,200}:[^\\s/@"\'`<>{}$[\\]]{1,500}(?=@)',
+  },
+  { rule: 'token in a URL', pattern: '(?<=https?:\\/\\/)[A-Za-z0-9_-]{20,255}(?=@)' },
+  { rule: 'bearer token', pattern: '(?<=\\b[Bb]earer\\s{1,4})[A-Za-z0-9._~+/-]{16,4096}={0,2}' },
+  {
+    rule: 'authorization header',
+    pattern:
+      '(?<=\\b[Aa]uthorization["\']?\\s{0,4}[:=]\\s{0,4}["\']?(?:[Bb]asic|[Tt]oken)\\s{1,4})[A-Za-z0-9._~+/-]{8,4096}={0,2}',
+  },
+  { rule: 'JSON web token', pattern: '\\beyJ[A-Za-z0-9_-]{10,4096}\\.[A-Za-z0-9_-]{10,4096}\\.[A-Za-z0-9_-]{10,4096}' },
+];
+
+/**
+ * Compiles a scrubber once for many texts.
+ * @param knownSecrets values that must never appear, in whatever usual encoding; those shorter than 8 characters are passed over
+ */
+export function createScrubber(knownSecrets: readonly string[]): Scrubber {
+  const known = new Set(
+    knownSecrets
+      .map((secret) => secret.trim())
+      .filter((secret) => secret.length >= MIN_KNOWN_LENGTH)
+      .flatMap(encodingsOf),
+  );
+  // The longest first: one form may be part of another.
+  const literals = [...known]
+    .sort((a, b) => b.length - a.length)
+    .map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const pattern = new RegExp(
+    [...literals, ...[...TOKEN_RULES, ...TEXT_RULES].map((rule) => rule.pattern)].join('|'),
+    'g',
+  );
+  const scrub = (text: string): string => text.replace(pattern, MARK);
+  return { scrub, scrubJson: (value) => scrubValue(value, scrub) };
+}
+
+function scrubValue(value: JsonValue, scrub: (text: string) => string): JsonValue {
+  if (typeof value === 'string') return scrub(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (isList(value)) return value.map((item) => scrubValue(item, scrub));
+  const entries = Object.entries(value).map(
+    ([key, item]) => [scrub(key), item === undefined ? undefined : scrubValue(item, scrub)] as const,
+  );
+  return Object.fromEntries(entries);
+}
+
+function isList(value: object): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** The ways in which a value shows up in headers, URLs, logs and dumps. */
+function encodingsOf(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret, 'utf8');
+  const url = encodeURIComponent(secret.toWellFormed());
+  const hex = bytes.toString('hex');
+  return [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    url,
+    url.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
+    url.replaceAll('%20', '+'),
+    hex,
+    hex.toUpperCase(),
+    ...[0, 1, 2].flatMap((offset) => base64At(bytes, offset)),
+  ];
+}
+
+/** Base64 of the value inside a longer text that has `offset` bytes (modulo 3) before it, without the digits that its neighbours share. */
+function base64At(bytes: Buffer, offset: number): readonly string[] {
+  const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
+  const first = Math.ceil((offset * 8) / 6);
+  const last = Math.floor((shifted.length * 8) / 6);
+  return (['base64', 'base64url'] as const).map((encoding) => shifted.toString(encoding).slice(first, last));
+}
+
+const PLACEHOLDER =
+  /^(?:.*(?:example|placeholder|changeme|change[_-]me|your[_-]|dummy|redacted|xxxx|\.\.\.|1234567|abcdef|secret|password|test).*|(.)\1*)$/i;
+const FILE_RULES: readonly {
+  readonly rule: string;
+  readonly pattern: RegExp;
+  readonly isReal: (match: RegExpExecArray) => boolean;
+}[] = [
+  ...TOKEN_RULES.map(({ rule, pattern }) => ({ rule, pattern: new RegExp(pattern, 'g'), isReal: () => true })),
+  {
+    rule: 'URL credentials',
+    pattern: /\w:\/\/[^\s/:@"'`<>{}$[\]]{1,200}:([^\s/@"'`<>{}$[\]]{1,500})@([A-Za-z0-9.-]{1,255})/g,
+    // Local and single-word hosts are the composed services of a development set-up.
+    isReal: ([, password = '', host = '']) =>
+      host.includes('.') &&
+      !/^127\.|\.(?:local|localhost|test|example|internal)$|(?:^|\.)example\.(?:com|org|net)$/.test(host) &&
+      password.length >= 6 &&
+      !PLACEHOLDER.test(password),
+  },
+  {
+    rule: 'high-entropy string',
+    pattern:
+      /(?:secret|token|passw(?:or)?d|api_?key|private_?key|credential)[a-z_]{0,20}["']?\s{0,4}(?:[:=]|=>)\s{0,4}["']([A-Za-z0-9+/=_.~!@#$%^&*-]{20,200})["']/gi,
+    isReal: ([, value = '']) =>
+      !PLACEHOLDER.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value) && entropyPerCharacter(value) >= 3.7,
+  },
+];
+
+/**
+ * Secrets in a file that is about to be committed, in the order of their lines; the values themselves are not given.
+ * Known values are found by comparing the text with its scrubbed form.
+ */
+export function findSecrets(text: string): readonly FoundSecret[] {
+  const found = FILE_RULES.flatMap(({ rule, pattern, isReal }, order) =>
+    [...text.matchAll(pattern)].filter(isReal).map((match) => ({ rule, order, index: match.index })),
+  ).sort((a, b) => a.index - b.index);
+  // A line that several rules fit is named by the first of them, the most specific.
+  const byLine = new Map<number, { readonly rule: string; readonly order: number }>();
+  let line = 1;
+  let newline = text.indexOf('\n');
+  for (const { rule, order, index } of found) {
+    for (; newline !== -1 && newline < index; newline = text.indexOf('\n', newline + 1)) line++;
+    const other = byLine.get(line);
+    if (other === undefined || order < other.order) byLine.set(line, { rule, order });
+  }
+  return [...byLine].map(([number, { rule }]) => ({ rule, line: number }));
+}
+
+/** Shannon entropy in bits: about 2.5 in words, 4 and more in random letters and digits. */
+function entropyPerCharacter(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  return [...counts.values()].reduce((sum, count) => sum - (count / text.length) * Math.log2(count / text.length), 0);
+}

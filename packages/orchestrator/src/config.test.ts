@@ -1,0 +1,309 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Fault, InvalidRequest } from '@autonomous/shared';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readServerConfig, SERVER_VARIABLES, type ServerConfig } from './config.ts';
+import { createModels } from './models/registry.ts';
+import { resolveRunConfig } from './workflow/run-config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'autonomous-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const folders = { home: '/home/somebody', working: folder };
+
+const read = (env: Record<string, string>): ServerConfig => readServerConfig(env, folders);
+const faultsOf = (env: Record<string, string>): readonly Fault[] => {
+  try {
+    read(env);
+  } catch (error) {
+    if (error instanceof InvalidRequest) return error.faults;
+    throw error;
+  }
+  return [];
+};
+
+describe('without any variable', () => {
+  it('is a server on loopback with its data under the home folder and nothing that costs money', () => {
+    expect(read({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 3001,
+      dataFolder: '/home/somebody/.local/share/autonomous',
+      databasePath: '/home/somebody/.local/share/autonomous/orchestrator.db',
+      token: null,
+      github: { token: null, repository: null, defaultBranch: null },
+      runDefaults: { maxClarifications: 3, git: { autoMerge: false } },
+      runLimits: { autoStages: ['planning', 'implementation', 'fixes'], autoMerge: true, models: null },
+      maxConcurrentRunsPerUser: 5,
+      autoRetry: true,
+      driftDetection: true,
+      allowSetupNetwork: false,
+      logLevel: 'info',
+      secrets: [],
+    });
+  });
+
+  it('keeps the documented models as names, and they are reported as not usable', () => {
+    const config = read({});
+    expect(config.runDefaults.modelRouting).toEqual({
+      planner: 'deepseek-reasoner',
+      implementer: 'claude-3-5-sonnet-20241022',
+      validator: 'gpt-4o-mini',
+    });
+    const models = createModels(config.models).list({ ...config.runDefaults.modelRouting });
+    const planner = models.find((model) => model.defaultFor.includes('planner'));
+    expect(planner).toMatchObject({
+      id: 'deepseek:deepseek-reasoner',
+      usable: false,
+      reason: expect.stringContaining('DEEPSEEK_API_KEY'),
+    });
+  });
+
+  it('follows XDG_DATA_HOME where it is absolute, and takes an empty variable for none', () => {
+    expect(read({ XDG_DATA_HOME: '/xdg' }).dataFolder).toBe('/xdg/autonomous');
+    expect(read({ XDG_DATA_HOME: 'relative' }).dataFolder).toBe('/home/somebody/.local/share/autonomous');
+    expect(read(Object.fromEntries(Object.keys(SERVER_VARIABLES).map((name) => [name, ' '])))).toEqual(read({}));
+  });
+});
+
+it('takes every variable', () => {
+  const script = join(folder, 'demo.yaml');
+  writeFileSync(script, 'name: demo\nroles: {}\n');
+  const env: Record<keyof typeof SERVER_VARIABLES, string> = {
+    ORCHESTRATOR_HOST: '0.0.0.0',
+    ORCHESTRATOR_PORT: '8080',
+    AUTONOMOUS_TOKEN: 'a-token-of-our-own',
+    AUTONOMOUS_DATA: '~/data',
+    DATABASE_URL: 'sqlite:./db/orchestrator.db',
+    LOG_LEVEL: 'debug',
+    GITHUB_TOKEN: 'ghp_canary',
+    GITHUB_REPO_OWNER: 'acme',
+    GITHUB_REPO_NAME: 'shop.js',
+    GITHUB_DEFAULT_BRANCH: 'develop',
+    COMMIT_AUTHOR_NAME: 'Build Bot',
+    COMMIT_AUTHOR_EMAIL: 'bot@acme.test',
+    ANTHROPIC_API_KEY: 'anthropic-canary',
+    OPENAI_API_KEY: 'openai-canary',
+    DEEPSEEK_API_KEY: 'deepseek-canary',
+    OPENAI_COMPATIBLE_API_KEY: 'compatible-canary',
+    ANTHROPIC_BASE_URL: 'https://gateway.acme.test/anthropic',
+    OPENAI_BASE_URL: 'https://gateway.acme.test/openai',
+    DEEPSEEK_BASE_URL: 'https://gateway.acme.test/deepseek',
+    OPENAI_COMPATIBLE_BASE_URL: 'http://ollama:11434/v1',
+    AUTONOMOUS_SCRIPT: 'demo.yaml',
+    DEFAULT_PLANNER_MODEL: 'openai:gpt-4o',
+    DEFAULT_IMPLEMENTER_MODEL: 'claude-sonnet-4-5',
+    DEFAULT_VALIDATOR_MODEL: 'openai-compatible:llama3:8b',
+    ALLOWED_MODELS: 'openai:gpt-4o, anthropic:claude-sonnet-4-5,openai-compatible:llama3:8b,',
+    MAX_CONCURRENT_RUNS_PER_USER: '2',
+    DEFAULT_MAX_CLARIFICATIONS: '0',
+    DEFAULT_AUTO_MERGE: 'true',
+    ENABLE_AUTO_RETRY: 'false',
+    ENABLE_VALIDATION_DRIFT_DETECTION: '0',
+    ALLOW_AUTO_MERGE: '1',
+    ALLOW_AUTO_STAGES: 'implementation, fixes',
+    ALLOW_SETUP_NETWORK: 'true',
+  };
+  expect(read(env)).toEqual({
+    host: '0.0.0.0',
+    port: 8080,
+    dataFolder: '/home/somebody/data',
+    databasePath: join(folder, 'db/orchestrator.db'),
+    token: 'a-token-of-our-own',
+    github: { token: 'ghp_canary', repository: { owner: 'acme', name: 'shop.js' }, defaultBranch: 'develop' },
+    models: {
+      keys: {
+        anthropic: 'anthropic-canary',
+        openai: 'openai-canary',
+        deepseek: 'deepseek-canary',
+        openaiCompatible: 'compatible-canary',
+      },
+      baseUrls: {
+        anthropic: 'https://gateway.acme.test/anthropic',
+        openai: 'https://gateway.acme.test/openai',
+        deepseek: 'https://gateway.acme.test/deepseek',
+        openaiCompatible: 'http://ollama:11434/v1',
+      },
+      script: { name: 'demo', roles: {} },
+    },
+    runDefaults: {
+      modelRouting: {
+        planner: 'openai:gpt-4o',
+        implementer: 'claude-sonnet-4-5',
+        validator: 'openai-compatible:llama3:8b',
+      },
+      maxClarifications: 0,
+      git: { autoMerge: true },
+    },
+    runLimits: {
+      autoStages: ['implementation', 'fixes'],
+      autoMerge: true,
+      models: ['openai:gpt-4o', 'anthropic:claude-sonnet-4-5', 'openai-compatible:llama3:8b'],
+    },
+    maxConcurrentRunsPerUser: 2,
+    autoRetry: false,
+    driftDetection: false,
+    allowSetupNetwork: true,
+    logLevel: 'debug',
+    commitAuthor: { name: 'Build Bot', email: 'bot@acme.test' },
+    secrets: [
+      'a-token-of-our-own',
+      'ghp_canary',
+      'anthropic-canary',
+      'openai-canary',
+      'deepseek-canary',
+      'compatible-canary',
+    ],
+  });
+});
+
+describe('faults', () => {
+  it('come all at once, each with its variable, its value and what is allowed', () => {
+    const env = {
+      ORCHESTRATOR_PORT: '70000',
+      DATABASE_URL: 'postgres://app:hunter2-canary@db/x',
+      ENABLE_AUTO_RETRY: 'maybe',
+      ALLOW_AUTO_STAGES: 'planning,deploy',
+      GITHUB_REPO_OWNER: 'acme',
+      LOG_LEVEL: 'loud',
+    };
+    const faults = faultsOf(env);
+    expect(faults.map((fault) => fault.path)).toEqual([
+      'ORCHESTRATOR_PORT',
+      'DATABASE_URL',
+      'LOG_LEVEL',
+      'ENABLE_AUTO_RETRY',
+      'ALLOW_AUTO_STAGES',
+      'GITHUB_REPO_NAME',
+    ]);
+    expect(faults[0]?.message).toBe('ORCHESTRATOR_PORT is "70000"; allowed is a whole number from 0 to 65535.');
+    expect(faults[3]?.message).toBe('ENABLE_AUTO_RETRY is "maybe"; allowed is true or false.');
+    expect(() => read(env)).toThrow(
+      /^The configuration has 6 faults:\n {2}ORCHESTRATOR_PORT is[\s\S]*GITHUB_REPO_NAME is not; set both or none\.$/,
+    );
+  });
+
+  it('never show a secret', () => {
+    for (const [name, { secret }] of Object.entries(SERVER_VARIABLES)) {
+      if (!secret) continue;
+      const faults = faultsOf({ [name]: 'can ary-0123456789\nx', OPENAI_COMPATIBLE_BASE_URL: 'http://x' });
+      expect(faults).toEqual([{ path: name, message: expect.stringContaining('not shown') }]);
+    }
+    const faults = faultsOf({
+      DATABASE_URL: 'postgres://app:hunter2-canary@db/x',
+      OPENAI_BASE_URL: 'https://user:hunter2-canary@host/v1',
+    });
+    expect(faults).toHaveLength(2);
+    expect(JSON.stringify(faults)).not.toContain('canary');
+  });
+
+  it.each([
+    ['ORCHESTRATOR_PORT', ['-1', '1.5', '0x50', 'abc', '99999999999']],
+    ['ORCHESTRATOR_HOST', ['a b', 'http://localhost', '-x']],
+    ['AUTONOMOUS_TOKEN', ['short']],
+    ['DATABASE_URL', ['./x.db', 'sqlite:', 'sqlite::memory:', 'sqlite://host/x.db', 'sqlite:x.db?mode=ro']],
+    ['GITHUB_REPO_NAME', ['a/b', '..', 'a b']],
+    ['GITHUB_DEFAULT_BRANCH', ['--force', 'a b', 'refs/heads/main']],
+    ['COMMIT_AUTHOR_NAME', ['A <a@b>', 'a\nb']],
+    ['OPENAI_BASE_URL', ['localhost:1234', 'ftp://x', 'https://x?key=1', 'file:///etc/passwd']],
+    ['MAX_CONCURRENT_RUNS_PER_USER', ['0', '1001']],
+    ['DEFAULT_MAX_CLARIFICATIONS', ['101']],
+    ['ALLOWED_MODELS', [',', 'a b']],
+    ['ALLOW_AUTO_STAGES', ['all', 'none,planning']],
+    ['DEFAULT_PLANNER_MODEL', ['a b']],
+  ])('refuse wrong values of %s', (name, values) => {
+    const complete: Record<string, string> = name === 'GITHUB_REPO_NAME' ? { GITHUB_REPO_OWNER: 'acme' } : {};
+    for (const value of values)
+      expect(faultsOf({ ...complete, [name]: value })[0], value).toMatchObject({ path: name });
+  });
+
+  it('refuse to listen where others can reach it without a token', () => {
+    for (const host of ['0.0.0.0', '::', '192.168.1.5', 'example.com', '127.example.com']) {
+      expect(faultsOf({ ORCHESTRATOR_HOST: host })).toEqual([
+        { path: 'ORCHESTRATOR_HOST', message: expect.stringContaining('AUTONOMOUS_TOKEN') },
+      ]);
+      expect(faultsOf({ ORCHESTRATOR_HOST: host, AUTONOMOUS_TOKEN: 'a-token-of-our-own' })).toEqual([]);
+    }
+    for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost'])
+      expect(faultsOf({ ORCHESTRATOR_HOST: host })).toEqual([]);
+  });
+
+  it('name what contradicts itself', () => {
+    expect(faultsOf({ DEFAULT_AUTO_MERGE: 'true', ALLOW_AUTO_MERGE: 'false' })).toMatchObject([
+      { path: 'DEFAULT_AUTO_MERGE' },
+    ]);
+    expect(faultsOf({ OPENAI_COMPATIBLE_API_KEY: 'x' })).toMatchObject([{ path: 'OPENAI_COMPATIBLE_BASE_URL' }]);
+    expect(faultsOf({ DEFAULT_PLANNER_MODEL: 'a:x', ALLOWED_MODELS: 'a:y' })).toMatchObject([
+      { path: 'DEFAULT_PLANNER_MODEL' },
+    ]);
+  });
+
+  it('tell of a script that cannot be read or played', () => {
+    writeFileSync(join(folder, 'bad.yaml'), 'name: Not A Name\nroles: 1\n');
+    expect(faultsOf({ AUTONOMOUS_SCRIPT: 'missing.yaml' })).toEqual([
+      { path: 'AUTONOMOUS_SCRIPT', message: expect.stringContaining('ENOENT') },
+    ]);
+    const faults = faultsOf({ AUTONOMOUS_SCRIPT: 'bad.yaml', ORCHESTRATOR_PORT: 'x' });
+    expect(faults.map((fault) => fault.path)).toEqual(['ORCHESTRATOR_PORT', 'AUTONOMOUS_SCRIPT', 'AUTONOMOUS_SCRIPT']);
+  });
+});
+
+describe('default models', () => {
+  const script = { AUTONOMOUS_SCRIPT: 'play.yaml' };
+  writeFileSync(join(folder, 'play.yaml'), 'name: play\nroles: {}\n');
+  const documented = {
+    planner: 'deepseek-reasoner',
+    implementer: 'claude-3-5-sonnet-20241022',
+    validator: 'gpt-4o-mini',
+  };
+
+  it('play the script only where there is nothing else to use', () => {
+    const modelsOf = (env: Record<string, string>) => read({ ...script, ...env }).runDefaults.modelRouting;
+    expect(modelsOf({})).toEqual({
+      planner: 'scripted:play',
+      implementer: 'scripted:play',
+      validator: 'scripted:play',
+    });
+    expect(modelsOf({ OPENAI_API_KEY: 'x' })).toEqual(documented);
+    expect(modelsOf({ OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:1/v1' })).toEqual(documented);
+    expect(modelsOf({ DEFAULT_VALIDATOR_MODEL: 'openai:x' })).toEqual({ ...documented, validator: 'openai:x' });
+  });
+
+  it('are the first allowed one where the documented ones are not allowed', () => {
+    expect(read({ ALLOWED_MODELS: 'anthropic:claude-x,openai:gpt-4o-mini' }).runDefaults.modelRouting).toEqual({
+      planner: 'anthropic:claude-x',
+      implementer: 'anthropic:claude-x',
+      validator: 'gpt-4o-mini',
+    });
+  });
+
+  it('reach the run through the server policy', () => {
+    const { runDefaults, runLimits } = read({ ...script, ALLOW_AUTO_STAGES: 'none', DEFAULT_MAX_CLARIFICATIONS: '7' });
+    const { config } = resolveRunConfig({
+      server: { defaults: runDefaults, limits: runLimits },
+      project: null,
+      request: {},
+    });
+    expect(config).toMatchObject({
+      trustMode: { planning: 'manual', implementation: 'manual', fixes: 'manual' },
+      maxClarifications: 7,
+      modelRouting: { planner: 'scripted:play' },
+    });
+  });
+});
+
+describe('.env.example', () => {
+  const example = readFileSync(new URL('../../../.env.example', import.meta.url), 'utf8');
+  const lines = [...example.matchAll(/^#?([A-Z][A-Z0-9_]*)=(.*)$/gm)];
+
+  it('names every variable that the server reads, each once, and no other', () => {
+    expect(new Set(lines.map((line) => line[1]))).toEqual(new Set(Object.keys(SERVER_VARIABLES)));
+    expect(lines).toHaveLength(Object.keys(SERVER_VARIABLES).length);
+  });
+
+  it('holds values that the server takes, and none that is in force', () => {
+    expect(example).not.toMatch(/^[^#\n]/m);
+    const env = Object.fromEntries(lines.map((line) => [line[1] ?? '', line[2] ?? '']));
+    const { ALLOWED_MODELS: _, ...rest } = env;
+    expect(faultsOf(rest)).toEqual([]);
+  });
+});

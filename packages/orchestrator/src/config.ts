@@ -1,0 +1,391 @@
+/** The server's configuration: environment variables, read once at the start, all faults at once. */
+import { readFileSync } from 'node:fs';
+import { isIP, isIPv4 } from 'node:net';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { type Fault, InvalidRequest, type RunConfigRequest } from '@autonomous/shared';
+import { z } from 'zod';
+import { createScrubber } from './artifacts/secrets.ts';
+import type { ModelSettings } from './models/registry.ts';
+import { parseScript, type Script } from './models/script.ts';
+import { isBranchName } from './repository/repository-paths.ts';
+import { BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './workflow/run-config.ts';
+
+export interface ServerConfig {
+  readonly host: string;
+  /** 0 lets the system choose one. */
+  readonly port: number;
+  /** Absolute; may not exist yet. */
+  readonly dataFolder: string;
+  /** Absolute path of the SQLite file; may not exist yet. */
+  readonly databasePath: string;
+  /** `null`: the server generates one and keeps it in the data folder. */
+  readonly token: string | null;
+  readonly github: {
+    readonly token: string | null;
+    /** The default project at the first start. */
+    readonly repository: { readonly owner: string; readonly name: string } | null;
+    /** Base branch of that project; `null` takes the remote's HEAD. */
+    readonly defaultBranch: string | null;
+  };
+  readonly models: ModelSettings;
+  readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
+  readonly runLimits: RunLimits;
+  readonly maxConcurrentRunsPerUser: number;
+  /** False: every failed validation asks a person. */
+  readonly autoRetry: boolean;
+  /** False: the plan's constraints are reported and are no condition. */
+  readonly driftDetection: boolean;
+  /** May a project's install step use the network? */
+  readonly allowSetupNetwork: boolean;
+  readonly logLevel: LogLevel;
+  readonly commitAuthor: { readonly name: string; readonly email: string };
+  /** Every secret value above: what a scrubber has to know. */
+  readonly secrets: readonly string[];
+}
+
+export interface DefaultModels {
+  readonly planner: string;
+  readonly implementer: string;
+  readonly validator: string;
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+interface Variable<Value> {
+  readonly schema: z.ZodType<Value, string>;
+  /** What a fault says is allowed. */
+  readonly allowed: string;
+  /** Its value is never shown. */
+  readonly secret: boolean;
+}
+
+const variable = <Value>(schema: z.ZodType<Value, string>, allowed: string): Variable<Value> => ({
+  schema,
+  allowed,
+  secret: false,
+});
+const secret = (schema: z.ZodType<string, string>, allowed: string): Variable<string> => ({
+  schema,
+  allowed,
+  secret: true,
+});
+
+const text = z.string().max(4_000);
+const flag = (): Variable<boolean> =>
+  variable(
+    z.enum(['true', 'false', '1', '0']).transform((value) => value === 'true' || value === '1'),
+    'true or false',
+  );
+const whole = (min: number, max: number): Variable<number> =>
+  variable(
+    z
+      .string()
+      .regex(/^\d{1,9}$/)
+      .transform(Number)
+      .pipe(z.number().min(min).max(max)),
+    `a whole number from ${min} to ${max}`,
+  );
+const apiKey = (): Variable<string> => secret(text.regex(/^[\x21-\x7e]+$/), 'a key in one line without spaces');
+const baseUrl = (): Variable<string> =>
+  variable(text.refine(isPlainHttpUrl), 'an http or https URL without user name, password, query and fragment');
+const modelId = (): Variable<string> =>
+  variable(text.regex(/^\S{1,200}$/), 'a model as provider:model, or a known bare name such as deepseek-reasoner');
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+/** Every variable that the server reads. Each stands in `.env.example` with what it is for; a test compares the two. */
+export const SERVER_VARIABLES = {
+  ORCHESTRATOR_HOST: variable(
+    text.refine((host) => isIP(host) !== 0 || /^[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?$/i.test(host)),
+    'an IP address or host name',
+  ),
+  ORCHESTRATOR_PORT: whole(0, 65_535),
+  AUTONOMOUS_TOKEN: secret(
+    text.regex(/^[\x21-\x7e]{16,}$/),
+    'at least 16 characters in one line without spaces; make one with: openssl rand -hex 32',
+  ),
+  AUTONOMOUS_DATA: variable(text, 'the path of a folder'),
+  DATABASE_URL: variable(
+    text.regex(/^sqlite:(?!\/\/(?!\/))(?!:memory:)[^?#]+$/),
+    'sqlite: followed by the path of a file, such as sqlite:./data/orchestrator.db',
+  ),
+  LOG_LEVEL: variable(z.enum(LOG_LEVELS), LOG_LEVELS.join(', ')),
+
+  GITHUB_TOKEN: apiKey(),
+  GITHUB_REPO_OWNER: variable(
+    text.regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})$/),
+    'the name of a GitHub user or organisation',
+  ),
+  GITHUB_REPO_NAME: variable(
+    text.regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/),
+    'the name of a repository, without its owner',
+  ),
+  GITHUB_DEFAULT_BRANCH: variable(text.refine(isBranchName), 'the name of a branch'),
+  COMMIT_AUTHOR_NAME: variable(text.regex(/^[^<>\x00-\x1f\x7f]{1,200}$/), 'a name without < and >'),
+  COMMIT_AUTHOR_EMAIL: variable(text.regex(/^[^<>\s\x00-\x1f\x7f]{1,200}$/), 'an address without spaces, < and >'),
+
+  ANTHROPIC_API_KEY: apiKey(),
+  OPENAI_API_KEY: apiKey(),
+  DEEPSEEK_API_KEY: apiKey(),
+  OPENAI_COMPATIBLE_API_KEY: apiKey(),
+  ANTHROPIC_BASE_URL: baseUrl(),
+  OPENAI_BASE_URL: baseUrl(),
+  DEEPSEEK_BASE_URL: baseUrl(),
+  OPENAI_COMPATIBLE_BASE_URL: baseUrl(),
+  AUTONOMOUS_SCRIPT: variable(text, 'the path of a script file'),
+  DEFAULT_PLANNER_MODEL: modelId(),
+  DEFAULT_IMPLEMENTER_MODEL: modelId(),
+  DEFAULT_VALIDATOR_MODEL: modelId(),
+  ALLOWED_MODELS: variable(
+    list.pipe(z.array(z.string().regex(/^\S{1,200}$/)).min(1)),
+    'models with commas between them',
+  ),
+
+  MAX_CONCURRENT_RUNS_PER_USER: whole(1, 1_000),
+  DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
+  DEFAULT_AUTO_MERGE: flag(),
+  ENABLE_AUTO_RETRY: flag(),
+  ENABLE_VALIDATION_DRIFT_DETECTION: flag(),
+  ALLOW_AUTO_MERGE: flag(),
+  ALLOW_AUTO_STAGES: variable(
+    z.union([z.literal('none').transform(() => []), list.pipe(z.array(z.enum(TRUST_STAGES)).min(1))]),
+    `some of ${TRUST_STAGES.join(', ')} with commas between them, or none`,
+  ),
+  ALLOW_SETUP_NETWORK: flag(),
+} satisfies Readonly<Record<string, Variable<unknown>>>;
+
+type VariableName = keyof typeof SERVER_VARIABLES;
+type Values = { readonly [Name in VariableName]?: z.output<(typeof SERVER_VARIABLES)[Name]['schema']> };
+
+/** Where paths begin; both default to those of this process. */
+export interface ConfigFolders {
+  readonly home?: string;
+  /** Relative paths are resolved against it. */
+  readonly working?: string;
+}
+
+/**
+ * Reads the configuration. Without any variable it is a server on loopback with its data under the home folder. An empty variable
+ * counts as one that is not set.
+ * @throws {InvalidRequest} with one fault for each variable that is wrong or contradicts another one; secrets are not shown
+ */
+export function readServerConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  folders: ConfigFolders = {},
+): ServerConfig {
+  const faults: Fault[] = [];
+  const values = readVariables(env, faults);
+  faults.push(...contradictions(values));
+  const { home = homedir(), working = process.cwd() } = folders;
+  const pathOf = (path: string): string => resolve(working, path.startsWith('~/') ? join(home, path.slice(2)) : path);
+  const script = values.AUTONOMOUS_SCRIPT === undefined ? null : readScript(pathOf(values.AUTONOMOUS_SCRIPT), faults);
+  if (faults.length > 0) throw refusal(faults);
+
+  const dataHome = env['XDG_DATA_HOME'];
+  const dataFolder =
+    values.AUTONOMOUS_DATA === undefined
+      ? join(dataHome !== undefined && isAbsolute(dataHome) ? dataHome : join(home, '.local', 'share'), 'autonomous')
+      : pathOf(values.AUTONOMOUS_DATA);
+  const owner = values.GITHUB_REPO_OWNER;
+  const name = values.GITHUB_REPO_NAME;
+
+  return {
+    host: values.ORCHESTRATOR_HOST ?? '127.0.0.1',
+    port: values.ORCHESTRATOR_PORT ?? 3001,
+    dataFolder,
+    databasePath:
+      values.DATABASE_URL === undefined
+        ? join(dataFolder, 'orchestrator.db')
+        : pathOf(values.DATABASE_URL.replace(/^sqlite:(?:\/\/)?/, '')),
+    token: values.AUTONOMOUS_TOKEN ?? null,
+    github: {
+      token: values.GITHUB_TOKEN ?? null,
+      repository: owner === undefined || name === undefined ? null : { owner, name },
+      defaultBranch: values.GITHUB_DEFAULT_BRANCH ?? null,
+    },
+    models: {
+      keys: {
+        anthropic: values.ANTHROPIC_API_KEY,
+        openai: values.OPENAI_API_KEY,
+        deepseek: values.DEEPSEEK_API_KEY,
+        openaiCompatible: values.OPENAI_COMPATIBLE_API_KEY,
+      },
+      baseUrls: {
+        anthropic: values.ANTHROPIC_BASE_URL,
+        openai: values.OPENAI_BASE_URL,
+        deepseek: values.DEEPSEEK_BASE_URL,
+        openaiCompatible: values.OPENAI_COMPATIBLE_BASE_URL,
+      },
+      script,
+    },
+    runDefaults: {
+      modelRouting: defaultModels(values, script),
+      maxClarifications: values.DEFAULT_MAX_CLARIFICATIONS ?? BUILT_IN_RUN_CONFIG.maxClarifications,
+      git: { autoMerge: values.DEFAULT_AUTO_MERGE ?? BUILT_IN_RUN_CONFIG.git.autoMerge },
+    },
+    runLimits: {
+      autoStages: values.ALLOW_AUTO_STAGES ?? TRUST_STAGES,
+      autoMerge: values.ALLOW_AUTO_MERGE ?? true,
+      models: values.ALLOWED_MODELS ?? null,
+    },
+    maxConcurrentRunsPerUser: values.MAX_CONCURRENT_RUNS_PER_USER ?? 5,
+    autoRetry: values.ENABLE_AUTO_RETRY ?? true,
+    driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? true,
+    allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,
+    logLevel: values.LOG_LEVEL ?? 'info',
+    commitAuthor: {
+      name: values.COMMIT_AUTHOR_NAME ?? 'Autonomous',
+      email: values.COMMIT_AUTHOR_EMAIL ?? 'autonomous@localhost',
+    },
+    secrets: variableNames().flatMap((variableName) => {
+      const value = values[variableName];
+      return SERVER_VARIABLES[variableName].secret && typeof value === 'string' ? [value] : [];
+    }),
+  };
+}
+
+function variableNames(): readonly VariableName[] {
+  return Object.keys(SERVER_VARIABLES) as VariableName[]; // the object's own keys and no others
+}
+
+function readVariables(env: Readonly<Record<string, string | undefined>>, faults: Fault[]): Values {
+  const values: Record<string, unknown> = {};
+  for (const name of variableNames()) {
+    const raw = env[name]?.trim() ?? '';
+    if (raw === '') continue;
+    const { schema, allowed, secret: hidden } = SERVER_VARIABLES[name];
+    const parsed = schema.safeParse(raw);
+    if (parsed.success) values[name] = parsed.data;
+    else
+      faults.push({
+        path: name,
+        message: `${name} is ${hidden ? 'set to something else (not shown here)' : shown(raw)}; allowed is ${allowed}.`,
+      });
+  }
+  return values;
+}
+
+const { scrub } = createScrubber([]);
+
+function shown(value: string): string {
+  const safe = scrub(value);
+  return JSON.stringify(safe.length > 120 ? `${safe.slice(0, 120)}…` : safe);
+}
+
+function contradictions(values: Values): readonly Fault[] {
+  const faults: Fault[] = [];
+  const host = values.ORCHESTRATOR_HOST ?? '127.0.0.1';
+  if (!isLoopback(host) && values.AUTONOMOUS_TOKEN === undefined) {
+    faults.push({
+      path: 'ORCHESTRATOR_HOST',
+      message: `ORCHESTRATOR_HOST is ${shown(host)}, which others can reach, and AUTONOMOUS_TOKEN is not set; set a token of your own (openssl rand -hex 32), or listen on 127.0.0.1.`,
+    });
+  }
+  if ((values.GITHUB_REPO_OWNER === undefined) !== (values.GITHUB_REPO_NAME === undefined)) {
+    const [set, missing] = values.GITHUB_REPO_NAME === undefined ? ['OWNER', 'NAME'] : ['NAME', 'OWNER'];
+    faults.push({
+      path: `GITHUB_REPO_${missing}`,
+      message: `GITHUB_REPO_${set} is set and GITHUB_REPO_${missing} is not; set both or none.`,
+    });
+  }
+  if (values.OPENAI_COMPATIBLE_API_KEY !== undefined && values.OPENAI_COMPATIBLE_BASE_URL === undefined) {
+    faults.push({
+      path: 'OPENAI_COMPATIBLE_BASE_URL',
+      message:
+        'OPENAI_COMPATIBLE_API_KEY is set and OPENAI_COMPATIBLE_BASE_URL is not; set the address to which the key belongs.',
+    });
+  }
+  if (values.DEFAULT_AUTO_MERGE === true && values.ALLOW_AUTO_MERGE === false) {
+    faults.push({
+      path: 'DEFAULT_AUTO_MERGE',
+      message: 'DEFAULT_AUTO_MERGE is true and ALLOW_AUTO_MERGE is false; a default has to lie within the limit.',
+    });
+  }
+  for (const name of ['DEFAULT_PLANNER_MODEL', 'DEFAULT_IMPLEMENTER_MODEL', 'DEFAULT_VALIDATOR_MODEL'] as const) {
+    const model = values[name];
+    if (model === undefined || values.ALLOWED_MODELS === undefined || isAllowed(model, values.ALLOWED_MODELS)) continue;
+    faults.push({
+      path: name,
+      message: `${name} is ${shown(model)}, which is none of ALLOWED_MODELS: ${values.ALLOWED_MODELS.join(', ')}.`,
+    });
+  }
+  return faults;
+}
+
+function readScript(path: string, faults: Fault[]): Script | null {
+  let yaml: string;
+  try {
+    yaml = readFileSync(path, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    faults.push({
+      path: 'AUTONOMOUS_SCRIPT',
+      message: `AUTONOMOUS_SCRIPT names ${path}, which cannot be read (${why}); allowed is the path of a script file.`,
+    });
+    return null;
+  }
+  try {
+    return parseScript(yaml, path);
+  } catch (error) {
+    if (!(error instanceof InvalidRequest)) throw error;
+    faults.push(
+      ...error.faults.map(({ message }) => ({ path: 'AUTONOMOUS_SCRIPT', message: `AUTONOMOUS_SCRIPT: ${message}` })),
+    );
+    return null;
+  }
+}
+
+/**
+ * The models of a run that names none. With nothing but a script to play, that script; else the documented names, which stay also
+ * where their key is missing: `Models.check` says what to set.
+ */
+function defaultModels(values: Values, script: Script | null): DefaultModels {
+  const { DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL, DEFAULT_VALIDATOR_MODEL, ALLOWED_MODELS } = values;
+  const hasDefault = [DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL, DEFAULT_VALIDATOR_MODEL].some(
+    (model) => model !== undefined,
+  );
+  const hasProvider = [
+    values.ANTHROPIC_API_KEY,
+    values.OPENAI_API_KEY,
+    values.DEEPSEEK_API_KEY,
+    values.OPENAI_COMPATIBLE_BASE_URL,
+  ].some((setting) => setting !== undefined);
+  const scripted = script !== null && !hasDefault && !hasProvider ? `scripted:${script.name}` : null;
+  const within = (model: string): string =>
+    ALLOWED_MODELS === undefined || isAllowed(model, ALLOWED_MODELS) ? model : (ALLOWED_MODELS[0] ?? model);
+  const { planner, implementer, validator } = BUILT_IN_RUN_CONFIG.modelRouting;
+  return {
+    planner: DEFAULT_PLANNER_MODEL ?? within(scripted ?? planner),
+    implementer: DEFAULT_IMPLEMENTER_MODEL ?? within(scripted ?? implementer),
+    validator: DEFAULT_VALIDATOR_MODEL ?? within(scripted ?? validator),
+  };
+}
+
+/** Either of the two may be written with its provider and the other without. */
+function isAllowed(model: string, allowed: readonly string[]): boolean {
+  return allowed.some((other) => other === model || other.endsWith(`:${model}`) || model.endsWith(`:${other}`));
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+function isPlainHttpUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return (protocol === 'http:' || protocol === 'https:') && `${username}${password}${search}${hash}` === '';
+}
+
+function refusal(faults: readonly Fault[]): InvalidRequest {
+  const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
+  return new InvalidRequest(
+    `The configuration has ${count}:\n${faults.map((fault) => `  ${fault.message}`).join('\n')}`,
+    { faults },
+  );
+}

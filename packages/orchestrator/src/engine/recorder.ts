@@ -1,0 +1,139 @@
+/**
+ * Writes the record of open runs to their projects' git, on the branch `autonomous/record`: a projection of the log, in
+ * batches after each gate and stage, taken up again after a crash.
+ */
+import type { RunView, WorkflowEvent } from '@autonomous/shared';
+import type { Logger } from 'pino';
+import { renderEventLog, renderRunContext } from '../artifacts/run-context.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { RemoteProject, Repository } from '../repository/repository.ts';
+import type { Clock } from './clock.ts';
+import type { EngineMessage } from './engine.ts';
+import type { Transcripts } from './transcripts.ts';
+
+export interface RecorderOptions {
+  readonly store: EventStore;
+  readonly repository: Repository;
+  readonly transcripts: Transcripts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly scrub: (text: string) => string;
+}
+
+/** Steps of several runs that come shortly after each other share one commit. */
+const GATHER_MS = 250;
+const RETRY_MS = 60_000;
+const MARK = 'recorded-position';
+/** What makes a run worth recording: a stage or a gate began or ended. */
+const MILESTONES: ReadonlySet<string> = new Set([
+  'RUN_STARTED',
+  'STAGE_COMPLETED',
+  'APPROVAL_REQUESTED',
+  'CLARIFICATION_REQUESTED',
+  'RUN_PAUSED',
+  'RUN_COMPLETED',
+  'RUN_FAILED',
+  'RUN_CANCELLED',
+]);
+
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #dirty = new Set<string>();
+  #position = 0;
+  #cancelTimer: (() => void) | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Finds the runs whose latest events are not in git yet, and records them. */
+  async start(): Promise<void> {
+    const { store } = this.#options;
+    this.#position = Number((await store.getMark(MARK)) ?? 0);
+    for (let after = this.#position; ; ) {
+      const events = await store.readAll(after);
+      const last = events.at(-1);
+      if (!last) break;
+      for (const event of events) this.#note(event);
+      after = last.position;
+    }
+    if (this.#dirty.size > 0) this.#wake(0);
+  }
+
+  /** To be called with everything that the engine publishes. */
+  hear(message: EngineMessage): void {
+    if (!('events' in message)) return;
+    for (const event of message.events) this.#note(event);
+    if (message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
+  }
+
+  /** Writes what is left and stops. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    await this.#writing;
+    await this.#write();
+  }
+
+  /** Resolves when everything up to now is recorded or has failed to be. */
+  async settled(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#writing = this.#writing.then(() => this.#write());
+    await this.#writing;
+  }
+
+  #note(event: WorkflowEvent): void {
+    this.#position = Math.max(this.#position, event.position);
+    if (MILESTONES.has(event.type)) this.#dirty.add(event.workflowRunId);
+  }
+
+  #wake(ms: number): void {
+    if (this.#stopped || this.#cancelTimer) return;
+    this.#cancelTimer = this.#options.clock.after(ms, () => {
+      this.#cancelTimer = null;
+      this.#writing = this.#writing.then(() => this.#write());
+    });
+  }
+
+  async #write(): Promise<void> {
+    const runIds = [...this.#dirty];
+    if (runIds.length === 0) return;
+    this.#dirty.clear();
+    const position = this.#position;
+    try {
+      const views = await Promise.all(runIds.map((runId) => this.#options.store.loadView(runId)));
+      for (const [projectId, runs] of byProject(views)) await this.#record(projectId, runs);
+      await this.#options.store.setMark(MARK, String(position));
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'the record could not be written to git; it is tried again');
+      for (const runId of runIds) this.#dirty.add(runId);
+      this.#wake(RETRY_MS);
+    }
+  }
+
+  async #record(projectId: string, runs: readonly RunView[]): Promise<void> {
+    const { store, repository, transcripts, scrub, log } = this.#options;
+    const project: RemoteProject | null = await store.getProject(projectId);
+    if (!project) return;
+    const files: Record<string, string> = {};
+    for (const view of runs) {
+      const folder = `.autonomous/runs/${view.id}`;
+      files[`${folder}/context.json`] = scrub(renderRunContext(view));
+      files[`${folder}/events.jsonl`] = scrub(renderEventLog(await store.readRun(view.id, 0)));
+      files[`${folder}/transcript.jsonl`] = scrub(await transcripts.text(view.id));
+    }
+    const { pushed } = await repository.record(project, files, `Record of ${runs.map((run) => run.id).join(', ')}`);
+    if (!pushed) log.warn({ projectId }, 'the record is written to the mirror but could not be pushed');
+  }
+}
+
+function byProject(views: readonly (RunView | null)[]): Map<string, RunView[]> {
+  const projects = new Map<string, RunView[]>();
+  for (const view of views) {
+    if (view) projects.set(view.projectId, [...(projects.get(view.projectId) ?? []), view]);
+  }
+  return projects;
+}

@@ -1,0 +1,65 @@
+/** What agents and checks said and did, line by line: a file of JSON lines a run, beside the database. Not part of the log. */
+import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Progress, TranscriptEntry } from '@autonomous/shared';
+
+/** Lines that were not yet written are gathered for this long. */
+const FLUSH_AFTER_MS = 200;
+
+export class Transcripts {
+  readonly #folder: string;
+  readonly #pending = new Map<string, string[]>();
+  #flushing: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param folder absolute; made when it does not exist */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Adds a line; it is on disk soon after. */
+  add({ runId, ...entry }: Progress): void {
+    const lines = this.#pending.get(runId) ?? [];
+    lines.push(JSON.stringify(entry));
+    this.#pending.set(runId, lines);
+    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_AFTER_MS);
+  }
+
+  /** All lines of a run, oldest first; a line that was cut by a crash is left out. */
+  async read(runId: string): Promise<readonly TranscriptEntry[]> {
+    const text = await this.text(runId);
+    return text.split('\n').flatMap((line) => {
+      try {
+        return line === '' ? [] : [JSON.parse(line) as TranscriptEntry];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  /** The file as it is; empty when there is none. */
+  async text(runId: string): Promise<string> {
+    await this.flush();
+    return readFile(this.#file(runId), 'utf8').catch(() => '');
+  }
+
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const batch = [...this.#pending];
+    this.#pending.clear();
+    // A full disk loses lines of the transcript, never events.
+    this.#flushing = this.#flushing.then(() => this.#write(batch)).catch(() => undefined);
+    await this.#flushing;
+  }
+
+  async #write(batch: readonly (readonly [string, readonly string[]])[]): Promise<void> {
+    if (batch.length === 0) return;
+    await mkdir(this.#folder, { recursive: true });
+    for (const [runId, lines] of batch) await appendFile(this.#file(runId), `${lines.join('\n')}\n`);
+  }
+
+  #file(runId: string): string {
+    return path.join(this.#folder, `${runId}.jsonl`);
+  }
+}

@@ -1,0 +1,470 @@
+/** What every adapter of the event store must do. */
+import type { RunView } from '@autonomous/shared';
+import { Conflict, InvalidRequest, Unavailable } from '@autonomous/shared';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aClarification, anActivity, anEvent, aStep, aTimer, aView, NOON } from './steps.fixture.ts';
+import type { EventStore } from './event-store.ts';
+
+export interface StoreUnderTest {
+  /** Opens the same storage each time; the store opened before is closed by then. */
+  open(): Promise<EventStore>;
+  remove(): Promise<void>;
+}
+
+/** Runs the suite against the storage that `make` makes anew for each test. */
+export function eventStoreContract(name: string, make: () => Promise<StoreUnderTest>): void {
+  describe(`${name} as an event store`, () => {
+    let storage: StoreUnderTest;
+    let store: EventStore;
+
+    beforeEach(async () => {
+      storage = await make();
+      store = await storage.open();
+    });
+    afterEach(async () => {
+      await store.close();
+      await storage.remove();
+    });
+
+    async function reopen(): Promise<void> {
+      await store.close();
+      store = await storage.open();
+    }
+
+    describe('events', () => {
+      it('numbers them from 1 within their run and by one position over all runs', async () => {
+        await store.append(aStep('a', { events: [anEvent('RUN_STARTED'), anEvent('STAGE_STARTED')] }));
+        await store.append(aStep('b'));
+        await store.append(aStep('a', { expectedSequence: 2 }));
+
+        const events = await store.readAll(0);
+        expect(events.map((event) => [event.workflowRunId, event.sequence])).toEqual([
+          ['a', 1],
+          ['a', 2],
+          ['b', 1],
+          ['a', 3],
+        ]);
+        const positions = events.map((event) => event.position);
+        expect(positions).toEqual([...new Set(positions)].sort((one, other) => one - other));
+        expect(new Set(events.map((event) => event.id)).size).toBe(4);
+        expect(await store.lastPosition()).toBe(positions.at(-1));
+      });
+
+      it('gives back at once what it gives back after a restart, without what JSON cannot hold', async () => {
+        const payload = { text: 'Grüße "\u2028"', nothing: null, left: undefined, list: [1, { deep: true }] };
+        const step = aStep('a', {
+          events: [{ type: 'OWN', origin: 'emitted', payload, timestamp: '2026-03-01T13:00:00+01:00' }],
+        });
+
+        const [event] = await store.append(step);
+        expect(event).toMatchObject({
+          type: 'OWN',
+          origin: 'emitted',
+          timestamp: NOON,
+          sequence: 1,
+          workflowRunId: 'a',
+        });
+        expect(Object.keys(event?.payload ?? {})).toEqual(['text', 'nothing', 'list']);
+        await reopen();
+        expect(await store.readRun('a', 0)).toStrictEqual([event]);
+      });
+
+      it('reads those of a run after a sequence and those of all after a position, in parts', async () => {
+        for (const runId of ['a', 'b'])
+          await store.append(aStep(runId, { events: [anEvent('A'), anEvent('B'), anEvent('C')] }));
+
+        expect((await store.readRun('b', 1)).map((event) => event.type)).toEqual(['B', 'C']);
+        expect((await store.readRun('b', 0, 2)).map((event) => event.type)).toEqual(['A', 'B']);
+        expect(await store.readRun('unknown', 0)).toEqual([]);
+        const first = await store.readAll(0, 4);
+        const rest = await store.readAll(first.at(-1)?.position ?? 0, 4);
+        expect([...first, ...rest].map((event) => event.id)).toEqual((await store.readAll(0)).map((event) => event.id));
+        expect([first.length, rest.length]).toEqual([4, 2]);
+      });
+
+      it('has position 0 and no events at first', async () => {
+        expect(await store.lastPosition()).toBe(0);
+        expect(await store.readAll(0)).toEqual([]);
+      });
+
+      it('refuses a time that is none, and stores nothing of the step', async () => {
+        await expect(
+          store.append(aStep('a', { events: [anEvent('A'), anEvent('B', {}, 'yesterday')] })),
+        ).rejects.toThrow('yesterday');
+        expect(await store.loadView('a')).toBeNull();
+        expect(await store.readAll(0)).toEqual([]);
+      });
+    });
+
+    describe('a step', () => {
+      it('is refused when another was stored first, and leaves nothing behind', async () => {
+        await store.append(aStep('a'));
+        const late = aStep('a', {
+          startActivities: [anActivity('a', 'plan')],
+          setTimers: [aTimer('a', 'timeout')],
+          clarifications: [aClarification('a')],
+          snapshot: { sequence: 1, data: {} },
+          view: { status: 'failed' },
+        });
+
+        await expect(store.append(late)).rejects.toThrow(Conflict);
+        await expect(store.append(aStep('a', { expectedSequence: 7 }))).rejects.toThrow(/event 1, not 7/);
+        await expect(store.append(aStep('new', { expectedSequence: 1 }))).rejects.toThrow(Conflict);
+        expect(await store.loadView('a')).toMatchObject({ status: 'running', lastSequence: 1 });
+        expect(await store.readAll(0)).toHaveLength(1);
+        expect(await store.openActivities()).toEqual([]);
+        expect(await store.openTimers()).toEqual([]);
+        expect(await store.listClarifications()).toEqual([]);
+        expect(await store.loadSnapshot('a')).toBeNull();
+      });
+
+      it('wins alone when twenty race for the same place', async () => {
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 20 }, (_, racer) => store.append(aStep('a', { events: [anEvent(`E${racer}`)] }))),
+        );
+
+        const winners = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+        expect(winners).toHaveLength(1);
+        expect(await store.readRun('a', 0)).toEqual(winners[0]?.value);
+      });
+
+      it('may follow another of the same run within one turn', async () => {
+        const stored = await Promise.all(
+          [0, 1, 2].map((expectedSequence) => store.append(aStep('a', { expectedSequence }))),
+        );
+
+        expect(stored.flat().map((event) => event.sequence)).toEqual([1, 2, 3]);
+        expect(await store.readRun('a', 0)).toEqual(stored.flat());
+      });
+
+      it('that fails takes its successors down and no other run', async () => {
+        const outcomes = await Promise.allSettled([
+          store.append(aStep('a')),
+          store.append(aStep('b', { events: [anEvent('B', {}, 'no time')] })),
+          store.append(aStep('b', { expectedSequence: 1 })),
+          store.append(aStep('c')),
+          store.append(aStep('a', { expectedSequence: 1 })),
+        ]);
+
+        expect(outcomes.map((outcome) => outcome.status)).toEqual([
+          'fulfilled',
+          'rejected',
+          'rejected',
+          'fulfilled',
+          'fulfilled',
+        ]);
+        expect(outcomes[2]).toHaveProperty('reason.code', 'conflict');
+        expect((await store.readAll(0)).map((event) => event.workflowRunId)).toEqual(['a', 'c', 'a']);
+        expect(await store.loadView('b')).toBeNull();
+      });
+
+      it('whose view does not end where its events end is refused', async () => {
+        await expect(store.append(aStep('a', { view: { lastSequence: 5 } }))).rejects.toThrow('view of run a');
+        await expect(store.append({ ...aStep('a'), view: aView('b', { lastSequence: 1 }) })).rejects.toThrow('run b');
+      });
+
+      it('without events changes the view and the work, and keeps the sequence', async () => {
+        await store.append(aStep('a'));
+        await store.append(
+          aStep('a', {
+            expectedSequence: 1,
+            events: [],
+            view: { queuePosition: 2 },
+            setTimers: [aTimer('a', 'timeout')],
+          }),
+        );
+
+        expect(await store.loadView('a')).toMatchObject({ lastSequence: 1, queuePosition: 2 });
+        expect(await store.openTimers('a')).toHaveLength(1);
+      });
+    });
+
+    describe('runs', () => {
+      it('gives a view back as it was stored, the newest one', async () => {
+        const view = aView('a', {
+          status: 'paused',
+          pausedAt: NOON,
+          notices: ['careful'],
+          lastSequence: 2,
+          explorationId: 'x-1',
+        });
+        await store.append(aStep('a'));
+        await store.append({ ...aStep('a', { expectedSequence: 1 }), view });
+
+        await reopen();
+        expect(await store.loadView('a')).toEqual(view);
+        expect(await store.loadView('unknown')).toBeNull();
+      });
+
+      it('lists them newest first, by any of their filters', async () => {
+        const runs: readonly (readonly [string, Partial<RunView>])[] = [
+          ['a', { status: 'running', createdAt: '2026-03-01T12:00:01.000Z' }],
+          ['b', { status: 'completed', createdAt: '2026-03-01T12:00:03.000Z', projectId: 'p-2' }],
+          [
+            'c',
+            {
+              status: 'paused',
+              createdAt: '2026-03-01T12:00:02.000Z',
+              workflow: { name: 'research', version: 1 },
+              explorationId: 'x-1',
+            },
+          ],
+        ];
+        for (const [runId, view] of runs) await store.append(aStep(runId, { view }));
+        const list = async (filter: Parameters<EventStore['listRuns']>[0]) =>
+          (await store.listRuns(filter)).items.map((run) => run.id);
+
+        expect(await list({})).toEqual(['b', 'c', 'a']);
+        expect(await list({ status: 'running' })).toEqual(['a']);
+        expect(await list({ projectId: 'p-2' })).toEqual(['b']);
+        expect(await list({ workflow: 'research' })).toEqual(['c']);
+        expect(await list({ explorationId: 'x-1' })).toEqual(['c']);
+        expect(await list({ projectId: 'p-1', workflow: 'build' })).toEqual(['a']);
+        expect(await list({ projectId: 'p-2', status: 'running' })).toEqual([]);
+      });
+
+      it('pages through runs of the same time without a gap or a double, while new ones arrive', async () => {
+        for (let run = 0; run < 7; run += 1) await store.append(aStep(`r-${run}`));
+        const seen: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await store.listRuns({ status: 'running', limit: 3, cursor });
+          seen.push(...page.items.map((run) => run.id));
+          cursor = page.nextCursor ?? undefined;
+          await store.append(aStep(`new-${seen.length}`, { view: { createdAt: '2026-04-01T00:00:00.000Z' } }));
+        } while (cursor !== undefined);
+
+        expect(seen).toEqual(['r-6', 'r-5', 'r-4', 'r-3', 'r-2', 'r-1', 'r-0']);
+        expect((await store.listRuns({ limit: 10 })).nextCursor).toBeNull();
+      });
+
+      it('refuses a cursor that it did not make', async () => {
+        for (const cursor of ['', 'nonsense', Buffer.from('yesterday r-1').toString('base64url')]) {
+          await expect(store.listRuns({ cursor })).rejects.toThrow(InvalidRequest);
+        }
+      });
+
+      it('tells which are open, and which wait for a person, oldest first', async () => {
+        const statuses = [
+          'completed',
+          'paused',
+          'failed',
+          'queued',
+          'awaiting_approval',
+          'cancelled',
+          'running',
+          'awaiting_clarification',
+        ] as const;
+        for (const [age, status] of statuses.entries()) {
+          await store.append(aStep(status, { view: { status, createdAt: `2026-03-01T12:00:0${9 - age}.000Z` } }));
+        }
+
+        expect((await store.listOpenRuns()).map((run) => run.id)).toEqual([
+          'awaiting_clarification',
+          'running',
+          'awaiting_approval',
+          'queued',
+          'paused',
+        ]);
+        expect((await store.listWaiting()).map((run) => run.id)).toEqual([
+          'awaiting_clarification',
+          'awaiting_approval',
+          'paused',
+        ]);
+      });
+
+      it('keeps the newest snapshot of each', async () => {
+        await store.append(aStep('a', { snapshot: { sequence: 1, data: { value: 'planning' } } }));
+        await store.append(
+          aStep('a', { expectedSequence: 1, snapshot: { sequence: 2, data: { value: 'done', context: null } } }),
+        );
+        await store.append(aStep('a', { expectedSequence: 2 }));
+
+        await reopen();
+        expect(await store.loadSnapshot('a')).toEqual({ sequence: 2, data: { value: 'done', context: null } });
+        expect(await store.loadSnapshot('b')).toBeNull();
+      });
+    });
+
+    describe('activities', () => {
+      it('are open from the step that starts them to the one that ends them', async () => {
+        await store.append(
+          aStep('a', { startActivities: [anActivity('a', 'plan'), { ...anActivity('a', 'watch'), input: null }] }),
+        );
+        await store.append(aStep('b', { startActivities: [anActivity('b', 'plan')] }));
+        await store.append(aStep('a', { expectedSequence: 1, endActivities: ['a/1/plan', 'a/1/unknown'] }));
+
+        await reopen();
+        expect(await store.openActivities('a')).toEqual([
+          { ...anActivity('a', 'watch'), input: null, attempt: 0, notBefore: null },
+        ]);
+        expect((await store.openActivities()).map((activity) => activity.key)).toEqual(['a/1/watch', 'b/1/plan']);
+      });
+
+      it('that start and end in one step were never open', async () => {
+        await store.append(aStep('a', { startActivities: [anActivity('a', 'plan')], endActivities: ['a/1/plan'] }));
+        expect(await store.openActivities()).toEqual([]);
+      });
+
+      it('remember their attempts, and the wait before the next', async () => {
+        await store.append(aStep('a', { startActivities: [anActivity('a', 'plan')] }));
+        await store.updateAttempt('a/1/plan', 2, '2026-03-01T12:05:00.000Z');
+        expect(await store.openActivities('a')).toMatchObject([{ attempt: 2, notBefore: '2026-03-01T12:05:00.000Z' }]);
+        await store.updateAttempt('a/1/plan', 3, null);
+        await reopen();
+        expect(await store.openActivities('a')).toMatchObject([{ attempt: 3, notBefore: null }]);
+      });
+
+      it('take no attempt once they ended', async () => {
+        await store.append(aStep('a', { startActivities: [anActivity('a', 'plan')] }));
+        await store.append(aStep('a', { expectedSequence: 1, endActivities: ['a/1/plan'] }));
+        await expect(store.updateAttempt('a/1/plan', 1, null)).rejects.toThrow(Conflict);
+      });
+    });
+
+    describe('timers', () => {
+      it('are due at their time, soonest first', async () => {
+        expect(await store.nextTimer()).toBeNull();
+        const late = aTimer('a', 'late', '2026-04-10T00:00:00.000Z');
+        const soon = aTimer('a', 'soon', '2026-03-01T12:00:00.500Z');
+        await store.append(aStep('a', { setTimers: [late, soon] }));
+        await store.append(aStep('b', { setTimers: [aTimer('b', 'first', NOON)] }));
+
+        await reopen();
+        expect(await store.nextTimer()).toBe(NOON);
+        expect(await store.dueTimers('2026-03-01T12:00:00.499Z')).toEqual([aTimer('b', 'first', NOON)]);
+        expect(await store.dueTimers('2026-03-01T12:00:00.500Z')).toEqual([aTimer('b', 'first', NOON), soon]);
+        expect(await store.openTimers('a')).toEqual([soon, late]);
+        expect(await store.openTimers()).toHaveLength(3);
+      });
+
+      it('can be removed and moved; one set and cleared in the same step does not stay', async () => {
+        await store.append(
+          aStep('a', {
+            setTimers: [aTimer('a', 'one'), aTimer('a', 'two'), aTimer('a', 'three')],
+            clearTimers: ['a/1/three'],
+          }),
+        );
+        await store.append(
+          aStep('a', {
+            expectedSequence: 1,
+            clearTimers: ['a/1/one', 'a/1/unknown'],
+            setTimers: [aTimer('a', 'two', '2026-05-01T00:00:00.000Z')],
+          }),
+        );
+
+        expect(await store.openTimers()).toEqual([aTimer('a', 'two', '2026-05-01T00:00:00.000Z')]);
+      });
+    });
+
+    describe('clarifications', () => {
+      it('are listed oldest first, by status, as they were last stored', async () => {
+        const asked = aClarification('a', {
+          options: ['GitHub', 'Google'],
+          responseType: 'single_choice',
+          createdAt: '2026-03-01T12:00:02.000Z',
+        });
+        const other = aClarification('b', { createdAt: '2026-03-01T12:00:01.000Z' });
+        await store.append(aStep('a', { clarifications: [asked] }));
+        await store.append(aStep('b', { clarifications: [other] }));
+        expect(await store.listClarifications('pending')).toEqual([other, asked]);
+
+        const answered = {
+          ...asked,
+          status: 'answered',
+          response: 'GitHub',
+          answeredBy: 'local',
+          answeredAt: NOON,
+        } as const;
+        await store.append(aStep('a', { expectedSequence: 1, clarifications: [answered] }));
+        expect(await store.listClarifications('pending')).toEqual([other]);
+        expect(await store.listClarifications('answered')).toEqual([answered]);
+        expect(await store.listClarifications()).toEqual([other, answered]);
+      });
+    });
+
+    describe('projects', () => {
+      const shop = { id: 'p-1', name: 'shop', repository: '/srv/shop.git', baseBranch: 'main', createdAt: NOON };
+
+      it('are found by id and by repository and name, and can be changed', async () => {
+        await store.saveProject(shop);
+        await store.saveProject({ ...shop, baseBranch: 'trunk' });
+
+        expect(await store.getProject('p-1')).toEqual({ ...shop, baseBranch: 'trunk' });
+        expect(await store.findProject('/srv/shop.git', 'shop')).toEqual({ ...shop, baseBranch: 'trunk' });
+        expect(await store.getProject('p-2')).toBeNull();
+        expect(await store.findProject('/srv/shop.git', 'other')).toBeNull();
+      });
+
+      it('are one to a repository and name, the loser of a race included', async () => {
+        const outcomes = await Promise.allSettled([store.saveProject(shop), store.saveProject({ ...shop, id: 'p-2' })]);
+
+        expect(outcomes).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { code: 'conflict' } }]);
+        expect(await store.findProject('/srv/shop.git', 'shop')).toEqual(shop);
+      });
+
+      it('are paged newest first', async () => {
+        for (const id of ['p-1', 'p-2', 'p-3']) await store.saveProject({ ...shop, id, name: id });
+        const first = await store.listProjects(undefined, 2);
+        const second = await store.listProjects(first.nextCursor ?? undefined, 2);
+
+        expect([...first.items, ...second.items].map((project) => project.id)).toEqual(['p-3', 'p-2', 'p-1']);
+        expect(second.nextCursor).toBeNull();
+      });
+    });
+
+    describe('answers to repeated requests', () => {
+      const answer = { requestHash: 'abc', status: 201, body: '{"id":"r-1"}' };
+
+      it('are remembered by key, the first one stays', async () => {
+        expect(await store.recall('k-1')).toBeNull();
+        await Promise.all([
+          store.remember('k-1', answer, NOON),
+          store.remember('k-1', { ...answer, status: 409 }, NOON),
+        ]);
+        await reopen();
+        expect(await store.recall('k-1')).toEqual(answer);
+      });
+
+      it('are kept for seven days and not for ever', async () => {
+        await store.remember('k-1', answer, NOON);
+        await store.remember('k-2', answer, '2026-03-08T12:00:00.000Z');
+        expect(await store.recall('k-1')).toEqual(answer);
+        await store.remember('k-3', answer, '2026-03-08T12:00:00.001Z');
+        expect(await store.recall('k-1')).toBeNull();
+        expect(await store.recall('k-2')).toEqual(answer);
+      });
+    });
+
+    it('keeps marks by name', async () => {
+      expect(await store.getMark('recorded')).toBeNull();
+      await store.setMark('recorded', '17');
+      await store.setMark('recorded', '18');
+      await reopen();
+      expect(await store.getMark('recorded')).toBe('18');
+    });
+
+    it('keeps its feed id over restarts, and has another one where the storage is new', async () => {
+      const { feedId } = store;
+      await reopen();
+      expect(store.feedId).toBe(feedId);
+
+      const elsewhere = await make();
+      const other = await elsewhere.open();
+      expect(other.feedId).not.toBe(feedId);
+      await other.close();
+      await elsewhere.remove();
+    });
+
+    it('stores what was appended before it is closed, and refuses what comes after', async () => {
+      const appended = store.append(aStep('a'));
+      await store.close();
+      expect(await appended).toHaveLength(1);
+      await expect(store.append(aStep('b'))).rejects.toThrow(Unavailable);
+      await expect(store.readAll(0)).rejects.toThrow(Unavailable);
+
+      store = await storage.open();
+      expect((await store.readAll(0)).map((event) => event.workflowRunId)).toEqual(['a']);
+    });
+  });
+}

@@ -1,0 +1,159 @@
+/**
+ * Opens the database file: alone, in the modes that keep every acknowledged write, in the newest version of its
+ * tables. A file that is not ours or too new is refused before anything in it changes.
+ */
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { InvalidRequest, Unavailable } from '@autonomous/shared';
+import Database from 'better-sqlite3';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { lockDatabase } from './database-lock.ts';
+import { explainSqliteError } from './sqlite-errors.ts';
+
+const MIGRATIONS = { migrationsFolder: fileURLToPath(new URL('../../migrations', import.meta.url)) };
+const BUSY_TIMEOUT_MS = 5_000;
+
+export interface SqliteFile {
+  readonly file: string;
+  /** The file is treated as a full disk beyond so many bytes; absent: as large as the disk allows. */
+  readonly maxBytes?: number;
+}
+
+export interface SqliteDatabase {
+  readonly connection: Database.Database;
+  readonly feedId: string;
+  /** Counts the openings of this database: who writes with an older one has been replaced. */
+  readonly epoch: number;
+  close(): void;
+}
+
+/**
+ * Opens or makes the database; a missing folder is made, for this user alone.
+ * @throws {Unavailable} another server uses it, it cannot be written, or it is no database or damaged
+ * @throws {InvalidRequest} it is a database of another program or of a newer version; it is left as it was
+ * @throws {StorageFull}
+ */
+export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
+  const path = prepareFile(file);
+  const lock = lockDatabase(path);
+  let connection: Database.Database | undefined;
+  try {
+    connection = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    const opened = connection;
+    assertSafeVersion(String(opened.prepare('SELECT sqlite_version()').pluck().get()));
+    refuseForeign(opened, path);
+    configure(opened, maxBytes);
+    migrate(drizzle(opened), MIGRATIONS);
+    const { feedId, epoch } = register(opened, path);
+    return {
+      connection: opened,
+      feedId,
+      epoch,
+      close: () => {
+        opened.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    connection?.close();
+    lock.release();
+    throw explainSqliteError(error, path);
+  }
+}
+
+/**
+ * SQLite 3.7.0 to 3.51.2 can lose committed transactions when a WAL is reset (sqlite.org/wal.html, "the WAL-reset bug").
+ * @throws {Unavailable} when `version` is one of them
+ */
+export function assertSafeVersion(version: string): void {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  const number = (major * 1_000 + minor) * 1_000 + patch;
+  if (number < 3_007_000 || number > 3_051_002) return;
+  throw new Unavailable(
+    `SQLite ${version} can lose committed data (its WAL-reset bug). Install this program's own better-sqlite3, with SQLite 3.51.3 or newer.`,
+  );
+}
+
+/** @returns the path without links, so that all names of one file share one lock */
+function prepareFile(file: string): string {
+  const wanted = resolve(file);
+  try {
+    mkdirSync(dirname(wanted), { recursive: true, mode: 0o700 });
+    const path = existsSync(wanted) ? realpathSync(wanted) : join(realpathSync(dirname(wanted)), basename(wanted));
+    if (existsSync(path) && !statSync(path).isFile()) throw new Error('it is not a file');
+    // Made here for their mode: requests, plans and answers are nobody else's business. SQLite copies it to -wal and -shm.
+    for (const name of [path, `${path}.lock`]) if (!existsSync(name)) closeSync(openSync(name, 'a', 0o600));
+    return path;
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new Unavailable(
+      `The database ${wanted} cannot be made or written (${what}). Give this server's user a folder that it may write, or name another file with DATABASE_URL.`,
+      { cause },
+    );
+  }
+}
+
+/** Only reads. */
+function refuseForeign(connection: Database.Database, path: string): void {
+  const tables = new Set(connection.prepare('SELECT name FROM sqlite_schema').pluck().all());
+  if (tables.size === 0) return;
+  if (!tables.has('workflow_events') || !tables.has('__drizzle_migrations')) {
+    throw new InvalidRequest(`${path} is a database of another program. Name another file with DATABASE_URL.`);
+  }
+  refuseNewer(connection, path);
+}
+
+function refuseNewer(connection: Database.Database, path: string): void {
+  const known = readMigrationFiles(MIGRATIONS).map((migration) => migration.folderMillis);
+  const applied = connection.prepare('SELECT created_at FROM __drizzle_migrations').pluck().all();
+  const version = Number(connection.pragma('user_version', { simple: true }));
+  if (version <= known.length && applied.every((when) => known.includes(Number(when)))) return;
+  throw new InvalidRequest(
+    `${path} is of a newer version (${Math.max(version, applied.length)}) than this program knows (${known.length}). ` +
+      'Start the newer program, or restore a copy from before the upgrade. Nothing was changed.',
+  );
+}
+
+function configure(connection: Database.Database, maxBytes: number | undefined): void {
+  setPragma(connection, 'journal_mode', 'wal', 'wal');
+  // better-sqlite3 makes NORMAL of it in WAL mode, which may lose the newest commits with the power.
+  setPragma(connection, 'synchronous', 'full', 2);
+  setPragma(connection, 'fullfsync', 'on', 1);
+  setPragma(connection, 'foreign_keys', 'on', 1);
+  if (maxBytes === undefined) return;
+  const pageSize = Number(connection.pragma('page_size', { simple: true }));
+  connection.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+}
+
+function setPragma(connection: Database.Database, name: string, value: string, expected: string | number): void {
+  connection.pragma(`${name} = ${value}`);
+  const actual = connection.pragma(name, { simple: true });
+  if (actual === expected) return;
+  throw new Unavailable(
+    `${connection.name}: SQLite keeps ${name} at ${String(actual)} instead of ${value}. Put the file on a local disk.`,
+  );
+}
+
+/** Raises the epoch, and renews the feed's id where the file is new or a copy of one: clients of the old one then start afresh. */
+function register(connection: Database.Database, path: string): { feedId: string; epoch: number } {
+  const read = connection.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck();
+  const write = connection.prepare(
+    'INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  );
+  const inode = String(statSync(path, { bigint: true }).ino);
+  return connection
+    .transaction(() => {
+      const epoch = Number(read.get('store.epoch') ?? 0) + 1;
+      const known = read.get('store.inode') === inode ? read.get('store.feed_id') : undefined;
+      const feedId = known ?? randomUUID();
+      write.run('store.epoch', String(epoch));
+      write.run('store.inode', inode);
+      write.run('store.feed_id', feedId);
+      return { feedId, epoch };
+    })
+    .immediate();
+}

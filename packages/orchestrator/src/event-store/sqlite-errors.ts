@@ -1,0 +1,60 @@
+/** What SQLite's errors mean to whoever must act: the file they concern and the way out. */
+import { StorageFull, Unavailable } from '@autonomous/shared';
+import Database from 'better-sqlite3';
+
+/** @returns SQLite's own code such as `SQLITE_BUSY`; `undefined` for any other error */
+export function sqliteCode(error: unknown): string | undefined {
+  if (error instanceof Database.SqliteError) return error.code;
+  // drizzle wraps what a migration throws.
+  return error instanceof Error && error.cause !== undefined ? sqliteCode(error.cause) : undefined;
+}
+
+/** The disk may have lost what it was given: from here on nothing that SQLite says of the file is certain. */
+export function isDiskFailure(error: unknown): boolean {
+  return sqliteCode(error)?.startsWith('SQLITE_IOERR') ?? false;
+}
+
+/**
+ * Translates an error of SQLite on `file` into one that names the file and the way out.
+ * @returns the same error when it is not about the file or the disk; such a one is a bug
+ */
+export function explainSqliteError(error: unknown, file: string): unknown {
+  const code = sqliteCode(error);
+  const because = { cause: error };
+  switch (code?.split('_')[1]) {
+    case 'FULL':
+      return new StorageFull(
+        `The disk that holds ${file} is full. Nothing of this step was stored; free some space.`,
+        because,
+      );
+    case 'BUSY':
+    case 'LOCKED':
+      return new Unavailable(`${file} is locked by another program. Close what else writes to it.`, because);
+    case 'CANTOPEN':
+    case 'READONLY':
+    case 'PERM':
+    case 'AUTH':
+      return new Unavailable(
+        `${file} cannot be written (${code}). Give this server's user a folder and file that it may write, or name another with DATABASE_URL.`,
+        because,
+      );
+    case 'IOERR':
+      return new Unavailable(
+        `The disk failed under ${file} (${code}). Check the disk, then restart the server.`,
+        because,
+      );
+    case 'CORRUPT':
+    case 'NOTADB':
+      return damaged(file, error);
+    default:
+      return error instanceof SyntaxError ? damaged(file, error) : error;
+  }
+}
+
+function damaged(file: string, cause: unknown): Unavailable {
+  const what = cause instanceof Error ? cause.message : String(cause);
+  return new Unavailable(
+    `${file} is damaged or no database of this program (${what}). Move it aside, then restore a copy or run 'autonomous rebuild'.`,
+    { cause },
+  );
+}

@@ -1,0 +1,92 @@
+/** Builders of what a run writes: each fills in what a test does not care about. */
+import type { Clarification, RunView } from '@autonomous/shared';
+import type { NewEvent, RunCommit, StoredActivity, StoredTimer } from './event-store.ts';
+
+export const NOON = '2026-03-01T12:00:00.000Z';
+
+export function aView(runId: string, given: Partial<RunView> = {}): RunView {
+  return {
+    id: runId,
+    projectId: 'p-1',
+    userId: 'local',
+    workflow: { name: 'build', version: 1 },
+    originalRequest: 'Add a login page',
+    status: 'running',
+    currentStage: 'planning',
+    state: { work: 'planning' },
+    config: {
+      trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
+      maxClarifications: 3,
+      maxConcurrency: 2,
+      maxFixAttempts: 3,
+      modelRouting: { planner: 'scripted:demo', implementer: 'scripted:demo', validator: 'scripted:demo' },
+      timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
+      git: { createPR: false, autoMerge: false, baseBranch: 'main', mergeStrategy: 'squash' },
+      commands: {},
+    },
+    branch: `autonomous/${runId}-login`,
+    createdAt: NOON,
+    clarificationCount: 0,
+    fixAttempts: 0,
+    gate: null,
+    gates: [],
+    clarifications: [],
+    artifacts: [],
+    evidence: [],
+    decisions: [],
+    stages: [],
+    cost: { inputTokens: 0, outputTokens: 0, calls: 0 },
+    scriptedModels: [],
+    notices: [],
+    lastSequence: 0,
+    updatedAt: NOON,
+    ...given,
+  };
+}
+
+export function anEvent(type: string, payload: NewEvent['payload'] = {}, timestamp = NOON): NewEvent {
+  return { type, origin: 'input', payload, timestamp };
+}
+
+export function anActivity(runId: string, name: string): Omit<StoredActivity, 'attempt' | 'notBefore'> {
+  return { key: `${runId}/1/${name}`, runId, activity: name, src: name, input: { run: runId }, startedAt: NOON };
+}
+
+export function aTimer(runId: string, name: string, dueAt = NOON): StoredTimer {
+  return { key: `${runId}/1/${name}`, runId, event: `after.${name}`, dueAt };
+}
+
+export function aClarification(runId: string, given: Partial<Clarification> = {}): Clarification {
+  return {
+    id: `${runId}.1`,
+    workflowRunId: runId,
+    stage: 'planning',
+    question: 'Which OAuth provider?',
+    context: 'The request names none',
+    responseType: 'text',
+    status: 'pending',
+    attemptNumber: 1,
+    createdAt: NOON,
+    ...given,
+  };
+}
+
+/** One step of a run; by default one event, the view ending where the step ends. */
+export function aStep(
+  runId: string,
+  given: Partial<Omit<RunCommit, 'runId' | 'view'>> & { readonly view?: Partial<RunView> } = {},
+): RunCommit {
+  const { view, expectedSequence = 0, events = [anEvent('NOTICE', { message: 'hello' })], ...rest } = given;
+  return {
+    runId,
+    expectedSequence,
+    events,
+    startActivities: [],
+    endActivities: [],
+    setTimers: [],
+    clearTimers: [],
+    clarifications: [],
+    ...rest,
+    view: aView(runId, { lastSequence: expectedSequence + events.length, ...view }),
+  };
+}

@@ -1,0 +1,244 @@
+/** Which models this server can use: providers by name, their keys, and the language models behind `provider:model`. */
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createDeepSeek } from '@ai-sdk/deepseek';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { type ModelSummary, NeedsHuman } from '@autonomous/shared';
+import { defaultSettingsMiddleware, type LanguageModel, wrapLanguageModel } from 'ai';
+import type { Models } from './model.ts';
+import type { Script } from './script.ts';
+import { createScriptedModel } from './scripted.ts';
+
+export interface ModelSettings {
+  readonly keys: {
+    readonly anthropic?: string | undefined;
+    readonly openai?: string | undefined;
+    readonly deepseek?: string | undefined;
+    /** Optional: servers on one's own machine mostly take none. */
+    readonly openaiCompatible?: string | undefined;
+  };
+  /** Where the providers are reached; absent means their own address. `openaiCompatible` has none of its own. */
+  readonly baseUrls?: {
+    readonly anthropic?: string | undefined;
+    readonly openai?: string | undefined;
+    readonly deepseek?: string | undefined;
+    readonly openaiCompatible?: string | undefined;
+  };
+  /** What `scripted:<its name>` plays; absent means that there is no scripted model. */
+  readonly script?: Script | null;
+}
+
+interface Provider {
+  /** Environment variable without which the provider cannot be used. */
+  readonly variable: string;
+  /** Variable that holds the key, where one is refused. */
+  readonly keyVariable: string;
+  readonly usable: boolean;
+  readonly wellKnown: readonly string[];
+  create(model: string): LanguageModel;
+}
+
+/** Bare names of families whose provider is clear, as people write them in configurations. */
+const FAMILIES: readonly (readonly [RegExp, string])[] = [
+  [/^claude-/, 'anthropic'],
+  [/^(?:gpt-|chatgpt-|o[1-9](?:-|$))/, 'openai'],
+  [/^deepseek-/, 'deepseek'],
+];
+
+const SCRIPTED = 'scripted';
+
+/** The models of a server. Nothing is asked of a provider here; a wrong key shows at the first call. */
+export function createModels(settings: ModelSettings): Models {
+  const providers = createProviders(settings);
+  const script = settings.script ?? null;
+  const scripted = script === null ? null : createScriptedModel(script);
+
+  const check: Models['check'] = (id) => {
+    const split = splitId(id, script);
+    if (split === null) {
+      const known = [...providers.keys(), SCRIPTED].join(', ');
+      return {
+        ok: false,
+        message: `The model "${id}" names no known provider; write provider:model with one of ${known}.`,
+      };
+    }
+    const full = `${split.provider}:${split.model}`;
+    if (split.provider === SCRIPTED) {
+      if (script?.name === split.model) return { ok: true, id: full };
+      const why =
+        script === null
+          ? 'this server has no script loaded. Choose a real model.'
+          : `the script of this server is ${SCRIPTED}:${script.name}. Choose that or a real model.`;
+      return { ok: false, message: `The model ${full} cannot be used: ${why}` };
+    }
+    const provider = providers.get(split.provider);
+    if (provider === undefined) {
+      const known = [...providers.keys(), SCRIPTED].join(', ');
+      return {
+        ok: false,
+        message: `The model "${id}" names the unknown provider "${split.provider}"; known are ${known}.`,
+      };
+    }
+    if (split.model === '')
+      return {
+        ok: false,
+        message: `The model "${id}" names a provider but no model; write ${split.provider}:<model>.`,
+      };
+    if (!provider.usable) {
+      return {
+        ok: false,
+        message: `The model ${full} cannot be used: ${provider.variable} is not set. Set it in the server's environment and restart the server, or choose another model.`,
+      };
+    }
+    return { ok: true, id: full };
+  };
+
+  return {
+    check,
+
+    resolve(id) {
+      const checked = check(id);
+      if (!checked.ok) throw new NeedsHuman('model_unavailable', checked.message);
+      const [name, model] = splitOnce(checked.id);
+      if (name === SCRIPTED && scripted !== null) return { id: checked.id, model: scripted, scripted: true };
+      const provider = providers.get(name);
+      if (provider === undefined) throw new Error(`No provider for the checked model ${checked.id}`);
+      return { id: checked.id, model: provider.create(model), scripted: false, keyVariable: provider.keyVariable };
+    },
+
+    list(defaults) {
+      const rolesById = new Map<string, string[]>();
+      for (const [role, id] of Object.entries(defaults)) {
+        const split = splitId(id, script);
+        const full = split === null ? id : `${split.provider}:${split.model}`;
+        rolesById.set(full, [...(rolesById.get(full) ?? []), role]);
+      }
+      const wellKnown = [...providers].flatMap(([name, provider]) =>
+        provider.wellKnown.map((model) => `${name}:${model}`),
+      );
+      const ids = new Set([
+        ...rolesById.keys(),
+        ...wellKnown,
+        ...(script === null ? [] : [`${SCRIPTED}:${script.name}`]),
+      ]);
+      return [...ids].map((id): ModelSummary => {
+        const checked = check(id);
+        return {
+          id,
+          usable: checked.ok,
+          ...(checked.ok ? {} : { reason: checked.message }),
+          scripted: id.startsWith(`${SCRIPTED}:`),
+          defaultFor: rolesById.get(id) ?? [],
+        };
+      });
+    },
+  };
+}
+
+function createProviders({ keys, baseUrls = {} }: ModelSettings): ReadonlyMap<string, Provider> {
+  const openai = createOpenAI(access(keys.openai, baseUrls.openai));
+  const anthropic = createAnthropic(access(keys.anthropic, baseUrls.anthropic));
+  const deepseek = createDeepSeek(access(keys.deepseek, baseUrls.deepseek));
+  const openaiKey = { variable: 'OPENAI_API_KEY', keyVariable: 'OPENAI_API_KEY', usable: isSet(keys.openai) };
+
+  return new Map<string, Provider>([
+    [
+      'anthropic',
+      {
+        variable: 'ANTHROPIC_API_KEY',
+        keyVariable: 'ANTHROPIC_API_KEY',
+        usable: isSet(keys.anthropic),
+        wellKnown: ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-sonnet-4-5'],
+        create: (model) =>
+          wrapLanguageModel({
+            model: anthropic(model),
+            middleware: defaultSettingsMiddleware({
+              settings: {
+                maxOutputTokens: anthropicMaxOutputTokens(model),
+                // Each step sends the whole conversation again; the provider charges little for a known beginning.
+                providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+              },
+            }),
+          }),
+      },
+    ],
+    [
+      'openai',
+      {
+        ...openaiKey,
+        wellKnown: ['gpt-5.6', 'gpt-5.4-mini', 'gpt-5-mini', 'gpt-4o-mini'],
+        create: (model) =>
+          wrapLanguageModel({
+            model: openai.responses(model),
+            // A call is a fresh context that the provider need not keep; reasoning then travels with the messages.
+            middleware: defaultSettingsMiddleware({ settings: { providerOptions: { openai: { store: false } } } }),
+          }),
+      },
+    ],
+    ['openai-chat', { ...openaiKey, wellKnown: [], create: (model) => openai.chat(model) }],
+    [
+      'deepseek',
+      {
+        variable: 'DEEPSEEK_API_KEY',
+        keyVariable: 'DEEPSEEK_API_KEY',
+        usable: isSet(keys.deepseek),
+        wellKnown: ['deepseek-v4-pro', 'deepseek-v4-flash', 'deepseek-reasoner'],
+        create: (model) => deepseek(model),
+      },
+    ],
+    [
+      'openai-compatible',
+      {
+        variable: 'OPENAI_COMPATIBLE_BASE_URL',
+        keyVariable: 'OPENAI_COMPATIBLE_API_KEY',
+        usable: isSet(baseUrls.openaiCompatible),
+        wellKnown: [],
+        create: (model) =>
+          createOpenAICompatible({
+            name: 'openai-compatible',
+            baseURL: baseUrls.openaiCompatible ?? '',
+            // Without it these servers send no token counts in a stream.
+            includeUsage: true,
+            ...(isSet(keys.openaiCompatible) ? { apiKey: keys.openaiCompatible } : {}),
+          })(model),
+      },
+    ],
+  ]);
+}
+
+/** The SDK would else look into the environment by itself, behind the back of `keys`. */
+function access(key: string | undefined, baseUrl: string | undefined): { apiKey: string; baseURL?: string } {
+  return { apiKey: key ?? '', ...(isSet(baseUrl) ? { baseURL: baseUrl } : {}) };
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== '';
+}
+
+/** @returns `null` for a bare name of no known family */
+function splitId(id: string, script: Script | null): { readonly provider: string; readonly model: string } | null {
+  if (id === SCRIPTED) return { provider: SCRIPTED, model: script?.name ?? 'demo' };
+  if (id.includes(':')) {
+    const [provider, model] = splitOnce(id);
+    return { provider, model };
+  }
+  const family = FAMILIES.find(([pattern]) => pattern.test(id));
+  return family === undefined ? null : { provider: family[1], model: id };
+}
+
+/** Model names may hold colons themselves (`qwen2.5:7b`). */
+function splitOnce(id: string): readonly [string, string] {
+  const at = id.indexOf(':');
+  return [id.slice(0, at), id.slice(at + 1)];
+}
+
+/**
+ * Most tokens of one answer. Anthropic demands the figure, and the SDK falls back to 4,096 for models it does not know,
+ * which cuts a file in the middle. Figures: the provider's model overview; newer models allow more than is sensible.
+ */
+function anthropicMaxOutputTokens(model: string): number {
+  if (/claude-(?:instant|2|3-(?:haiku|sonnet|opus))/.test(model)) return 4_096;
+  if (/claude-3-5-/.test(model)) return 8_192;
+  if (/claude-opus-4(?:-[01])?(?:-\d{8}|$)/.test(model)) return 32_000;
+  return model.includes('claude-') ? 64_000 : 32_000;
+}

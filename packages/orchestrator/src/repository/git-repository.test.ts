@@ -1,0 +1,321 @@
+/** What the git adapter does beyond the port's contract: what remotes answer, whose word is shown, and what is left behind. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { InvalidRequest, NeedsHuman, Unprocessable } from '@autonomous/shared';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AUTHOR, commitFiles, commitOnRemote, type Fixture, git, mainHead, makeBareRemote, makeProjectFolder, openFixture, temporaryFolder, write } from './git-fixture.testing.ts';
+import { createGitRepository } from './git-repository.ts';
+import type { Repository } from './repository.ts';
+import { type SmartHttpServer, startSmartHttp } from './smart-http.testing.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+const BRANCH = 'autonomous/r1-login';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let root: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+  root = folder.path;
+});
+afterEach(() => folder.remove());
+
+function plainRepository(): Repository {
+  return createGitRepository({ folder: join(root, 'mirrors'), author: AUTHOR });
+}
+
+async function thrown(promise: Promise<unknown>): Promise<Error> {
+  const error = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Error) return error;
+  throw new Error('Nothing was thrown');
+}
+
+async function pause(promise: Promise<unknown>): Promise<{ readonly reason: string; readonly message: string }> {
+  const error = await thrown(promise);
+  expect(error).toBeInstanceOf(NeedsHuman);
+  return error as NeedsHuman; // The line above says so.
+}
+
+describe('Inspecting a remote', () => {
+  it('says what is wrong with a local path, and the way out', async () => {
+    const repository = plainRepository();
+    const path = join(root, 'x');
+    const messageFor = async (address: string): Promise<string> => {
+      const error = await thrown(repository.inspectRemote(address));
+      expect(error).toBeInstanceOf(Unprocessable);
+      return error.message;
+    };
+    expect(await messageFor(path)).toBe(`There is no folder ${path} on the server's machine; give the absolute path or the URL of a git repository`);
+    writeFileSync(path, '');
+    expect(await messageFor(path)).toBe(`${path} is a file; give the folder of a git repository`);
+    rmSync(path);
+    mkdirSync(path);
+    expect(await messageFor(path)).toBe(`${path} is not a git repository: give the folder that holds .git, or run "git init" and make a first commit there`);
+    git(path, 'init', '--quiet', '--initial-branch=main');
+    expect(await messageFor(`file://${path}`)).toBe(`${path} has no commits yet; make a first commit there (git add -A && git commit), then try again`);
+    write(path, { 'a.txt': 'a' });
+    git(path, 'add', '.');
+    git(path, 'commit', '--quiet', '--message', 'First');
+    expect(await repository.inspectRemote(`file://${path}`)).toEqual({ baseBranch: 'main', notices: [] });
+    git(path, 'branch', 'other');
+    git(path, 'checkout', '--quiet', '--detach');
+    expect(await messageFor(path)).toBe(`${path} says of no branch that it is the main one; name the base branch, one of main, other`);
+    expect((await repository.inspectRemote(path, 'other')).baseBranch).toBe('other');
+    await expect(repository.inspectRemote(path, '--upload-pack=x')).rejects.toThrow(InvalidRequest);
+  });
+
+  it('notices changes that are in no commit, without running what the folder planted', async () => {
+    const repository = plainRepository();
+    const path = makeProjectFolder(join(root, 'shop'));
+    git(path, 'config', 'core.fsmonitor', `touch ${join(root, 'PWN')}`);
+    git(path, 'config', 'filter.x.clean', `touch ${join(root, 'PWN')}; cat`);
+    write(path, { '.git/info/attributes': '* filter=x\n', 'node_modules/a/index.js': '', '.git/info/exclude': 'mine.txt\n', 'mine.txt': '' });
+    expect((await repository.inspectRemote(path)).notices).toEqual([]);
+    const notice = `${path} has changes that are in no commit; runs start from the last commit and do not see them`;
+    write(path, { 'src/cart.js': 'changed' });
+    expect((await repository.inspectRemote(path)).notices).toEqual([notice]);
+    write(path, { 'src/cart.js': 'export const total = 1;\n' });
+    expect((await repository.inspectRemote(path)).notices).toEqual([]);
+    write(path, { 'untracked.txt': '' });
+    expect((await repository.inspectRemote(path)).notices).toEqual([notice]);
+    expect(existsSync(join(root, 'PWN'))).toBe(false);
+    expect(git(path, '-c', 'core.fsmonitor=', 'ls-files', '--stage')).not.toBe('');
+  });
+});
+
+describe('A project folder with a work tree as the remote', () => {
+  it('takes run branches and refuses the branch that is checked out, saying what to do', async () => {
+    const repository = plainRepository();
+    const path = makeProjectFolder(join(root, 'shop'));
+    const project = { id: 'p-1', repository: path, baseBranch: 'main' };
+    await repository.fetch(project);
+    const main = await mainHead({ repository, project });
+    const commit = await commitFiles({ repository, project }, BRANCH, { 'a.txt': 'a' });
+    expect(await repository.push(project, BRANCH, commit, null)).toEqual({ ok: true });
+    expect(git(path, 'rev-parse', BRANCH)).toBe(commit);
+    const { reason, message } = await pause(repository.push(project, 'main', commit, main));
+    expect(reason).toBe('push_rejected');
+    expect(message).toBe(
+      `The branch main is checked out in ${path}, and git pushes to no branch that is checked out. Make a bare repository the project's remote (git clone --bare), or turn autoMerge off and merge the run's branch there yourself`,
+    );
+    expect(git(path, 'rev-parse', 'main')).toBe(main);
+  });
+});
+
+describe('A remote over smart HTTP', () => {
+  let server: SmartHttpServer;
+  const tokens = { 'good-token-1': 'write', 'reader-token': 'read' } as const;
+  beforeEach(async () => {
+    server = await startSmartHttp({ root: join(root, 'remotes'), tokens });
+  });
+  afterEach(() => server.close());
+
+  function open(token?: string): Promise<Fixture> {
+    return openFixture(root, {
+      address: () => `${server.url}/owner/shop.git`,
+      repository: { tokenHost: server.host, ...(token === undefined ? {} : { token }) },
+    });
+  }
+
+  it('pauses for a token that is missing or not accepted, and never shows it', async () => {
+    const missing = await pause(open());
+    expect(missing.reason).toBe('auth_expired');
+    expect(missing.message).toMatch(/asks for a sign-in and the server has no token for it: set GITHUB_TOKEN/);
+    rmSync(join(root, 'remotes'), { recursive: true });
+    const bad = await pause(open('bad-token-77'));
+    expect(bad.reason).toBe('auth_expired');
+    expect(bad.message).toMatch(/does not accept the token/);
+    expect(bad.message).not.toContain('bad-token-77');
+    const inspecting = createGitRepository({ folder: join(root, 'm2'), author: AUTHOR, token: 'bad-token-77', tokenHost: server.host });
+    await expect(inspecting.inspectRemote(`${server.url}/owner/shop.git`)).rejects.toThrow(Unprocessable);
+  });
+
+  it('tells a token that may only read from one that is not accepted', async () => {
+    const fixture = await open('reader-token');
+    const { repository, project } = fixture;
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    const { reason, message } = await pause(repository.push(project, BRANCH, commit, null));
+    expect(reason).toBe('push_rejected');
+    expect(message).toMatch(/may read .* and not write to it: give GITHUB_TOKEN write access/);
+    await expect(repository.record(project, { 'a.jsonl': 'a' }, 'Record')).rejects.toThrow(NeedsHuman);
+  });
+
+  it('pauses while the server is away, keeps the record here and pushes it later', async () => {
+    const fixture = await open('good-token-1');
+    const { repository, project, remote } = fixture;
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    await server.close();
+    for (const call of [repository.fetch(project), repository.push(project, BRANCH, commit, null)]) {
+      const { reason, message } = await pause(call);
+      expect(reason).toBe('remote_unavailable');
+      expect(message).toMatch(/cannot be reached \(.*[Cc]onnect.*\); retry when it answers/);
+    }
+    await expect(repository.inspectRemote(project.repository)).rejects.toThrow(Unprocessable);
+    const first = await repository.record(project, { 'a.jsonl': '1' }, 'Record');
+    const second = await repository.record(project, { 'b.jsonl': '2' }, 'Record');
+    expect([first.pushed, second.pushed]).toEqual([false, false]);
+    expect(git(remote, 'branch', '--list', 'autonomous/record')).toBe('');
+    const again = await startSmartHttp({ root: join(root, 'remotes'), tokens });
+    try {
+      const moved = { ...project, repository: `${again.url}/owner/shop.git` };
+      const back = createGitRepository({ folder: join(root, 'mirrors'), author: AUTHOR, token: 'good-token-1', tokenHost: again.host });
+      // Another server wrote a first record meanwhile: both have no common ancestor.
+      git(remote, 'branch', 'autonomous/record', 'main');
+      expect(await back.record(moved, { 'b.jsonl': '2' }, 'Record')).toMatchObject({ pushed: true });
+      expect(git(remote, 'ls-tree', '--name-only', 'autonomous/record').split('\n')).toEqual(['.gitignore', 'README.md', 'a.jsonl', 'b.jsonl', 'src']);
+    } finally {
+      await again.close();
+    }
+  });
+
+  it('names a repository that is not there', async () => {
+    const { repository } = await open('good-token-1');
+    await expect(repository.inspectRemote(`${server.url}/owner/none.git`)).rejects.toThrow(
+      `There is no git repository at ${server.url}/owner/none.git, or the server's token does not cover it; check the address and the token`,
+    );
+  });
+
+  it('sends the token to its own host alone, and follows no redirect', async () => {
+    makeBareRemote(join(root, 'remotes', 'owner', 'shop.git'));
+    const trap = await startSmartHttp({ root: join(root, 'remotes'), tokens });
+    const detour = await startSmartHttp({ root, tokens, redirectTo: trap.url });
+    try {
+      const repository = createGitRepository({ folder: join(root, 'mirrors'), author: AUTHOR, token: 'good-token-1', tokenHost: detour.host });
+      await expect(repository.inspectRemote(`${detour.url}/owner/shop.git`)).rejects.toThrow(/has moved .*301.*give its new address/);
+      expect(detour.authorizations.some((sent) => sent !== null)).toBe(true);
+      expect(trap.authorizations).toEqual([]);
+      await expect(repository.inspectRemote(`${trap.url}/owner/shop.git`)).rejects.toThrow(/it is sent to 127\.0\.0\.1:\d+ alone/);
+      expect(trap.authorizations.length).toBeGreaterThan(0);
+      expect(trap.authorizations.every((sent) => sent === null)).toBe(true);
+    } finally {
+      await Promise.all([trap.close(), detour.close()]);
+    }
+  });
+
+  it('keeps the token out of everything that lies on the disk', async () => {
+    const fixture = await open('good-token-1');
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    await fixture.repository.push(fixture.project, BRANCH, commit, null);
+    const encoded = Buffer.from('x-access-token:good-token-1').toString('base64');
+    const files = readdirSync(join(root, 'mirrors'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    expect(files.length).toBeGreaterThan(5);
+    for (const file of files) {
+      const content = readFileSync(join(file.parentPath, file.name), 'latin1');
+      expect(content.includes('good-token-1') || content.includes(encoded)).toBe(false);
+    }
+  });
+});
+
+describe('A remote that refuses a push', () => {
+  it("gives the hook's words, without credentials, and changes nothing", async () => {
+    const fixture = await openFixture(root);
+    const { repository, project, remote } = fixture;
+    const hook = join(remote, 'hooks', 'pre-receive');
+    mkdirSync(dirname(hook), { recursive: true });
+    writeFileSync(hook, '#!/bin/sh\necho "Ask at https://bob:hunter2@corp/x first"\nexit 1\n');
+    chmodSync(hook, 0o755);
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    const { reason, message } = await pause(repository.push(project, BRANCH, commit, null));
+    expect(reason).toBe('push_rejected');
+    expect(message).toBe(`${remote} refuses a push to ${BRANCH}: pre-receive hook declined (Ask at https://corp/x first). Allow it there, then retry`);
+    rmSync(hook);
+    expect(await repository.push(project, BRANCH, commit, null)).toEqual({ ok: true });
+  });
+
+  it('is gone: fetch and push pause', async () => {
+    const fixture = await openFixture(root);
+    const { repository, project, remote } = fixture;
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    rmSync(remote, { recursive: true });
+    expect((await pause(repository.fetch(project))).reason).toBe('remote_unavailable');
+    expect((await pause(repository.push(project, BRANCH, commit, null))).message).toContain('is not a git repository');
+    expect(await repository.record(project, { 'a.jsonl': 'a' }, 'Record')).toMatchObject({ pushed: false });
+  });
+});
+
+describe('A mirror', () => {
+  it('goes on after a kill that left a lock behind', async () => {
+    const fixture = await openFixture(root);
+    const { repository, project, gitDir } = fixture;
+    const before = await mainHead(fixture);
+    await repository.createBranch(project, BRANCH, before);
+    const locks = [join(gitDir, 'refs/heads', `${BRANCH}.lock`), join(gitDir, 'refs/remotes/origin/main.lock')];
+    for (const lock of locks) writeFileSync(lock, '');
+    const anHourAgo = Date.now() / 1000 - 3_600;
+    for (const lock of locks) utimesSync(lock, anHourAgo, anHourAgo);
+    const theirs = commitOnRemote(fixture.remote, 'main', { 'new.txt': 'new' });
+    await repository.fetch(project);
+    expect(await repository.remoteHead(project, 'main')).toBe(theirs);
+    const tree = await repository.treeOf(project, before);
+    const commit = await repository.commit(project, { branch: BRANCH, tree, parent: before, message: 'x', effectKey: 'k', at: '2026-01-01T00:00:00Z' });
+    expect(await repository.branchHead(project, BRANCH)).toBe(commit);
+  });
+
+  it('runs no hook of its own, whoever put it there', async () => {
+    const fixture = await openFixture(root);
+    mkdirSync(join(fixture.gitDir, 'hooks'), { recursive: true });
+    for (const name of ['reference-transaction', 'pre-push', 'post-index-change', 'post-checkout']) {
+      writeFileSync(join(fixture.gitDir, 'hooks', name), `#!/bin/sh\ntouch ${join(root, 'PWN')}\n`, { mode: 0o755 });
+    }
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    await fixture.repository.push(fixture.project, BRANCH, commit, null);
+    await fixture.repository.checkout(fixture.project, commit, join(root, 'work'), []);
+    expect(existsSync(join(root, 'PWN'))).toBe(false);
+  });
+
+  it("uses no settings of the server's user or machine", async () => {
+    vi.stubEnv('GIT_DIR', '/nonexistent');
+    vi.stubEnv('GIT_INDEX_FILE', '/nonexistent/index');
+    vi.stubEnv('GIT_AUTHOR_NAME', 'Somebody');
+    vi.stubEnv('HOME', root);
+    writeFileSync(join(root, '.gitconfig'), `[core]\n\tfsmonitor = touch ${join(root, 'PWN')}\n\tautocrlf = true\n[user]\n\tname = Somebody\n[commit]\n\tgpgSign = true\n`);
+    try {
+      const repository = plainRepository();
+      const remote = join(root, 'shop.git');
+      vi.stubEnv('GIT_DIR', undefined);
+      makeBareRemote(remote);
+      vi.stubEnv('GIT_DIR', '/nonexistent');
+      const project = { id: 'p-1', repository: remote, baseBranch: 'main' };
+      await repository.fetch(project);
+      const commit = await commitFiles({ repository, project }, BRANCH, { 'a.txt': 'a' });
+      expect(git(join(root, 'mirrors', 'p-1.git'), 'log', '-1', '--format=%an', commit)).toBe('Autonomous');
+      expect(existsSync(join(root, 'PWN'))).toBe(false);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
+  it('refuses addresses and names that are not allowed before it starts anything', async () => {
+    const repository = plainRepository();
+    for (const address of ['ext::sh -c "touch PWN"', 'https://u:p@github.com/a/b', '--upload-pack=x', 'file://host/x']) {
+      await expect(repository.fetch({ id: 'p-1', repository: address, baseBranch: 'main' })).rejects.toThrow(InvalidRequest);
+      await expect(repository.inspectRemote(address)).rejects.toThrow(InvalidRequest);
+    }
+    await expect(repository.fetch({ id: '../p', repository: '/x', baseBranch: 'main' })).rejects.toThrow(InvalidRequest);
+    const project = { id: 'p-1', repository: '/x', baseBranch: 'main' };
+    for (const branch of ['main:evil', '--force', 'refs/tags/v1', '@{-1}']) {
+      await expect(repository.push(project, branch, 'a'.repeat(40), null)).rejects.toThrow(InvalidRequest);
+      await expect(repository.branchHead(project, branch)).rejects.toThrow(InvalidRequest);
+    }
+    expect(existsSync(join(root, 'mirrors'))).toBe(false);
+  });
+
+  it('reads and writes a tree whose own folder is a symlink without following it', async () => {
+    const seed = join(root, 'seed');
+    makeProjectFolder(seed);
+    symlinkSync('/etc', join(seed, '.autonomous'));
+    git(seed, 'add', '.autonomous');
+    git(seed, 'commit', '--quiet', '--message', 'Link');
+    const repository = plainRepository();
+    const project = { id: 'p-1', repository: seed, baseBranch: 'main' };
+    await repository.fetch(project);
+    const main = await mainHead({ repository, project });
+    expect(await repository.readFile(project, main, '.autonomous/passwd')).toBeNull();
+    expect(await repository.readFile(project, main, '.autonomous')).toBeNull();
+    const tree = await repository.writeFiles(project, main, { '.autonomous/memory.md': 'm' });
+    expect(await repository.readFile(project, tree, '.autonomous/memory.md')).toBe('m');
+    expect(existsSync('/etc/memory.md')).toBe(false);
+  });
+});

@@ -1,0 +1,436 @@
+/**
+ * The repository port over the machine's own git: one bare mirror per project, in which the remote's branches are
+ * `refs/remotes/origin/*` and the server's own are `refs/heads/*`. Written by plumbing alone.
+ */
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
+import { checkoutTree } from './folder-checkout.ts';
+import { importFolderTree } from './folder-import.ts';
+import { GitFailure, type GitPlace, gitText, runGit } from './git.ts';
+import { asUnprocessable, fetchBranches, hasUncommittedChanges, listRemote, pushCommit, type RemoteAccess, type RemoteRefs } from './git-remote.ts';
+import {
+  codeTreeOf,
+  diffFiles,
+  diffPatch,
+  editTree,
+  FILE_MODE,
+  isFileMode,
+  listTree,
+  mergeCommits,
+  type TreeEdit,
+  withScratch,
+  writeBlobs,
+} from './git-trees.ts';
+import { RECORD_BRANCH, recordFiles } from './record-branch.ts';
+import { parseRemoteAddress, type RemoteAddress } from './remote-url.ts';
+import type { CommitRequest, PushResult, RemoteProject, Repository } from './repository.ts';
+import {
+  assertBranchName,
+  assertFilePath,
+  assertObjectId,
+  assertProjectId,
+  isAtOrUnder,
+  isBranchName,
+  resolveTreeish,
+} from './repository-paths.ts';
+
+export interface GitRepositoryOptions {
+  /** Absolute folder in which the mirrors lie; made when it is absent. */
+  readonly folder: string;
+  /** Sent to http(s) remotes of `tokenHost` and to no other. */
+  readonly token?: string;
+  /** Host of the token, with its port where that is not the scheme's own; default `github.com`. */
+  readonly tokenHost?: string;
+  /** Author and committer of every commit. */
+  readonly author: { readonly name: string; readonly email: string };
+  /** Date of the record's commits; the others bring their own. */
+  readonly now?: () => Date;
+}
+
+/** Cut of a diff's patch; a larger one is not read by anybody. */
+const MAX_PATCH_BYTES = 1024 * 1024;
+/** Largest file that is read as text. */
+const MAX_TEXT_BYTES = 10 * 1024 * 1024;
+/** A repetition comes soon after its first try: commits further back are not searched for an effect key. */
+const SEARCHED_COMMITS = 200;
+/** Branches that an error message names. */
+const BRANCHES_NAMED = 10;
+/** Files are written as they are stored: no line endings, no keywords, no filters, no encodings. */
+const MIRROR_ATTRIBUTES = '* -text -ident -filter !eol !crlf !working-tree-encoding !diff !merge\n';
+
+/** A repository over local git (2.38 or newer); nothing is read or written before its first call. */
+export function createGitRepository(options: GitRepositoryOptions): Repository {
+  const home = join(options.folder, '.home');
+  const mirrors = new Map<string, Promise<GitPlace>>();
+  const locks = new Map<string, Promise<unknown>>();
+
+  /** One at a time per name, in the order of the calls. */
+  function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const turn = (locks.get(name) ?? Promise.resolve()).then(work, work);
+    locks.set(name, turn);
+    const clear = (): void => {
+      if (locks.get(name) === turn) locks.delete(name);
+    };
+    turn.then(clear, clear);
+    return turn;
+  }
+
+  /** The project's mirror, made when it is absent; making it again changes nothing. */
+  function mirrorOf(project: RemoteProject): Promise<GitPlace> {
+    const gitDir = join(options.folder, `${assertProjectId(project.id)}.git`);
+    const known = mirrors.get(gitDir);
+    if (known !== undefined) return known;
+    const made = makeMirror({ gitDir, home });
+    mirrors.set(gitDir, made);
+    made.catch(() => mirrors.delete(gitDir));
+    return made;
+  }
+
+  function accessTo(address: RemoteAddress): RemoteAccess {
+    return { address, token: options.token, tokenHost: options.tokenHost ?? 'github.com' };
+  }
+
+  async function onRemote(project: RemoteProject): Promise<{ readonly place: GitPlace; readonly access: RemoteAccess }> {
+    const access = accessTo(parseRemoteAddress(project.repository));
+    return { place: await mirrorOf(project), access };
+  }
+
+  async function push(project: RemoteProject, branch: string, commit: string, expected: string | null): Promise<PushResult> {
+    assertBranchName(branch);
+    assertObjectId(commit);
+    const { place, access } = await onRemote(project);
+    await assertCommit(place, commit);
+    if (expected !== null && !(await isAncestor(place, assertObjectId(expected), commit))) {
+      throw new Conflict(`${commit} does not contain ${expected}, where ${branch} is expected to be; a push only adds to a branch`);
+    }
+    const tracking = `refs/remotes/origin/${branch}`;
+    const before = await readRef(place, tracking);
+    const pushed = await pushCommit(place, access, branch, commit, expected);
+    if (pushed.outcome === 'moved') return { ok: false, remoteCommit: pushed.remoteCommit };
+    // What was pushed is known without fetching it; where a fetch was quicker, its word stands.
+    await moveRef(place, tracking, commit, before).catch(ignoreConflict);
+    return { ok: true };
+  }
+
+  function commitTree(place: GitPlace, tree: string, parents: readonly string[], message: string, at: Date): Promise<string> {
+    const date = `@${Math.floor(at.getTime() / 1000)} +0000`;
+    const { name, email } = options.author;
+    return gitText(place, {
+      args: ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent])],
+      input: message.replaceAll('\0', ''),
+      env: {
+        GIT_AUTHOR_NAME: name,
+        GIT_AUTHOR_EMAIL: email,
+        GIT_AUTHOR_DATE: date,
+        GIT_COMMITTER_NAME: name,
+        GIT_COMMITTER_EMAIL: email,
+        GIT_COMMITTER_DATE: date,
+      },
+    });
+  }
+
+  async function commit(project: RemoteProject, request: CommitRequest): Promise<string> {
+    const ref = `refs/heads/${assertBranchName(request.branch)}`;
+    const parents = [request.parent, ...(request.secondParent === undefined ? [] : [request.secondParent])].map(assertObjectId);
+    const trailer = effectTrailer(request.effectKey);
+    const at = new Date(request.at);
+    if (Number.isNaN(at.getTime())) throw new InvalidRequest(`'${request.at}' is no ISO 8601 date of a commit`);
+    const place = await mirrorOf(project);
+    const { head, found } = await searchBranch(place, ref, trailer);
+    if (found !== null) return found;
+    if (head !== null && head !== request.parent) {
+      throw new Conflict(`Branch ${request.branch} is at ${head}, not at ${request.parent} where the commit was to go`);
+    }
+    const made = await commitTree(place, assertObjectId(request.tree), parents, withTrailer(request.message, trailer), at);
+    try {
+      await moveRef(place, ref, made, head);
+    } catch (error) {
+      // Somebody was quicker: either this same commit, or another.
+      if (error instanceof Conflict && (await searchBranch(place, ref, trailer)).found === made) return made;
+      throw error;
+    }
+    return made;
+  }
+
+  return {
+    async inspectRemote(repository, baseBranch) {
+      const address = parseRemoteAddress(repository);
+      if (baseBranch !== undefined) assertBranchName(baseBranch);
+      if (address.kind === 'local') await assertFolder(address.path);
+      await mkdir(home, { recursive: true });
+      const refs = await withScratch(async (gitDir) => {
+        await initBare({ gitDir, home });
+        return listRemote({ gitDir, home }, accessTo(address));
+      }).catch((error: unknown) => {
+        throw asUnprocessable(error);
+      });
+      const chosen = chooseBaseBranch(address.url, refs, baseBranch);
+      const isDirty = address.kind === 'local' && refs.headCommit !== null && (await hasUncommittedChanges(address.path, refs.headCommit, home));
+      const notice = `${address.url} has changes that are in no commit; runs start from the last commit and do not see them`;
+      return { baseBranch: chosen, notices: isDirty ? [notice] : [] };
+    },
+
+    async fetch(project) {
+      const { place, access } = await onRemote(project);
+      await inTurn(`fetch ${project.id}`, () => fetchBranches(place, access));
+    },
+
+    async remoteHead(project, branch) {
+      const ref = `refs/remotes/origin/${assertBranchName(branch)}`;
+      return readRef(await mirrorOf(project), ref);
+    },
+
+    async branchHead(project, branch) {
+      const ref = `refs/heads/${assertBranchName(branch)}`;
+      return readRef(await mirrorOf(project), ref);
+    },
+
+    async createBranch(project, branch, commitId) {
+      const ref = `refs/heads/${assertBranchName(branch)}`;
+      const place = await mirrorOf(project);
+      await assertCommit(place, commitId);
+      if ((await readRef(place, ref)) === null) await moveRef(place, ref, commitId, null).catch(ignoreConflict);
+      const head = await readRef(place, ref);
+      if (head === null || !(await isAncestor(place, commitId, head))) {
+        throw new Conflict(`Branch ${branch} is already at ${head}, which does not contain ${commitId}`);
+      }
+    },
+
+    async treeOf(project, treeish) {
+      return treeOf(await mirrorOf(project), treeish);
+    },
+
+    async codeTree(project, treeish) {
+      const place = await mirrorOf(project);
+      return codeTreeOf(place, await treeOf(place, treeish));
+    },
+
+    async listFiles(project, treeish) {
+      const place = await mirrorOf(project);
+      const entries = await listTree(place, await treeOf(place, treeish));
+      return entries
+        .filter(({ mode }) => mode !== '160000')
+        .map(({ path }) => path)
+        .sort();
+    },
+
+    async readFile(project, treeish, path) {
+      assertFilePath(path);
+      const place = await mirrorOf(project);
+      return readTextFile(place, await treeOf(place, treeish), path);
+    },
+
+    async writeFiles(project, tree, files) {
+      const paths = Object.keys(files).map(assertFilePath);
+      const place = await mirrorOf(project);
+      const written = paths.filter((path) => files[path] !== null);
+      const contents = written.map((path) => files[path] ?? '');
+      const [before, oids] = await Promise.all([treeOf(place, tree), writeBlobs(place, contents)]);
+      const oidOf = new Map(written.map((path, index) => [path, oids[index]]));
+      const edits = paths.map((path): TreeEdit => ({ path, mode: FILE_MODE, oid: oidOf.get(path) ?? null }));
+      return editTree(place, before, edits);
+    },
+
+    async restorePaths(project, tree, from, paths) {
+      const place = await mirrorOf(project);
+      const [now, then] = await Promise.all([treeOf(place, tree), treeOf(place, from)]);
+      const [entries, sources] = await Promise.all([listTree(place, now), listTree(place, then)]);
+      const isNamed = (entry: { readonly path: string }): boolean => paths.some((path) => isAtOrUnder(entry.path, path));
+      const removed = entries.filter(isNamed).map(({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }));
+      const restored = sources.filter(isNamed).map(({ rawPath, mode, oid }): TreeEdit => ({ path: rawPath, mode, oid }));
+      return editTree(place, now, [...removed, ...restored]);
+    },
+
+    async checkout(project, treeish, folder, excludePaths) {
+      const place = await mirrorOf(project);
+      return checkoutTree(place, await treeOf(place, treeish), folder, excludePaths);
+    },
+
+    async importFolder(project, request) {
+      const place = await mirrorOf(project);
+      return importFolderTree(place, { ...request, baseTree: await treeOf(place, request.baseTree) });
+    },
+
+    commit,
+
+    async findCommit(project, branch, effectKey) {
+      const ref = `refs/heads/${assertBranchName(branch)}`;
+      const trailer = effectTrailer(effectKey);
+      return (await searchBranch(await mirrorOf(project), ref, trailer)).found;
+    },
+
+    async isAncestor(project, ancestor, descendant) {
+      return isAncestor(await mirrorOf(project), assertObjectId(ancestor), assertObjectId(descendant));
+    },
+
+    async diff(project, from, to) {
+      const place = await mirrorOf(project);
+      const [before, after] = await Promise.all([treeOf(place, from), treeOf(place, to)]);
+      const [files, patch] = await Promise.all([diffFiles(place, before, after), diffPatch(place, before, after, MAX_PATCH_BYTES)]);
+      return { from, to, files, ...patch };
+    },
+
+    async mergeTrees(project, ours, theirs) {
+      const place = await mirrorOf(project);
+      await Promise.all([assertCommit(place, ours), assertCommit(place, theirs)]);
+      return mergeCommits(place, ours, theirs);
+    },
+
+    push,
+
+    async record(project, files, message) {
+      for (const path of Object.keys(files)) assertFilePath(path);
+      const { place, access } = await onRemote(project);
+      const local = `refs/heads/${RECORD_BRANCH}`;
+      const tracking = `refs/remotes/origin/${RECORD_BRANCH}`;
+      const at = options.now?.() ?? new Date();
+      return inTurn(`record ${project.id}`, () =>
+        recordFiles(
+          place,
+          {
+            localHead: () => readRef(place, local),
+            remoteHead: () => readRef(place, tracking),
+            treeOf: (commitId) => treeOf(place, commitId),
+            mergeBase: (a, b) => mergeBase(place, a, b),
+            commitTree: (tree, parent, text) => commitTree(place, tree, parent === null ? [] : [parent], `${text.trimEnd()}\n`, at),
+            moveLocal: (commitId, before) => moveRef(place, local, commitId, before),
+            push: (commitId, expected) => push(project, RECORD_BRANCH, commitId, expected),
+            refresh: async (remoteCommit) => {
+              if (remoteCommit === null) await runGit(place, { args: ['update-ref', '-d', tracking] });
+              else await inTurn(`fetch ${project.id}`, () => fetchBranches(place, access, RECORD_BRANCH));
+            },
+          },
+          files,
+          message,
+        ),
+      );
+    },
+  };
+}
+
+async function makeMirror(place: GitPlace): Promise<GitPlace> {
+  await mkdir(place.home, { recursive: true });
+  await mkdir(place.gitDir, { recursive: true });
+  await initBare(place);
+  await mkdir(join(place.gitDir, 'info'), { recursive: true });
+  await writeFile(join(place.gitDir, 'info', 'attributes'), MIRROR_ATTRIBUTES);
+  return place;
+}
+
+async function initBare(place: GitPlace): Promise<void> {
+  await runGit(place, { args: ['init', '--quiet', '--bare', '--template=', '--initial-branch=main'] });
+}
+
+/** @throws {Unprocessable} when a local path is no folder */
+async function assertFolder(path: string): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) throw new Unprocessable(`There is no folder ${path} on the server's machine; give the absolute path or the URL of a git repository`);
+  if (!found.isDirectory()) throw new Unprocessable(`${path} is a file; give the folder of a git repository`);
+}
+
+/** @throws {Unprocessable} when there is nothing to start from */
+function chooseBaseBranch(url: string, refs: RemoteRefs, asked: string | undefined): string {
+  if (refs.branches.size === 0) {
+    throw new Unprocessable(`${url} has no commits yet; make a first commit there (git add -A && git commit), then try again`);
+  }
+  const names = [...refs.branches.keys()];
+  const shown = names.length > BRANCHES_NAMED ? `${names.slice(0, BRANCHES_NAMED).join(', ')} and ${names.length - BRANCHES_NAMED} more` : names.join(', ');
+  if (asked !== undefined) {
+    if (refs.branches.has(asked)) return asked;
+    throw new Unprocessable(`${url} has no branch '${asked}'; it has ${shown}`);
+  }
+  const chosen = refs.headBranch ?? (names.length === 1 ? names[0] : undefined);
+  if (chosen === undefined) throw new Unprocessable(`${url} says of no branch that it is the main one; name the base branch, one of ${shown}`);
+  if (!isBranchName(chosen)) throw new Unprocessable(`The main branch of ${url} has a name that is not used here; name another base branch, one of ${shown}`);
+  return chosen;
+}
+
+async function readRef(place: GitPlace, ref: string): Promise<string | null> {
+  const { exitCode, stdout } = await runGit(place, { args: ['rev-parse', '--verify', '--quiet', ref], accept: [0, 1] });
+  return exitCode === 0 ? stdout.toString('utf8').trim() : null;
+}
+
+/** @throws {Conflict} when the ref is not at `before` (`null`: absent) */
+async function moveRef(place: GitPlace, ref: string, commit: string, before: string | null): Promise<void> {
+  try {
+    await runGit(place, { args: ['update-ref', ref, commit, before ?? '0'.repeat(40)] });
+  } catch (error) {
+    if (!(error instanceof GitFailure)) throw error;
+    const now = await readRef(place, ref);
+    if (now === before && !/exists; cannot create/.test(error.stderr)) throw error;
+    throw new Conflict(`${ref} is at ${now ?? 'no commit'}, not at ${before ?? 'no commit'} where it was expected`, { cause: error });
+  }
+}
+
+function ignoreConflict(error: unknown): void {
+  if (!(error instanceof Conflict)) throw error;
+}
+
+async function treeOf(place: GitPlace, treeish: string): Promise<string> {
+  const { exitCode, stdout } = await runGit(place, {
+    args: ['rev-parse', '--verify', '--quiet', `${resolveTreeish(treeish)}^{tree}`],
+    accept: [0, 1, 128],
+  });
+  if (exitCode !== 0) throw new NotFound(`The mirror has no commit, tree or branch '${treeish}'; fetch the project, or choose another`);
+  return stdout.toString('utf8').trim();
+}
+
+async function assertCommit(place: GitPlace, commit: string): Promise<void> {
+  const { exitCode } = await runGit(place, { args: ['cat-file', '-e', `${assertObjectId(commit)}^{commit}`], accept: [0, 1, 128] });
+  if (exitCode !== 0) throw new NotFound(`The mirror has no commit ${commit}; fetch the project, or choose another`);
+}
+
+async function isAncestor(place: GitPlace, ancestor: string, descendant: string): Promise<boolean> {
+  const { exitCode } = await runGit(place, { args: ['merge-base', '--is-ancestor', ancestor, descendant], accept: [0, 1, 128] });
+  if (exitCode <= 1) return exitCode === 0;
+  await Promise.all([assertCommit(place, ancestor), assertCommit(place, descendant)]);
+  throw new Error(`git cannot compare ${ancestor} with ${descendant}`);
+}
+
+async function mergeBase(place: GitPlace, a: string, b: string): Promise<string | null> {
+  const { exitCode, stdout } = await runGit(place, { args: ['merge-base', a, b], accept: [0, 1] });
+  return exitCode === 0 ? stdout.toString('utf8').trim() : null;
+}
+
+async function readTextFile(place: GitPlace, tree: string, path: string): Promise<string | null> {
+  const line = await gitText(place, { args: ['ls-tree', '-z', '-l', '--full-tree', tree, '--', path], env: { GIT_LITERAL_PATHSPECS: '1' } });
+  const [mode = '', , oid = '', size = ''] = line.split('\t', 1)[0]?.split(/ +/) ?? [];
+  if (!isFileMode(mode)) return null;
+  if (Number(size) > MAX_TEXT_BYTES) throw new Unprocessable(`${path} has ${size} bytes; files over ${MAX_TEXT_BYTES} bytes are not read as text`);
+  return (await runGit(place, { args: ['cat-file', 'blob', oid] })).stdout.toString('utf8');
+}
+
+/** @throws {InvalidRequest} for a key that could not be found again in a commit's last line */
+function effectTrailer(effectKey: string): string {
+  if (!/^[\x21-\x7e]{1,500}$/.test(effectKey)) throw new InvalidRequest('An effect key is 1 to 500 printable characters without spaces');
+  return `Effect-Key: ${effectKey}`;
+}
+
+/** Puts the trailer last: beneath other trailers of the message, else as a paragraph of its own. */
+function withTrailer(message: string, trailer: string): string {
+  const text = message.trimEnd();
+  const lastParagraph = /\n\n(?:[A-Za-z][A-Za-z-]*: \S[^\n]*(?:\n|$))+$/.test(text);
+  return `${text}${lastParagraph ? '\n' : '\n\n'}${trailer}\n`;
+}
+
+/** The branch's head and the newest of its own commits whose last line is this trailer. */
+async function searchBranch(
+  place: GitPlace,
+  ref: string,
+  trailer: string,
+): Promise<{ readonly head: string | null; readonly found: string | null }> {
+  const { exitCode, stdout } = await runGit(place, {
+    // Only the last line counts: it is written by this file, what stands above may come from an agent.
+    args: ['log', '-z', '--first-parent', `--max-count=${SEARCHED_COMMITS}`, '--format=%H%n%B', ref, '--'],
+    accept: [0, 128],
+  });
+  if (exitCode !== 0) {
+    const head = await readRef(place, ref);
+    if (head !== null) throw new Error(`git cannot read the history of ${ref}`);
+    return { head, found: null };
+  }
+  const commits = stdout.toString('utf8').split('\0');
+  const found = commits.find((commit) => commit.trimEnd().endsWith(`\n${trailer}`));
+  return { head: commits[0]?.slice(0, 40) ?? null, found: found?.slice(0, 40) ?? null };
+}

@@ -1,0 +1,195 @@
+/** Trees by plumbing: reading, editing, comparing and merging them without a work tree, in few processes. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type FileChange, NeedsHuman } from '@autonomous/shared';
+import { GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
+import { EMPTY_TREE, OWN_FOLDER } from './repository-paths.ts';
+import type { MergeResult } from './repository.ts';
+
+export interface TreeEntry {
+  /** `100644` and `100755` are files, `120000` symlinks, `160000` submodules. */
+  readonly mode: string;
+  readonly oid: string;
+  readonly path: string;
+  /** The path as it is stored: it need not be UTF-8. */
+  readonly rawPath: Buffer;
+}
+
+/** One change to a tree; `oid: null` removes the path. */
+export interface TreeEdit {
+  readonly path: string | Buffer;
+  readonly mode: string;
+  readonly oid: string | null;
+}
+
+export const FILE_MODE = '100644';
+export const EXECUTABLE_MODE = '100755';
+
+export function isFileMode(mode: string): boolean {
+  return mode === FILE_MODE || mode === EXECUTABLE_MODE;
+}
+
+/** Everything in a tree that is not itself a tree, in git's order. */
+export async function listTree(place: GitPlace, treeish: string): Promise<TreeEntry[]> {
+  const { stdout } = await runGit(place, { args: ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', treeish] });
+  return splitNul(stdout).map(parseEntry);
+}
+
+/** `<mode> <type> <oid>\t<path>`, the line of ls-tree and mktree. */
+function parseEntry(line: Buffer): TreeEntry {
+  const tab = line.indexOf(9);
+  const [mode = '', , oid = ''] = line.toString('latin1', 0, tab).split(' ');
+  const rawPath = line.subarray(tab + 1);
+  return { mode, oid, path: rawPath.toString('utf8'), rawPath };
+}
+
+/** The tree after these edits; a file replaces a folder of its name and the other way round. */
+export async function editTree(place: GitPlace, tree: string, edits: readonly TreeEdit[]): Promise<string> {
+  if (edits.length === 0) return tree;
+  return withScratch(async (scratch) => {
+    const indexFile = join(scratch, 'index');
+    if (tree !== EMPTY_TREE) await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
+    // Removals first: they make room for a folder where a file was.
+    const ordered = [...edits.filter(({ oid }) => oid === null), ...edits.filter(({ oid }) => oid !== null)];
+    const input = Buffer.concat(
+      ordered.flatMap(({ path, mode, oid }) => [
+        Buffer.from(oid === null ? `0 ${'0'.repeat(40)}\t` : `${mode} ${oid}\t`),
+        typeof path === 'string' ? Buffer.from(path) : path,
+        Buffer.of(0),
+      ]),
+    );
+    await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input });
+    return gitText(place, { indexFile, args: ['write-tree'] });
+  });
+}
+
+/** Stores texts as blobs. @returns their ids, in the same order */
+export async function writeBlobs(place: GitPlace, contents: readonly string[]): Promise<string[]> {
+  if (contents.length === 0) return [];
+  return withScratch(async (scratch) => {
+    const paths = contents.map((_, index) => join(scratch, String(index)));
+    await Promise.all(paths.map((path, index) => writeFile(path, contents[index] ?? '')));
+    return writeBlobsFrom(place, paths);
+  });
+}
+
+/** Stores files of the server as blobs, byte by byte. @returns their ids, in the same order */
+export async function writeBlobsFrom(place: GitPlace, paths: readonly string[]): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const text = await gitText(place, {
+    args: ['hash-object', '-w', '--no-filters', '--stdin-paths'],
+    input: paths.map((path) => `${path}\n`).join(''),
+  });
+  return text.split('\n');
+}
+
+/** The tree without `.autonomous/runs/` and `.autonomous/memory.md`; where nothing else is in that folder, without it. */
+export async function codeTreeOf(place: GitPlace, treeish: string): Promise<string> {
+  const tree = await gitText(place, { args: ['rev-parse', '--verify', `${treeish}^{tree}`] });
+  const root = await listLevel(place, tree);
+  const own = root.find(({ path, mode }) => path === OWN_FOLDER && mode === '040000');
+  if (own === undefined) return tree;
+  const inside = await listLevel(place, own.oid);
+  const kept = inside.filter(({ path, mode }) => !(path === 'runs' && mode === '040000') && path !== 'memory.md');
+  if (kept.length === inside.length) return tree;
+  const folder = kept.length === 0 ? [] : [{ ...own, oid: await makeTree(place, kept) }];
+  return makeTree(place, [...root.filter((entry) => entry !== own), ...folder]);
+}
+
+async function listLevel(place: GitPlace, tree: string): Promise<TreeEntry[]> {
+  return splitNul((await runGit(place, { args: ['ls-tree', '-z', '--end-of-options', tree] })).stdout).map(parseEntry);
+}
+
+async function makeTree(place: GitPlace, entries: readonly TreeEntry[]): Promise<string> {
+  const types: Readonly<Record<string, string>> = { '040000': 'tree', '160000': 'commit' };
+  const lines = entries.flatMap(({ mode, oid, rawPath }) => [
+    Buffer.from(`${mode} ${types[mode] ?? 'blob'} ${oid}\t`),
+    rawPath,
+    Buffer.of(0),
+  ]);
+  return gitText(place, { args: ['mktree', '-z', '--missing'], input: Buffer.concat(lines) });
+}
+
+/** What differs between two trees, renames shown as a removal and an addition. Binary files count no lines. */
+export async function diffFiles(place: GitPlace, from: string, to: string): Promise<FileChange[]> {
+  if (from === to) return [];
+  const { stdout } = await runGit(place, {
+    args: ['diff-tree', '-r', '-z', '--raw', '--numstat', '--no-renames', '--no-ext-diff', '--no-textconv', '--end-of-options', from, to],
+  });
+  const parts = splitNul(stdout).map((part) => part.toString('utf8'));
+  const statuses = new Map<string, FileChange['status']>();
+  const changes: FileChange[] = [];
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index] ?? '';
+    // The raw lines `:<modes> <oids> <status>`, each followed by its path, come before all of `<added>\t<removed>\t<path>`.
+    if (part.startsWith(':')) {
+      const letter = part.at(-1);
+      statuses.set(parts[++index] ?? '', letter === 'A' ? 'added' : letter === 'D' ? 'deleted' : 'modified');
+    } else {
+      const [added = '', removed = '', ...path] = part.split('\t');
+      const name = path.join('\t');
+      changes.push({ path: name, status: statuses.get(name) ?? 'modified', additions: lines(added), deletions: lines(removed) });
+    }
+  }
+  return changes;
+}
+
+/** The edits that make one tree into the other. */
+export async function diffTrees(place: GitPlace, from: string, to: string): Promise<TreeEdit[]> {
+  const { stdout } = await runGit(place, { args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--end-of-options', from, to] });
+  const parts = splitNul(stdout);
+  const edits: TreeEdit[] = [];
+  for (let index = 0; index + 1 < parts.length; index += 2) {
+    // `:<mode before> <mode> <oid before> <oid> <status>`, then the path.
+    const [, mode = '', , oid = '', status = ''] = parts[index]?.toString('latin1').split(' ') ?? [];
+    edits.push({ path: parts[index + 1] ?? '', mode, oid: status === 'D' ? null : oid });
+  }
+  return edits;
+}
+
+function lines(count: string): number {
+  return count === '-' ? 0 : Number(count);
+}
+
+/** The unified diff, cut at a line's end before `maxBytes`. */
+export async function diffPatch(
+  place: GitPlace,
+  from: string,
+  to: string,
+  maxBytes: number,
+): Promise<{ readonly patch: string; readonly truncated: boolean }> {
+  const { stdout, truncated } = await runGit(place, {
+    args: ['diff-tree', '-r', '-p', '--no-renames', '--no-color', '--no-ext-diff', '--no-textconv', '--end-of-options', from, to],
+    maxOutputBytes: maxBytes,
+  });
+  return { patch: (truncated ? stdout.subarray(0, stdout.lastIndexOf(10) + 1) : stdout).toString('utf8'), truncated };
+}
+
+/** Merges two commits in the object store alone. */
+export async function mergeCommits(place: GitPlace, ours: string, theirs: string): Promise<MergeResult> {
+  const { exitCode, stdout } = await runGit(place, {
+    args: ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs],
+    accept: [0, 1],
+  });
+  const [tree = '', ...conflicts] = splitNul(stdout).map((part) => part.toString('utf8'));
+  return exitCode === 0 ? { ok: true, tree } : { ok: false, conflicts: [...new Set(conflicts)].sort() };
+}
+
+/**
+ * A folder for temporary files, removed in the end whatever happened.
+ * @throws {NeedsHuman} `storage_full` when a disk has no room for them
+ */
+export async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'autonomous-git-'));
+  try {
+    return await work(folder);
+  } catch (error) {
+    if (!(error instanceof GitFailure) && error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
+      throw new NeedsHuman('storage_full', `The disk is full (${error.message}); free some space, then retry`, { cause: error });
+    }
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The one place where git processes start. Every one gets the same small environment and settings, an explicit
+ * repository that the server owns, and an argument list; nothing goes through a shell.
+ */
+import { spawn } from 'node:child_process';
+import { stat, unlink } from 'node:fs/promises';
+import { NeedsHuman } from '@autonomous/shared';
+import { GitError, GitPluginError, simpleGit } from 'simple-git';
+
+/** A repository that the server owns. */
+export interface GitPlace {
+  /** Absolute path of the bare repository. */
+  readonly gitDir: string;
+  /** Absolute path of an empty folder: git and ssh find no personal settings there. */
+  readonly home: string;
+}
+
+export interface GitCall {
+  readonly args: readonly string[];
+  readonly input?: string | Buffer;
+  /** Temporary index to work on instead of the repository's own. */
+  readonly indexFile?: string;
+  readonly workTree?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly config?: readonly Setting[];
+  /** Exit codes that are answers (default 0 alone). */
+  readonly accept?: readonly number[];
+  /** After this many bytes the process is ended and the answer is `truncated`. */
+  readonly maxOutputBytes?: number;
+  readonly timeoutMs?: number;
+}
+
+export interface GitAnswer {
+  readonly exitCode: number;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+  readonly truncated: boolean;
+}
+
+export type Setting = readonly [key: string, value: string];
+
+/** git ended in a way that its caller did not expect. */
+export class GitFailure extends Error {
+  readonly exitCode: number;
+  readonly stderr: string;
+
+  constructor(args: readonly string[], exitCode: number, stderr: string) {
+    super(`git ${args[0]} ended with ${exitCode}: ${stderr.trim().slice(0, 500)}`);
+    this.name = 'GitFailure';
+    this.exitCode = exitCode;
+    this.stderr = stderr;
+  }
+}
+
+/** Nothing that a repository, a person's settings or the system brings along may run a program or ask a question. */
+const SETTINGS: readonly Setting[] = [
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.askPass', ''],
+  ['credential.helper', ''],
+  ['safe.bareRepository', 'explicit'],
+  ['submodule.recurse', 'false'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['core.quotePath', 'false'],
+  // Two writers of one ref wait for each other, and the loser is told by compare-and-swap.
+  ['core.filesRefLockTimeout', '1000'],
+  ['core.packedRefsTimeout', '5000'],
+  // A redirect could carry the token's header, or the server's own reach, to a host that nobody named.
+  
+  // Less than a byte a second for two minutes is a remote that is gone.
+  ['http.lowSpeedLimit', '1'],
+  ['http.lowSpeedTime', '120'],
+];
+
+/** A remote that says nothing for this long is gone; git reports its progress at least every few seconds. */
+const REMOTE_SILENCE_MS = 180_000;
+
+/** No change of a ref takes longer than this, so an older lock was left by a process that was killed. */
+const STALE_LOCK_MS = 10_000;
+
+/** What the environment of an operator may say about reaching remotes. */
+const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'GIT_SSH_COMMAND'] as const;
+const HTTP_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY', 'GIT_SSL_CAINFO', 'SSL_CERT_FILE'] as const;
+
+/**
+ * Runs one git command on a repository of the server; no network.
+ * @throws {GitFailure} for an exit code that is not in `accept`
+ * @throws {NeedsHuman} `storage_full`
+ */
+export async function runGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
+  let answer = await spawnGit(place, call);
+  if (answer.exitCode !== 0 && (await removeStaleLock(answer.stderr, place))) answer = await spawnGit(place, call);
+  if (answer.truncated || (call.accept ?? [0]).includes(answer.exitCode)) return answer;
+  throw localFailure(call.args, answer);
+}
+
+/** Standard output of a command, without the newline at its end. */
+export async function gitText(place: GitPlace, call: GitCall): Promise<string> {
+  return (await runGit(place, call)).stdout.toString('utf8').trimEnd();
+}
+
+/** The parts of NUL-separated output. */
+export function splitNul(output: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  let start = 0;
+  for (let end = output.indexOf(0); end >= 0; end = output.indexOf(0, start)) {
+    parts.push(output.subarray(start, end));
+    start = end + 1;
+  }
+  return parts;
+}
+
+export interface RemoteCall {
+  readonly args: readonly string[];
+  /** Which of the operator's variables the transport may see. */
+  readonly transport: 'local' | 'http' | 'ssh';
+  /** Settings that must be neither on disk nor among the arguments: the token's header. */
+  readonly config: readonly Setting[];
+}
+
+export type RemoteAnswer =
+  | { readonly silent: false; readonly exitCode: number; readonly stdout: string; readonly stderr: string }
+  /** The remote said nothing for three minutes. */
+  | { readonly silent: true };
+
+/** Runs one git command that speaks with a remote; every exit code is an answer. */
+export async function runRemoteGit(place: GitPlace, call: RemoteCall): Promise<RemoteAnswer> {
+  const answer = await askRemote(place, call);
+  const again = !answer.silent && answer.exitCode !== 0 && (await removeStaleLock(answer.stderr, place));
+  return again ? askRemote(place, call) : answer;
+}
+
+async function askRemote(place: GitPlace, call: RemoteCall): Promise<RemoteAnswer> {
+  const env = { ...environment(place, call.config), ...transportVariables(call.transport) };
+  let answer: RemoteAnswer | undefined;
+  const git = simpleGit({
+    baseDir: place.gitDir,
+    completion: { onClose: true, onExit: false },
+    timeout: { block: REMOTE_SILENCE_MS },
+    // simple-git guards these variables against callers; here they are the guard, and no caller reaches them.
+    allowEnvironment: Object.keys(env),
+    unsafe: {
+      allowUnsafeConfigEnvCount: true,
+      allowUnsafeConfigPaths: true,
+      allowUnsafeHooksPath: true,
+      allowUnsafeFsMonitor: true,
+      allowUnsafeAskPass: true,
+      allowUnsafeCredentialHelper: true,
+      allowUnsafeSshCommand: true,
+    },
+    // Called for every end of a process, so that both streams and the exit code are kept whatever it was.
+    errors: (error, result) => {
+      if (error instanceof GitPluginError) return error;
+      const [stdout, stderr] = [result.stdOut, result.stdErr].map((parts) => Buffer.concat(parts).toString('utf8'));
+      answer = { silent: false, exitCode: result.exitCode, stdout: stdout ?? '', stderr: stderr ?? '' };
+      return undefined;
+    },
+  });
+  try {
+    await git.env(env).raw([...call.args]);
+  } catch (error) {
+    if (error instanceof GitPluginError && error.plugin === 'timeout') return { silent: true };
+    throw error;
+  }
+  if (answer === undefined) throw new GitError(undefined, `git ${call.args[0]} gave no answer`);
+  return answer;
+}
+
+function transportVariables(transport: RemoteCall['transport']): Record<string, string> {
+  if (transport === 'local') return {};
+  const names = transport === 'ssh' ? SSH_VARIABLES : HTTP_VARIABLES.flatMap((name) => [name, name.toLowerCase()]);
+  const taken = names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]));
+  return { ...(transport === 'ssh' ? { GIT_SSH_COMMAND: 'ssh -oBatchMode=yes' } : {}), ...Object.fromEntries(taken) };
+}
+
+function environment(place: GitPlace, config: readonly Setting[] = []): Record<string, string> {
+  const settings = [...SETTINGS, ...config];
+  return {
+    PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+    HOME: place.home,
+    LC_ALL: 'C',
+    GIT_DIR: place.gitDir,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_ALLOW_PROTOCOL: 'file:http:https:ssh',
+    GIT_CONFIG_COUNT: String(settings.length),
+    ...Object.fromEntries(
+      settings.flatMap(([key, value], index) => [
+        [`GIT_CONFIG_KEY_${index}`, key],
+        [`GIT_CONFIG_VALUE_${index}`, value],
+      ]),
+    ),
+  };
+}
+
+function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<GitAnswer>();
+  const child = spawn('git', [...call.args], {
+    cwd: call.workTree ?? place.gitDir,
+    env: {
+      ...environment(place, call.config),
+      ...(call.indexFile === undefined ? {} : { GIT_INDEX_FILE: call.indexFile }),
+      ...(call.workTree === undefined ? {} : { GIT_WORK_TREE: call.workTree }),
+      ...call.env,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(call.timeoutMs === undefined ? {} : { timeout: call.timeoutMs, killSignal: 'SIGKILL' as const }),
+  });
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  let bytes = 0;
+  let truncated = false;
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (truncated) return;
+    stdout.push(chunk);
+    bytes += chunk.length;
+    if (call.maxOutputBytes !== undefined && bytes > call.maxOutputBytes) {
+      truncated = true;
+      child.kill('SIGKILL');
+    }
+  });
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  child.stdin.on('error', () => {
+    // A command that ends before it has read all of its input says why by its exit code.
+  });
+  child.on('error', (cause) => reject(new Error(`git cannot be started; is it installed and in PATH? (${cause.message})`, { cause })));
+  child.on('close', (code) => {
+    const output = Buffer.concat(stdout);
+    resolve({
+      exitCode: code ?? 128,
+      stdout: truncated ? output.subarray(0, call.maxOutputBytes) : output,
+      stderr: Buffer.concat(stderr).toString('utf8'),
+      truncated,
+    });
+  });
+  child.stdin.end(call.input ?? '');
+  return promise;
+}
+
+function localFailure(args: readonly string[], answer: GitAnswer): Error {
+  const failure = new GitFailure(args, answer.exitCode, answer.stderr);
+  if (!isStorageFull(answer.stderr)) return failure;
+  return new NeedsHuman('storage_full', "The disk that holds the project mirrors is full; free some space, then retry", { cause: failure });
+}
+
+/** Whether git says that a disk of this machine has no room left. */
+export function isStorageFull(stderr: string): boolean {
+  return /No space left on device|Disk quota exceeded/.test(stderr);
+}
+
+/** git leaves `<file>.lock` behind when it is killed while it changes a file; every later change would fail on it. */
+async function removeStaleLock(stderr: string, place: GitPlace): Promise<boolean> {
+  const path = /Unable to create '(?<path>[^\n]+\.lock)': File exists/.exec(stderr)?.groups?.['path'];
+  if (path === undefined || !path.startsWith(`${place.gitDir}/`)) return false;
+  try {
+    // The clock of the file system is compared with this machine's; a lock from the future is left alone.
+    if (Date.now() - (await stat(path)).mtimeMs < STALE_LOCK_MS) return false;
+    await unlink(path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  }
+  return true;
+}

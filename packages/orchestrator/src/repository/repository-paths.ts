@@ -1,0 +1,116 @@
+/**
+ * The grammar of everything that reaches git as a name: branches, file paths, object ids, project ids, exclude patterns.
+ * What it accepts can be read by git in one way only: never as an option, a range, a reflog entry or a path outside the tree.
+ */
+import { InvalidRequest } from '@autonomous/shared';
+
+/** Longest branch name, characters: a ref is a file, and file names end at 255 bytes. */
+const MAX_BRANCH_LENGTH = 200;
+/** Longest path, bytes: half of what Linux takes, so that there is room for the folder in which the files lie. */
+const MAX_PATH_BYTES = 2_048;
+
+/** Files under this folder belong to the orchestrator; agents may read them and not write them. */
+export const OWN_FOLDER = '.autonomous';
+
+/** The tree with nothing in it; git knows it without storing it. */
+export const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+
+/** True for a full object id, as every answer of the repository port gives it. */
+export function isObjectId(text: string): boolean {
+  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+}
+
+/** @throws {InvalidRequest} unless it is a full object id */
+export function assertObjectId(text: string): string {
+  if (!isObjectId(text)) throw new InvalidRequest(`${quote(text)} is no commit or tree id; 40 hexadecimal digits are expected`);
+  return text;
+}
+
+const BRANCH_PART = /^[\p{L}\p{N}_#=+@][\p{L}\p{N}._+@#=,-]*$/u;
+
+/** True for a short branch name such as `main` or `autonomous/abc123-login`; narrower than what git itself allows. */
+export function isBranchName(name: string): boolean {
+  if (name.length === 0 || name.length > MAX_BRANCH_LENGTH || Buffer.byteLength(name) > 240) return false;
+  if (name === '@' || name === 'HEAD' || name.startsWith('refs/')) return false;
+  return name.split('/').every((part) => BRANCH_PART.test(part) && !part.includes('..') && !/(?:\.|\.lock)$/i.test(part));
+}
+
+/** @throws {InvalidRequest} unless it is a short branch name */
+export function assertBranchName(name: string): string {
+  if (!isBranchName(name)) {
+    throw new InvalidRequest(
+      `${quote(name)} is no branch name; use letters, digits and . _ - + @ # = , in parts joined by /, none starting with . or - or ending in . or .lock`,
+    );
+  }
+  return name;
+}
+
+/**
+ * What git reads for a caller's treeish: a full object id as it is, a short branch name as the mirror's own branch.
+ * @throws {InvalidRequest} for anything else
+ */
+export function resolveTreeish(treeish: string): string {
+  return isObjectId(treeish) ? treeish : `refs/heads/${assertBranchName(treeish)}`;
+}
+
+/** @throws {InvalidRequest} unless the id can be the name of a folder */
+export function assertProjectId(id: string): string {
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(id)) throw new InvalidRequest(`${quote(id)} is no project id`);
+  return id;
+}
+
+/**
+ * Why a path is not taken into a tree; `null` when it is a good one: relative, `/` between its parts, and named
+ * the same way on every system that may check it out.
+ */
+export function pathFault(path: string): string | null {
+  if (path.length === 0) return 'the name is empty';
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `the path is longer than ${MAX_PATH_BYTES} bytes`;
+  if (!path.isWellFormed() || path.includes('\uFFFD')) return 'the name is not valid UTF-8';
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  if (/[\u0000-\u001f\u007f]/.test(path)) return 'the name holds a control character';
+  if (path.includes('\\')) return 'the name holds a backslash, which other systems read as a folder';
+  for (const part of path.split('/')) {
+    if (part === '') return 'the path is absolute or holds an empty part';
+    if (part === '.' || part === '..') return 'the path holds . or ..';
+    if (isDotGit(part)) return 'git keeps its own files under this name';
+    if (Buffer.byteLength(part) > 255) return 'the name is longer than 255 bytes';
+  }
+  return null;
+}
+
+/** @throws {InvalidRequest} saying why the path is not taken */
+export function assertFilePath(path: string): string {
+  const fault = pathFault(path);
+  if (fault !== null) throw new InvalidRequest(`${quote(path)} is no path of a file: ${fault}`);
+  return path;
+}
+
+/** Whether some file system would open this name as `.git`: other case, NTFS short names and streams, HFS+ ignorable characters. */
+export function isDotGit(name: string): boolean {
+  const plain = name.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').toLowerCase();
+  return /^(?:\.git|git~\d+)[\s.]*(?:[:/\\].*)?$/su.test(plain);
+}
+
+/** Whether a path is the folder or lies under it. */
+export function isAtOrUnder(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+/**
+ * gitignore patterns as the text of an excludes file.
+ * @throws {InvalidRequest} for a pattern that is more than one line
+ */
+export function excludesFile(patterns: readonly string[]): string {
+  for (const pattern of patterns) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+    if (/[\u0000\n\r]/.test(pattern)) throw new InvalidRequest(`excludePaths holds ${quote(pattern)}; a pattern is one line`);
+  }
+  return patterns.map((pattern) => `${pattern}\n`).join('');
+}
+
+/** For messages: control characters made visible, long values cut. */
+function quote(text: string): string {
+  const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return `'${JSON.stringify(shown).slice(1, -1)}'`;
+}

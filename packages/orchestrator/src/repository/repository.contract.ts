@@ -1,0 +1,295 @@
+/** What every adapter of the repository port does, whatever its remote is reached by. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AT, commitFiles, commitOnRemote, type Fixture, git, MAIN_FILES, mainHead, temporaryFolder, write } from './git-fixture.testing.ts';
+
+const BRANCH = 'autonomous/r1-login';
+// Dozens of processes a test, on a machine that may be busy with other tests.
+vi.setConfig({ testTimeout: 60_000 });
+
+/** @param open makes a fetched project under a folder, and is asked to close what it opened */
+export function describeRepository(
+  name: string,
+  open: (root: string) => Promise<Fixture>,
+  close: () => Promise<void> = () => Promise.resolve(),
+): void {
+  describe(`A repository over ${name}`, () => {
+    let folder: ReturnType<typeof temporaryFolder>;
+    let fixture: Fixture;
+    beforeEach(async () => {
+      folder = temporaryFolder();
+      fixture = await open(folder.path);
+    });
+    afterEach(() => folder.remove());
+    afterAll(close);
+
+    it('tells the base branch of a remote and refuses one that does not exist by naming those that do', async () => {
+      const { repository, project } = fixture;
+      expect(await repository.inspectRemote(project.repository)).toEqual({ baseBranch: 'main', notices: [] });
+      const missing = repository.inspectRemote(project.repository, 'develop');
+      await expect(missing).rejects.toThrow(Unprocessable);
+      await expect(missing).rejects.toThrow(/has no branch 'develop'; it has main$/);
+    });
+
+    it('sees what others pushed, and what they removed, after a fetch', async () => {
+      const { repository, project, remote } = fixture;
+      const theirs = commitOnRemote(remote, 'main', { 'new.txt': 'new' });
+      expect(await mainHead(fixture)).not.toBe(theirs);
+      await repository.fetch(project);
+      expect(await mainHead(fixture)).toBe(theirs);
+      git(remote, 'branch', 'gone', 'main');
+      await repository.fetch(project);
+      expect(await repository.remoteHead(project, 'gone')).toBe(theirs);
+      git(remote, 'branch', '-D', 'gone');
+      await repository.fetch(project);
+      expect(await repository.remoteHead(project, 'gone')).toBeNull();
+    });
+
+    it('creates a branch once, and says so when it is elsewhere', async () => {
+      const { repository, project } = fixture;
+      const main = await mainHead(fixture);
+      expect(await repository.branchHead(project, BRANCH)).toBeNull();
+      await repository.createBranch(project, BRANCH, main);
+      await repository.createBranch(project, BRANCH, main);
+      const further = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+      await repository.createBranch(project, BRANCH, main);
+      expect(await repository.branchHead(project, BRANCH)).toBe(further);
+      const other = await commitFiles(fixture, 'autonomous/other', { 'b.txt': 'b' });
+      await expect(repository.createBranch(project, BRANCH, other)).rejects.toThrow(Conflict);
+      await expect(repository.createBranch(project, 'x', '1'.repeat(40))).rejects.toThrow(NotFound);
+    });
+
+    it('lists and reads files, and gives null for what is no file', async () => {
+      const { repository, project } = fixture;
+      const main = await mainHead(fixture);
+      expect(await repository.listFiles(project, main)).toEqual(Object.keys(MAIN_FILES).sort());
+      expect(await repository.readFile(project, main, 'src/cart.js')).toBe(MAIN_FILES['src/cart.js']);
+      expect(await repository.readFile(project, main, 'src')).toBeNull();
+      expect(await repository.readFile(project, main, 'nothing.md')).toBeNull();
+      expect(await repository.readFile(project, main, ':(glob)**')).toBeNull();
+      await expect(repository.readFile(project, 'no-such-branch', 'README.md')).rejects.toThrow(/no commit, tree or branch 'no-such-branch'/);
+    });
+
+    it('writes and removes files in a tree, also where a file becomes a folder', async () => {
+      const { repository, project } = fixture;
+      const main = await mainHead(fixture);
+      const tree = await repository.writeFiles(project, await repository.treeOf(project, main), {
+        'README.md/part one.md': 'ä\n',
+        'src/cart.js': null,
+        'never-there.md': null,
+        'größe.md': '',
+      });
+      expect(await repository.listFiles(project, tree)).toEqual(['.gitignore', 'README.md/part one.md', 'größe.md']);
+      expect(await repository.readFile(project, tree, 'README.md/part one.md')).toBe('ä\n');
+      await expect(repository.writeFiles(project, tree, { '../x': '' })).rejects.toThrow(InvalidRequest);
+      await expect(repository.writeFiles(project, tree, { 'a/.GIT/config': '' })).rejects.toThrow(InvalidRequest);
+    });
+
+    it('leaves the record of runs out of the code tree, and an own folder that holds nothing else', async () => {
+      const { repository, project } = fixture;
+      const plain = await repository.treeOf(project, await mainHead(fixture));
+      expect(await repository.codeTree(project, plain)).toBe(plain);
+      const recorded = await repository.writeFiles(project, plain, { '.autonomous/runs/r1/events.jsonl': '{}', '.autonomous/memory.md': 'm' });
+      expect(recorded).not.toBe(plain);
+      expect(await repository.codeTree(project, recorded)).toBe(plain);
+      const withSpec = await repository.writeFiles(project, recorded, { '.autonomous/specs/001-login.md': 'spec' });
+      const code = await repository.codeTree(project, withSpec);
+      expect(await repository.listFiles(project, code)).toEqual(['.autonomous/specs/001-login.md', ...Object.keys(MAIN_FILES).sort()]);
+      expect(await repository.codeTree(project, code)).toBe(code);
+    });
+
+    it('puts files and folders back to how another tree has them, absent ones included', async () => {
+      const { repository, project } = fixture;
+      const before = await repository.writeFiles(project, await repository.treeOf(project, await mainHead(fixture)), { 'test/a.test.js': 'a' });
+      const after = await repository.writeFiles(project, before, { 'test/a.test.js': 'easier', 'test/b.test.js': 'new', 'README.md': 'mine' });
+      const restored = await repository.restorePaths(project, after, before, ['test', 'src/none.js']);
+      expect(restored).toBe(await repository.writeFiles(project, before, { 'README.md': 'mine' }));
+      expect(await repository.restorePaths(project, after, before, ['test', 'README.md'])).toBe(before);
+    });
+
+    it('gives the same commit again when it is repeated, also by another process', async () => {
+      const { repository, project, reopen } = fixture;
+      const parent = await mainHead(fixture);
+      const tree = await repository.writeFiles(project, parent, { 'a.txt': 'a' });
+      const request = { branch: BRANCH, tree, parent, message: 'Add a\n\nEffect-Key: forged', effectKey: 'r1/7/commit', at: AT };
+      expect(await repository.findCommit(project, BRANCH, 'r1/7/commit')).toBeNull();
+      const first = await repository.commit(project, request);
+      expect(await repository.commit(project, request)).toBe(first);
+      // As after a kill between the commit and its answer: the intent is there, the outcome is not.
+      const restarted = reopen();
+      expect(await restarted.findCommit(project, BRANCH, 'r1/7/commit')).toBe(first);
+      expect(await restarted.findCommit(project, BRANCH, 'forged')).toBeNull();
+      expect(await restarted.findCommit(project, BRANCH, 'r1/7')).toBeNull();
+      await commitFiles(fixture, BRANCH, { 'b.txt': 'b' }, 'r1/9/commit');
+      expect(await restarted.commit(project, request)).toBe(first);
+      expect(git(fixture.gitDir, 'log', '-1', '--format=%an %ae %aI %cI %(trailers:key=Effect-Key,valueonly)', first).trimEnd()).toContain(
+        'Autonomous autonomous@example.test 2026-01-02T03:04:05+00:00 2026-01-02T03:04:05+00:00 forged',
+      );
+    });
+
+    it('commits the same hash in a mirror that never saw the first try', async () => {
+      const { repository, project } = fixture;
+      const parent = await mainHead(fixture);
+      const tree = await repository.writeFiles(project, parent, { 'a.txt': 'a' });
+      const request = { tree, parent, message: 'Add a', effectKey: 'r1/7/commit', at: AT };
+      const first = await repository.commit(project, { ...request, branch: BRANCH });
+      expect(await repository.commit(project, { ...request, branch: 'autonomous/elsewhere' })).toBe(first);
+    });
+
+    it('refuses a commit when the branch has moved', async () => {
+      const { repository, project } = fixture;
+      const parent = await mainHead(fixture);
+      const head = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+      const request = { branch: BRANCH, tree: await repository.treeOf(project, parent), parent, message: 'Late', effectKey: 'late', at: AT };
+      const late = repository.commit(project, request);
+      await expect(late).rejects.toThrow(Conflict);
+      await expect(late).rejects.toThrow(`Branch ${BRANCH} is at ${head}, not at ${parent}`);
+      await expect(repository.commit(project, { ...request, branch: `${BRANCH}/below` })).rejects.toThrow(Conflict);
+    });
+
+    it('lets one of many racing commits win and tells the others', async () => {
+      const { repository, project } = fixture;
+      const parent = await mainHead(fixture);
+      const tree = await repository.treeOf(project, parent);
+      const racing = Array.from({ length: 8 }, (_, index) =>
+        repository.commit(project, { branch: BRANCH, tree, parent, message: `Try ${index}`, effectKey: `try-${index}`, at: AT }),
+      );
+      const results = await Promise.allSettled(racing);
+      const [won, lost] = [results.filter(({ status }) => status === 'fulfilled'), results.filter(({ status }) => status === 'rejected')];
+      expect(won).toHaveLength(1);
+      expect(lost.map((result) => result.status === 'rejected' && result.reason instanceof Conflict)).toEqual(Array(7).fill(true));
+    });
+
+    it('commits to 20 branches at once, with fetches in between', async () => {
+      const { repository, project } = fixture;
+      const branches = Array.from({ length: 20 }, (_, index) => `autonomous/r${index}-at-once`);
+      const commits = await Promise.all([
+        ...branches.map((branch) => commitFiles(fixture, branch, { 'a.txt': branch })),
+        repository.fetch(project).then(() => ''),
+        repository.fetch(project).then(() => ''),
+      ]);
+      expect(await Promise.all(branches.map((branch) => repository.branchHead(project, branch)))).toEqual(commits.slice(0, 20));
+      await Promise.all(branches.map((branch, index) => repository.push(project, branch, commits[index] ?? '', null)));
+      expect(git(fixture.remote, 'for-each-ref', '--format=%(objectname)', 'refs/heads/autonomous').split('\n').sort()).toEqual(commits.slice(0, 20).sort());
+    });
+
+    it('shows what changed between two trees', async () => {
+      const { repository, project } = fixture;
+      const from = await mainHead(fixture);
+      const to = await commitFiles(fixture, BRANCH, { 'README.md': '# Shop\nMore\n', 'src/cart.js': null, 'logo.bin': '\0\u0001', 'ä b.txt': 'x\n' });
+      const diff = await repository.diff(project, from, to);
+      expect(diff.files).toEqual([
+        { path: 'README.md', status: 'modified', additions: 1, deletions: 0 },
+        { path: 'logo.bin', status: 'added', additions: 0, deletions: 0 },
+        { path: 'src/cart.js', status: 'deleted', additions: 0, deletions: 1 },
+        { path: 'ä b.txt', status: 'added', additions: 1, deletions: 0 },
+      ]);
+      expect(diff.patch).toContain('+More\n');
+      expect(diff.patch).toContain('+++ b/ä b.txt');
+      expect(diff.patch).toContain('Binary files /dev/null and b/logo.bin differ');
+      expect(diff).toMatchObject({ from, to, truncated: false });
+    });
+
+    it('cuts a patch of more than a megabyte at a line and says so', async () => {
+      const { repository, project } = fixture;
+      const to = await commitFiles(fixture, BRANCH, { 'big.txt': 'a line of text\n'.repeat(100_000) });
+      const diff = await repository.diff(project, await mainHead(fixture), to);
+      expect(diff.truncated).toBe(true);
+      expect(diff.patch.length).toBeLessThanOrEqual(1024 * 1024);
+      expect(diff.patch.endsWith('+a line of text\n')).toBe(true);
+      expect(diff.files).toEqual([{ path: 'big.txt', status: 'added', additions: 100_000, deletions: 0 }]);
+    });
+
+    it('merges two commits into a tree, or names the files that conflict', async () => {
+      const { repository, project } = fixture;
+      const ours = await commitFiles(fixture, 'autonomous/ours', { 'a.txt': 'a', 'README.md': 'ours\n' });
+      const apart = await commitFiles(fixture, 'autonomous/apart', { 'b.txt': 'b' });
+      const against = await commitFiles(fixture, 'autonomous/against', { 'README.md': 'theirs\n', 'src/cart.js': null });
+      const merged = await repository.mergeTrees(project, ours, apart);
+      expect(merged.ok && (await repository.listFiles(project, merged.tree))).toEqual(['.gitignore', 'README.md', 'a.txt', 'b.txt', 'src/cart.js']);
+      expect(await repository.mergeTrees(project, ours, against)).toEqual({ ok: false, conflicts: ['README.md'] });
+      expect(await repository.isAncestor(project, await mainHead(fixture), ours)).toBe(true);
+      expect(await repository.isAncestor(project, ours, apart)).toBe(false);
+    });
+
+    it('pushes once by compare-and-swap, and again without harm', async () => {
+      const { repository, project, remote } = fixture;
+      const first = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+      expect(await repository.push(project, BRANCH, first, null)).toEqual({ ok: true });
+      expect(await repository.push(project, BRANCH, first, null)).toEqual({ ok: true });
+      expect(await repository.remoteHead(project, BRANCH)).toBe(first);
+      const second = await commitFiles(fixture, BRANCH, { 'b.txt': 'b' });
+      expect(await repository.push(project, BRANCH, second, null)).toEqual({ ok: false, remoteCommit: first });
+      expect(await repository.push(project, BRANCH, second, first)).toEqual({ ok: true });
+      expect(git(remote, 'rev-parse', BRANCH)).toBe(second);
+    });
+
+    it('never pushes over work that it does not know', async () => {
+      const { repository, project, remote } = fixture;
+      const first = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+      await repository.push(project, BRANCH, first, null);
+      const theirs = commitOnRemote(remote, BRANCH, { 'c.txt': 'c' });
+      const second = await commitFiles(fixture, BRANCH, { 'b.txt': 'b' });
+      expect(await repository.push(project, BRANCH, second, first)).toEqual({ ok: false, remoteCommit: theirs });
+      await repository.fetch(project);
+      await expect(repository.push(project, BRANCH, second, theirs)).rejects.toThrow(/does not contain/);
+      expect(git(remote, 'rev-parse', BRANCH)).toBe(theirs);
+    });
+
+    it('refuses to push over a branch that was removed or never there', async () => {
+      const { repository, project } = fixture;
+      const main = await mainHead(fixture);
+      const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+      expect(await repository.push(project, BRANCH, commit, main)).toEqual({ ok: false, remoteCommit: null });
+    });
+
+    it('checks a tree out and takes the changes back in', async () => {
+      const { repository, project, root } = fixture;
+      const baseTree = await repository.treeOf(project, await mainHead(fixture));
+      const work = join(root, 'work');
+      expect(await repository.checkout(project, baseTree, work, [])).toEqual({ leftOut: [] });
+      expect(readdirSync(work).sort()).toEqual(['.gitignore', 'README.md', 'src']);
+      expect(readFileSync(join(work, 'src/cart.js'), 'utf8')).toBe(MAIN_FILES['src/cart.js']);
+      expect(await repository.importFolder(project, { folder: work, baseTree, excludePaths: [] })).toEqual({ tree: baseTree, files: [], refused: [] });
+      write(work, { 'src/user.js': 'export {};\n' });
+      const { tree, files } = await repository.importFolder(project, { folder: work, baseTree, excludePaths: [] });
+      expect(files).toEqual([{ path: 'src/user.js', status: 'added', additions: 1, deletions: 0 }]);
+      expect(tree).toBe(await repository.writeFiles(project, baseTree, { 'src/user.js': 'export {};\n' }));
+      await expect(repository.checkout(project, baseTree, work, [])).rejects.toThrow(/is not empty/);
+    });
+
+    it('records onto a branch of its own, keeps what is not named and commits nothing twice', async () => {
+      const { repository, project, remote } = fixture;
+      const first = await repository.record(project, { '.autonomous/runs/r1/events.jsonl': '1\n' }, 'Record r1');
+      expect(first.pushed).toBe(true);
+      expect(git(remote, 'rev-list', '--count', 'autonomous/record')).toBe('1');
+      const second = await repository.record(project, { '.autonomous/runs/r2/events.jsonl': '2\n' }, 'Record r2');
+      expect(await repository.record(project, { '.autonomous/runs/r2/events.jsonl': '2\n' }, 'Record r2')).toEqual(second);
+      expect(git(remote, 'rev-parse', 'autonomous/record')).toBe(second.commit);
+      expect(await repository.listFiles(project, 'autonomous/record')).toEqual(['.autonomous/runs/r1/events.jsonl', '.autonomous/runs/r2/events.jsonl']);
+      expect(await repository.isAncestor(project, first.commit, second.commit)).toBe(true);
+    });
+
+    it('records many batches at once without losing one', async () => {
+      const { repository, project } = fixture;
+      const paths = Array.from({ length: 6 }, (_, index) => `.autonomous/runs/r${index}/events.jsonl`);
+      await Promise.all(paths.map((path) => repository.record(project, { [path]: path }, 'Record')));
+      expect(await repository.listFiles(project, 'autonomous/record')).toEqual(paths);
+    });
+
+    it('rebuilds its record on top of what another server wrote', async () => {
+      const { repository, project, remote } = fixture;
+      await repository.record(project, { 'a.jsonl': 'a1' }, 'Record');
+      commitOnRemote(remote, 'autonomous/record', { 'b.jsonl': 'theirs' });
+      const { commit, pushed } = await repository.record(project, { 'c.jsonl': 'c1' }, 'Record');
+      expect(pushed).toBe(true);
+      expect(git(remote, 'rev-parse', 'autonomous/record')).toBe(commit);
+      expect(await repository.listFiles(project, commit)).toEqual(['a.jsonl', 'b.jsonl', 'c.jsonl']);
+      git(remote, 'branch', '-D', 'autonomous/record');
+      expect((await repository.record(project, { 'd.jsonl': 'd1' }, 'Record')).pushed).toBe(true);
+      expect(git(remote, 'ls-tree', '--name-only', 'autonomous/record').split('\n')).toEqual(['a.jsonl', 'b.jsonl', 'c.jsonl', 'd.jsonl']);
+    });
+  });
+}

@@ -1,0 +1,218 @@
+/**
+ * What a bubblewrap sandbox consists of: which parts of the host are visible, where, and under which limits.
+ *
+ * Limits of the kernel: file size, processor time, processes (RLIMIT_NPROC, which does not count for root: see
+ * `process-cgroup.ts`) and the sizes of /tmp, /dev/shm and a HOME in memory. What memory a process really uses is bounded by
+ * `sandbox-watch.ts`. RLIMIT_DATA only stops a single huge request: it counts what V8 merely reserves, 0.5 GB for each
+ * isolate, so that a test runner with eight threads has 5 GB. RLIMIT_AS would stop WebAssembly altogether.
+ */
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { NpmSettings } from './npm-settings.ts';
+import type { SandboxSpec } from './sandbox.ts';
+
+export const HOME = '/home/agent';
+const NODE_PREFIX = '/opt/node';
+const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
+const RESERVED_BY_ISOLATE_BYTES = 640 * 1024 * 1024;
+
+/** Parts of /etc that programs need and that hold no secrets. */
+const ETC_ENTRIES = [
+  'alternatives',
+  'ca-certificates',
+  'fonts',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'magic',
+  'mime.types',
+  'pki/ca-trust/extracted',
+  'pki/tls/certs',
+  'protocols',
+  'services',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'texmf',
+];
+
+/** Inside /usr, yet often home to a server's own code, its data, or an npmrc with tokens. */
+const HIDDEN_IN_USR = ['/usr/etc', '/usr/local/etc', '/usr/src'];
+
+export interface ProfileRequest {
+  readonly spec: SandboxSpec;
+  /** Present when the network is open. */
+  readonly npm: NpmSettings | null;
+  /** Host folders that stay out of sight even where they lie inside /usr. */
+  readonly hiddenFolders: readonly string[];
+}
+
+export interface Profile {
+  /** Options of bwrap, up to the command. File descriptor 3 is left for its status. */
+  readonly args: readonly string[];
+  /** What bwrap reads from file descriptors 4, 5, …. */
+  readonly files: readonly string[];
+}
+
+export function sandboxProfile({ spec, npm, hiddenFolders }: ProfileRequest): Profile {
+  const files: string[] = [];
+  const file = (content: string, path: string): string[] => {
+    files.push(content);
+    return ['--perms', '0644', '--ro-bind-data', String(3 + files.length), path];
+  };
+  const open = spec.network === 'open';
+  const args = [
+    ...isolation(open),
+    ...environment(),
+    ...system(hiddenFolders),
+    ...etc(file, open),
+    ...devices(spec.limits.memoryBytes),
+    ...(spec.home === undefined ? scratch(HOME, spec.limits.memoryBytes) : ['--bind', spec.home, HOME]),
+    ...(npm === null ? [] : npmFiles(file, npm)),
+    '--bind',
+    spec.folder,
+    '/workspace',
+    ...spec.readOnly.flatMap(({ host, inside }) => ['--ro-bind', host, inside]),
+    '--remount-ro',
+    '/',
+    '--chdir',
+    '/workspace',
+  ];
+  return { args, files };
+}
+
+/** The command under its limits; it runs inside. */
+export function limitedCommand({ limits }: SandboxSpec, command: string): string[] {
+  return [
+    'prlimit',
+    `--data=${limits.memoryBytes + isolates() * RESERVED_BY_ISOLATE_BYTES}`,
+    `--fsize=${limits.fileBytes}`,
+    `--nproc=${limits.processes}`,
+    `--cpu=${limits.cpuSeconds}`,
+    '--core=0',
+    '--',
+    'sh',
+    '-c',
+    command,
+  ];
+}
+
+/** Test runners start a thread or two for each processor. */
+function isolates(): number {
+  return Math.max(16, 2 * availableParallelism());
+}
+
+function isolation(openNetwork: boolean): string[] {
+  return [
+    '--unshare-all',
+    '--unshare-user',
+    ...(openNetwork ? ['--share-net'] : []),
+    // Without user and capabilities named, root keeps all its capabilities inside.
+    '--uid',
+    '1000',
+    '--gid',
+    '1000',
+    '--cap-drop',
+    'ALL',
+    '--disable-userns',
+    '--die-with-parent',
+    '--new-session',
+    '--hostname',
+    'sandbox',
+    '--clearenv',
+  ];
+}
+
+function environment(): string[] {
+  const variables = {
+    PATH: searchPath().join(':'),
+    HOME,
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    TMPDIR: '/tmp',
+    CI: '1',
+  };
+  return Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]);
+}
+
+function searchPath(): string[] {
+  const own = nodeLiesOutside() ? [join(NODE_PREFIX, 'bin')] : [];
+  const go = existsSync('/usr/local/go/bin') ? ['/usr/local/go/bin'] : [];
+  return [...own, '/usr/local/bin', '/usr/bin', '/bin', ...go];
+}
+
+/** Programs and libraries, as the host lays them out: /bin and its like are links into /usr or folders of their own. */
+function system(hiddenFolders: readonly string[]): string[] {
+  const args = ['--ro-bind', '/usr', '/usr'];
+  for (const folder of ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']) {
+    const kind = existsSync(folder) ? lstatSync(folder) : undefined;
+    if (kind?.isSymbolicLink()) args.push('--symlink', readlinkSync(folder), folder);
+    else if (kind?.isDirectory()) args.push('--ro-bind', folder, folder);
+  }
+  const hidden = [...HIDDEN_IN_USR, ...hiddenFolders].filter(existsSync).map((folder) => realpathSync(folder));
+  for (const folder of new Set(hidden)) {
+    if (folder.startsWith('/usr/')) args.push('--tmpfs', folder, '--remount-ro', folder);
+  }
+  return nodeLiesOutside() ? [...args, ...node()] : args;
+}
+
+/** True when the Node that runs this server is not one that the sandbox has in its /usr. */
+function nodeLiesOutside(): boolean {
+  return !['/usr/bin', '/usr/local/bin'].includes(dirname(realpathSync(process.execPath)));
+}
+
+/** The server's own Node, with the npm beside it if there is one; nothing else of the folder they lie in. */
+function node(): string[] {
+  const executable = realpathSync(process.execPath);
+  const args = ['--ro-bind', executable, `${NODE_PREFIX}/bin/node`];
+  const npm = join(dirname(executable), '../lib/node_modules/npm');
+  if (existsSync(npm)) {
+    args.push('--ro-bind', npm, `${NODE_PREFIX}/lib/node_modules/npm`);
+    for (const name of ['npm', 'npx']) {
+      args.push('--symlink', `../lib/node_modules/npm/bin/${name}-cli.js`, `${NODE_PREFIX}/bin/${name}`);
+    }
+  }
+  return args;
+}
+
+function etc(file: (content: string, path: string) => string[], openNetwork: boolean): string[] {
+  const java = readdirSync('/etc').filter((name) => /^java-\d+-openjdk$/.test(name));
+  const network = openNetwork ? ['resolv.conf', 'hosts'] : [];
+  return [
+    ...[...ETC_ENTRIES, ...java, ...network].flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...file('root:x:0:0:root:/root:/bin/false\nagent:x:1000:1000:Agent:/home/agent:/bin/sh\n', '/etc/passwd'),
+    ...file('root:x:0:\nagent:x:1000:\n', '/etc/group'),
+    ...file('passwd: files\ngroup: files\nhosts: files dns\n', '/etc/nsswitch.conf'),
+    ...(openNetwork ? [] : file('127.0.0.1 localhost\n::1 localhost\n', '/etc/hosts')),
+  ];
+}
+
+function devices(memoryBytes: number): string[] {
+  return [
+    '--dev',
+    '/dev',
+    ...scratch('/dev/shm', Math.min(memoryBytes, SHARED_MEMORY_BYTES)),
+    '--remount-ro',
+    '/dev',
+    // Where the server runs as root, the sandbox's user is root to the kernel's eyes and could write /proc/sys.
+    '--proc',
+    '/proc',
+    '--remount-ro',
+    '/proc',
+    ...scratch('/tmp', memoryBytes),
+    '--symlink',
+    '../tmp',
+    '/var/tmp',
+  ];
+}
+
+function scratch(path: string, bytes: number): string[] {
+  return ['--size', String(bytes), '--tmpfs', path];
+}
+
+function npmFiles(file: (content: string, path: string) => string[], npm: NpmSettings): string[] {
+  const certificates = '/etc/npm-certificates.pem';
+  if (npm.certificates === null) return file(npm.npmrc, `${HOME}/.npmrc`);
+  return [...file(npm.certificates, certificates), ...file(`${npm.npmrc}cafile=${certificates}\n`, `${HOME}/.npmrc`)];
+}

@@ -1,0 +1,225 @@
+/**
+ * Sandboxes by bubblewrap, the embedded default on Linux. Each command is one bwrap of its own: own processes, users,
+ * network and file tree; nothing of the host's environment; the run's folder is the only thing that can be written.
+ *
+ * Processes die with their command, and /tmp is empty for each. With `network: 'open'` the host's network is shared as it
+ * is, its loopback included; that is why it is for an install step alone and why npm's install scripts are off in it.
+ */
+import { realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { isAbsolute, normalize } from 'node:path';
+import { NeedsHuman } from '@autonomous/shared';
+import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
+import { limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
+import { assertCommand, type ProcessEnd, type StartedProcess, startProcess, withLine } from './child-process.ts';
+import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
+import { createProcessCgroup } from './process-cgroup.ts';
+import type { Availability, CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
+import { type Breach, watchSandbox } from './sandbox-watch.ts';
+
+const AVAILABILITY_KEPT_MS = 60_000;
+const RESERVED_DISK_BYTES = 512 * 1024 * 1024;
+const PROBE_TIMEOUT_MS = 10_000;
+
+/**
+ * Runs bwrap with lower priority than the server and first in line when memory runs out.
+ * bwrap sees no variable of the server: the sandbox can read the environment of its first process, which is bwrap.
+ */
+const LAUNCH = 'echo 1000 > /proc/self/oom_score_adj 2> /dev/null; exec nice -n 10 "$0" "$@"';
+const LAUNCH_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin' };
+
+export interface BubblewrapOptions {
+  /** The executable; `bwrap` from the usual folders when absent. */
+  readonly path?: string;
+  /** Bytes of stdout and of stderr kept where a request names no figure. */
+  readonly maxOutputBytes?: number;
+  /** Host folders that stay out of sight even where they lie inside /usr: the server's data, its configuration. */
+  readonly hiddenFolders?: readonly string[];
+  /** A command is ended, and its run paused as `storage_full`, when less is free on the folder's disk. Default 512 MB. */
+  readonly reservedDiskBytes?: number;
+}
+
+export function createBubblewrapProvider(options: BubblewrapOptions = {}): SandboxProvider {
+  let answer: { readonly at: number; readonly availability: Promise<Availability> } | undefined;
+  let npm: Promise<NpmSettings> | undefined;
+
+  const availability = (): Promise<Availability> => {
+    if (answer === undefined || performance.now() - answer.at > AVAILABILITY_KEPT_MS) {
+      answer = { at: performance.now(), availability: probe(options) };
+    }
+    return answer.availability;
+  };
+
+  return {
+    name: 'bubblewrap',
+    availability,
+    async open(spec) {
+      assertSpec(spec);
+      const answered = await availability();
+      if (!answered.ok)
+        throw new NeedsHuman('sandbox_unavailable', `No sandbox can be started: ${answered.reason}. ${answered.mend}`);
+      if (spec.network === 'open') npm ??= readNpmSettings();
+      return new BubblewrapSandbox(spec, options, spec.network === 'open' ? ((await npm) ?? null) : null);
+    },
+  };
+}
+
+class BubblewrapSandbox implements Sandbox {
+  readonly provider = 'bubblewrap';
+  readonly #spec: SandboxSpec;
+  readonly #options: BubblewrapOptions;
+  readonly #npm: NpmSettings | null;
+  readonly #running = new Set<StartedProcess>();
+  #disposed = false;
+
+  constructor(spec: SandboxSpec, options: BubblewrapOptions, npm: NpmSettings | null) {
+    this.#spec = spec;
+    this.#options = options;
+    this.#npm = npm;
+  }
+
+  async run(request: CommandRequest): Promise<CommandResult> {
+    if (this.#disposed) throw new Error(`Sandbox ${this.#spec.key} is disposed and runs no more commands`);
+    assertCommand(request.command);
+    const launched = launch(this.#spec, this.#options, this.#npm, request);
+    this.#running.add(launched.process);
+    const end = await launched.process.done.finally(() => this.#running.delete(launched.process));
+    const breach = launched.breach();
+    if (breach?.kind === 'disk') throw new NeedsHuman('storage_full', `The command was ended: ${breach.message}`);
+    if (launched.commandRan() || end.endedBecause !== null) return commandResult(end);
+    if (end.foreignSignal !== null) {
+      const note = `[ended by the machine with ${end.foreignSignal}; its memory is probably used up]\n`;
+      return commandResult({ ...end, exitCode: null, stderr: withLine(end.stderr, note) });
+    }
+    const { reason, mend } = explainFailure(end.stderr, this.#options.path ?? 'bwrap', readHostFacts());
+    throw new NeedsHuman(
+      'sandbox_unavailable',
+      `The sandbox ${this.#spec.key} could not be started: ${reason}. ${mend}`,
+    );
+  }
+
+  async sync(): Promise<void> {
+    // The folder itself is mounted.
+  }
+
+  async dispose(): Promise<void> {
+    this.#disposed = true;
+    const running = [...this.#running];
+    for (const started of running) started.end('the sandbox was disposed');
+    await Promise.allSettled(running.map(({ done }) => done));
+  }
+}
+
+interface Launched {
+  readonly process: StartedProcess;
+  /** bwrap reports an exit code only for a command that it could start. */
+  commandRan(): boolean;
+  breach(): Breach | null;
+}
+
+function launch(
+  spec: SandboxSpec,
+  options: BubblewrapOptions,
+  npm: NpmSettings | null,
+  request: CommandRequest,
+): Launched {
+  const profile = sandboxProfile({ spec, npm, hiddenFolders: options.hiddenFolders ?? [] });
+  let status = '';
+  let firstPid: number | undefined;
+  let breach: Breach | null = null;
+  let stopWatching: (() => void) | undefined;
+  const cgroup = createProcessCgroup(spec.limits.processes);
+
+  const onStatus = (text: string): void => {
+    status += text;
+    firstPid ??= childPid(status);
+    if (firstPid === undefined) return;
+    stopWatching ??= watchSandbox({
+      pid: firstPid,
+      folder: spec.folder,
+      limits: spec.limits,
+      reservedDiskBytes: options.reservedDiskBytes ?? RESERVED_DISK_BYTES,
+      onBreach: (found) => {
+        breach ??= found;
+        started.end(found.message);
+      },
+    });
+  };
+
+  const started = startProcess({
+    ...request,
+    ...(request.maxOutputBytes === undefined && options.maxOutputBytes !== undefined
+      ? { maxOutputBytes: options.maxOutputBytes }
+      : {}),
+    file: '/bin/sh',
+    args: [
+      '-c',
+      cgroup === null ? LAUNCH : `{ echo $$ > ${cgroup.joinFile}; } 2> /dev/null; ${LAUNCH}`,
+      options.path ?? 'bwrap',
+      '--json-status-fd',
+      '3',
+      ...profile.args,
+      '--',
+      ...limitedCommand(spec, request.command),
+    ],
+    cwd: '/',
+    env: LAUNCH_ENVIRONMENT,
+    descriptors: [{ read: onStatus }, ...profile.files.map((content) => ({ write: content }))],
+    // The first process inside dies with bwrap, unless bwrap is killed before it could say so to the kernel.
+    killMore: () => killFirstProcess(firstPid),
+  });
+  const done = started.done.finally(() => {
+    stopWatching?.();
+    void cgroup?.remove();
+  });
+  return {
+    process: { ...started, done },
+    commandRan: () => status.includes('"exit-code"'),
+    breach: () => breach,
+  };
+}
+
+function childPid(status: string): number | undefined {
+  const pid = /"child-pid": (\d+)/.exec(status)?.[1];
+  return pid === undefined ? undefined : Number(pid);
+}
+
+function killFirstProcess(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function commandResult({ exitCode, stdout, stderr, timedOut, durationMs }: ProcessEnd): CommandResult {
+  return { exitCode, stdout, stderr, timedOut, durationMs };
+}
+
+async function probe(options: BubblewrapOptions): Promise<Availability> {
+  const bwrap = options.path ?? 'bwrap';
+  if (process.platform !== 'linux') return explainFailure('', bwrap, readHostFacts());
+  const spec: SandboxSpec = {
+    key: 'availability',
+    folder: await realpath(tmpdir()),
+    readOnly: [],
+    network: 'none',
+    limits: { memoryBytes: 2 ** 30, fileBytes: 2 ** 20, processes: 64, cpuSeconds: 5 },
+  };
+  const launched = launch(spec, { ...options, reservedDiskBytes: 0 }, null, {
+    command: 'true',
+    timeoutMs: PROBE_TIMEOUT_MS,
+  });
+  const end = await launched.process.done;
+  if (end.exitCode === 0) return { ok: true, detail: `bubblewrap started a sandbox in ${end.durationMs} ms` };
+  return explainFailure(end.stderr, bwrap, readHostFacts());
+}
+
+function assertSpec(spec: SandboxSpec): void {
+  const inside = spec.readOnly.map((mount) => mount.inside);
+  const wrong = [spec.folder, ...(spec.home === undefined ? [] : [spec.home]), ...inside].find(
+    (path) => !isAbsolute(path) || normalize(path) !== path,
+  );
+  if (wrong !== undefined) throw new Error(`Sandbox ${spec.key}: "${wrong}" is not an absolute, normal path`);
+}

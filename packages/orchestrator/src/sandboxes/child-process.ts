@@ -1,0 +1,204 @@
+/** Starts one command as a process group of its own and sees it to its end: input, capped output, time limit, abort. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { InvalidRequest } from '@autonomous/shared';
+import { CappedOutput } from './capped-output.ts';
+import type { CommandRequest, CommandResult } from './sandbox.ts';
+
+/** Kept of stdout and of stderr (each) where a request names no other figure. */
+export const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
+
+/** A command that writes more than this in all is ended: nobody reads it, and carrying it costs the server. */
+const ENDLESS_OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** How long pipes may stay open after the process is gone, held by a process that left its group. */
+const PIPE_GRACE_MS = 2_000;
+
+const LONGEST_COMMAND_BYTES = 120_000;
+
+/** setTimeout fires at once beyond this. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export interface ProcessRequest extends Omit<CommandRequest, 'command'> {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment; nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  /** File descriptors 3, 4, …: text that the process reads there, or a listener for what it writes there. */
+  readonly descriptors?: readonly ({ readonly write: string } | { readonly read: (text: string) => void })[];
+  /** Ends what is not in the process group. */
+  readonly killMore?: () => void;
+}
+
+export interface ProcessEnd extends CommandResult {
+  /** The signal that ended the process although nobody here sent it. */
+  readonly foreignSignal: string | null;
+  /** Why it was ended before its time; `null` when it ended by itself. */
+  readonly endedBecause: string | null;
+}
+
+export interface StartedProcess {
+  /** Settles when the process is gone and its output read. Rejects when it cannot be started. */
+  readonly done: Promise<ProcessEnd>;
+  /** Kills the process group. May be called twice; the first reason stands. */
+  end(because: string): void;
+}
+
+export function startProcess(request: ProcessRequest): StartedProcess {
+  const startedAt = performance.now();
+  if (request.signal?.aborted) return { done: Promise.resolve(neverStarted()), end: () => {} };
+
+  const child = spawn(request.file, request.args, {
+    cwd: request.cwd,
+    env: request.env,
+    // A group of its own, so that one kill reaches every process which has not left it.
+    detached: true,
+    stdio: [
+      request.stdin === undefined ? 'ignore' : 'pipe',
+      'pipe',
+      'pipe',
+      ...(request.descriptors ?? []).map(() => 'pipe' as const),
+    ],
+  });
+  let endedBecause: string | null = null;
+  let timedOut = false;
+  let fault: Error | undefined;
+
+  const end = (because: string): void => {
+    endedBecause ??= because;
+    killGroup(child);
+    request.killMore?.();
+  };
+  const abort = (): void => end('aborted');
+  const timer = setTimeout(
+    () => {
+      timedOut = true;
+      end(`time limit of ${request.timeoutMs} ms`);
+    },
+    Math.min(request.timeoutMs, LONGEST_TIMER_MS),
+  );
+  request.signal?.addEventListener('abort', abort, { once: true });
+
+  const stdout = new CappedOutput(request.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
+  const stderr = new CappedOutput(request.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
+  const collect = (stream: Readable, output: CappedOutput): void => {
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    const report = (text: string): void => {
+      if (text === '' || fault !== undefined) return;
+      try {
+        request.onOutput?.(text);
+      } catch (error) {
+        fault = error instanceof Error ? error : new Error(String(error));
+        end('its listener failed');
+      }
+    };
+    stream.on('data', (chunk: Buffer) => {
+      output.push(chunk);
+      if (endedBecause === null) report(decoder.decode(chunk, { stream: true }));
+      if (stdout.totalBytes + stderr.totalBytes > ENDLESS_OUTPUT_BYTES) {
+        end(`more than ${ENDLESS_OUTPUT_BYTES / 1024 / 1024} MB of output`);
+      }
+    });
+    stream.on('end', () => report(decoder.decode()));
+  };
+  // Both are pipes: see `stdio` above.
+  collect(child.stdout as Readable, stdout);
+  collect(child.stderr as Readable, stderr);
+  feed(child.stdin, request.stdin);
+  request.descriptors?.forEach((descriptor, index) => {
+    const stream = child.stdio[3 + index] as Readable & Writable;
+    if ('write' in descriptor) feed(stream, descriptor.write);
+    else stream.setEncoding('utf8').on('data', descriptor.read).on('error', ignoreClosedPipe);
+  });
+
+  const done = whenGone(child)
+    .then(({ code, signal }): ProcessEnd => {
+      if (fault !== undefined) throw fault;
+      const note = endedBecause === null ? '' : `[ended by the sandbox: ${endedBecause}]\n`;
+      return {
+        exitCode: endedBecause === null ? (code ?? 128 + (signal === null ? 0 : constants.signals[signal])) : null,
+        stdout: stdout.text(),
+        stderr: withLine(stderr.text(), note),
+        timedOut,
+        durationMs: Math.round(performance.now() - startedAt),
+        foreignSignal: endedBecause === null ? signal : null,
+        endedBecause,
+      };
+    })
+    .finally(() => {
+      clearTimeout(timer);
+      request.signal?.removeEventListener('abort', abort);
+    });
+  return { done, end };
+}
+
+/**
+ * Linux takes no single argument of 128 kB or more, and none with a NUL.
+ * @throws {InvalidRequest} naming the way out
+ */
+export function assertCommand(command: string): void {
+  if (command.includes('\0')) throw new InvalidRequest('A command must not hold a NUL character');
+  const bytes = Buffer.byteLength(command);
+  if (bytes > LONGEST_COMMAND_BYTES) {
+    throw new InvalidRequest(
+      `The command has ${bytes} bytes, the limit is ${LONGEST_COMMAND_BYTES}: write it to a file and run that, or pass its data as stdin`,
+    );
+  }
+}
+
+/** Puts `line` on a line of its own at the end of `text`. */
+export function withLine(text: string, line: string): string {
+  return line === '' || text === '' || text.endsWith('\n') ? text + line : `${text}\n${line}`;
+}
+
+function neverStarted(): ProcessEnd {
+  const stderr = '[ended by the sandbox: aborted before it started]\n';
+  return {
+    exitCode: null,
+    stdout: '',
+    stderr,
+    timedOut: false,
+    durationMs: 0,
+    foreignSignal: null,
+    endedBecause: 'aborted',
+  };
+}
+
+function whenGone(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', () => {
+      // Background processes of the command do not outlive it.
+      killGroup(child);
+      const grace = setTimeout(() => {
+        for (const stream of child.stdio) stream?.destroy();
+      }, PIPE_GRACE_MS);
+      child.once('close', () => clearTimeout(grace));
+    });
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch (error) {
+    // ESRCH: nothing is left of it. EPERM: macOS says so when only zombies are left.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
+  }
+}
+
+function feed(stream: Writable | null, content: string | Uint8Array | undefined): void {
+  if (stream === null || content === undefined) return;
+  stream.on('error', ignoreClosedPipe);
+  stream.end(content);
+}
+
+/** A command may end without reading all its input. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;
+}

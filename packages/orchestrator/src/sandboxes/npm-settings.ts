@@ -1,0 +1,65 @@
+/** What of the host's npm settings an install step in a sandbox needs: where packages come from and whom to trust. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { getCACertificates } from 'node:tls';
+import { promisify } from 'node:util';
+
+export interface NpmSettings {
+  /** Lines of an npmrc without any credentials; `cafile` is not among them. */
+  readonly npmrc: string;
+  /** PEM certificates to trust in place of npm's own; `null` when the host sets none. */
+  readonly certificates: string | null;
+}
+
+/** The host's settings, read through npm itself; those of npm's defaults where npm is missing. */
+export async function readNpmSettings(): Promise<NpmSettings> {
+  const settings = await readHostSettings();
+  return { npmrc: renderNpmrc(settings), certificates: await readCertificates(settings) };
+}
+
+/**
+ * The npmrc of a sandbox. Install scripts are off: the network is open in this step, and packages which an agent has just
+ * added must not run code there. Only addresses are passed on, never `_auth`, `_authToken`, passwords or client keys;
+ * npm itself already keeps back an address that holds a password.
+ */
+export function renderNpmrc(settings: Readonly<Record<string, unknown>>): string {
+  const lines = ['ignore-scripts=true', 'audit=false', 'fund=false', 'update-notifier=false'];
+  for (const [key, value] of Object.entries(settings)) {
+    if (typeof value !== 'string') continue;
+    const isAddress = key === 'registry' || key === 'proxy' || key === 'https-proxy' || /^@[\w.-]+:registry$/.test(key);
+    const safe = isAddress ? withoutCredentials(value) : null;
+    if (safe !== null) lines.push(`${key}=${safe}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+async function readHostSettings(): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    // In `/`, so that no project's own npmrc is taken for the host's.
+    const { stdout } = await promisify(execFile)('npm', ['config', 'list', '--json'], { cwd: '/', timeout: 20_000 });
+    return JSON.parse(stdout) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+async function readCertificates(settings: Readonly<Record<string, unknown>>): Promise<string | null> {
+  const texts: string[] = [];
+  if (typeof settings['cafile'] === 'string') texts.push(await readFile(settings['cafile'], 'utf8').catch(() => ''));
+  for (const ca of [settings['ca']].flat()) if (typeof ca === 'string') texts.push(ca);
+  // npm takes `cafile` in place of its own list, so additions to Node's list are passed as the whole list.
+  if (texts.length === 0 && process.env['NODE_EXTRA_CA_CERTS']) texts.push(...getCACertificates('default'));
+  const certificates = texts.flatMap(
+    (text) => text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [],
+  );
+  return certificates.length === 0 ? null : `${certificates.join('\n')}\n`;
+}
+
+function withoutCredentials(address: string): string | null {
+  if (!URL.canParse(address)) return null;
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  url.search = '';
+  return url.href;
+}

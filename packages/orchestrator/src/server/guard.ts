@@ -1,0 +1,134 @@
+/**
+ * Stands before every handler, WebSocket upgrades included: the Host must be ours (a page cannot rebind its name to this
+ * machine), an Origin must be allowed (no other site's page may call), and all but a few paths need a credential.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Caller, ErrorCode, ProblemDetails } from '@autonomous/shared';
+import type { Credentials } from './token.ts';
+
+export interface GuardOptions {
+  readonly credentials: Pick<Credentials, 'byToken' | 'bySession' | 'byTicket'>;
+  /** `host:port` as a Host header writes it, in lower case. */
+  readonly hosts: ReadonlySet<string>;
+  /** Origins of pages that may call, the server's own included. */
+  readonly origins: ReadonlySet<string>;
+  readonly sessionCookie: string;
+}
+
+export type Verdict =
+  | { readonly admitted: true; readonly caller: Caller | null }
+  | { readonly admitted: false; readonly problem: ProblemDetails };
+
+export type Guard = (request: IncomingMessage) => Verdict;
+
+/** What anyone may read. Compared with the request line as it came, so that no encoding or dot segment gets past. */
+export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/', '/auth', '/healthz', '/readyz']);
+export const FEED_PATH = '/ws';
+
+export function createGuard(options: GuardOptions): Guard {
+  return (request) => {
+    const fault = checkTarget(request) ?? checkHost(request, options.hosts) ?? checkOrigin(request, options.origins);
+    if (fault) return { admitted: false, problem: fault };
+    const path = pathOf(request);
+    const caller = authenticate(request, path, options);
+    if (caller !== null) return { admitted: true, caller };
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (isRead && PUBLIC_PATHS.has(path) && request.headers.upgrade === undefined) {
+      return { admitted: true, caller: null };
+    }
+    return {
+      admitted: false,
+      problem: refusal(
+        401,
+        'unauthorized',
+        'Unauthorized',
+        'This needs the server’s token: send `Authorization: Bearer …`, or sign in with a link that the server shows.',
+      ),
+    };
+  };
+}
+
+/** Hosts and origins of the server's own addresses, and of the loopback names at its port. */
+export function ownAddresses(
+  urls: readonly string[],
+  port: number,
+): { readonly hosts: Set<string>; readonly origins: Set<string> } {
+  const hosts = new Set<string>();
+  const origins = new Set<string>();
+  const loopback = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `http://${name}:${port}`);
+  for (const { host, port: written, protocol, origin } of [...loopback, ...urls].map((url) => new URL(url))) {
+    hosts.add(host);
+    // URLs leave out the scheme's own port; a client may write it.
+    if (written === '') hosts.add(`${host}:${protocol === 'https:' ? 443 : 80}`);
+    origins.add(origin);
+  }
+  return { hosts, origins };
+}
+
+/** Path of the request line, without query. */
+export function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '').split('?', 1)[0] ?? '';
+}
+
+function checkTarget(request: IncomingMessage): ProblemDetails | null {
+  // An absolute-form target would name a host of its own, past the Host header.
+  if (request.url?.startsWith('/')) return null;
+  return refusal(421, 'misdirected', 'Misdirected', 'The request line must hold a path, not an address.');
+}
+
+function checkHost(request: IncomingMessage, hosts: ReadonlySet<string>): ProblemDetails | null {
+  const given = valuesOf(request, 'host');
+  const host = given[0]?.toLowerCase();
+  if (given.length === 1 && host !== undefined && hosts.has(host)) return null;
+  const named = given.length === 1 ? `'${given[0]?.slice(0, 100)}'` : `${given.length} Host headers`;
+  return refusal(
+    421,
+    'misdirected',
+    'Misdirected',
+    `This server does not answer to ${named}. If people reach it under that name, configure it as the public URL.`,
+  );
+}
+
+function checkOrigin(request: IncomingMessage, origins: ReadonlySet<string>): ProblemDetails | null {
+  const given = valuesOf(request, 'origin');
+  if (given.every((origin) => origins.has(origin))) return null;
+  const named = given.map((origin) => `'${origin.slice(0, 100)}'`).join(', ');
+  return refusal(403, 'forbidden', 'Forbidden', `Pages of ${named} may not call this server.`);
+}
+
+/** A token that is shown must be right: a wrong one is not made up for by a cookie. */
+function authenticate(
+  request: IncomingMessage,
+  path: string,
+  { credentials, sessionCookie }: GuardOptions,
+): Caller | null {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+    return token === undefined ? null : credentials.byToken(token);
+  }
+  if (path === FEED_PATH) {
+    const ticket = new URLSearchParams(request.url?.slice(path.length)).get('ticket');
+    if (ticket !== null) return credentials.byTicket(ticket);
+  }
+  const session = readCookie(request.headers.cookie, sessionCookie);
+  return session === undefined ? null : credentials.bySession(session);
+}
+
+function readCookie(header: string | undefined, name: string): string | undefined {
+  for (const pair of header?.split(';') ?? []) {
+    const [key, value] = pair.split('=', 2);
+    if (key?.trim() === name) return value?.trim();
+  }
+  return undefined;
+}
+
+/** All values of a header as they came; Node's own view keeps the first Host only. */
+function valuesOf(request: IncomingMessage, name: string): readonly string[] {
+  const raw = request.rawHeaders;
+  return raw.filter((_value, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
+}
+
+function refusal(status: number, code: ErrorCode, title: string, detail: string): ProblemDetails {
+  return { type: `urn:autonomous:problem:${code}`, title, status, detail, code };
+}

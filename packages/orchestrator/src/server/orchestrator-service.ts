@@ -1,0 +1,442 @@
+/** The API's meaning: commands become signals to the engine, reads come from the store and from git. */
+import { createHash, randomInt } from 'node:crypto';
+import {
+  type Caller,
+  Conflict,
+  type Exploration,
+  type Fault,
+  type Gate,
+  type GateDecision,
+  InvalidRequest,
+  type JsonObject,
+  type ModelSummary,
+  type NewExploration,
+  type NewProject,
+  type NewRun,
+  NotFound,
+  type Orchestrator,
+  type Page,
+  type Project,
+  type ProjectConfig,
+  type Question,
+  type RunConfig,
+  type RunConfigRequest,
+  type RunStart,
+  type RunView,
+  Unprocessable,
+  type WorkflowSummary,
+} from '@autonomous/shared';
+import { slugOf } from '../artifacts/plan-document.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Transcripts } from '../engine/transcripts.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { Models } from '../models/model.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SandboxProvider } from '../sandboxes/sandbox.ts';
+import type { WorkflowDefinition } from '../workflow/definition.ts';
+import { diagramOf, possibleSignals } from '../workflow/diagram.ts';
+import type { WorkflowRegistry } from '../workflow/registry.ts';
+import { parseProjectConfig } from '../workflow/run-config.ts';
+import type { Uploads } from './uploads.ts';
+
+export interface ServiceOptions {
+  readonly engine: Engine;
+  readonly store: EventStore;
+  readonly repository: Repository;
+  readonly workflows: WorkflowRegistry;
+  readonly models: Models;
+  readonly sandboxes: SandboxProvider;
+  readonly uploads: Uploads;
+  readonly transcripts: Transcripts;
+  readonly now: () => Date;
+  resolveConfig(
+    project: ProjectConfig | null,
+    request: RunConfigRequest,
+  ): { readonly config: RunConfig; readonly notices: readonly string[] };
+  /** All faults of what a request asks for. */
+  checkConfig(request: RunConfigRequest): readonly Fault[];
+}
+
+const DEFAULT_WORKFLOW = 'build';
+const DEFAULT_PAGE = 50;
+const ROLES = ['planner', 'implementer', 'validator'] as const;
+
+export function createOrchestrator(options: ServiceOptions): Orchestrator {
+  const { engine, store, repository, workflows, models, sandboxes, uploads, transcripts } = options;
+
+  const projectOf = async (id: string): Promise<Project> => {
+    const project = await store.getProject(id);
+    if (!project) throw new NotFound(`There is no project '${id}'. Create it with POST /api/projects.`);
+    return project;
+  };
+
+  const createProject = async (_caller: Caller, wanted: NewProject): Promise<Project> => {
+    const existing = await store.findProject(wanted.repository, wanted.name);
+    if (existing) {
+      if (wanted.baseBranch === undefined || wanted.baseBranch === existing.baseBranch) return existing;
+      throw new Conflict(
+        `Project '${existing.name}' (${existing.id}) already exists with base branch '${existing.baseBranch}'; choose the base branch per run with config.git.baseBranch.`,
+      );
+    }
+    const { baseBranch } = await repository.inspectRemote(wanted.repository, wanted.baseBranch);
+    const project: Project = {
+      id: `${slugOf(wanted.name)}-${randomName(6)}`,
+      name: wanted.name,
+      repository: wanted.repository,
+      baseBranch,
+      createdAt: options.now().toISOString(),
+    };
+    await store.saveProject(project);
+    return project;
+  };
+
+  /** What a run starts from, after everything that can be known beforehand was checked. */
+  const startOf = async (caller: Caller, wanted: NewRun, runId: string, explorationId?: string): Promise<RunStart> => {
+    const name = wanted.workflow ?? DEFAULT_WORKFLOW;
+    const definition = workflows.latest(name);
+    const requested = wanted.config ?? {};
+    const faults: Fault[] = options.checkConfig(requested).map((fault) => ({ ...fault, path: `config.${fault.path}` }));
+    if (!definition) {
+      const known = workflows.list().map((workflow) => `'${workflow.name}'`);
+      faults.unshift({ path: 'workflow', message: `There is no workflow '${name}'; there is ${known.join(', ')}.` });
+    }
+    if (!definition || faults.length > 0) {
+      throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
+    }
+    const project = await projectOf(wanted.projectId);
+    const { config } = await configOf(project, requested);
+    return {
+      projectId: project.id,
+      userId: caller.userId,
+      workflow: { name, version: definition.version, fingerprint: definition.fingerprint },
+      request: wanted.request.trim(),
+      config,
+      requestedConfig: requested,
+      branch: `autonomous/${runId}-${slugOf(wanted.request)}`,
+      ...(explorationId === undefined ? {} : { explorationId }),
+    };
+  };
+
+  /**
+   * The configuration as it looks now; the run reads the project's own again when it begins.
+   * @throws {Unprocessable} when the base branch does not exist or a model cannot be used
+   */
+  const configOf = async (project: Project, requested: RunConfigRequest): Promise<{ readonly config: RunConfig }> => {
+    // A remote that is away now may be back when the run begins.
+    await repository.fetch(project).catch(() => undefined);
+    const branch = requested.git?.baseBranch ?? project.baseBranch;
+    const base = await repository.remoteHead(project, branch);
+    if (base === null) {
+      // Asks the remote itself, whose message names the branches that there are.
+      await repository.inspectRemote(project.repository, branch);
+      throw new Unprocessable(`The repository ${project.repository} has no branch '${branch}'.`);
+    }
+    const text = await repository.readFile(project, base, '.autonomous/config.json');
+    const parsed = text === null ? null : parseProjectConfig(text);
+    const { config } = options.resolveConfig(parsed?.ok ? parsed.config : null, requested);
+    const unusable = ROLES.flatMap((role) => {
+      const check = models.check(config.modelRouting[role]);
+      return check.ok ? [] : [{ path: `config.modelRouting.${role}`, message: check.message }];
+    });
+    if (unusable.length > 0) {
+      const messages = [...new Set(unusable.map((fault) => fault.message))];
+      throw new Unprocessable(`The run has no usable model for every role: ${messages.join(' ')}`, {
+        faults: unusable,
+      });
+    }
+    return { config: { ...config, git: { ...config.git, baseBranch: branch } } };
+  };
+
+  const launchRun = async (caller: Caller, wanted: NewRun, key?: string): Promise<RunView> => {
+    const runId = key === undefined ? newRunId() : runIdOf(key);
+    const existing = await store.loadView(runId);
+    if (existing) return existing;
+    return engine.launch(runId, await startOf(caller, wanted, runId));
+  };
+
+  const explore = async (caller: Caller, wanted: NewExploration, key?: string): Promise<Exploration> => {
+    const seed = key ?? newRunId();
+    const id = `x-${runIdOf(`${seed}/exploration`)}`;
+    // All variants are checked before the first is started, so that nothing is half-made.
+    const starts: { readonly runId: string; readonly start: RunStart }[] = [];
+    for (const [index, variant] of wanted.variants.entries()) {
+      const runId = runIdOf(`${seed}/${index}`);
+      starts.push({ runId, start: await startOf(caller, { ...variant, projectId: wanted.projectId }, runId, id) });
+    }
+    const runs: RunView[] = [];
+    for (const { runId, start } of starts) runs.push(await engine.launch(runId, start));
+    return { id, runs };
+  };
+
+  const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {
+    if (!gate.decisions.includes(decision.decision)) {
+      throw new Conflict(
+        `Gate ${gate.id} ('${gate.kind}') does not take '${decision.decision}'; it takes ${gate.decisions.join(', ')}.`,
+      );
+    }
+    const { type, payload } = await signalOf(decision, gate, uploads);
+    return engine.signal(runId, type, { ...payload, by: caller.userId }, gate.id);
+  };
+
+  const decideGate = async (caller: Caller, gateId: string, decision: GateDecision): Promise<RunView> => {
+    const runId = gateId.slice(0, Math.max(0, gateId.lastIndexOf('.')));
+    if (runId === '') throw new NotFound(`'${gateId}' is not the id of a gate.`);
+    const view = await engine.view(runId);
+    if (view.gate?.id === gateId) return decide(caller, runId, view.gate, decision);
+    const winner = view.gates.findLast((outcome) => outcome.gateId === gateId);
+    if (!winner) throw new NotFound(`Run ${runId} has no gate '${gateId}'; it is ${view.status}.`);
+    throw new Conflict(`Gate ${gateId} is already decided: '${winner.decision}' by ${winner.by} at ${winner.at}.`, {
+      extra: { winner: winner as unknown as JsonObject },
+    });
+  };
+
+  const decideOpenGate = async (caller: Caller, runId: string, decision: GateDecision): Promise<RunView> => {
+    const view = await engine.view(runId);
+    if (view.gate) return decide(caller, runId, view.gate, decision);
+    if (decision.decision === 'extend') {
+      return engine.signal(runId, 'STAGE_EXTENDED', { by: caller.userId, minutes: minutesOf(decision) });
+    }
+    const last = view.gates.at(-1);
+    const where = `it is ${view.status}${view.currentStage ? ` in stage ${view.currentStage}` : ''}`;
+    throw new Conflict(
+      `Run ${runId} has no open gate to ${decision.decision}; ${where}.${last ? ` The last one was decided: '${last.decision}' by ${last.by}.` : ''}`,
+      { extra: last ? { winner: last as unknown as JsonObject } : {} },
+    );
+  };
+
+  const summaryOf = (definition: WorkflowDefinition): WorkflowSummary => ({
+    name: definition.name,
+    version: definition.version,
+    description: definition.description,
+    signals: Object.keys(definition.signals),
+    mermaid: diagramOf(definition),
+  });
+
+  return {
+    createProject,
+    listProjects: ({ cursor, limit }) => store.listProjects(cursor, limit ?? DEFAULT_PAGE),
+    getProject: projectOf,
+    launchRun,
+    explore,
+    async listRuns(filter): Promise<Page<RunView>> {
+      const page = await store.listRuns({ ...filter, limit: filter.limit ?? DEFAULT_PAGE });
+      return { ...page, items: page.items.map((view) => engine.withPosition(view)) };
+    },
+    getRun: (id) => engine.view(id),
+    async listEvents(runId, after, limit) {
+      await engine.view(runId);
+      return store.readRun(runId, after, limit);
+    },
+    listArtifacts: async (runId) => (await engine.view(runId)).artifacts,
+    async getArtifact(runId, artifactId) {
+      const view = await engine.view(runId);
+      const artifact = view.artifacts.find((candidate) => candidate.id === artifactId);
+      if (!artifact) throw new NotFound(`Run ${runId} has no artifact '${artifactId}'.`);
+      const project = await projectOf(view.projectId);
+      const commit = artifact.commitSha ?? view.headCommit ?? '';
+      const content = artifact.gitPath
+        ? await repository.readFile(project, commit, artifact.gitPath)
+        : (await repository.diff(project, view.baseCommit ?? commit, commit)).patch;
+      if (content === null) throw new NotFound(`The repository has no ${artifact.gitPath} at ${commit}.`);
+      return { ...artifact, content };
+    },
+    async getDiff(runId) {
+      const view = await engine.view(runId);
+      const from = view.baseCommit ?? '';
+      const to = view.headCommit ?? from;
+      if (from === '' || from === to) return { from, to, files: [], patch: '', truncated: false };
+      return repository.diff(await projectOf(view.projectId), from, to);
+    },
+    async getTranscript(runId) {
+      await engine.view(runId);
+      return transcripts.read(runId);
+    },
+    async getStatechart(runId) {
+      const { definition, state } = await engine.inspect(runId);
+      return {
+        workflow: definition.name,
+        version: definition.version,
+        mermaid: diagramOf(definition),
+        current: state.view?.state ?? null,
+        possible: possibleSignals(definition, state),
+      };
+    },
+    async listGates(runId) {
+      if (runId !== undefined) {
+        const { gate } = await engine.view(runId);
+        return gate ? [gate] : [];
+      }
+      return (await store.listWaiting()).flatMap((view) => view.gate ?? []);
+    },
+    listClarifications: (status) => store.listClarifications(status),
+    decideGate,
+    decideOpenGate,
+    cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason),
+    sendMessage: (caller, runId, text) => engine.signal(runId, 'MESSAGE_SENT', { by: caller.userId, text }),
+    sendSignal: (caller, runId, { type, ...payload }) =>
+      engine.signal(runId, type, { ...(payload as JsonObject), by: caller.userId }),
+    upload: (name, content) => uploads.put(name, content),
+    listWorkflows: async () => workflows.list().map(summaryOf),
+    async getWorkflow(name) {
+      const definition = workflows.latest(name);
+      if (!definition) throw new NotFound(`There is no workflow '${name}'.`);
+      return summaryOf(definition);
+    },
+    async listModels(): Promise<readonly ModelSummary[]> {
+      return models.list(options.resolveConfig(null, {}).config.modelRouting);
+    },
+    async readiness() {
+      const sandbox = await sandboxes.availability();
+      const position = await store.lastPosition().then(
+        (last) => ({ ok: true, detail: `${last} events` }),
+        (error: unknown) => ({ ok: false, detail: error instanceof Error ? error.message : String(error) }),
+      );
+      const checks = [
+        { name: 'database', ...position },
+        {
+          name: `sandbox (${sandboxes.name})`,
+          ok: sandbox.ok,
+          detail: sandbox.ok ? sandbox.detail : `${sandbox.reason} ${sandbox.mend}`,
+        },
+      ];
+      // Without a sandbox runs pause, which the server still has to tell people.
+      return { ready: position.ok, checks };
+    },
+  };
+}
+
+/** The signal that a decision is, with what the gate itself knows. */
+async function signalOf(
+  decision: GateDecision,
+  gate: Gate,
+  uploads: Uploads,
+): Promise<{ readonly type: string; readonly payload: JsonObject }> {
+  switch (decision.decision) {
+    case 'approve': {
+      const { artifactHash, codeTree, notes, editedPlan } = decision;
+      return {
+        type: 'APPROVAL_GRANTED',
+        payload: present({ gateId: gate.id, artifactHash, codeTree, notes, editedPlan }),
+      };
+    }
+    case 'reject':
+      return {
+        type: 'APPROVAL_REJECTED',
+        payload: { gateId: gate.id, feedback: needed(decision.feedback, 'feedback', 'reject') },
+      };
+    case 'answer':
+      return {
+        type: 'CLARIFICATION_ANSWERED',
+        payload: { gateId: gate.id, ...(await answerOf(decision.response, gate.question, uploads)) },
+      };
+    case 'ignore':
+      return { type: 'CLARIFICATION_IGNORED', payload: { gateId: gate.id } };
+    case 'ask':
+      return {
+        type: 'QUESTION_ASKED',
+        payload: { gateId: gate.id, question: needed(decision.question, 'question', 'ask') },
+      };
+    case 'retry':
+      return gate.kind === 'fix'
+        ? {
+            type: 'FIX_DECIDED',
+            payload: present({ gateId: gate.id, decision: 'retry', reason: decision.reason ?? decision.feedback }),
+          }
+        : { type: 'RETRY_REQUESTED', payload: { gateId: gate.id } };
+    case 'accept': {
+      const reason = needed(decision.reason, 'reason', 'accept');
+      const accepted = gate.details['accepts'];
+      return {
+        type: 'FIX_DECIDED',
+        payload: present({
+          gateId: gate.id,
+          decision: 'accept',
+          reason,
+          accepted: Array.isArray(accepted) ? accepted : [],
+        }),
+      };
+    }
+    case 'extend':
+      return { type: 'STAGE_EXTENDED', payload: { minutes: minutesOf(decision) } };
+    default:
+      return decision.decision satisfies never;
+  }
+}
+
+/** An answer as its question wants it: text, one option, several, or files. */
+async function answerOf(
+  response: GateDecision['response'],
+  question: Question | undefined,
+  uploads: Uploads,
+): Promise<JsonObject> {
+  const given = response === undefined ? [] : typeof response === 'string' ? [response] : response;
+  const values = given.map((value) => value.trim()).filter((value) => value !== '');
+  const refuse = (message: string): never => {
+    throw new InvalidRequest(message, { faults: [{ path: 'response', message }] });
+  };
+  if (values.length === 0) refuse('The answer is empty.');
+  const options = question?.options ?? [];
+  const unknown = values.filter((value) => !options.includes(value));
+  switch (question?.responseType ?? 'text') {
+    case 'single_choice':
+      if (values.length !== 1) refuse('The question takes exactly one of its options.');
+      if (unknown.length > 0)
+        refuse(
+          `'${unknown[0]}' is not an option; the options are ${options.map((option) => `'${option}'`).join(', ')}.`,
+        );
+      return { response: values[0], choices: values };
+    case 'multiple_choice':
+      if (unknown.length > 0)
+        refuse(
+          `'${unknown.join("', '")}' is not an option; the options are ${options.map((option) => `'${option}'`).join(', ')}.`,
+        );
+      return { response: values.join(', '), choices: values };
+    case 'file_upload': {
+      const files: { id: string; name: string }[] = [];
+      for (const id of values) {
+        const upload = await uploads.get(id);
+        if (upload) files.push({ id: upload.id, name: upload.name });
+        else refuse(`There is no upload '${id}'. Send the file to POST /api/uploads first and answer with its id.`);
+      }
+      return { response: files.map((file) => file.name).join(', '), uploads: files };
+    }
+    case 'text':
+      return { response: values.join('\n') };
+    default:
+      return {};
+  }
+}
+
+function needed(value: string | undefined, field: string, decision: string): string {
+  if (value !== undefined && value.trim() !== '') return value;
+  const message = `'${decision}' needs '${field}'.`;
+  throw new InvalidRequest(message, { faults: [{ path: field, message }] });
+}
+
+function minutesOf(decision: GateDecision): number {
+  if (decision.minutes !== undefined) return decision.minutes;
+  const message = "'extend' needs 'minutes'.";
+  throw new InvalidRequest(message, { faults: [{ path: 'minutes', message }] });
+}
+
+function present(fields: Record<string, JsonObject[string]>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
+
+function randomName(length: number): string {
+  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+}
+
+/** Such as `k7f3q2-9d8w4x`: short enough to be read out, long enough to be unique. */
+function newRunId(): string {
+  return `${randomName(6)}-${randomName(6)}`;
+}
+
+/** The run id that belongs to an idempotency key: always the same. */
+function runIdOf(key: string): string {
+  const digest = createHash('sha256').update(key).digest();
+  const letters = Array.from({ length: 12 }, (_, index) => ALPHABET[(digest[index] ?? 0) % ALPHABET.length]).join('');
+  return `${letters.slice(0, 6)}-${letters.slice(6)}`;
+}

@@ -1,0 +1,76 @@
+/** An orchestrator that notes its calls and answers with samples: enough for whatever stands in front of the real one. */
+import { Conflict, NotFound, type Orchestrator, type RunView } from '@autonomous/shared';
+import { aView, NOON } from '../event-store/steps.fixture.ts';
+
+export interface StubOrchestrator extends Orchestrator {
+  /** Name and arguments of each call, in order. */
+  readonly calls: readonly (readonly [string, ...unknown[]])[];
+}
+
+/** @param overrides what answers otherwise than by a sample */
+export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrchestrator {
+  const calls: [string, ...unknown[]][] = [];
+  let runs = 0;
+  let decidedBy: string | null = null;
+  const decide = async (gateId: string, by: string): Promise<RunView> => {
+    if (decidedBy !== null) {
+      throw new Conflict(`Gate ${gateId} is decided; ${decidedBy} was first.`, { extra: { winner: decidedBy } });
+    }
+    decidedBy = by;
+    return aView('r-1');
+  };
+  const project = { id: 'p-1', name: 'demo', repository: '/srv/demo', baseBranch: 'main', createdAt: NOON };
+  const workflow = { name: 'build', version: 1, description: 'Builds', signals: [], mermaid: 'stateDiagram-v2' };
+  const answers: Orchestrator = {
+    createProject: async (_caller, { name, repository }) => ({ ...project, name, repository }),
+    listProjects: async () => ({ items: [project], nextCursor: null }),
+    getProject: async () => project,
+    launchRun: async (caller, { request }) => {
+      runs += 1;
+      return aView(`r-${runs}`, { originalRequest: request, userId: caller.userId });
+    },
+    explore: async () => ({ id: 'x-1', runs: [aView('r-1'), aView('r-2')] }),
+    listRuns: async () => ({ items: [aView('r-1')], nextCursor: 'next' }),
+    getRun: async (id) => {
+      if (id === 'r-404') throw new NotFound(`There is no run ${id}.`);
+      return aView(id);
+    },
+    listEvents: async () => [],
+    listArtifacts: async () => [],
+    getArtifact: async (runId, id) => ({
+      id,
+      workflowRunId: runId,
+      stage: 'planning',
+      type: 'spec',
+      hash: 'a'.repeat(64),
+      version: 1,
+      createdAt: NOON,
+      content: '# Plan',
+    }),
+    getDiff: async () => ({ from: 'a', to: 'b', files: [], patch: '', truncated: false }),
+    getTranscript: async () => [],
+    getStatechart: async () => ({ workflow: 'build', version: 1, mermaid: '', current: 'planning', possible: [] }),
+    listGates: async () => [],
+    listClarifications: async () => [],
+    decideGate: async (caller, gateId) => decide(gateId, caller.userId),
+    decideOpenGate: async (caller, runId) => decide(`${runId}.1`, caller.userId),
+    cancelRun: async (_caller, id) => aView(id, { status: 'cancelled' }),
+    sendMessage: async (_caller, id) => aView(id),
+    sendSignal: async (_caller, id) => aView(id),
+    upload: async (name, content) => ({ id: 'b'.repeat(64), name, bytes: content.byteLength }),
+    listWorkflows: async () => [workflow],
+    getWorkflow: async () => workflow,
+    listModels: async () => [{ id: 'scripted:demo', usable: true, scripted: true, defaultFor: ['planner'] }],
+    readiness: async () => ({ ready: true, checks: [{ name: 'sandbox', ok: true, detail: 'bubblewrap ran' }] }),
+    ...overrides,
+  };
+  const noted = Object.entries(answers).map(([name, answer]) => [
+    name,
+    (...args: unknown[]) => {
+      calls.push([name, ...args]);
+      return (answer as (...given: unknown[]) => unknown)(...args);
+    },
+  ]);
+  // fromEntries forgets the names; they are those of the interface.
+  return { ...(Object.fromEntries(noted) as Orchestrator), calls };
+}

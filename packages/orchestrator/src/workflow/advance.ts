@@ -1,0 +1,345 @@
+/**
+ * The single pure step of a run: a state and one input give the next state and everything that the engine must store.
+ * Uses XState's pure transitions alone; no actor is ever started.
+ */
+import type { JsonObject, JsonValue, RunStatus } from '@autonomous/shared';
+import { type AnyMachineSnapshot, type AnyStateMachine, createActor, initialTransition, transition } from 'xstate';
+import type { WorkflowDefinition } from './definition.ts';
+import { type Fact, factsBetween, type StateView, viewOf } from './view.ts';
+
+/** An input event about to be stored: what happened outside, and when (ISO 8601). */
+export interface RunInput {
+  readonly type: string;
+  readonly payload: JsonObject;
+  readonly timestamp: string;
+}
+
+export interface ArmedTimer {
+  readonly key: string;
+  readonly event: string;
+  readonly dueAt: string;
+}
+
+/** A run between two inputs. Everything but `snapshot` is plain JSON. */
+export interface RunState {
+  readonly runId: string;
+  /** Sequence of the last event, input or emitted. */
+  readonly sequence: number;
+  /** `null` while a new run waits in the queue. */
+  readonly snapshot: AnyMachineSnapshot | null;
+  readonly view: StateView | null;
+  /** Open activities: XState id → activation key. */
+  readonly activities: Readonly<Record<string, string>>;
+  /** Armed timers: XState send id → timer. */
+  readonly timers: Readonly<Record<string, ArmedTimer>>;
+  /** True while the run waits for a place although its machine could run. */
+  readonly queued: boolean;
+  /** Why the engine set the run aside; such a run takes no input but its cancellation. */
+  readonly parked: string | null;
+}
+
+export interface StartedActivity {
+  readonly key: string;
+  readonly activity: string;
+  readonly src: string;
+  readonly input: JsonValue;
+}
+
+export interface StepResult {
+  readonly ok: true;
+  readonly state: RunState;
+  /** Facts that follow from the input, in order; they are stored right after it. */
+  readonly emitted: readonly Fact[];
+  readonly started: readonly StartedActivity[];
+  readonly ended: readonly string[];
+  readonly armed: readonly ArmedTimer[];
+  readonly disarmed: readonly string[];
+}
+
+export type Step =
+  | StepResult
+  /** The input is for an activation or timer that is no longer open: nothing happens. */
+  | { readonly ok: false; readonly reason: 'late' }
+  /** The machine cannot take this step; the run has to be parked. */
+  | { readonly ok: false; readonly reason: 'poisoned'; readonly message: string };
+
+/** A run that has had no input yet. */
+export function newRun(runId: string): RunState {
+  return { runId, sequence: 0, snapshot: null, view: null, activities: {}, timers: {}, queued: false, parked: null };
+}
+
+/** True when the run's status holds a place under the limit of concurrent runs. */
+export function holdsPlace(state: RunState): boolean {
+  return !state.queued && state.parked === null && state.view?.status === 'running';
+}
+
+export function statusOf(state: RunState): RunStatus {
+  if (state.view && isFinal(state.view.status)) return state.view.status;
+  if (state.parked !== null) return 'paused';
+  if (state.queued || state.view === null) return 'queued';
+  return state.view.status;
+}
+
+export function isFinal(status: RunStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+/** One step. The input gets the sequence after the state's; what it emits gets the following ones. */
+export function advance(definition: WorkflowDefinition, state: RunState, input: RunInput): Step {
+  const sequence = state.sequence + 1;
+  if (state.parked !== null && input.type !== 'RUN_CANCELLED') return unpark(state, input, sequence);
+  switch (input.type) {
+    case 'RUN_QUEUED':
+      return unchanged({ ...state, sequence, queued: true });
+    case 'RUN_ADMITTED':
+      return admit({ ...state, sequence, queued: false }, Number(input.payload['waitedMs'] ?? 0));
+    case 'ACTIVITY_COMPLETED':
+    case 'ACTIVITY_FAILED': {
+      const activity = String(input.payload['activity']);
+      if (state.activities[activity] !== input.payload['key']) return { ok: false, reason: 'late' };
+      break;
+    }
+    case 'TIMER_FIRED':
+      if (!Object.values(state.timers).some((timer) => timer.key === input.payload['key'])) return { ok: false, reason: 'late' };
+      break;
+    default:
+  }
+  try {
+    return step(definition.machine, state, input, sequence);
+  } catch (error) {
+    return { ok: false, reason: 'poisoned', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/**
+ * Would the machine take this signal now?
+ * @throws what a guard throws
+ */
+export function canTake(state: RunState, type: string, payload: JsonObject): boolean {
+  return state.snapshot?.can({ type, ...payload } as never) ?? false;
+}
+
+function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
+  const settled = settle(state, input);
+  const [snapshot, actions] = (
+    state.snapshot === null
+      ? initialTransition(machine, { ...input.payload, runId: state.runId, startedAt: input.timestamp })
+      : transition(machine, state.snapshot, toMachineEvent(input))
+  ) as [AnyMachineSnapshot, readonly StoredAction[]];
+  if (snapshot.status === 'error') {
+    return { ok: false, reason: 'poisoned', message: `the machine does not handle ${input.type}: ${describe(snapshot.error)}` };
+  }
+
+  const changes = new Changes(state.runId, sequence, input.timestamp, settled);
+  for (const action of actions) changes.take(action);
+  if (changes.fault) return { ok: false, reason: 'poisoned', message: changes.fault };
+
+  const view = viewOf(snapshot);
+  const emitted = [...changes.facts, ...factsBetween(state.view, view)];
+  return {
+    ok: true,
+    state: {
+      ...state,
+      sequence: sequence + emitted.length,
+      snapshot,
+      view,
+      activities: Object.fromEntries(changes.activities),
+      timers: Object.fromEntries(changes.timers),
+      // Whoever leaves the running states while it waits for its place leaves the queue too.
+      parked: null,
+      queued: state.queued && input.type !== 'RUN_STARTED' && view.status === 'running',
+    },
+    emitted,
+    started: changes.started.filter((started) => changes.activities.get(started.activity) === started.key),
+    ended: [...changes.ended],
+    armed: changes.armed.filter((timer) => [...changes.timers.values()].includes(timer)),
+    disarmed: [...changes.disarmed],
+  };
+}
+
+/** The shape of what XState's pure functions return; `xstate.emit` is missing from its own type. */
+interface StoredAction {
+  readonly type: string;
+  readonly params?: unknown;
+}
+
+/** Collects what the actions of one step mean for activities, timers and facts. */
+class Changes {
+  readonly facts: Fact[] = [];
+  readonly started: StartedActivity[] = [];
+  readonly ended = new Set<string>();
+  readonly armed: ArmedTimer[] = [];
+  readonly disarmed = new Set<string>();
+  readonly activities: Map<string, string>;
+  readonly timers: Map<string, ArmedTimer>;
+  fault: string | null = null;
+  readonly #runId: string;
+  readonly #sequence: number;
+  readonly #timestamp: string;
+
+  constructor(runId: string, sequence: number, timestamp: string, settled: Settled) {
+    this.#runId = runId;
+    this.#sequence = sequence;
+    this.#timestamp = timestamp;
+    this.activities = new Map(Object.entries(settled.activities));
+    this.timers = new Map(Object.entries(settled.timers));
+    if (settled.endedActivity) this.ended.add(settled.endedActivity);
+    if (settled.firedTimer) this.disarmed.add(settled.firedTimer);
+  }
+
+  take(action: StoredAction): void {
+    const params = (action.params ?? {}) as Record<string, unknown>;
+    switch (action.type) {
+      case 'xstate.spawnChild':
+        return this.#start(params);
+      case 'xstate.stopChild':
+        return this.#stop(childId(action.params));
+      case 'xstate.raise':
+        return this.#arm(params);
+      case 'xstate.cancel':
+        return this.#disarm(String(params['sendId']));
+      case 'xstate.emit': {
+        const { type, ...payload } = params['event'] as JsonObject & { type: string };
+        this.facts.push({ type, payload: plain(payload) });
+        return;
+      }
+      default:
+        this.fault ??= `action '${action.type}' cannot be made durable`;
+    }
+  }
+
+  #start(params: Record<string, unknown>): void {
+    const id = String(params['id']);
+    if (typeof params['src'] !== 'string') {
+      this.fault ??= `activity '${id}' has no named source`;
+      return;
+    }
+    const key = `${this.#runId}/${this.#sequence}/${id}`;
+    // A second activation within one step replaces the first, which nobody has seen.
+    this.#stop(id);
+    this.activities.set(id, key);
+    this.started.push({ key, activity: id, src: params['src'], input: plain((params['input'] ?? null) as JsonValue) });
+  }
+
+  #stop(id: string): void {
+    const key = this.activities.get(id);
+    if (key === undefined) return;
+    this.activities.delete(id);
+    if (!key.startsWith(`${this.#runId}/${this.#sequence}/`)) this.ended.add(key);
+  }
+
+  #arm(params: Record<string, unknown>): void {
+    const delayMs = Number(params['delay'] ?? 0);
+    const sendId = String(params['id']);
+    const event = params['event'] as { type: string };
+    this.#disarm(sendId);
+    const timer: ArmedTimer = {
+      key: `${this.#runId}/${this.#sequence}/${sendId}`,
+      event: event.type,
+      dueAt: new Date(Date.parse(this.#timestamp) + delayMs).toISOString(),
+    };
+    this.timers.set(sendId, timer);
+    this.armed.push(timer);
+  }
+
+  #disarm(sendId: string): void {
+    const timer = this.timers.get(sendId);
+    if (timer === undefined) return;
+    this.timers.delete(sendId);
+    if (!timer.key.startsWith(`${this.#runId}/${this.#sequence}/`)) this.disarmed.add(timer.key);
+  }
+}
+
+interface Settled {
+  readonly activities: Readonly<Record<string, string>>;
+  readonly timers: Readonly<Record<string, ArmedTimer>>;
+  readonly endedActivity: string | null;
+  readonly firedTimer: string | null;
+}
+
+/** The activity or timer that the input itself closes. */
+function settle(state: RunState, input: RunInput): Settled {
+  const key = String(input.payload['key']);
+  if (input.type === 'ACTIVITY_COMPLETED' || input.type === 'ACTIVITY_FAILED') {
+    const { [String(input.payload['activity'])]: _ended, ...activities } = state.activities;
+    return { activities, timers: state.timers, endedActivity: key, firedTimer: null };
+  }
+  if (input.type === 'TIMER_FIRED') {
+    const timers = Object.fromEntries(Object.entries(state.timers).filter(([, timer]) => timer.key !== key));
+    return { activities: state.activities, timers, endedActivity: null, firedTimer: key };
+  }
+  return { activities: state.activities, timers: state.timers, endedActivity: null, firedTimer: null };
+}
+
+function toMachineEvent(input: RunInput): never {
+  const { payload } = input;
+  switch (input.type) {
+    case 'ACTIVITY_COMPLETED':
+      return { type: `xstate.done.actor.${payload['activity']}`, output: payload['output'], actorId: payload['activity'] } as never;
+    case 'ACTIVITY_FAILED':
+      return { type: `xstate.error.actor.${payload['activity']}`, error: payload['error'], actorId: payload['activity'] } as never;
+    case 'TIMER_FIRED':
+      return { type: payload['event'] } as never;
+    default:
+      return { ...payload, type: input.type } as never;
+  }
+}
+
+/** A run that got its place back: its timers are moved by the time that it waited. */
+function admit(state: RunState, waitedMs: number): StepResult {
+  const timers = Object.fromEntries(
+    Object.entries(state.timers).map(([sendId, timer]) => [
+      sendId,
+      { ...timer, dueAt: new Date(Date.parse(timer.dueAt) + waitedMs).toISOString() },
+    ]),
+  );
+  return { ...unchanged({ ...state, timers }), armed: Object.values(timers) };
+}
+
+/** A run that the engine set aside goes on where its machine is; anything but a retry has to wait for that. */
+function unpark(state: RunState, input: RunInput, sequence: number): Step {
+  if (input.type !== 'RETRY_REQUESTED' || state.view === null) return { ok: false, reason: 'late' };
+  const emitted = factsBetween(null, state.view).filter((fact) => fact.type !== 'STAGE_STARTED');
+  return { ...unchanged({ ...state, sequence: sequence + emitted.length, parked: null }), emitted };
+}
+
+function unchanged(state: RunState): StepResult {
+  return { ok: true, state, emitted: [], started: [], ended: [], armed: [], disarmed: [] };
+}
+
+/** `stopChild` carries the actor's reference or its id. */
+function childId(params: unknown): string {
+  if (typeof params === 'string') return params;
+  return String((params as { id?: unknown } | undefined)?.id);
+}
+
+/** What JSON keeps of a value: the same before and after it was stored. */
+function plain<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value)) as Value;
+}
+
+function describe(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  const message = (error as { message?: unknown } | null)?.message;
+  return typeof message === 'string' ? message : JSON.stringify(error);
+}
+
+/** A run's state as plain JSON, for a snapshot. */
+export function dehydrate(machine: AnyStateMachine, state: RunState): JsonObject {
+  return {
+    ...state,
+    snapshot: state.snapshot === null ? null : machine.getPersistedSnapshot(state.snapshot),
+  } as unknown as JsonObject;
+}
+
+/**
+ * The state that was dehydrated. Nothing is started.
+ * @throws when the snapshot names a state that the machine does not have
+ */
+export function rehydrate(machine: AnyStateMachine, data: JsonValue): RunState {
+  const state = data as unknown as RunState;
+  if (state.snapshot === null) return state;
+  const snapshot = createActor(machine, { snapshot: state.snapshot as never }).getSnapshot() as AnyMachineSnapshot;
+  if (snapshot.status === 'error') throw new Error(`the stored state cannot be read: ${describe(snapshot.error)}`);
+  return { ...state, snapshot };
+}

@@ -1,0 +1,194 @@
+/** The data of the build workflow: its input, its context, and what its activities take and give. All plain JSON. */
+import type {
+  ActivityError,
+  Evidence,
+  JsonValue,
+  PauseReason,
+  Question,
+  RunConfig,
+  RunConfigRequest,
+  RunDecision,
+  RunStart,
+} from '@autonomous/shared';
+
+/** Something that a later call of an agent has to know. */
+export interface Note {
+  readonly kind: 'answer' | 'feedback' | 'message' | 'parser' | 'checks' | 'review';
+  readonly text: string;
+  /** Files that a person gave with an answer, read-only in the sandbox under `/uploads`. */
+  readonly uploads?: readonly { readonly id: string; readonly name: string }[];
+}
+
+export interface BuildInput extends RunStart {
+  readonly runId: string;
+  readonly startedAt: string;
+}
+
+/** What every activity of a build knows of its run. */
+export interface RunHeader {
+  readonly runId: string;
+  readonly projectId: string;
+  readonly request: string;
+  readonly branch: string;
+  readonly startedAt: string;
+}
+
+export interface ProjectCommand {
+  readonly command: string;
+  /** Where it was found: a file of the project, the configuration, or a person's answer. */
+  readonly source: string;
+}
+
+export interface Prepared {
+  readonly baseCommit: string;
+  readonly config: RunConfig;
+  readonly notices: readonly string[];
+  readonly excludePaths: readonly string[];
+  readonly setup: ProjectCommand | null;
+  readonly test: ProjectCommand | null;
+  readonly autoRetry: boolean;
+}
+
+export interface Cost {
+  readonly role: string;
+  readonly model: string;
+  readonly scripted: boolean;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly calls: number;
+}
+
+export interface PlanDraft {
+  readonly title: string;
+  readonly plan: string;
+  readonly decisions: readonly RunDecision[];
+  readonly techStack: readonly string[];
+  readonly patterns: readonly string[];
+  readonly constraints: JsonValue;
+  /** Id of the model that wrote it. */
+  readonly model: string;
+  readonly scripted: boolean;
+}
+
+export type Planned =
+  | { readonly kind: 'plan'; readonly draft: PlanDraft; readonly cost: Cost }
+  | { readonly kind: 'invalid'; readonly draft: PlanDraft; readonly message: string; readonly cost: Cost }
+  | { readonly kind: 'question'; readonly question: Question; readonly cost: Cost };
+
+/** A plan as committed on the run's branch. */
+export interface CommittedPlan {
+  readonly title: string;
+  readonly path: string;
+  readonly artifactHash: string;
+  readonly commit: string;
+  readonly codeTree: string;
+  readonly constraints: JsonValue;
+  /** Models that wrote it, and `person` where one edited it. */
+  readonly models: readonly string[];
+  readonly scripted: boolean;
+}
+
+export type Revised = { readonly ok: true; readonly plan: CommittedPlan } | { readonly ok: false; readonly message: string };
+
+export type Implemented =
+  | { readonly kind: 'implemented'; readonly tree: string; readonly summary: string; readonly decisions: readonly RunDecision[]; readonly refused: readonly string[]; readonly cost: Cost }
+  | { readonly kind: 'question'; readonly tree: string; readonly question: Question; readonly cost: Cost };
+
+export interface CommittedCode {
+  readonly commit: string;
+  readonly codeTree: string;
+  readonly filesChanged: readonly string[];
+}
+
+export type Checked = Omit<Evidence, 'recordedAt'>;
+
+export interface Reviewed {
+  readonly verdict: 'pass' | 'fail';
+  readonly severity: 'minor' | 'major';
+  readonly summary: string;
+  readonly feedback: string;
+  readonly cost: Cost;
+}
+
+export interface Reported {
+  readonly path: string;
+  readonly hash: string;
+  readonly commit: string;
+}
+
+export type Integrated =
+  | { readonly moved: false }
+  | { readonly moved: true; readonly baseCommit: string; readonly commit: string; readonly codeTree: string };
+
+export interface Recorded {
+  readonly commit: string;
+  readonly codeTree: string;
+}
+
+export interface Published {
+  readonly commit: string;
+  readonly pushed: boolean;
+  readonly note?: string;
+}
+
+export type Merged =
+  | { readonly merged: true; readonly commit: string; readonly strategy: string }
+  /** The base moved since it was integrated. */
+  | { readonly merged: false };
+
+/** Where in the validation a result failed. */
+export type Failure = {
+  readonly from: 'checks' | 'base_tests' | 'review' | 'constraints';
+  readonly severity: 'minor' | 'major';
+  readonly summary: string;
+  readonly feedback: string;
+};
+
+export interface BuildContext extends RunHeader {
+  readonly config: RunConfig;
+  readonly requestedConfig: RunConfigRequest;
+  readonly baseCommit: string;
+  /** Head of the run's branch in the mirror; empty before it exists. */
+  readonly head: string;
+  readonly excludePaths: readonly string[];
+  readonly setup: ProjectCommand | null;
+  readonly setupDone: boolean;
+  /** `null` before it is known. An empty command says that the project has none. */
+  readonly test: ProjectCommand | null;
+  readonly autoRetry: boolean;
+  readonly notes: readonly Note[];
+  /** Finished calls by role: tells a call from its predecessors, for prompts and scripts. */
+  readonly calls: { readonly planner: number; readonly implementer: number; readonly validator: number; readonly 'plan-reply': number };
+  readonly clarificationCount: number;
+  readonly answered: readonly { readonly question: string; readonly response: string }[];
+  readonly question: { readonly asked: Question; readonly from: 'planning' | 'implementation' | 'validation' } | null;
+  readonly personAsks: string | null;
+  readonly draft: PlanDraft | null;
+  readonly parserRetried: boolean;
+  readonly parserMessage: string | null;
+  /** A plan that a person edited at a gate, before it is committed. */
+  readonly edited: string | null;
+  readonly plan: CommittedPlan | null;
+  readonly planVersion: number;
+  readonly codeVersion: number;
+  readonly reportVersion: number;
+  readonly implemented: Extract<Implemented, { kind: 'implemented' }> | null;
+  /** A tree that an agent left when it asked or was interrupted, before it is committed as a checkpoint. */
+  readonly unsaved: string | null;
+  readonly codeTree: string | null;
+  readonly evidence: readonly Checked[];
+  readonly review: Reviewed | null;
+  readonly failure: Failure | null;
+  readonly report: Reported | null;
+  readonly fixAttempts: number;
+  /** A person accepted this code tree although its validation failed. */
+  readonly accepted: { readonly by: string; readonly reason: string; readonly codeTree: string; readonly failures: readonly string[] } | null;
+  readonly paused: { readonly reason: PauseReason; readonly message: string; readonly stage: string } | null;
+  readonly decisions: readonly RunDecision[];
+  readonly techStack: readonly string[];
+  readonly patterns: readonly string[];
+  readonly published: Published | null;
+  readonly merged: boolean;
+}
+
+export type { ActivityError };

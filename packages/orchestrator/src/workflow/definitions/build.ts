@@ -1,0 +1,1327 @@
+/**
+ * The build workflow: plan, ask, implement, check, publish.
+ * Work and clock of a stage are parallel regions, so that extending a stage re-arms its clock and leaves its work alone.
+ */
+import type { EventPayloads, PauseReason } from '@autonomous/shared';
+import { type AnyStateMachine, and, assign, emit, enqueueActions, not, setup } from 'xstate';
+import { z } from 'zod';
+import { activity, defineWorkflow, type StateMeta } from '../definition.ts';
+import type {
+  ActivityError,
+  BuildContext,
+  BuildInput,
+  Checked,
+  CommittedCode,
+  CommittedPlan,
+  Cost,
+  Failure,
+  Implemented,
+  Integrated,
+  Merged,
+  Note,
+  PlanDraft,
+  Planned,
+  Prepared,
+  ProjectCommand,
+  Published,
+  Recorded,
+  Reported,
+  Reviewed,
+  Revised,
+  RunHeader,
+} from './build-types.ts';
+
+type Signals = {
+  [Type in
+    | 'APPROVAL_GRANTED'
+    | 'APPROVAL_REJECTED'
+    | 'CLARIFICATION_ANSWERED'
+    | 'CLARIFICATION_IGNORED'
+    | 'QUESTION_ASKED'
+    | 'FIX_DECIDED'
+    | 'RETRY_REQUESTED'
+    | 'STAGE_EXTENDED'
+    | 'MESSAGE_SENT'
+    | 'RUN_CANCELLED']: { readonly type: Type } & EventPayloads[Type];
+};
+type Signal = Signals[keyof Signals];
+type Emitted = { [Type in keyof EventPayloads]: { readonly type: Type } & EventPayloads[Type] }[keyof EventPayloads];
+
+/** What each call of an agent gets of the run. */
+type AgentInput = RunHeader & {
+  readonly config: BuildContext['config'];
+  readonly head: string;
+  readonly baseCommit: string;
+  readonly excludePaths: readonly string[];
+  readonly notes: readonly Note[];
+  readonly call: number;
+};
+type CheckInput = RunHeader & {
+  readonly mode: Checked['mode'];
+  readonly commit: string;
+  readonly baseCommit: string;
+  readonly setup: ProjectCommand | null;
+  readonly test: ProjectCommand;
+  readonly timeoutMinutes: number;
+};
+
+export type BuildActivities = {
+  prepare: { input: RunHeader & Pick<BuildContext, 'requestedConfig'>; output: Prepared };
+  plan: { input: AgentInput; output: Planned };
+  commitPlan: { input: RunHeader & { head: string; draft: PlanDraft; existing: CommittedPlan | null }; output: CommittedPlan };
+  revisePlan: { input: RunHeader & { head: string; text: string; existing: CommittedPlan | null; title: string; models: readonly string[]; scripted: boolean }; output: Revised };
+  replyToPerson: { input: AgentInput & { plan: CommittedPlan | null; question: string }; output: { reply: string; cost: Cost } };
+  pushBranch: { input: RunHeader & { commit: string }; output: Published };
+  setUp: { input: RunHeader & { head: string; setup: ProjectCommand; excludePaths: readonly string[] }; output: { ran: boolean } };
+  implement: { input: AgentInput & { plan: CommittedPlan; setup: ProjectCommand | null; test: ProjectCommand | null }; output: Implemented };
+  commitCode: { input: RunHeader & { head: string; tree: string; message: string; baseCommit: string }; output: CommittedCode };
+  checkpoint: { input: RunHeader & { head: string; baseCommit: string; stage: string; excludePaths: readonly string[] }; output: { commit: string | null } };
+  check: { input: CheckInput; output: Checked };
+  review: { input: AgentInput & { plan: CommittedPlan; evidence: readonly Checked[] }; output: Reviewed };
+  report: { input: RunHeader & { head: string; plan: CommittedPlan | null; evidence: readonly Checked[]; review: Reviewed | null; failure: Failure | null; codeTree: string; version: number }; output: Reported };
+  integrate: { input: RunHeader & { head: string; baseCommit: string; baseBranch: string }; output: Integrated };
+  copyRecord: { input: RunHeader & { head: string; codeTree: string; title: string; decisions: BuildContext['decisions']; techStack: readonly string[]; patterns: readonly string[] }; output: Recorded };
+  merge: { input: RunHeader & { head: string; baseCommit: string; baseBranch: string; strategy: BuildContext['config']['git']['mergeStrategy']; codeTree: string; title: string }; output: Merged };
+};
+
+const by = z.string().min(1).max(200);
+const gateId = z.string().max(300).optional();
+const text = z.string().trim().min(1).max(20_000);
+const signals = {
+  APPROVAL_GRANTED: z.strictObject({ by, gateId, artifactHash: z.string().max(200).optional(), codeTree: z.string().max(200).optional(), notes: z.string().max(20_000).optional(), editedPlan: z.string().max(200_000).optional() }),
+  APPROVAL_REJECTED: z.strictObject({ by, gateId, feedback: text }),
+  CLARIFICATION_ANSWERED: z.strictObject({
+    by,
+    gateId,
+    response: text,
+    choices: z.array(z.string()).optional(),
+    uploads: z.array(z.strictObject({ id: z.string(), name: z.string() })).optional(),
+  }),
+  CLARIFICATION_IGNORED: z.strictObject({ by, gateId }),
+  QUESTION_ASKED: z.strictObject({ by, gateId, question: text }),
+  FIX_DECIDED: z.strictObject({ by, gateId, decision: z.enum(['retry', 'accept']), reason: z.string().max(20_000).optional(), attempt: z.number().optional(), accepted: z.array(z.string()).optional() }),
+  RETRY_REQUESTED: z.strictObject({ by, gateId }),
+  STAGE_EXTENDED: z.strictObject({ by, minutes: z.number().positive().max(7 * 24 * 60) }),
+  MESSAGE_SENT: z.strictObject({ by, text }),
+  RUN_CANCELLED: z.strictObject({ by, reason: z.string().max(20_000).optional() }),
+};
+
+const header = ({ runId, projectId, request, branch, startedAt }: BuildContext): RunHeader => ({ runId, projectId, request, branch, startedAt });
+
+const agentInput = (context: BuildContext, role: keyof BuildContext['calls']): AgentInput => ({
+  ...header(context),
+  config: context.config,
+  head: context.head,
+  baseCommit: context.baseCommit,
+  excludePaths: context.excludePaths,
+  notes: context.notes,
+  call: context.calls[role] + 1,
+});
+
+const checkInput = (context: BuildContext, mode: Checked['mode']): CheckInput => ({
+  ...header(context),
+  mode,
+  commit: context.head,
+  baseCommit: context.baseCommit,
+  setup: context.setup,
+  test: context.test ?? { command: '', source: 'none' },
+  timeoutMinutes: context.config.timeoutMinutes.validation,
+});
+
+/** The approved, committed plan: implementation and later stages are only reachable with one. */
+function planOf(context: BuildContext): CommittedPlan {
+  if (context.plan === null) throw new Error('there is no committed plan');
+  return context.plan;
+}
+
+const counted = (context: BuildContext, role: keyof BuildContext['calls']): BuildContext['calls'] => ({
+  ...context.calls,
+  [role]: context.calls[role] + 1,
+});
+
+const minutes = (count: number) => Math.round(count * 60_000);
+
+const NO_DRAFT: PlanDraft = { title: '', plan: '', decisions: [], techStack: [], patterns: [], constraints: null, model: '', scripted: false };
+
+const CHECKS_QUESTION = {
+  question: 'Which command checks this project?',
+  context:
+    "No test command was found in package.json, a Makefile or .autonomous/config.json. It is run in a fresh sandbox after each implementation. Answer 'none' if there is none: a person then has to accept the result.",
+  responseType: 'text' as const,
+};
+
+const noChecks: Failure = {
+  from: 'checks',
+  severity: 'major',
+  summary: 'The project has no checks: nothing but a person can vouch for the result',
+  feedback: '',
+};
+
+const unsupported = ({ context }: { context: BuildContext }) => ({
+  reason: 'poisoned' as PauseReason,
+  message: `There is no evidence for the code tree ${context.codeTree ?? '(none)'}; it cannot be published.`,
+  stage: 'validation',
+});
+
+const plainQuestion = (context: BuildContext) => ({ ...(context.question?.asked ?? CHECKS_QUESTION) });
+
+/** The context keeps what decides; the whole output is in the log. */
+const withoutOutput = (checked: Checked): Checked => ({
+  ...checked,
+  commands: checked.commands.map((command) => ({ ...command, output: command.output.slice(-2_000) })),
+});
+
+const answered = (context: BuildContext, response: string, uploads?: Note['uploads']) => ({
+  answered: [...context.answered, { question: context.question?.asked.question ?? '', response }],
+  notes: [
+    ...context.notes,
+    {
+      kind: 'answer' as const,
+      text: `Question: ${context.question?.asked.question ?? ''}\nAnswer: ${response}`,
+      ...(uploads ? { uploads } : {}),
+    },
+  ],
+});
+
+const commitMessage = (context: BuildContext) =>
+  `${context.codeVersion === 0 ? '' : 'Fix: '}${context.plan?.title ?? context.request.slice(0, 60)}\n\n${context.implemented?.summary ?? ''}`;
+
+/** What is wrong with this result, once more in short: what a person accepts when they accept it. */
+const failuresOf = (context: BuildContext): string[] => (context.failure ? [context.failure.summary] : []);
+
+const checksFailed = (evidence: Checked): Failure => ({
+  from: evidence.mode === 'as_is' ? 'checks' : 'base_tests',
+  severity: 'minor',
+  summary:
+    evidence.mode === 'as_is'
+      ? `The project's checks failed: ${failedCommands(evidence)}`
+      : `The project's checks pass only with the changed tests; with the base commit's they fail: ${failedCommands(evidence)}`,
+  feedback: evidence.commands
+    .filter((command) => command.exitCode !== 0)
+    .map((command) => `$ ${command.command}\nexit code ${command.exitCode ?? 'none (killed)'}\n${command.output}`)
+    .join('\n\n'),
+});
+
+const failedCommands = (evidence: Checked) =>
+  evidence.commands
+    .filter((command) => command.exitCode !== 0)
+    .map((command) => `\`${command.command}\` (exit code ${command.exitCode ?? 'none'})`)
+    .join(', ') || 'no check ran';
+
+/** Evidence for exactly this code tree, or a person's acceptance of exactly it: without, nothing is published. */
+export function isSupported(context: BuildContext): boolean {
+  if (context.codeTree === null) return false;
+  if (context.accepted?.codeTree === context.codeTree) return true;
+  if (context.failure !== null || context.review?.verdict !== 'pass') return false;
+  return (['as_is', 'base_tests'] as const).every((mode) =>
+    context.evidence.some((evidence) => evidence.mode === mode && evidence.passed && evidence.codeTree === context.codeTree),
+  );
+}
+
+/** A stage's clock: fires once after the stage's time, and is re-armed by an extension. */
+const clock = <Stage extends 'planning' | 'implementation' | 'validation'>(stage: Stage) =>
+  ({
+    initial: 'running',
+    states: {
+      running: {
+        after: {
+          [`${stage}Timeout`]: { target: '#build.interrupted', actions: { type: 'rememberTimeout', params: { stage } } },
+        } as Record<`${Stage}Timeout`, { target: '#build.interrupted'; actions: { type: 'rememberTimeout'; params: { stage: Stage } } }>,
+        on: { STAGE_EXTENDED: { target: 'running', reenter: true, actions: { type: 'extend', params: { stage } } } },
+      },
+    },
+  }) as const;
+
+const failed = <Stage extends string>(stage: Stage) =>
+  ({ target: '#build.interrupted', actions: { type: 'rememberFailure', params: { stage } } }) as const;
+
+const machine = setup({
+  types: {
+    context: {} as BuildContext,
+    input: {} as BuildInput,
+    events: {} as Signal,
+    emitted: {} as Emitted,
+    meta: {} as StateMeta<BuildContext>,
+  },
+  actors: {
+    prepare: activity<BuildActivities['prepare']['input'], Prepared>(),
+    plan: activity<BuildActivities['plan']['input'], Planned>(),
+    commitPlan: activity<BuildActivities['commitPlan']['input'], CommittedPlan>(),
+    revisePlan: activity<BuildActivities['revisePlan']['input'], Revised>(),
+    replyToPerson: activity<BuildActivities['replyToPerson']['input'], { reply: string; cost: Cost }>(),
+    pushBranch: activity<BuildActivities['pushBranch']['input'], Published>(),
+    setUp: activity<BuildActivities['setUp']['input'], { ran: boolean }>(),
+    implement: activity<BuildActivities['implement']['input'], Implemented>(),
+    commitCode: activity<BuildActivities['commitCode']['input'], CommittedCode>(),
+    checkpoint: activity<BuildActivities['checkpoint']['input'], { commit: string | null }>(),
+    check: activity<BuildActivities['check']['input'], Checked>(),
+    review: activity<BuildActivities['review']['input'], Reviewed>(),
+    report: activity<BuildActivities['report']['input'], Reported>(),
+    integrate: activity<BuildActivities['integrate']['input'], Integrated>(),
+    copyRecord: activity<BuildActivities['copyRecord']['input'], Recorded>(),
+    merge: activity<BuildActivities['merge']['input'], Merged>(),
+  },
+  delays: {
+    planningTimeout: ({ context }) => minutes(context.config.timeoutMinutes.planning),
+    implementationTimeout: ({ context }) => minutes(context.config.timeoutMinutes.implementation),
+    validationTimeout: ({ context }) => minutes(context.config.timeoutMinutes.validation),
+  },
+  guards: {
+    planIsTrusted: ({ context }) => context.config.trustMode.planning === 'auto',
+    resultIsTrusted: ({ context }) => context.config.trustMode.implementation === 'auto',
+    isOverTheLimit: ({ context }) => context.clarificationCount > context.config.maxClarifications,
+    mayFixByItself: ({ context }) =>
+      context.autoRetry &&
+      context.config.trustMode.fixes === 'auto' &&
+      context.failure?.severity === 'minor' &&
+      context.failure.from !== 'base_tests' &&
+      context.test?.command !== '' &&
+      context.fixAttempts < context.config.maxFixAttempts,
+    isSupported: ({ context }) => isSupported(context),
+    merges: ({ context }) => context.config.git.autoMerge && !context.config.git.createPR,
+    isFromPlanning: ({ context }) => context.question?.from === 'planning',
+    isFromImplementation: ({ context }) => context.question?.from === 'implementation',
+    namesThePlan: ({ context, event }) =>
+      event.type === 'APPROVAL_GRANTED' &&
+      (event.artifactHash === undefined || event.artifactHash === context.plan?.artifactHash) &&
+      (event.codeTree === undefined || event.codeTree === context.plan?.codeTree),
+    namesTheResult: ({ context, event }) =>
+      event.type === 'APPROVAL_GRANTED' &&
+      (event.artifactHash === undefined || event.artifactHash === context.report?.hash) &&
+      (event.codeTree === undefined || event.codeTree === context.codeTree),
+    bringsAPlan: ({ event }) => event.type === 'APPROVAL_GRANTED' && event.editedPlan !== undefined && event.editedPlan.trim() !== '',
+  },
+  actions: {
+    rememberFailure: enqueueActions(({ enqueue, event }, { stage }: { stage: string }) => {
+      // The engine gives every failed activity an error of this shape.
+      const { error } = event as unknown as { error: ActivityError };
+      enqueue.assign({ paused: { reason: error.reason, message: error.message, stage } });
+      if (stage === 'implementation') {
+        enqueue.emit({ type: 'IMPLEMENTATION_FAILED', message: error.message, reason: error.reason });
+      }
+    }),
+    rememberTimeout: assign({
+      paused: ({ context }, { stage }: { stage: 'planning' | 'implementation' | 'validation' }) => ({
+        reason: 'timeout' as PauseReason,
+        message: `The stage ${stage} took longer than ${context.config.timeoutMinutes[stage]} minutes.`,
+        stage,
+      }),
+    }),
+    extend: assign({
+      config: ({ context, event }, { stage }: { stage: 'planning' | 'implementation' | 'validation' }) =>
+        event.type === 'STAGE_EXTENDED'
+          ? { ...context.config, timeoutMinutes: { ...context.config.timeoutMinutes, [stage]: event.minutes } }
+          : context.config,
+    }),
+    noteMessage: assign({
+      notes: ({ context, event }) =>
+        event.type === 'MESSAGE_SENT' ? [...context.notes, { kind: 'message' as const, text: event.text }] : context.notes,
+    }),
+    noteFeedback: assign({
+      notes: ({ context, event }) =>
+        event.type === 'APPROVAL_REJECTED' ? [...context.notes, { kind: 'feedback' as const, text: event.feedback }] : context.notes,
+    }),
+    noteFailure: assign({
+      notes: ({ context }) =>
+        context.failure
+          ? [
+              ...context.notes.filter((note) => note.kind !== 'checks' && note.kind !== 'review'),
+              {
+                kind: context.failure.from === 'review' ? ('review' as const) : ('checks' as const),
+                text: `${context.failure.summary}\n\n${context.failure.feedback}`,
+              },
+            ]
+          : context.notes,
+    }),
+    forgetValidation: assign({ evidence: [], review: null, failure: null, accepted: null }),
+    takeEdit: assign({ edited: ({ event }) => (event.type === 'APPROVAL_GRANTED' ? (event.editedPlan ?? null) : null) }),
+    takeAnswer: assign(({ context, event }) =>
+      event.type === 'CLARIFICATION_ANSWERED' ? answered(context, event.response, event.uploads) : {},
+    ),
+    takeApprovalAsAnswer: assign(({ context, event }) =>
+      event.type === 'APPROVAL_GRANTED' ? answered(context, event.notes ?? 'Decide by yourself and go on.') : {},
+    ),
+    noteIgnored: assign({
+      notes: ({ context }) => [
+        ...context.notes,
+        {
+          kind: 'feedback' as const,
+          text: `The question '${context.question?.asked.question ?? ''}' was ignored. Plan so that it need not be asked.`,
+        },
+      ],
+    }),
+    keepPlan: enqueueActions(({ enqueue, context }, { plan }: { plan: CommittedPlan }) => {
+      enqueue.assign({ plan, head: plan.commit, planVersion: context.planVersion + 1 });
+      enqueue.emit({
+        type: 'ARTIFACT_CREATED',
+        artifact: {
+          stage: 'planning',
+          type: 'mermaid_diagram',
+          gitPath: plan.path,
+          commitSha: plan.commit,
+          hash: plan.artifactHash,
+          version: context.planVersion + 1,
+          parsedConstraints: plan.constraints,
+          scripted: plan.scripted,
+        },
+      });
+    }),
+    keepEvidence: enqueueActions(({ enqueue, context }, { checked }: { checked: Checked }) => {
+      enqueue.emit({ type: 'EVIDENCE_RECORDED', ...checked });
+      enqueue.assign({
+        evidence: [...context.evidence.filter((evidence) => evidence.mode !== checked.mode), withoutOutput(checked)],
+        failure: checked.passed ? null : checksFailed(checked),
+      });
+    }),
+    keepReport: enqueueActions(({ enqueue, context }, { report }: { report: Reported }) => {
+      enqueue.assign({ report, head: report.commit, reportVersion: context.reportVersion + 1 });
+      enqueue.emit({
+        type: 'ARTIFACT_CREATED',
+        artifact: {
+          stage: 'validation',
+          type: 'validation_report',
+          gitPath: report.path,
+          commitSha: report.commit,
+          hash: report.hash,
+          version: context.reportVersion + 1,
+          scripted: context.review?.cost.scripted ?? false,
+        },
+      });
+    }),
+  },
+}).createMachine({
+  id: 'build',
+  initial: 'active',
+  context: ({ input }) => ({
+    runId: input.runId,
+    projectId: input.projectId,
+    request: input.request,
+    branch: input.branch,
+    startedAt: input.startedAt,
+    config: input.config,
+    requestedConfig: input.requestedConfig,
+    baseCommit: '',
+    head: '',
+    excludePaths: [],
+    setup: null,
+    setupDone: false,
+    test: null,
+    autoRetry: true,
+    notes: [],
+    calls: { planner: 0, implementer: 0, validator: 0, 'plan-reply': 0 },
+    clarificationCount: 0,
+    answered: [],
+    question: null,
+    personAsks: null,
+    draft: null,
+    parserRetried: false,
+    parserMessage: null,
+    edited: null,
+    plan: null,
+    planVersion: 0,
+    codeVersion: 0,
+    reportVersion: 0,
+    implemented: null,
+    unsaved: null,
+    codeTree: null,
+    evidence: [],
+    review: null,
+    failure: null,
+    report: null,
+    fixAttempts: 0,
+    accepted: null,
+    paused: null,
+    decisions: [],
+    techStack: [],
+    patterns: [],
+    published: null,
+    merged: false,
+  }),
+  on: {
+    RUN_CANCELLED: '.cancelled',
+    MESSAGE_SENT: { actions: 'noteMessage' },
+  },
+  states: {
+    active: {
+      initial: 'planning',
+      states: {
+        planning: {
+          type: 'parallel',
+          meta: { status: 'running', stage: 'planning' },
+          states: {
+            work: {
+              initial: 'preparing',
+              states: {
+                preparing: {
+                  invoke: {
+                    id: 'prepare',
+                    src: 'prepare',
+                    input: ({ context }) => ({ ...header(context), requestedConfig: context.requestedConfig }),
+                    onDone: {
+                      target: 'drafting',
+                      actions: [
+                        assign(({ event }) => ({
+                          baseCommit: event.output.baseCommit,
+                          head: event.output.baseCommit,
+                          config: event.output.config,
+                          excludePaths: event.output.excludePaths,
+                          setup: event.output.setup,
+                          test: event.output.test,
+                          autoRetry: event.output.autoRetry,
+                        })),
+                        emit(({ event }) => ({
+                          type: 'RUN_CONFIGURED',
+                          config: event.output.config,
+                          baseCommit: event.output.baseCommit,
+                          notices: event.output.notices,
+                        })),
+                      ],
+                    },
+                    onError: failed('planning'),
+                  },
+                },
+                drafting: {
+                  invoke: {
+                    id: 'planner',
+                    src: 'plan',
+                    input: ({ context }) => agentInput(context, 'planner'),
+                    onDone: [
+                      {
+                        guard: ({ event }) => event.output.kind === 'question',
+                        target: '#build.active.asking',
+                        actions: [
+                          emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
+                          assign(({ context, event }) => ({
+                            calls: counted(context, 'planner'),
+                            question: event.output.kind === 'question' ? { asked: event.output.question, from: 'planning' as const } : null,
+                          })),
+                        ],
+                      },
+                      {
+                        guard: ({ context, event }) => event.output.kind === 'invalid' && !context.parserRetried,
+                        target: 'drafting',
+                        reenter: true,
+                        actions: [
+                          emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
+                          assign(({ context, event }) => ({
+                            calls: counted(context, 'planner'),
+                            parserRetried: true,
+                            notes: [...context.notes, { kind: 'parser' as const, text: event.output.kind === 'invalid' ? event.output.message : '' }],
+                          })),
+                        ],
+                      },
+                      {
+                        guard: ({ event }) => event.output.kind === 'invalid',
+                        target: '#build.active.awaitingPlanRepair',
+                        actions: [
+                          emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
+                          assign(({ context, event }) => ({
+                            calls: counted(context, 'planner'),
+                            draft: event.output.kind === 'invalid' ? event.output.draft : null,
+                            parserMessage: event.output.kind === 'invalid' ? event.output.message : null,
+                          })),
+                        ],
+                      },
+                      {
+                        target: 'committing',
+                        actions: [
+                          emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
+                          assign(({ context, event }) => ({
+                            calls: counted(context, 'planner'),
+                            draft: event.output.kind === 'plan' ? event.output.draft : null,
+                            parserMessage: null,
+                            parserRetried: false,
+                          })),
+                        ],
+                      },
+                    ],
+                    onError: failed('planning'),
+                  },
+                },
+                committing: {
+                  invoke: {
+                    id: 'commitPlan',
+                    src: 'commitPlan',
+                    input: ({ context }) => ({
+                      ...header(context),
+                      head: context.head,
+                      draft: context.draft ?? NO_DRAFT,
+                      existing: context.plan,
+                    }),
+                    onDone: {
+                      target: '#build.active.planGate',
+                      actions: enqueueActions(({ enqueue, event, context }) => {
+                        const { draft } = context;
+                        enqueue({ type: 'keepPlan', params: { plan: event.output } });
+                        for (const decision of draft?.decisions ?? []) enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
+                        enqueue.assign({
+                          draft: null,
+                          decisions: [...context.decisions, ...(draft?.decisions ?? [])],
+                          techStack: draft?.techStack ?? [],
+                          patterns: draft?.patterns ?? [],
+                        });
+                      }),
+                    },
+                    onError: failed('planning'),
+                  },
+                },
+              },
+            },
+            clock: clock('planning'),
+          },
+        },
+
+        planGate: { always: [{ guard: 'planIsTrusted', target: 'pushingPlan' }, { target: 'awaitingPlanApproval' }] },
+
+        awaitingPlanApproval: {
+          meta: {
+            status: 'awaiting_approval',
+            stage: 'planning',
+            gate: {
+              kind: 'plan',
+              decisions: ['approve', 'reject', 'ask'],
+              summary: (context) => `Review the plan '${context.plan?.title ?? ''}'`,
+              facts: (context) => ({
+                ...(context.plan ? { artifactHash: context.plan.artifactHash, codeTree: context.plan.codeTree } : {}),
+                details: {
+                  path: context.plan?.path,
+                  title: context.plan?.title,
+                  version: context.planVersion,
+                  constraints: context.plan?.constraints,
+                  techStack: context.techStack,
+                  patterns: context.patterns,
+                },
+              }),
+            },
+          },
+          on: {
+            APPROVAL_GRANTED: [
+              { guard: and(['namesThePlan', 'bringsAPlan']), target: 'revisingPlan', actions: 'takeEdit' },
+              { guard: 'namesThePlan', target: 'pushingPlan' },
+            ],
+            APPROVAL_REJECTED: { target: '#build.active.planning.work.drafting', actions: 'noteFeedback' },
+            QUESTION_ASKED: { target: 'replying', actions: assign({ personAsks: ({ event }) => event.question }) },
+          },
+        },
+
+        replying: {
+          meta: { status: 'running', stage: 'planning' },
+          invoke: {
+            id: 'plan-reply',
+            src: 'replyToPerson',
+            input: ({ context }) => ({ ...agentInput(context, 'plan-reply'), plan: context.plan, question: context.personAsks ?? '' }),
+            onDone: {
+              target: 'awaitingPlanApproval',
+              actions: [
+                emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
+                emit(({ context, event }) => ({ type: 'QUESTION_REPLIED', question: context.personAsks ?? '', reply: event.output.reply })),
+                assign(({ context }) => ({ calls: counted(context, 'plan-reply'), personAsks: null })),
+              ],
+            },
+            onError: failed('planning'),
+          },
+        },
+
+        // The planner failed twice to write a diagram that parses: a person mends the plan, or sends it back.
+        awaitingPlanRepair: {
+          meta: {
+            status: 'awaiting_approval',
+            stage: 'planning',
+            gate: {
+              kind: 'invalid_plan',
+              decisions: ['approve', 'reject'],
+              summary: () => "The plan's diagrams cannot be read: correct the plan, or send it back",
+              facts: (context) => ({ details: { parserMessage: context.parserMessage, draft: context.draft?.plan, title: context.draft?.title } }),
+            },
+          },
+          on: {
+            APPROVAL_GRANTED: { guard: 'bringsAPlan', target: 'revisingPlan', actions: 'takeEdit' },
+            APPROVAL_REJECTED: {
+              target: '#build.active.planning.work.drafting',
+              actions: ['noteFeedback', assign({ parserRetried: false })],
+            },
+          },
+        },
+
+        revisingPlan: {
+          meta: { status: 'running', stage: 'planning' },
+          invoke: {
+            id: 'revisePlan',
+            src: 'revisePlan',
+            input: ({ context }) => ({
+              ...header(context),
+              head: context.head,
+              text: context.edited ?? '',
+              existing: context.plan,
+              title: context.draft?.title ?? context.plan?.title ?? context.request.slice(0, 80),
+              models: context.draft ? [context.draft.model] : (context.plan?.models ?? []),
+              scripted: context.draft?.scripted ?? context.plan?.scripted ?? false,
+            }),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.ok,
+                target: 'pushingPlan',
+                actions: enqueueActions(({ enqueue, event, context }) => {
+                  if (!event.output.ok) return;
+                  const { draft } = context;
+                  enqueue({ type: 'keepPlan', params: { plan: event.output.plan } });
+                  for (const decision of draft?.decisions ?? []) enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
+                  enqueue.assign({
+                    edited: null,
+                    draft: null,
+                    parserMessage: null,
+                    parserRetried: false,
+                    decisions: [...context.decisions, ...(draft?.decisions ?? [])],
+                    techStack: draft?.techStack ?? context.techStack,
+                    patterns: draft?.patterns ?? context.patterns,
+                  });
+                }),
+              },
+              {
+                target: 'awaitingPlanRepair',
+                actions: assign(({ context, event }) => ({
+                  parserMessage: event.output.ok ? null : event.output.message,
+                  draft: {
+                    ...NO_DRAFT,
+                    techStack: context.techStack,
+                    patterns: context.patterns,
+                    ...context.draft,
+                    title: context.draft?.title ?? context.plan?.title ?? '',
+                    plan: context.edited ?? '',
+                  },
+                })),
+              },
+            ],
+            onError: failed('planning'),
+          },
+        },
+
+        // Only an accepted plan leaves the machine.
+        pushingPlan: {
+          meta: { status: 'running', stage: 'planning' },
+          invoke: {
+            id: 'pushPlan',
+            src: 'pushBranch',
+            input: ({ context }) => ({ ...header(context), commit: context.head }),
+            onDone: 'implementation',
+            onError: failed('planning'),
+          },
+        },
+
+        // An agent has a question. The one over the limit becomes a gate that shows all of them.
+        asking: {
+          entry: assign({ clarificationCount: ({ context }) => context.clarificationCount + 1 }),
+          always: [{ guard: 'isOverTheLimit', target: 'awaitingEscalation' }, { target: 'awaitingAnswer' }],
+        },
+
+        awaitingAnswer: {
+          meta: {
+            status: 'awaiting_clarification',
+            stage: (context) => context.question?.from ?? 'planning',
+            gate: {
+              kind: 'clarification',
+              decisions: ['answer', 'ignore'],
+              summary: (context) => context.question?.asked.question ?? '',
+              facts: (context) => ({ question: plainQuestion(context), attemptNumber: context.clarificationCount, details: {} }),
+            },
+          },
+          on: {
+            CLARIFICATION_ANSWERED: [
+              { guard: 'isFromImplementation', target: '#build.active.implementation.work.implementing', actions: ['takeAnswer', assign({ question: null })] },
+              { target: '#build.active.planning.work.drafting', actions: ['takeAnswer', assign({ question: null })] },
+            ],
+            CLARIFICATION_IGNORED: { target: '#build.active.planning.work.drafting', actions: ['noteIgnored', assign({ question: null })] },
+          },
+        },
+
+        awaitingEscalation: {
+          meta: {
+            status: 'awaiting_approval',
+            stage: (context) => context.question?.from ?? 'planning',
+            gate: {
+              kind: 'escalation',
+              decisions: ['approve', 'reject'],
+              summary: (context) =>
+                `More than ${context.config.maxClarifications} questions: approve with notes that answer the last one, or reject`,
+              facts: (context) => ({ details: { question: plainQuestion(context), answered: context.answered } }),
+            },
+          },
+          on: {
+            APPROVAL_GRANTED: [
+              { guard: 'isFromImplementation', target: '#build.active.implementation.work.implementing', actions: ['takeApprovalAsAnswer', assign({ question: null })] },
+              { target: '#build.active.planning.work.drafting', actions: ['takeApprovalAsAnswer', assign({ question: null })] },
+            ],
+            APPROVAL_REJECTED: { target: '#build.active.planning.work.drafting', actions: ['noteFeedback', assign({ question: null })] },
+          },
+        },
+
+        implementation: {
+          type: 'parallel',
+          meta: { status: 'running', stage: 'implementation' },
+          states: {
+            work: {
+              initial: 'settingUp',
+              states: {
+                settingUp: {
+                  always: { guard: ({ context }) => context.setup === null || context.setupDone, target: 'implementing' },
+                  invoke: {
+                    id: 'setUp',
+                    src: 'setUp',
+                    input: ({ context }) => ({
+                      ...header(context),
+                      head: context.head,
+                      setup: context.setup ?? { command: '', source: 'none' },
+                      excludePaths: context.excludePaths,
+                    }),
+                    onDone: { target: 'implementing', actions: assign({ setupDone: true }) },
+                    onError: failed('implementation'),
+                  },
+                },
+                implementing: {
+                  invoke: {
+                    id: 'implementer',
+                    src: 'implement',
+                    input: ({ context }) => ({
+                      ...agentInput(context, 'implementer'),
+                      plan: planOf(context),
+                      setup: context.setup,
+                      test: context.test,
+                    }),
+                    onDone: [
+                      {
+                        guard: ({ event }) => event.output.kind === 'question',
+                        target: 'savingWork',
+                        actions: [
+                          emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
+                          assign(({ context, event }) => ({
+                            calls: counted(context, 'implementer'),
+                            unsaved: event.output.tree,
+                            question: event.output.kind === 'question' ? { asked: event.output.question, from: 'implementation' as const } : null,
+                          })),
+                        ],
+                      },
+                      {
+                        target: 'committing',
+                        actions: enqueueActions(({ enqueue, context, event }) => {
+                          const { output } = event;
+                          enqueue.emit({ type: 'COST_RECORDED', ...output.cost });
+                          if (output.kind !== 'implemented') return;
+                          for (const decision of output.decisions) enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
+                          for (const refused of output.refused) enqueue.emit({ type: 'NOTICE', message: `Not taken from the sandbox: ${refused}` });
+                          enqueue.assign({
+                            calls: counted(context, 'implementer'),
+                            implemented: output,
+                            decisions: [...context.decisions, ...output.decisions],
+                          });
+                        }),
+                      },
+                    ],
+                    onError: failed('implementation'),
+                  },
+                },
+                // What the agent has done so far is kept before anyone is asked.
+                savingWork: {
+                  invoke: {
+                    id: 'saveWork',
+                    src: 'commitCode',
+                    input: ({ context }) => ({
+                      ...header(context),
+                      head: context.head,
+                      baseCommit: context.baseCommit,
+                      tree: context.unsaved ?? '',
+                      message: `Checkpoint: work before the question '${context.question?.asked.question.slice(0, 100) ?? ''}'`,
+                    }),
+                    onDone: {
+                      target: '#build.active.asking',
+                      actions: assign({ unsaved: null, head: ({ event }) => event.output.commit }),
+                    },
+                    onError: failed('implementation'),
+                  },
+                },
+                committing: {
+                  invoke: {
+                    id: 'commitCode',
+                    src: 'commitCode',
+                    input: ({ context }) => ({
+                      ...header(context),
+                      head: context.head,
+                      baseCommit: context.baseCommit,
+                      tree: context.implemented?.tree ?? '',
+                      message: commitMessage(context),
+                    }),
+                    onDone: {
+                      target: '#build.active.validation',
+                      actions: [
+                        'forgetValidation',
+                        assign(({ context, event }) => ({
+                          head: event.output.commit,
+                          codeTree: event.output.codeTree,
+                          codeVersion: context.codeVersion + 1,
+                        })),
+                        emit(({ context, event }) => ({
+                          type: 'ARTIFACT_CREATED',
+                          artifact: {
+                            stage: 'implementation',
+                            type: 'code',
+                            commitSha: event.output.commit,
+                            hash: event.output.codeTree,
+                            version: context.codeVersion,
+                            filesChanged: event.output.filesChanged,
+                            scripted: context.implemented?.cost.scripted ?? false,
+                          },
+                        })),
+                        emit(({ context, event }) => ({
+                          type: 'IMPLEMENTATION_SUCCEEDED',
+                          commit: event.output.commit,
+                          codeTree: event.output.codeTree,
+                          summary: context.implemented?.summary ?? '',
+                          filesChanged: event.output.filesChanged,
+                        })),
+                        assign({ implemented: null }),
+                      ],
+                    },
+                    onError: failed('implementation'),
+                  },
+                },
+              },
+            },
+            clock: clock('implementation'),
+          },
+        },
+
+        validation: {
+          type: 'parallel',
+          meta: { status: 'running', stage: 'validation' },
+          states: {
+            work: {
+              initial: 'choosingChecks',
+              states: {
+                choosingChecks: {
+                  always: [
+                    { guard: ({ context }) => context.test === null, target: '#build.active.awaitingChecks' },
+                    { guard: ({ context }) => context.test?.command === '', target: 'reviewing', actions: assign({ failure: noChecks }) },
+                    { target: 'checkingAsIs' },
+                  ],
+                },
+                checkingAsIs: {
+                  invoke: {
+                    id: 'checkAsIs',
+                    src: 'check',
+                    input: ({ context }) => checkInput(context, 'as_is'),
+                    onDone: [
+                      {
+                        guard: ({ event }) => event.output.passed,
+                        target: 'checkingBaseTests',
+                        actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+                      },
+                      {
+                        target: 'reporting',
+                        actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+                      },
+                    ],
+                    onError: failed('validation'),
+                  },
+                },
+                checkingBaseTests: {
+                  invoke: {
+                    id: 'checkBaseTests',
+                    src: 'check',
+                    input: ({ context }) => checkInput(context, 'base_tests'),
+                    onDone: [
+                      {
+                        guard: ({ event }) => event.output.passed,
+                        target: 'reviewing',
+                        actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+                      },
+                      {
+                        target: 'reporting',
+                        actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+                      },
+                    ],
+                    onError: failed('validation'),
+                  },
+                },
+                reviewing: {
+                  invoke: {
+                    id: 'validator',
+                    src: 'review',
+                    input: ({ context }) => ({ ...agentInput(context, 'validator'), plan: planOf(context), evidence: context.evidence }),
+                    onDone: {
+                      target: 'reporting',
+                      actions: [
+                        emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
+                        assign(({ context, event }) => ({
+                          calls: counted(context, 'validator'),
+                          review: event.output,
+                          failure:
+                            context.failure ??
+                            (event.output.verdict === 'fail'
+                              ? { from: 'review' as const, severity: event.output.severity, summary: event.output.summary, feedback: event.output.feedback }
+                              : null),
+                        })),
+                      ],
+                    },
+                    onError: failed('validation'),
+                  },
+                },
+                reporting: {
+                  invoke: {
+                    id: 'report',
+                    src: 'report',
+                    input: ({ context }) => ({
+                      ...header(context),
+                      head: context.head,
+                      plan: context.plan,
+                      evidence: context.evidence,
+                      review: context.review,
+                      failure: context.failure,
+                      codeTree: context.codeTree ?? '',
+                      version: context.reportVersion + 1,
+                    }),
+                    onDone: [
+                      {
+                        guard: ({ context }) => context.failure === null,
+                        target: '#build.active.resultGate',
+                        actions: [
+                          { type: 'keepReport', params: ({ event }) => ({ report: event.output }) },
+                          emit(({ context }) => ({
+                            type: 'VALIDATION_PASSED',
+                            codeTree: context.codeTree ?? '',
+                            summary: context.review?.summary ?? '',
+                          })),
+                        ],
+                      },
+                      {
+                        target: '#build.active.deciding',
+                        actions: [
+                          { type: 'keepReport', params: ({ event }) => ({ report: event.output }) },
+                          emit(({ context }) => ({
+                            type: 'VALIDATION_FAILED',
+                            codeTree: context.codeTree ?? '',
+                            severity: context.failure?.severity ?? 'major',
+                            summary: context.failure?.summary ?? '',
+                            feedback: context.failure?.feedback ?? '',
+                          })),
+                        ],
+                      },
+                    ],
+                    onError: failed('validation'),
+                  },
+                },
+              },
+            },
+            clock: clock('validation'),
+          },
+        },
+
+        // The project names no check. A person is asked once; it does not count against the agents' questions.
+        awaitingChecks: {
+          meta: {
+            status: 'awaiting_clarification',
+            stage: 'validation',
+            gate: {
+              kind: 'clarification',
+              decisions: ['answer'],
+              summary: () => CHECKS_QUESTION.question,
+              facts: (context) => ({ question: CHECKS_QUESTION, attemptNumber: context.clarificationCount, details: {} }),
+            },
+          },
+          on: {
+            CLARIFICATION_ANSWERED: {
+              target: 'validation',
+              actions: assign(({ context, event }) => ({
+                test: { command: /^none$/i.test(event.response.trim()) ? '' : event.response.trim(), source: `answer by ${event.by}` },
+                answered: [...context.answered, { question: CHECKS_QUESTION.question, response: event.response }],
+              })),
+            },
+          },
+        },
+
+        deciding: {
+          always: [
+            {
+              guard: 'mayFixByItself',
+              target: '#build.active.implementation.work.implementing',
+              actions: [
+                assign({ fixAttempts: ({ context }) => context.fixAttempts + 1 }),
+                'noteFailure',
+                emit(({ context }) => ({ type: 'FIX_DECIDED', by: 'policy', decision: 'retry', attempt: context.fixAttempts })),
+              ],
+            },
+            { target: 'awaitingFixDecision' },
+          ],
+        },
+
+        awaitingFixDecision: {
+          meta: {
+            status: 'awaiting_approval',
+            stage: 'validation',
+            gate: {
+              kind: 'fix',
+              decisions: ['retry', 'accept'],
+              summary: (context) => context.failure?.summary ?? 'The validation failed',
+              facts: (context) => ({
+                ...(context.report ? { artifactHash: context.report.hash } : {}),
+                ...(context.codeTree ? { codeTree: context.codeTree } : {}),
+                details: {
+                  from: context.failure?.from,
+                  severity: context.failure?.severity,
+                  feedback: context.failure?.feedback,
+                  attempts: context.fixAttempts,
+                  restored: context.evidence.find((evidence) => evidence.mode === 'base_tests')?.restored,
+                  accepts: failuresOf(context),
+                  report: context.report?.path,
+                },
+              }),
+            },
+          },
+          on: {
+            FIX_DECIDED: [
+              {
+                guard: ({ event }) => event.decision === 'retry',
+                target: '#build.active.implementation.work.implementing',
+                actions: [
+                  'noteFailure',
+                  assign(({ context, event }) => ({
+                    fixAttempts: context.fixAttempts + 1,
+                    notes: event.reason ? [...context.notes, { kind: 'feedback' as const, text: event.reason }] : context.notes,
+                  })),
+                ],
+              },
+              {
+                target: 'resultGate',
+                actions: assign(({ context, event }) => ({
+                  accepted: { by: event.by, reason: event.reason ?? '', codeTree: context.codeTree ?? '', failures: failuresOf(context) },
+                })),
+              },
+            ],
+          },
+        },
+
+        resultGate: {
+          always: [
+            { guard: not('isSupported'), target: '#build.interrupted', actions: assign({ paused: unsupported }) },
+            { guard: 'resultIsTrusted', target: 'publishing' },
+            { target: 'awaitingResultApproval' },
+          ],
+        },
+
+        awaitingResultApproval: {
+          meta: {
+            status: 'awaiting_approval',
+            stage: 'validation',
+            gate: {
+              kind: 'implementation',
+              decisions: ['approve', 'reject'],
+              summary: (context) => `Review the result of '${context.plan?.title ?? ''}'`,
+              facts: (context) => ({
+                ...(context.report ? { artifactHash: context.report.hash } : {}),
+                ...(context.codeTree ? { codeTree: context.codeTree } : {}),
+                details: {
+                  report: context.report?.path,
+                  review: context.review?.summary,
+                  accepted: context.accepted,
+                  checks: context.evidence.map(({ mode, passed, sandbox }) => ({ mode, passed, sandbox })),
+                },
+              }),
+            },
+          },
+          on: {
+            APPROVAL_GRANTED: { guard: 'namesTheResult', target: 'publishing' },
+            APPROVAL_REJECTED: { target: '#build.active.implementation.work.implementing', actions: 'noteFeedback' },
+          },
+        },
+
+        publishing: {
+          meta: { status: 'running', stage: 'publishing' },
+          initial: 'checkingSupport',
+          states: {
+            checkingSupport: {
+              always: [
+                { guard: not('isSupported'), target: '#build.interrupted', actions: assign({ paused: unsupported }) },
+                { guard: 'merges', target: 'integrating' },
+                { target: 'recording' },
+              ],
+            },
+            // The latest base comes into the run's branch first; if that changes the code, it is validated again.
+            integrating: {
+              invoke: {
+                id: 'integrate',
+                src: 'integrate',
+                input: ({ context }) => ({
+                  ...header(context),
+                  head: context.head,
+                  baseCommit: context.baseCommit,
+                  baseBranch: context.config.git.baseBranch,
+                }),
+                onDone: [
+                  {
+                    guard: ({ event }) => event.output.moved,
+                    target: '#build.active.validation',
+                    actions: [
+                      'forgetValidation',
+                      assign(({ event }) =>
+                        event.output.moved
+                          ? { head: event.output.commit, baseCommit: event.output.baseCommit, codeTree: event.output.codeTree }
+                          : {},
+                      ),
+                      emit({ type: 'NOTICE', message: 'The base branch moved: its changes were taken into the run and everything is checked again.' }),
+                    ],
+                  },
+                  { target: 'recording' },
+                ],
+                onError: failed('publishing'),
+              },
+            },
+            recording: {
+              invoke: {
+                id: 'copyRecord',
+                src: 'copyRecord',
+                input: ({ context }) => ({
+                  ...header(context),
+                  head: context.head,
+                  codeTree: context.codeTree ?? '',
+                  title: context.plan?.title ?? context.request.slice(0, 80),
+                  decisions: [
+                    ...context.decisions,
+                    ...context.answered.map(({ question, response }) => ({ topic: question, choice: response, rationale: 'answered by a person' })),
+                  ],
+                  techStack: context.techStack,
+                  patterns: context.patterns,
+                }),
+                onDone: { target: 'pushing', actions: assign({ head: ({ event }) => event.output.commit }) },
+                onError: failed('publishing'),
+              },
+            },
+            pushing: {
+              invoke: {
+                id: 'pushBranch',
+                src: 'pushBranch',
+                input: ({ context }) => ({ ...header(context), commit: context.head }),
+                onDone: {
+                  target: 'choosing',
+                  actions: [
+                    assign({ published: ({ event }) => event.output }),
+                    emit(({ context, event }) => ({
+                      type: 'CHANGES_PUBLISHED',
+                      branch: context.branch,
+                      commit: event.output.commit,
+                      pushed: event.output.pushed,
+                      ...(context.config.git.createPR
+                        ? { note: 'No forge is configured: the branch is pushed; open the pull request from it by hand.' }
+                        : {}),
+                    })),
+                  ],
+                },
+                onError: failed('publishing'),
+              },
+            },
+            choosing: { always: [{ guard: 'merges', target: 'merging' }, { target: '#build.completed' }] },
+            merging: {
+              invoke: {
+                id: 'merge',
+                src: 'merge',
+                input: ({ context }) => ({
+                  ...header(context),
+                  head: context.head,
+                  baseCommit: context.baseCommit,
+                  baseBranch: context.config.git.baseBranch,
+                  strategy: context.config.git.mergeStrategy,
+                  codeTree: context.codeTree ?? '',
+                  title: context.plan?.title ?? context.request.slice(0, 80),
+                }),
+                onDone: [
+                  {
+                    guard: ({ event }) => event.output.merged,
+                    target: '#build.completed',
+                    actions: enqueueActions(({ enqueue, context, event }) => {
+                      if (!event.output.merged) return;
+                      enqueue.assign({ merged: true });
+                      enqueue.emit({
+                        type: 'RUN_MERGED',
+                        baseBranch: context.config.git.baseBranch,
+                        commit: event.output.commit,
+                        strategy: event.output.strategy,
+                      });
+                    }),
+                  },
+                  { target: 'integrating' },
+                ],
+                onError: failed('publishing'),
+              },
+            },
+          },
+        },
+
+        last: { type: 'history', history: 'deep' },
+      },
+    },
+
+    // Whatever an agent left in its folder is committed before a person is asked.
+    interrupted: {
+      meta: { status: 'running', stage: (context) => context.paused?.stage ?? null },
+      invoke: {
+        id: 'checkpoint',
+        src: 'checkpoint',
+        input: ({ context }) => ({
+          ...header(context),
+          head: context.head,
+          baseCommit: context.baseCommit,
+          stage: context.paused?.stage ?? '',
+          excludePaths: context.excludePaths,
+        }),
+        onDone: { target: 'paused', actions: assign({ head: ({ context, event }) => event.output.commit ?? context.head }) },
+        onError: 'paused',
+      },
+    },
+
+    paused: {
+      meta: {
+        status: 'paused',
+        stage: (context) => context.paused?.stage ?? null,
+        gate: {
+          kind: 'pause',
+          decisions: ['retry', 'extend'],
+          summary: (context) => context.paused?.message ?? '',
+          facts: (context) => ({ reason: context.paused?.reason, message: context.paused?.message, details: {} }),
+        },
+      },
+      on: {
+        RETRY_REQUESTED: { target: 'active.last', actions: assign({ paused: null }) },
+        STAGE_EXTENDED: {
+          guard: ({ context }) => context.paused?.reason === 'timeout',
+          target: 'active.last',
+          actions: assign(({ context, event }) => ({
+            paused: null,
+            config: {
+              ...context.config,
+              timeoutMinutes: { ...context.config.timeoutMinutes, [context.paused?.stage ?? 'planning']: event.minutes },
+            },
+          })),
+        },
+      },
+    },
+
+    completed: {
+      type: 'final',
+      meta: {
+        status: 'completed',
+        message: (context) =>
+          context.merged
+            ? `Merged into ${context.config.git.baseBranch}`
+            : `Branch ${context.branch} ${context.published?.pushed === false ? 'is ready' : 'is pushed'}`,
+      },
+    },
+    cancelled: { type: 'final', meta: { status: 'cancelled' } },
+  },
+});
+
+/** The build workflow, version 1. Input: {@link BuildInput}. */
+export const build = defineWorkflow({
+  name: 'build',
+  version: 1,
+  description: 'Plans a change, implements it, checks it against the plan and the project’s own tests, and publishes it',
+  // A machine is any machine; comparing their full types exceeds the compiler's depth.
+  machine: machine as unknown as AnyStateMachine,
+  signals,
+});

@@ -1,0 +1,27 @@
+/** All workflow definitions by name and version. Versions are never deleted: runs are bound to theirs. */
+import type { WorkflowDefinition } from './definition.ts';
+
+export interface WorkflowRegistry {
+  /** The newest version of a workflow; `undefined` when there is none of this name. */
+  latest(name: string): WorkflowDefinition | undefined;
+  find(name: string, version: number): WorkflowDefinition | undefined;
+  /** The newest version of each workflow, by name. */
+  list(): readonly WorkflowDefinition[];
+}
+
+export function createRegistry(definitions: readonly WorkflowDefinition[]): WorkflowRegistry {
+  const byName = new Map<string, WorkflowDefinition[]>();
+  for (const definition of definitions) {
+    const versions = byName.get(definition.name) ?? [];
+    if (versions.some((other) => other.version === definition.version)) {
+      throw new Error(`Workflow '${definition.name}' has two definitions of version ${definition.version}.`);
+    }
+    byName.set(definition.name, [...versions, definition].sort((a, b) => b.version - a.version));
+  }
+  const latest = (name: string) => byName.get(name)?.[0];
+  return {
+    latest,
+    find: (name, version) => byName.get(name)?.find((definition) => definition.version === version),
+    list: () => [...byName.keys()].sort().flatMap((name) => latest(name) ?? []),
+  };
+}

@@ -1,0 +1,349 @@
+import { projectConfigSchema, type RunConfigRequest, runConfigSchema } from '@autonomous/shared';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  BUILT_IN_RUN_CONFIG,
+  checkRunConfigRequest,
+  type ModelCheck,
+  parseProjectConfig,
+  resolveRunConfig,
+  type RunConfigSources,
+  type RunLimits,
+  TRUST_STAGES,
+} from './run-config.ts';
+
+const everything: RunLimits = { autoStages: ['planning', 'implementation', 'fixes'], autoMerge: true, models: null };
+const nothing: RunLimits = { autoStages: [], autoMerge: false, models: ['deepseek-reasoner'] };
+
+const resolve = (
+  sources: Partial<Omit<RunConfigSources, 'server'>> & { limits?: RunLimits; defaults?: RunConfigRequest } = {},
+) => {
+  const { limits = everything, defaults = {}, ...rest } = sources;
+  return resolveRunConfig({ project: null, request: {}, server: { defaults, limits }, ...rest });
+};
+
+describe('defaults', () => {
+  it('are planning by hand, all else by itself, and nothing merged, where nobody says otherwise', () => {
+    expect(resolve()).toEqual({ config: BUILT_IN_RUN_CONFIG, notices: [] });
+    expect(BUILT_IN_RUN_CONFIG).toMatchObject({
+      trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
+      maxClarifications: 3,
+      maxFixAttempts: 3,
+      maxConcurrency: 4,
+      timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
+      git: { createPR: false, autoMerge: false, mergeStrategy: 'squash' },
+    });
+    runConfigSchema.parse({ ...BUILT_IN_RUN_CONFIG, git: { ...BUILT_IN_RUN_CONFIG.git, baseBranch: 'main' } });
+  });
+
+  it('go run over project over server over built-in, each value by itself', () => {
+    const layer = (n: number): RunConfigRequest => ({
+      maxClarifications: n,
+      ...(n < 3 ? { maxConcurrency: n } : {}),
+      ...(n < 2 ? { maxFixAttempts: n } : {}),
+      modelRouting: {
+        planner: `p${n}`,
+        ...(n < 3 ? { implementer: `i${n}` } : {}),
+        ...(n < 2 ? { validator: `v${n}` } : {}),
+      },
+      timeoutMinutes: { planning: n, ...(n < 3 ? { implementation: n } : {}) },
+      git: { baseBranch: `b${n}`, ...(n < 3 ? { mergeStrategy: 'merge' } : {}) },
+      commands: { setup: `s${n}`, ...(n < 3 ? { test: null } : {}) },
+    });
+    const { config } = resolve({ request: layer(3), project: { defaultRunConfig: layer(2) }, defaults: layer(1) });
+    expect(config).toEqual({
+      trustMode: BUILT_IN_RUN_CONFIG.trustMode,
+      maxClarifications: 3,
+      maxConcurrency: 2,
+      maxFixAttempts: 1,
+      modelRouting: { planner: 'p3', implementer: 'i2', validator: 'v1' },
+      timeoutMinutes: { planning: 3, implementation: 2, validation: 5 },
+      git: { createPR: false, autoMerge: false, baseBranch: 'b3', mergeStrategy: 'merge' },
+      commands: { setup: 's3', test: null },
+    });
+  });
+
+  it("take what the project's git block says before its run defaults", () => {
+    const project = {
+      defaultRunConfig: { git: { createPR: false, mergeStrategy: 'ff' as const } },
+      git: { createPR: true, mergeStrategy: 'merge' as const },
+    };
+    expect(resolve({ project }).config.git).toMatchObject({ createPR: true, mergeStrategy: 'merge' });
+  });
+});
+
+describe('limits of the server', () => {
+  const loosening = {
+    defaultRunConfig: {
+      trustMode: { planning: 'auto', implementation: 'auto', fixes: 'auto' },
+      modelRouting: { planner: 'evil:model' },
+    },
+    git: { autoMerge: true },
+  } as const;
+
+  it('let a project loosen what the server allows', () => {
+    const { config, notices } = resolve({ project: loosening });
+    expect(config.trustMode).toEqual({ planning: 'auto', implementation: 'auto', fixes: 'auto' });
+    expect(config.git.autoMerge).toBe(true);
+    expect(notices).toEqual([]);
+  });
+
+  it('stand against whatever a project or a run asks, and each thing ignored is said', () => {
+    const fromProject = resolve({ project: loosening, limits: nothing });
+    expect(fromProject.config.trustMode).toEqual({ planning: 'manual', implementation: 'manual', fixes: 'manual' });
+    expect(fromProject.config.git.autoMerge).toBe(false);
+    expect(fromProject.config.modelRouting.planner).toBe('deepseek-reasoner');
+    expect(fromProject.notices).toHaveLength(5);
+    expect(fromProject.notices.every((notice) => notice.startsWith("The project's configuration"))).toBe(true);
+
+    const request: RunConfigRequest = { ...loosening.defaultRunConfig, git: { autoMerge: true } };
+    const fromRun = resolve({ request, limits: nothing });
+    expect(fromRun.config).toEqual(fromProject.config);
+    expect(fromRun.notices).toHaveLength(5);
+  });
+
+  it('hold for the built-in defaults too', () => {
+    expect(resolve({ limits: { ...everything, autoStages: ['planning'] } }).config.trustMode).toEqual({
+      planning: 'manual',
+      implementation: 'manual',
+      fixes: 'manual',
+    });
+  });
+
+  it('fall back to the next layer, not to nothing', () => {
+    const { config } = resolve({
+      project: { defaultRunConfig: { modelRouting: { planner: 'evil:model' } } },
+      defaults: { modelRouting: { planner: 'good:model' } },
+      limits: { ...everything, models: ['good:model'] },
+    });
+    expect(config.modelRouting.planner).toBe('good:model');
+  });
+
+  it('recognise a bare name of an allowed model', () => {
+    const checkModel: ModelCheck = (id) => ({ ok: true, id: id.includes(':') ? id : `anthropic:${id}` });
+    const limits = { ...everything, models: ['anthropic:claude-x'] };
+    const request = { modelRouting: { planner: 'claude-x' } };
+    expect(resolve({ request, limits, checkModel }).config.modelRouting.planner).toBe('claude-x');
+    expect(checkRunConfigRequest(request, limits, checkModel)).toEqual([]);
+    expect(checkRunConfigRequest({ modelRouting: { planner: 'claude-y' } }, limits, checkModel)).toHaveLength(1);
+  });
+});
+
+describe('what a project tightens', () => {
+  it('forces approvals whatever the run asks', () => {
+    const { config, notices } = resolve({
+      request: { trustMode: { planning: 'auto', implementation: 'auto', fixes: 'auto' } },
+      project: { git: { requireApprovalFor: ['planning', 'implementation'] } },
+    });
+    expect(config.trustMode).toEqual({ planning: 'manual', implementation: 'manual', fixes: 'auto' });
+    expect(notices).toEqual([
+      expect.stringContaining('approval for planning'),
+      expect.stringContaining('approval for implementation'),
+    ]);
+  });
+
+  it('keeps a run from merging, and says so', () => {
+    const { config, notices } = resolve({
+      request: { git: { autoMerge: true } },
+      project: { git: { autoMerge: false } },
+    });
+    expect(config.git.autoMerge).toBe(false);
+    expect(notices).toEqual([expect.stringContaining('does not allow auto-merge')]);
+    expect(
+      resolve({ request: { git: { autoMerge: true } }, project: { defaultRunConfig: { git: { autoMerge: false } } } })
+        .config.git.autoMerge,
+    ).toBe(true);
+  });
+
+  it('is never widened by any run, whatever both say', () => {
+    const trust = fc.constantFrom('auto' as const, 'manual' as const);
+    const request = fc.record({
+      trustMode: fc.record({ planning: trust, implementation: trust, fixes: trust }),
+      git: fc.record({ autoMerge: fc.boolean(), createPR: fc.boolean() }),
+    });
+    const stages = fc.subarray(['planning', 'implementation', 'fixes'] as const);
+    fc.assert(
+      fc.property(
+        request,
+        request,
+        stages,
+        stages,
+        fc.boolean(),
+        fc.option(fc.boolean(), { nil: undefined }),
+        (asked, own, required, autoStages, autoMerge, merges) => {
+          const project = {
+            defaultRunConfig: own,
+            git: { requireApprovalFor: required, ...(merges === undefined ? {} : { autoMerge: merges }) },
+          };
+          const { config } = resolve({ request: asked, project, limits: { autoStages, autoMerge, models: null } });
+          const mayBeAuto = autoStages.filter((stage) => !required.includes(stage));
+          const isAuto = TRUST_STAGES.filter((stage) => config.trustMode[stage] === 'auto');
+          expect(mayBeAuto).toEqual(expect.arrayContaining(isAuto));
+          const mayMerge = autoMerge && merges !== false && !config.git.createPR;
+          expect(mayMerge || !config.git.autoMerge).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+it('lets the pull request win over the merge where both are asked for, and says so', () => {
+  const { config, notices } = resolve({ request: { git: { createPR: true, autoMerge: true } } });
+  expect(config.git).toMatchObject({ createPR: true, autoMerge: false });
+  expect(notices).toEqual([expect.stringContaining('the pull request wins')]);
+});
+
+it("ignores a base branch of the project's configuration that git would not take or that belongs to a run", () => {
+  for (const baseBranch of ['--upload-pack=x', 'autonomous/record']) {
+    const { config, notices } = resolve({ project: { defaultRunConfig: { git: { baseBranch } } } });
+    expect(config.git.baseBranch).toBe('');
+    expect(notices).toEqual([expect.stringContaining(baseBranch)]);
+  }
+});
+
+describe('a request', () => {
+  const usable: ModelCheck = (id) =>
+    id.startsWith('no-') ? { ok: false, message: `The model ${id} has no key.` } : { ok: true, id };
+
+  it('is taken as it is where nothing speaks against it', () => {
+    expect(checkRunConfigRequest({}, nothing, usable)).toEqual([]);
+    expect(
+      checkRunConfigRequest(
+        { git: { createPR: true, autoMerge: true, baseBranch: 'release/2.x' } },
+        everything,
+        usable,
+      ),
+    ).toEqual([]);
+  });
+
+  it('is told all its faults at once, each at its path with the way out', () => {
+    const faults = checkRunConfigRequest(
+      {
+        trustMode: { planning: 'auto', implementation: 'manual' },
+        git: { autoMerge: true, baseBranch: '../x' },
+        modelRouting: { planner: 'no-key', implementer: 'other', validator: 'deepseek-reasoner' },
+      },
+      nothing,
+      usable,
+    );
+    expect(faults).toEqual([
+      { path: 'trustMode.planning', message: 'This server allows "auto" for no stage; use "manual" for planning.' },
+      { path: 'git.autoMerge', message: expect.stringContaining('use false') },
+      { path: 'modelRouting.planner', message: 'The model no-key has no key.' },
+      { path: 'modelRouting.implementer', message: expect.stringContaining('allowed are deepseek-reasoner') },
+      { path: 'git.baseBranch', message: expect.stringContaining('"../x" is no name of a branch') },
+    ]);
+  });
+
+  it.each(['main', 'release/2.x', 'größe', 'user@host', 'a.b', 'feature/#12'])(
+    'may name the base branch %s',
+    (baseBranch) => {
+      expect(checkRunConfigRequest({ git: { baseBranch } }, everything, usable)).toEqual([]);
+    },
+  );
+
+  it.each([
+    '-x',
+    '/a',
+    'a/',
+    'a//b',
+    'a..b',
+    'a b',
+    'a~1',
+    'a^',
+    'a:b',
+    'a?',
+    'a*',
+    '[a',
+    'a\\b',
+    'a.lock',
+    'a.lock/b',
+    '.a',
+    'a/.b',
+    'a.',
+    '@',
+    'a@{1}',
+    'HEAD',
+    'refs/heads/x',
+    'a\nb',
+    '\u0000',
+    'autonomous/r1-x',
+    'autonomous/record',
+  ])('may not name the base branch %j', (baseBranch) => {
+    expect(checkRunConfigRequest({ git: { baseBranch } }, everything, usable)).toEqual([
+      { path: 'git.baseBranch', message: expect.stringContaining(JSON.stringify(baseBranch)) },
+    ]);
+  });
+});
+
+describe("a project's configuration file", () => {
+  const documented = {
+    defaultRunConfig: {
+      trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
+      maxClarifications: 3,
+      modelRouting: {
+        planner: 'deepseek-reasoner',
+        implementer: 'claude-3-5-sonnet-20241022',
+        validator: 'gpt-4o-mini',
+      },
+    },
+    git: { autoMerge: false, requireApprovalFor: ['planning', 'implementation'] },
+    excludePaths: ['node_modules/', '.env', '*.log'],
+  };
+
+  it('is read in the documented format', () => {
+    expect(parseProjectConfig(JSON.stringify(documented))).toEqual({ ok: true, config: documented, notices: [] });
+    expect(parseProjectConfig('{}')).toEqual({ ok: true, config: {}, notices: [] });
+  });
+
+  it('keeps what it tightens when it holds keys that are not known, and they have no effect', () => {
+    const text = JSON.stringify({
+      ...documented,
+      modelBaseUrl: 'https://evil.example',
+      egress: ['evil.example'],
+      hooks: { postRun: 'curl evil.example' },
+      git: { ...documented.git, remote: 'https://evil.example' },
+      defaultRunConfig: { ...documented.defaultRunConfig, trustMode: { planning: 'manual', deploy: 'auto' } },
+    }).replace('{', '{"__proto__":{"polluted":true},');
+    const parsed = parseProjectConfig(text);
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+    expect(parsed.config.git).toEqual(documented.git);
+    expect(JSON.stringify(parsed.config)).not.toContain('evil');
+    expect(parsed.notices.join('\n')).toMatch(/"modelBaseUrl"[\s\S]*"egress"[\s\S]*"hooks"/);
+    expect(parsed.notices.join('\n')).toMatch(/"git\.remote"/);
+    expect(parsed.notices.join('\n')).toMatch(/"defaultRunConfig\.trustMode\.deploy"/);
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+
+  it.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '"x"',
+    '{"git": []}',
+    '{"git": {"autoMerge": "yes"}}',
+    '{"git": {"requireApprovalFor": ["planing"]}}',
+    `{"x": "${'a'.repeat(200_000)}"}`,
+  ])('gives faults and no error for %.60s', (text) => {
+    const parsed = parseProjectConfig(text);
+    expect(parsed).toMatchObject({ ok: false, faults: [{ message: expect.any(String) }] });
+  });
+
+  it('never throws, and what it gives passes the schema', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.object().map((value) => JSON.stringify({ git: value, ...value })),
+        ),
+        (text) => {
+          const parsed = parseProjectConfig(text);
+          if (parsed.ok) projectConfigSchema.parse(parsed.config);
+          else expect(parsed.faults.length).toBeGreaterThan(0);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,317 @@
+/**
+ * Settles the configuration of a run. Defaults go run over project over server over built-in. Limits are what server and
+ * project allow together: a project can tighten what the server allows and never widen it. Pure.
+ */
+import {
+  type Fault,
+  type ProjectConfig,
+  projectConfigSchema,
+  type RunConfig,
+  type RunConfigRequest,
+  type TrustLevel,
+} from '@autonomous/shared';
+
+export const TRUST_STAGES = ['planning', 'implementation', 'fixes'] as const;
+export type TrustStage = (typeof TRUST_STAGES)[number];
+const MODEL_ROLES = ['planner', 'implementer', 'validator'] as const;
+
+/** What no run of this server may go beyond. */
+export interface RunLimits {
+  /** Stages that may be `auto`. */
+  readonly autoStages: readonly TrustStage[];
+  readonly autoMerge: boolean;
+  /** Models that may be used; `null` allows all. */
+  readonly models: readonly string[] | null;
+}
+
+/** `Models.check`: gives the full id, or says why the model cannot be used here. */
+export type ModelCheck = (
+  id: string,
+) => { readonly ok: true; readonly id: string } | { readonly ok: false; readonly message: string };
+
+/** What holds where nobody says otherwise. An empty `baseBranch` stands for the project's own. */
+export const BUILT_IN_RUN_CONFIG: RunConfig = {
+  trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
+  maxClarifications: 3,
+  maxConcurrency: 4,
+  maxFixAttempts: 3,
+  modelRouting: { planner: 'deepseek-reasoner', implementer: 'claude-3-5-sonnet-20241022', validator: 'gpt-4o-mini' },
+  timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
+  git: { createPR: false, autoMerge: false, baseBranch: '', mergeStrategy: 'squash' },
+  commands: {},
+};
+
+export interface RunConfigSources {
+  /** Absent: `BUILT_IN_RUN_CONFIG`. */
+  readonly builtIn?: RunConfig;
+  readonly server: { readonly defaults: RunConfigRequest; readonly limits: RunLimits };
+  /** `.autonomous/config.json` of the base commit; `null` where there is none or it was malformed. */
+  readonly project: ProjectConfig | null;
+  readonly request: RunConfigRequest;
+  /** With it a limit on models compares full ids, so that a bare name is recognised; without it ids are compared as they are written. */
+  readonly checkModel?: ModelCheck;
+}
+
+export interface ResolvedRunConfig {
+  readonly config: RunConfig;
+  /** What was asked for and does not hold, and why: one sentence each, for a person. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * The configuration that a run has. Never fails: what goes beyond a limit is ignored and said so in a notice. Requests are refused
+ * before by `checkRunConfigRequest`; a limit holds here all the same.
+ */
+export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
+  const { builtIn = BUILT_IN_RUN_CONFIG, server, project, request, checkModel } = sources;
+  const notices: string[] = [];
+  const layers = [
+    withinLimits(request, server.limits, 'The run', checkModel, notices),
+    withinLimits(projectDefaults(project), server.limits, "The project's configuration", checkModel, notices),
+    server.defaults,
+    builtIn,
+  ];
+  const choose = <Value>(read: (layer: RunConfigRequest) => Value | undefined): Value | undefined => {
+    for (const layer of layers) {
+      const value = read(layer);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  };
+  const trust = (stage: TrustStage): TrustLevel => {
+    const asked = choose((layer) => layer.trustMode?.[stage]);
+    if (asked !== 'auto' || !server.limits.autoStages.includes(stage)) return 'manual';
+    if (!(project?.git?.requireApprovalFor ?? []).includes(stage)) return 'auto';
+    notices.push(`The project requires an approval for ${stage}: trustMode.${stage} is manual.`);
+    return 'manual';
+  };
+  const setup = choose((layer) => layer.commands?.setup);
+  const test = choose((layer) => layer.commands?.test);
+
+  const config: RunConfig = {
+    trustMode: { planning: trust('planning'), implementation: trust('implementation'), fixes: trust('fixes') },
+    maxClarifications: choose((layer) => layer.maxClarifications) ?? builtIn.maxClarifications,
+    maxConcurrency: choose((layer) => layer.maxConcurrency) ?? builtIn.maxConcurrency,
+    maxFixAttempts: choose((layer) => layer.maxFixAttempts) ?? builtIn.maxFixAttempts,
+    modelRouting: {
+      planner: choose((layer) => layer.modelRouting?.planner) ?? builtIn.modelRouting.planner,
+      implementer: choose((layer) => layer.modelRouting?.implementer) ?? builtIn.modelRouting.implementer,
+      validator: choose((layer) => layer.modelRouting?.validator) ?? builtIn.modelRouting.validator,
+    },
+    timeoutMinutes: {
+      planning: choose((layer) => layer.timeoutMinutes?.planning) ?? builtIn.timeoutMinutes.planning,
+      implementation: choose((layer) => layer.timeoutMinutes?.implementation) ?? builtIn.timeoutMinutes.implementation,
+      validation: choose((layer) => layer.timeoutMinutes?.validation) ?? builtIn.timeoutMinutes.validation,
+    },
+    git: {
+      createPR: choose((layer) => layer.git?.createPR) ?? builtIn.git.createPR,
+      autoMerge: choose((layer) => layer.git?.autoMerge) ?? builtIn.git.autoMerge,
+      baseBranch: choose((layer) => layer.git?.baseBranch) ?? builtIn.git.baseBranch,
+      mergeStrategy: choose((layer) => layer.git?.mergeStrategy) ?? builtIn.git.mergeStrategy,
+    },
+    commands: { ...(setup === undefined ? {} : { setup }), ...(test === undefined ? {} : { test }) },
+  };
+  return {
+    config: { ...config, git: { ...config.git, autoMerge: mayMerge(config, server.limits, project, notices) } },
+    notices,
+  };
+}
+
+/**
+ * Faults of what a request asks, all at once; an empty list where it can be taken as it is. Paths are relative to the run
+ * configuration (`git.baseBranch`). The request has passed its schema already.
+ */
+export function checkRunConfigRequest(
+  request: RunConfigRequest,
+  limits: RunLimits,
+  checkModel: ModelCheck,
+): readonly Fault[] {
+  const faults: Fault[] = [];
+  for (const stage of TRUST_STAGES) {
+    if (request.trustMode?.[stage] !== 'auto' || limits.autoStages.includes(stage)) continue;
+    const allowed = limits.autoStages.length === 0 ? 'for no stage' : `only for ${limits.autoStages.join(', ')}`;
+    faults.push({
+      path: `trustMode.${stage}`,
+      message: `This server allows "auto" ${allowed}; use "manual" for ${stage}.`,
+    });
+  }
+  if (request.git?.autoMerge === true && !limits.autoMerge) {
+    faults.push({
+      path: 'git.autoMerge',
+      message: 'This server does not allow auto-merge (ALLOW_AUTO_MERGE); use false.',
+    });
+  }
+  for (const role of MODEL_ROLES) {
+    const model = request.modelRouting?.[role];
+    if (model === undefined) continue;
+    const checked = checkModel(model);
+    if (!checked.ok) faults.push({ path: `modelRouting.${role}`, message: checked.message });
+    else if (!allowsModel(limits, model, checkModel)) {
+      const allowed = limits.models?.join(', ') ?? '';
+      faults.push({
+        path: `modelRouting.${role}`,
+        message: `This server does not allow the model "${model}"; allowed are ${allowed} (ALLOWED_MODELS).`,
+      });
+    }
+  }
+  const branchFault = request.git?.baseBranch === undefined ? null : baseBranchFault(request.git.baseBranch);
+  if (branchFault !== null) faults.push({ path: 'git.baseBranch', message: branchFault });
+  return faults;
+}
+
+export type ParsedProjectConfig =
+  | {
+      readonly ok: true;
+      readonly config: ProjectConfig;
+      /** Keys that are not known and were passed over, one sentence each. */
+      readonly notices: readonly string[];
+    }
+  | { readonly ok: false; readonly faults: readonly Fault[] };
+
+const MAX_PROJECT_CONFIG = 100_000;
+
+/**
+ * Reads `.autonomous/config.json`. Unknown keys are passed over and reported, so that what the file tightens holds whatever else
+ * stands in it; a wrong value makes the whole file malformed.
+ */
+export function parseProjectConfig(text: string): ParsedProjectConfig {
+  if (text.length > MAX_PROJECT_CONFIG) {
+    return {
+      ok: false,
+      faults: [{ path: '', message: `has ${text.length} characters; at most ${MAX_PROJECT_CONFIG} are read` }],
+    };
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    return {
+      ok: false,
+      faults: [{ path: '', message: `is no JSON: ${error instanceof Error ? error.message : String(error)}` }],
+    };
+  }
+  const first = projectConfigSchema.safeParse(json);
+  if (first.success) return { ok: true, config: first.data, notices: [] };
+
+  const unknown = first.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path.map(String), key]) : [],
+  );
+  const second = projectConfigSchema.safeParse(unknown.reduce(withoutKey, json));
+  if (!second.success) {
+    return {
+      ok: false,
+      faults: first.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message })),
+    };
+  }
+  return {
+    ok: true,
+    config: second.data,
+    notices: unknown.map(
+      (path) => `The key "${path.join('.')}" of the project's configuration is not known and is ignored.`,
+    ),
+  };
+}
+
+/** The project's own defaults; what its `git` block says comes before the same key of `defaultRunConfig`. */
+function projectDefaults(project: ProjectConfig | null): RunConfigRequest {
+  const defaults = project?.defaultRunConfig ?? {};
+  const { createPR, autoMerge, mergeStrategy } = project?.git ?? {};
+  return {
+    ...defaults,
+    git: {
+      ...defaults.git,
+      ...(createPR === undefined ? {} : { createPR }),
+      ...(autoMerge === undefined ? {} : { autoMerge }),
+      ...(mergeStrategy === undefined ? {} : { mergeStrategy }),
+    },
+  };
+}
+
+/** A layer without what goes beyond the server's limits; each thing left out gives a notice. */
+function withinLimits(
+  layer: RunConfigRequest,
+  limits: RunLimits,
+  who: string,
+  checkModel: ModelCheck | undefined,
+  notices: string[],
+): RunConfigRequest {
+  const trustMode = { ...layer.trustMode };
+  for (const stage of TRUST_STAGES) {
+    if (trustMode[stage] !== 'auto' || limits.autoStages.includes(stage)) continue;
+    notices.push(`${who} asks for trustMode.${stage} auto, which this server does not allow: it is ignored.`);
+    delete trustMode[stage];
+  }
+  const git = { ...layer.git };
+  if (git.autoMerge === true && !limits.autoMerge) {
+    notices.push(`${who} asks for git.autoMerge, which this server does not allow: it is ignored.`);
+    delete git.autoMerge;
+  }
+  if (git.baseBranch !== undefined) {
+    const fault = baseBranchFault(git.baseBranch);
+    if (fault !== null) {
+      notices.push(`${who} names a git.baseBranch that is ignored. ${fault}`);
+      delete git.baseBranch;
+    }
+  }
+  const modelRouting = { ...layer.modelRouting };
+  for (const role of MODEL_ROLES) {
+    const model = modelRouting[role];
+    if (model === undefined || allowsModel(limits, model, checkModel)) continue;
+    notices.push(`${who} names the model "${model}" for the ${role}, which this server does not allow: it is ignored.`);
+    delete modelRouting[role];
+  }
+  return { ...layer, trustMode, git, modelRouting };
+}
+
+/** `git.autoMerge: false` of a project is a limit, not only a default: whoever may start a run cannot merge past it. */
+function mayMerge(config: RunConfig, limits: RunLimits, project: ProjectConfig | null, notices: string[]): boolean {
+  if (!config.git.autoMerge || !limits.autoMerge) return false;
+  if (project?.git?.autoMerge === false) {
+    notices.push(
+      'The project does not allow auto-merge (git.autoMerge is false in its configuration): the branch is left for a person.',
+    );
+    return false;
+  }
+  if (config.git.createPR) {
+    notices.push(
+      'Both git.createPR and git.autoMerge are set; the pull request wins and nothing is merged automatically.',
+    );
+    return false;
+  }
+  return true;
+}
+
+function allowsModel(limits: RunLimits, model: string, checkModel: ModelCheck | undefined): boolean {
+  if (limits.models === null) return true;
+  const fullId = (id: string): string => {
+    const checked = checkModel?.(id);
+    return checked?.ok ? checked.id : id;
+  };
+  return limits.models.map(fullId).includes(fullId(model));
+}
+
+const BRANCH_PART = /^[\p{L}\p{N}_#=+@][\p{L}\p{N}._+@#=,-]*$/u;
+
+/** The same narrow grammar that the repository takes, and none of our own branches. */
+function baseBranchFault(branch: string): string | null {
+  const name = JSON.stringify(branch);
+  if (/^autonomous(?:-merge)?\//.test(branch))
+    return `The base branch ${name} belongs to a run; name a branch of the project.`;
+  const isValid =
+    branch !== '@' &&
+    branch !== 'HEAD' &&
+    !branch.startsWith('refs/') &&
+    branch.split('/').every((part) => BRANCH_PART.test(part) && !part.includes('..') && !/(?:\.|\.lock)$/i.test(part));
+  return isValid ? null : `${name} is no name of a branch; name one such as main or release/2.x.`;
+}
+
+/** The same JSON without the key at `path`. */
+function withoutKey(json: unknown, path: readonly string[]): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined || typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  const entries = Object.entries(json).flatMap(([name, value]): [string, unknown][] => {
+    if (name !== key) return [[name, value]];
+    return rest.length === 0 ? [] : [[name, withoutKey(value, rest)]];
+  });
+  return Object.fromEntries(entries);
+}

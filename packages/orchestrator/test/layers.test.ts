@@ -1,0 +1,95 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findViolations, readPackages } from './layers.ts';
+
+describe('the layers of the workspace', () => {
+  it('hold in every file', () => {
+    const files = readPackages(path.join(import.meta.dirname, '..', '..'));
+    expect(files.length).toBeGreaterThan(20);
+    expect(findViolations(files)).toEqual([]);
+  });
+});
+
+describe('the reader of imports', () => {
+  it.each([
+    ['a row below', 'orchestrator/src/engine/engine.ts', `import { a } from '../workflow/advance.ts';`],
+    ['the own folder', 'orchestrator/src/server/http.ts', `import { a } from './guard.ts';`],
+    ['another port of row 2', 'orchestrator/src/agents/tools.ts', `import type { S } from '../sandboxes/sandbox.ts';`],
+    [
+      'the file rules of sandboxes',
+      'orchestrator/src/agents/tools.ts',
+      `import { r } from '../sandboxes/sandbox-files.ts';`,
+    ],
+    ['shared', 'orchestrator/src/workflow/view.ts', `import type { RunView } from '@autonomous/shared';`],
+    ['anything, in a test', 'orchestrator/src/workflow/view.test.ts', `import { a } from '../engine/engine.ts';`],
+    ['ui, in the extension', 'vscode-extension/src/index.ts', `import { statusLabel } from '@autonomous/ui';`],
+  ])('allows %s', (_, file, source) => {
+    expect(findViolations([{ path: file, source }])).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a row above',
+      'orchestrator/src/workflow/advance.ts',
+      `import type { E } from '../engine/engine.ts';`,
+      'imports go down only',
+    ],
+    [
+      'row 3 apart',
+      'orchestrator/src/engine/engine.ts',
+      `import { a } from '../activities/git.ts';`,
+      'do not import each other',
+    ],
+    [
+      'an adapter',
+      'orchestrator/src/agents/loop.ts',
+      `import { b } from '../sandboxes/bubblewrap.ts';`,
+      'only the port',
+    ],
+    [
+      'an adapter, lazily',
+      'orchestrator/src/agents/loop.ts',
+      `await import('../sandboxes/bubblewrap.ts');`,
+      'only the port',
+    ],
+    [
+      'an import over lines',
+      'orchestrator/src/roles/a.ts',
+      `import {\n  a,\n  b,\n} from '../server/http.ts';`,
+      'imports go down only',
+    ],
+    ['a re-export', 'orchestrator/src/roles/a.ts', `export { a } from '../server/http.ts';`, 'imports go down only'],
+    [
+      'a worker',
+      'orchestrator/src/roles/a.ts',
+      `new Worker(new URL('../server/w.ts', import.meta.url));`,
+      'imports go down only',
+    ],
+    ['a test', 'orchestrator/src/engine/engine.ts', `import { a } from './engine.test.ts';`, 'does not ship'],
+    ['a place in no layer', 'orchestrator/src/utils/a.ts', '', 'lies in no layer'],
+    ['the clock in row 1', 'orchestrator/src/workflow/view.ts', 'const now = Date.now();', 'row 1, pure'],
+    [
+      'files in row 1',
+      'orchestrator/src/workflow/view.ts',
+      `import { readFile } from 'node:fs/promises';`,
+      'row 1, pure',
+    ],
+    [
+      'ui from the server',
+      'orchestrator/src/server/http.ts',
+      `import { a } from '@autonomous/ui';`,
+      'may import @autonomous/shared',
+    ],
+    [
+      'the server from ui',
+      'ui/src/index.ts',
+      `import type { E } from '@autonomous/orchestrator';`,
+      'may import @autonomous/shared',
+    ],
+    ['a path into a package', 'ui/src/index.ts', `import { a } from '../../shared/src/run.ts';`, 'by a path'],
+    ['anything from shared', 'shared/src/run.ts', `import { a } from '@autonomous/ui';`, 'may import no other package'],
+    ['an unknown package', 'web/src/index.ts', '', 'is in no row of PACKAGES'],
+  ])('reports %s in words', (_, file, source, words) => {
+    expect(findViolations([{ path: file, source }])).toEqual([expect.stringContaining(words)]);
+  });
+});

@@ -1,0 +1,166 @@
+/**
+ * The layers of this workspace and a reader of imports that says where they are broken.
+ * Every file of `orchestrator/src` lies in one row and imports only rows below it; packages import only what their row in
+ * `PACKAGES` names. Imports of types count: whoever needs a type needs its file.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export interface SourceFile {
+  /** Relative to `packages/`, with forward slashes: `orchestrator/src/engine/engine.ts`. */
+  readonly path: string;
+  readonly source: string;
+}
+
+/** Packages of this workspace that a package may import. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  shared: [],
+  orchestrator: ['shared'],
+  ui: ['shared'],
+  'vscode-extension': ['shared', 'ui'],
+};
+
+interface Layer {
+  readonly row: number;
+  /** May the folders of this row import each other? */
+  readonly apart: 'never' | 'ports only' | 'freely';
+  /** Folders, or files at the root of `src`. */
+  readonly members: readonly string[];
+}
+
+const LAYERS: readonly Layer[] = [
+  { row: 5, apart: 'freely', members: ['main.ts', 'cli.ts', 'config.ts'] },
+  { row: 4, apart: 'never', members: ['server'] },
+  { row: 3, apart: 'never', members: ['engine', 'activities'] },
+  {
+    row: 2,
+    apart: 'ports only',
+    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository', 'forges', 'notifiers'],
+  },
+  { row: 1, apart: 'freely', members: ['workflow', 'roles', 'artifacts'] },
+];
+
+/** What the folders of row 2 may import of each other: the port files, and the one set of rules that sandboxes share with agents. */
+const PORTS = new Set([
+  'event-store/event-store.ts',
+  'agents/agent.ts',
+  'models/model.ts',
+  'sandboxes/sandbox.ts',
+  'sandboxes/sandbox-files.ts',
+  'repository/repository.ts',
+  'forges/forge.ts',
+  'notifiers/notifier.ts',
+]);
+
+/** Row 1 takes time, chance and the outside as arguments. */
+const IMPURE_MODULES = /^node:(?!crypto$|path(\/|$)|url$|util$|assert(\/|$))/;
+const IMPURE_CALLS =
+  /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandomUUID\(|\brandomBytes\(|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(/;
+/** The parser runs in a worker thread that has to be started, timed and replaced. */
+const MAY_BE_IMPURE = /^artifacts\/mermaid/;
+
+/** All TypeScript files of all packages. */
+export function readPackages(packagesFolder: string): readonly SourceFile[] {
+  return globSync('*/{src,test,demo,bench}/**/*.ts', { cwd: packagesFolder }).map((file) => ({
+    path: file.replaceAll(path.sep, '/'),
+    source: readFileSync(path.join(packagesFolder, file), 'utf8'),
+  }));
+}
+
+/** Every broken rule in words, one a line; empty when the layers hold. */
+export function findViolations(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap((file) => [...packageViolations(file), ...layerViolations(file)]);
+}
+
+/** Tests may use whatever they need of their own package, since nothing is built on them. */
+function isTest(file: string): boolean {
+  return /\.(test|contract|fixture|testing)\.ts$/.test(file) || !/^[^/]+\/src\//.test(file);
+}
+
+function packageViolations(file: SourceFile): readonly string[] {
+  const [own = ''] = file.path.split('/');
+  const allowed = PACKAGES[own];
+  if (!allowed)
+    return [`${file.path}: packages/${own} is in no row of PACKAGES in layers.ts; add it with what it may import.`];
+  return importsOf(file).flatMap((specifier) => {
+    const other = packageOf(file.path, specifier);
+    if (other === own || other === undefined) return [];
+    if (specifier.startsWith('.'))
+      return [`${file.path} reaches into packages/${other} by a path; import @autonomous/${other}.`];
+    if (allowed.includes(other)) return [];
+    const may = allowed.length > 0 ? allowed.map((name) => `@autonomous/${name}`).join(' and ') : 'no other package';
+    return [`${file.path} imports ${specifier}; ${own} may import ${may}.`];
+  });
+}
+
+function packageOf(file: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return path.posix.join(path.posix.dirname(file), specifier).split('/')[0];
+  return /^@autonomous\/([^/]+)/.exec(specifier)?.[1];
+}
+
+function layerViolations(file: SourceFile): readonly string[] {
+  const prefix = 'orchestrator/src/';
+  if (!file.path.startsWith(prefix) || isTest(file.path)) return [];
+  const from = file.path.slice(prefix.length);
+  const layer = layerOf(from);
+  if (!layer) {
+    return [
+      `${file.path} lies in no layer; its place is one of ${LAYERS.flatMap(({ members }) => members).join(', ')}.`,
+    ];
+  }
+  const imports = importsOf(file).flatMap((specifier) => {
+    if (!specifier.startsWith('.')) return [];
+    const target = path.posix.join(path.posix.dirname(from), specifier);
+    const reason = whyNot(from, layer, target);
+    return reason ? [`${file.path} (row ${layer.row}) imports ${target}: ${reason}.`] : [];
+  });
+  return [...imports, ...impurities(file, from, layer)];
+}
+
+/** Why `from` must not import `target`; nothing when it may. */
+function whyNot(from: string, layer: Layer, target: string): string | undefined {
+  if (target.startsWith('..')) return 'it lies outside src';
+  if (isTest(`orchestrator/src/${target}`)) return 'it is a test, which does not ship';
+  const below = layerOf(target);
+  if (!below) return 'it lies in no layer';
+  if (below.row < layer.row || memberOf(from) === memberOf(target)) return undefined;
+  if (below.row > layer.row) return `row ${below.row} stands above row ${layer.row}; imports go down only`;
+  if (layer.apart === 'freely') return undefined;
+  if (layer.apart === 'never') return `${memberOf(from)} and ${memberOf(target)} do not import each other`;
+  return PORTS.has(target) ? undefined : `of another folder in row ${layer.row} only the port may be imported`;
+}
+
+function impurities(file: SourceFile, from: string, layer: Layer): readonly string[] {
+  if (layer.row !== 1 || MAY_BE_IMPURE.test(from)) return [];
+  const modules = importsOf(file).filter((specifier) => IMPURE_MODULES.test(specifier));
+  const calls = file.source
+    .split('\n')
+    .flatMap((line) => (isComment(line) ? [] : (IMPURE_CALLS.exec(line)?.[0] ?? [])));
+  return [...modules, ...calls].map(
+    (what) => `${file.path} (row 1, pure) uses ${what}; take what it gives as an argument.`,
+  );
+}
+
+function isComment(line: string): boolean {
+  return /^\s*(\/?\*|\/\/)/.test(line);
+}
+
+function layerOf(file: string): Layer | undefined {
+  return LAYERS.find(({ members }) => members.includes(memberOf(file)));
+}
+
+/** First folder of a path below `src`, or the file itself at its root. */
+function memberOf(file: string): string {
+  return file.split('/')[0] ?? file;
+}
+
+/** Static, side-effect, re-exporting and dynamic imports, types included, and modules that a worker is started from. */
+function importsOf(file: SourceFile): readonly string[] {
+  const patterns = [
+    /^\s*(?:import|export)\b[^'";]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+    /^\s*import\s*['"]([^'"]+)['"]/gm,
+    /\bimport\s*\(\s*['"]([^'"]+)['"]/g,
+    /\bnew URL\(\s*['"]([^'"]+\.ts)['"]\s*,\s*import\.meta\.url/g,
+  ];
+  return patterns.flatMap((pattern) => [...file.source.matchAll(pattern)].flatMap(([, specifier]) => specifier ?? []));
+}

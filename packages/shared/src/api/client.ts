@@ -1,0 +1,233 @@
+/** The client that the extension, the dashboard and the command line share: typed calls and the live feed. */
+import { hc } from 'hono/client';
+import type { ProblemDetails } from '../errors.ts';
+import type { WorkflowEvent } from '../events.ts';
+import type { JsonObject } from '../json.ts';
+import type { Artifact, Clarification, Gate, RunView } from '../run.ts';
+import { ApiError, ServerUnreachable } from './api-error.ts';
+import {
+  type Backoff,
+  type FeedOptions,
+  followFeed,
+  sleep,
+  type WebSocketConstructor,
+  waitBefore,
+} from './feed-client.ts';
+import type {
+  ArtifactContent,
+  Caller,
+  Exploration,
+  GateDecision,
+  ModelSummary,
+  NewExploration,
+  NewProject,
+  NewRun,
+  Page,
+  PageRequest,
+  Project,
+  Readiness,
+  RunDiff,
+  RunFilter,
+  Statechart,
+  TranscriptEntry,
+  Upload,
+  WorkflowSummary,
+} from './orchestrator.ts';
+import type { Api } from './routes.ts';
+
+export interface ClientOptions {
+  /** Address of the server, such as `http://127.0.0.1:3001`. */
+  readonly baseUrl: string;
+  /** Absent in a browser that signed in: its cookie is sent instead. */
+  readonly token?: string;
+  /** Absent means the global `fetch`. */
+  readonly fetch?: typeof fetch;
+  /** Absent means the global `WebSocket`. */
+  readonly WebSocket?: WebSocketConstructor;
+  /** Waits between tries after a network failure; 200 ms to 30 s when absent. */
+  readonly backoff?: Backoff;
+}
+
+/**
+ * The {@link Orchestrator} from afar. Every call throws {@link ApiError} for what the server refuses and
+ * {@link ServerUnreachable} when nothing answers after three tries. A repeated POST carries the same idempotency key,
+ * so that it is done once; `key` names it where the caller itself may be repeated.
+ */
+export interface Client {
+  createProject(project: NewProject): Promise<Project>;
+  listProjects(page?: PageRequest): Promise<Page<Project>>;
+  getProject(id: string): Promise<Project>;
+
+  launchRun(run: NewRun, key?: string): Promise<RunView>;
+  explore(exploration: NewExploration, key?: string): Promise<Exploration>;
+  listRuns(filter?: RunFilter): Promise<Page<RunView>>;
+  getRun(id: string): Promise<RunView>;
+  /** @param limit 1 to 1,000; 500 when absent */
+  listEvents(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
+  listArtifacts(runId: string): Promise<readonly Artifact[]>;
+  getArtifact(runId: string, artifactId: string): Promise<ArtifactContent>;
+  getDiff(runId: string): Promise<RunDiff>;
+  getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
+  getStatechart(runId: string): Promise<Statechart>;
+
+  listGates(runId?: string): Promise<readonly Gate[]>;
+  listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
+  decideGate(gateId: string, decision: GateDecision): Promise<RunView>;
+  decideOpenGate(runId: string, decision: GateDecision): Promise<RunView>;
+  cancelRun(runId: string, reason?: string): Promise<RunView>;
+  sendMessage(runId: string, text: string): Promise<RunView>;
+  sendSignal(runId: string, signal: JsonObject & { readonly type: string }): Promise<RunView>;
+
+  upload(name: string, content: Uint8Array<ArrayBuffer> | Blob): Promise<Upload>;
+  listWorkflows(): Promise<readonly WorkflowSummary[]>;
+  getWorkflow(name: string): Promise<WorkflowSummary>;
+  listModels(): Promise<readonly ModelSummary[]>;
+  readiness(): Promise<Readiness>;
+  me(): Promise<Caller>;
+  /** An address that signs one browser in, once. */
+  createSignInLink(): Promise<string>;
+
+  /**
+   * Delivers each event once and in order until `signal` aborts, across any number of lost connections.
+   * @throws {ApiError} when the server refuses for good (not signed in, another protocol)
+   */
+  followFeed(options: FeedOptions): Promise<void>;
+}
+
+const MAX_TRIES = 3;
+const DEFAULT_BACKOFF: Backoff = { minMs: 200, maxMs: 30_000 };
+
+export function createClient(options: ClientOptions): Client {
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  const backoff = options.backoff ?? DEFAULT_BACKOFF;
+  const send = createSender(options, baseUrl, backoff);
+  const { api, readyz } = hc<Api>(baseUrl, { fetch: send });
+  const path = (id: string) => ({ param: { id: segment(id) } });
+  const keyed = (key: string | undefined) => (key === undefined ? {} : { headers: { 'Idempotency-Key': key } });
+
+  return {
+    createProject: async (project) => read(await api.projects.$post({ json: project })),
+    listProjects: async (page = {}) => read(await api.projects.$get({ query: query(page) })),
+    getProject: async (id) => read(await api.projects[':id'].$get(path(id))),
+
+    launchRun: async (run, key) => read(await api.runs.$post({ json: run }, keyed(key))),
+    explore: async ({ projectId, variants }, key) =>
+      read(await api.explorations.$post({ json: { projectId, variants: [...variants] } }, keyed(key))),
+    listRuns: async (filter = {}) => read(await api.runs.$get({ query: query(filter) })),
+    getRun: async (id) => read(await api.runs[':id'].$get(path(id))),
+    listEvents: async (id, after, limit) =>
+      items(await api.runs[':id'].events.$get({ ...path(id), query: query({ after, limit }) })),
+    listArtifacts: async (id) => items(await api.runs[':id'].artifacts.$get(path(id))),
+    getArtifact: async (id, artifactId) =>
+      read(
+        await api.runs[':id'].artifacts[':artifactId'].$get({
+          param: { id: segment(id), artifactId: segment(artifactId) },
+        }),
+      ),
+    getDiff: async (id) => read(await api.runs[':id'].diff.$get(path(id))),
+    getTranscript: async (id) => items(await api.runs[':id'].transcript.$get(path(id))),
+    getStatechart: async (id) => read(await api.runs[':id'].statechart.$get(path(id))),
+
+    listGates: async (runId) => items(await api.gates.$get({ query: query({ runId }) })),
+    listClarifications: async (status) => items(await api.clarifications.$get({ query: query({ status }) })),
+    decideGate: async (id, decision) =>
+      read(await api.gates[':id'].decision.$post({ ...path(id), json: decision as never })),
+    decideOpenGate: async (id, { decision, ...fields }) =>
+      read(await api.runs[':id'][decision].$post({ ...path(id), json: fields as never })),
+    cancelRun: async (id, reason) =>
+      read(await api.runs[':id'].cancel.$post({ ...path(id), json: reason === undefined ? {} : { reason } })),
+    sendMessage: async (id, text) => read(await api.runs[':id'].message.$post({ ...path(id), json: { text } })),
+    sendSignal: async (id, signal) => read(await api.runs[':id'].signals.$post({ ...path(id), json: signal })),
+
+    upload: async (name, content) => read(await api.uploads.$post({ query: { name } }, { init: { body: content } })),
+    listWorkflows: async () => items(await api.workflows.$get()),
+    getWorkflow: async (name) => read(await api.workflows[':name'].$get({ param: { name: segment(name) } })),
+    listModels: async () => items(await api.models.$get()),
+    readiness: async () => read(await readyz.$get(), [503]),
+    me: async () => read(await api.me.$get()),
+    createSignInLink: async () => (await read<{ url: string }>(await api['sign-in-links'].$post())).url,
+
+    followFeed: (feed) =>
+      followFeed(feed, {
+        url: async (signal) => {
+          const { ticket } = await read<{ ticket: string }>(await api.tickets.$post(undefined, { init: { signal } }));
+          return `${baseUrl.replace(/^http/, 'ws')}/ws?ticket=${ticket}`;
+        },
+        WebSocket: options.WebSocket ?? (globalThis.WebSocket as unknown as WebSocketConstructor),
+        backoff,
+      }),
+  };
+}
+
+/** Adds credentials and idempotency key, and repeats what the network lost. */
+function createSender(options: ClientOptions, baseUrl: string, backoff: Backoff): typeof fetch {
+  const send = options.fetch ?? fetch;
+  return async (input, init) => {
+    const headers = new Headers(init?.headers);
+    if (options.token !== undefined) headers.set('Authorization', `Bearer ${options.token}`);
+    if (init?.method === 'POST' && !headers.has('Idempotency-Key')) {
+      headers.set('Idempotency-Key', crypto.randomUUID());
+    }
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await send(input, { ...init, headers, redirect: 'error' });
+      } catch (cause) {
+        if (failures + 1 >= MAX_TRIES || init?.signal?.aborted) throw new ServerUnreachable(baseUrl, cause);
+        await sleep(waitBefore(failures, backoff));
+      }
+    }
+  };
+}
+
+/**
+ * The body of a success, or of a status in `alsoTaken`. Its type is the one the caller promises: Hono's own type of it
+ * is the same interface in wider JSON types, which strict optional properties refuse.
+ */
+async function read<Body>(response: JsonResponse, alsoTaken: readonly number[] = []): Promise<Body> {
+  if (response.ok || alsoTaken.includes(response.status)) return (await response.json()) as Body;
+  throw new ApiError(problemOf(response.status, await response.text()));
+}
+
+async function items<Item>(response: JsonResponse): Promise<readonly Item[]> {
+  return (await read<{ readonly items: readonly Item[] }>(response)).items;
+}
+
+/** What all of Hono's typed responses have in common. */
+interface JsonResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  json(): Promise<unknown>;
+  text(): Promise<string>;
+}
+
+/** A proxy or another server may answer with anything. */
+function problemOf(status: number, body: string): ProblemDetails {
+  try {
+    const problem: unknown = JSON.parse(body);
+    if (typeof problem === 'object' && problem !== null && 'detail' in problem && 'code' in problem) {
+      return { type: 'about:blank', title: 'Problem', ...problem, status } as ProblemDetails;
+    }
+  } catch {
+    // Not JSON: told below.
+  }
+  return {
+    type: 'about:blank',
+    title: 'UnexpectedAnswer',
+    status,
+    detail: `The server answered ${status} without saying why; is there a proxy before it?`,
+    code: status >= 500 ? 'unavailable' : 'invalid_request',
+  };
+}
+
+/** Query values as strings, absent ones left out. */
+function query<Fields extends object>(fields: Fields) {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([key, value]) => [key, String(value)])) as {
+    [Key in keyof Fields]: Fields[Key];
+  };
+}
+
+function segment(id: string): string {
+  if (id === '') throw new TypeError('The id is empty.');
+  return encodeURIComponent(id);
+}

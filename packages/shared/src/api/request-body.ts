@@ -1,0 +1,105 @@
+/** Reads a request's body once, within limits, before any schema or handler sees it. */
+import type { Context } from 'hono';
+import { InvalidRequest, PayloadTooLarge } from '../errors.ts';
+
+export const MAX_JSON_BYTES = 1024 * 1024;
+export const MAX_UPLOAD_BYTES = 10 * 1024 * 1024;
+
+/** Deeper JSON than any request has; what is nested further only wants to exhaust a recursive function. */
+const MAX_NESTING = 64;
+
+/**
+ * Reads a JSON body so that later readers (`c.req.json()`, `c.req.arrayBuffer()`) get what was checked here.
+ * @throws {PayloadTooLarge} above 1 MB
+ * @throws {InvalidRequest} for another content type, invalid UTF-8, malformed or absurdly nested JSON
+ */
+export async function readJsonBody(c: Context): Promise<void> {
+  const bytes = await readBytes(c, MAX_JSON_BYTES);
+  const contentType = c.req.header('content-type');
+  if (bytes.byteLength > 0 && !/^application\/json\s*(?:;|$)/i.test(contentType ?? '')) {
+    throw new InvalidRequest(
+      `The content type ${contentType === undefined ? 'is missing' : `'${contentType}' is not taken`}; send application/json.`,
+    );
+  }
+  const text = decode(bytes);
+  if (text.length > 0) checkTree(parse(text));
+  replaceBody(c, bytes);
+}
+
+/**
+ * Reads the body of an upload.
+ * @throws {PayloadTooLarge} above 10 MB
+ */
+export async function readUploadBody(c: Context): Promise<void> {
+  replaceBody(c, await readBytes(c, MAX_UPLOAD_BYTES));
+}
+
+/** The stream is used up; later readers find the same bytes in a request of their own. */
+function replaceBody(c: Context, body: Uint8Array<ArrayBuffer>): void {
+  const headers = new Headers(c.req.raw.headers);
+  // An empty body has no type: `fetch` says text/plain for an empty string.
+  if (body.byteLength === 0) headers.delete('content-type');
+  const { url, method } = c.req;
+  c.req.raw = new Request(url, { method, headers, body });
+}
+
+async function readBytes(c: Context, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = () => new PayloadTooLarge(`The request body has more than ${limit.toLocaleString('en')} bytes.`);
+  if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
+  // The platform's types say nothing of the chunks; a request's body consists of bytes.
+  const body: ReadableStream<Uint8Array> | null = c.req.raw.body;
+  const reader = body?.getReader();
+  if (!reader) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read().catch((cause: unknown) => {
+      throw new InvalidRequest('The request body ended before it was complete.', { cause });
+    });
+    if (done) break;
+    size += value.byteLength;
+    if (size > limit) throw tooLarge();
+    chunks.push(value);
+  }
+  const whole = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return whole;
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new InvalidRequest('The request body is not valid UTF-8.', { cause });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message.slice(0, 200) : String(cause);
+    throw new InvalidRequest(`The request body is not valid JSON: ${reason}`, { cause });
+  }
+}
+
+/** Goes through the tree without recursion: the tree may be as deep as the body is long. */
+function checkTree(root: unknown): void {
+  let level: unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_NESTING) throw new InvalidRequest(`The request body is nested deeper than ${MAX_NESTING} levels.`);
+    const next: unknown[] = [];
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue;
+      if (Object.hasOwn(value, '__proto__')) {
+        throw new InvalidRequest("The request body has a key '__proto__', which is never taken.");
+      }
+      for (const inner of Object.values(value)) next.push(inner);
+    }
+    level = next;
+  }
+}

@@ -1,0 +1,505 @@
+/** The HTTP API: validated routes of one line each over the {@link Orchestrator}, and the OpenAPI document of them. */
+import { createRoute, OpenAPIHono, type RouteConfig, type z } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ZodError } from 'zod';
+import { type Fault, InvalidRequest, NotFound, type ProblemDetails, toProblem } from '../errors.ts';
+import { FEED_PROTOCOL } from '../feed.ts';
+import type { Caller, Orchestrator } from './orchestrator.ts';
+import { MAX_UPLOAD_BYTES, readJsonBody, readUploadBody } from './request-body.ts';
+import * as schemas from './schemas.ts';
+
+export interface ApiOptions {
+  /** Who makes this request. Called only for routes that need it; whoever mounts the API has let the request in. */
+  readonly caller: (c: Context) => Caller;
+  /** A secret that opens one WebSocket within 30 seconds. */
+  readonly issueTicket: (caller: Caller) => string;
+  /** An address that signs one browser in, once. */
+  readonly issueSignInLink: (caller: Caller) => string;
+  /** Anything thrown that is not an error of the contract: a bug, to be logged with its stack. */
+  readonly onInternalError: (error: unknown, c: Context) => void;
+  /** Runs on every POST after its body was read and before its route, such as the memory of idempotency keys. */
+  readonly onPost?: MiddlewareHandler;
+}
+
+/** Type of the API for the Hono client. */
+export type Api = ReturnType<typeof createApi>;
+
+/** The application with all routes of the API; the server adds its own pages and stands a guard before it. */
+export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
+  const { caller } = options;
+  const app = new OpenAPIHono({
+    defaultHook: (result) => {
+      if (!result.success) throw invalidRequest(result.target, result.error);
+    },
+  });
+  app.onError((error, c) => answerError(error, c, options.onInternalError));
+  app.notFound((c) => answerProblem(c, toProblem(new NotFound(`There is no ${c.req.method} ${c.req.path}.`))));
+  app.post('/api/uploads', async (c, next) => readUploadBody(c).then(next));
+  app.use(async (c, next) => {
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && c.req.path !== '/api/uploads') await readJsonBody(c);
+    await next();
+  });
+  if (options.onPost) app.on('POST', '*', options.onPost);
+
+  const decide = (c: Context, runId: string, decision: Parameters<Orchestrator['decideOpenGate']>[2]) =>
+    orchestrator.decideOpenGate(caller(c), runId, decision);
+
+  const api = app
+    .openapi(routes.health, (c) => c.json({ status: 'ok' as const }, 200))
+    .openapi(routes.ready, async (c) => {
+      const readiness = await orchestrator.readiness();
+      return c.json(readiness, readiness.ready ? 200 : 503);
+    })
+    .openapi(routes.me, (c) => c.json({ userId: caller(c).userId }, 200))
+    .openapi(routes.createTicket, (c) => c.json({ ticket: options.issueTicket(caller(c)) }, 201))
+    .openapi(routes.createSignInLink, (c) => c.json({ url: options.issueSignInLink(caller(c)) }, 201))
+
+    .openapi(routes.createProject, async (c) => {
+      const project = await orchestrator.createProject(caller(c), c.req.valid('json'));
+      return c.json(project, 201, { Location: `/api/projects/${project.id}` });
+    })
+    .openapi(routes.listProjects, async (c) => c.json(await orchestrator.listProjects(c.req.valid('query')), 200))
+    .openapi(routes.getProject, async (c) => c.json(await orchestrator.getProject(c.req.valid('param').id), 200))
+
+    .openapi(routes.launchRun, async (c) => {
+      const run = await orchestrator.launchRun(caller(c), c.req.valid('json'), c.req.header('idempotency-key'));
+      return c.json(run, 201, { Location: `/api/runs/${run.id}` });
+    })
+    .openapi(routes.explore, async (c) =>
+      c.json(await orchestrator.explore(caller(c), c.req.valid('json'), c.req.header('idempotency-key')), 201),
+    )
+    .openapi(routes.listRuns, async (c) => c.json(await orchestrator.listRuns(c.req.valid('query')), 200))
+    .openapi(routes.getRun, async (c) => c.json(await orchestrator.getRun(c.req.valid('param').id), 200))
+    .openapi(routes.listEvents, async (c) => {
+      const { after, limit } = c.req.valid('query');
+      return c.json({ items: await orchestrator.listEvents(c.req.valid('param').id, after, limit) }, 200);
+    })
+    .openapi(routes.listArtifacts, async (c) =>
+      c.json({ items: await orchestrator.listArtifacts(c.req.valid('param').id) }, 200),
+    )
+    .openapi(routes.getArtifact, async (c) => {
+      const { id, artifactId } = c.req.valid('param');
+      return c.json(await orchestrator.getArtifact(id, artifactId), 200);
+    })
+    .openapi(routes.getDiff, async (c) => c.json(await orchestrator.getDiff(c.req.valid('param').id), 200))
+    .openapi(routes.getTranscript, async (c) =>
+      c.json({ items: await orchestrator.getTranscript(c.req.valid('param').id) }, 200),
+    )
+    .openapi(routes.getStatechart, async (c) => c.json(await orchestrator.getStatechart(c.req.valid('param').id), 200))
+
+    .openapi(routes.listGates, async (c) =>
+      c.json({ items: await orchestrator.listGates(c.req.valid('query').runId) }, 200),
+    )
+    .openapi(routes.decideGate, async (c) =>
+      c.json(await orchestrator.decideGate(caller(c), c.req.valid('param').id, c.req.valid('json')), 200),
+    )
+    .openapi(routes.approve, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'approve' }), 200),
+    )
+    .openapi(routes.reject, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'reject' }), 200),
+    )
+    .openapi(routes.answer, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'answer' }), 200),
+    )
+    .openapi(routes.ignore, async (c) => c.json(await decide(c, c.req.valid('param').id, { decision: 'ignore' }), 200))
+    .openapi(routes.ask, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'ask' }), 200),
+    )
+    .openapi(routes.retry, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'retry' }), 200),
+    )
+    .openapi(routes.accept, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'accept' }), 200),
+    )
+    .openapi(routes.extend, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'extend' }), 200),
+    )
+    .openapi(routes.cancel, async (c) =>
+      c.json(await orchestrator.cancelRun(caller(c), c.req.valid('param').id, c.req.valid('json').reason), 200),
+    )
+    .openapi(routes.sendMessage, async (c) =>
+      c.json(await orchestrator.sendMessage(caller(c), c.req.valid('param').id, c.req.valid('json').text), 200),
+    )
+    .openapi(routes.sendSignal, async (c) =>
+      c.json(await orchestrator.sendSignal(caller(c), c.req.valid('param').id, c.req.valid('json')), 200),
+    )
+
+    .openapi(routes.listClarifications, async (c) =>
+      c.json({ items: await orchestrator.listClarifications(c.req.valid('query').status) }, 200),
+    )
+    .openapi(routes.answerClarification, async (c) => {
+      const decision = { ...c.req.valid('json'), decision: 'answer' as const };
+      return c.json(await orchestrator.decideGate(caller(c), c.req.valid('param').id, decision), 200);
+    })
+    .openapi(routes.ignoreClarification, async (c) =>
+      c.json(await orchestrator.decideGate(caller(c), c.req.valid('param').id, { decision: 'ignore' }), 200),
+    )
+
+    .openapi(routes.upload, async (c) =>
+      c.json(await orchestrator.upload(c.req.valid('query').name, new Uint8Array(await c.req.arrayBuffer())), 201),
+    )
+    .openapi(routes.listWorkflows, async (c) => c.json({ items: await orchestrator.listWorkflows() }, 200))
+    .openapi(routes.getWorkflow, async (c) => c.json(await orchestrator.getWorkflow(c.req.valid('param').name), 200))
+    .openapi(routes.listModels, async (c) => c.json({ items: await orchestrator.listModels() }, 200));
+
+  describeSecurity(app);
+  app.get('/api/openapi.json', (c) => c.json(openApiDocument(app)));
+  return api;
+}
+
+/** An answer with problem details (RFC 9457). */
+export function answerProblem(c: Context, problem: ProblemDetails): Response {
+  c.header('Content-Type', 'application/problem+json');
+  // Hono's own type of a status is a closed set of numbers; problem details hold any.
+  return c.body(JSON.stringify(problem), problem.status as 500);
+}
+
+function answerError(error: unknown, c: Context, onInternalError: ApiOptions['onInternalError']): Response {
+  const translated =
+    error instanceof HTTPException && error.status < 500 ? new InvalidRequest(error.message, { cause: error }) : error;
+  const problem = toProblem(translated);
+  if (problem.code === 'internal') onInternalError(error, c);
+  return answerProblem(c, problem);
+}
+
+/** A request can have as many unknown keys as it has bytes; nobody reads more than these. */
+const MAX_FAULTS = 50;
+
+function invalidRequest(target: string, error: ZodError): InvalidRequest {
+  const faults: Fault[] = error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: 'is not a known key' }));
+    }
+    return [{ path: pathOf(issue.path), message: issue.message }];
+  });
+  const place = { json: 'body', query: 'query', param: 'path' }[target] ?? target;
+  const shown = faults.slice(0, MAX_FAULTS);
+  const list = shown.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+  const rest = faults.length > shown.length ? `; and ${faults.length - shown.length} more` : '';
+  return new InvalidRequest(`The request's ${place} cannot be taken: ${list}${rest}.`, { faults: shown });
+}
+
+const pathOf = (path: readonly PropertyKey[]): string => path.map(String).join('.').slice(0, 200);
+
+// ---------- the routes, as OpenAPI describes them ----------
+
+type Method = 'get' | 'post';
+
+const jsonContent = <Schema extends z.ZodType>(schema: Schema) => ({ 'application/json': { schema } });
+const gives = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
+  description,
+  content: jsonContent(schema),
+});
+const takes = <Schema extends z.ZodType>(schema: Schema) => ({ required: true, content: jsonContent(schema) });
+const mayTake = <Schema extends z.ZodType>(schema: Schema) => ({ required: false, content: jsonContent(schema) });
+const params = schemas.idParams;
+const theRun = { 200: gives(schemas.runView, 'The run after it') };
+
+/** Adds the problem document to the answers. Its type stays out of the client's, which throws problems. */
+function route<
+  Path extends string,
+  Config extends Omit<RouteConfig, 'path'> & { readonly path: Path; readonly method: Method },
+>(config: Config) {
+  return createRoute({
+    ...config,
+    responses: {
+      ...config.responses,
+      default: { description: 'What went wrong', content: { 'application/problem+json': { schema: schemas.problem } } },
+    },
+  } as Config);
+}
+
+const routes = {
+  health: route({
+    method: 'get',
+    path: '/healthz',
+    summary: 'Whether the process answers',
+    security: [],
+    responses: { 200: gives(schemas.health, 'It does') },
+  }),
+  ready: route({
+    method: 'get',
+    path: '/readyz',
+    summary: 'Whether runs can be carried out, and what is missing',
+    security: [],
+    responses: { 200: gives(schemas.readiness, 'Ready'), 503: gives(schemas.readiness, 'Not ready') },
+  }),
+  me: route({
+    method: 'get',
+    path: '/api/me',
+    summary: 'Who is asking',
+    responses: { 200: gives(schemas.me, 'The caller') },
+  }),
+  createTicket: route({
+    method: 'post',
+    path: '/api/tickets',
+    summary: 'A ticket that opens one WebSocket at /ws?ticket=… within 30 seconds',
+    responses: { 201: gives(schemas.ticket, 'The ticket') },
+  }),
+  createSignInLink: route({
+    method: 'post',
+    path: '/api/sign-in-links',
+    summary: 'An address that signs one browser in, once, within 10 minutes',
+    responses: { 201: gives(schemas.signInLink, 'The address') },
+  }),
+
+  createProject: route({
+    method: 'post',
+    path: '/api/projects',
+    summary: 'Add a project',
+    request: { body: takes(schemas.newProject) },
+    responses: { 201: gives(schemas.project, 'The project') },
+  }),
+  listProjects: route({
+    method: 'get',
+    path: '/api/projects',
+    summary: 'Projects',
+    request: { query: schemas.pageQuery },
+    responses: { 200: gives(schemas.pageOf(schemas.project), 'A page of projects') },
+  }),
+  getProject: route({
+    method: 'get',
+    path: '/api/projects/{id}',
+    summary: 'One project',
+    request: { params },
+    responses: { 200: gives(schemas.project, 'The project') },
+  }),
+
+  launchRun: route({
+    method: 'post',
+    path: '/api/runs',
+    summary: 'Start a run',
+    request: { body: takes(schemas.newRun) },
+    responses: { 201: gives(schemas.runView, 'The run, started or queued') },
+  }),
+  explore: route({
+    method: 'post',
+    path: '/api/explorations',
+    summary: 'Start runs side by side to compare them',
+    request: { body: takes(schemas.newExploration) },
+    responses: { 201: gives(schemas.exploration, 'The runs') },
+  }),
+  listRuns: route({
+    method: 'get',
+    path: '/api/runs',
+    summary: 'Runs, newest first',
+    request: { query: schemas.runsQuery },
+    responses: { 200: gives(schemas.pageOf(schemas.runView), 'A page of runs') },
+  }),
+  getRun: route({
+    method: 'get',
+    path: '/api/runs/{id}',
+    summary: 'One run',
+    request: { params },
+    responses: { 200: gives(schemas.runView, 'The run') },
+  }),
+  listEvents: route({
+    method: 'get',
+    path: '/api/runs/{id}/events',
+    summary: 'Events of a run after a sequence number, oldest first',
+    request: { params, query: schemas.eventsQuery },
+    responses: { 200: gives(schemas.listOf(schemas.workflowEvent), 'The events') },
+  }),
+  listArtifacts: route({
+    method: 'get',
+    path: '/api/runs/{id}/artifacts',
+    summary: 'Artifacts of a run',
+    request: { params },
+    responses: { 200: gives(schemas.listOf(schemas.artifact), 'The artifacts') },
+  }),
+  getArtifact: route({
+    method: 'get',
+    path: '/api/runs/{id}/artifacts/{artifactId}',
+    summary: 'One artifact with its content',
+    request: { params: schemas.artifactParams },
+    responses: { 200: gives(schemas.artifactContent, 'The artifact') },
+  }),
+  getDiff: route({
+    method: 'get',
+    path: '/api/runs/{id}/diff',
+    summary: 'What the run changed so far',
+    request: { params },
+    responses: { 200: gives(schemas.runDiff, 'The difference to the base commit') },
+  }),
+  getTranscript: route({
+    method: 'get',
+    path: '/api/runs/{id}/transcript',
+    summary: 'What the agents said and did',
+    request: { params },
+    responses: { 200: gives(schemas.listOf(schemas.transcriptEntry), 'The transcript') },
+  }),
+  getStatechart: route({
+    method: 'get',
+    path: '/api/runs/{id}/statechart',
+    summary: 'Where the run is in its statechart',
+    request: { params },
+    responses: { 200: gives(schemas.statechart, 'The statechart') },
+  }),
+
+  listGates: route({
+    method: 'get',
+    path: '/api/gates',
+    summary: 'Everything that waits for a person',
+    request: { query: schemas.gatesQuery },
+    responses: { 200: gives(schemas.listOf(schemas.gate), 'Open gates') },
+  }),
+  decideGate: route({
+    method: 'post',
+    path: '/api/gates/{id}/decision',
+    summary: 'Decide a gate',
+    request: { params, body: takes(schemas.gateDecision) },
+    responses: theRun,
+  }),
+  approve: route({
+    method: 'post',
+    path: '/api/runs/{id}/approve',
+    summary: 'Approve what the run shows at its open gate',
+    request: { params, body: mayTake(schemas.approveBody) },
+    responses: theRun,
+  }),
+  reject: route({
+    method: 'post',
+    path: '/api/runs/{id}/reject',
+    summary: 'Send the work back with feedback',
+    request: { params, body: takes(schemas.rejectBody) },
+    responses: theRun,
+  }),
+  answer: route({
+    method: 'post',
+    path: '/api/runs/{id}/answer',
+    summary: 'Answer the open question',
+    request: { params, body: takes(schemas.answerBody) },
+    responses: theRun,
+  }),
+  ignore: route({
+    method: 'post',
+    path: '/api/runs/{id}/ignore',
+    summary: 'Leave the open question unanswered: back to planning',
+    request: { params, body: mayTake(schemas.emptyBody) },
+    responses: theRun,
+  }),
+  ask: route({
+    method: 'post',
+    path: '/api/runs/{id}/ask',
+    summary: 'Ask the planner something before deciding',
+    request: { params, body: takes(schemas.askBody) },
+    responses: theRun,
+  }),
+  retry: route({
+    method: 'post',
+    path: '/api/runs/{id}/retry',
+    summary: 'Try the failed or paused stage again',
+    request: { params, body: mayTake(schemas.retryBody) },
+    responses: theRun,
+  }),
+  accept: route({
+    method: 'post',
+    path: '/api/runs/{id}/accept',
+    summary: 'Accept the result although its validation failed',
+    request: { params, body: takes(schemas.acceptBody) },
+    responses: theRun,
+  }),
+  extend: route({
+    method: 'post',
+    path: '/api/runs/{id}/extend',
+    summary: 'Give the stage more time',
+    request: { params, body: takes(schemas.extendBody) },
+    responses: theRun,
+  }),
+  cancel: route({
+    method: 'post',
+    path: '/api/runs/{id}/cancel',
+    summary: 'Cancel the run',
+    request: { params, body: mayTake(schemas.cancelBody) },
+    responses: theRun,
+  }),
+  sendMessage: route({
+    method: 'post',
+    path: '/api/runs/{id}/message',
+    summary: 'Steer the agent at work',
+    request: { params, body: takes(schemas.messageBody) },
+    responses: theRun,
+  }),
+  sendSignal: route({
+    method: 'post',
+    path: '/api/runs/{id}/signals',
+    summary: 'Send a signal that the workflow declares',
+    request: { params, body: takes(schemas.signalBody) },
+    responses: theRun,
+  }),
+
+  listClarifications: route({
+    method: 'get',
+    path: '/api/clarifications',
+    summary: 'Questions of agents to people',
+    request: { query: schemas.clarificationsQuery },
+    responses: { 200: gives(schemas.listOf(schemas.clarification), 'The questions') },
+  }),
+  answerClarification: route({
+    method: 'post',
+    path: '/api/clarifications/{id}/answer',
+    summary: 'Answer a question',
+    request: { params, body: takes(schemas.answerBody) },
+    responses: theRun,
+  }),
+  ignoreClarification: route({
+    method: 'post',
+    path: '/api/clarifications/{id}/ignore',
+    summary: 'Leave a question unanswered: back to planning',
+    request: { params, body: mayTake(schemas.emptyBody) },
+    responses: theRun,
+  }),
+
+  upload: route({
+    method: 'post',
+    path: '/api/uploads',
+    summary: `Store a file for an answer: the body is the file, at most ${MAX_UPLOAD_BYTES / 1024 / 1024} MB`,
+    request: {
+      query: schemas.uploadQuery,
+      body: {
+        required: true,
+        content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+      },
+    },
+    responses: { 201: gives(schemas.upload, 'The stored file') },
+  }),
+  listWorkflows: route({
+    method: 'get',
+    path: '/api/workflows',
+    summary: 'Workflows that runs can follow',
+    responses: { 200: gives(schemas.listOf(schemas.workflowSummary), 'The workflows') },
+  }),
+  getWorkflow: route({
+    method: 'get',
+    path: '/api/workflows/{name}',
+    summary: 'One workflow',
+    request: { params: schemas.nameParams },
+    responses: { 200: gives(schemas.workflowSummary, 'The workflow') },
+  }),
+  listModels: route({
+    method: 'get',
+    path: '/api/models',
+    summary: 'Models, and whether they can be used',
+    responses: { 200: gives(schemas.listOf(schemas.modelSummary), 'The models') },
+  }),
+};
+
+function describeSecurity(app: OpenAPIHono): void {
+  app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
+}
+
+function openApiDocument(app: OpenAPIHono) {
+  return app.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: {
+      title: 'Autonomous',
+      version: '1',
+      description:
+        'Every POST takes an `Idempotency-Key`: the same key with the same request gives the same answer. ' +
+        `Events follow live over the WebSocket \`/ws?ticket=…\` (protocol ${FEED_PROTOCOL}).`,
+    },
+    security: [{ token: [] }],
+  });
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import type { RunConfig } from '../config.ts';
+import type { Artifact, Clarification, Evidence, Gate, RunView } from '../run.ts';
+import type { TranscriptEntry } from './orchestrator.ts';
+import * as schemas from './schemas.ts';
+
+const NOON = '2026-03-01T12:00:00.000Z';
+
+const config: RunConfig = {
+  trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
+  maxClarifications: 3,
+  maxConcurrency: 2,
+  maxFixAttempts: 3,
+  modelRouting: { planner: 'a:b', implementer: 'a:b', validator: 'a:b' },
+  timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
+  git: { createPR: false, autoMerge: false, baseBranch: 'main', mergeStrategy: 'squash' },
+  commands: { setup: null, test: 'npm test' },
+};
+
+const question = {
+  question: 'Which?',
+  context: 'Two exist',
+  options: ['a', 'b'],
+  responseType: 'single_choice',
+} as const;
+
+// `Required` makes the compiler ask for a value of every optional key too.
+const gate: Required<Gate> = {
+  id: 'r-1.4',
+  runId: 'r-1',
+  kind: 'plan',
+  stage: 'planning',
+  openedAt: NOON,
+  decisions: ['approve', 'reject'],
+  summary: 'Approve the plan',
+  artifactHash: 'a',
+  codeTree: 'b',
+  question,
+  reason: 'timeout',
+  details: { deep: [{ much: 1 }] },
+};
+
+const clarification: Required<Clarification> = {
+  ...question,
+  id: 'r-1.3',
+  workflowRunId: 'r-1',
+  stage: 'planning',
+  status: 'answered',
+  response: 'a',
+  answeredBy: 'ada',
+  answeredAt: NOON,
+  attemptNumber: 1,
+  createdAt: NOON,
+};
+
+const artifact: Required<Artifact> = {
+  id: 'r-1.5',
+  workflowRunId: 'r-1',
+  stage: 'planning',
+  type: 'spec',
+  gitPath: '.autonomous/specs/001-login.md',
+  commitSha: 'c',
+  hash: 'h',
+  version: 1,
+  createdAt: NOON,
+  filesChanged: ['a.ts'],
+  parsedConstraints: { nodes: ['A'] },
+  approvedBy: 'ada',
+  approvedAt: NOON,
+  approvalNotes: 'fine',
+  scripted: true,
+};
+
+const evidence: Required<Evidence> = {
+  mode: 'base_tests',
+  codeTree: 't',
+  commit: 'c',
+  passed: false,
+  commands: [{ command: 'npm test', exitCode: null, durationMs: 12.5, output: '' }],
+  sandbox: 'bubblewrap',
+  restored: ['a.test.ts'],
+  recordedAt: NOON,
+};
+
+const run: Required<RunView> = {
+  id: 'r-1',
+  projectId: 'p-1',
+  userId: 'ada',
+  workflow: { name: 'build', version: 1 },
+  explorationId: 'x-1',
+  originalRequest: 'Add a login page',
+  status: 'awaiting_approval',
+  currentStage: 'planning',
+  state: { work: { planning: 'gate' } },
+  config,
+  branch: 'autonomous/r-1-login',
+  baseCommit: 'c',
+  headCommit: 'c',
+  codeTree: 't',
+  createdAt: NOON,
+  startedAt: NOON,
+  pausedAt: NOON,
+  resumedAt: NOON,
+  completedAt: NOON,
+  queuePosition: 1,
+  clarificationCount: 1,
+  fixAttempts: 0,
+  gate,
+  gates: [{ gateId: 'r-1.2', kind: 'plan', decision: 'reject', by: 'ada', at: NOON, notes: 'smaller' }],
+  clarifications: [clarification],
+  artifacts: [artifact],
+  evidence: [evidence],
+  decisions: [{ topic: 'auth', choice: 'OAuth', rationale: 'exists' }],
+  stages: [{ stage: 'planning', startedAt: NOON, completedAt: NOON }],
+  cost: { inputTokens: 1, outputTokens: 2, calls: 3 },
+  scriptedModels: ['scripted:demo'],
+  published: { branch: 'b', commit: 'c', pushed: true, note: 'no forge' },
+  merged: { baseBranch: 'main', commit: 'c', strategy: 'squash' },
+  failure: 'none',
+  notices: ['ignored'],
+  lastSequence: 5,
+  updatedAt: NOON,
+};
+
+const transcript: Required<TranscriptEntry> = {
+  at: NOON,
+  activity: 'plan',
+  kind: 'text',
+  text: 'thinking',
+  role: 'planner',
+  model: 'a:b',
+  scripted: false,
+  data: { tool: 'read' },
+};
+
+/** A sample with only the keys that must be there. */
+function leanest(sample: RunView): RunView {
+  const { explorationId, baseCommit, headCommit, codeTree, startedAt, pausedAt, resumedAt, completedAt, ...rest } =
+    sample;
+  const { queuePosition, published, merged, failure, ...lean } = rest;
+  return { ...lean, gate: null, currentStage: null, state: null };
+}
+
+describe('the described answers', () => {
+  it.each([
+    ['a run with everything', schemas.runView, run],
+    ['a run with little', schemas.runView, leanest(run)],
+    ['a gate', schemas.gate, gate],
+    ['a question', schemas.clarification, clarification],
+    ['an artifact', schemas.artifactContent, { ...artifact, content: '# Plan' }],
+    ['a line of a transcript', schemas.transcriptEntry, transcript],
+    [
+      'an event',
+      schemas.workflowEvent,
+      {
+        id: 'e',
+        position: 1,
+        workflowRunId: 'r-1',
+        sequence: 1,
+        type: 'OWN',
+        origin: 'input',
+        payload: { a: [1] },
+        timestamp: NOON,
+      },
+    ],
+  ])('describe %s as it is, leaving nothing out', (_, schema, sample) => {
+    expect(schema.parse(sample)).toEqual(sample);
+  });
+});

@@ -1,0 +1,394 @@
+/**
+ * What the API takes and gives, as zod schemas. Requests are strict: an unknown key is a fault.
+ * Answers are described for OpenAPI and never validated at run time; their keys are checked against the types here.
+ */
+import { z } from '@hono/zod-openapi';
+import { runConfigRequestSchema, runConfigSchema } from '../config.ts';
+import type { ProblemDetails } from '../errors.ts';
+import type { WorkflowEvent } from '../events.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type {
+  Artifact,
+  Clarification,
+  CommandEvidence,
+  Evidence,
+  Gate,
+  GateOutcome,
+  Question,
+  RunDecision,
+  RunView,
+  StageVisit,
+} from '../run.ts';
+import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
+import type {
+  ArtifactContent,
+  Exploration,
+  FileChange,
+  ModelSummary,
+  Page,
+  Project,
+  Readiness,
+  RunDiff,
+  Statechart,
+  TranscriptEntry,
+  Upload,
+  WorkflowSummary,
+} from './orchestrator.ts';
+
+/** Longest request text of a run, in characters after trimming. */
+export const MAX_REQUEST_CHARACTERS = 20_000;
+
+const text = (limit: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(limit, `must have at most ${limit.toLocaleString('en')} characters`);
+const id = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/, 'must be an id: letters, digits, dots, colons, dashes');
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
+const gitObject = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'must be a git object id in lower-case hex');
+
+// ---------- requests ----------
+
+export const idParams = z.strictObject({ id });
+export const artifactParams = z.strictObject({ id, artifactId: id });
+export const nameParams = z.strictObject({ name: id });
+
+const pageShape = {
+  cursor: z.string().min(1).max(500).optional(),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+};
+export const pageQuery = z.strictObject(pageShape);
+export const runsQuery = z.strictObject({
+  ...pageShape,
+  status: z.enum(RUN_STATUSES).optional(),
+  projectId: id.optional(),
+  workflow: id.optional(),
+  explorationId: id.optional(),
+});
+export const eventsQuery = z.strictObject({
+  after: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(1_000).default(500),
+});
+export const gatesQuery = z.strictObject({ runId: id.optional() });
+export const clarificationsQuery = z.strictObject({ status: z.enum(['pending', 'answered', 'ignored']).optional() });
+export const uploadQuery = z.strictObject({ name: text(255) });
+
+export const newProject = z.strictObject({
+  name: text(100),
+  repository: text(2_000),
+  baseBranch: text(200).optional(),
+});
+const requestText = text(MAX_REQUEST_CHARACTERS);
+export const newRun = z.strictObject({
+  projectId: id,
+  workflow: id.optional(),
+  request: requestText,
+  config: runConfigRequestSchema.optional(),
+});
+export const newExploration = z.strictObject({
+  projectId: id,
+  variants: z
+    .array(z.strictObject({ request: requestText, config: runConfigRequestSchema.optional() }))
+    .min(1)
+    .max(20),
+});
+
+const prose = text(20_000);
+/** The fields of each decision, beside `decision` itself. */
+const decisionShapes = {
+  approve: {
+    artifactHash: sha256.optional(),
+    codeTree: gitObject.optional(),
+    notes: prose.optional(),
+    editedPlan: text(200_000).optional(),
+  },
+  reject: { feedback: prose },
+  answer: { response: z.union([prose, z.array(text(2_000)).min(1).max(100)]) },
+  ignore: {},
+  ask: { question: prose },
+  retry: { notes: prose.optional() },
+  accept: { reason: prose, artifactHash: sha256.optional(), codeTree: gitObject.optional() },
+  extend: {
+    minutes: z
+      .number()
+      .positive()
+      .max(7 * 24 * 60),
+  },
+};
+export const approveBody = z.strictObject(decisionShapes.approve);
+export const rejectBody = z.strictObject(decisionShapes.reject);
+export const answerBody = z.strictObject(decisionShapes.answer);
+export const askBody = z.strictObject(decisionShapes.ask);
+export const retryBody = z.strictObject(decisionShapes.retry);
+export const acceptBody = z.strictObject(decisionShapes.accept);
+export const extendBody = z.strictObject(decisionShapes.extend);
+export const emptyBody = z.strictObject({});
+export const gateDecision = z.discriminatedUnion('decision', [
+  z.strictObject({ decision: z.literal('approve'), ...decisionShapes.approve }),
+  z.strictObject({ decision: z.literal('reject'), ...decisionShapes.reject }),
+  z.strictObject({ decision: z.literal('answer'), ...decisionShapes.answer }),
+  z.strictObject({ decision: z.literal('ignore'), ...decisionShapes.ignore }),
+  z.strictObject({ decision: z.literal('ask'), ...decisionShapes.ask }),
+  z.strictObject({ decision: z.literal('retry'), ...decisionShapes.retry }),
+  z.strictObject({ decision: z.literal('accept'), ...decisionShapes.accept }),
+  z.strictObject({ decision: z.literal('extend'), ...decisionShapes.extend }),
+]);
+
+export const cancelBody = z.strictObject({ reason: prose.optional() });
+export const messageBody = z.strictObject({ text: prose });
+
+type Signal = JsonObject & { readonly type: string };
+/** The one open schema: a signal's fields belong to the workflow that declares it. */
+export const signalBody = z
+  .looseObject({ type: text(200) })
+  // What was parsed from JSON consists of JSON values; zod can only say `unknown`.
+  .transform((signal) => signal as Signal);
+
+// ---------- answers ----------
+
+/** One schema a key of the type: a key that is missing or too many does not compile. */
+type Shape<Type> = { readonly [Key in keyof Required<Type>]: z.ZodType };
+
+/**
+ * A named component of the OpenAPI document, typed as the interface it describes. The cast is there because zod writes
+ * optional keys as `| undefined` and arrays as mutable; the shape's keys are checked, and a test parses full samples.
+ */
+function answer<Type>(name: string, shape: Shape<Type>): z.ZodType<Type> {
+  return z.object(shape).openapi(name) as unknown as z.ZodType<Type>;
+}
+
+const time = z.iso.datetime();
+const count = z.number().int().min(0);
+const json = z.unknown() as z.ZodType<JsonValue>;
+const jsonObject = z.record(z.string(), json);
+const strings = z.array(z.string());
+
+export const problem = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string(),
+    code: z.string(),
+    faults: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  })
+  .openapi('Problem') as unknown as z.ZodType<ProblemDetails>;
+
+/** A list that is always whole. */
+export const listOf = <Item>(item: z.ZodType<Item>) =>
+  z.object({ items: z.array(item) }) as unknown as z.ZodType<{ readonly items: readonly Item[] }>;
+export const pageOf = <Item>(item: z.ZodType<Item>) =>
+  z.object({ items: z.array(item), nextCursor: z.string().nullable() }) as unknown as z.ZodType<Page<Item>>;
+
+export const project = answer<Project>('Project', {
+  id: z.string(),
+  name: z.string(),
+  repository: z.string(),
+  baseBranch: z.string(),
+  createdAt: time,
+});
+
+const questionShape: Shape<Question> = {
+  question: z.string(),
+  context: z.string(),
+  options: strings.optional(),
+  responseType: z.enum(RESPONSE_TYPES),
+};
+
+export const gate = answer<Gate>('Gate', {
+  id: z.string(),
+  runId: z.string(),
+  kind: z.string(),
+  stage: z.string().nullable(),
+  openedAt: time,
+  decisions: z.array(z.enum(DECISIONS)),
+  summary: z.string(),
+  artifactHash: z.string().optional(),
+  codeTree: z.string().optional(),
+  question: answer<Question>('Question', questionShape).optional(),
+  reason: z.enum(PAUSE_REASONS).optional(),
+  details: jsonObject,
+});
+
+export const clarification = answer<Clarification>('Clarification', {
+  ...questionShape,
+  id: z.string(),
+  workflowRunId: z.string(),
+  stage: z.string(),
+  status: z.enum(['pending', 'answered', 'ignored']),
+  response: z.string().optional(),
+  answeredBy: z.string().optional(),
+  answeredAt: time.optional(),
+  attemptNumber: count,
+  createdAt: time,
+});
+
+const artifactShape: Shape<Artifact> = {
+  id: z.string(),
+  workflowRunId: z.string(),
+  stage: z.string(),
+  type: z.enum(['mermaid_diagram', 'spec', 'code', 'validation_report']),
+  gitPath: z.string().optional(),
+  commitSha: z.string().optional(),
+  hash: z.string(),
+  version: count,
+  createdAt: time,
+  filesChanged: strings.optional(),
+  parsedConstraints: json.optional(),
+  approvedBy: z.string().optional(),
+  approvedAt: time.optional(),
+  approvalNotes: z.string().optional(),
+  scripted: z.boolean().optional(),
+};
+export const artifact = answer<Artifact>('Artifact', artifactShape);
+export const artifactContent = answer<ArtifactContent>('ArtifactContent', { ...artifactShape, content: z.string() });
+
+const evidence = answer<Evidence>('Evidence', {
+  mode: z.enum(['as_is', 'base_tests']),
+  codeTree: z.string(),
+  commit: z.string(),
+  passed: z.boolean(),
+  commands: z.array(
+    answer<CommandEvidence>('CommandEvidence', {
+      command: z.string(),
+      exitCode: z.number().int().nullable(),
+      durationMs: z.number(),
+      output: z.string(),
+    }),
+  ),
+  sandbox: z.string(),
+  restored: strings.optional(),
+  recordedAt: time,
+});
+
+export const runView = answer<RunView>('Run', {
+  id: z.string(),
+  projectId: z.string(),
+  userId: z.string(),
+  workflow: z.object({ name: z.string(), version: count }),
+  explorationId: z.string().optional(),
+  originalRequest: z.string(),
+  status: z.enum(RUN_STATUSES),
+  currentStage: z.string().nullable(),
+  state: json,
+  config: runConfigSchema.openapi('RunConfig'),
+  branch: z.string(),
+  baseCommit: z.string().optional(),
+  headCommit: z.string().optional(),
+  codeTree: z.string().optional(),
+  createdAt: time,
+  startedAt: time.optional(),
+  pausedAt: time.optional(),
+  resumedAt: time.optional(),
+  completedAt: time.optional(),
+  queuePosition: count.optional(),
+  clarificationCount: count,
+  fixAttempts: count,
+  // `.nullable()` of a named component would be written as the component alone.
+  gate: z.union([gate, z.null()]),
+  gates: z.array(
+    answer<GateOutcome>('GateOutcome', {
+      gateId: z.string(),
+      kind: z.string(),
+      decision: z.enum([...DECISIONS, 'cancel']),
+      by: z.string(),
+      at: time,
+      notes: z.string().optional(),
+    }),
+  ),
+  clarifications: z.array(clarification),
+  artifacts: z.array(artifact),
+  evidence: z.array(evidence),
+  decisions: z.array(answer<RunDecision>('Decision', { topic: z.string(), choice: z.string(), rationale: z.string() })),
+  stages: z.array(
+    answer<StageVisit>('StageVisit', { stage: z.string(), startedAt: time, completedAt: time.optional() }),
+  ),
+  cost: z.object({ inputTokens: count, outputTokens: count, calls: count }),
+  scriptedModels: strings,
+  published: z
+    .object({ branch: z.string(), commit: z.string(), pushed: z.boolean(), note: z.string().optional() })
+    .optional(),
+  merged: z.object({ baseBranch: z.string(), commit: z.string(), strategy: z.string() }).optional(),
+  failure: z.string().optional(),
+  notices: strings,
+  lastSequence: count,
+  updatedAt: time,
+});
+
+export const exploration = answer<Exploration>('Exploration', { id: z.string(), runs: z.array(runView) });
+
+export const workflowEvent = answer<WorkflowEvent>('Event', {
+  id: z.string(),
+  position: count,
+  workflowRunId: z.string(),
+  sequence: count,
+  type: z.string(),
+  origin: z.enum(['input', 'emitted']),
+  payload: jsonObject,
+  timestamp: time,
+});
+
+export const runDiff = answer<RunDiff>('Diff', {
+  from: z.string(),
+  to: z.string(),
+  files: z.array(
+    answer<FileChange>('FileChange', {
+      path: z.string(),
+      status: z.enum(['added', 'modified', 'deleted']),
+      additions: count,
+      deletions: count,
+    }),
+  ),
+  patch: z.string(),
+  truncated: z.boolean(),
+});
+
+export const transcriptEntry = answer<TranscriptEntry>('TranscriptEntry', {
+  at: time,
+  activity: z.string(),
+  kind: z.string(),
+  text: z.string(),
+  role: z.string().optional(),
+  model: z.string().optional(),
+  scripted: z.boolean().optional(),
+  data: jsonObject.optional(),
+});
+
+export const statechart = answer<Statechart>('Statechart', {
+  workflow: z.string(),
+  version: count,
+  mermaid: z.string(),
+  current: json,
+  possible: strings,
+});
+
+export const workflowSummary = answer<WorkflowSummary>('Workflow', {
+  name: z.string(),
+  version: count,
+  description: z.string(),
+  signals: strings,
+  mermaid: z.string(),
+});
+
+export const modelSummary = answer<ModelSummary>('Model', {
+  id: z.string(),
+  usable: z.boolean(),
+  reason: z.string().optional(),
+  scripted: z.boolean(),
+  defaultFor: strings,
+});
+
+export const upload = answer<Upload>('Upload', { id: z.string(), name: z.string(), bytes: count });
+
+export const readiness = answer<Readiness>('Readiness', {
+  ready: z.boolean(),
+  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string() })),
+});
+
+export const me = z.object({ userId: z.string() }).openapi('Me');
+export const ticket = z.object({ ticket: z.string() }).openapi('Ticket');
+export const signInLink = z.object({ url: z.string() }).openapi('SignInLink');
+export const health = z.object({ status: z.literal('ok') }).openapi('Health');

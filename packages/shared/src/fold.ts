@@ -1,0 +1,244 @@
+/**
+ * The read model as a fold: the server keeps it beside the log, clients compute it from the feed, and both get the same.
+ */
+import type { EventPayloads, GateOpening, RunStart, WorkflowEvent, WorkflowEventType } from './events.ts';
+import type { JsonObject } from './json.ts';
+import type { Artifact, Clarification, Decision, Gate, GateOutcome, RunView } from './run.ts';
+
+/**
+ * The view after one more event of the run.
+ * @param view the view so far; `null` before the first event
+ * @returns the same object when the event was already folded (its sequence is not newer) or says nothing of the view;
+ *   `null` when the first event seen is not the beginning of a run
+ */
+export function foldRun(view: RunView | null, event: WorkflowEvent): RunView | null {
+  if (view === null) return begin(event);
+  if (event.sequence <= view.lastSequence) return view;
+  const folded = apply(view, event);
+  return { ...folded, lastSequence: event.sequence, updatedAt: event.timestamp };
+}
+
+function begin(event: WorkflowEvent): RunView | null {
+  if (event.type === 'RUN_STARTED') return newView(event, event.payload as unknown as RunStart, 'running');
+  if (event.type === 'RUN_QUEUED') {
+    const { start, position } = event.payload as unknown as EventPayloads['RUN_QUEUED'];
+    return start ? { ...newView(event, start, 'queued'), queuePosition: position } : null;
+  }
+  return null;
+}
+
+function newView(event: WorkflowEvent, start: RunStart, status: 'running' | 'queued'): RunView {
+  return {
+    id: event.workflowRunId,
+    projectId: start.projectId,
+    userId: start.userId,
+    workflow: { name: start.workflow.name, version: start.workflow.version },
+    ...(start.explorationId === undefined ? {} : { explorationId: start.explorationId }),
+    originalRequest: start.request,
+    status,
+    currentStage: null,
+    state: null,
+    config: start.config,
+    branch: start.branch,
+    createdAt: event.timestamp,
+    ...(status === 'running' ? { startedAt: event.timestamp } : {}),
+    clarificationCount: 0,
+    fixAttempts: 0,
+    gate: null,
+    gates: [],
+    clarifications: [],
+    artifacts: [],
+    evidence: [],
+    decisions: [],
+    stages: [],
+    cost: { inputTokens: 0, outputTokens: 0, calls: 0 },
+    scriptedModels: [],
+    notices: [],
+    lastSequence: event.sequence,
+    updatedAt: event.timestamp,
+  };
+}
+
+type Folder = (view: RunView, payload: never, event: WorkflowEvent) => RunView;
+
+const folders: { readonly [Type in WorkflowEventType]?: (view: RunView, payload: EventPayloads[Type], event: WorkflowEvent) => RunView } = {
+  RUN_QUEUED: (view, { position }) => ({ ...view, status: 'queued', queuePosition: position }),
+  RUN_STARTED: (view, _start, event) => ({ ...withoutQueue(view), status: 'running', startedAt: event.timestamp }),
+  RUN_ADMITTED: (view) => ({ ...withoutQueue(view), status: 'running' }),
+  RUN_CONFIGURED: (view, { config, baseCommit, notices }) => ({
+    ...view,
+    config,
+    baseCommit,
+    notices: [...view.notices, ...notices],
+  }),
+  STAGE_STARTED: (view, { stage }, event) => ({
+    ...view,
+    currentStage: stage,
+    stages: [...view.stages, { stage, startedAt: event.timestamp }],
+  }),
+  STAGE_COMPLETED: (view, { stage }, event) => {
+    const last = view.stages.findLastIndex((visit) => visit.stage === stage && visit.completedAt === undefined);
+    return {
+      ...view,
+      stages: view.stages.map((visit, index) => (index === last ? { ...visit, completedAt: event.timestamp } : visit)),
+    };
+  },
+  STATE_CHANGED: (view, { status, stage, state }) => ({ ...view, status, currentStage: stage, state, gate: null }),
+  APPROVAL_REQUESTED: (view, opening, event) => ({ ...openGate(view, opening, event), pausedAt: event.timestamp }),
+  CLARIFICATION_REQUESTED: (view, opening, event) => {
+    const clarification: Clarification = {
+      ...opening.question,
+      id: gateId(event),
+      workflowRunId: view.id,
+      stage: opening.stage ?? 'planning',
+      status: 'pending',
+      attemptNumber: opening.attemptNumber,
+      createdAt: event.timestamp,
+    };
+    return {
+      ...openGate(view, opening, event, { question: opening.question }),
+      pausedAt: event.timestamp,
+      clarificationCount: Math.max(view.clarificationCount, opening.attemptNumber),
+      clarifications: [...view.clarifications, clarification],
+    };
+  },
+  RUN_PAUSED: (view, opening, event) => ({
+    ...openGate(view, opening, event, { reason: opening.reason }),
+    status: 'paused',
+    pausedAt: event.timestamp,
+  }),
+  RUN_RESUMED: (view, _payload, event) => ({ ...view, resumedAt: event.timestamp }),
+  APPROVAL_GRANTED: (view, payload, event) => ({
+    ...decided(view, 'approve', payload.by, event, payload.notes),
+    artifacts: approve(view, payload, event),
+  }),
+  APPROVAL_REJECTED: (view, { by, feedback }, event) => decided(view, 'reject', by, event, feedback),
+  CLARIFICATION_ANSWERED: (view, { by, response }, event) => ({
+    ...decided(view, 'answer', by, event, response),
+    clarifications: settle(view, event, { status: 'answered', response, answeredBy: by, answeredAt: event.timestamp }),
+  }),
+  CLARIFICATION_IGNORED: (view, { by }, event) => ({
+    ...decided(view, 'ignore', by, event),
+    clarifications: settle(view, event, { status: 'ignored', answeredBy: by, answeredAt: event.timestamp }),
+  }),
+  QUESTION_ASKED: (view, { by, question }, event) => decided(view, 'ask', by, event, question),
+  FIX_DECIDED: (view, payload, event) => {
+    const retried = payload.decision === 'retry' ? { ...view, fixAttempts: payload.attempt ?? view.fixAttempts } : view;
+    return payload.by === 'policy' ? retried : decided(retried, payload.decision, payload.by, event, payload.reason);
+  },
+  RETRY_REQUESTED: (view, { by }, event) => decided(view, 'retry', by, event),
+  STAGE_EXTENDED: (view, { by, minutes }, event) =>
+    view.gate === null ? view : decided(view, 'extend', by, event, `${minutes} minutes`),
+  ARTIFACT_CREATED: (view, { artifact: made }, event) => {
+    const artifact: Artifact = { ...made, id: gateId(event), workflowRunId: view.id, createdAt: event.timestamp };
+    return {
+      ...view,
+      artifacts: [...view.artifacts, artifact],
+      ...(made.commitSha === undefined ? {} : { headCommit: made.commitSha }),
+      ...(made.type === 'code' ? { codeTree: made.hash } : {}),
+    };
+  },
+  IMPLEMENTATION_SUCCEEDED: (view, { commit, codeTree }) => ({ ...view, headCommit: commit, codeTree }),
+  EVIDENCE_RECORDED: (view, payload, event) => ({
+    ...view,
+    evidence: [...view.evidence, { ...payload, recordedAt: event.timestamp }],
+  }),
+  DECISION_RECORDED: (view, decision) => ({ ...view, decisions: [...view.decisions, decision] }),
+  COST_RECORDED: (view, { inputTokens, outputTokens, calls, model, scripted }) => ({
+    ...view,
+    cost: {
+      inputTokens: view.cost.inputTokens + inputTokens,
+      outputTokens: view.cost.outputTokens + outputTokens,
+      calls: view.cost.calls + calls,
+    },
+    scriptedModels: scripted && !view.scriptedModels.includes(model) ? [...view.scriptedModels, model] : view.scriptedModels,
+  }),
+  NOTICE: (view, { message }) => ({ ...view, notices: [...view.notices, message] }),
+  CHANGES_PUBLISHED: (view, published) => ({ ...view, published, headCommit: published.commit }),
+  RUN_MERGED: (view, merged) => ({ ...view, merged }),
+  RUN_COMPLETED: (view, _payload, event) => ({ ...ended(view, event), status: 'completed' }),
+  RUN_FAILED: (view, { message }, event) => ({ ...ended(view, event), status: 'failed', failure: message }),
+  RUN_CANCELLED: (view, { by, reason }, event) => {
+    const outcome = view.gate === null ? view : decidedAs(view, 'cancel', by, event, reason);
+    return { ...withoutQueue(ended(outcome, event)), status: 'cancelled' };
+  },
+};
+
+function apply(view: RunView, event: WorkflowEvent): RunView {
+  // The table is total over the vocabulary it names; the payload's type follows from the event's type.
+  const folder = folders[event.type as WorkflowEventType] as Folder | undefined;
+  return folder ? folder(view, event.payload as never, event) : view;
+}
+
+/** Gates and artifacts are named after the event that made them. */
+function gateId(event: WorkflowEvent): string {
+  return `${event.workflowRunId}.${event.sequence}`;
+}
+
+function openGate(view: RunView, opening: GateOpening, event: WorkflowEvent, extra: Partial<Gate> = {}): RunView {
+  const gate: Gate = {
+    id: gateId(event),
+    runId: view.id,
+    kind: opening.gate,
+    stage: opening.stage,
+    openedAt: event.timestamp,
+    decisions: opening.decisions,
+    summary: opening.summary,
+    ...(opening.artifactHash === undefined ? {} : { artifactHash: opening.artifactHash }),
+    ...(opening.codeTree === undefined ? {} : { codeTree: opening.codeTree }),
+    details: opening.details,
+    ...extra,
+  };
+  return { ...view, gate };
+}
+
+function decided(view: RunView, decision: Decision, by: string, event: WorkflowEvent, notes?: string): RunView {
+  return view.gate === null ? view : decidedAs(view, decision, by, event, notes);
+}
+
+function decidedAs(view: RunView, decision: Decision | 'cancel', by: string, event: WorkflowEvent, notes?: string): RunView {
+  if (view.gate === null) return view;
+  const outcome: GateOutcome = {
+    gateId: view.gate.id,
+    kind: view.gate.kind,
+    decision,
+    by,
+    at: event.timestamp,
+    ...(notes === undefined ? {} : { notes }),
+  };
+  return { ...view, gates: [...view.gates, outcome], gate: null };
+}
+
+function approve(view: RunView, payload: EventPayloads['APPROVAL_GRANTED'], event: WorkflowEvent): readonly Artifact[] {
+  const hash = view.gate?.artifactHash;
+  return view.artifacts.map((artifact) =>
+    hash !== undefined && artifact.hash === hash && artifact.approvedAt === undefined
+      ? {
+          ...artifact,
+          approvedBy: payload.by,
+          approvedAt: event.timestamp,
+          ...(payload.notes === undefined ? {} : { approvalNotes: payload.notes }),
+        }
+      : artifact,
+  );
+}
+
+function settle(view: RunView, _event: WorkflowEvent, change: Partial<Clarification>): readonly Clarification[] {
+  return view.clarifications.map((clarification) =>
+    clarification.status === 'pending' ? { ...clarification, ...change } : clarification,
+  );
+}
+
+function ended(view: RunView, event: WorkflowEvent): RunView {
+  return { ...view, gate: null, completedAt: event.timestamp };
+}
+
+function withoutQueue(view: RunView): RunView {
+  const { queuePosition: _position, ...rest } = view;
+  return rest;
+}
+
+/** A view as plain JSON, for storage. */
+export function viewAsJson(view: RunView): JsonObject {
+  return view as unknown as JsonObject;
+}

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import type { FeedStatus } from './api/feed-client.ts';
+import type { RunConfig } from './config.ts';
+import type { WorkflowEvent } from './events.ts';
+import type { Progress } from './feed.ts';
+import type { JsonObject } from './json.ts';
+import {
+  createRunStore,
+  emptyRunStoreState,
+  MAX_PROGRESS_LINES,
+  type RunStoreState,
+  selectOpenGates,
+  selectRun,
+  selectRuns,
+  withEvents,
+  withProgress,
+  withStatus,
+} from './run-store.ts';
+
+/** Gives events their positions and sequences, as a log does. */
+function aLog() {
+  const sequences = new Map<string, number>();
+  let position = 0;
+  return (runId: string, type: string, payload: JsonObject = {}): WorkflowEvent => {
+    position += 1;
+    const sequence = (sequences.get(runId) ?? 0) + 1;
+    sequences.set(runId, sequence);
+    const timestamp = new Date(Date.UTC(2026, 2, 1) + position * 1_000).toISOString();
+    return { id: `e-${position}`, position, workflowRunId: runId, sequence, type, origin: 'input', payload, timestamp };
+  };
+}
+
+const start = {
+  projectId: 'p-1',
+  userId: 'ada',
+  workflow: { name: 'build', version: 1, fingerprint: 'f' },
+  request: 'Add a login page',
+  config: {} as RunConfig,
+  requestedConfig: {},
+  branch: 'b',
+} as unknown as JsonObject;
+const opening = { gate: 'plan', stage: 'planning', decisions: ['approve'], summary: 'Approve?', details: {} };
+const awaiting = { status: 'awaiting_approval', stage: 'planning', state: 'gate', gate: 'plan' };
+
+const after = (...events: WorkflowEvent[]): RunStoreState => withEvents(emptyRunStoreState, events);
+const line = (runId: string, text: string): Progress => ({ runId, activity: 'plan', kind: 'text', text, at: '' });
+
+describe('received events', () => {
+  it('make runs, and remember how far they went', () => {
+    const event = aLog();
+    const state = after(
+      event('a', 'RUN_STARTED', start),
+      event('b', 'RUN_STARTED', start),
+      event('a', 'NOTICE', { message: 'hm' }),
+    );
+    expect(Object.keys(state.runs)).toEqual(['a', 'b']);
+    expect(selectRun(state, 'a')).toMatchObject({ status: 'running', notices: ['hm'], lastSequence: 2 });
+    expect(selectRun(state, 'c')).toBeNull();
+    expect(state.position).toBe(3);
+  });
+
+  it('change nothing when they come a second time', () => {
+    const event = aLog();
+    const events = [event('a', 'RUN_STARTED', start), event('a', 'NOTICE', { message: 'hm' })];
+    const state = after(...events);
+    expect(withEvents(state, events)).toBe(state);
+    expect(withEvents(state, events.slice(1))).toBe(state);
+  });
+
+  it('give the same in one batch as one by one', () => {
+    const event = aLog();
+    const events = [event('a', 'RUN_STARTED', start), event('b', 'RUN_STARTED', start), event('a', 'RUN_COMPLETED')];
+    const oneByOne = events.reduce((state, one) => withEvents(state, [one]), emptyRunStoreState);
+    expect(oneByOne).toEqual(after(...events));
+  });
+
+  it('of a run whose beginning was not seen move only the position', () => {
+    const event = aLog();
+    event('a', 'RUN_STARTED', start);
+    expect(after(event('a', 'NOTICE', { message: 'hm' }))).toEqual({ ...emptyRunStoreState, position: 2 });
+  });
+
+  it('leave the state before them as it was', () => {
+    const event = aLog();
+    const before = after(event('a', 'RUN_STARTED', start));
+    const copy = structuredClone(before);
+    withEvents(before, [event('a', 'RUN_COMPLETED')]);
+    expect(before).toEqual(copy);
+  });
+});
+
+describe('lists', () => {
+  it('show first who waits, longest first, then who works, then who ended, newest first', () => {
+    const event = aLog();
+    const state = after(
+      ...['ended-1', 'ended-2', 'works-1', 'waits-1', 'waits-2', 'works-2'].map((id) =>
+        event(id, 'RUN_STARTED', start),
+      ),
+      event('waits-2', 'STATE_CHANGED', awaiting),
+      event('waits-2', 'APPROVAL_REQUESTED', opening),
+      event('waits-1', 'STATE_CHANGED', awaiting),
+      event('waits-1', 'APPROVAL_REQUESTED', opening),
+      event('ended-1', 'RUN_COMPLETED'),
+      event('ended-2', 'RUN_FAILED', { message: 'no' }),
+    );
+    expect(selectRuns(state).map(({ id }) => id)).toEqual([
+      'waits-2',
+      'waits-1',
+      'works-2',
+      'works-1',
+      'ended-2',
+      'ended-1',
+    ]);
+    expect(selectOpenGates(state).map(({ runId, kind }) => [runId, kind])).toEqual([
+      ['waits-2', 'plan'],
+      ['waits-1', 'plan'],
+    ]);
+  });
+});
+
+describe('progress', () => {
+  it('is kept by run, the newest lines only, until the run ends', () => {
+    const event = aLog();
+    let state = after(event('a', 'RUN_STARTED', start), event('b', 'RUN_STARTED', start));
+    for (let index = 0; index <= MAX_PROGRESS_LINES; index += 1)
+      state = withProgress(state, line('a', `line ${index}`));
+    state = withProgress(state, line('b', 'other'));
+    expect(state.progress['a']).toHaveLength(MAX_PROGRESS_LINES);
+    expect(state.progress['a']?.[0]?.text).toBe('line 1');
+    state = withEvents(state, [event('a', 'RUN_COMPLETED')]);
+    expect(Object.keys(state.progress)).toEqual(['b']);
+  });
+});
+
+describe('the connection', () => {
+  const event = aLog();
+  const full = { ...withProgress(after(event('a', 'RUN_STARTED', start)), line('a', 'x')), feedId: 'one' };
+
+  it('keeps all runs while it is lost', () => {
+    const offline: FeedStatus = { state: 'offline', reason: 'closed', retryInMs: 200 };
+    expect(withStatus(full, offline)).toEqual({ ...full, connection: offline });
+  });
+
+  it('keeps all runs when it comes back to the same feed', () => {
+    const replaying: FeedStatus = { state: 'replaying', feedId: 'one', reset: false };
+    expect(withStatus(full, replaying)).toEqual({ ...full, connection: replaying });
+  });
+
+  it('drops all runs when it comes back to another feed', () => {
+    const replaying: FeedStatus = { state: 'replaying', feedId: 'two', reset: true };
+    expect(withStatus(full, replaying)).toEqual({ ...emptyRunStoreState, feedId: 'two', connection: replaying });
+  });
+});
+
+describe('the store', () => {
+  it('tells its subscribers what the pure functions give', () => {
+    const event = aLog();
+    const events = [event('a', 'RUN_STARTED', start)];
+    const store = createRunStore();
+    const seen: RunStoreState[] = [];
+    store.subscribe(({ context }) => seen.push(context));
+    store.trigger.received({ events });
+    store.trigger.progressed({ progress: line('a', 'x') });
+    store.trigger.statusChanged({ status: { state: 'connecting' } });
+    expect(seen).toEqual([
+      after(...events),
+      withProgress(after(...events), line('a', 'x')),
+      { ...withProgress(after(...events), line('a', 'x')), connection: { state: 'connecting' } },
+    ]);
+  });
+});

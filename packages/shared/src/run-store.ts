@@ -1,0 +1,148 @@
+/**
+ * What a client knows of the runs: views folded from the feed, and how the connection is. It holds no truth; a client
+ * that lost everything gets the same state again from position 0.
+ */
+import { createStore } from '@xstate/store';
+import type { Client } from './api/client.ts';
+import type { FeedStatus } from './api/feed-client.ts';
+import type { WorkflowEvent } from './events.ts';
+import type { Progress } from './feed.ts';
+import { foldRun } from './fold.ts';
+import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.ts';
+
+export interface RunStoreState {
+  readonly runs: Readonly<Record<string, RunView>>;
+  /** Newest lines of what running activities report, oldest first, by run; none once the run is final. */
+  readonly progress: Readonly<Record<string, readonly Progress[]>>;
+  /** Feed that `position` belongs to; `null` before the first connection. */
+  readonly feedId: string | null;
+  /** Position of the last event folded in. */
+  readonly position: number;
+  readonly connection: FeedStatus | { readonly state: 'idle' };
+}
+
+/** At most this many lines of progress are kept for a run; the transcript has all. */
+export const MAX_PROGRESS_LINES = 200;
+
+export const emptyRunStoreState: RunStoreState = {
+  runs: {},
+  progress: {},
+  feedId: null,
+  position: 0,
+  connection: { state: 'idle' },
+};
+
+export type RunStore = ReturnType<typeof createRunStore>;
+
+/** @param initial state of an earlier session, to go on from its position */
+export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
+  return createStore({
+    context: initial,
+    on: {
+      received: (state, { events }: { events: readonly WorkflowEvent[] }) => withEvents(state, events),
+      progressed: (state, { progress }: { progress: Progress }) => withProgress(state, progress),
+      statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
+    },
+  });
+}
+
+/** Events in the order of the feed; those at or before the state's position change nothing. */
+export function withEvents(state: RunStoreState, events: readonly WorkflowEvent[]): RunStoreState {
+  const runs: Record<string, RunView> = { ...state.runs };
+  const progress: Record<string, readonly Progress[]> = { ...state.progress };
+  let position = state.position;
+  for (const event of events) {
+    if (event.position <= position) continue;
+    position = event.position;
+    const view = foldRun(runs[event.workflowRunId] ?? null, event);
+    if (view === null) continue;
+    runs[event.workflowRunId] = view;
+    if (FINAL_STATUSES.has(view.status)) delete progress[event.workflowRunId];
+  }
+  return position === state.position ? state : { ...state, runs, progress, position };
+}
+
+export function withProgress(state: RunStoreState, line: Progress): RunStoreState {
+  const lines = [...(state.progress[line.runId] ?? []), line].slice(-MAX_PROGRESS_LINES);
+  return { ...state, progress: { ...state.progress, [line.runId]: lines } };
+}
+
+/** Another feed than before makes all that was folded void. */
+export function withStatus(state: RunStoreState, status: FeedStatus): RunStoreState {
+  if (status.state !== 'replaying') return { ...state, connection: status };
+  const afresh = status.reset ? { ...emptyRunStoreState } : state;
+  return { ...afresh, feedId: status.feedId, connection: status };
+}
+
+/** Who waits longest comes first among those that wait for a person; then what works; then what ended, newest first. */
+export function selectRuns({ runs }: RunStoreState): readonly RunView[] {
+  return Object.values(runs).toSorted((one, other) => {
+    const rank = RANKS[one.status] - RANKS[other.status];
+    if (rank !== 0) return rank;
+    const order =
+      RANKS[one.status] === 0 ? compare(waitsSince(one), waitsSince(other)) : compare(since(other), since(one));
+    return order || compare(one.id, other.id);
+  });
+}
+
+/** Open gates of all runs, who waits longest first. */
+export function selectOpenGates(state: RunStoreState): readonly Gate[] {
+  return selectRuns(state).flatMap(({ gate }) => (gate === null ? [] : [gate]));
+}
+
+export function selectRun({ runs }: RunStoreState, id: string): RunView | null {
+  return runs[id] ?? null;
+}
+
+/** Keeps the store fed until `signal` aborts; goes on from the state's own position. Throws as `followFeed` does. */
+export async function syncRunStore(options: {
+  readonly client: Pick<Client, 'followFeed'>;
+  readonly store: RunStore;
+  readonly signal: AbortSignal;
+  readonly runIds?: readonly string[];
+}): Promise<void> {
+  const { client, store, signal } = options;
+  const { feedId, position } = store.getSnapshot().context;
+  // A replay of thousands of events is folded in batches: each change of the store copies the list of runs.
+  let batch: WorkflowEvent[] = [];
+  let isLive = false;
+  const flush = () => {
+    if (batch.length > 0) store.trigger.received({ events: batch });
+    batch = [];
+  };
+  await client.followFeed({
+    after: position,
+    feedId: feedId ?? undefined,
+    runIds: options.runIds,
+    signal,
+    onEvent: (event) => {
+      batch.push(event);
+      if (isLive || batch.length >= BATCH) flush();
+    },
+    onProgress: (progress) => store.trigger.progressed({ progress }),
+    onStatus: (status) => {
+      flush();
+      isLive = status.state === 'live';
+      store.trigger.statusChanged({ status });
+    },
+  });
+}
+
+const BATCH = 500;
+
+/** 0: waits for a person; 1: works or will; 2: ended. */
+const RANKS: Readonly<Record<RunStatus, 0 | 1 | 2>> = {
+  awaiting_approval: 0,
+  awaiting_clarification: 0,
+  paused: 0,
+  running: 1,
+  queued: 1,
+  completed: 2,
+  failed: 2,
+  cancelled: 2,
+};
+
+const waitsSince = (run: RunView): string => run.gate?.openedAt ?? run.updatedAt;
+/** Running ones keep their place while they work; ended ones are ordered by their end. */
+const since = (run: RunView): string => (FINAL_STATUSES.has(run.status) ? run.updatedAt : run.createdAt);
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -1,0 +1,45 @@
+import { PAUSE_REASONS, RUN_STATUSES } from '@autonomous/shared';
+import { describe, expect, it } from 'vitest';
+import { aGate, aRun } from './a-run.fixture.ts';
+import { gateLine, stageTitle, statusLabel } from './labels.ts';
+
+describe('statusLabel', () => {
+  it('names every status', () => {
+    for (const status of RUN_STATUSES) expect(statusLabel(aRun({ status }))).toMatch(/^[A-Z]/);
+  });
+
+  it('says the place of a run in the queue', () => {
+    expect(statusLabel(aRun({ status: 'queued', queuePosition: 3 }))).toBe('Queued, place 3');
+  });
+
+  it('says why a run pauses, for every reason', () => {
+    expect(statusLabel(aRun({ status: 'paused', gate: aGate({ kind: 'pause', reason: 'merge_conflict' }) }))).toBe(
+      'Paused: merge conflict',
+    );
+    for (const reason of PAUSE_REASONS) {
+      expect(statusLabel(aRun({ status: 'paused', gate: aGate({ kind: 'pause', reason }) }))).toMatch(/^Paused: [a-z]/);
+    }
+  });
+});
+
+describe('stageTitle', () => {
+  it('turns the name of any stage into a title', () => {
+    expect(stageTitle('planning')).toBe('Planning');
+    expect(stageTitle('code_review')).toBe('Code review');
+  });
+
+  it('says that a run without a stage has not started', () => {
+    expect(stageTitle(null)).toBe('Not started');
+  });
+});
+
+describe('gateLine', () => {
+  it('says the stage and what is asked', () => {
+    expect(gateLine(aGate())).toBe('Planning: Approve the plan for a login page?');
+  });
+
+  it('shows the question of an agent', () => {
+    const question = { question: 'Which database?', context: '', responseType: 'text' } as const;
+    expect(gateLine(aGate({ kind: 'clarification', question }))).toBe('Planning: Which database?');
+  });
+});

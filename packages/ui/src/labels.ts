@@ -1,0 +1,53 @@
+/** What a run, its stage and its gate are called in front of a person. */
+import type { Gate, PauseReason, RunStatus, RunView, Stage } from '@autonomous/shared';
+
+const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
+  queued: 'Queued',
+  running: 'Running',
+  awaiting_approval: 'Waiting for approval',
+  awaiting_clarification: 'Waiting for an answer',
+  paused: 'Paused',
+  completed: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+};
+
+const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
+  timeout: 'time limit reached',
+  agent_failed: 'the agent failed',
+  setup_failed: 'the project could not be set up',
+  stalled: 'no progress',
+  model_unavailable: 'the model is unavailable',
+  rate_limited: 'rate limit reached',
+  budget: 'budget used up',
+  merge_conflict: 'merge conflict',
+  auth_expired: 'access to the repository expired',
+  push_rejected: 'the push was rejected',
+  remote_unavailable: 'the repository cannot be reached',
+  sandbox_unavailable: 'no sandbox available',
+  storage_full: 'the disk is full',
+  secret_found: 'a secret was found in the result',
+  definition_missing: 'its workflow version is missing',
+  poisoned: 'its history cannot be replayed',
+};
+
+/** `Running`, `Queued, place 3`, `Paused: merge conflict`. */
+export function statusLabel(run: RunView): string {
+  const label = STATUS_LABELS[run.status];
+  if (run.status === 'queued' && run.queuePosition !== undefined) return `${label}, place ${run.queuePosition}`;
+  if (run.status === 'paused' && run.gate?.reason !== undefined) return `${label}: ${PAUSE_LABELS[run.gate.reason]}`;
+  return label;
+}
+
+/** A stage's name as a title; workflows may name their own: `code_review` becomes `Code review`. */
+export function stageTitle(stage: Stage | null): string {
+  if (stage === null) return 'Not started';
+  const words = stage.replaceAll(/[_-]+/g, ' ').trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The one line about an open gate: where the run stands and what is asked. Text, to be escaped where it is shown. */
+export function gateLine(gate: Gate): string {
+  const asked = gate.question?.question ?? gate.summary;
+  return gate.stage === null ? asked : `${stageTitle(gate.stage)}: ${asked}`;
+}

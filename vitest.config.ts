@@ -1,0 +1,21 @@
+/** One test run over all packages. Tests use real processes, git and SQLite, hence the long time-out. */
+import { availableParallelism } from 'node:os';
+import { defineConfig } from 'vitest/config';
+
+const packages = ['shared', 'orchestrator', 'ui', 'vscode-extension'];
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    // Most tests wait for a child process or the disk, so two at once pay off on two cores as well.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    projects: [
+      ...packages.map((name) => project(name, `packages/${name}`, ['{src,test,demo,bench}/**/*.test.ts'])),
+      project('tools', 'tools', ['*.test.mjs']),
+    ],
+  },
+});
+
+function project(name: string, root: string, include: string[]) {
+  return { extends: true as const, test: { name, root, include, testTimeout: 30_000, hookTimeout: 30_000 } };
+}
