@@ -5,7 +5,7 @@ import { findProjectCommands } from '../artifacts/project-commands.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { planReply } from '../roles/plan-reply.ts';
 import { planner } from '../roles/planner.ts';
-import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
+import { type Activity, type ActivityContext, ONE_TRY, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { CommittedPlan, Prepared, ProjectCommand } from '../workflow/definitions/build-types.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
@@ -59,7 +59,7 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
 
 export function plan(tools: BuildTools): Of<'plan'> {
   return {
-    retry: THREE_TRIES,
+    retry: ONE_TRY,
     async perform(input, context) {
       const { project, work } = await readingRoom(tools, context, input, 'planning');
       const { outcome, cost } = await callAgent(tools, context, {
@@ -108,7 +108,7 @@ export function revisePlan(tools: BuildTools): Of<'revisePlan'> {
 
 export function replyToPerson(tools: BuildTools): Of<'replyToPerson'> {
   return {
-    retry: THREE_TRIES,
+    retry: ONE_TRY,
     async perform(input, context) {
       const { project, work } = await readingRoom(tools, context, input, 'planning');
       const text = input.plan ? await tools.repository.readFile(project, input.head, input.plan.path) : null;

@@ -9,7 +9,7 @@ import { pathsToRestore, restoreScripts } from '../artifacts/project-commands.ts
 import { renderValidationReport } from '../artifacts/run-context.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
-import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
+import { type Activity, type ActivityContext, ONE_TRY, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { Checked, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
@@ -124,7 +124,7 @@ async function withBaseTests(
 
 export function review(tools: BuildTools): Of<'review'> {
   return {
-    retry: THREE_TRIES,
+    retry: ONE_TRY,
     async perform(input, context): Promise<Reviewed> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);

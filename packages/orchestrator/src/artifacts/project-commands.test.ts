@@ -309,6 +309,9 @@ describe('the files that decide about tests', () => {
     '.coveragerc',
     'Makefile',
     'GNUmakefile',
+    '.npmrc',
+    'packages/web/.yarnrc.yml',
+    '.cargo/config.toml',
     'phpunit.xml.dist',
     '.rspec',
   ])('have the configuration %s among them', (path) => {
@@ -323,6 +326,7 @@ describe('the files that decide about tests', () => {
     'package.json',
     'webpack.config.js',
     'src/setup.ts',
+    'config.toml',
   ])('do not have %s among the configuration', (path) => {
     expect(isTestConfiguration(path)).toBe(false);
   });

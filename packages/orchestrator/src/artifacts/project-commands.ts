@@ -293,6 +293,8 @@ const TEST_CONFIGURATIONS: readonly RegExp[] = [
   /^[.](mocharc|nycrc|c8rc|taprc|jestrc|testcaferc)([.]\w+)*$/,
   /^(pytest|tox)[.]ini$|^[.]pytest[.]ini$|^noxfile[.]py$|^[.]coveragerc$/,
   /^(phpunit|phpunit[.]dist)[.]xml([.]dist)?$|^[.]rspec$|^nextest[.]toml$|^bunfig[.]toml$|^testng[.]xml$/,
+  // They can name another shell for `npm test`, or another runner for `cargo test`.
+  /^[.](npmrc|yarnrc|yarnrc[.]yml)$/,
   // `make test` is a test command of its own.
   /^(GNUm|M|m)akefile$/,
 ];
@@ -331,7 +333,7 @@ export function isTestPath(path: string): boolean {
 export function isTestConfiguration(path: string): boolean {
   if (isOwnRecord(path)) return false;
   const file = path.slice(path.lastIndexOf('/') + 1);
-  return TEST_CONFIGURATIONS.some((pattern) => pattern.test(file));
+  return TEST_CONFIGURATIONS.some((pattern) => pattern.test(file)) || /(^|\/)[.]cargo\/config([.]toml)?$/.test(path);
 }
 
 /**

@@ -18,7 +18,8 @@ export async function checkoutTree(
   excludePaths: readonly string[],
 ): Promise<{ readonly leftOut: readonly string[] }> {
   await mkdir(folder, { recursive: true });
-  if ((await readdir(folder)).length > 0) throw new Conflict(`The folder ${folder} is not empty; a tree is only written into an empty one`);
+  if ((await readdir(folder)).length > 0)
+    throw new Conflict(`The folder ${folder} is not empty; a tree is only written into an empty one`);
   const entries = await listTree(place, treeish);
   const files = entries.filter(({ mode }) => isFileMode(mode));
   await withScratch(async (scratch) => {

@@ -1,13 +1,35 @@
 /** What comes back from a folder in which anything may have happened. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InvalidRequest, NeedsHuman } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { commitFiles, type Fixture, git, mainHead, makeProjectFolder, openFixture, temporaryFolder, write } from './git-fixture.testing.ts';
 import { MAX_FILE_BYTES, MAX_NEW_ENTRIES } from './folder-import.ts';
+import {
+  commitFiles,
+  type Fixture,
+  git,
+  mainHead,
+  makeProjectFolder,
+  openFixture,
+  temporaryFolder,
+  write,
+} from './git-fixture.testing.ts';
 import type { ImportResult } from './repository.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -24,13 +46,18 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 /** Commits these files on main's tree and checks the result out. */
-async function checkOut(files: Readonly<Record<string, string>> = {}, excludePaths: readonly string[] = []): Promise<readonly string[]> {
+async function checkOut(
+  files: Readonly<Record<string, string>> = {},
+  excludePaths: readonly string[] = [],
+): Promise<readonly string[]> {
   const { repository, project } = fixture;
   base = await repository.writeFiles(project, await mainHead(fixture), files);
   return (await repository.checkout(project, base, work, excludePaths)).leftOut;
 }
 
-async function takeBack(excludePaths: readonly string[] = []): Promise<ImportResult & { readonly changes: readonly string[] }> {
+async function takeBack(
+  excludePaths: readonly string[] = [],
+): Promise<ImportResult & { readonly changes: readonly string[] }> {
   const result = await fixture.repository.importFolder(fixture.project, { folder: work, baseTree: base, excludePaths });
   return { ...result, changes: result.files.map(({ path, status }) => `${status} ${path}`) };
 }
@@ -45,13 +72,27 @@ function planted(): string {
 
 describe('Taking files back', () => {
   it('takes new, changed, removed and executable files, byte by byte', async () => {
-    await checkOut({ 'a/b/c.txt': 'c', 'a/d.txt': 'd', 'run.sh': '#!/bin/sh\n', 'crlf.txt': 'a\r\nb\r\n', '.gitattributes': '*.txt text eol=lf\n' });
+    await checkOut({
+      'a/b/c.txt': 'c',
+      'a/d.txt': 'd',
+      'run.sh': '#!/bin/sh\n',
+      'crlf.txt': 'a\r\nb\r\n',
+      '.gitattributes': '*.txt text eol=lf\n',
+    });
     rmSync(join(work, 'a'), { recursive: true });
     rmSync(join(work, 'README.md'));
     write(work, { a: 'now a file', 'README.md/x.md': 'x', 'new/ä ö.txt': 'r\r\n' });
     chmodSync(join(work, 'run.sh'), 0o755);
     const { tree, changes, refused } = await takeBack();
-    expect(changes).toEqual(['deleted README.md', 'added README.md/x.md', 'added a', 'deleted a/b/c.txt', 'deleted a/d.txt', 'added new/ä ö.txt', 'modified run.sh']);
+    expect(changes).toEqual([
+      'deleted README.md',
+      'added README.md/x.md',
+      'added a',
+      'deleted a/b/c.txt',
+      'deleted a/d.txt',
+      'added new/ä ö.txt',
+      'modified run.sh',
+    ]);
     expect(refused).toEqual([]);
     expect(await read(tree, 'new/ä ö.txt')).toBe('r\r\n');
     expect(git(fixture.gitDir, 'ls-tree', tree, 'run.sh')).toMatch(/^100755/);
@@ -62,16 +103,30 @@ describe('Taking files back', () => {
   });
 
   it("takes nothing that the project's own rules ignore, and does not look into ignored folders", async () => {
-    await checkOut({ 'kept.log': 'tracked', 'packages/a/.gitignore': '/out\n!important.log\n', 'whitelist/.gitignore': '*\n!*/\n!*.ts\n!.gitignore\n' });
+    await checkOut({
+      'kept.log': 'tracked',
+      'packages/a/.gitignore': '/out\n!important.log\n',
+      'whitelist/.gitignore': '*\n!*/\n!*.ts\n!.gitignore\n',
+    });
     write(work, {
-      'node_modules/x/index.js': '', 'debug.log': '', 'packages/a/out/x.js': '', 'packages/a/important.log': 'i', 'packages/b/out/x.js': 'b', 'kept.log': 'changed',
-      'whitelist/deep/a.ts': 'a', 'whitelist/deep/a.js': 'a',
+      'node_modules/x/index.js': '',
+      'debug.log': '',
+      'packages/a/out/x.js': '',
+      'packages/a/important.log': 'i',
+      'packages/b/out/x.js': 'b',
+      'kept.log': 'changed',
+      'whitelist/deep/a.ts': 'a',
+      'whitelist/deep/a.js': 'a',
     });
     // What cannot be read would be refused, if anybody looked.
     symlinkSync('/etc/passwd', join(work, 'node_modules', 'link'));
     execFileSync('mkfifo', [join(work, 'node_modules', 'pipe')]);
     const { tree, changes, refused } = await takeBack();
-    expect(changes).toEqual(['added packages/a/important.log', 'added packages/b/out/x.js', 'added whitelist/deep/a.ts']);
+    expect(changes).toEqual([
+      'added packages/a/important.log',
+      'added packages/b/out/x.js',
+      'added whitelist/deep/a.ts',
+    ]);
     expect(refused).toEqual([]);
     expect(await read(tree, 'kept.log')).toBe('tracked');
   });
@@ -86,7 +141,9 @@ describe('Taking files back', () => {
     write(work, { 'a.txt': 'a' });
     expect((await takeBack()).changes).toEqual(['added a.txt']);
     rmSync(join(work, '.gitignore'));
-    await expect(takeBack()).rejects.toThrow(`The run's folder holds more than ${MAX_NEW_ENTRIES} new files and folders; name what is generated in .gitignore or excludePaths, then retry`);
+    await expect(takeBack()).rejects.toThrow(
+      `The run's folder holds more than ${MAX_NEW_ENTRIES} new files and folders; name what is generated in .gitignore or excludePaths, then retry`,
+    );
     await expect(takeBack()).rejects.toThrow(NeedsHuman);
   });
 
@@ -98,9 +155,17 @@ describe('Taking files back', () => {
 
   it('neither shows excluded paths nor takes them, whatever an agent un-ignores', async () => {
     const excluded = ['secrets/', '*.pem', '!public.pem'];
-    await checkOut({ 'secrets/key.txt': 'k', 'deep/secrets/x': 'x', 'a.pem': 'a', 'public.pem': 'p', 'secrets.md': 's' }, excluded);
+    await checkOut(
+      { 'secrets/key.txt': 'k', 'deep/secrets/x': 'x', 'a.pem': 'a', 'public.pem': 'p', 'secrets.md': 's' },
+      excluded,
+    );
     expect(readdirSync(work).sort()).toEqual(['.gitignore', 'README.md', 'public.pem', 'secrets.md', 'src']);
-    write(work, { '.gitignore': '!secrets/\n!*.pem\n', 'secrets/key.txt': 'stolen', 'b.pem': 'b', 'deep/secrets/y': 'y' });
+    write(work, {
+      '.gitignore': '!secrets/\n!*.pem\n',
+      'secrets/key.txt': 'stolen',
+      'b.pem': 'b',
+      'deep/secrets/y': 'y',
+    });
     rmSync(join(work, 'public.pem'));
     const { tree, changes, refused } = await takeBack(excluded);
     expect(changes).toEqual(['modified .gitignore', 'deleted public.pem']);
@@ -110,8 +175,17 @@ describe('Taking files back', () => {
   });
 
   it('keeps what agents write under .autonomous out and reports it', async () => {
-    await checkOut({ '.autonomous/config.json': '{}', '.autonomous/specs/001-a.md': 'plan', '.autonomous/memory.md': 'm' });
-    write(work, { '.autonomous/config.json': '{"defaultRunConfig":{}}', '.autonomous/runs/r1/x.json': '{}', '.gitignore': '.autonomous\n', '.Autonomous/x': '' });
+    await checkOut({
+      '.autonomous/config.json': '{}',
+      '.autonomous/specs/001-a.md': 'plan',
+      '.autonomous/memory.md': 'm',
+    });
+    write(work, {
+      '.autonomous/config.json': '{"defaultRunConfig":{}}',
+      '.autonomous/runs/r1/x.json': '{}',
+      '.gitignore': '.autonomous\n',
+      '.Autonomous/x': '',
+    });
     rmSync(join(work, '.autonomous/specs/001-a.md'));
     const { tree, changes, refused } = await takeBack();
     expect(changes).toEqual(['modified .gitignore']);
@@ -137,7 +211,11 @@ describe('Taking files back', () => {
     expect(await repository.checkout(project, base, work, [])).toEqual({ leftOut: ['link', 'vendor/lib'] });
     expect(existsSync(join(work, 'link')) || existsSync(join(work, 'vendor'))).toBe(false);
     write(work, { 'link/passwd': 'x', 'vendor/lib/x.js': 'x', 'vendor/other.js': 'o' });
-    const { files, refused } = await repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] });
+    const { files, refused } = await repository.importFolder(project, {
+      folder: work,
+      baseTree: base,
+      excludePaths: [],
+    });
     expect(files.map(({ path }) => path)).toEqual(['vendor/other.js']);
     expect(refused).toEqual([
       { path: 'link', reason: 'the project has a symlink here, which stays as it is' },
@@ -156,7 +234,11 @@ describe('Taking files back', () => {
     base = await repository.treeOf(project, await mainHead({ repository, project }));
     await repository.checkout(project, base, work, []);
     expect(readdirSync(work, { encoding: 'buffer' }).some((name) => name.equals(Buffer.of(0xff, 0xfe)))).toBe(true);
-    expect(await repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] })).toEqual({ tree: base, files: [], refused: [] });
+    expect(await repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] })).toEqual({
+      tree: base,
+      files: [],
+      refused: [],
+    });
     expect(await repository.restorePaths(project, base, base, ['src'])).toBe(base);
   });
 });
@@ -167,19 +249,40 @@ describe('A hostile folder', () => {
     git(work, 'init', '--quiet');
     const pwn = `touch ${planted()}`;
     const config = [
-      ['core.fsmonitor', pwn], ['core.sshCommand', pwn], ['core.hooksPath', '.git/hooks'], ['credential.helper', `!${pwn}`], ['filter.x.clean', pwn], ['filter.x.smudge', pwn],
-      ['diff.external', pwn], ['diff.x.textconv', pwn], ['merge.x.driver', pwn], ['gpg.program', pwn], ['core.editor', pwn], ['alias.status', `!${pwn}`],
+      ['core.fsmonitor', pwn],
+      ['core.sshCommand', pwn],
+      ['core.hooksPath', '.git/hooks'],
+      ['credential.helper', `!${pwn}`],
+      ['filter.x.clean', pwn],
+      ['filter.x.smudge', pwn],
+      ['diff.external', pwn],
+      ['diff.x.textconv', pwn],
+      ['merge.x.driver', pwn],
+      ['gpg.program', pwn],
+      ['core.editor', pwn],
+      ['alias.status', `!${pwn}`],
     ];
-    for (const [key = '', value = ''] of config) execFileSync('git', ['config', '--file', join(work, '.git', 'config'), key, value]);
+    for (const [key = '', value = ''] of config)
+      execFileSync('git', ['config', '--file', join(work, '.git', 'config'), key, value]);
     for (const hook of ['post-checkout', 'pre-push', 'post-commit', 'reference-transaction']) {
       write(work, { [`.git/hooks/${hook}`]: `#!/bin/sh\n${pwn}\n` });
       chmodSync(join(work, '.git/hooks', hook), 0o755);
     }
-    write(work, { '.gitattributes': '* filter=x diff=x merge=x text=auto eol=crlf ident\n', 'a.txt': 'a $Id$\n', 'nested/.git': 'gitdir: /etc', 'deep/er/.GIT/config': '[core]' });
+    write(work, {
+      '.gitattributes': '* filter=x diff=x merge=x text=auto eol=crlf ident\n',
+      'a.txt': 'a $Id$\n',
+      'nested/.git': 'gitdir: /etc',
+      'deep/er/.GIT/config': '[core]',
+    });
     const { tree, changes, refused } = await takeBack();
     expect(changes).toEqual(['added .gitattributes', 'added a.txt']);
     expect(await read(tree, 'a.txt')).toBe('a $Id$\n');
-    expect(refused).toEqual(['.git', 'deep/er/.GIT', 'nested/.git'].map((path) => ({ path, reason: 'a git repository inside the folder is not taken' })));
+    expect(refused).toEqual(
+      ['.git', 'deep/er/.GIT', 'nested/.git'].map((path) => ({
+        path,
+        reason: 'a git repository inside the folder is not taken',
+      })),
+    );
     const again = join(folder.path, 'again');
     await fixture.repository.checkout(fixture.project, tree, again, []);
     expect(readFileSync(join(again, 'a.txt'), 'utf8')).toBe('a $Id$\n');
@@ -207,9 +310,14 @@ describe('A hostile folder', () => {
       expect(changes).toEqual([]);
       expect(tree).toBe(base);
       expect(refused.map(({ path, reason }) => `${path}: ${reason}`)).toEqual([
-        '.gitignore: pipes are not taken, only regular files', 'config.json: symlinks are not taken, only regular files', 'docs: symlinks are not taken, only regular files',
-        'loop: symlinks are not taken, only regular files', 'out: symlinks are not taken, only regular files', 'pipe: pipes are not taken, only regular files',
-        'socket: sockets are not taken, only regular files', 'sub/.gitignore: pipes are not taken, only regular files',
+        '.gitignore: pipes are not taken, only regular files',
+        'config.json: symlinks are not taken, only regular files',
+        'docs: symlinks are not taken, only regular files',
+        'loop: symlinks are not taken, only regular files',
+        'out: symlinks are not taken, only regular files',
+        'pipe: pipes are not taken, only regular files',
+        'socket: sockets are not taken, only regular files',
+        'sub/.gitignore: pipes are not taken, only regular files',
       ]);
     } finally {
       await new Promise((closed) => socket.close(closed));
@@ -223,12 +331,18 @@ describe('A hostile folder', () => {
     write(work, { '-rf': 'x', ':(glob)x': 'x', '--upload-pack=touch PWN': 'x', '~/x': 'x' });
     const { changes, refused } = await takeBack();
     expect(changes).toEqual(['added --upload-pack=touch PWN', 'added -rf', 'added :(glob)x', 'added ~/x']);
-    expect(refused.map(({ path }) => path).sort()).toEqual(['.git ', 'a\nb', 'back\\slash', 'bell\u0007', 'git~1', '\ufffd'].sort());
+    expect(refused.map(({ path }) => path).sort()).toEqual(
+      ['.git ', 'a\nb', 'back\\slash', 'bell\u0007', 'git~1', '\ufffd'].sort(),
+    );
   });
 
   it('refuses a file over the limit, and leaves a large one of the project alone', async () => {
     const { repository, project } = fixture;
-    const seed = makeProjectFolder(join(folder.path, 'seed'), { 'large.bin': 'x'.repeat(MAX_FILE_BYTES + 1), 'grown.bin': 'g', 'other.bin': 'y'.repeat(MAX_FILE_BYTES + 1) });
+    const seed = makeProjectFolder(join(folder.path, 'seed'), {
+      'large.bin': 'x'.repeat(MAX_FILE_BYTES + 1),
+      'grown.bin': 'g',
+      'other.bin': 'y'.repeat(MAX_FILE_BYTES + 1),
+    });
     const other = { ...project, id: 'p-2', repository: seed };
     await repository.fetch(other);
     base = await repository.treeOf(other, await mainHead({ repository, project: other }));
@@ -236,7 +350,11 @@ describe('A hostile folder', () => {
     truncateSync(join(work, 'grown.bin'), 2 ** 40);
     writeFileSync(join(work, 'other.bin'), 'z'.repeat(MAX_FILE_BYTES + 1));
     writeFileSync(join(work, 'new.bin'), 'n'.repeat(MAX_FILE_BYTES));
-    const { tree, files, refused } = await repository.importFolder(other, { folder: work, baseTree: base, excludePaths: [] });
+    const { tree, files, refused } = await repository.importFolder(other, {
+      folder: work,
+      baseTree: base,
+      excludePaths: [],
+    });
     expect(files.map(({ path }) => path)).toEqual(['new.bin']);
     expect(refused).toEqual(['grown.bin', 'other.bin'].map((path) => ({ path, reason: 'it is larger than 10 MB' })));
     expect(await repository.readFile(other, tree, 'grown.bin')).toBe('g');
@@ -244,7 +362,8 @@ describe('A hostile folder', () => {
 
   it('names the first 500 things that it refused and counts the rest', async () => {
     await checkOut();
-    for (let index = 0; index < 510; index++) symlinkSync('/etc/passwd', join(work, `link${String(index).padStart(3, '0')}`));
+    for (let index = 0; index < 510; index++)
+      symlinkSync('/etc/passwd', join(work, `link${String(index).padStart(3, '0')}`));
     const { refused } = await takeBack();
     expect(refused).toHaveLength(501);
     expect(refused.at(-1)).toEqual({ path: '…', reason: '10 more were refused' });
@@ -257,7 +376,10 @@ describe('A hostile folder', () => {
     write(work, { 'file.txt': 'changed' });
     // Swaps both to and fro for as long as the imports run.
     const swap = (isLink: boolean): void => {
-      for (const [name, target] of [['swap', host], ['file.txt', join(host, 'canary.txt')]] as const) {
+      for (const [name, target] of [
+        ['swap', host],
+        ['file.txt', join(host, 'canary.txt')],
+      ] as const) {
         if (isLink) {
           renameSync(join(work, name), join(folder.path, name));
           symlinkSync(target, join(work, name));
@@ -271,7 +393,11 @@ describe('A hostile folder', () => {
       let isLink = false;
       let importing = true;
       const swapping = (async () => {
-        for (; importing; await new Promise((next) => setImmediate(next))) swap((isLink = !isLink));
+        while (importing) {
+          isLink = !isLink;
+          swap(isLink);
+          await new Promise((next) => setImmediate(next));
+        }
         if (isLink) swap(false);
       })();
       for (let round = 0; round < 10; round++) {
@@ -288,8 +414,20 @@ describe('A hostile folder', () => {
 
   it('takes nothing when the folder itself is a symlink or is gone', async () => {
     await checkOut();
-    await expect(fixture.repository.importFolder(fixture.project, { folder: join(work, 'none'), baseTree: base, excludePaths: [] })).rejects.toThrow(/There is no folder/);
+    await expect(
+      fixture.repository.importFolder(fixture.project, {
+        folder: join(work, 'none'),
+        baseTree: base,
+        excludePaths: [],
+      }),
+    ).rejects.toThrow(/There is no folder/);
     symlinkSync('/etc', join(folder.path, 'etc'));
-    await expect(fixture.repository.importFolder(fixture.project, { folder: join(folder.path, 'etc'), baseTree: base, excludePaths: [] })).rejects.toThrow(/There is no folder/);
+    await expect(
+      fixture.repository.importFolder(fixture.project, {
+        folder: join(folder.path, 'etc'),
+        baseTree: base,
+        excludePaths: [],
+      }),
+    ).rejects.toThrow(/There is no folder/);
   });
 });

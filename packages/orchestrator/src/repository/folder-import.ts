@@ -21,8 +21,8 @@ import {
   writeBlobsFrom,
 } from './git-trees.ts';
 import { createIgnoreMatcher, type IgnoreMatcher } from './ignore-matcher.ts';
-import { isAtOrUnder, isDotGit, OWN_FOLDER, pathFault } from './repository-paths.ts';
 import type { ImportRequest, ImportResult } from './repository.ts';
+import { isAtOrUnder, isDotGit, OWN_FOLDER, pathFault } from './repository-paths.ts';
 
 /** Largest file taken: sources are far smaller, and a file is held in memory while it is compared. */
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
@@ -84,7 +84,11 @@ async function readBase(place: GitPlace, baseTree: string): Promise<Base> {
   const entries = await listTree(place, baseTree);
   const folders = new Set<string>();
   for (const { path } of entries) {
-    for (let end = path.lastIndexOf('/'); end > 0 && !folders.has(path.slice(0, end)); end = path.lastIndexOf('/', end - 1)) {
+    for (
+      let end = path.lastIndexOf('/');
+      end > 0 && !folders.has(path.slice(0, end));
+      end = path.lastIndexOf('/', end - 1)
+    ) {
       folders.add(path.slice(0, end));
     }
   }
@@ -124,7 +128,8 @@ async function walkFolder(root: string, base: Base, matchers: Matchers): Promise
     for (const folder of level) {
       try {
         for await (const entry of readFolder(root, folder)) {
-          if (++counts.seen > MAX_SEEN_ENTRIES + base.entries.length) throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
+          if (++counts.seen > MAX_SEEN_ENTRIES + base.entries.length)
+            throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
           if (!refuseName(entry, base, walk)) found.push(entry);
         }
       } catch (error) {
@@ -167,7 +172,11 @@ function refuseName({ path }: Found, base: Base, walk: Walk): boolean {
   if (isDotGit(name)) refuse(walk, path, 'a git repository inside the folder is not taken');
   else if (before !== undefined && !isFileMode(before.mode)) {
     // The checkout left it out, so whatever stands here now is new.
-    refuse(walk, path, `the project has a ${before.mode === '160000' ? 'submodule' : 'symlink'} here, which stays as it is`);
+    refuse(
+      walk,
+      path,
+      `the project has a ${before.mode === '160000' ? 'submodule' : 'symlink'} here, which stays as it is`,
+    );
   } else {
     const fault = pathFault(path);
     if (fault === null) return false;
@@ -209,7 +218,13 @@ interface ChangedFile {
 }
 
 /** Copies the files that differ from the base out of the folder; what was compared is what is stored. */
-async function stageChangedFiles(place: GitPlace, root: string, base: Base, walk: Walk, staged: string): Promise<ChangedFile[]> {
+async function stageChangedFiles(
+  place: GitPlace,
+  root: string,
+  base: Base,
+  walk: Walk,
+  staged: string,
+): Promise<ChangedFile[]> {
   const changed: ChangedFile[] = [];
   const queue = [...walk.candidates].sort();
   let bytes = 0;
@@ -226,7 +241,8 @@ async function stageChangedFiles(place: GitPlace, root: string, base: Base, walk
       if (before?.mode === file.mode && before.oid === blobId(content)) return keep(walk, path);
       if (isOwn(path)) return refuse(walk, path, `agents do not write under ${OWN_FOLDER}/`);
       bytes += content.length;
-      if (bytes > MAX_CHANGED_BYTES) throw tooMuch(`more than ${MAX_CHANGED_BYTES / 1024 / 1024} MB of new and changed files`);
+      if (bytes > MAX_CHANGED_BYTES)
+        throw tooMuch(`more than ${MAX_CHANGED_BYTES / 1024 / 1024} MB of new and changed files`);
       const stagedPath = join(staged, String(changed.length));
       changed.push({ path, mode: file.mode, stagedPath });
       keep(walk, path);
@@ -252,7 +268,9 @@ async function stageChangedFiles(place: GitPlace, root: string, base: Base, walk
  * @param path absolute and real
  * @returns `null` when it is anything but a regular file that can be read and lies at this very path
  */
-async function openRegularFile(path: string): Promise<{ readonly handle: FileHandle; readonly size: number; readonly mode: string } | null> {
+async function openRegularFile(
+  path: string,
+): Promise<{ readonly handle: FileHandle; readonly size: number; readonly mode: string } | null> {
   let handle: FileHandle;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -261,7 +279,8 @@ async function openRegularFile(path: string): Promise<{ readonly handle: FileHan
     throw error;
   }
   const stat = await handle.stat();
-  if (stat.isFile() && (await pathOf(handle, path)) === path) return { handle, size: stat.size, mode: (stat.mode & 0o100) === 0 ? FILE_MODE : EXECUTABLE_MODE };
+  if (stat.isFile() && (await pathOf(handle, path)) === path)
+    return { handle, size: stat.size, mode: (stat.mode & 0o100) === 0 ? FILE_MODE : EXECUTABLE_MODE };
   await handle.close();
   return null;
 }
@@ -272,12 +291,22 @@ async function pathOf(handle: FileHandle, path: string): Promise<string> {
 }
 
 function isUnreadable(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && ['ENOENT', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENOTDIR'].includes(String(error.code));
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    ['ENOENT', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENOTDIR'].includes(String(error.code))
+  );
 }
 
 /** Large files that the project has always had are compared as a stream; only one of the base's size is read at all. */
-async function isSameLargeFile(place: GitPlace, handle: FileHandle, size: number, before: TreeEntry | undefined): Promise<boolean> {
-  if (before === undefined || Number(await gitText(place, { args: ['cat-file', '-s', before.oid] })) !== size) return false;
+async function isSameLargeFile(
+  place: GitPlace,
+  handle: FileHandle,
+  size: number,
+  before: TreeEntry | undefined,
+): Promise<boolean> {
+  if (before === undefined || Number(await gitText(place, { args: ['cat-file', '-s', before.oid] })) !== size)
+    return false;
   const hash = createHash('sha1').update(`blob ${size}\0`);
   for await (const chunk of handle.createReadStream({ autoClose: false, start: 0, end: size - 1 })) hash.update(chunk);
   return hash.digest('hex') === before.oid;
@@ -322,9 +351,14 @@ function refuse(walk: Walk, path: string, reason: string): void {
 function shorten(refused: readonly Refusal[]): Refusal[] {
   const sorted = refused.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   const rest = sorted.length - MAX_REFUSED_NAMED;
-  return rest <= 0 ? sorted : [...sorted.slice(0, MAX_REFUSED_NAMED), { path: '…', reason: `${rest} more were refused` }];
+  return rest <= 0
+    ? sorted
+    : [...sorted.slice(0, MAX_REFUSED_NAMED), { path: '…', reason: `${rest} more were refused` }];
 }
 
 function tooMuch(what: string): NeedsHuman {
-  return new NeedsHuman('agent_failed', `The run's folder holds ${what}; name what is generated in .gitignore or excludePaths, then retry`);
+  return new NeedsHuman(
+    'agent_failed',
+    `The run's folder holds ${what}; name what is generated in .gitignore or excludePaths, then retry`,
+  );
 }

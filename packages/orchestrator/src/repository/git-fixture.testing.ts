@@ -8,7 +8,11 @@ import type { RemoteProject, Repository } from './repository.ts';
 
 export const AUTHOR = { name: 'Autonomous', email: 'autonomous@example.test' };
 export const AT = '2026-01-02T03:04:05.000Z';
-export const MAIN_FILES = { 'README.md': '# Shop\n', 'src/cart.js': 'export const total = 1;\n', '.gitignore': 'node_modules/\n*.log\n' };
+export const MAIN_FILES = {
+  'README.md': '# Shop\n',
+  'src/cart.js': 'export const total = 1;\n',
+  '.gitignore': 'node_modules/\n*.log\n',
+};
 
 /** Runs git as a person would, with settings of nobody. */
 export function git(folder: string, ...args: string[]): string {
@@ -96,7 +100,8 @@ export async function openFixture(
   const remote = makeBareRemote(join(root, 'remotes', 'owner', 'shop.git'), options.files);
   const project = { id: 'p-1', repository: options.address?.(remote) ?? remote, baseBranch: 'main' };
   const folder = join(root, 'mirrors');
-  const reopen = (): Repository => createGitRepository({ folder, author: AUTHOR, now: () => new Date(AT), ...options.repository });
+  const reopen = (): Repository =>
+    createGitRepository({ folder, author: AUTHOR, now: () => new Date(AT), ...options.repository });
   const repository = reopen();
   await repository.fetch(project);
   return { root, remote, project, repository, reopen, gitDir: join(folder, 'p-1.git') };

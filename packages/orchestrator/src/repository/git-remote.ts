@@ -28,7 +28,15 @@ export type RemotePush =
 
 /** @throws {NeedsHuman} `remote_unavailable`, `auth_expired` */
 export async function listRemote(place: GitPlace, access: RemoteAccess): Promise<RemoteRefs> {
-  const stdout = await speak(place, access, ['ls-remote', '--symref', '--quiet', '--', access.address.url, 'HEAD', 'refs/heads/*']);
+  const stdout = await speak(place, access, [
+    'ls-remote',
+    '--symref',
+    '--quiet',
+    '--',
+    access.address.url,
+    'HEAD',
+    'refs/heads/*',
+  ]);
   const branches = new Map<string, string>();
   let headName: string | null = null;
   let headCommit: string | null = null;
@@ -64,10 +72,21 @@ export async function pushCommit(
 ): Promise<RemotePush> {
   const ref = `refs/heads/${branch}`;
   const lease = `--force-with-lease=${ref}:${expected ?? ''}`;
-  const args = ['push', '--porcelain', '--progress', '--no-verify', '--recurse-submodules=no', lease, '--', access.address.url];
+  const args = [
+    'push',
+    '--porcelain',
+    '--progress',
+    '--no-verify',
+    '--recurse-submodules=no',
+    lease,
+    '--',
+    access.address.url,
+  ];
   const answer = await ask(place, access, [...args, `${commit}:${ref}`]);
   if (!answer.silent && answer.exitCode === 0) return { outcome: 'pushed' };
-  const refusal = answer.silent ? null : /^!\t[^\t\n]*\t\[(?:remote )?rejected\](?: \((?<reason>[^\n]*)\))?$/m.exec(answer.stdout);
+  const refusal = answer.silent
+    ? null
+    : /^!\t[^\t\n]*\t\[(?:remote )?rejected\](?: \((?<reason>[^\n]*)\))?$/m.exec(answer.stdout);
   const forbidden = !answer.silent && isForbidden(answer.stderr);
   if (answer.silent || (refusal === null && !forbidden)) throw failureOf(answer, access);
   // The refusal alone does not tell whether the branch moved or may not be written: what the remote has now does. Where
@@ -105,10 +124,18 @@ function isForbidden(stderr: string): boolean {
 /** What went wrong with a remote, and what a person can do about it. No message holds the token or credentials of an address. */
 function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
   const { url, kind } = access.address;
-  if (answer.silent) return new NeedsHuman('remote_unavailable', `${url} did not answer for minutes; is the network up? Retry when it answers`);
+  if (answer.silent)
+    return new NeedsHuman(
+      'remote_unavailable',
+      `${url} did not answer for minutes; is the network up? Retry when it answers`,
+    );
   const { stderr } = answer;
   const said = saidByGit(stderr, access);
-  if (isStorageFull(stderr.replace(/^remote:.*$/gm, ''))) return new NeedsHuman('storage_full', 'The disk that holds the project mirrors is full; free some space, then retry');
+  if (isStorageFull(stderr.replace(/^remote:.*$/gm, '')))
+    return new NeedsHuman(
+      'storage_full',
+      'The disk that holds the project mirrors is full; free some space, then retry',
+    );
   if (/could not read (?:Username|Password)|Authentication failed|returned error: 40[13]|Access denied/i.test(stderr)) {
     const sent = tokenSettings(access).length > 0;
     const why = sent
@@ -117,15 +144,23 @@ function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
     return new NeedsHuman('auth_expired', `${url} ${why}`);
   }
   if (kind === 'ssh' && /Permission denied|Host key verification failed/i.test(stderr)) {
-    return new NeedsHuman('auth_expired', `${url} cannot be used over ssh (${said}); give the server a key that it accepts and a known host, then retry`);
+    return new NeedsHuman(
+      'auth_expired',
+      `${url} cannot be used over ssh (${said}); give the server a key that it accepts and a known host, then retry`,
+    );
   }
   return new NeedsHuman('remote_unavailable', unavailable(stderr, said, access.address));
 }
 
 function unavailable(stderr: string, said: string, address: RemoteAddress): string {
   const { url } = address;
-  if (/dubious ownership/i.test(stderr)) return `${url} belongs to another user of this machine; run the server as its owner, or change its owner`;
-  if (/does not appear to be a git repository|repository .* not found|returned error: 404|Repository not found/i.test(stderr)) {
+  if (/dubious ownership/i.test(stderr))
+    return `${url} belongs to another user of this machine; run the server as its owner, or change its owner`;
+  if (
+    /does not appear to be a git repository|repository .* not found|returned error: 404|Repository not found/i.test(
+      stderr,
+    )
+  ) {
     return address.kind === 'local'
       ? `${url} is not a git repository: give the folder that holds .git, or run "git init" and make a first commit there`
       : `There is no git repository at ${url}, or the server's token does not cover it; check the address and the token`;
@@ -137,7 +172,10 @@ function unavailable(stderr: string, said: string, address: RemoteAddress): stri
 function rejection(access: RemoteAccess, branch: string, reason: string | null, stderr: string): NeedsHuman {
   const { url } = access.address;
   if (reason === null) {
-    return new NeedsHuman('push_rejected', `The token may read ${url} and not write to it: give GITHUB_TOKEN write access to its contents, then retry`);
+    return new NeedsHuman(
+      'push_rejected',
+      `The token may read ${url} and not write to it: give GITHUB_TOKEN write access to its contents, then retry`,
+    );
   }
   if (reason.includes('currently checked out')) {
     return new NeedsHuman(
@@ -145,7 +183,10 @@ function rejection(access: RemoteAccess, branch: string, reason: string | null, 
       `The branch ${branch} is checked out in ${url}, and git pushes to no branch that is checked out. Make a bare repository the project's remote (git clone --bare), or turn autoMerge off and merge the run's branch there yourself`,
     );
   }
-  return new NeedsHuman('push_rejected', `${url} refuses a push to ${branch}: ${scrub(reason, access)} (${saidByGit(stderr, access)}). Allow it there, then retry`);
+  return new NeedsHuman(
+    'push_rejected',
+    `${url} refuses a push to ${branch}: ${scrub(reason, access)} (${saidByGit(stderr, access)}). Allow it there, then retry`,
+  );
 }
 
 /** The lines of git's and the remote's words that say something, without progress, short enough for a message. */
@@ -169,7 +210,10 @@ function scrub(text: string, { token }: RemoteAccess): string {
  */
 export async function hasUncommittedChanges(folder: string, headCommit: string, home: string): Promise<boolean> {
   const theirs = join(folder, '.git');
-  const isPlainClone = await lstat(theirs).then((found) => found.isDirectory(), () => false);
+  const isPlainClone = await lstat(theirs).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
   if (!isPlainClone) return false;
   return withScratch(async (scratch) => {
     const gitDir = join(scratch, 'git');
@@ -196,5 +240,7 @@ export async function hasUncommittedChanges(folder: string, headCommit: string, 
 
 /** The same failure for a caller who names a remote, rather than for a run that needs it. */
 export function asUnprocessable(error: unknown): unknown {
-  return error instanceof NeedsHuman ? new Unprocessable(error.message, { cause: error, extra: { reason: error.reason } }) : error;
+  return error instanceof NeedsHuman
+    ? new Unprocessable(error.message, { cause: error, extra: { reason: error.reason } })
+    : error;
 }

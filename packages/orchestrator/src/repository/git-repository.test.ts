@@ -1,9 +1,31 @@
 /** What the git adapter does beyond the port's contract: what remotes answer, whose word is shown, and what is left behind. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { InvalidRequest, NeedsHuman, Unprocessable } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AUTHOR, commitFiles, commitOnRemote, type Fixture, git, mainHead, makeBareRemote, makeProjectFolder, openFixture, temporaryFolder, write } from './git-fixture.testing.ts';
+import {
+  AUTHOR,
+  commitFiles,
+  commitOnRemote,
+  type Fixture,
+  git,
+  mainHead,
+  makeBareRemote,
+  makeProjectFolder,
+  openFixture,
+  temporaryFolder,
+  write,
+} from './git-fixture.testing.ts';
 import { createGitRepository } from './git-repository.ts';
 import type { Repository } from './repository.ts';
 import { type SmartHttpServer, startSmartHttp } from './smart-http.testing.ts';
@@ -47,21 +69,29 @@ describe('Inspecting a remote', () => {
       expect(error).toBeInstanceOf(Unprocessable);
       return error.message;
     };
-    expect(await messageFor(path)).toBe(`There is no folder ${path} on the server's machine; give the absolute path or the URL of a git repository`);
+    expect(await messageFor(path)).toBe(
+      `There is no folder ${path} on the server's machine; give the absolute path or the URL of a git repository`,
+    );
     writeFileSync(path, '');
     expect(await messageFor(path)).toBe(`${path} is a file; give the folder of a git repository`);
     rmSync(path);
     mkdirSync(path);
-    expect(await messageFor(path)).toBe(`${path} is not a git repository: give the folder that holds .git, or run "git init" and make a first commit there`);
+    expect(await messageFor(path)).toBe(
+      `${path} is not a git repository: give the folder that holds .git, or run "git init" and make a first commit there`,
+    );
     git(path, 'init', '--quiet', '--initial-branch=main');
-    expect(await messageFor(`file://${path}`)).toBe(`${path} has no commits yet; make a first commit there (git add -A && git commit), then try again`);
+    expect(await messageFor(`file://${path}`)).toBe(
+      `${path} has no commits yet; make a first commit there (git add -A && git commit), then try again`,
+    );
     write(path, { 'a.txt': 'a' });
     git(path, 'add', '.');
     git(path, 'commit', '--quiet', '--message', 'First');
     expect(await repository.inspectRemote(`file://${path}`)).toEqual({ baseBranch: 'main', notices: [] });
     git(path, 'branch', 'other');
     git(path, 'checkout', '--quiet', '--detach');
-    expect(await messageFor(path)).toBe(`${path} says of no branch that it is the main one; name the base branch, one of main, other`);
+    expect(await messageFor(path)).toBe(
+      `${path} says of no branch that it is the main one; name the base branch, one of main, other`,
+    );
     expect((await repository.inspectRemote(path, 'other')).baseBranch).toBe('other');
     await expect(repository.inspectRemote(path, '--upload-pack=x')).rejects.toThrow(InvalidRequest);
   });
@@ -71,7 +101,12 @@ describe('Inspecting a remote', () => {
     const path = makeProjectFolder(join(root, 'shop'));
     git(path, 'config', 'core.fsmonitor', `touch ${join(root, 'PWN')}`);
     git(path, 'config', 'filter.x.clean', `touch ${join(root, 'PWN')}; cat`);
-    write(path, { '.git/info/attributes': '* filter=x\n', 'node_modules/a/index.js': '', '.git/info/exclude': 'mine.txt\n', 'mine.txt': '' });
+    write(path, {
+      '.git/info/attributes': '* filter=x\n',
+      'node_modules/a/index.js': '',
+      '.git/info/exclude': 'mine.txt\n',
+      'mine.txt': '',
+    });
     expect((await repository.inspectRemote(path)).notices).toEqual([]);
     const notice = `${path} has changes that are in no commit; runs start from the last commit and do not see them`;
     write(path, { 'src/cart.js': 'changed' });
@@ -128,7 +163,12 @@ describe('A remote over smart HTTP', () => {
     expect(bad.reason).toBe('auth_expired');
     expect(bad.message).toMatch(/does not accept the token/);
     expect(bad.message).not.toContain('bad-token-77');
-    const inspecting = createGitRepository({ folder: join(root, 'm2'), author: AUTHOR, token: 'bad-token-77', tokenHost: server.host });
+    const inspecting = createGitRepository({
+      folder: join(root, 'm2'),
+      author: AUTHOR,
+      token: 'bad-token-77',
+      tokenHost: server.host,
+    });
     await expect(inspecting.inspectRemote(`${server.url}/owner/shop.git`)).rejects.toThrow(Unprocessable);
   });
 
@@ -160,11 +200,22 @@ describe('A remote over smart HTTP', () => {
     const again = await startSmartHttp({ root: join(root, 'remotes'), tokens });
     try {
       const moved = { ...project, repository: `${again.url}/owner/shop.git` };
-      const back = createGitRepository({ folder: join(root, 'mirrors'), author: AUTHOR, token: 'good-token-1', tokenHost: again.host });
+      const back = createGitRepository({
+        folder: join(root, 'mirrors'),
+        author: AUTHOR,
+        token: 'good-token-1',
+        tokenHost: again.host,
+      });
       // Another server wrote a first record meanwhile: both have no common ancestor.
       git(remote, 'branch', 'autonomous/record', 'main');
       expect(await back.record(moved, { 'b.jsonl': '2' }, 'Record')).toMatchObject({ pushed: true });
-      expect(git(remote, 'ls-tree', '--name-only', 'autonomous/record').split('\n')).toEqual(['.gitignore', 'README.md', 'a.jsonl', 'b.jsonl', 'src']);
+      expect(git(remote, 'ls-tree', '--name-only', 'autonomous/record').split('\n')).toEqual([
+        '.gitignore',
+        'README.md',
+        'a.jsonl',
+        'b.jsonl',
+        'src',
+      ]);
     } finally {
       await again.close();
     }
@@ -182,11 +233,20 @@ describe('A remote over smart HTTP', () => {
     const trap = await startSmartHttp({ root: join(root, 'remotes'), tokens });
     const detour = await startSmartHttp({ root, tokens, redirectTo: trap.url });
     try {
-      const repository = createGitRepository({ folder: join(root, 'mirrors'), author: AUTHOR, token: 'good-token-1', tokenHost: detour.host });
-      await expect(repository.inspectRemote(`${detour.url}/owner/shop.git`)).rejects.toThrow(/has moved .*301.*give its new address/);
+      const repository = createGitRepository({
+        folder: join(root, 'mirrors'),
+        author: AUTHOR,
+        token: 'good-token-1',
+        tokenHost: detour.host,
+      });
+      await expect(repository.inspectRemote(`${detour.url}/owner/shop.git`)).rejects.toThrow(
+        /has moved .*301.*give its new address/,
+      );
       expect(detour.authorizations.some((sent) => sent !== null)).toBe(true);
       expect(trap.authorizations).toEqual([]);
-      await expect(repository.inspectRemote(`${trap.url}/owner/shop.git`)).rejects.toThrow(/it is sent to 127\.0\.0\.1:\d+ alone/);
+      await expect(repository.inspectRemote(`${trap.url}/owner/shop.git`)).rejects.toThrow(
+        /it is sent to 127\.0\.0\.1:\d+ alone/,
+      );
       expect(trap.authorizations.length).toBeGreaterThan(0);
       expect(trap.authorizations.every((sent) => sent === null)).toBe(true);
     } finally {
@@ -199,7 +259,9 @@ describe('A remote over smart HTTP', () => {
     const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
     await fixture.repository.push(fixture.project, BRANCH, commit, null);
     const encoded = Buffer.from('x-access-token:good-token-1').toString('base64');
-    const files = readdirSync(join(root, 'mirrors'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const files = readdirSync(join(root, 'mirrors'), { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
     expect(files.length).toBeGreaterThan(5);
     for (const file of files) {
       const content = readFileSync(join(file.parentPath, file.name), 'latin1');
@@ -219,7 +281,9 @@ describe('A remote that refuses a push', () => {
     const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
     const { reason, message } = await pause(repository.push(project, BRANCH, commit, null));
     expect(reason).toBe('push_rejected');
-    expect(message).toBe(`${remote} refuses a push to ${BRANCH}: pre-receive hook declined (Ask at https://corp/x first). Allow it there, then retry`);
+    expect(message).toBe(
+      `${remote} refuses a push to ${BRANCH}: pre-receive hook declined (Ask at https://corp/x first). Allow it there, then retry`,
+    );
     rmSync(hook);
     expect(await repository.push(project, BRANCH, commit, null)).toEqual({ ok: true });
   });
@@ -249,7 +313,14 @@ describe('A mirror', () => {
     await repository.fetch(project);
     expect(await repository.remoteHead(project, 'main')).toBe(theirs);
     const tree = await repository.treeOf(project, before);
-    const commit = await repository.commit(project, { branch: BRANCH, tree, parent: before, message: 'x', effectKey: 'k', at: '2026-01-01T00:00:00Z' });
+    const commit = await repository.commit(project, {
+      branch: BRANCH,
+      tree,
+      parent: before,
+      message: 'x',
+      effectKey: 'k',
+      at: '2026-01-01T00:00:00Z',
+    });
     expect(await repository.branchHead(project, BRANCH)).toBe(commit);
   });
 
@@ -270,7 +341,10 @@ describe('A mirror', () => {
     vi.stubEnv('GIT_INDEX_FILE', '/nonexistent/index');
     vi.stubEnv('GIT_AUTHOR_NAME', 'Somebody');
     vi.stubEnv('HOME', root);
-    writeFileSync(join(root, '.gitconfig'), `[core]\n\tfsmonitor = touch ${join(root, 'PWN')}\n\tautocrlf = true\n[user]\n\tname = Somebody\n[commit]\n\tgpgSign = true\n`);
+    writeFileSync(
+      join(root, '.gitconfig'),
+      `[core]\n\tfsmonitor = touch ${join(root, 'PWN')}\n\tautocrlf = true\n[user]\n\tname = Somebody\n[commit]\n\tgpgSign = true\n`,
+    );
     try {
       const repository = plainRepository();
       const remote = join(root, 'shop.git');
@@ -289,11 +363,20 @@ describe('A mirror', () => {
 
   it('refuses addresses and names that are not allowed before it starts anything', async () => {
     const repository = plainRepository();
-    for (const address of ['ext::sh -c "touch PWN"', 'https://u:p@github.com/a/b', '--upload-pack=x', 'file://host/x']) {
-      await expect(repository.fetch({ id: 'p-1', repository: address, baseBranch: 'main' })).rejects.toThrow(InvalidRequest);
+    for (const address of [
+      'ext::sh -c "touch PWN"',
+      'https://u:p@github.com/a/b',
+      '--upload-pack=x',
+      'file://host/x',
+    ]) {
+      await expect(repository.fetch({ id: 'p-1', repository: address, baseBranch: 'main' })).rejects.toThrow(
+        InvalidRequest,
+      );
       await expect(repository.inspectRemote(address)).rejects.toThrow(InvalidRequest);
     }
-    await expect(repository.fetch({ id: '../p', repository: '/x', baseBranch: 'main' })).rejects.toThrow(InvalidRequest);
+    await expect(repository.fetch({ id: '../p', repository: '/x', baseBranch: 'main' })).rejects.toThrow(
+      InvalidRequest,
+    );
     const project = { id: 'p-1', repository: '/x', baseBranch: 'main' };
     for (const branch of ['main:evil', '--force', 'refs/tags/v1', '@{-1}']) {
       await expect(repository.push(project, branch, 'a'.repeat(40), null)).rejects.toThrow(InvalidRequest);

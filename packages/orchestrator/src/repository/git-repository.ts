@@ -8,7 +8,15 @@ import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/s
 import { checkoutTree } from './folder-checkout.ts';
 import { importFolderTree } from './folder-import.ts';
 import { GitFailure, type GitPlace, gitText, runGit } from './git.ts';
-import { asUnprocessable, fetchBranches, hasUncommittedChanges, listRemote, pushCommit, type RemoteAccess, type RemoteRefs } from './git-remote.ts';
+import {
+  asUnprocessable,
+  fetchBranches,
+  hasUncommittedChanges,
+  listRemote,
+  pushCommit,
+  type RemoteAccess,
+  type RemoteRefs,
+} from './git-remote.ts';
 import {
   codeTreeOf,
   diffFiles,
@@ -91,18 +99,27 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     return { address, token: options.token, tokenHost: options.tokenHost ?? 'github.com' };
   }
 
-  async function onRemote(project: RemoteProject): Promise<{ readonly place: GitPlace; readonly access: RemoteAccess }> {
+  async function onRemote(
+    project: RemoteProject,
+  ): Promise<{ readonly place: GitPlace; readonly access: RemoteAccess }> {
     const access = accessTo(parseRemoteAddress(project.repository));
     return { place: await mirrorOf(project), access };
   }
 
-  async function push(project: RemoteProject, branch: string, commit: string, expected: string | null): Promise<PushResult> {
+  async function push(
+    project: RemoteProject,
+    branch: string,
+    commit: string,
+    expected: string | null,
+  ): Promise<PushResult> {
     assertBranchName(branch);
     assertObjectId(commit);
     const { place, access } = await onRemote(project);
     await assertCommit(place, commit);
     if (expected !== null && !(await isAncestor(place, assertObjectId(expected), commit))) {
-      throw new Conflict(`${commit} does not contain ${expected}, where ${branch} is expected to be; a push only adds to a branch`);
+      throw new Conflict(
+        `${commit} does not contain ${expected}, where ${branch} is expected to be; a push only adds to a branch`,
+      );
     }
     const tracking = `refs/remotes/origin/${branch}`;
     const before = await readRef(place, tracking);
@@ -113,7 +130,13 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     return { ok: true };
   }
 
-  function commitTree(place: GitPlace, tree: string, parents: readonly string[], message: string, at: Date): Promise<string> {
+  function commitTree(
+    place: GitPlace,
+    tree: string,
+    parents: readonly string[],
+    message: string,
+    at: Date,
+  ): Promise<string> {
     const date = `@${Math.floor(at.getTime() / 1000)} +0000`;
     const { name, email } = options.author;
     return gitText(place, {
@@ -132,7 +155,9 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
 
   async function commit(project: RemoteProject, request: CommitRequest): Promise<string> {
     const ref = `refs/heads/${assertBranchName(request.branch)}`;
-    const parents = [request.parent, ...(request.secondParent === undefined ? [] : [request.secondParent])].map(assertObjectId);
+    const parents = [request.parent, ...(request.secondParent === undefined ? [] : [request.secondParent])].map(
+      assertObjectId,
+    );
     const trailer = effectTrailer(request.effectKey);
     const at = new Date(request.at);
     if (Number.isNaN(at.getTime())) throw new InvalidRequest(`'${request.at}' is no ISO 8601 date of a commit`);
@@ -142,7 +167,13 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     if (head !== null && head !== request.parent) {
       throw new Conflict(`Branch ${request.branch} is at ${head}, not at ${request.parent} where the commit was to go`);
     }
-    const made = await commitTree(place, assertObjectId(request.tree), parents, withTrailer(request.message, trailer), at);
+    const made = await commitTree(
+      place,
+      assertObjectId(request.tree),
+      parents,
+      withTrailer(request.message, trailer),
+      at,
+    );
     try {
       await moveRef(place, ref, made, head);
     } catch (error) {
@@ -166,7 +197,10 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
         throw asUnprocessable(error);
       });
       const chosen = chooseBaseBranch(address.url, refs, baseBranch);
-      const isDirty = address.kind === 'local' && refs.headCommit !== null && (await hasUncommittedChanges(address.path, refs.headCommit, home));
+      const isDirty =
+        address.kind === 'local' &&
+        refs.headCommit !== null &&
+        (await hasUncommittedChanges(address.path, refs.headCommit, home));
       const notice = `${address.url} has changes that are in no commit; runs start from the last commit and do not see them`;
       return { baseBranch: chosen, notices: isDirty ? [notice] : [] };
     },
@@ -236,9 +270,14 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       const place = await mirrorOf(project);
       const [now, then] = await Promise.all([treeOf(place, tree), treeOf(place, from)]);
       const [entries, sources] = await Promise.all([listTree(place, now), listTree(place, then)]);
-      const isNamed = (entry: { readonly path: string }): boolean => paths.some((path) => isAtOrUnder(entry.path, path));
-      const removed = entries.filter(isNamed).map(({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }));
-      const restored = sources.filter(isNamed).map(({ rawPath, mode, oid }): TreeEdit => ({ path: rawPath, mode, oid }));
+      const isNamed = (entry: { readonly path: string }): boolean =>
+        paths.some((path) => isAtOrUnder(entry.path, path));
+      const removed = entries
+        .filter(isNamed)
+        .map(({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }));
+      const restored = sources
+        .filter(isNamed)
+        .map(({ rawPath, mode, oid }): TreeEdit => ({ path: rawPath, mode, oid }));
       return editTree(place, now, [...removed, ...restored]);
     },
 
@@ -267,7 +306,10 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     async diff(project, from, to) {
       const place = await mirrorOf(project);
       const [before, after] = await Promise.all([treeOf(place, from), treeOf(place, to)]);
-      const [files, patch] = await Promise.all([diffFiles(place, before, after), diffPatch(place, before, after, MAX_PATCH_BYTES)]);
+      const [files, patch] = await Promise.all([
+        diffFiles(place, before, after),
+        diffPatch(place, before, after, MAX_PATCH_BYTES),
+      ]);
       return { from, to, files, ...patch };
     },
 
@@ -293,7 +335,8 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
             remoteHead: () => readRef(place, tracking),
             treeOf: (commitId) => treeOf(place, commitId),
             mergeBase: (a, b) => mergeBase(place, a, b),
-            commitTree: (tree, parent, text) => commitTree(place, tree, parent === null ? [] : [parent], `${text.trimEnd()}\n`, at),
+            commitTree: (tree, parent, text) =>
+              commitTree(place, tree, parent === null ? [] : [parent], `${text.trimEnd()}\n`, at),
             moveLocal: (commitId, before) => moveRef(place, local, commitId, before),
             push: (commitId, expected) => push(project, RECORD_BRANCH, commitId, expected),
             refresh: async (remoteCommit) => {
@@ -325,24 +368,36 @@ async function initBare(place: GitPlace): Promise<void> {
 /** @throws {Unprocessable} when a local path is no folder */
 async function assertFolder(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
-  if (found === null) throw new Unprocessable(`There is no folder ${path} on the server's machine; give the absolute path or the URL of a git repository`);
+  if (found === null)
+    throw new Unprocessable(
+      `There is no folder ${path} on the server's machine; give the absolute path or the URL of a git repository`,
+    );
   if (!found.isDirectory()) throw new Unprocessable(`${path} is a file; give the folder of a git repository`);
 }
 
 /** @throws {Unprocessable} when there is nothing to start from */
 function chooseBaseBranch(url: string, refs: RemoteRefs, asked: string | undefined): string {
   if (refs.branches.size === 0) {
-    throw new Unprocessable(`${url} has no commits yet; make a first commit there (git add -A && git commit), then try again`);
+    throw new Unprocessable(
+      `${url} has no commits yet; make a first commit there (git add -A && git commit), then try again`,
+    );
   }
   const names = [...refs.branches.keys()];
-  const shown = names.length > BRANCHES_NAMED ? `${names.slice(0, BRANCHES_NAMED).join(', ')} and ${names.length - BRANCHES_NAMED} more` : names.join(', ');
+  const shown =
+    names.length > BRANCHES_NAMED
+      ? `${names.slice(0, BRANCHES_NAMED).join(', ')} and ${names.length - BRANCHES_NAMED} more`
+      : names.join(', ');
   if (asked !== undefined) {
     if (refs.branches.has(asked)) return asked;
     throw new Unprocessable(`${url} has no branch '${asked}'; it has ${shown}`);
   }
   const chosen = refs.headBranch ?? (names.length === 1 ? names[0] : undefined);
-  if (chosen === undefined) throw new Unprocessable(`${url} says of no branch that it is the main one; name the base branch, one of ${shown}`);
-  if (!isBranchName(chosen)) throw new Unprocessable(`The main branch of ${url} has a name that is not used here; name another base branch, one of ${shown}`);
+  if (chosen === undefined)
+    throw new Unprocessable(`${url} says of no branch that it is the main one; name the base branch, one of ${shown}`);
+  if (!isBranchName(chosen))
+    throw new Unprocessable(
+      `The main branch of ${url} has a name that is not used here; name another base branch, one of ${shown}`,
+    );
   return chosen;
 }
 
@@ -359,7 +414,9 @@ async function moveRef(place: GitPlace, ref: string, commit: string, before: str
     if (!(error instanceof GitFailure)) throw error;
     const now = await readRef(place, ref);
     if (now === before && !/exists; cannot create/.test(error.stderr)) throw error;
-    throw new Conflict(`${ref} is at ${now ?? 'no commit'}, not at ${before ?? 'no commit'} where it was expected`, { cause: error });
+    throw new Conflict(`${ref} is at ${now ?? 'no commit'}, not at ${before ?? 'no commit'} where it was expected`, {
+      cause: error,
+    });
   }
 }
 
@@ -372,17 +429,24 @@ async function treeOf(place: GitPlace, treeish: string): Promise<string> {
     args: ['rev-parse', '--verify', '--quiet', `${resolveTreeish(treeish)}^{tree}`],
     accept: [0, 1, 128],
   });
-  if (exitCode !== 0) throw new NotFound(`The mirror has no commit, tree or branch '${treeish}'; fetch the project, or choose another`);
+  if (exitCode !== 0)
+    throw new NotFound(`The mirror has no commit, tree or branch '${treeish}'; fetch the project, or choose another`);
   return stdout.toString('utf8').trim();
 }
 
 async function assertCommit(place: GitPlace, commit: string): Promise<void> {
-  const { exitCode } = await runGit(place, { args: ['cat-file', '-e', `${assertObjectId(commit)}^{commit}`], accept: [0, 1, 128] });
+  const { exitCode } = await runGit(place, {
+    args: ['cat-file', '-e', `${assertObjectId(commit)}^{commit}`],
+    accept: [0, 1, 128],
+  });
   if (exitCode !== 0) throw new NotFound(`The mirror has no commit ${commit}; fetch the project, or choose another`);
 }
 
 async function isAncestor(place: GitPlace, ancestor: string, descendant: string): Promise<boolean> {
-  const { exitCode } = await runGit(place, { args: ['merge-base', '--is-ancestor', ancestor, descendant], accept: [0, 1, 128] });
+  const { exitCode } = await runGit(place, {
+    args: ['merge-base', '--is-ancestor', ancestor, descendant],
+    accept: [0, 1, 128],
+  });
   if (exitCode <= 1) return exitCode === 0;
   await Promise.all([assertCommit(place, ancestor), assertCommit(place, descendant)]);
   throw new Error(`git cannot compare ${ancestor} with ${descendant}`);
@@ -394,16 +458,21 @@ async function mergeBase(place: GitPlace, a: string, b: string): Promise<string 
 }
 
 async function readTextFile(place: GitPlace, tree: string, path: string): Promise<string | null> {
-  const line = await gitText(place, { args: ['ls-tree', '-z', '-l', '--full-tree', tree, '--', path], env: { GIT_LITERAL_PATHSPECS: '1' } });
+  const line = await gitText(place, {
+    args: ['ls-tree', '-z', '-l', '--full-tree', tree, '--', path],
+    env: { GIT_LITERAL_PATHSPECS: '1' },
+  });
   const [mode = '', , oid = '', size = ''] = line.split('\t', 1)[0]?.split(/ +/) ?? [];
   if (!isFileMode(mode)) return null;
-  if (Number(size) > MAX_TEXT_BYTES) throw new Unprocessable(`${path} has ${size} bytes; files over ${MAX_TEXT_BYTES} bytes are not read as text`);
+  if (Number(size) > MAX_TEXT_BYTES)
+    throw new Unprocessable(`${path} has ${size} bytes; files over ${MAX_TEXT_BYTES} bytes are not read as text`);
   return (await runGit(place, { args: ['cat-file', 'blob', oid] })).stdout.toString('utf8');
 }
 
 /** @throws {InvalidRequest} for a key that could not be found again in a commit's last line */
 function effectTrailer(effectKey: string): string {
-  if (!/^[\x21-\x7e]{1,500}$/.test(effectKey)) throw new InvalidRequest('An effect key is 1 to 500 printable characters without spaces');
+  if (!/^[\x21-\x7e]{1,500}$/.test(effectKey))
+    throw new InvalidRequest('An effect key is 1 to 500 printable characters without spaces');
   return `Effect-Key: ${effectKey}`;
 }
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
 import { GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
-import { EMPTY_TREE, OWN_FOLDER } from './repository-paths.ts';
 import type { MergeResult } from './repository.ts';
+import { EMPTY_TREE, OWN_FOLDER } from './repository-paths.ts';
 
 export interface TreeEntry {
   /** `100644` and `100755` are files, `120000` symlinks, `160000` submodules. */
@@ -115,7 +115,19 @@ async function makeTree(place: GitPlace, entries: readonly TreeEntry[]): Promise
 export async function diffFiles(place: GitPlace, from: string, to: string): Promise<FileChange[]> {
   if (from === to) return [];
   const { stdout } = await runGit(place, {
-    args: ['diff-tree', '-r', '-z', '--raw', '--numstat', '--no-renames', '--no-ext-diff', '--no-textconv', '--end-of-options', from, to],
+    args: [
+      'diff-tree',
+      '-r',
+      '-z',
+      '--raw',
+      '--numstat',
+      '--no-renames',
+      '--no-ext-diff',
+      '--no-textconv',
+      '--end-of-options',
+      from,
+      to,
+    ],
   });
   const parts = splitNul(stdout).map((part) => part.toString('utf8'));
   const statuses = new Map<string, FileChange['status']>();
@@ -129,7 +141,12 @@ export async function diffFiles(place: GitPlace, from: string, to: string): Prom
     } else {
       const [added = '', removed = '', ...path] = part.split('\t');
       const name = path.join('\t');
-      changes.push({ path: name, status: statuses.get(name) ?? 'modified', additions: lines(added), deletions: lines(removed) });
+      changes.push({
+        path: name,
+        status: statuses.get(name) ?? 'modified',
+        additions: lines(added),
+        deletions: lines(removed),
+      });
     }
   }
   return changes;
@@ -137,7 +154,9 @@ export async function diffFiles(place: GitPlace, from: string, to: string): Prom
 
 /** The edits that make one tree into the other. */
 export async function diffTrees(place: GitPlace, from: string, to: string): Promise<TreeEdit[]> {
-  const { stdout } = await runGit(place, { args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--end-of-options', from, to] });
+  const { stdout } = await runGit(place, {
+    args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--end-of-options', from, to],
+  });
   const parts = splitNul(stdout);
   const edits: TreeEdit[] = [];
   for (let index = 0; index + 1 < parts.length; index += 2) {
@@ -160,7 +179,18 @@ export async function diffPatch(
   maxBytes: number,
 ): Promise<{ readonly patch: string; readonly truncated: boolean }> {
   const { stdout, truncated } = await runGit(place, {
-    args: ['diff-tree', '-r', '-p', '--no-renames', '--no-color', '--no-ext-diff', '--no-textconv', '--end-of-options', from, to],
+    args: [
+      'diff-tree',
+      '-r',
+      '-p',
+      '--no-renames',
+      '--no-color',
+      '--no-ext-diff',
+      '--no-textconv',
+      '--end-of-options',
+      from,
+      to,
+    ],
     maxOutputBytes: maxBytes,
   });
   return { patch: (truncated ? stdout.subarray(0, stdout.lastIndexOf(10) + 1) : stdout).toString('utf8'), truncated };
@@ -185,8 +215,15 @@ export async function withScratch<T>(work: (folder: string) => Promise<T>): Prom
   try {
     return await work(folder);
   } catch (error) {
-    if (!(error instanceof GitFailure) && error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
-      throw new NeedsHuman('storage_full', `The disk is full (${error.message}); free some space, then retry`, { cause: error });
+    if (
+      !(error instanceof GitFailure) &&
+      error instanceof Error &&
+      'code' in error &&
+      (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+    ) {
+      throw new NeedsHuman('storage_full', `The disk is full (${error.message}); free some space, then retry`, {
+        cause: error,
+      });
     }
     throw error;
   } finally {

@@ -67,7 +67,7 @@ const SETTINGS: readonly Setting[] = [
   ['core.filesRefLockTimeout', '1000'],
   ['core.packedRefsTimeout', '5000'],
   // A redirect could carry the token's header, or the server's own reach, to a host that nobody named.
-  
+  ['http.followRedirects', 'false'],
   // Less than a byte a second for two minutes is a remote that is gone.
   ['http.lowSpeedLimit', '1'],
   ['http.lowSpeedTime', '120'],
@@ -81,7 +81,14 @@ const STALE_LOCK_MS = 10_000;
 
 /** What the environment of an operator may say about reaching remotes. */
 const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'GIT_SSH_COMMAND'] as const;
-const HTTP_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY', 'GIT_SSL_CAINFO', 'SSL_CERT_FILE'] as const;
+const HTTP_VARIABLES = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'ALL_PROXY',
+  'GIT_SSL_CAINFO',
+  'SSL_CERT_FILE',
+] as const;
 
 /**
  * Runs one git command on a repository of the server; no network.
@@ -228,7 +235,9 @@ function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
   child.stdin.on('error', () => {
     // A command that ends before it has read all of its input says why by its exit code.
   });
-  child.on('error', (cause) => reject(new Error(`git cannot be started; is it installed and in PATH? (${cause.message})`, { cause })));
+  child.on('error', (cause) =>
+    reject(new Error(`git cannot be started; is it installed and in PATH? (${cause.message})`, { cause })),
+  );
   child.on('close', (code) => {
     const output = Buffer.concat(stdout);
     resolve({
@@ -245,7 +254,11 @@ function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
 function localFailure(args: readonly string[], answer: GitAnswer): Error {
   const failure = new GitFailure(args, answer.exitCode, answer.stderr);
   if (!isStorageFull(answer.stderr)) return failure;
-  return new NeedsHuman('storage_full', "The disk that holds the project mirrors is full; free some space, then retry", { cause: failure });
+  return new NeedsHuman(
+    'storage_full',
+    'The disk that holds the project mirrors is full; free some space, then retry',
+    { cause: failure },
+  );
 }
 
 /** Whether git says that a disk of this machine has no room left. */

@@ -20,7 +20,11 @@ export interface IgnoreMatcher {
  * @param shadow absolute path of an empty or absent folder of the server, kept for as long as the matcher is used
  * @param patterns gitignore patterns that hold for the whole tree
  */
-export async function createIgnoreMatcher(place: GitPlace, shadow: string, patterns: readonly string[]): Promise<IgnoreMatcher> {
+export async function createIgnoreMatcher(
+  place: GitPlace,
+  shadow: string,
+  patterns: readonly string[],
+): Promise<IgnoreMatcher> {
   const workTree = join(shadow, 'tree');
   const excludes = join(shadow, 'excludes');
   await mkdir(workTree, { recursive: true });

@@ -5,8 +5,8 @@
 import { NeedsHuman } from '@autonomous/shared';
 import type { GitPlace } from './git.ts';
 import { diffTrees, editTree, FILE_MODE, type TreeEdit, writeBlobs } from './git-trees.ts';
-import { EMPTY_TREE } from './repository-paths.ts';
 import type { PushResult } from './repository.ts';
+import { EMPTY_TREE } from './repository-paths.ts';
 
 export const RECORD_BRANCH = 'autonomous/record';
 
@@ -55,7 +55,12 @@ export async function recordFiles(
 }
 
 /** Moves the local branch to a commit that contains the remote's branch, the local one's files and these edits. */
-async function commitOnTop(place: GitPlace, refs: RecordRefs, edits: readonly TreeEdit[], message: string): Promise<string> {
+async function commitOnTop(
+  place: GitPlace,
+  refs: RecordRefs,
+  edits: readonly TreeEdit[],
+  message: string,
+): Promise<string> {
   const [local, remote] = await Promise.all([refs.localHead(), refs.remoteHead()]);
   const common = local !== null && remote !== null ? await refs.mergeBase(local, remote) : null;
   // The remote's branch is the ground wherever this mirror's does not contain it already.

@@ -26,14 +26,25 @@ describe('The address of a remote', () => {
   });
 
   it('never shows credentials in its refusals', () => {
-    for (const address of ['https://user:hunter2@host/x', 'ssh://git:hunter2@host/x', 'ftp://u:hunter2@host', 'file://u:hunter2@host/x', 'ext::https://u:hunter2@h']) {
-      expect(() => parseRemoteAddress(address)).toThrow(expect.objectContaining({ message: expect.not.stringContaining('hunter2') }));
+    for (const address of [
+      'https://user:hunter2@host/x',
+      'ssh://git:hunter2@host/x',
+      'ftp://u:hunter2@host',
+      'file://u:hunter2@host/x',
+      'ext::https://u:hunter2@h',
+    ]) {
+      expect(() => parseRemoteAddress(address)).toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
+      );
     }
     expect(withoutCredentials("fatal: 'https://a:b@host/x' and ssh://c@d")).toBe("fatal: 'https://host/x' and ssh://d");
   });
 
   it('is never something that git reads as an option or a remote helper', () => {
-    const pieces = fc.oneof(fc.constantFrom('-', '::', ':', '//', '/', '@', 'https:', 'ssh:', 'file:', 'git', 'host', '..', '\n', ' '), fc.string({ maxLength: 5 }));
+    const pieces = fc.oneof(
+      fc.constantFrom('-', '::', ':', '//', '/', '@', 'https:', 'ssh:', 'file:', 'git', 'host', '..', '\n', ' '),
+      fc.string({ maxLength: 5 }),
+    );
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 7 }), (parts) => {
         let url: string;

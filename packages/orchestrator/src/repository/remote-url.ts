@@ -7,7 +7,13 @@ export type RemoteAddress =
   /** A repository on this machine: bare, or a person's own project folder. */
   | { readonly kind: 'local'; readonly path: string; readonly url: string }
   /** `origin` has the scheme, host and port, such as `https://github.com`. */
-  | { readonly kind: 'http'; readonly url: string; readonly origin: string; readonly host: string; readonly secure: boolean }
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      readonly origin: string;
+      readonly host: string;
+      readonly secure: boolean;
+    }
   | { readonly kind: 'ssh'; readonly url: string };
 
 const EXPECTED = 'give an absolute path, https://host/owner/name, ssh://git@host/owner/name or git@host:owner/name';
@@ -27,8 +33,11 @@ export function parseRemoteAddress(repository: string): RemoteAddress {
   if (repository.startsWith('/')) return local(repository);
   if (/^file:/i.test(repository)) return local(pathOfFileUrl(repository));
   if (/^https?:/i.test(repository)) return http(repository);
-  if (SSH_URL.test(repository) || (SCP_LIKE.test(repository) && !repository.includes('://'))) return { kind: 'ssh', url: repository };
-  throw new InvalidRequest(`'${withoutCredentials(repository)}' is no address of a git repository that is allowed here; ${EXPECTED}`);
+  if (SSH_URL.test(repository) || (SCP_LIKE.test(repository) && !repository.includes('://')))
+    return { kind: 'ssh', url: repository };
+  throw new InvalidRequest(
+    `'${withoutCredentials(repository)}' is no address of a git repository that is allowed here; ${EXPECTED}`,
+  );
 }
 
 /** Removes what stands between `://` and `@` from any text, so that it can be shown. */
@@ -37,7 +46,8 @@ export function withoutCredentials(text: string): string {
 }
 
 function local(path: string): RemoteAddress {
-  if (path.split('/').includes('..')) throw new InvalidRequest(`The repository's path '${path}' holds ..; give the plain absolute path`);
+  if (path.split('/').includes('..'))
+    throw new InvalidRequest(`The repository's path '${path}' holds ..; give the plain absolute path`);
   const normal = posix.normalize(path).replace(/(.)\/+$/, '$1');
   return { kind: 'local', path: normal, url: normal };
 }
@@ -45,17 +55,27 @@ function local(path: string): RemoteAddress {
 function pathOfFileUrl(repository: string): string {
   try {
     const url = new URL(repository);
-    if (!/^file:\/\/\//i.test(repository) || url.host !== '' || url.search !== '' || url.hash !== '') throw new Error('not a local file');
+    if (!/^file:\/\/\//i.test(repository) || url.host !== '' || url.search !== '' || url.hash !== '')
+      throw new Error('not a local file');
     return fileURLToPath(url);
   } catch (cause) {
-    throw new InvalidRequest(`'${withoutCredentials(repository)}' is no local repository; file:// takes an absolute path on this machine`, { cause });
+    throw new InvalidRequest(
+      `'${withoutCredentials(repository)}' is no local repository; file:// takes an absolute path on this machine`,
+      { cause },
+    );
   }
 }
 
 function http(repository: string): RemoteAddress {
   const url = URL.parse(repository);
   // Written out so that `https:///host/x` and `https:host`, which the URL parser mends, do not pass.
-  if (url === null || !/^https?:\/\/[^/]/i.test(repository) || url.hostname === '' || url.search !== '' || url.hash !== '') {
+  if (
+    url === null ||
+    !/^https?:\/\/[^/]/i.test(repository) ||
+    url.hostname === '' ||
+    url.search !== '' ||
+    url.hash !== ''
+  ) {
     throw new InvalidRequest(`'${withoutCredentials(repository)}' is no address of a git repository; ${EXPECTED}`);
   }
   if (url.username !== '' || url.password !== '') {
@@ -70,7 +90,10 @@ function http(repository: string): RemoteAddress {
  * Whether the server's token goes to this remote: the configured host alone, and unencrypted only where nothing leaves the machine.
  * @param tokenHost host, with its port where that is not the scheme's own
  */
-export function takesToken(address: RemoteAddress, tokenHost: string): address is Extract<RemoteAddress, { kind: 'http' }> {
+export function takesToken(
+  address: RemoteAddress,
+  tokenHost: string,
+): address is Extract<RemoteAddress, { kind: 'http' }> {
   if (address.kind !== 'http' || address.host.toLowerCase() !== tokenHost.toLowerCase()) return false;
   return address.secure || /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?$/.test(address.host);
 }

@@ -5,7 +5,17 @@ import { join } from 'node:path';
 import { InvalidRequest } from '@autonomous/shared';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { assertBranchName, assertFilePath, assertObjectId, assertProjectId, excludesFile, isBranchName, isDotGit, pathFault, resolveTreeish } from './repository-paths.ts';
+import {
+  assertBranchName,
+  assertFilePath,
+  assertObjectId,
+  assertProjectId,
+  excludesFile,
+  isBranchName,
+  isDotGit,
+  pathFault,
+  resolveTreeish,
+} from './repository-paths.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -18,14 +28,49 @@ const HOSTILE = [
 
 /** Strings near the border between good and bad: pieces that git gives a meaning, joined at random. */
 const nearNames = fc
-  .array(fc.oneof(fc.constantFrom('-', '--', '.', '..', '/', '@', '{', '~', '^', ':', '.lock', '.git', '\0', '\n', ' ', 'HEAD', 'ä', '#', '+', 'git~1', '\u200c'), fc.string({ maxLength: 4, unit: 'binary' }), fc.stringMatching(/^[a-z0-9]{1,3}$/)), { maxLength: 6 })
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '-',
+        '--',
+        '.',
+        '..',
+        '/',
+        '@',
+        '{',
+        '~',
+        '^',
+        ':',
+        '.lock',
+        '.git',
+        '\0',
+        '\n',
+        ' ',
+        'HEAD',
+        'ä',
+        '#',
+        '+',
+        'git~1',
+        '\u200c',
+      ),
+      fc.string({ maxLength: 4, unit: 'binary' }),
+      fc.stringMatching(/^[a-z0-9]{1,3}$/),
+    ),
+    { maxLength: 6 },
+  )
   .map((parts) => parts.join(''));
 
 describe('The grammar of branches', () => {
-  it.each(['main', 'feature/login-2', 'release/1.x', 'dependabot/npm_and_yarn/a-1.2.3', 'user@fix', '#12-fix', 'größe', 'autonomous/abc123-def-login'])(
-    'takes %j',
-    (name) => expect(assertBranchName(name)).toBe(name),
-  );
+  it.each([
+    'main',
+    'feature/login-2',
+    'release/1.x',
+    'dependabot/npm_and_yarn/a-1.2.3',
+    'user@fix',
+    '#12-fix',
+    'größe',
+    'autonomous/abc123-def-login',
+  ])('takes %j', (name) => expect(assertBranchName(name)).toBe(name));
 
   it.each(HOSTILE.filter((name) => name !== '+main'))('refuses %j', (name) => {
     expect(() => assertBranchName(name)).toThrow(InvalidRequest);
@@ -36,8 +81,10 @@ describe('The grammar of branches', () => {
     fc.assert(
       fc.property(nearNames, (name) => {
         fc.pre(isBranchName(name));
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
-        expect(name).not.toMatch(/^[-/.]|\.\.|@\{|[\u0000-\u0020\u007f~^:?*[\\]|\/$|\/\/|\/[-.]|\.lock(?:\/|$)|^@$|^HEAD$|^refs\//i);
+        expect(name).not.toMatch(
+          // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+          /^[-/.]|\.\.|@\{|[\u0000-\u0020\u007f~^:?*[\\]|\/$|\/\/|\/[-.]|\.lock(?:\/|$)|^@$|^HEAD$|^refs\//i,
+        );
       }),
       { numRuns: 10_000, maxSkipsPerRun: 100 },
     );
@@ -45,10 +92,22 @@ describe('The grammar of branches', () => {
 });
 
 describe('The grammar of files', () => {
-  it.each(['a', 'src/größe.ts', 'a b/c d.md', '.gitignore', '.github/workflows/ci.yml', '-rf', ':(glob)x', '*', 'x.git', '.gitx', 'git', 'CON', '~/x', '%2e%2e/x'])(
-    'takes %j',
-    (path) => expect(assertFilePath(path)).toBe(path),
-  );
+  it.each([
+    'a',
+    'src/größe.ts',
+    'a b/c d.md',
+    '.gitignore',
+    '.github/workflows/ci.yml',
+    '-rf',
+    ':(glob)x',
+    '*',
+    'x.git',
+    '.gitx',
+    'git',
+    'CON',
+    '~/x',
+    '%2e%2e/x',
+  ])('takes %j', (path) => expect(assertFilePath(path)).toBe(path));
 
   // biome-ignore format: one list, as dense as it is read
   it.each([
@@ -82,10 +141,15 @@ describe('git itself', () => {
     const env = { ...process.env, GIT_DIR: gitDir };
     const blob = execFileSync('git', ['hash-object', '-w', '--stdin'], { env, input: '', encoding: 'utf8' }).trim();
     const paths = samples.filter((path) => pathFault(path) === null);
-    const index = paths.map((path, at) => [`${at}/${path}`, path].map((name) => `100644 ${blob}\t${name}\0`).join('')).join('');
+    const index = paths
+      .map((path, at) => [`${at}/${path}`, path].map((name) => `100644 ${blob}\t${name}\0`).join(''))
+      .join('');
     execFileSync('git', ['update-index', '-z', '--index-info'], { env, input: index });
     const tree = execFileSync('git', ['write-tree'], { env, encoding: 'utf8' }).trim();
-    const commit = execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y', 'commit-tree', '-m', 'x', tree], { env, encoding: 'utf8' }).trim();
+    const commit = execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y', 'commit-tree', '-m', 'x', tree], {
+      env,
+      encoding: 'utf8',
+    }).trim();
     const branches = samples.filter(isBranchName);
     const refs = branches.map((branch, at) => `create refs/heads/${at}/${branch}\0${commit}\0`).join('');
     execFileSync('git', ['update-ref', '-z', '--stdin'], { env, input: `start\0${refs}prepare\0abort\0` });
@@ -99,9 +163,12 @@ describe('Other names', () => {
     expect(() => assertProjectId(id)).toThrow(InvalidRequest);
   });
 
-  it.each(['', 'main', 'A'.repeat(40), 'a'.repeat(39), `${'a'.repeat(40)}\n`, 'HEAD'])('refuses %j as an object id', (id) => {
-    expect(() => assertObjectId(id)).toThrow(InvalidRequest);
-  });
+  it.each(['', 'main', 'A'.repeat(40), 'a'.repeat(39), `${'a'.repeat(40)}\n`, 'HEAD'])(
+    'refuses %j as an object id',
+    (id) => {
+      expect(() => assertObjectId(id)).toThrow(InvalidRequest);
+    },
+  );
 
   it('writes patterns a line each and refuses one that would be two', () => {
     expect(excludesFile(['secrets/', '*.pem'])).toBe('secrets/\n*.pem\n');

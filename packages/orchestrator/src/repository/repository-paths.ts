@@ -22,7 +22,8 @@ export function isObjectId(text: string): boolean {
 
 /** @throws {InvalidRequest} unless it is a full object id */
 export function assertObjectId(text: string): string {
-  if (!isObjectId(text)) throw new InvalidRequest(`${quote(text)} is no commit or tree id; 40 hexadecimal digits are expected`);
+  if (!isObjectId(text))
+    throw new InvalidRequest(`${quote(text)} is no commit or tree id; 40 hexadecimal digits are expected`);
   return text;
 }
 
@@ -32,7 +33,9 @@ const BRANCH_PART = /^[\p{L}\p{N}_#=+@][\p{L}\p{N}._+@#=,-]*$/u;
 export function isBranchName(name: string): boolean {
   if (name.length === 0 || name.length > MAX_BRANCH_LENGTH || Buffer.byteLength(name) > 240) return false;
   if (name === '@' || name === 'HEAD' || name.startsWith('refs/')) return false;
-  return name.split('/').every((part) => BRANCH_PART.test(part) && !part.includes('..') && !/(?:\.|\.lock)$/i.test(part));
+  return name
+    .split('/')
+    .every((part) => BRANCH_PART.test(part) && !part.includes('..') && !/(?:\.|\.lock)$/i.test(part));
 }
 
 /** @throws {InvalidRequest} unless it is a short branch name */
@@ -104,7 +107,8 @@ export function isAtOrUnder(path: string, folder: string): boolean {
 export function excludesFile(patterns: readonly string[]): string {
   for (const pattern of patterns) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
-    if (/[\u0000\n\r]/.test(pattern)) throw new InvalidRequest(`excludePaths holds ${quote(pattern)}; a pattern is one line`);
+    if (/[\u0000\n\r]/.test(pattern))
+      throw new InvalidRequest(`excludePaths holds ${quote(pattern)}; a pattern is one line`);
   }
   return patterns.map((pattern) => `${pattern}\n`).join('');
 }

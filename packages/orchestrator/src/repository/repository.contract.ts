@@ -3,7 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AT, commitFiles, commitOnRemote, type Fixture, git, MAIN_FILES, mainHead, temporaryFolder, write } from './git-fixture.testing.ts';
+import {
+  AT,
+  commitFiles,
+  commitOnRemote,
+  type Fixture,
+  git,
+  MAIN_FILES,
+  mainHead,
+  temporaryFolder,
+  write,
+} from './git-fixture.testing.ts';
 
 const BRANCH = 'autonomous/r1-login';
 // Dozens of processes a test, on a machine that may be busy with other tests.
@@ -69,7 +79,9 @@ export function describeRepository(
       expect(await repository.readFile(project, main, 'src')).toBeNull();
       expect(await repository.readFile(project, main, 'nothing.md')).toBeNull();
       expect(await repository.readFile(project, main, ':(glob)**')).toBeNull();
-      await expect(repository.readFile(project, 'no-such-branch', 'README.md')).rejects.toThrow(/no commit, tree or branch 'no-such-branch'/);
+      await expect(repository.readFile(project, 'no-such-branch', 'README.md')).rejects.toThrow(
+        /no commit, tree or branch 'no-such-branch'/,
+      );
     });
 
     it('writes and removes files in a tree, also where a file becomes a folder', async () => {
@@ -91,19 +103,31 @@ export function describeRepository(
       const { repository, project } = fixture;
       const plain = await repository.treeOf(project, await mainHead(fixture));
       expect(await repository.codeTree(project, plain)).toBe(plain);
-      const recorded = await repository.writeFiles(project, plain, { '.autonomous/runs/r1/events.jsonl': '{}', '.autonomous/memory.md': 'm' });
+      const recorded = await repository.writeFiles(project, plain, {
+        '.autonomous/runs/r1/events.jsonl': '{}',
+        '.autonomous/memory.md': 'm',
+      });
       expect(recorded).not.toBe(plain);
       expect(await repository.codeTree(project, recorded)).toBe(plain);
       const withSpec = await repository.writeFiles(project, recorded, { '.autonomous/specs/001-login.md': 'spec' });
       const code = await repository.codeTree(project, withSpec);
-      expect(await repository.listFiles(project, code)).toEqual(['.autonomous/specs/001-login.md', ...Object.keys(MAIN_FILES).sort()]);
+      expect(await repository.listFiles(project, code)).toEqual([
+        '.autonomous/specs/001-login.md',
+        ...Object.keys(MAIN_FILES).sort(),
+      ]);
       expect(await repository.codeTree(project, code)).toBe(code);
     });
 
     it('puts files and folders back to how another tree has them, absent ones included', async () => {
       const { repository, project } = fixture;
-      const before = await repository.writeFiles(project, await repository.treeOf(project, await mainHead(fixture)), { 'test/a.test.js': 'a' });
-      const after = await repository.writeFiles(project, before, { 'test/a.test.js': 'easier', 'test/b.test.js': 'new', 'README.md': 'mine' });
+      const before = await repository.writeFiles(project, await repository.treeOf(project, await mainHead(fixture)), {
+        'test/a.test.js': 'a',
+      });
+      const after = await repository.writeFiles(project, before, {
+        'test/a.test.js': 'easier',
+        'test/b.test.js': 'new',
+        'README.md': 'mine',
+      });
       const restored = await repository.restorePaths(project, after, before, ['test', 'src/none.js']);
       expect(restored).toBe(await repository.writeFiles(project, before, { 'README.md': 'mine' }));
       expect(await repository.restorePaths(project, after, before, ['test', 'README.md'])).toBe(before);
@@ -113,7 +137,14 @@ export function describeRepository(
       const { repository, project, reopen } = fixture;
       const parent = await mainHead(fixture);
       const tree = await repository.writeFiles(project, parent, { 'a.txt': 'a' });
-      const request = { branch: BRANCH, tree, parent, message: 'Add a\n\nEffect-Key: forged', effectKey: 'r1/7/commit', at: AT };
+      const request = {
+        branch: BRANCH,
+        tree,
+        parent,
+        message: 'Add a\n\nEffect-Key: forged',
+        effectKey: 'r1/7/commit',
+        at: AT,
+      };
       expect(await repository.findCommit(project, BRANCH, 'r1/7/commit')).toBeNull();
       const first = await repository.commit(project, request);
       expect(await repository.commit(project, request)).toBe(first);
@@ -124,9 +155,15 @@ export function describeRepository(
       expect(await restarted.findCommit(project, BRANCH, 'r1/7')).toBeNull();
       await commitFiles(fixture, BRANCH, { 'b.txt': 'b' }, 'r1/9/commit');
       expect(await restarted.commit(project, request)).toBe(first);
-      expect(git(fixture.gitDir, 'log', '-1', '--format=%an %ae %aI %cI %(trailers:key=Effect-Key,valueonly)', first).trimEnd()).toContain(
-        'Autonomous autonomous@example.test 2026-01-02T03:04:05+00:00 2026-01-02T03:04:05+00:00 forged',
-      );
+      expect(
+        git(
+          fixture.gitDir,
+          'log',
+          '-1',
+          '--format=%an %ae %aI %cI %(trailers:key=Effect-Key,valueonly)',
+          first,
+        ).trimEnd(),
+      ).toContain('Autonomous autonomous@example.test 2026-01-02T03:04:05+00:00 2026-01-02T03:04:05+00:00 forged');
     });
 
     it('commits the same hash in a mirror that never saw the first try', async () => {
@@ -142,7 +179,14 @@ export function describeRepository(
       const { repository, project } = fixture;
       const parent = await mainHead(fixture);
       const head = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
-      const request = { branch: BRANCH, tree: await repository.treeOf(project, parent), parent, message: 'Late', effectKey: 'late', at: AT };
+      const request = {
+        branch: BRANCH,
+        tree: await repository.treeOf(project, parent),
+        parent,
+        message: 'Late',
+        effectKey: 'late',
+        at: AT,
+      };
       const late = repository.commit(project, request);
       await expect(late).rejects.toThrow(Conflict);
       await expect(late).rejects.toThrow(`Branch ${BRANCH} is at ${head}, not at ${parent}`);
@@ -154,12 +198,24 @@ export function describeRepository(
       const parent = await mainHead(fixture);
       const tree = await repository.treeOf(project, parent);
       const racing = Array.from({ length: 8 }, (_, index) =>
-        repository.commit(project, { branch: BRANCH, tree, parent, message: `Try ${index}`, effectKey: `try-${index}`, at: AT }),
+        repository.commit(project, {
+          branch: BRANCH,
+          tree,
+          parent,
+          message: `Try ${index}`,
+          effectKey: `try-${index}`,
+          at: AT,
+        }),
       );
       const results = await Promise.allSettled(racing);
-      const [won, lost] = [results.filter(({ status }) => status === 'fulfilled'), results.filter(({ status }) => status === 'rejected')];
+      const [won, lost] = [
+        results.filter(({ status }) => status === 'fulfilled'),
+        results.filter(({ status }) => status === 'rejected'),
+      ];
       expect(won).toHaveLength(1);
-      expect(lost.map((result) => result.status === 'rejected' && result.reason instanceof Conflict)).toEqual(Array(7).fill(true));
+      expect(lost.map((result) => result.status === 'rejected' && result.reason instanceof Conflict)).toEqual(
+        Array(7).fill(true),
+      );
     });
 
     it('commits to 20 branches at once, with fetches in between', async () => {
@@ -170,15 +226,24 @@ export function describeRepository(
         repository.fetch(project).then(() => ''),
         repository.fetch(project).then(() => ''),
       ]);
-      expect(await Promise.all(branches.map((branch) => repository.branchHead(project, branch)))).toEqual(commits.slice(0, 20));
+      expect(await Promise.all(branches.map((branch) => repository.branchHead(project, branch)))).toEqual(
+        commits.slice(0, 20),
+      );
       await Promise.all(branches.map((branch, index) => repository.push(project, branch, commits[index] ?? '', null)));
-      expect(git(fixture.remote, 'for-each-ref', '--format=%(objectname)', 'refs/heads/autonomous').split('\n').sort()).toEqual(commits.slice(0, 20).sort());
+      expect(
+        git(fixture.remote, 'for-each-ref', '--format=%(objectname)', 'refs/heads/autonomous').split('\n').sort(),
+      ).toEqual(commits.slice(0, 20).sort());
     });
 
     it('shows what changed between two trees', async () => {
       const { repository, project } = fixture;
       const from = await mainHead(fixture);
-      const to = await commitFiles(fixture, BRANCH, { 'README.md': '# Shop\nMore\n', 'src/cart.js': null, 'logo.bin': '\0\u0001', 'ä b.txt': 'x\n' });
+      const to = await commitFiles(fixture, BRANCH, {
+        'README.md': '# Shop\nMore\n',
+        'src/cart.js': null,
+        'logo.bin': '\0\u0001',
+        'ä b.txt': 'x\n',
+      });
       const diff = await repository.diff(project, from, to);
       expect(diff.files).toEqual([
         { path: 'README.md', status: 'modified', additions: 1, deletions: 0 },
@@ -206,9 +271,18 @@ export function describeRepository(
       const { repository, project } = fixture;
       const ours = await commitFiles(fixture, 'autonomous/ours', { 'a.txt': 'a', 'README.md': 'ours\n' });
       const apart = await commitFiles(fixture, 'autonomous/apart', { 'b.txt': 'b' });
-      const against = await commitFiles(fixture, 'autonomous/against', { 'README.md': 'theirs\n', 'src/cart.js': null });
+      const against = await commitFiles(fixture, 'autonomous/against', {
+        'README.md': 'theirs\n',
+        'src/cart.js': null,
+      });
       const merged = await repository.mergeTrees(project, ours, apart);
-      expect(merged.ok && (await repository.listFiles(project, merged.tree))).toEqual(['.gitignore', 'README.md', 'a.txt', 'b.txt', 'src/cart.js']);
+      expect(merged.ok && (await repository.listFiles(project, merged.tree))).toEqual([
+        '.gitignore',
+        'README.md',
+        'a.txt',
+        'b.txt',
+        'src/cart.js',
+      ]);
       expect(await repository.mergeTrees(project, ours, against)).toEqual({ ok: false, conflicts: ['README.md'] });
       expect(await repository.isAncestor(project, await mainHead(fixture), ours)).toBe(true);
       expect(await repository.isAncestor(project, ours, apart)).toBe(false);
@@ -252,7 +326,11 @@ export function describeRepository(
       expect(await repository.checkout(project, baseTree, work, [])).toEqual({ leftOut: [] });
       expect(readdirSync(work).sort()).toEqual(['.gitignore', 'README.md', 'src']);
       expect(readFileSync(join(work, 'src/cart.js'), 'utf8')).toBe(MAIN_FILES['src/cart.js']);
-      expect(await repository.importFolder(project, { folder: work, baseTree, excludePaths: [] })).toEqual({ tree: baseTree, files: [], refused: [] });
+      expect(await repository.importFolder(project, { folder: work, baseTree, excludePaths: [] })).toEqual({
+        tree: baseTree,
+        files: [],
+        refused: [],
+      });
       write(work, { 'src/user.js': 'export {};\n' });
       const { tree, files } = await repository.importFolder(project, { folder: work, baseTree, excludePaths: [] });
       expect(files).toEqual([{ path: 'src/user.js', status: 'added', additions: 1, deletions: 0 }]);
@@ -266,9 +344,14 @@ export function describeRepository(
       expect(first.pushed).toBe(true);
       expect(git(remote, 'rev-list', '--count', 'autonomous/record')).toBe('1');
       const second = await repository.record(project, { '.autonomous/runs/r2/events.jsonl': '2\n' }, 'Record r2');
-      expect(await repository.record(project, { '.autonomous/runs/r2/events.jsonl': '2\n' }, 'Record r2')).toEqual(second);
+      expect(await repository.record(project, { '.autonomous/runs/r2/events.jsonl': '2\n' }, 'Record r2')).toEqual(
+        second,
+      );
       expect(git(remote, 'rev-parse', 'autonomous/record')).toBe(second.commit);
-      expect(await repository.listFiles(project, 'autonomous/record')).toEqual(['.autonomous/runs/r1/events.jsonl', '.autonomous/runs/r2/events.jsonl']);
+      expect(await repository.listFiles(project, 'autonomous/record')).toEqual([
+        '.autonomous/runs/r1/events.jsonl',
+        '.autonomous/runs/r2/events.jsonl',
+      ]);
       expect(await repository.isAncestor(project, first.commit, second.commit)).toBe(true);
     });
 
@@ -289,7 +372,12 @@ export function describeRepository(
       expect(await repository.listFiles(project, commit)).toEqual(['a.jsonl', 'b.jsonl', 'c.jsonl']);
       git(remote, 'branch', '-D', 'autonomous/record');
       expect((await repository.record(project, { 'd.jsonl': 'd1' }, 'Record')).pushed).toBe(true);
-      expect(git(remote, 'ls-tree', '--name-only', 'autonomous/record').split('\n')).toEqual(['a.jsonl', 'b.jsonl', 'c.jsonl', 'd.jsonl']);
+      expect(git(remote, 'ls-tree', '--name-only', 'autonomous/record').split('\n')).toEqual([
+        'a.jsonl',
+        'b.jsonl',
+        'c.jsonl',
+        'd.jsonl',
+      ]);
     });
   });
 }

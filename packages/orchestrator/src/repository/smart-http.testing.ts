@@ -101,7 +101,10 @@ function answerByGit(request: IncomingMessage, response: ServerResponse, root: s
       .split('\r\n')
       .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
     const status = headers.find(([name]) => name.toLowerCase() === 'status')?.[1] ?? '200';
-    response.writeHead(Number.parseInt(status, 10), Object.fromEntries(headers.filter(([name]) => name.toLowerCase() !== 'status')));
+    response.writeHead(
+      Number.parseInt(status, 10),
+      Object.fromEntries(headers.filter(([name]) => name.toLowerCase() !== 'status')),
+    );
     response.write(head.subarray(end + 4));
   });
   backend.on('close', () => response.end());

@@ -13,7 +13,7 @@ import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
 import { limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
 import { assertCommand, type ProcessEnd, type StartedProcess, startProcess, withLine } from './child-process.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
-import { createProcessCgroup } from './process-cgroup.ts';
+import { createProcessCgroup, removeAbandonedCgroups } from './process-cgroup.ts';
 import type { Availability, CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
 import { type Breach, watchSandbox } from './sandbox-watch.ts';
 
@@ -207,6 +207,7 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
     network: 'none',
     limits: { memoryBytes: 2 ** 30, fileBytes: 2 ** 20, processes: 64, cpuSeconds: 5 },
   };
+  removeAbandonedCgroups();
   const launched = launch(spec, { ...options, reservedDiskBytes: 0 }, null, {
     command: 'true',
     timeoutMs: PROBE_TIMEOUT_MS,

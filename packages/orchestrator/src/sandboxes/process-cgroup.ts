@@ -3,12 +3,14 @@
  * not apply; where no control group can be made, `sandbox-watch.ts` ends a fork bomb some moments later.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Where new groups can be made: the pids controller of version 1, and the one hierarchy of version 2. */
 const HIERARCHIES = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup'];
+
+const PREFIX = 'autonomous-';
 
 export interface ProcessCgroup {
   /** A process that writes its pid here is in the group, with all its later children. */
@@ -21,7 +23,7 @@ export interface ProcessCgroup {
 export function createProcessCgroup(processes: number): ProcessCgroup | null {
   if (process.getuid?.() !== 0) return null;
   for (const hierarchy of HIERARCHIES) {
-    const folder = join(hierarchy, `autonomous-${randomUUID()}`);
+    const folder = join(hierarchy, `${PREFIX}${process.pid}-${randomUUID()}`);
     try {
       mkdirSync(folder);
     } catch {
@@ -36,6 +38,23 @@ export function createProcessCgroup(processes: number): ProcessCgroup | null {
     rmdirSync(folder);
   }
   return null;
+}
+
+/** Removes what servers that were killed have left. A group with processes in it cannot be removed, so nothing in use is. */
+export function removeAbandonedCgroups(): void {
+  if (process.getuid?.() !== 0) return;
+  for (const hierarchy of HIERARCHIES) {
+    const names = existsSync(hierarchy) ? readdirSync(hierarchy) : [];
+    for (const name of names.filter((found) => found.startsWith(PREFIX))) {
+      const owner = name.slice(PREFIX.length).split('-')[0] ?? '';
+      if (existsSync(`/proc/${owner}`)) continue;
+      try {
+        rmdirSync(join(hierarchy, name));
+      } catch {
+        // Still in use, or another server was faster.
+      }
+    }
+  }
 }
 
 /** The kernel takes a moment to clear away what was killed; an empty group that stays behind does no harm. */

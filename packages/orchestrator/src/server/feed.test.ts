@@ -72,19 +72,28 @@ describe('the feed', () => {
   });
 
   describe('has no gap and no double', () => {
-    it('when events are stored while a page is read', async () => {
-      await server.source.append('a', 250);
-      let reads = 0;
-      server.source.beforeRead = async () => {
-        reads += 1;
-        // Told before the reading ends, and stored after the reading began, in turn.
-        if (reads < 6) await server.source.append('a', 50);
+    it.each(['beforeRead', 'afterRead'] as const)(
+      'when events are stored and told in the middle of a reading: %s',
+      async (hook) => {
+        await server.source.append('a', 250);
+        let reads = 0;
+        server.source[hook] = async () => {
+          reads += 1;
+          if (reads < 6) await server.source.append('a', 50);
+        };
+        const client = await subscribe(server);
+        await client.untilPosition(500);
+        expect(client.positions()).toEqual(Array.from({ length: 500 }, (_, index) => index + 1));
+      },
+    );
+
+    it('when the last event is told after the last page was read', async () => {
+      server.source.afterRead = async () => {
+        server.source.afterRead = async () => {};
+        await server.source.append('a', 1);
       };
       const client = await subscribe(server);
-      await client.untilPosition(500);
-      await server.source.append('a', 1);
-      await client.untilPosition(501);
-      expect(client.positions()).toEqual(Array.from({ length: 501 }, (_, index) => index + 1));
+      await client.untilPosition(1);
     });
 
     it('when an event is told between the last page and the change to live', async () => {

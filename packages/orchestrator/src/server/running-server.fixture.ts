@@ -92,8 +92,9 @@ function headersOf(init: RequestInit | undefined): Record<string, string> {
 /** The engine's part of the feed: what is appended is told to listeners after it is stored. */
 export class TestFeedSource implements FeedSource {
   feedId: string;
-  /** Runs before each reading of the log, where a test wants something to happen meanwhile. */
+  /** Runs before each reading of the log, and after it before the reader has it. */
   beforeRead: () => Promise<void> = async () => {};
+  afterRead: () => Promise<void> = async () => {};
   readonly #store: SqliteEventStore;
   readonly #listeners = new Set<(message: LiveMessage) => void>();
   readonly #sequences = new Map<string, number>();
@@ -109,7 +110,9 @@ export class TestFeedSource implements FeedSource {
 
   async readAll(after: number, limit: number): Promise<readonly WorkflowEvent[]> {
     await this.beforeRead();
-    return this.#store.readAll(after, limit);
+    const events = await this.#store.readAll(after, limit);
+    await this.afterRead();
+    return events;
   }
 
   subscribe(listener: (message: LiveMessage) => void): () => void {

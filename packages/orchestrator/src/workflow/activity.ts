@@ -37,5 +37,8 @@ export interface Activity<Input = never, Output = JsonValue> {
 /** Activities by the name that a machine's `src` gives. */
 export type ActivityRegistry = Readonly<Record<string, Activity<never, JsonValue>>>;
 
-/** Three tries with exponential back-off: what a model or a remote gets. */
+/** For calls of agents, which try each step of theirs three times by themselves. */
+export const ONE_TRY: RetryPolicy = { attempts: 1, firstDelayMs: 0, maxDelayMs: 0 };
+
+/** Three tries with exponential back-off: what git and a remote get. */
 export const THREE_TRIES: RetryPolicy = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 30_000 };

@@ -202,13 +202,13 @@ function route<
   Path extends string,
   Config extends Omit<RouteConfig, 'path'> & { readonly path: Path; readonly method: Method },
 >(config: Config) {
-  return createRoute({
+  return createRoute<Path, Config>({
     ...config,
     responses: {
       ...config.responses,
       default: { description: 'What went wrong', content: { 'application/problem+json': { schema: schemas.problem } } },
     },
-  } as Config);
+  });
 }
 
 const routes = {

@@ -1,0 +1,199 @@
+/** Puts the server together: the one place, beside the command line, that knows every adapter. */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { JsonValue, RunView } from '@autonomous/shared';
+import type { Logger } from 'pino';
+import { createBuildActivities } from './activities/build-activities.ts';
+import type { BuildTools } from './activities/build-tools.ts';
+import { removeRunFolder } from './activities/work-folders.ts';
+import { createToolLoopAgent } from './agents/tool-loop.ts';
+import { createMermaidParser } from './artifacts/mermaid.ts';
+import { createScrubber } from './artifacts/secrets.ts';
+import type { ServerConfig } from './config.ts';
+import { systemClock } from './engine/clock.ts';
+import { Engine } from './engine/engine.ts';
+import { Recorder } from './engine/recorder.ts';
+import { Transcripts } from './engine/transcripts.ts';
+import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
+import { createModels } from './models/registry.ts';
+import { createGitRepository } from './repository/git-repository.ts';
+import type { SandboxLimits, SandboxProvider } from './sandboxes/sandbox.ts';
+import { createBubblewrapProvider } from './sandboxes/bubblewrap.ts';
+import type { FeedSource } from './server/feed.ts';
+import { type RunningServer, startServer } from './server/http-server.ts';
+import { createOrchestrator } from './server/orchestrator-service.ts';
+import { openToken } from './server/token.ts';
+import { openUploads } from './server/uploads.ts';
+import { isFinal } from './workflow/advance.ts';
+import { build } from './workflow/definitions/build.ts';
+import { createRegistry } from './workflow/registry.ts';
+import { checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.ts';
+
+export interface ComposeOptions {
+  readonly config: ServerConfig;
+  readonly log: Logger;
+  /** Only the bundled demo gives one of its own; every other server uses bubblewrap. */
+  readonly sandboxes?: SandboxProvider;
+  /** Wraps a port to measure it. */
+  readonly instrument?: (tools: BuildTools) => BuildTools;
+}
+
+export interface RunningOrchestrator {
+  readonly server: RunningServer;
+  readonly token: string;
+  readonly engine: Engine;
+  /** Resolves when the record in git is up to date, as far as it can be. */
+  settled(): Promise<void>;
+  /** Stops within seconds; what is under way is taken up at the next start. May be called twice. */
+  stop(): Promise<void>;
+}
+
+const MB = 1024 * 1024;
+/** What a command inside a sandbox may use: enough for compilers and test suites of usual projects. */
+const LIMITS: SandboxLimits = { memoryBytes: 4_096 * MB, fileBytes: 1_024 * MB, processes: 512, cpuSeconds: 3_600 };
+
+/**
+ * Starts everything: storage, engine, feed, HTTP.
+ * @throws {AutonomousError} saying what is wrong and the way out; nothing is left running then
+ */
+export async function startOrchestrator({ config, log, sandboxes, instrument }: ComposeOptions): Promise<RunningOrchestrator> {
+  await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
+  const store = openSqliteEventStore({ file: config.databasePath });
+  const stops: (() => Promise<unknown>)[] = [() => store.close()];
+  const stopAll = async (): Promise<void> => {
+    for (const stop of stops.splice(0).reverse()) await stop().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
+  };
+  try {
+    const token = config.token ?? (await openToken(config.dataFolder));
+    const scrubber = createScrubber([...config.secrets, token]);
+    const repository = createGitRepository({
+      folder: path.join(config.dataFolder, 'mirrors'),
+      author: config.commitAuthor,
+      ...(config.github.token === null ? {} : { token: config.github.token }),
+    });
+    const models = createModels(config.models);
+    const transcripts = new Transcripts(path.join(config.dataFolder, 'transcripts'));
+    stops.push(() => transcripts.flush());
+    const parser = createMermaidParser();
+    stops.push(() => parser.close());
+    const uploads = await openUploads(path.join(config.dataFolder, 'uploads'));
+    const provider = sandboxes ?? createBubblewrapProvider({ hiddenFolders: [config.dataFolder] });
+    const resolveConfig: BuildTools['resolveConfig'] = (project, request) =>
+      resolveRunConfig({
+        server: { defaults: config.runDefaults, limits: config.runLimits },
+        project,
+        request,
+        checkModel: (id) => models.check(id),
+      });
+    const tools: BuildTools = {
+      repository,
+      agent: createToolLoopAgent({ models }),
+      sandboxes: provider,
+      parser,
+      workFolder: path.join(config.dataFolder, 'work'),
+      limits: LIMITS,
+      allowSetupNetwork: config.allowSetupNetwork,
+      autoRetry: config.autoRetry,
+      project: async (id) => {
+        const project = await store.getProject(id);
+        if (!project) throw new Error(`project ${id} is not in the database`);
+        return project;
+      },
+      view: async (runId) => {
+        const view = await store.loadView(runId);
+        if (!view) throw new Error(`run ${runId} is not in the database`);
+        return view;
+      },
+      events: (runId) => store.readRun(runId, 0),
+      uploadPath: async (id) => (await uploads.get(id))?.path ?? null,
+      resolveConfig,
+      scrub: scrubber.scrub,
+    };
+    const instrumented = instrument?.(tools) ?? tools;
+    const workflows = createRegistry([build]);
+    const engine = new Engine({
+      store,
+      workflows,
+      activities: createBuildActivities(instrumented),
+      clock: systemClock,
+      log,
+      maxConcurrentRunsPerUser: config.maxConcurrentRunsPerUser,
+      scrub: <Value>(value: Value) => scrubber.scrubJson(value as JsonValue) as Value,
+    });
+    const recorder = new Recorder({ store, repository: instrumented.repository, transcripts, clock: systemClock, log, scrub: scrubber.scrub });
+    engine.subscribe((message) => {
+      if ('progress' in message) transcripts.add(message.progress);
+      else if (isFinal(message.view.status)) void removeFolderOf(message.view, tools.workFolder, log);
+      recorder.hear(message);
+    });
+    const feed: FeedSource = {
+      feedId: store.feedId,
+      lastPosition: () => store.lastPosition(),
+      readAll: (after, limit) => store.readAll(after, limit),
+      subscribe: (listener) => engine.subscribe(listener),
+    };
+    const orchestrator = createOrchestrator({
+      engine,
+      store,
+      repository,
+      workflows,
+      models,
+      sandboxes: provider,
+      uploads,
+      transcripts,
+      now: () => systemClock.now(),
+      resolveConfig,
+      checkConfig: (request) => checkRunConfigRequest(request, config.runLimits, (id) => models.check(id)),
+    });
+    // The port is taken before any work is: a second server must not begin and then fail.
+    const server = await startServer({
+      orchestrator,
+      feed,
+      store,
+      token,
+      host: config.host,
+      port: config.port,
+      allowedOrigins: [],
+      log,
+    });
+    stops.push(() => recorder.stop());
+    stops.push(() => engine.stop());
+    stops.push(() => server.close());
+    await engine.start();
+    await recorder.start();
+    await createDefaultProject(config, orchestrator, log);
+    return { server, token, engine, settled: () => recorder.settled(), stop: stopAll };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+/** What agents and checks left behind; git has everything that counts. */
+async function removeFolderOf(view: RunView, workFolder: string, log: Logger): Promise<void> {
+  await removeRunFolder({ workFolder }, view.id).catch((error: unknown) =>
+    log.warn({ err: error, runId: view.id }, "a finished run's work folder could not be removed"),
+  );
+}
+
+/** GITHUB_REPO_OWNER and GITHUB_REPO_NAME make the first project. */
+async function createDefaultProject(
+  { github }: ServerConfig,
+  orchestrator: ReturnType<typeof createOrchestrator>,
+  log: Logger,
+): Promise<void> {
+  if (github.repository === null) return;
+  const { owner, name } = github.repository;
+  try {
+    await orchestrator.createProject(
+      { userId: 'local' },
+      {
+        name,
+        repository: `https://github.com/${owner}/${name}.git`,
+        ...(github.defaultBranch === null ? {} : { baseBranch: github.defaultBranch }),
+      },
+    );
+  } catch (error) {
+    log.error({ err: error }, `the project ${owner}/${name} could not be set up; it is tried again at the next start`);
+  }
+}
