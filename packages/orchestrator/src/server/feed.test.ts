@@ -93,7 +93,7 @@ describe('the feed', () => {
         await server.source.append('a', 1);
       };
       const client = await subscribe(server);
-      await client.untilPosition(1);
+      expect(await client.untilPosition(1)).toMatchObject({ event: { workflowRunId: 'a' } });
     });
 
     it('when an event is told between the last page and the change to live', async () => {

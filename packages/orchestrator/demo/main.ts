@@ -1,0 +1,262 @@
+/**
+ * The main job from one command: a real server drives a real run on a real repository, and tells what happens as it happens.
+ * The models play a script; everything else is what a person gets with models of their own.
+ */
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline/promises';
+import { fileURLToPath } from 'node:url';
+import { styleText } from 'node:util';
+import { type Client, createClient, FINAL_STATUSES, type Gate, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import { pino } from 'pino';
+import { startOrchestrator } from '../src/compose.ts';
+import { readServerConfig } from '../src/config.ts';
+import { parseScript } from '../src/models/script.ts';
+import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
+import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
+import { createUnsandboxedProvider } from '../src/sandboxes/unsandboxed.ts';
+import { describeEvent, describeProgress, formatTimeline } from '../src/timeline.ts';
+import { type DemoOptions, readOptions } from './options.ts';
+import { type DemoPlace, DemoRefused, makePlace, updateProject } from './project.ts';
+
+const BUNDLED_SCRIPT = fileURLToPath(new URL('./login.script.yaml', import.meta.url));
+/** Exit code for a run that needs a person or failed. */
+const NOT_COMPLETED = 1;
+
+type Tone = Parameters<typeof formatTimeline>[0]['tone'];
+
+const options = readOptions(process.argv.slice(2), process.env['AUTONOMOUS_CWD'] ?? process.cwd());
+if ('exitCode' in options) process.exitCode = options.exitCode;
+else process.exitCode = await demo(options).catch(report);
+
+async function demo(options: DemoOptions): Promise<number> {
+  const startedAt = performance.now();
+  const place = await makePlace(options.out, options.project);
+  const script = options.script ?? BUNDLED_SCRIPT;
+  parseScript(await readFile(script, 'utf8'), script);
+  const orchestrator = await startOrchestrator({
+    config: readServerConfig({
+      AUTONOMOUS_DATA: place.data,
+      AUTONOMOUS_SCRIPT: script,
+      ORCHESTRATOR_PORT: '0',
+      // The person's own project has an install step of its own; in the demo's folder nothing else is reached.
+      ...(options.project === null ? {} : { ALLOW_SETUP_NETWORK: 'true' }),
+    }),
+    log: pino({ level: 'error' }, pino.destination(2)),
+    ...(await demoSandbox(options)),
+  });
+  const stopOnSignal = (): void => void orchestrator.stop().then(() => process.exit(NOT_COMPLETED));
+  process.once('SIGINT', stopOnSignal);
+  process.once('SIGTERM', stopOnSignal);
+  try {
+    const client = createClient({ baseUrl: orchestrator.server.url, token: orchestrator.token });
+    say(options, heading(place, orchestrator.server.url, options));
+    const project = await client.createProject({ name: 'demo', repository: place.remote });
+    const launched = await client.launchRun({
+      projectId: project.id,
+      request: options.request,
+      config: { trustMode: { planning: 'manual' }, git: { autoMerge: true } },
+    });
+    const run = await follow(client, launched, options, startedAt);
+    await orchestrator.settled();
+    if (run.status === 'completed') await updateProject(place);
+    await summarize(client, run, place, orchestrator.server.url, options);
+    const result = {
+      run: run.id,
+      status: run.status,
+      branch: run.branch,
+      repository: place.project,
+      remote: place.remote,
+      events: run.lastSequence,
+      gates: run.gates.length,
+      questions: run.clarifications.length,
+      fixes: run.fixAttempts,
+      durationMs: Math.round(performance.now() - startedAt),
+    };
+    if (options.keep) await waitForSignal(options, orchestrator.server.createSignInLink());
+    if (options.json) console.log(JSON.stringify(result));
+    return run.status === 'completed' ? 0 : NOT_COMPLETED;
+  } finally {
+    process.removeListener('SIGINT', stopOnSignal);
+    process.removeListener('SIGTERM', stopOnSignal);
+    await orchestrator.stop();
+  }
+}
+
+/**
+ * The bundled project's code is ours, so that it alone may run where no sandbox can be had; it says so, here and on its
+ * evidence. A project of the person's own never does.
+ */
+async function demoSandbox(options: DemoOptions): Promise<{ readonly sandboxes?: SandboxProvider }> {
+  const isBundled = options.project === null && options.script === null;
+  if (!isBundled) return {};
+  const bubblewrap = createBubblewrapProvider();
+  const availability = await bubblewrap.availability();
+  if (availability.ok) return { sandboxes: bubblewrap };
+  say(options, styleText('yellow', `No sandbox: ${availability.reason}\n${availability.mend}\nThe bundled demo goes on without one; runs of your own would wait.`));
+  return { sandboxes: createUnsandboxedProvider() };
+}
+
+/** Tells the run's events as they come and decides its gates, until it ends or needs what the demo cannot give. */
+async function follow(client: Client, launched: RunView, options: DemoOptions, startedAt: number): Promise<RunView> {
+  const stop = new AbortController();
+  const tell = (text: string, tone: Tone): void =>
+    say(options, formatTimeline({ atMs: performance.now() - startedAt, text, tone }, { color: usesColor(options) }));
+  const answers: string[] = [];
+  let failed: unknown;
+  const decided = async (event: WorkflowEvent): Promise<void> => {
+    const run = await client.getRun(launched.id);
+    if (FINAL_STATUSES.has(run.status)) return stop.abort();
+    if (!run.gate || run.gate.id !== `${run.id}.${event.sequence}`) return;
+    if (run.gate.kind === 'plan') say(options, await planText(client, run));
+    if (options.interactive) await askPerson(client, run.gate, answers);
+    else if (!(await decideForPerson(client, run.gate, tell))) stop.abort();
+  };
+  await client.followFeed({
+    after: 0,
+    runIds: [launched.id],
+    signal: stop.signal,
+    onEvent: (event) => {
+      const line = describeEvent(event);
+      if (line) tell(line.text, line.tone);
+      if (STOPS.has(event.type)) {
+        decided(event).catch((error: unknown) => {
+          failed = error;
+          stop.abort();
+        });
+      }
+    },
+    onProgress: (progress) => {
+      const text = describeProgress(progress);
+      if (text) tell(text, 'plain');
+    },
+  });
+  if (failed !== undefined) throw failed;
+  return client.getRun(launched.id);
+}
+
+/** Events after which somebody has to act, or nothing more comes. */
+const STOPS: ReadonlySet<string> = new Set([
+  'APPROVAL_REQUESTED',
+  'CLARIFICATION_REQUESTED',
+  'RUN_PAUSED',
+  'RUN_COMPLETED',
+  'RUN_FAILED',
+  'RUN_CANCELLED',
+]);
+
+/** @returns false for a gate that only a person can decide */
+async function decideForPerson(client: Client, gate: Gate, tell: (line: string, tone: 'good') => void): Promise<boolean> {
+  if (gate.kind === 'clarification') {
+    const response = gate.question?.options?.[0] ?? 'Decide by yourself.';
+    tell(`answered: ${response}`, 'good');
+    await client.decideGate(gate.id, { decision: 'answer', response });
+    return true;
+  }
+  if (!gate.decisions.includes('approve') || gate.kind === 'invalid_plan') return false;
+  await client.decideGate(gate.id, {
+    decision: 'approve',
+    ...(gate.artifactHash === undefined ? {} : { artifactHash: gate.artifactHash }),
+    ...(gate.codeTree === undefined ? {} : { codeTree: gate.codeTree }),
+  });
+  return true;
+}
+
+async function askPerson(client: Client, gate: Gate, answers: string[]): Promise<void> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    if (gate.kind === 'clarification') {
+      const options = gate.question?.options ?? [];
+      for (const [index, option] of options.entries()) console.error(`  ${index + 1}. ${option}`);
+      const given = (await terminal.question(`${gate.summary} > `)).trim();
+      const response = options[Number(given) - 1] ?? given;
+      answers.push(response);
+      await client.decideGate(gate.id, { decision: 'answer', response });
+      return;
+    }
+    const choices = [...gate.decisions, 'cancel'].join(', ');
+    const decision = (await terminal.question(`${gate.summary} (${choices}) > `)).trim().toLowerCase() || 'approve';
+    if (decision === 'cancel') {
+      await client.cancelRun(gate.runId);
+      return;
+    }
+    const known = gate.decisions.find((candidate) => candidate === decision);
+    if (!known) throw new DemoRefused(`'${decision}' is none of ${choices}.`);
+    const text = ['approve', 'retry'].includes(known) ? '' : (await terminal.question(`${known}: `)).trim();
+    await client.decideGate(gate.id, {
+      decision: known,
+      ...(known === 'approve' && gate.artifactHash !== undefined ? { artifactHash: gate.artifactHash } : {}),
+      ...(known === 'reject' ? { feedback: text } : {}),
+      ...(known === 'ask' ? { question: text } : {}),
+      ...(known === 'accept' ? { reason: text } : {}),
+      ...(known === 'extend' ? { minutes: Number(text) } : {}),
+    });
+  } finally {
+    terminal.close();
+  }
+}
+
+async function planText(client: Client, run: RunView): Promise<string> {
+  const plan = run.artifacts.findLast((artifact) => artifact.type === 'mermaid_diagram');
+  if (!plan) return '';
+  const { content } = await client.getArtifact(run.id, plan.id);
+  const body = content.replace(/^---\n[\s\S]*?\n---\n+/, '').trimEnd();
+  return `\n${body
+    .split('\n')
+    .map((line) => `          │ ${line}`)
+    .join('\n')}\n`;
+}
+
+async function summarize(client: Client, run: RunView, place: DemoPlace, url: string, options: DemoOptions): Promise<void> {
+  const diff = await client.getDiff(run.id);
+  const files = diff.files.filter((file) => !file.path.startsWith('.autonomous/'));
+  const width = Math.max(0, ...files.map((file) => file.path.length));
+  const lines = [
+    '',
+    run.status === 'completed' ? styleText('green', `Completed: ${run.merged ? `merged into ${run.merged.baseBranch}` : 'pushed'}`) : `The run is ${run.status}${run.gate ? `: ${run.gate.summary}` : ''}`,
+    ...files.map((file) => `  ${file.path.padEnd(width)}  ${styleText('green', `+${file.additions}`)} ${styleText('red', `-${file.deletions}`)}`),
+    '',
+    `  project   ${place.project}`,
+    `  remote    ${place.remote}`,
+    `  branch    ${run.branch}`,
+    `  server    ${url}${options.keep ? '' : '  (stopped)'}`,
+    '',
+    `  git -C ${place.remote} log --graph --oneline --all`,
+    '',
+  ];
+  say(options, lines.join('\n'));
+}
+
+function heading(place: DemoPlace, url: string, options: DemoOptions): string {
+  return [
+    styleText('bold', 'Autonomous'),
+    `A build run on ${options.project ?? 'a small web application'}. The models play a script; all else is real.`,
+    `Server ${url}, everything below ${place.folder}`,
+    '',
+  ].join('\n');
+}
+
+async function waitForSignal(options: DemoOptions, link: string): Promise<void> {
+  say(options, `The server stays up: ${link}\nEnd it with Ctrl+C.`);
+  await new Promise<void>((resolve) => {
+    process.removeAllListeners('SIGINT').once('SIGINT', () => resolve());
+    process.removeAllListeners('SIGTERM').once('SIGTERM', () => resolve());
+  });
+}
+
+function usesColor(options: DemoOptions): boolean {
+  const stream = options.json ? process.stderr : process.stdout;
+  return stream.isTTY && process.env['NO_COLOR'] === undefined;
+}
+
+/** With --json stdout is the object's alone. */
+function say(options: DemoOptions, text: string): void {
+  if (text === '') return;
+  if (options.json) console.error(text);
+  else console.log(text);
+}
+
+function report(error: unknown): number {
+  const isExpected = error instanceof DemoRefused || (error instanceof Error && 'code' in error && 'faults' in error);
+  console.error(isExpected ? (error as Error).message : error);
+  return NOT_COMPLETED;
+}

@@ -1,0 +1,66 @@
+/** What the demo can be asked for. */
+import path from 'node:path';
+import { Command, CommanderError } from 'commander';
+
+export interface DemoOptions {
+  /** Ask the person at the terminal instead of deciding for them. */
+  readonly interactive: boolean;
+  /** Leave the server up afterwards. */
+  readonly keep: boolean;
+  /** Absolute folder for everything that the demo makes; `null` chooses a temporary one. */
+  readonly out: string | null;
+  readonly json: boolean;
+  /** Absolute path of a project of the person's own; `null` is the bundled one. */
+  readonly project: string | null;
+  readonly request: string;
+  /** Absolute path of the script; `null` is the bundled one. */
+  readonly script: string | null;
+}
+
+const BUNDLED_REQUEST = 'Create login flow with OAuth';
+
+/**
+ * @param args without node and the file
+ * @returns an exit code where nothing is to be run: help, or arguments that cannot be taken
+ */
+export function readOptions(args: readonly string[], workingFolder: string): DemoOptions | { readonly exitCode: number } {
+  const command = new Command('npm run demo --')
+    .description('Runs a whole build, from request to merge, on a small real project. Needs no keys: a script plays the models.')
+    .option('--interactive', 'you approve the plan and answer the questions')
+    .option('--keep', 'leave the server up afterwards')
+    .option('--out <dir>', 'folder for the project, its remote and the data')
+    .option('--json', 'print one JSON object as the last line')
+    .option('--project <path>', 'a git repository of your own; it is cloned and stays untouched')
+    .option('--request <text>', 'what to ask for')
+    .option('--script <file>', 'script that the models play')
+    .exitOverride();
+  try {
+    command.parse(args, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 64 };
+    throw error;
+  }
+  const given = command.opts<{
+    interactive?: boolean;
+    keep?: boolean;
+    json?: boolean;
+    out?: string;
+    project?: string;
+    request?: string;
+    script?: string;
+  }>();
+  if (given.project !== undefined && (given.request === undefined || given.script === undefined)) {
+    console.error('--project needs --request and --script: the bundled script fits the bundled project alone.');
+    return { exitCode: 64 };
+  }
+  const absolute = (file: string | undefined) => (file === undefined ? null : path.resolve(workingFolder, file));
+  return {
+    interactive: given.interactive ?? false,
+    keep: given.keep ?? false,
+    out: absolute(given.out),
+    json: given.json ?? false,
+    project: absolute(given.project),
+    request: given.request ?? BUNDLED_REQUEST,
+    script: absolute(given.script),
+  };
+}
