@@ -61,7 +61,7 @@ export async function startOrchestrator({ config, log, sandboxes, instrument }: 
   const store = openSqliteEventStore({ file: config.databasePath });
   const stops: (() => Promise<unknown>)[] = [() => store.close()];
   const stopAll = async (): Promise<void> => {
-    for (const stop of stops.splice(0).reverse()) await stop().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
+    for (const stop of stops.splice(0).toReversed()) await stop().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
   };
   try {
     const token = config.token ?? (await openToken(config.dataFolder));

@@ -74,7 +74,7 @@ export function findViolations(files: readonly SourceFile[]): readonly string[] 
 
 /** Tests may use whatever they need of their own package, since nothing is built on them. */
 function isTest(file: string): boolean {
-  return /\.(test|contract|fixture|testing)\.ts$/.test(file) || !/^[^/]+\/src\//.test(file);
+  return /\.(test|contract|fixture)\.ts$/.test(file) || !/^[^/]+\/src\//.test(file);
 }
 
 function packageViolations(file: SourceFile): readonly string[] {

@@ -99,8 +99,8 @@ export class ManualClock implements Clock {
 
   advance(ms: number): void {
     this.#now += ms;
-    for (const alarm of [...this.#alarms]) {
-      if (alarm.at > this.#now) continue;
+    const due = [...this.#alarms].filter((alarm) => alarm.at <= this.#now);
+    for (const alarm of due) {
       this.#alarms.delete(alarm);
       alarm.callback();
     }
@@ -123,7 +123,7 @@ export class EngineUnderTest {
   readonly errors: string[] = [];
   store: SqliteEventStore;
   engine: Engine;
-  #waiters: (() => void)[] = [];
+  readonly #waiters: (() => void)[] = [];
   readonly #places: number;
 
   static async open(options: { readonly places?: number } = {}): Promise<EngineUnderTest> {
@@ -219,7 +219,7 @@ export class EngineUnderTest {
             }),
         },
       ]),
-    ) as unknown as ActivityRegistry;
+    ) as ActivityRegistry;
     const log = pino({ level: 'error' }, { write: (line: string) => void this.errors.push(line) });
     return new Engine({
       store: this.store,

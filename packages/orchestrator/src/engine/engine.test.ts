@@ -71,7 +71,7 @@ describe('the engine', () => {
     await test.restart();
     await test.approve('r1');
     (await test.call('work')).complete('done');
-    await test.until('r1', (view) => view.status === 'completed');
+    expect((await test.until('r1', (view) => view.status === 'completed')).gates).toHaveLength(1);
   });
 
   it('fires a timer that became due while it was down, and ends the work that it ends', async () => {

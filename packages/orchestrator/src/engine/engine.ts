@@ -4,7 +4,6 @@
  */
 import {
   Conflict,
-  type EventPayloads,
   foldRun,
   type GateOutcome,
   InvalidRequest,
@@ -173,15 +172,16 @@ export class Engine {
    * @throws {Stale} when an approval names another artifact or code tree than the current one
    */
   async signal(runId: string, type: string, payload: JsonObject, gateId?: string): Promise<RunView> {
-    const run = await this.#open(runId);
-    const checked = this.#checkSignal(run.definition, type, payload);
-    const refusal = this.#refusal(run, type, checked, gateId);
-    if (refusal) {
-      // What refuses it may not be on disk yet.
-      await run.tail.catch(() => undefined);
-      throw refusal;
-    }
-    return this.#apply(runId, run, { type, payload: this.#options.scrub(checked), timestamp: this.#now() });
+    return this.#use(runId, async (run) => {
+      const checked = this.#checkSignal(run.definition, type, payload);
+      const refusal = this.#refusal(run, type, checked, gateId);
+      if (refusal) {
+        // What refuses it may not be on disk yet.
+        await run.tail.catch(() => undefined);
+        throw refusal;
+      }
+      return this.#apply(runId, run, { type, payload: this.#options.scrub(checked), timestamp: this.#now() });
+    });
   }
 
   /**
@@ -236,30 +236,30 @@ export class Engine {
 
   async #report(runId: string, outcome: Outcome): Promise<void> {
     const { type, ...payload } = outcome;
-    const run = await this.#open(runId);
-    if (run.state.activities[outcome.activity] !== outcome.key) return;
-    await this.#apply(runId, run, { type, payload: this.#options.scrub(payload) as JsonObject, timestamp: this.#now() });
+    await this.#use(runId, async (run) => {
+      if (run.state.activities[outcome.activity] !== outcome.key) return;
+      await this.#apply(runId, run, {
+        type,
+        // An outcome is JSON; the named types of its parts only lack an index signature.
+        payload: this.#options.scrub(payload) as unknown as JsonObject,
+        timestamp: this.#now(),
+      });
+    });
   }
 
   async #fire(runId: string, key: string, event: string): Promise<void> {
-    const run = await this.#open(runId);
-    if (run.state.queued || !Object.values(run.state.timers).some((timer) => timer.key === key)) return;
-    await this.#apply(runId, run, { type: 'TIMER_FIRED', payload: { key, event }, timestamp: this.#now() });
+    await this.#use(runId, async (run) => {
+      if (run.state.queuedAt !== null || !Object.values(run.state.timers).some((timer) => timer.key === key)) return;
+      await this.#apply(runId, run, { type: 'TIMER_FIRED', payload: { key, event }, timestamp: this.#now() });
+    });
   }
 
   async #admit(userId: string): Promise<void> {
     for (let runId = this.#places.next(userId); runId !== undefined; runId = this.#places.next(userId)) {
       if (this.#stopped) return;
       try {
-        const run = await this.#open(runId);
-        const timestamp = this.#now();
-        if (run.state.snapshot === null) {
-          const start = await this.#queuedStart(runId);
-          await this.#apply(runId, run, { type: 'RUN_STARTED', payload: start, timestamp });
-        } else {
-          const waitedMs = Math.max(0, Date.parse(timestamp) - Date.parse(run.view.updatedAt));
-          await this.#apply(runId, run, { type: 'RUN_ADMITTED', payload: { waitedMs }, timestamp });
-        }
+        const start = await this.#queuedStart(runId);
+        await this.#use(runId, (run) => this.#apply(runId, run, this.#admission(run, start)));
       } catch (error) {
         this.#places.release(userId, runId);
         this.#options.log.error({ err: error, runId }, 'a queued run could not be admitted');
@@ -267,11 +267,19 @@ export class Engine {
     }
   }
 
+  /** A run that never began starts; one that resumes gets the time back that it waited. */
+  #admission(run: LiveRun, start: JsonObject): RunInput {
+    const timestamp = this.#now();
+    if (run.state.snapshot === null) return { type: 'RUN_STARTED', payload: start, timestamp };
+    const waitedMs = Math.max(0, Date.parse(timestamp) - Date.parse(run.state.queuedAt ?? timestamp));
+    return { type: 'RUN_ADMITTED', payload: { waitedMs }, timestamp };
+  }
+
+  /** What the run's first event says that it starts from. */
   async #queuedStart(runId: string): Promise<JsonObject> {
     const [first] = await this.#options.store.readRun(runId, 0, 1);
-    const { start } = (first?.payload ?? {}) as unknown as EventPayloads['RUN_QUEUED'];
-    if (!start) throw new NotFound(`Run ${runId} has no start in its log.`);
-    return start as unknown as JsonObject;
+    if (!first) throw new NotFound(`Run ${runId} has no start in its log.`);
+    return first.type === 'RUN_QUEUED' ? (first.payload['start'] as JsonObject) : first.payload;
   }
 
   #checkSignal(definition: WorkflowDefinition, type: string, payload: JsonObject): JsonObject {
@@ -414,7 +422,7 @@ export class Engine {
       this.#places.take(userId, run.state.runId);
       return false;
     }
-    if (run.state.queued) return false;
+    if (run.state.queuedAt !== null) return false;
     this.#places.release(userId, run.state.runId);
     return holdsPlace(before);
   }
@@ -423,7 +431,7 @@ export class Engine {
   #carryOn(run: LiveRun, commit: RunCommit, wasHeld: boolean): void {
     for (const key of commit.endActivities) this.#runner.cancel(commit.runId, key);
     if (commit.setTimers.length > 0) this.#timers.rearm();
-    if (run.state.queued || run.state.parked !== null) return;
+    if (run.state.queuedAt !== null || run.state.parked !== null) return;
     const limit = commit.view.config.maxConcurrency;
     for (const activity of commit.startActivities) {
       const stillOpen = run.state.activities[activity.activity] === activity.key;
@@ -437,6 +445,17 @@ export class Engine {
   }
 
   // ---- opening and parking
+
+  /**
+   * Works on the run that is in memory now: between its opening and the work nothing can put another in its place.
+   * @param work must make its step before it waits for anything
+   */
+  async #use<Result>(runId: string, work: (run: LiveRun) => Promise<Result>): Promise<Result> {
+    for (;;) {
+      const run = await this.#open(runId);
+      if (this.#runs.get(runId) === run) return work(run);
+    }
+  }
 
   /** @throws {NotFound} @throws {Conflict} when the run cannot be read; it is parked then */
   async #open(runId: string): Promise<LiveRun> {
@@ -500,7 +519,7 @@ export class Engine {
   async #recover(view: RunView): Promise<void> {
     try {
       const run = await this.#open(view.id);
-      if (run.state.queued || run.state.parked !== null) return;
+      if (run.state.queuedAt !== null || run.state.parked !== null) return;
       await this.#dispatchOpen(view.id, view.config.maxConcurrency);
     } catch (error) {
       this.#options.log.error({ err: error, runId: view.id }, 'a run could not be taken up and is parked');

@@ -28,7 +28,7 @@ export class Places {
   enqueue(userId: string, runId: string, front: boolean): number {
     this.#of(userId).delete(runId);
     const queue = this.#queue(userId);
-    if (!queue.includes(runId)) front ? queue.unshift(runId) : queue.push(runId);
+    if (!queue.includes(runId)) queue.splice(front ? 0 : queue.length, 0, runId);
     return queue.indexOf(runId) + 1;
   }
 

@@ -29,7 +29,7 @@ import {
   openFixture,
   temporaryFolder,
   write,
-} from './git-fixture.testing.ts';
+} from './git-fixture.fixture.ts';
 import type { ImportResult } from './repository.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -391,9 +391,9 @@ describe('A hostile folder', () => {
     };
     try {
       let isLink = false;
-      let importing = true;
+      const importing = new AbortController();
       const swapping = (async () => {
-        while (importing) {
+        while (!importing.signal.aborted) {
           isLink = !isLink;
           swap(isLink);
           await new Promise((next) => setImmediate(next));
@@ -405,7 +405,7 @@ describe('A hostile folder', () => {
         expect(await read(tree, 'file.txt')).not.toContain('CANARY');
         expect((await read(tree, 'swap/canary.txt')) ?? 'base').not.toContain('CANARY');
       }
-      importing = false;
+      importing.abort();
       await swapping;
     } finally {
       rmSync(host, { recursive: true });

@@ -308,7 +308,9 @@ async function isSameLargeFile(
   if (before === undefined || Number(await gitText(place, { args: ['cat-file', '-s', before.oid] })) !== size)
     return false;
   const hash = createHash('sha1').update(`blob ${size}\0`);
-  for await (const chunk of handle.createReadStream({ autoClose: false, start: 0, end: size - 1 })) hash.update(chunk);
+  for await (const chunk of handle.createReadStream({ autoClose: false, start: 0, end: size - 1 })) {
+    hash.update(chunk as Buffer);
+  }
   return hash.digest('hex') === before.oid;
 }
 

@@ -1,8 +1,8 @@
 /** The contract of the repository port over both ways that a remote is reached here: a path and smart HTTP with a token. */
 import { join } from 'node:path';
-import { openFixture } from './git-fixture.testing.ts';
+import { openFixture } from './git-fixture.fixture.ts';
 import { describeRepository } from './repository.contract.ts';
-import { type SmartHttpServer, startSmartHttp } from './smart-http.testing.ts';
+import { type SmartHttpServer, startSmartHttp } from './smart-http.fixture.ts';
 
 describeRepository('a path', (root) => openFixture(root));
 

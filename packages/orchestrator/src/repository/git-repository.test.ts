@@ -25,10 +25,10 @@ import {
   openFixture,
   temporaryFolder,
   write,
-} from './git-fixture.testing.ts';
+} from './git-fixture.fixture.ts';
 import { createGitRepository } from './git-repository.ts';
 import type { Repository } from './repository.ts';
-import { type SmartHttpServer, startSmartHttp } from './smart-http.testing.ts';
+import { type SmartHttpServer, startSmartHttp } from './smart-http.fixture.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 const BRANCH = 'autonomous/r1-login';

@@ -13,7 +13,7 @@ import {
   mainHead,
   temporaryFolder,
   write,
-} from './git-fixture.testing.ts';
+} from './git-fixture.fixture.ts';
 
 const BRANCH = 'autonomous/r1-login';
 // Dozens of processes a test, on a machine that may be busy with other tests.

@@ -32,8 +32,8 @@ export interface RunState {
   readonly activities: Readonly<Record<string, string>>;
   /** Armed timers: XState send id → timer. */
   readonly timers: Readonly<Record<string, ArmedTimer>>;
-  /** True while the run waits for a place although its machine could run. */
-  readonly queued: boolean;
+  /** Since when the run waits for a place although its machine could run; `null` while it does not. ISO 8601. */
+  readonly queuedAt: string | null;
   /** Why the engine set the run aside; such a run takes no input but its cancellation. */
   readonly parked: string | null;
 }
@@ -65,18 +65,18 @@ export type Step =
 
 /** A run that has had no input yet. */
 export function newRun(runId: string): RunState {
-  return { runId, sequence: 0, snapshot: null, view: null, activities: {}, timers: {}, queued: false, parked: null };
+  return { runId, sequence: 0, snapshot: null, view: null, activities: {}, timers: {}, queuedAt: null, parked: null };
 }
 
 /** True when the run's status holds a place under the limit of concurrent runs. */
 export function holdsPlace(state: RunState): boolean {
-  return !state.queued && state.parked === null && state.view?.status === 'running';
+  return state.queuedAt === null && state.parked === null && state.view?.status === 'running';
 }
 
 export function statusOf(state: RunState): RunStatus {
   if (state.view && isFinal(state.view.status)) return state.view.status;
   if (state.parked !== null) return 'paused';
-  if (state.queued || state.view === null) return 'queued';
+  if (state.queuedAt !== null || state.view === null) return 'queued';
   return state.view.status;
 }
 
@@ -90,9 +90,9 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
   if (state.parked !== null && input.type !== 'RUN_CANCELLED') return unpark(state, input, sequence);
   switch (input.type) {
     case 'RUN_QUEUED':
-      return unchanged({ ...state, sequence, queued: true });
+      return unchanged({ ...state, sequence, queuedAt: input.timestamp });
     case 'RUN_ADMITTED':
-      return admit({ ...state, sequence, queued: false }, Number(input.payload['waitedMs'] ?? 0));
+      return admit({ ...state, sequence, queuedAt: null }, Number(input.payload['waitedMs'] ?? 0));
     case 'ACTIVITY_COMPLETED':
     case 'ACTIVITY_FAILED': {
       const activity = String(input.payload['activity']);
@@ -116,7 +116,7 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
  * @throws what a guard throws
  */
 export function canTake(state: RunState, type: string, payload: JsonObject): boolean {
-  return state.snapshot?.can({ type, ...payload } as never) ?? false;
+  return state.snapshot?.can({ type, ...payload }) ?? false;
 }
 
 function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
@@ -147,7 +147,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
       timers: Object.fromEntries(changes.timers),
       // Whoever leaves the running states while it waits for its place leaves the queue too.
       parked: null,
-      queued: state.queued && input.type !== 'RUN_STARTED' && view.status === 'running',
+      queuedAt: input.type !== 'RUN_STARTED' && view.status === 'running' ? state.queuedAt : null,
     },
     emitted,
     started: changes.started.filter((started) => changes.activities.get(started.activity) === started.key),
@@ -275,9 +275,9 @@ function toMachineEvent(input: RunInput): never {
   const { payload } = input;
   switch (input.type) {
     case 'ACTIVITY_COMPLETED':
-      return { type: `xstate.done.actor.${payload['activity']}`, output: payload['output'], actorId: payload['activity'] } as never;
+      return { type: `xstate.done.actor.${String(payload['activity'])}`, output: payload['output'], actorId: payload['activity'] } as never;
     case 'ACTIVITY_FAILED':
-      return { type: `xstate.error.actor.${payload['activity']}`, error: payload['error'], actorId: payload['activity'] } as never;
+      return { type: `xstate.error.actor.${String(payload['activity'])}`, error: payload['error'], actorId: payload['activity'] } as never;
     case 'TIMER_FIRED':
       return { type: payload['event'] } as never;
     default:

@@ -9,7 +9,7 @@ import type { z } from 'zod';
 
 /** What a person sees while a state is active. Deeper states override what their parents say. */
 export interface StateMeta<Context = never> {
-  readonly status?: RunStatus;
+  readonly status: RunStatus;
   readonly stage?: Stage | null | ((context: Context) => Stage | null);
   readonly gate?: GateMeta<Context>;
   /** For a final state `failed`: why. For `completed`: what came of it. */

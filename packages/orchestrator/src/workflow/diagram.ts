@@ -15,7 +15,7 @@ export function possibleSignals(definition: WorkflowDefinition, state: RunState)
   if (state.snapshot === null || state.snapshot.status !== 'active') return [];
   // The active nodes are XState's own bookkeeping; nothing public lists what they handle.
   const nodes = (state.snapshot as unknown as { readonly _nodes: readonly AnyStateNode[] })._nodes;
-  const handled = new Set(nodes.flatMap((node) => [...node.ownEvents]));
+  const handled = new Set(nodes.flatMap((node): readonly string[] => node.ownEvents as string[]));
   return Object.keys(definition.signals).filter((type) => handled.has(type));
 }
 
@@ -45,7 +45,9 @@ function write(node: AnyStateNode, indent: string, lines: string[]): void {
 function transitionsOf(node: AnyStateNode): string[] {
   const transitions = [...node.transitions.values()].flat().concat(node.always ?? []);
   return transitions.flatMap((transition) =>
-    (transition.target ?? []).map((target: AnyStateNode) => `${idOf(node)} --> ${idOf(target)} : ${label(transition.eventType)}`),
+    (transition.target ?? []).map(
+      (target: AnyStateNode) => `${idOf(node)} --> ${idOf(target)} : ${label(String(transition.eventType))}`,
+    ),
   );
 }
 

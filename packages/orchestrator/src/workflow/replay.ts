@@ -21,7 +21,7 @@ export function replay(definition: WorkflowDefinition, from: RunState, events: r
     if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
     if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
     if (isPark(input)) {
-      state = { ...state, sequence: input.sequence, parked: String(input.payload['message'] ?? 'parked') };
+      state = parkedAt(state, input);
       index += 1;
       continue;
     }
@@ -46,6 +46,10 @@ export function replay(definition: WorkflowDefinition, from: RunState, events: r
 /** A pause that the engine itself wrote: the machine knows nothing of it. */
 export function isPark(event: { readonly type: string; readonly origin: string }): boolean {
   return event.type === 'RUN_PAUSED' && event.origin === 'input';
+}
+
+function parkedAt(state: RunState, event: WorkflowEvent): RunState {
+  return { ...state, sequence: event.sequence, parked: String(event.payload['message'] ?? 'parked') };
 }
 
 function mismatch(event: WorkflowEvent, message: string): Replay {

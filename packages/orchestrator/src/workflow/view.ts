@@ -32,7 +32,7 @@ export function viewOf(snapshot: AnyMachineSnapshot): StateView {
       }
     : null;
   return {
-    status: meta.status ?? 'running',
+    status: meta.status,
     stage,
     state: snapshot.value as JsonValue,
     gate: gate && withoutUndefined(gate),
@@ -73,7 +73,7 @@ export function factsBetween(before: StateView | null, after: StateView): Fact[]
 function mergedMeta(snapshot: AnyMachineSnapshot): StateMeta {
   const metas = Object.entries(snapshot.getMeta() as Record<string, StateMeta | undefined>);
   metas.sort(([a], [b]) => depth(a) - depth(b) || (a < b ? -1 : 1));
-  return Object.assign({}, ...metas.map(([, meta]) => meta)) as StateMeta;
+  return Object.assign({ status: 'running' }, ...metas.map(([, meta]) => meta)) as StateMeta;
 }
 
 function depth(stateId: string): number {

@@ -1,10 +1,9 @@
-import type { JsonObject } from '@autonomous/shared';
 import { Actor } from 'xstate';
 import { describe, expect, it, vi } from 'vitest';
 import { newRun } from '../advance.ts';
 import { replay } from '../replay.ts';
 import { build } from './build.ts';
-import { aConfig, aQuestion, DrivenRun, outputs } from './build.testing.ts';
+import { aConfig, aQuestion, DrivenRun, outputs } from './build.fixture.ts';
 
 const allAuto = { ...aConfig.trustMode, planning: 'auto' as const };
 const merging = { ...aConfig.git, autoMerge: true };
@@ -62,8 +61,7 @@ describe('the build workflow', () => {
     expect(run.view).toMatchObject({ status: 'awaiting_clarification', currentStage: 'implementation', clarificationCount: 1, gate: { kind: 'clarification', question: aQuestion } });
     run.send('CLARIFICATION_ANSWERED', { by: 'me', response: 'Supabase' });
     expect(run.open).toEqual(['implementer']);
-    const input = run.steps.at(-1)?.started[0]?.input as JsonObject;
-    expect(input).toMatchObject({ call: 2, head: 'c-checkpoint', notes: [{ kind: 'answer', text: expect.stringContaining('Supabase') }] });
+    expect(run.input).toMatchObject({ call: 2, head: 'c-checkpoint', notes: [{ kind: 'answer', text: expect.stringContaining('Supabase') }] });
     expect(run.view?.clarifications).toMatchObject([{ status: 'answered', response: 'Supabase', answeredBy: 'me' }]);
   });
 
@@ -86,7 +84,7 @@ describe('the build workflow', () => {
 
   it('gives a planner that wrote an unreadable diagram one more try, then asks a person', () => {
     const run = DrivenRun.start().done('prepare', outputs.prepare(aConfig)).done('planner', outputs.plannerFails);
-    expect((run.steps.at(-1)?.started[0]?.input as JsonObject)['notes']).toMatchObject([{ kind: 'parser' }]);
+    expect(run.input['notes']).toMatchObject([{ kind: 'parser' }]);
     run.done('planner', outputs.plannerFails);
     expect(run.gate).toBe('invalid_plan');
     expect(run.takes('APPROVAL_GRANTED', { by: 'me' })).toBe(false);
@@ -133,7 +131,7 @@ describe('the build workflow', () => {
     run.send('APPROVAL_GRANTED', { by: 'me' }).done('pushPlan', outputs.pushed).implemented();
     expect(run.view).toMatchObject({ status: 'awaiting_clarification', clarificationCount: 0, gate: { decisions: ['answer'] } });
     run.send('CLARIFICATION_ANSWERED', { by: 'me', response: 'make check' });
-    expect((run.steps.at(-1)?.started[0]?.input as JsonObject)['test']).toMatchObject({ command: 'make check' });
+    expect(run.input['test']).toMatchObject({ command: 'make check' });
   });
 
   it('never completes without evidence: a project without checks needs a person', () => {
@@ -149,7 +147,7 @@ describe('the build workflow', () => {
     expect(run.view).toMatchObject({ status: 'paused', currentStage: 'implementation', gate: { kind: 'pause', reason: 'model_unavailable', summary: 'no answer' } });
     run.send('RETRY_REQUESTED', { by: 'me' });
     expect(run.open).toEqual(['implementer']);
-    expect((run.steps.at(-1)?.started[0]?.input as JsonObject)['head']).toBe('c-saved');
+    expect(run.input['head']).toBe('c-saved');
     expect(run.types).toContain('RUN_RESUMED');
   });
 

@@ -3,7 +3,7 @@
  * Work and clock of a stage are parallel regions, so that extending a stage re-arms its clock and leaves its work alone.
  */
 import type { EventPayloads, PauseReason } from '@autonomous/shared';
-import { type AnyStateMachine, and, assign, emit, enqueueActions, not, setup } from 'xstate';
+import { and, assign, emit, enqueueActions, not, setup } from 'xstate';
 import { z } from 'zod';
 import { activity, defineWorkflow, type StateMeta } from '../definition.ts';
 import type {
@@ -1322,6 +1322,6 @@ export const build = defineWorkflow({
   version: 1,
   description: 'Plans a change, implements it, checks it against the plan and the project’s own tests, and publishes it',
   // A machine is any machine; comparing their full types exceeds the compiler's depth.
-  machine: machine as unknown as AnyStateMachine,
+  machine,
   signals,
 });

@@ -23,7 +23,7 @@ const draft = { title: 'Login flow', plan: '# Plan', decisions: [], techStack: [
 export const outputs = {
   prepare: (config: RunConfig): JsonObject => ({
     baseCommit: 'base',
-    config: config as unknown as JsonObject,
+    config: config as JsonObject,
     notices: [],
     excludePaths: [],
     setup: null,
@@ -121,6 +121,11 @@ export class DrivenRun {
 
   get open(): string[] {
     return Object.keys(this.state.activities);
+  }
+
+  /** What the activity that the last step started was given. */
+  get input(): JsonObject {
+    return (this.steps.at(-1)?.started[0]?.input ?? {}) as JsonObject;
   }
 
   get types(): string[] {
