@@ -26,9 +26,9 @@ COPY packages/orchestrator packages/orchestrator
 ENV NODE_ENV=production \
   ORCHESTRATOR_HOST=0.0.0.0 \
   ORCHESTRATOR_PORT=3001 \
-  DATABASE_URL=sqlite:/data/orchestrator.db
+  AUTONOMOUS_DATA=/data
 
-# Mount a volume here: it holds the database and the git mirrors. (No VOLUME line: Railway refuses images that have one.)
+# Mount a volume here: it holds the database, the git mirrors and the runs' work folders. (No VOLUME line: Railway refuses images that have one.)
 RUN install --directory --owner=node --group=node --mode=0700 /data
 USER node
 EXPOSE 3001

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Checks with git alone that the demo did what it says.
- * The demo's `--json` ends with one line: `{ "remote": PATH, "runs": [RunView, …] }`; PATH is the repository that it worked on.
+ * Checks with git and the project's own tests alone that the demo did what it says.
+ * The demo's `--json` ends with one line: an object with at least `{ run, status, branch, repository, remote, questions, fixes }`.
  *
  * Usage: node .ci/check-demo.mjs OUTPUT_FILE SANDBOX
  */
@@ -10,39 +10,46 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 const [outputFile, sandbox] = process.argv.slice(2);
-const { remote, runs } = JSON.parse(readFileSync(outputFile, 'utf8').trimEnd().split('\n').at(-1));
-assert.ok(runs.length > 0, 'the demo names no run');
+const { run, status, branch, repository, remote, questions, fixes } = JSON.parse(
+  readFileSync(outputFile, 'utf8').trimEnd().split('\n').at(-1),
+);
+assert.equal(status, 'completed');
+assert.ok(questions >= 1 && fixes >= 1, `${questions} questions and ${fixes} fixes; at least one of each belongs to the demo`);
 
-const branches = git('for-each-ref', '--format=%(refname:short)', 'refs/heads').split('\n');
-assert.ok(branches.includes('autonomous/record'), `no branch autonomous/record among ${branches.join(', ')}`);
-for (const run of runs) check(run);
-git('fsck', '--strict', '--no-dangling');
-console.log(`demo: ${runs.length} run(s) completed in ${remote}, evidence from ${sandbox}`);
-
-function check(run) {
-  assert.equal(run.status, 'completed', `run ${run.id} is ${run.status}`);
-  assert.ok(run.scriptedModels.length > 0, `run ${run.id} does not say that its models are scripted`);
-  assert.ok(run.evidence.length > 0, `run ${run.id} has no evidence`);
-  for (const evidence of run.evidence)
-    assert.equal(evidence.sandbox, sandbox, `evidence of run ${run.id} comes from elsewhere`);
-
-  const commit = run.merged?.commit ?? run.published?.commit;
-  assert.ok(commit, `run ${run.id} published nothing`);
-  assert.equal(git('cat-file', '-t', commit), 'commit');
-  const files = git('ls-tree', '-r', '--name-only', commit).split('\n');
-  for (const wanted of [/^\.autonomous\/memory\.md$/, /^\.autonomous\/specs\/\d+-.*\.md$/]) {
-    assert.ok(
-      files.some((file) => wanted.test(file)),
-      `commit ${commit} of run ${run.id} has no ${wanted}`,
-    );
-  }
-  const recorded = git('ls-tree', '-r', '--name-only', 'refs/heads/autonomous/record').split('\n');
+const folder = `.autonomous/runs/${run}`;
+const files = git('ls-tree', '-r', '--name-only', 'main').split('\n');
+for (const wanted of [
+  /^\.autonomous\/specs\/001-.*\.md$/,
+  /^\.autonomous\/memory\.md$/,
+  new RegExp(`^${folder}/context\\.json$`),
+  new RegExp(`^${folder}/events\\.jsonl$`),
+  new RegExp(`^${folder}/validation-report\\.md$`),
+]) {
   assert.ok(
-    recorded.some((file) => file.includes(`runs/${run.id}/events.jsonl`)),
-    `autonomous/record has no events of run ${run.id}`,
+    files.some((file) => wanted.test(file)),
+    `main has no ${wanted}`,
   );
 }
+assert.match(git('log', '-1', '--format=%B', 'main'), new RegExp(`^Run: ${run}$`, 'm'));
+git('rev-parse', '--verify', `refs/heads/${branch}`);
+
+const context = JSON.parse(git('show', `main:${folder}/context.json`));
+assert.ok(context.clarifications[0].response, 'context.json has no answered question');
+
+const recorded = git('show', `autonomous/record:${folder}/events.jsonl`).trimEnd().split('\n').map((line) => JSON.parse(line));
+assert.deepEqual(
+  recorded.map((event) => event.sequence),
+  recorded.map((_, index) => index + 1),
+);
+assert.equal(recorded.at(-1).type, 'RUN_COMPLETED');
+const evidence = recorded.filter((event) => event.type === 'EVIDENCE_RECORDED');
+assert.ok(evidence.length >= 3, `${evidence.length} pieces of evidence`);
+for (const { payload } of evidence) assert.equal(payload.sandbox, sandbox);
+git('fsck', '--strict', '--no-dangling');
+
+execFileSync('npm', ['test'], { cwd: repository, stdio: ['ignore', 'ignore', 'inherit'] });
+console.log(`demo: run ${run} is merged in ${remote}, its evidence comes from ${sandbox}, the merged tree passes its tests`);
 
 function git(...args) {
-  return execFileSync('git', ['-C', remote, ...args], { encoding: 'utf8' }).trim();
+  return execFileSync('git', ['--git-dir', remote, ...args], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).trimEnd();
 }

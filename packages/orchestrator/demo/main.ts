@@ -24,6 +24,16 @@ const NOT_COMPLETED = 1;
 
 type Tone = Parameters<typeof formatTimeline>[0]['tone'];
 
+/** Events after which somebody has to act, or nothing more comes. */
+const STOPS: ReadonlySet<string> = new Set([
+  'APPROVAL_REQUESTED',
+  'CLARIFICATION_REQUESTED',
+  'RUN_PAUSED',
+  'RUN_COMPLETED',
+  'RUN_FAILED',
+  'RUN_CANCELLED',
+]);
+
 const options = readOptions(process.argv.slice(2), process.env['AUTONOMOUS_CWD'] ?? process.cwd());
 if ('exitCode' in options) process.exitCode = options.exitCode;
 else process.exitCode = await demo(options).catch(report);
@@ -109,7 +119,7 @@ async function follow(client: Client, launched: RunView, options: DemoOptions, s
     if (!run.gate || run.gate.id !== `${run.id}.${event.sequence}`) return;
     if (run.gate.kind === 'plan') say(options, await planText(client, run));
     if (options.interactive) await askPerson(client, run.gate, answers);
-    else if (!(await decideForPerson(client, run.gate, tell))) stop.abort();
+    else if (!(await decideForPerson(client, run.gate))) stop.abort();
   };
   await client.followFeed({
     after: 0,
@@ -134,21 +144,10 @@ async function follow(client: Client, launched: RunView, options: DemoOptions, s
   return client.getRun(launched.id);
 }
 
-/** Events after which somebody has to act, or nothing more comes. */
-const STOPS: ReadonlySet<string> = new Set([
-  'APPROVAL_REQUESTED',
-  'CLARIFICATION_REQUESTED',
-  'RUN_PAUSED',
-  'RUN_COMPLETED',
-  'RUN_FAILED',
-  'RUN_CANCELLED',
-]);
-
 /** @returns false for a gate that only a person can decide */
-async function decideForPerson(client: Client, gate: Gate, tell: (line: string, tone: 'good') => void): Promise<boolean> {
+async function decideForPerson(client: Client, gate: Gate): Promise<boolean> {
   if (gate.kind === 'clarification') {
     const response = gate.question?.options?.[0] ?? 'Decide by yourself.';
-    tell(`answered: ${response}`, 'good');
     await client.decideGate(gate.id, { decision: 'answer', response });
     return true;
   }

@@ -1,11 +1,11 @@
 /** Puts the server together: the one place, beside the command line, that knows every adapter. */
-import { mkdir } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { JsonValue, RunView } from '@autonomous/shared';
+import { type JsonValue, type RunView, Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { createBuildActivities } from './activities/build-activities.ts';
 import type { BuildTools } from './activities/build-tools.ts';
-import { removeRunFolder } from './activities/work-folders.ts';
+import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
 import { createToolLoopAgent } from './agents/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
 import { createScrubber } from './artifacts/secrets.ts';
@@ -36,6 +36,8 @@ export interface ComposeOptions {
   readonly sandboxes?: SandboxProvider;
   /** Wraps a port to measure it. */
   readonly instrument?: (tools: BuildTools) => BuildTools;
+  /** Told how long each step of a run took, from its input to the disk. */
+  readonly onStep?: (ms: number) => void;
 }
 
 export interface RunningOrchestrator {
@@ -56,8 +58,8 @@ const LIMITS: SandboxLimits = { memoryBytes: 4_096 * MB, fileBytes: 1_024 * MB, 
  * Starts everything: storage, engine, feed, HTTP.
  * @throws {AutonomousError} saying what is wrong and the way out; nothing is left running then
  */
-export async function startOrchestrator({ config, log, sandboxes, instrument }: ComposeOptions): Promise<RunningOrchestrator> {
-  await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
+export async function startOrchestrator({ config, log, sandboxes, instrument, onStep }: ComposeOptions): Promise<RunningOrchestrator> {
+  await makeDataFolder(config.dataFolder);
   const store = openSqliteEventStore({ file: config.databasePath });
   const stops: (() => Promise<unknown>)[] = [() => store.close()];
   const stopAll = async (): Promise<void> => {
@@ -119,6 +121,7 @@ export async function startOrchestrator({ config, log, sandboxes, instrument }: 
       log,
       maxConcurrentRunsPerUser: config.maxConcurrentRunsPerUser,
       scrub: <Value>(value: Value) => scrubber.scrubJson(value as JsonValue) as Value,
+      ...(onStep ? { onStep } : {}),
     });
     const recorder = new Recorder({ store, repository: instrumented.repository, transcripts, clock: systemClock, log, scrub: scrubber.scrub });
     engine.subscribe((message) => {
@@ -153,12 +156,15 @@ export async function startOrchestrator({ config, log, sandboxes, instrument }: 
       token,
       host: config.host,
       port: config.port,
+      ...(config.publicUrl === null ? {} : { publicUrl: config.publicUrl }),
+      allowedHosts: config.allowedHosts,
       allowedOrigins: [],
       log,
     });
     stops.push(() => recorder.stop());
     stops.push(() => engine.stop());
     stops.push(() => server.close());
+    await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map((view) => view.id)));
     await engine.start();
     await recorder.start();
     await createDefaultProject(config, orchestrator, log);
@@ -166,6 +172,17 @@ export async function startOrchestrator({ config, log, sandboxes, instrument }: 
   } catch (error) {
     await stopAll();
     throw error;
+  }
+}
+
+/** @throws {Unavailable} naming the folder and the way out */
+async function makeDataFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new Unavailable(`The data folder ${folder} cannot be made or written (${what}). Name a folder that this user may write with AUTONOMOUS_DATA.`, { cause });
   }
 }
 

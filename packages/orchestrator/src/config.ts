@@ -15,6 +15,10 @@ export interface ServerConfig {
   readonly host: string;
   /** 0 lets the system choose one. */
   readonly port: number;
+  /** Address under which people reach the server from elsewhere; `null` where that is loopback. */
+  readonly publicUrl: string | null;
+  /** Further values of the Host header that are answered. */
+  readonly allowedHosts: readonly string[];
   /** Absolute; may not exist yet. */
   readonly dataFolder: string;
   /** Absolute path of the SQLite file; may not exist yet. */
@@ -106,6 +110,11 @@ export const SERVER_VARIABLES = {
     'an IP address or host name',
   ),
   ORCHESTRATOR_PORT: whole(0, 65_535),
+  ORCHESTRATOR_PUBLIC_URL: baseUrl(),
+  ORCHESTRATOR_ALLOWED_HOSTS: variable(
+    list.pipe(z.array(z.string().regex(/^[A-Za-z0-9.[\]:-]{1,255}$/)).min(1)),
+    'host names, each with its port where that is not 80 or 443, with commas between them',
+  ),
   AUTONOMOUS_TOKEN: secret(
     text.regex(/^[\x21-\x7e]{16,}$/),
     'at least 16 characters in one line without spaces; make one with: openssl rand -hex 32',
@@ -198,6 +207,8 @@ export function readServerConfig(
   return {
     host: values.ORCHESTRATOR_HOST ?? '127.0.0.1',
     port: values.ORCHESTRATOR_PORT ?? 3001,
+    publicUrl: values.ORCHESTRATOR_PUBLIC_URL ?? null,
+    allowedHosts: values.ORCHESTRATOR_ALLOWED_HOSTS ?? [],
     dataFolder,
     databasePath:
       values.DATABASE_URL === undefined

@@ -73,6 +73,8 @@ export interface EventPayloads {
   MESSAGE_SENT: { readonly by: string; readonly text: string };
   COST_RECORDED: { readonly role: string; readonly model: string; readonly scripted: boolean; readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
   NOTICE: { readonly message: string };
+  /** The base branch had moved: its changes are in the run's branch now, and what is proven is proven anew. */
+  BASE_INTEGRATED: { readonly baseBranch: string; readonly baseCommit: string; readonly commit: string; readonly codeTree: string };
   CHANGES_PUBLISHED: { readonly branch: string; readonly commit: string; readonly pushed: boolean; readonly note?: string };
   RUN_MERGED: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
   ACTIVITY_COMPLETED: { readonly key: string; readonly activity: string; readonly output: JsonValue };

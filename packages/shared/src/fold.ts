@@ -124,7 +124,8 @@ const folders: { readonly [Type in WorkflowEventType]?: (view: RunView, payload:
   QUESTION_ASKED: (view, { by, question }, event) => decided(view, 'ask', by, event, question),
   FIX_DECIDED: (view, payload, event) => {
     const retried = payload.decision === 'retry' ? { ...view, fixAttempts: payload.attempt ?? view.fixAttempts } : view;
-    return payload.by === 'policy' ? retried : decided(retried, payload.decision, payload.by, event, payload.reason);
+    if (payload.by === 'policy') return retried;
+    return decided(retried, payload.decision, payload.by, event, payload.reason, payload.accepted);
   },
   RETRY_REQUESTED: (view, { by }, event) => decided(view, 'retry', by, event),
   STAGE_EXTENDED: (view, { by, minutes }, event) =>
@@ -152,6 +153,13 @@ const folders: { readonly [Type in WorkflowEventType]?: (view: RunView, payload:
       calls: view.cost.calls + calls,
     },
     scriptedModels: scripted && !view.scriptedModels.includes(model) ? [...view.scriptedModels, model] : view.scriptedModels,
+  }),
+  BASE_INTEGRATED: (view, { baseBranch, baseCommit, commit, codeTree }) => ({
+    ...view,
+    baseCommit,
+    headCommit: commit,
+    codeTree,
+    notices: [...view.notices, `The base branch ${baseBranch} moved: its changes were taken into the run and everything was checked again.`],
   }),
   NOTICE: (view, { message }) => ({ ...view, notices: [...view.notices, message] }),
   CHANGES_PUBLISHED: (view, published) => ({ ...view, published, headCommit: published.commit }),
@@ -192,11 +200,18 @@ function openGate(view: RunView, opening: GateOpening, event: WorkflowEvent, ext
   return { ...view, gate };
 }
 
-function decided(view: RunView, decision: Decision, by: string, event: WorkflowEvent, notes?: string): RunView {
-  return view.gate === null ? view : decidedAs(view, decision, by, event, notes);
+function decided(view: RunView, decision: Decision, by: string, event: WorkflowEvent, notes?: string, accepted?: readonly string[]): RunView {
+  return view.gate === null ? view : decidedAs(view, decision, by, event, notes, accepted);
 }
 
-function decidedAs(view: RunView, decision: Decision | 'cancel', by: string, event: WorkflowEvent, notes?: string): RunView {
+function decidedAs(
+  view: RunView,
+  decision: Decision | 'cancel',
+  by: string,
+  event: WorkflowEvent,
+  notes?: string,
+  accepted?: readonly string[],
+): RunView {
   if (view.gate === null) return view;
   const outcome: GateOutcome = {
     gateId: view.gate.id,
@@ -205,6 +220,7 @@ function decidedAs(view: RunView, decision: Decision | 'cancel', by: string, eve
     by,
     at: event.timestamp,
     ...(notes === undefined ? {} : { notes }),
+    ...(accepted === undefined ? {} : { accepted }),
   };
   return { ...view, gates: [...view.gates, outcome], gate: null };
 }

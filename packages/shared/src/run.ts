@@ -151,6 +151,8 @@ export interface GateOutcome {
   readonly by: string;
   readonly at: string;
   readonly notes?: string;
+  /** For `accept`: what had failed and was accepted all the same, one entry each. */
+  readonly accepted?: readonly string[];
 }
 
 export interface StageVisit {

@@ -1,6 +1,8 @@
 /** One fresh call of a role for a run: its folder, its sandbox, its prompt, its cost. */
+import { access } from 'node:fs/promises';
 import path from 'node:path';
 import type { Agent, AgentOutcome } from '../agents/agent.ts';
+import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { Note as PromptNote } from '../roles/prompt-parts.ts';
 import type { Role } from '../roles/role.ts';
@@ -59,17 +61,30 @@ export async function callAgent<Input, Result>(
   }
 }
 
-/** What every prompt says of the project. */
+/** What every prompt says of the project: nothing of what the checkout left out. */
 export async function projectFacts(
   tools: BuildTools,
   project: RemoteProject,
   head: string,
+  { folder }: WorkFolder,
 ): Promise<{ readonly memory: string | null; readonly files: readonly string[] }> {
-  const [memory, files] = await Promise.all([
-    tools.repository.readFile(project, head, '.autonomous/memory.md'),
+  const [memory, paths] = await Promise.all([
+    tools.repository.readFile(project, head, MEMORY_PATH),
     tools.repository.listFiles(project, head),
   ]);
-  return { memory, files: files.filter((file) => !file.startsWith('.autonomous/')).slice(0, LISTED_FILES) };
+  const files: string[] = [];
+  for (const file of paths) {
+    if (files.length === LISTED_FILES) break;
+    if (!file.startsWith('.autonomous/') && (await isThere(path.join(folder, file)))) files.push(file);
+  }
+  return { memory, files };
+}
+
+function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Notes as a prompt has them: an answer that came with files says where they lie. */

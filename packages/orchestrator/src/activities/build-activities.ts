@@ -1,12 +1,13 @@
 /** The activities of the build workflow, by the names that its machine gives them. */
-import type { ActivityRegistry } from '../workflow/activity.ts';
+import { FINAL_STATUSES } from '@autonomous/shared';
+import type { Activity, ActivityRegistry } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
-import type { Activity } from '../workflow/activity.ts';
 import type { BuildTools } from './build-tools.ts';
 import { checkpoint, commitCode, implement, setUp } from './implementing.ts';
 import { commitPlan, plan, prepare, replyToPerson, revisePlan } from './planning.ts';
 import { copyRecord, integrate, merge, pushBranch } from './publishing.ts';
 import { check, report, review } from './validating.ts';
+import { removeRunFolder } from './work-folders.ts';
 
 type Implementations = { readonly [Name in keyof BuildActivities]: Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']> };
 
@@ -29,6 +30,21 @@ export function createBuildActivities(tools: BuildTools): ActivityRegistry {
     copyRecord: copyRecord(tools),
     merge: merge(tools),
   };
+  const tidy = Object.entries(activities).map(([name, activity]) => [name, tidied(tools, activity as Activity)]);
   // Inputs and outputs are JSON by construction; the machine's own types have checked each pair.
-  return activities as unknown as ActivityRegistry;
+  return Object.fromEntries(tidy) as unknown as ActivityRegistry;
+}
+
+/** An activity that was ended with its run may have written folders after those of the run were removed. */
+function tidied(tools: BuildTools, activity: Activity): Activity {
+  return {
+    ...activity,
+    async perform(input, context) {
+      try {
+        return await activity.perform(input, context);
+      } finally {
+        if (context.signal.aborted && FINAL_STATUSES.has((await tools.view(context.runId)).status)) await removeRunFolder(tools, context.runId);
+      }
+    },
+  };
 }

@@ -1,6 +1,7 @@
 /** Activities of the stage implementation: the install step, the implementer, and commits of what it did. */
-import { rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { ImportResult } from '../repository/repository.ts';
 import { implementer } from '../roles/implementer.ts';
 import { type Activity, type ActivityContext, ONE_TRY, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
@@ -8,7 +9,7 @@ import type { Implemented } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
-import { ensureInstalled, installedInto, openFolder, runFolder } from './work-folders.ts';
+import { closeFolder, ensureInstalled, installedInto, openFolder, runFolder } from './work-folders.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
@@ -63,7 +64,7 @@ export function implement(tools: BuildTools): Of<'implement'> {
           plan: (await repository.readFile(project, input.head, input.plan.path)) ?? '',
           constraints: input.plan.constraints,
           testCommand: input.test?.command || null,
-          ...(await projectFacts(tools, project, input.head)),
+          ...(await projectFacts(tools, project, input.head, work)),
         },
         model: input.config.modelRouting.implementer,
         work,
@@ -74,14 +75,15 @@ export function implement(tools: BuildTools): Of<'implement'> {
         baseTree: await repository.treeOf(project, input.head),
         excludePaths: [...input.excludePaths, ...work.installed],
       });
-      await rm(work.folder, { recursive: true, force: true });
-      if (outcome.kind === 'question') return { kind: 'question', tree: imported.tree, question: outcome.question, cost };
+      await closeFolder(work.folder);
+      const refused = described(imported);
+      if (outcome.kind === 'question') return { kind: 'question', tree: imported.tree, question: outcome.question, refused, cost };
       return {
         kind: 'implemented',
         tree: imported.tree,
         summary: tools.scrub(outcome.result.summary),
         decisions: outcome.result.decisions,
-        refused: imported.refused.map(({ path: file, reason }) => `${file} (${reason})`),
+        refused,
         cost,
       };
     },
@@ -120,29 +122,33 @@ export function checkpoint(tools: BuildTools): Of<'checkpoint'> {
     retry: THREE_TRIES,
     async perform(input, context: ActivityContext) {
       const folder = path.join(runFolder(tools, input.runId), FOLDER);
-      if (input.stage !== 'implementation' || !(await isFolder(folder))) return { commit: null };
+      if (input.stage !== 'implementation' || !(await isFolder(folder))) return { commit: null, refused: [] };
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       const base = await repository.treeOf(project, input.head);
-      const { tree } = await repository.importFolder(project, {
+      const imported = await repository.importFolder(project, {
         folder,
         baseTree: base,
         excludePaths: [...input.excludePaths, ...(await installedInto(folder))],
       });
       const commit =
-        tree === base
+        imported.tree === base
           ? null
           : await commitOnBranch(tools, context, {
               project,
               branch: input.branch,
               head: input.head,
-              tree,
+              tree: imported.tree,
               message: 'Checkpoint: work before a pause',
             });
-      await rm(folder, { recursive: true, force: true });
-      return { commit };
+      await closeFolder(folder);
+      return { commit, refused: described(imported) };
     },
   };
+}
+
+function described({ refused }: ImportResult): string[] {
+  return refused.map(({ path: file, reason }) => `${file} (${reason})`);
 }
 
 async function isFolder(folder: string): Promise<boolean> {

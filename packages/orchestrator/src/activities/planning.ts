@@ -1,5 +1,6 @@
 /** Activities of the stage planning: the configuration, the plan, its place in the repository, questions about it. */
-import { NeedsHuman } from '@autonomous/shared';
+import { isAbsolute } from 'node:path';
+import { type Fault, NeedsHuman, type ProjectConfig } from '@autonomous/shared';
 import { hashOf, nextSpecNumber, renderPlanDocument, specPath } from '../artifacts/plan-document.ts';
 import { findProjectCommands } from '../artifacts/project-commands.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -12,7 +13,7 @@ import { parseProjectConfig } from '../workflow/run-config.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
-import { openFolder } from './work-folders.ts';
+import { inReadingRoom } from './reading-room.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
@@ -25,8 +26,7 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       await repository.fetch(project);
-      const firstGuess = tools.resolveConfig(null, input.requestedConfig).config.git.baseBranch;
-      const branch = input.requestedConfig.git?.baseBranch ?? (firstGuess || project.baseBranch);
+      const branch = input.requestedConfig.git?.baseBranch ?? project.baseBranch;
       const baseCommit = await repository.remoteHead(project, branch);
       if (baseCommit === null) {
         throw new NeedsHuman('remote_unavailable', `The remote ${project.repository} has no branch '${branch}'. Push it, then retry.`);
@@ -44,9 +44,9 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
         notices: [
           ...notices,
           ...(parsed?.ok ? parsed.notices : []),
-          ...(parsed !== null && !parsed.ok
-            ? [`${CONFIG_PATH} is not valid and is ignored: ${parsed.faults.map((fault) => `${fault.path}: ${fault.message}`).join('; ')}`]
-            : []),
+          ...(parsed !== null && !parsed.ok ? [`${CONFIG_PATH} is not valid and is ignored: ${parsed.faults.map(faultText).join('; ')}`] : []),
+          ...otherBranchNotice(projectConfig, branch),
+          ...(await localNotices(tools, project)),
         ],
         excludePaths: projectConfig?.excludePaths ?? [],
         setup: configured(config.commands.setup) ?? (config.commands.setup === null ? null : found.setup),
@@ -61,19 +61,20 @@ export function plan(tools: BuildTools): Of<'plan'> {
   return {
     retry: ONE_TRY,
     async perform(input, context) {
-      const { project, work } = await readingRoom(tools, context, input, 'planning');
-      const { outcome, cost } = await callAgent(tools, context, {
-        role: planner,
-        input: {
-          call: input.call,
-          request: input.request,
-          notes: promptNotes(input.notes),
-          ...(await projectFacts(tools, project, input.head)),
-        },
-        model: input.config.modelRouting.planner,
-        work,
-        notes: input.notes,
-      });
+      const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) =>
+        callAgent(tools, context, {
+          role: planner,
+          input: {
+            call: input.call,
+            request: input.request,
+            notes: promptNotes(input.notes),
+            ...(await projectFacts(tools, project, input.head, work)),
+          },
+          model: input.config.modelRouting.planner,
+          work,
+          notes: input.notes,
+        }),
+      );
       if (outcome.kind === 'question') return { kind: 'question', question: outcome.question, cost };
       const parsed = await tools.parser.parse(outcome.result.plan);
       const draft = { ...outcome.result, constraints: parsed.ok ? parsed.constraints : null, model: cost.model, scripted: cost.scripted };
@@ -110,22 +111,22 @@ export function replyToPerson(tools: BuildTools): Of<'replyToPerson'> {
   return {
     retry: ONE_TRY,
     async perform(input, context) {
-      const { project, work } = await readingRoom(tools, context, input, 'planning');
-      const text = input.plan ? await tools.repository.readFile(project, input.head, input.plan.path) : null;
-      const { outcome, cost } = await callAgent(tools, context, {
-        role: planReply,
-        input: {
-          call: input.call,
-          request: input.request,
-          notes: promptNotes(input.notes),
-          plan: text ?? '',
-          question: input.question,
-          ...(await projectFacts(tools, project, input.head)),
-        },
-        model: input.config.modelRouting.planner,
-        work,
-        notes: input.notes,
-      });
+      const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) =>
+        callAgent(tools, context, {
+          role: planReply,
+          input: {
+            call: input.call,
+            request: input.request,
+            notes: promptNotes(input.notes),
+            plan: (input.plan && (await tools.repository.readFile(project, input.head, input.plan.path))) ?? '',
+            question: input.question,
+            ...(await projectFacts(tools, project, input.head, work)),
+          },
+          model: input.config.modelRouting.planner,
+          work,
+          notes: input.notes,
+        }),
+      );
       if (outcome.kind === 'question') throw new NeedsHuman('agent_failed', 'The planner answered the question with a question.');
       return { reply: outcome.result.reply, cost };
     },
@@ -162,24 +163,24 @@ async function writePlan(
   return { title, path, artifactHash: hashOf(text), commit, codeTree: await repository.codeTree(project, commit), constraints, models, scripted };
 }
 
-/** A checkout that an agent may look at; nothing of it is taken back. */
-async function readingRoom(
-  tools: BuildTools,
-  context: ActivityContext,
-  input: { readonly projectId: string; readonly runId: string; readonly head: string; readonly excludePaths: readonly string[] },
-  name: string,
-) {
-  const project: RemoteProject = await tools.project(input.projectId);
-  const work = await openFolder(tools, {
-    project,
-    runId: input.runId,
-    name,
-    treeish: input.head,
-    excludePaths: input.excludePaths,
-    setup: null,
-    signal: context.signal,
-  });
-  return { project, work };
+function faultText({ path, message }: Fault): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+/** The file is read from the base branch, so it cannot choose another one. */
+function otherBranchNotice(projectConfig: ProjectConfig | null, branch: string): string[] {
+  const named = projectConfig?.defaultRunConfig?.git?.baseBranch;
+  if (named === undefined || named === branch) return [];
+  return [`${CONFIG_PATH} names the base branch '${named}', which is ignored: this run starts from '${branch}'. Name it in the project or in the request.`];
+}
+
+/** A folder on this machine may hold work that is in no commit, which people expect a run to see. */
+async function localNotices(tools: BuildTools, project: RemoteProject): Promise<readonly string[]> {
+  if (!isAbsolute(project.repository)) return [];
+  return tools.repository.inspectRemote(project.repository).then(
+    ({ notices }) => notices,
+    () => [],
+  );
 }
 
 function configured(command: string | null | undefined): ProjectCommand | null {

@@ -1,13 +1,15 @@
 /** Activities of the stage publishing: taking in the latest base, the record, the push, the merge. */
-import { NeedsHuman, TerminalFailure } from '@autonomous/shared';
+import { NeedsHuman, type RunView, TerminalFailure } from '@autonomous/shared';
 import { extendMemory, MEMORY_PATH } from '../artifacts/memory.ts';
-import { renderEventLog, renderRunContext } from '../artifacts/run-context.ts';
+import { renumberedSpecPath } from '../artifacts/plan-document.ts';
+import { renderEventLog, renderRunContext, type ValidationReport } from '../artifacts/run-context.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { Integrated, Merged } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
+import { renderReport, reportPath } from './validation-report.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
@@ -48,50 +50,87 @@ export function integrate(tools: BuildTools): Of<'integrate'> {
       await repository.fetch(project);
       const base = await repository.remoteHead(project, input.baseBranch);
       if (base === null) throw new NeedsHuman('remote_unavailable', `The remote has no branch '${input.baseBranch}' any more.`);
-      const done = await repository.findCommit(project, input.branch, context.key);
-      if (done !== null) return moved(tools, project, base, done);
-      if (base === input.baseCommit || (await repository.isAncestor(project, base, input.head))) return { moved: false };
-      const head = await withoutMemory(tools, context, project, input);
-      const merged = await repository.mergeTrees(project, head, base);
-      if (!merged.ok) {
-        throw new NeedsHuman(
-          'merge_conflict',
-          `The run and ${input.baseBranch} changed the same lines of ${merged.conflicts.join(', ')}. Nothing was merged; cancel the run, or mend ${input.baseBranch} and retry.`,
-        );
-      }
-      const commit = await commitOnBranch(tools, context, {
-        project,
-        branch: input.branch,
-        head,
-        tree: merged.tree,
-        secondParent: base,
-        message: `Take in ${input.baseBranch}`,
-      });
-      return moved(tools, project, base, commit);
+      if (base === input.baseCommit) return { moved: false };
+      await assertMovedOn(tools, project, input, base);
+      // The base may move once more between two attempts: each of its states is an effect of its own.
+      const key = `${context.key}/${base.slice(0, 12)}`;
+      const planPath = await freePlanPath(tools, project, input, base);
+      const commit =
+        (await repository.findCommit(project, input.branch, key)) ?? (await mergeBase(tools, { ...context, key }, project, input, base, planPath));
+      return { moved: true, baseCommit: base, commit, codeTree: await repository.codeTree(project, commit), planPath };
     },
   };
 }
 
-async function moved(tools: BuildTools, project: RemoteProject, baseCommit: string, commit: string): Promise<Integrated> {
-  return { moved: true, baseCommit, commit, codeTree: await tools.repository.codeTree(project, commit) };
+type Integration = BuildActivities['integrate']['input'];
+
+/** What was taken out of the base branch on purpose must not come back with a run that began before. */
+async function assertMovedOn(tools: BuildTools, project: RemoteProject, input: Integration, base: string): Promise<void> {
+  if (await tools.repository.isAncestor(project, input.baseCommit, base)) return;
+  throw new NeedsHuman(
+    'merge_conflict',
+    `The history of ${input.baseBranch} was rewritten: it no longer contains ${input.baseCommit}, where this run began. Nothing was merged; cancel the run and start anew, or put that commit back and retry.`,
+  );
 }
 
-/** The memory file is written anew on the latest base, never text-merged: what the run wrote of it is taken back first. */
-async function withoutMemory(
+/** Where the plan can lie on the new base: two runs that began at the same time gave their plans the same number. */
+async function freePlanPath(tools: BuildTools, project: RemoteProject, input: Integration, base: string): Promise<string> {
+  const { repository } = tools;
+  const [ours, theirs] = await Promise.all([
+    repository.readFile(project, input.head, input.planPath),
+    repository.readFile(project, base, input.planPath),
+  ]);
+  // Somebody may have merged the run's pushed branch by hand.
+  return ours === theirs ? input.planPath : renumberedSpecPath(input.planPath, await repository.listFiles(project, base));
+}
+
+async function mergeBase(
   tools: BuildTools,
   context: ActivityContext,
   project: RemoteProject,
-  input: BuildActivities['integrate']['input'],
+  input: Integration,
+  base: string,
+  planPath: string,
+): Promise<string> {
+  const head = await prepared(tools, context, project, input, planPath);
+  const merged = await tools.repository.mergeTrees(project, head, base);
+  if (!merged.ok) {
+    throw new NeedsHuman(
+      'merge_conflict',
+      `The run and ${input.baseBranch} changed the same lines of ${merged.conflicts.join(', ')}. Nothing was merged; cancel the run, or mend ${input.baseBranch} and retry.`,
+    );
+  }
+  return commitOnBranch(tools, context, {
+    project,
+    branch: input.branch,
+    head,
+    tree: merged.tree,
+    secondParent: base,
+    message: `Take in ${input.baseBranch}`,
+  });
+}
+
+/**
+ * The run's head with room for what the base has brought: the memory file, which is written anew on the latest base and
+ * never text-merged, is as it was at the run's start, and the plan lies where its number is free.
+ */
+async function prepared(
+  tools: BuildTools,
+  context: ActivityContext,
+  project: RemoteProject,
+  input: Integration,
+  planPath: string,
 ): Promise<string> {
   const { repository } = tools;
-  const tree = await repository.treeOf(project, input.head);
-  const asBefore = await repository.restorePaths(project, tree, input.baseCommit, [MEMORY_PATH]);
-  if (asBefore === tree) return input.head;
-  return commitOnBranch(
-    tools,
-    { ...context, key: `${context.key}/memory` },
-    { project, branch: input.branch, head: input.head, tree: asBefore, message: 'Take back the memory file before the base is taken in' },
-  );
+  const before = await repository.treeOf(project, input.head);
+  let tree = await repository.restorePaths(project, before, input.baseCommit, [MEMORY_PATH]);
+  if (planPath !== input.planPath) {
+    const plan = await repository.readFile(project, input.head, input.planPath);
+    tree = await repository.writeFiles(project, tree, { [input.planPath]: null, [planPath]: plan });
+  }
+  if (tree === before) return input.head;
+  const message = `Make room for what ${input.baseBranch} has brought`;
+  return commitOnBranch(tools, { ...context, key: `${context.key}/room` }, { project, branch: input.branch, head: input.head, tree, message });
 }
 
 /** Copies the run's record into its branch: the last commit before it is published. */
@@ -101,7 +140,7 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
     async find(input, context) {
       const project = await tools.project(input.projectId);
       const commit = await tools.repository.findCommit(project, input.branch, context.key);
-      return commit === null ? undefined : { commit, codeTree: await tools.repository.codeTree(project, commit) };
+      return commit === null ? undefined : { commit, codeTree: await tools.repository.codeTree(project, commit), notices: [] };
     },
     async perform(input, context) {
       const { repository } = tools;
@@ -121,10 +160,12 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
         techStack: input.techStack,
         patterns: input.patterns,
       });
+      const override = input.accepted ? overrideOf(view) : undefined;
       const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), {
         [`${folder}/context.json`]: tools.scrub(renderRunContext({ ...view, completedAt: context.startedAt })),
         [`${folder}/events.jsonl`]: tools.scrub(renderEventLog(events)),
         [MEMORY_PATH]: tools.scrub(extended.text),
+        ...(override ? { [reportPath(input.runId)]: await overriddenReport(tools, context, project, input, view, override) } : {}),
       });
       const commit = await commitOnBranch(tools, context, {
         project,
@@ -137,9 +178,29 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
       if (codeTree !== input.codeTree) {
         throw new TerminalFailure(`The branch ${input.branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`);
       }
-      return { commit, codeTree };
+      return { commit, codeTree, notices: extended.notices };
     },
   };
+}
+
+/** Who accepted the failed result last: the machine has asserted that it is the present one. */
+function overrideOf(view: RunView): ValidationReport['override'] {
+  const outcome = view.gates.findLast(({ kind, decision }) => kind === 'fix' && decision === 'accept');
+  return outcome && { by: outcome.by, at: outcome.at, reason: outcome.notes ?? '', accepted: outcome.accepted ?? [] };
+}
+
+/** The last report once more, with a person's word on it. */
+async function overriddenReport(
+  tools: BuildTools,
+  context: ActivityContext,
+  project: RemoteProject,
+  input: BuildActivities['copyRecord']['input'],
+  view: RunView,
+  override: NonNullable<ValidationReport['override']>,
+): Promise<string> {
+  const at = view.artifacts.findLast(({ type }) => type === 'validation_report')?.createdAt ?? context.startedAt;
+  const commit = input.evidence[0]?.commit ?? input.head;
+  return renderReport(tools, context, project, { ...input, at, commit, view, override });
 }
 
 export function merge(tools: BuildTools): Of<'merge'> {
@@ -152,7 +213,10 @@ export function merge(tools: BuildTools): Of<'merge'> {
       if (codeTree !== input.codeTree) {
         throw new TerminalFailure(`The branch ${input.branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`);
       }
+      // A squash onto a base that the head does not contain would undo what others did there.
+      if (!(await repository.isAncestor(project, input.baseCommit, input.head))) return { merged: false };
       const commit = await mergeCommit(tools, context, project, input);
+      context.signal.throwIfAborted();
       const pushed = await repository.push(project, input.baseBranch, commit, input.baseCommit);
       if (pushed.ok) return { merged: true, commit, strategy: input.strategy };
       // Pushed before a crash, and others went on from there?
@@ -164,7 +228,7 @@ export function merge(tools: BuildTools): Of<'merge'> {
   };
 }
 
-/** The commit that the base branch is moved to; the same one when the activity is repeated. */
+/** The commit that the base branch is moved to: the same one for the same head and base, however often the merge is tried. */
 async function mergeCommit(
   tools: BuildTools,
   context: ActivityContext,
@@ -174,12 +238,12 @@ async function mergeCommit(
   if (input.strategy === 'ff') return input.head;
   const { repository } = tools;
   return repository.commit(project, {
-    branch: `autonomous-merge/${input.runId}-${input.baseCommit.slice(0, 12)}`,
+    branch: `autonomous-merge/${input.runId}-${input.baseCommit.slice(0, 12)}-${input.head.slice(0, 12)}`,
     tree: await repository.treeOf(project, input.head),
     parent: input.baseCommit,
     ...(input.strategy === 'merge' ? { secondParent: input.head } : {}),
     message: `${input.title}\n\nRun: ${input.runId}\nBranch: ${input.branch}`,
-    effectKey: context.key,
+    effectKey: `${input.runId}/merge/${input.baseCommit}/${input.head}`,
     at: context.startedAt,
   });
 }

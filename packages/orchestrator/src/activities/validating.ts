@@ -1,12 +1,8 @@
 /** Activities of the stage validation: the project's own checks in a fresh sandbox, the reviewer, the report. */
-import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type CommandEvidence, NeedsHuman } from '@autonomous/shared';
-import { checkConstraints, type CodeFile } from '../artifacts/constraint-check.ts';
-import type { ParsedConstraints } from '../artifacts/constraints.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { pathsToRestore, restoreScripts } from '../artifacts/project-commands.ts';
-import { renderValidationReport } from '../artifacts/run-context.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
 import { type Activity, type ActivityContext, ONE_TRY, THREE_TRIES } from '../workflow/activity.ts';
@@ -15,15 +11,14 @@ import type { Checked, Reported, Reviewed } from '../workflow/definitions/build-
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
-import { openFolder } from './work-folders.ts';
+import { inReadingRoom } from './reading-room.ts';
+import { renderReport, reportPath } from './validation-report.ts';
+import { closeFolder, openFolder } from './work-folders.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
 /** What is kept of a check's output, characters from its end. */
 const KEPT_OUTPUT = 20_000;
-/** The largest file that is searched for the plan's routes, and how many are. */
-const SEARCHED_FILE_BYTES = 300_000;
-const SEARCHED_FILES = 3_000;
 
 /**
  * Runs the project's test command on a fresh checkout: the only source of evidence.
@@ -46,7 +41,8 @@ export function check(tools: BuildTools): Of<'check'> {
         runId: input.runId,
         name: `check-${input.mode}`,
         treeish: checked.tree,
-        excludePaths: [],
+        // What is not shown to agents is not there for their code either, whose output they are shown.
+        excludePaths: input.excludePaths,
         setup: input.setup,
         signal: context.signal,
       });
@@ -63,7 +59,7 @@ export function check(tools: BuildTools): Of<'check'> {
         return { ...evidence, passed: command.exitCode === 0, commands: [command], sandbox: sandbox.provider };
       } finally {
         await sandbox.dispose();
-        await rm(work.folder, { recursive: true, force: true });
+        await closeFolder(work.folder);
       }
     },
   };
@@ -127,36 +123,28 @@ export function review(tools: BuildTools): Of<'review'> {
     retry: ONE_TRY,
     async perform(input, context): Promise<Reviewed> {
       const { repository } = tools;
-      const project = await tools.project(input.projectId);
-      const work = await openFolder(tools, {
-        project,
-        runId: input.runId,
-        name: 'review',
-        treeish: input.head,
-        excludePaths: input.excludePaths,
-        setup: null,
-        signal: context.signal,
-      });
-      const [planText, diff, facts] = await Promise.all([
-        repository.readFile(project, input.head, input.plan.path),
-        repository.diff(project, input.baseCommit, input.head),
-        projectFacts(tools, project, input.head),
-      ]);
-      const { outcome, cost } = await callAgent(tools, context, {
-        role: validator,
-        input: {
-          call: input.call,
-          request: input.request,
-          notes: promptNotes(input.notes),
-          plan: planText ?? '',
-          constraints: input.plan.constraints,
-          diff: diff.patch,
-          evidence: input.evidence.flatMap((evidence) => evidence.commands),
-          ...facts,
-        },
-        model: input.config.modelRouting.validator,
-        work,
-        notes: input.notes,
+      const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) => {
+        const [planText, diff, facts] = await Promise.all([
+          repository.readFile(project, input.head, input.plan.path),
+          repository.diff(project, input.baseCommit, input.head),
+          projectFacts(tools, project, input.head, work),
+        ]);
+        return callAgent(tools, context, {
+          role: validator,
+          input: {
+            call: input.call,
+            request: input.request,
+            notes: promptNotes(input.notes),
+            plan: planText ?? '',
+            constraints: input.plan.constraints,
+            diff: diff.patch,
+            evidence: input.evidence.flatMap((evidence) => evidence.commands),
+            ...facts,
+          },
+          model: input.config.modelRouting.validator,
+          work,
+          notes: input.notes,
+        });
       });
       if (outcome.kind === 'question') throw new NeedsHuman('agent_failed', 'The validator asked a question instead of judging.');
       const { verdict, severity, summary, feedback } = outcome.result;
@@ -173,27 +161,9 @@ export function report(tools: BuildTools): Of<'report'> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       const view = await tools.view(input.runId);
-      const constraints = input.plan
-        ? checkConstraints(input.plan.constraints as unknown as ParsedConstraints, await codeFiles(tools, context, project, input))
-        : [];
-      const modes = input.evidence.map((evidence) => evidence.mode);
-      const text = tools.scrub(
-        renderValidationReport({
-          runId: input.runId,
-          title: input.plan?.title ?? input.request.slice(0, 80),
-          at: context.startedAt,
-          verdict: input.failure === null ? 'passed' : 'failed',
-          summary: input.failure?.summary ?? input.review?.summary ?? '',
-          codeTree: input.codeTree,
-          commit: input.head,
-          evidence: modes.flatMap((mode) => view.evidence.findLast((evidence) => evidence.mode === mode) ?? []),
-          constraints,
-          ...(input.review?.feedback ? { feedback: input.review.feedback } : {}),
-          scriptedModels: view.scriptedModels,
-        }),
-      );
-      const reportPath = `.autonomous/runs/${input.runId}/validation-report.md`;
-      const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), { [reportPath]: text });
+      const text = await renderReport(tools, context, project, { ...input, at: context.startedAt, commit: input.head, view });
+      const path = reportPath(input.runId);
+      const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), { [path]: text });
       const commit = await commitOnBranch(tools, context, {
         project,
         branch: input.branch,
@@ -201,36 +171,7 @@ export function report(tools: BuildTools): Of<'report'> {
         tree,
         message: `Validation report ${input.version}: ${input.failure === null ? 'passed' : 'failed'}`,
       });
-      return { path: reportPath, hash: hashOf(text), commit };
+      return { path, hash: hashOf(text), commit };
     },
   };
-}
-
-/** The result's code, read from a checkout that nothing but this has touched. */
-async function codeFiles(
-  tools: BuildTools,
-  context: ActivityContext,
-  project: RemoteProject,
-  input: BuildActivities['report']['input'],
-): Promise<CodeFile[]> {
-  const work = await openFolder(tools, {
-    project,
-    runId: input.runId,
-    name: 'report',
-    treeish: input.head,
-    excludePaths: [],
-    setup: null,
-    signal: context.signal,
-  });
-  const files: CodeFile[] = [];
-  for (const file of (await tools.repository.listFiles(project, input.head)).slice(0, SEARCHED_FILES)) {
-    if (file.startsWith('.autonomous/')) continue;
-    // A path that the checkout left out (a link, a submodule) is not there to be read.
-    const content = await readFile(path.join(work.folder, file)).catch(() => null);
-    if (content !== null && content.length <= SEARCHED_FILE_BYTES && !content.includes(0)) {
-      files.push({ path: file, content: content.toString('utf8') });
-    }
-  }
-  await rm(work.folder, { recursive: true, force: true });
-  return files;
 }

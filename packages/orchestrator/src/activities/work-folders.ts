@@ -12,7 +12,7 @@ import type { BuildTools } from './build-tools.ts';
 export interface WorkFolder {
   /** Absolute; becomes `/workspace`. */
   readonly folder: string;
-  /** HOME inside; what the install step cached there. */
+  /** HOME inside: a copy of what the install step left there, so that no agent prepares the HOME of a check. */
   readonly home: string;
   /** What the install step made, as gitignore patterns: never taken back from the sandbox. */
   readonly installed: readonly string[];
@@ -40,12 +40,22 @@ export function runFolder(tools: BuildTools, runId: string): string {
 /** A fresh checkout of a tree with the installed dependencies beside it. What was there before is gone. */
 export async function openFolder(tools: BuildTools, request: FolderRequest): Promise<WorkFolder> {
   const folder = path.join(runFolder(tools, request.runId), request.name);
-  await rm(folder, { recursive: true, force: true });
+  const home = homeOf(folder);
+  await closeFolder(folder);
   const overlay = request.setup ? await ensureInstalled(tools, request, request.setup) : null;
   await tools.repository.checkout(request.project, request.treeish, folder, request.excludePaths);
-  if (overlay) await copyInto(overlay.folder, folder);
+  await mkdir(home, { recursive: true });
+  if (overlay) {
+    await copyInto(overlay.folder, folder);
+    await copyInto(overlay.home, home);
+  }
   await writeFile(installedFile(folder), JSON.stringify(overlay?.installed ?? []));
-  return { folder, home: overlay?.home ?? (await emptyHome(tools, request.runId)), installed: overlay?.installed ?? [] };
+  return { folder, home, installed: overlay?.installed ?? [] };
+}
+
+/** Removes a folder that was opened, with everything beside it. Nothing happens when it is gone already. */
+export async function closeFolder(folder: string): Promise<void> {
+  await Promise.all([folder, homeOf(folder), installedFile(folder)].map((entry) => removeTree(entry)));
 }
 
 /** What was installed into a folder that an earlier process opened. */
@@ -58,9 +68,27 @@ function installedFile(folder: string): string {
   return `${folder}.installed.json`;
 }
 
+function homeOf(folder: string): string {
+  return `${folder}.home`;
+}
+
 /** Removes all folders of a run. */
 export async function removeRunFolder(tools: Pick<BuildTools, 'workFolder'>, runId: string): Promise<void> {
-  await rm(path.join(tools.workFolder, runId), { recursive: true, force: true });
+  await removeTree(path.join(tools.workFolder, runId));
+}
+
+/**
+ * Removes the folders of runs that ended while nobody could tidy up after them.
+ * @param openRuns ids of the runs that have not ended
+ */
+export async function removeAbandonedFolders(workFolder: string, openRuns: ReadonlySet<string>): Promise<void> {
+  const found = await readdir(workFolder).catch(() => []);
+  for (const runId of found) if (!openRuns.has(runId)) await removeRunFolder({ workFolder }, runId);
+}
+
+/** An activity that is just being ended may still write a file or two. */
+function removeTree(entry: string): Promise<void> {
+  return rm(entry, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }
 
 interface Overlay {
@@ -90,13 +118,13 @@ export async function ensureInstalled(tools: BuildTools, request: FolderRequest,
     await runSetup(tools, request, setup, folder, home);
     const overlay = path.join(work, 'overlay');
     const installed = await moveUntracked(folder, overlay, tracked);
-    await rm(folder, { recursive: true, force: true });
+    await removeTree(folder);
     await writeFile(path.join(work, 'installed.json'), JSON.stringify(installed));
-    await rm(base, { recursive: true, force: true });
+    await removeTree(base);
     await rename(work, base);
     return (await readOverlay(base)) ?? { folder: path.join(base, 'overlay'), home: path.join(base, 'home'), installed };
   } catch (error) {
-    await rm(work, { recursive: true, force: true });
+    await removeTree(work);
     throw error;
   }
 }
@@ -184,10 +212,4 @@ function copyInto(from: string, to: string): Promise<void> {
     copy.on('error', reject);
     copy.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`copying installed dependencies failed: ${stderr.trim()}`))));
   });
-}
-
-async function emptyHome(tools: BuildTools, runId: string): Promise<string> {
-  const home = path.join(runFolder(tools, runId), 'home');
-  await mkdir(home, { recursive: true });
-  return home;
 }

@@ -108,7 +108,13 @@ function retryAfterOf(error: unknown, now: number): number | undefined {
 
 /** One line of what the error says; parsers quote whole answers. */
 function wordsOf(error: unknown): string {
+  if (chainOf(error).some(isLostConnection)) return 'the connection was lost in the middle of the answer';
   const text = error instanceof Error ? error.message : typeof error === 'string' ? error : JSON.stringify(error);
   const line = (text ?? 'no reason given').replace(/\s+/g, ' ').trim();
   return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS)}…` : line;
+}
+
+/** What `fetch` throws for a body that stops before its end; the SDK wraps it in words that say nothing of it. */
+function isLostConnection(error: unknown): boolean {
+  return error instanceof TypeError && error.message === 'terminated';
 }

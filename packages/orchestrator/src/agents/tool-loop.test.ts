@@ -159,14 +159,17 @@ describe.each(PROVIDERS)('a tool loop with %s', (model) => {
       ['run', { command: `echo ${'y'.repeat(200)} >> log.txt` }],
     );
     answerInTurn(provider, [
-      { response: append, options: { truncateAfterChunks: 14, chunkSize: 20 } },
+      // Without a pause between them no piece would have left the provider when it hangs up.
+      { response: append, options: { truncateAfterChunks: 14, chunkSize: 20, latency: 2 } },
       append,
       finish(),
     ]);
     const request = await aRequest({ model, sandbox: work.sandbox });
     const outcome = await anAgentAt(baseUrl).perform(request);
     expect(outcome).toMatchObject({ kind: 'finished', usage: { calls: 3 } });
-    expect(request.progress.find((reported) => reported.kind === 'note')?.text).toContain('Try 1 of 3 failed');
+    expect(request.progress.find((reported) => reported.kind === 'note')?.text).toBe(
+      `Try 1 of 3 failed, trying again. The model ${model} gave no usable answer: the connection was lost in the middle of the answer`,
+    );
     expect(await work.get('log.txt')).toBe(`x\n${'y'.repeat(200)}\n`);
   });
 

@@ -43,6 +43,16 @@ export function nextSpecNumber(paths: readonly string[]): number {
   return numbers.reduce((highest, number) => Math.max(highest, number), 0) + 1;
 }
 
+/**
+ * Path of a plan whose number another plan has taken meanwhile: the same name with the next free number. A free one stays.
+ * @param others paths of a repository that has not got this plan; those outside `.autonomous/specs/` are passed over
+ */
+export function renumberedSpecPath(path: string, others: readonly string[]): string {
+  const [, number = '', name = ''] = /^(\d{1,9})-(.*)$/.exec(path.slice(SPECS.length)) ?? [];
+  if (number === '' || !others.some((other) => other.startsWith(`${SPECS}${number}-`))) return path;
+  return `${SPECS}${String(nextSpecNumber(others)).padStart(3, '0')}-${name}`;
+}
+
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',

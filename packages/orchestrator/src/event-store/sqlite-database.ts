@@ -66,6 +66,25 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
 }
 
 /**
+ * Looks at a database without changing or holding it; a server may be using it.
+ * @returns `null` when there is no file yet
+ * @throws {Unavailable | InvalidRequest} as {@link openDatabase} does
+ */
+export function inspectDatabase(file: string): { readonly version: number } | null {
+  if (!existsSync(file)) return null;
+  let connection: Database.Database | undefined;
+  try {
+    connection = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    refuseForeign(connection, file);
+    return { version: Number(connection.pragma('user_version', { simple: true })) };
+  } catch (error) {
+    throw explainSqliteError(error, file);
+  } finally {
+    connection?.close();
+  }
+}
+
+/**
  * SQLite 3.7.0 to 3.51.2 can lose committed transactions when a WAL is reset (sqlite.org/wal.html, "the WAL-reset bug").
  * @throws {Unavailable} when `version` is one of them
  */

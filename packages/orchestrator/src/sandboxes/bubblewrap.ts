@@ -5,9 +5,10 @@
  * Processes die with their command, and /tmp is empty for each. With `network: 'open'` the host's network is shared as it
  * is, its loopback included; that is why it is for an install step alone and why npm's install scripts are off in it.
  */
+import { accessSync, constants, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { isAbsolute, normalize } from 'node:path';
+import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
 import { limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
@@ -29,7 +30,7 @@ const LAUNCH = 'echo 1000 > /proc/self/oom_score_adj 2> /dev/null; exec nice -n 
 const LAUNCH_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin' };
 
 export interface BubblewrapOptions {
-  /** The executable; `bwrap` from the usual folders when absent. */
+  /** The executable; `bwrap` on this process's PATH when absent. */
   readonly path?: string;
   /** Bytes of stdout and of stderr kept where a request names no figure. */
   readonly maxOutputBytes?: number;
@@ -45,7 +46,13 @@ export function createBubblewrapProvider(options: BubblewrapOptions = {}): Sandb
 
   const availability = (): Promise<Availability> => {
     if (answer === undefined || performance.now() - answer.at > AVAILABILITY_KEPT_MS) {
-      answer = { at: performance.now(), availability: probe(options) };
+      const asked = { at: performance.now(), availability: probe(located(options)) };
+      answer = asked;
+      // Whoever has mended what was missing is not told for another minute that it is.
+      const forget = (): void => {
+        if (answer === asked) answer = undefined;
+      };
+      asked.availability.then(({ ok }) => ok || forget(), forget);
     }
     return answer.availability;
   };
@@ -59,7 +66,7 @@ export function createBubblewrapProvider(options: BubblewrapOptions = {}): Sandb
       if (!answered.ok)
         throw new NeedsHuman('sandbox_unavailable', `No sandbox can be started: ${answered.reason}. ${answered.mend}`);
       if (spec.network === 'open') npm ??= readNpmSettings();
-      return new BubblewrapSandbox(spec, options, spec.network === 'open' ? ((await npm) ?? null) : null);
+      return new BubblewrapSandbox(spec, located(options), spec.network === 'open' ? ((await npm) ?? null) : null);
     },
   };
 }
@@ -197,9 +204,30 @@ function commandResult({ exitCode, stdout, stderr, timedOut, durationMs }: Proce
   return { exitCode, stdout, stderr, timedOut, durationMs };
 }
 
+/** Found anew each time: a person may install it while the server runs. The launching shell has a PATH of its own. */
+function located(options: BubblewrapOptions): BubblewrapOptions {
+  if (options.path !== undefined) return options;
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
+  const path = folders.map((folder) => join(folder, 'bwrap')).find(isExecutable);
+  return path === undefined ? options : { ...options, path };
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** What the launching shell would say. */
+const NOT_FOUND = 'nice: bwrap: No such file or directory';
+
 async function probe(options: BubblewrapOptions): Promise<Availability> {
   const bwrap = options.path ?? 'bwrap';
   if (process.platform !== 'linux') return explainFailure('', bwrap, readHostFacts());
+  if (options.path === undefined) return explainFailure(NOT_FOUND, bwrap, readHostFacts());
   const spec: SandboxSpec = {
     key: 'availability',
     folder: await realpath(tmpdir()),

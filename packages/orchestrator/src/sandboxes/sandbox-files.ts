@@ -15,6 +15,9 @@ const LONGEST_MATCH_BYTES = 1000;
 /** Folders that hold what was installed or generated, and git's own files. */
 const SKIPPED_FOLDERS = ['.git', 'node_modules', '.venv', '__pycache__'];
 
+/** Where files that people gave with an answer are shown; nothing can be written there. */
+const UPLOADS_FOLDER = '/uploads';
+
 /** Exit codes of our own scripts, above those that their commands use. */
 const NO_SUCH_FILE = 64;
 const NOT_A_FILE = 65;
@@ -31,11 +34,11 @@ export interface SandboxMatch {
 
 /**
  * Text of a file; `null` when there is none.
- * @param path relative to the sandbox's `/workspace`
+ * @param path relative to the sandbox's `/workspace`, or below `/uploads`
  * @throws {InvalidRequest} when the path cannot be taken, is a folder, or holds more than 2 MB
  */
 export async function readSandboxFile(sandbox: Sandbox, path: string): Promise<string | null> {
-  const file = quotedPath(path);
+  const file = readablePath(path);
   const result = await runScript(
     sandbox,
     `[ -e ${file} ] || exit ${NO_SUCH_FILE}
@@ -81,7 +84,7 @@ export async function writeSandboxFile(sandbox: Sandbox, path: string, content: 
 
 /**
  * Paths of all regular files, sorted, without what is installed or generated (`node_modules`, `.git` and their like).
- * @param folder relative to the sandbox's `/workspace`; all of it when absent
+ * @param folder relative to the sandbox's `/workspace`, or `/uploads`; all of the former when absent
  * @returns `truncated` when there are more than fit in 1 MB
  * @throws {InvalidRequest} when the folder cannot be taken or does not exist
  */
@@ -89,7 +92,7 @@ export async function listSandboxFiles(
   sandbox: Sandbox,
   folder = '.',
 ): Promise<{ readonly paths: readonly string[]; readonly truncated: boolean }> {
-  const start = quotedPath(folder);
+  const start = readablePath(folder);
   const result = await runScript(
     sandbox,
     `[ -d ${start} ] || exit ${NO_SUCH_FILE}
@@ -106,7 +109,7 @@ export async function listSandboxFiles(
 
 /**
  * Lines that match an extended regular expression, in the order in which find comes upon the files. Binary files are left out.
- * @param options.folder a folder or file relative to the sandbox's `/workspace`; all of it when absent
+ * @param options.folder a folder or file relative to the sandbox's `/workspace`, or below `/uploads`; all of the former when absent
  * @param options.limit at most this many matches (default 200)
  * @throws {InvalidRequest} when the pattern or the folder cannot be taken
  */
@@ -119,7 +122,7 @@ export async function searchSandbox(
     throw new InvalidRequest('A search pattern must not be empty and must not hold NUL');
   const folder = options.folder ?? '.';
   const limit = options.limit ?? 200;
-  const start = quotedPath(folder);
+  const start = readablePath(folder);
   const result = await runScript(
     sandbox,
     `[ -e ${start} ] || exit ${NO_SUCH_FILE}
@@ -138,6 +141,12 @@ export async function searchSandbox(
   );
   const truncated = matches.length > limit || Buffer.byteLength(result.stdout) >= LARGEST_LISTING_BYTES;
   return { matches: matches.slice(0, limit), truncated };
+}
+
+/** A path to be read: in the project, or among the uploads. */
+function readablePath(path: string): string {
+  const upload = path === UPLOADS_FOLDER ? '.' : path.startsWith(`${UPLOADS_FOLDER}/`) ? path.slice(UPLOADS_FOLDER.length + 1) : null;
+  return upload !== null && faultOf(upload) === null ? quoted(path) : quotedPath(path);
 }
 
 /**

@@ -66,7 +66,7 @@ export interface Sandbox {
 
 export interface SandboxProvider {
   readonly name: string;
-  /** Really starts one. The answer is kept for a minute. */
+  /** Really starts one. An answer that one can be started is kept for a minute. */
   availability(): Promise<Availability>;
   /** @throws {NeedsHuman} `sandbox_unavailable` when none can be started */
   open(spec: SandboxSpec): Promise<Sandbox>;

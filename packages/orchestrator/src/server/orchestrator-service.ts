@@ -23,6 +23,7 @@ import {
   type RunConfigRequest,
   type RunStart,
   type RunView,
+  Stale,
   Unprocessable,
   type WorkflowSummary,
 } from '@autonomous/shared';
@@ -174,6 +175,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
         `Gate ${gate.id} ('${gate.kind}') does not take '${decision.decision}'; it takes ${gate.decisions.join(', ')}.`,
       );
     }
+    refuseStale(gate, decision);
     const { type, payload } = await signalOf(decision, gate, uploads);
     return engine.signal(runId, type, { ...payload, by: caller.userId }, gate.id);
   };
@@ -305,6 +307,21 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   };
 }
 
+/**
+ * Whoever approves or accepts says what they looked at. The gate's own id changes with it, so nothing can move between
+ * this look and the signal.
+ */
+function refuseStale(gate: Gate, { artifactHash, codeTree }: GateDecision): void {
+  const moved = [
+    ...(artifactHash !== undefined && artifactHash !== gate.artifactHash ? ['artifactHash'] : []),
+    ...(codeTree !== undefined && codeTree !== gate.codeTree ? ['codeTree'] : []),
+  ];
+  if (moved.length === 0) return;
+  throw new Stale(`The ${moved.join(' and ')} of gate ${gate.id} is not what was shown: look at it again.`, {
+    extra: { artifactHash: gate.artifactHash ?? null, codeTree: gate.codeTree ?? null },
+  });
+}
+
 /** The signal that a decision is, with what the gate itself knows. */
 async function signalOf(
   decision: GateDecision,
@@ -313,7 +330,9 @@ async function signalOf(
 ): Promise<{ readonly type: string; readonly payload: JsonObject }> {
   switch (decision.decision) {
     case 'approve': {
-      const { artifactHash, codeTree, notes, editedPlan } = decision;
+      const { artifactHash, codeTree, notes } = decision;
+      const editedPlan =
+        gate.kind === 'invalid_plan' ? needed(decision.editedPlan, 'editedPlan', 'approve') : decision.editedPlan;
       return {
         type: 'APPROVAL_GRANTED',
         payload: present({ gateId: gate.id, artifactHash, codeTree, notes, editedPlan }),
@@ -340,7 +359,12 @@ async function signalOf(
       return gate.kind === 'fix'
         ? {
             type: 'FIX_DECIDED',
-            payload: present({ gateId: gate.id, decision: 'retry', reason: decision.reason ?? decision.feedback }),
+            payload: present({
+              gateId: gate.id,
+              decision: 'retry',
+              reason: decision.notes,
+              attempt: Number(gate.details['attempts'] ?? 0) + 1,
+            }),
           }
         : { type: 'RETRY_REQUESTED', payload: { gateId: gate.id } };
     case 'accept': {

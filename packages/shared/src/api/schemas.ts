@@ -297,6 +297,7 @@ export const runView = answer<RunView>('Run', {
       by: z.string(),
       at: time,
       notes: z.string().optional(),
+      accepted: strings.optional(),
     }),
   ),
   clarifications: z.array(clarification),

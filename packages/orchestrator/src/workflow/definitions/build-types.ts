@@ -92,7 +92,13 @@ export type Revised = { readonly ok: true; readonly plan: CommittedPlan } | { re
 
 export type Implemented =
   | { readonly kind: 'implemented'; readonly tree: string; readonly summary: string; readonly decisions: readonly RunDecision[]; readonly refused: readonly string[]; readonly cost: Cost }
-  | { readonly kind: 'question'; readonly tree: string; readonly question: Question; readonly cost: Cost };
+  | { readonly kind: 'question'; readonly tree: string; readonly question: Question; readonly refused: readonly string[]; readonly cost: Cost };
+
+/** What an interrupted agent left; `commit` is `null` where that was nothing. */
+export interface Checkpoint {
+  readonly commit: string | null;
+  readonly refused: readonly string[];
+}
 
 export interface CommittedCode {
   readonly commit: string;
@@ -118,11 +124,20 @@ export interface Reported {
 
 export type Integrated =
   | { readonly moved: false }
-  | { readonly moved: true; readonly baseCommit: string; readonly commit: string; readonly codeTree: string };
+  | {
+      readonly moved: true;
+      readonly baseCommit: string;
+      readonly commit: string;
+      readonly codeTree: string;
+      /** Another one than before where the base has taken the plan's number meanwhile. */
+      readonly planPath: string;
+    };
 
 export interface Recorded {
   readonly commit: string;
   readonly codeTree: string;
+  /** What a person should know of the memory file. */
+  readonly notices: readonly string[];
 }
 
 export interface Published {

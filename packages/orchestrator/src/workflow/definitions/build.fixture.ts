@@ -36,7 +36,7 @@ export const outputs = {
   commitPlan: { title: 'Login flow', path: '.autonomous/specs/001-login-flow.md', artifactHash: 'plan-hash', commit: 'c-plan', codeTree: 't-plan', constraints: {}, models: ['scripted:demo'], scripted: true },
   pushed: { commit: 'c-plan', pushed: true },
   implementer: { kind: 'implemented', tree: 'tree', summary: 'Wrote it.', decisions: [], refused: [], cost: cost('implementer') },
-  implementerAsks: { kind: 'question', tree: 'tree', question: aQuestion, cost: cost('implementer') },
+  implementerAsks: { kind: 'question', tree: 'tree', question: aQuestion, refused: [], cost: cost('implementer') },
   commitCode: { commit: 'c-code', codeTree: 't-code', filesChanged: ['src/login.js'] },
   check: (mode: 'as_is' | 'base_tests', passed = true): JsonObject => ({
     mode,
@@ -48,7 +48,8 @@ export const outputs = {
   }),
   validator: { verdict: 'pass', severity: 'minor', summary: 'As planned.', feedback: '', cost: cost('validator') },
   report: { path: '.autonomous/runs/r/validation-report.md', hash: 'report-hash', commit: 'c-report' },
-  copyRecord: { commit: 'c-record', codeTree: 't-code' },
+  copyRecord: { commit: 'c-record', codeTree: 't-code', notices: [] },
+  nothingLeft: { commit: null, refused: [] },
   merge: { merged: true, commit: 'c-merge', strategy: 'squash' },
 } satisfies Record<string, JsonValue | ((...args: never[]) => JsonObject)>;
 

@@ -143,7 +143,7 @@ describe('the build workflow', () => {
   it('pauses with the reason of a failed activity and takes up the same work on retry', () => {
     const run = DrivenRun.start().toImplementation().fail('implementer', 'model_unavailable', 'no answer');
     expect(run.open).toEqual(['checkpoint']);
-    run.done('checkpoint', { commit: 'c-saved' });
+    run.done('checkpoint', { commit: 'c-saved', refused: [] });
     expect(run.view).toMatchObject({ status: 'paused', currentStage: 'implementation', gate: { kind: 'pause', reason: 'model_unavailable', summary: 'no answer' } });
     run.send('RETRY_REQUESTED', { by: 'me' });
     expect(run.open).toEqual(['implementer']);
@@ -154,7 +154,7 @@ describe('the build workflow', () => {
   it('pauses when a stage takes too long, and goes on with more time', () => {
     const run = DrivenRun.start().toImplementation().fire();
     expect(run.open).toEqual(['checkpoint']);
-    run.done('checkpoint', { commit: null });
+    run.done('checkpoint', outputs.nothingLeft);
     expect(run.view?.gate).toMatchObject({ reason: 'timeout' });
     run.send('STAGE_EXTENDED', { by: 'me', minutes: 90 });
     expect(run.open).toEqual(['implementer']);
@@ -171,9 +171,9 @@ describe('the build workflow', () => {
 
   it('checks everything again when the base moved', () => {
     const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
-    run.done('integrate', { moved: true, baseCommit: 'base2', commit: 'c-merged-in', codeTree: 't-new' });
+    run.done('integrate', { moved: true, baseCommit: 'base2', commit: 'c-merged-in', codeTree: 't-new', planPath: outputs.commitPlan.path });
     expect(run.open).toEqual(['checkAsIs']);
-    run.done('checkAsIs', { ...outputs.check('as_is'), codeTree: 't-new' }).done('checkBaseTests', { ...outputs.check('base_tests'), codeTree: 't-new' });
+    run.done('checkAsIs', { ...outputs.check('as_is'), codeTree: 't-new', planPath: outputs.commitPlan.path }).done('checkBaseTests', { ...outputs.check('base_tests'), codeTree: 't-new' });
     run.done('validator', outputs.validator).done('report', outputs.report).done('integrate', { moved: false });
     expect(run.open).toEqual(['copyRecord']);
   });
@@ -181,7 +181,7 @@ describe('the build workflow', () => {
   it('does not publish on evidence for another code tree', () => {
     const run = DrivenRun.start().toImplementation().implemented();
     run.done('checkAsIs', { ...outputs.check('as_is'), codeTree: 'elsewhere' }).done('checkBaseTests', outputs.check('base_tests'));
-    run.done('validator', outputs.validator).done('report', outputs.report).done('checkpoint', { commit: null });
+    run.done('validator', outputs.validator).done('report', outputs.report).done('checkpoint', outputs.nothingLeft);
     expect(run.view).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
   });
 
@@ -194,7 +194,7 @@ describe('the build workflow', () => {
       (run) => run.toImplementation().implemented(),
       (run) => run.toImplementation().implemented().toValidated(),
       (run) => run.toImplementation().fail('implementer'),
-      (run) => run.toImplementation().fail('implementer').done('checkpoint', { commit: null }),
+      (run) => run.toImplementation().fail('implementer').done('checkpoint', outputs.nothingLeft),
     ];
     for (const goTo of waystations) {
       const run = goTo(DrivenRun.start()).send('RUN_CANCELLED', { by: 'me' });
@@ -206,7 +206,7 @@ describe('the build workflow', () => {
   it('ignores the late result of an activation that was left', () => {
     const run = DrivenRun.start().toImplementation();
     const stale = run.key('implementer');
-    run.fail('implementer').done('checkpoint', { commit: null }).send('RETRY_REQUESTED', { by: 'me' });
+    run.fail('implementer').done('checkpoint', outputs.nothingLeft).send('RETRY_REQUESTED', { by: 'me' });
     expect(() => run.send('ACTIVITY_COMPLETED', { key: stale, activity: 'implementer', output: outputs.implementer })).toThrow('late');
   });
 

@@ -11,6 +11,7 @@ import type {
   BuildContext,
   BuildInput,
   Checked,
+  Checkpoint,
   CommittedCode,
   CommittedPlan,
   Cost,
@@ -62,7 +63,17 @@ type CheckInput = RunHeader & {
   readonly baseCommit: string;
   readonly setup: ProjectCommand | null;
   readonly test: ProjectCommand;
+  readonly excludePaths: readonly string[];
   readonly timeoutMinutes: number;
+};
+/** What a validation report is made of. */
+type ReportInput = RunHeader & {
+  readonly head: string;
+  readonly plan: CommittedPlan | null;
+  readonly evidence: readonly Checked[];
+  readonly review: Reviewed | null;
+  readonly failure: Failure | null;
+  readonly codeTree: string;
 };
 
 export type BuildActivities = {
@@ -75,12 +86,12 @@ export type BuildActivities = {
   setUp: { input: RunHeader & { head: string; setup: ProjectCommand; excludePaths: readonly string[] }; output: { ran: boolean } };
   implement: { input: AgentInput & { plan: CommittedPlan; setup: ProjectCommand | null; test: ProjectCommand | null }; output: Implemented };
   commitCode: { input: RunHeader & { head: string; tree: string; message: string; baseCommit: string }; output: CommittedCode };
-  checkpoint: { input: RunHeader & { head: string; baseCommit: string; stage: string; excludePaths: readonly string[] }; output: { commit: string | null } };
+  checkpoint: { input: RunHeader & { head: string; baseCommit: string; stage: string; excludePaths: readonly string[] }; output: Checkpoint };
   check: { input: CheckInput; output: Checked };
   review: { input: AgentInput & { plan: CommittedPlan; evidence: readonly Checked[] }; output: Reviewed };
-  report: { input: RunHeader & { head: string; plan: CommittedPlan | null; evidence: readonly Checked[]; review: Reviewed | null; failure: Failure | null; codeTree: string; version: number }; output: Reported };
-  integrate: { input: RunHeader & { head: string; baseCommit: string; baseBranch: string }; output: Integrated };
-  copyRecord: { input: RunHeader & { head: string; codeTree: string; title: string; decisions: BuildContext['decisions']; techStack: readonly string[]; patterns: readonly string[] }; output: Recorded };
+  report: { input: ReportInput & { version: number }; output: Reported };
+  integrate: { input: RunHeader & { head: string; baseCommit: string; baseBranch: string; planPath: string }; output: Integrated };
+  copyRecord: { input: ReportInput & { accepted: boolean; title: string; decisions: BuildContext['decisions']; techStack: readonly string[]; patterns: readonly string[] }; output: Recorded };
   merge: { input: RunHeader & { head: string; baseCommit: string; baseBranch: string; strategy: BuildContext['config']['git']['mergeStrategy']; codeTree: string; title: string }; output: Merged };
 };
 
@@ -125,8 +136,21 @@ const checkInput = (context: BuildContext, mode: Checked['mode']): CheckInput =>
   baseCommit: context.baseCommit,
   setup: context.setup,
   test: context.test ?? { command: '', source: 'none' },
+  excludePaths: context.excludePaths,
   timeoutMinutes: context.config.timeoutMinutes.validation,
 });
+
+const reportInput = (context: BuildContext): ReportInput => ({
+  ...header(context),
+  head: context.head,
+  plan: context.plan,
+  evidence: context.evidence,
+  review: context.review,
+  failure: context.failure,
+  codeTree: context.codeTree ?? '',
+});
+
+const notTaken = (refused: string) => ({ type: 'NOTICE' as const, message: `Not taken from the sandbox: ${refused}` });
 
 /** The approved, committed plan: implementation and later stages are only reachable with one. */
 function planOf(context: BuildContext): CommittedPlan {
@@ -253,7 +277,7 @@ const machine = setup({
     setUp: activity<BuildActivities['setUp']['input'], { ran: boolean }>(),
     implement: activity<BuildActivities['implement']['input'], Implemented>(),
     commitCode: activity<BuildActivities['commitCode']['input'], CommittedCode>(),
-    checkpoint: activity<BuildActivities['checkpoint']['input'], { commit: string | null }>(),
+    checkpoint: activity<BuildActivities['checkpoint']['input'], Checkpoint>(),
     check: activity<BuildActivities['check']['input'], Checked>(),
     review: activity<BuildActivities['review']['input'], Reviewed>(),
     report: activity<BuildActivities['report']['input'], Reported>(),
@@ -791,14 +815,16 @@ const machine = setup({
                       {
                         guard: ({ event }) => event.output.kind === 'question',
                         target: 'savingWork',
-                        actions: [
-                          emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
-                          assign(({ context, event }) => ({
+                        actions: enqueueActions(({ enqueue, context, event }) => {
+                          const { output } = event;
+                          enqueue.emit({ type: 'COST_RECORDED', ...output.cost });
+                          for (const refused of output.refused) enqueue.emit(notTaken(refused));
+                          enqueue.assign({
                             calls: counted(context, 'implementer'),
-                            unsaved: event.output.tree,
-                            question: event.output.kind === 'question' ? { asked: event.output.question, from: 'implementation' as const } : null,
-                          })),
-                        ],
+                            unsaved: output.tree,
+                            question: output.kind === 'question' ? { asked: output.question, from: 'implementation' as const } : null,
+                          });
+                        }),
                       },
                       {
                         target: 'committing',
@@ -807,7 +833,7 @@ const machine = setup({
                           enqueue.emit({ type: 'COST_RECORDED', ...output.cost });
                           if (output.kind !== 'implemented') return;
                           for (const decision of output.decisions) enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
-                          for (const refused of output.refused) enqueue.emit({ type: 'NOTICE', message: `Not taken from the sandbox: ${refused}` });
+                          for (const refused of output.refused) enqueue.emit(notTaken(refused));
                           enqueue.assign({
                             calls: counted(context, 'implementer'),
                             implemented: output,
@@ -968,16 +994,7 @@ const machine = setup({
                   invoke: {
                     id: 'report',
                     src: 'report',
-                    input: ({ context }) => ({
-                      ...header(context),
-                      head: context.head,
-                      plan: context.plan,
-                      evidence: context.evidence,
-                      review: context.review,
-                      failure: context.failure,
-                      codeTree: context.codeTree ?? '',
-                      version: context.reportVersion + 1,
-                    }),
+                    input: ({ context }) => ({ ...reportInput(context), version: context.reportVersion + 1 }),
                     onDone: [
                       {
                         guard: ({ context }) => context.failure === null,
@@ -1153,6 +1170,7 @@ const machine = setup({
                   head: context.head,
                   baseCommit: context.baseCommit,
                   baseBranch: context.config.git.baseBranch,
+                  planPath: planOf(context).path,
                 }),
                 onDone: [
                   {
@@ -1160,12 +1178,17 @@ const machine = setup({
                     target: '#build.active.validation',
                     actions: [
                       'forgetValidation',
-                      assign(({ event }) =>
-                        event.output.moved
-                          ? { head: event.output.commit, baseCommit: event.output.baseCommit, codeTree: event.output.codeTree }
-                          : {},
-                      ),
-                      emit({ type: 'NOTICE', message: 'The base branch moved: its changes were taken into the run and everything is checked again.' }),
+                      enqueueActions(({ enqueue, context, event }) => {
+                        const { output } = event;
+                        if (!output.moved) return;
+                        const { baseCommit, commit, codeTree, planPath } = output;
+                        const { baseBranch } = context.config.git;
+                        const plan = planOf(context);
+                        enqueue.assign({ head: commit, baseCommit, codeTree, plan: { ...plan, path: planPath } });
+                        enqueue.emit({ type: 'BASE_INTEGRATED', baseBranch, baseCommit, commit, codeTree });
+                        if (planPath === plan.path) return;
+                        enqueue.emit({ type: 'NOTICE', message: `${baseBranch} has another plan with the number of ${plan.path} now: this run's plan became ${planPath}.` });
+                      }),
                     ],
                   },
                   { target: 'recording' },
@@ -1178,9 +1201,8 @@ const machine = setup({
                 id: 'copyRecord',
                 src: 'copyRecord',
                 input: ({ context }) => ({
-                  ...header(context),
-                  head: context.head,
-                  codeTree: context.codeTree ?? '',
+                  ...reportInput(context),
+                  accepted: context.accepted !== null,
                   title: context.plan?.title ?? context.request.slice(0, 80),
                   decisions: [
                     ...context.decisions,
@@ -1189,7 +1211,13 @@ const machine = setup({
                   techStack: context.techStack,
                   patterns: context.patterns,
                 }),
-                onDone: { target: 'pushing', actions: assign({ head: ({ event }) => event.output.commit }) },
+                onDone: {
+                  target: 'pushing',
+                  actions: enqueueActions(({ enqueue, event }) => {
+                    enqueue.assign({ head: event.output.commit });
+                    for (const message of event.output.notices) enqueue.emit({ type: 'NOTICE', message });
+                  }),
+                },
                 onError: failed('publishing'),
               },
             },
@@ -1270,7 +1298,13 @@ const machine = setup({
           stage: context.paused?.stage ?? '',
           excludePaths: context.excludePaths,
         }),
-        onDone: { target: 'paused', actions: assign({ head: ({ context, event }) => event.output.commit ?? context.head }) },
+        onDone: {
+          target: 'paused',
+          actions: enqueueActions(({ enqueue, context, event }) => {
+            enqueue.assign({ head: event.output.commit ?? context.head });
+            for (const refused of event.output.refused) enqueue.emit(notTaken(refused));
+          }),
+        },
         onError: 'paused',
       },
     },

@@ -1,0 +1,29 @@
+/** A checkout that an agent may look at; nothing of it is taken back. */
+import type { RemoteProject } from '../repository/repository.ts';
+import type { ActivityContext } from '../workflow/activity.ts';
+import type { BuildTools } from './build-tools.ts';
+import { closeFolder, openFolder, type WorkFolder } from './work-folders.ts';
+
+interface Reader {
+  readonly projectId: string;
+  readonly runId: string;
+  readonly head: string;
+  readonly excludePaths: readonly string[];
+}
+
+/** Gives a fresh checkout of the reader's head to `read`, and removes it afterwards. */
+export async function inReadingRoom<Result>(
+  tools: BuildTools,
+  context: ActivityContext,
+  { projectId, runId, head, excludePaths }: Reader,
+  read: (project: RemoteProject, work: WorkFolder) => Promise<Result>,
+): Promise<Result> {
+  const project = await tools.project(projectId);
+  const { signal } = context;
+  const work = await openFolder(tools, { project, runId, name: 'reading', treeish: head, excludePaths, setup: null, signal });
+  try {
+    return await read(project, work);
+  } finally {
+    await closeFolder(work.folder);
+  }
+}

@@ -1,0 +1,367 @@
+/** The command line: its commands and options. What they do lies in `cli/`, `serve.ts` and `doctor.ts`. */
+import { readFileSync } from 'node:fs';
+import {
+  type Client,
+  type GateDecision,
+  RUN_STATUSES,
+  type RunConfigRequest,
+  runConfigRequestSchema,
+  type RunStatus,
+  type TrustLevel,
+} from '@autonomous/shared';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { connect } from './cli/connection.ts';
+import { answerOf, approvalOf, openGate, readTextFile, statusOf, whatIsApproved } from './cli/decide.ts';
+import { personAtTerminal } from './cli/dialog.ts';
+import { EXIT, exitCodeOf, explainError, UsageError } from './cli/exit.ts';
+import { type Followed, followRun } from './cli/follow.ts';
+import { type CliIo, hasPerson, note, say, sayJson } from './cli/io.ts';
+import { chooseProject } from './cli/project.ts';
+import { gateLine, runLine, runPage, type Shown, showOf } from './cli/show.ts';
+
+/**
+ * Carries out one command.
+ * @param argv arguments without node and the program's file
+ * @returns the exit code: 0 completed or done, 1 failed or needs a person, 2 limit reached, 64 usage
+ */
+export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
+  let exitCode: number = EXIT.done;
+  const program = createProgram(io, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // commander has written what it has to say.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    const explained = explainError(error);
+    note(io, explained.message);
+    if (/^(?:debug|trace)$/.test(io.env['LOG_LEVEL'] ?? '') && error instanceof Error) note(io, error.stack ?? '');
+    return explained.exitCode;
+  }
+}
+
+function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
+  /** An action that gives the exit code. */
+  const ending =
+    <Args extends unknown[]>(work: (...args: Args) => Promise<number>) =>
+    async (...args: Args): Promise<void> =>
+      end(await work(...args));
+
+  const program = new Command('autonomous')
+    .description('Runs coding agents that plan, build and check, and asks you where you want to be asked.')
+    .version(version(), '-V, --version')
+    .usage('COMMAND [options]')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .showHelpAfterError(`Help: ${io.program} --help, or ${io.program} COMMAND --help`);
+  const command = (usage: string, description: string) => program.command(usage).description(description);
+  /** A command that speaks with a server. */
+  const client = (usage: string, description: string) =>
+    command(usage, description).option('--server <url>', 'address of the server; else AUTONOMOUS_SERVER, else this machine');
+
+  command('serve', 'starts the server')
+    .option('--port <port>', 'where it listens; 0 chooses a free one (ORCHESTRATOR_PORT)')
+    .option('--host <address>', 'address it listens on (ORCHESTRATOR_HOST)')
+    .option('--data <folder>', 'folder of everything it keeps (AUTONOMOUS_DATA)')
+    // Loaded when needed: a client needs none of the server's libraries.
+    .action(ending(async (options: object) => (await import('./serve.ts')).serve(options, io)));
+  command('doctor', 'says whether this machine has all that a run needs')
+    .option('--json', 'one JSON object')
+    .action(ending(async (options: object) => (await import('./doctor.ts')).doctor(options, io)));
+
+  client('run <request...>', 'starts a run and follows it')
+    .option('--project <project>', 'id, name, path or URL; else the repository you stand in')
+    .option('--workflow <name>', 'what kind of run', 'build')
+    .addOption(trust('--planning', 'the plan'))
+    .addOption(trust('--implementation', 'the result'))
+    .addOption(trust('--fixes', 'what to do about failed checks'))
+    .option('--auto-merge', 'merge when every gate is passed')
+    .option('--base <branch>', 'branch to start from and to merge into')
+    .option('--model <role=model>', 'model of planner, implementer or validator; may be repeated', collectModels)
+    .option('--config <file>', 'run configuration in JSON; options win over it')
+    .option('--detach', 'only start it')
+    .option('--json', 'events as JSON lines; with --detach the run as JSON')
+    .action(ending((request: string[], options: RunOptions) => run(io, request.join(' '), options)));
+  client('watch [run]', 'follows a run; without its id the newest')
+    .option('--json', 'events as JSON lines')
+    .action(ending((runId: string | undefined, options: JsonOptions) => watch(io, runId, options)));
+
+  client('approve <run>', 'approves the plan or the result that the run shows')
+    .option('--notes <text>', 'kept with the approval')
+    .option('--edit <file>', 'a corrected plan instead of the one shown')
+    .action(ending((runId: string, options: ApproveOptions) => approve(io, runId, options)));
+  client('reject <run>', 'sends the plan or the result back')
+    .requiredOption('--feedback <text>', 'what should be different')
+    .action(decision('reject', ({ feedback }: { feedback: string }) => ({ feedback })));
+  client('answer <run> [response...]', 'answers a question: text, or options by number or words')
+    .option('--file <path>', 'a file as answer; may be repeated', collect)
+    .action(ending((runId: string, words: string[], options: AnswerOptions) => answer(io, runId, words, options)));
+  client('ask <run> <question...>', 'asks the planner about its plan and prints the reply')
+    .action(ending((runId: string, words: string[], options: ServerOptions) => ask(io, runId, words.join(' '), options)));
+  client('retry <run>', 'tries again after a pause or a failed validation')
+    .option('--reason <text>', 'a hint for the next try')
+    .action(decision('retry', ({ reason }: { reason?: string }) => ({ reason })));
+  client('accept <run>', 'takes a result although its validation failed')
+    .requiredOption('--reason <text>', 'why; kept with the run')
+    .action(decision('accept', ({ reason }: { reason: string }) => ({ reason })));
+  client('extend <run> <minutes>', 'gives a stage more time')
+    .action(
+      ending(async (runId: string, minutes: string, { server }: ServerOptions) => {
+        if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes}' is no number of minutes.`);
+        const extended = await (await connect(io, server)).decideOpenGate(runId, { decision: 'extend', minutes: Number(minutes) });
+        say(io, `extended; the run is ${statusOf(extended)}`);
+        return EXIT.done;
+      }),
+    );
+  client('ignore <run>', 'leaves a question unanswered: the planner plans without it')
+    .action(decision('ignore', () => ({})));
+  client('cancel <run>', 'ends a run')
+    .option('--reason <text>', 'kept with the run')
+    .action(
+      ending(async (runId: string, { server, reason }: ServerOptions & { reason?: string }) => {
+        await (await connect(io, server)).cancelRun(runId, reason);
+        say(io, 'cancelled');
+        return EXIT.done;
+      }),
+    );
+
+  client('list', 'lists runs, newest first')
+    .addOption(new Option('--status <status>', 'only these').choices(RUN_STATUSES))
+    .option('--limit <number>', 'how many, up to 200', numberFrom(1, 200), 20)
+    .option('--json', 'one JSON line a run')
+    .action(ending((options: ListOptions) => list(io, options)));
+  client('gates', 'lists all that waits for a person')
+    .option('--json', 'one JSON line a gate')
+    .action(ending((options: JsonOptions) => gates(io, options)));
+  client('show <run>', 'shows a run')
+    .option('--plan', 'its plan')
+    .option('--report', 'its validation report')
+    .option('--diff', 'its changes')
+    .option('--json', 'the run as JSON')
+    .action(ending((runId: string, options: ShowOptions) => show(io, runId, options)));
+  return program;
+
+  /** The action of a command that decides the open gate with nothing but its options. */
+  function decision<Options>(kind: GateDecision['decision'], fields: (options: Options) => Omit<GateDecision, 'decision'>) {
+    return ending(async (runId: string, options: ServerOptions & Options) => {
+      const server = await connect(io, options.server);
+      const gate = await openGate(server, runId);
+      const decided = await server.decideGate(gate.id, { decision: kind, ...fields(options) });
+      say(io, `${kind}: ${gate.summary}\nthe run is ${statusOf(decided)}`);
+      return EXIT.done;
+    });
+  }
+}
+
+interface ServerOptions {
+  readonly server?: string;
+}
+interface JsonOptions extends ServerOptions {
+  readonly json?: boolean;
+}
+interface RunOptions extends JsonOptions {
+  readonly project?: string;
+  readonly workflow: string;
+  readonly planning?: TrustLevel;
+  readonly implementation?: TrustLevel;
+  readonly fixes?: TrustLevel;
+  readonly autoMerge?: boolean;
+  readonly base?: string;
+  readonly model?: Readonly<Record<string, string>>;
+  readonly config?: string;
+  readonly detach?: boolean;
+}
+interface ApproveOptions extends ServerOptions {
+  readonly notes?: string;
+  readonly edit?: string;
+}
+interface AnswerOptions extends ServerOptions {
+  readonly file?: readonly string[];
+}
+interface ListOptions extends JsonOptions {
+  readonly status?: RunStatus;
+  readonly limit: number;
+}
+interface ShowOptions extends JsonOptions, Partial<Readonly<Record<Shown, boolean>>> {}
+
+async function run(io: CliIo, request: string, options: RunOptions): Promise<number> {
+  if (request.trim() === '') throw new UsageError('The request is empty; say what is to be built.');
+  const config = await runConfig(io, options);
+  const client = await connect(io, options.server);
+  const project = await chooseProject(client, io, options.project);
+  const launched = await client.launchRun({ projectId: project.id, workflow: options.workflow, request, config });
+  if (options.detach) {
+    if (options.json) sayJson(io, launched);
+    else say(io, `${launched.id}\n${project.name}: ${statusOf(launched)}; follow it with: ${io.program} watch ${launched.id}`);
+    return EXIT.done;
+  }
+  if (!options.json) say(io, `run ${launched.id} on ${project.name} (${project.repository})`);
+  const atGate = hasPerson(io) && !options.json ? personAtTerminal(client, io) : 'end';
+  const json = options.json ?? false;
+  return endOf(io, await followRun({ client, io, runId: launched.id, json, atGate }), json);
+}
+
+/** On a terminal it shows what others decide until the run ends; a script gets its turn back when a person is needed. */
+async function watch(io: CliIo, given: string | undefined, options: JsonOptions): Promise<number> {
+  const client = await connect(io, options.server);
+  const runId = given ?? (await client.listRuns({ limit: 1 })).items[0]?.id;
+  if (runId === undefined) throw new UsageError('There is no run to watch.');
+  const json = options.json ?? false;
+  const followed = await followRun({ client, io, runId, json, atGate: hasPerson(io) && !json ? 'wait' : 'end' });
+  return endOf(io, followed, json);
+}
+
+/** What the person can do next, and the exit code. */
+function endOf(io: CliIo, { run: last, interrupted }: Followed, json: boolean): number {
+  if (!json) {
+    if (interrupted) note(io, `The run goes on. Follow it with: ${io.program} watch ${last.id}`);
+    else if (last.gate) for (const line of wayOn(io, last.gate)) say(io, line);
+  }
+  return exitCodeOf(last);
+}
+
+function wayOn(io: CliIo, gate: NonNullable<Followed['run']['gate']>): readonly string[] {
+  const start = `  ${io.program}`;
+  const look: Readonly<Record<string, readonly string[]>> = {
+    plan: [`${start} show ${gate.runId} --plan`],
+    implementation: [`${start} show ${gate.runId} --diff`],
+    fix: [`${start} show ${gate.runId} --report`],
+  };
+  const rest: Readonly<Record<GateDecision['decision'], string>> = {
+    approve: gate.kind === 'invalid_plan' ? ' --edit FILE' : gate.kind === 'escalation' ? ' --notes "…"' : '',
+    reject: ' --feedback "…"',
+    answer: gate.question?.responseType === 'file_upload' ? ' --file PATH' : ' "…"',
+    ignore: '',
+    ask: ' "…"',
+    retry: '',
+    accept: ' --reason "…"',
+    extend: ' MINUTES',
+  };
+  return [...(look[gate.kind] ?? []), ...gate.decisions.map((kind) => `${start} ${kind} ${gate.runId}${rest[kind]}`)];
+}
+
+async function approve(io: CliIo, runId: string, options: ApproveOptions): Promise<number> {
+  const edited = options.edit === undefined ? undefined : await readTextFile(io, options.edit);
+  const client = await connect(io, options.server);
+  const gate = await openGate(client, runId);
+  say(io, `approve: ${whatIsApproved(gate)}`);
+  const approved = await client.decideGate(gate.id, approvalOf(gate, options.notes, edited));
+  say(io, `the run is ${statusOf(approved)}`);
+  return EXIT.done;
+}
+
+async function answer(io: CliIo, runId: string, words: readonly string[], options: AnswerOptions): Promise<number> {
+  const files = options.file ?? [];
+  if (words.length === 0 && files.length === 0) throw new UsageError('There is no answer; give it after the run, or --file PATH.');
+  const client = await connect(io, options.server);
+  const gate = await openGate(client, runId);
+  // Another gate refuses the answer in its own words.
+  const decision = await answerOf(client, io, gate.question, { words, files });
+  const answered = await client.decideGate(gate.id, decision);
+  say(io, `answer: ${gate.summary}\nthe run is ${statusOf(answered)}`);
+  return EXIT.done;
+}
+
+async function ask(io: CliIo, runId: string, question: string, { server }: ServerOptions): Promise<number> {
+  const client = await connect(io, server);
+  const gate = await openGate(client, runId);
+  const asked = await client.decideGate(gate.id, { decision: 'ask', question });
+  await followRun({ client, io, runId, json: false, atGate: 'end', after: asked.lastSequence });
+  return EXIT.done;
+}
+
+async function list(io: CliIo, { server, status, limit, json }: ListOptions): Promise<number> {
+  const { items } = await (await connect(io, server)).listRuns({ limit, status });
+  for (const item of items) if (json) sayJson(io, item);
+  else say(io, runLine(item));
+  if (items.length === 0 && !json) note(io, 'There are no such runs.');
+  return EXIT.done;
+}
+
+async function gates(io: CliIo, { server, json }: JsonOptions): Promise<number> {
+  const open = await (await connect(io, server)).listGates();
+  for (const gate of open) if (json) sayJson(io, gate);
+  else say(io, gateLine(gate));
+  if (open.length === 0 && !json) note(io, 'Nothing waits for a person.');
+  return EXIT.done;
+}
+
+async function show(io: CliIo, runId: string, { server, json, ...wanted }: ShowOptions): Promise<number> {
+  const client: Client = await connect(io, server);
+  const parts = (['plan', 'report', 'diff'] as const).filter((part) => wanted[part]);
+  for (const part of parts) say(io, await showOf(client, runId, part));
+  if (parts.length > 0) return EXIT.done;
+  const found = await client.getRun(runId);
+  if (json) sayJson(io, found);
+  else say(io, runPage(found));
+  return EXIT.done;
+}
+
+/** The file's configuration under what the options say. */
+async function runConfig(io: CliIo, options: RunOptions): Promise<RunConfigRequest> {
+  const file = options.config === undefined ? {} : await readConfigFile(io, options.config);
+  const { planning, implementation, fixes, autoMerge, base, model } = options;
+  return {
+    ...file,
+    ...section('trustMode', file.trustMode, { planning, implementation, fixes }),
+    ...section('git', file.git, { autoMerge, baseBranch: base }),
+    ...section('modelRouting', file.modelRouting, { ...model }),
+  };
+}
+
+function section<Name extends string>(name: Name, file: object | undefined, options: Readonly<Record<string, unknown>>) {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return Object.keys(given).length === 0 ? {} : { [name]: { ...file, ...given } };
+}
+
+async function readConfigFile(io: CliIo, path: string): Promise<RunConfigRequest> {
+  const text = await readTextFile(io, path);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+  const parsed = runConfigRequestSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the whole'}: ${issue.message}`);
+  throw new UsageError(`${path} is no run configuration:\n${faults.join('\n')}`);
+}
+
+function trust(flag: string, what: string): Option {
+  return new Option(`${flag} <mode>`, `manual asks you about ${what}, auto goes on`).choices(['auto', 'manual']);
+}
+
+const ROLES = ['planner', 'implementer', 'validator'];
+
+function collectModels(value: string, before: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+  const at = value.indexOf('=');
+  const role = value.slice(0, Math.max(0, at));
+  const model = value.slice(at + 1);
+  if (!ROLES.includes(role) || model === '') {
+    throw new InvalidArgumentError(`Write ROLE=MODEL with one of ${ROLES.join(', ')}, such as planner=anthropic:claude-sonnet-4-5.`);
+  }
+  return { ...before, [role]: model };
+}
+
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+function numberFrom(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (!Number.isInteger(number) || number < min || number > max) {
+      throw new InvalidArgumentError(`A whole number from ${min} to ${max} is needed.`);
+    }
+    return number;
+  };
+}
+
+function version(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return manifest.version;
+}

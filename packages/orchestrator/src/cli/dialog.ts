@@ -1,0 +1,160 @@
+/** Asks the person at the terminal what to do at a gate. */
+import { createInterface } from 'node:readline/promises';
+import { ApiError, type Client, type Decision, type Gate, type GateDecision, ServerUnreachable } from '@autonomous/shared';
+import { answerOf, approvalOf, readTextFile } from './decide.ts';
+import { CommandFailure, explainError, UsageError } from './exit.ts';
+import type { AskPerson } from './follow.ts';
+import { type CliIo, note, say } from './io.ts';
+import { showForGate } from './show.ts';
+
+/** @returns asks until the gate is decided, here or elsewhere, or the person leaves */
+export function personAtTerminal(client: Client, io: CliIo): AskPerson {
+  return async (gate, signal) => {
+    while (!signal.aborted) {
+      try {
+        const done = await askOnce(client, io, gate, signal);
+        if (done !== 'again') return done === 'decided';
+      } catch (error) {
+        // What is refused can be said in another way; a gate that closed meanwhile withdraws the question.
+        if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
+        note(io, explainError(error).message);
+      }
+    }
+    return true;
+  };
+}
+
+const EXPECTED = [UsageError, CommandFailure, ApiError, ServerUnreachable];
+
+type Step = 'decided' | 'again' | 'left';
+
+async function askOnce(client: Client, io: CliIo, gate: Gate, signal: AbortSignal): Promise<Step> {
+  const ask = (question: string) => askLine(io, question, signal);
+  const choice = gate.kind === 'clarification' ? await askAnswer(ask, gate) : await askChoice(ask, gate);
+  if (choice === null) return signal.aborted ? 'again' : 'left';
+  switch (choice.kind) {
+    case 'leave':
+      return 'left';
+    case 'unknown':
+      note(io, `'${choice.text}' is none of these.`);
+      return 'again';
+    case 'show':
+      say(io, await showForGate(client, gate));
+      return 'again';
+    case 'cancel':
+      await client.cancelRun(gate.runId);
+      return 'decided';
+    case 'answer': {
+      const isFile = gate.question?.responseType === 'file_upload';
+      const given = isFile ? { words: [], files: [choice.text] } : { words: [choice.text], files: [] };
+      await client.decideGate(gate.id, await answerOf(client, io, gate.question, given));
+      return 'decided';
+    }
+    case 'decide': {
+      const decision = await complete(ask, io, gate, choice.decision);
+      if (decision === null) return 'again';
+      await client.decideGate(gate.id, decision);
+      return 'decided';
+    }
+    default:
+      return choice satisfies never;
+  }
+}
+
+type Choice =
+  | { readonly kind: 'decide'; readonly decision: Decision }
+  | { readonly kind: 'answer' | 'unknown'; readonly text: string }
+  | { readonly kind: 'show' | 'cancel' | 'leave' };
+type Ask = (question: string) => Promise<string | null>;
+
+const KEYS: Readonly<Record<Exclude<Decision, 'answer'>, string>> = {
+  approve: 'a',
+  reject: 'r',
+  ignore: 'i',
+  ask: 'q',
+  retry: 't',
+  accept: 'x',
+  extend: 'e',
+};
+
+async function askChoice(ask: Ask, gate: Gate): Promise<Choice | null> {
+  const decisions = gate.decisions.filter((decision) => decision !== 'answer');
+  const menu = [...decisions.map((decision) => `${decision} (${KEYS[decision]})`), 'show (s)', 'cancel (c)', 'leave (l)'];
+  const given = (await ask(`${menu.join(' · ')} > `))?.trim().toLowerCase();
+  if (given === undefined) return null;
+  const decision = decisions.find((candidate) => candidate === given || KEYS[candidate] === given);
+  if (decision !== undefined) return { kind: 'decide', decision };
+  for (const kind of ['show', 'cancel', 'leave'] as const) if (given === kind || given === kind[0]) return { kind };
+  return { kind: 'unknown', text: given };
+}
+
+/** A question takes any words, so that what is not an answer begins with a colon. */
+async function askAnswer(ask: Ask, gate: Gate): Promise<Choice | null> {
+  const what = { text: 'answer', single_choice: 'number or words', multiple_choice: 'numbers, such as 1,3', file_upload: 'path of a file' };
+  const others = [...(gate.decisions.includes('ignore') ? [':ignore'] : []), ':cancel', ':leave'];
+  const given = (await ask(`${what[gate.question?.responseType ?? 'text']} (or ${others.join(', ')}) > `))?.trim();
+  if (given === undefined) return null;
+  if (given === ':ignore' && gate.decisions.includes('ignore')) return { kind: 'decide', decision: 'ignore' };
+  if (given === ':cancel') return { kind: 'cancel' };
+  if (given === ':leave') return { kind: 'leave' };
+  return { kind: 'answer', text: given };
+}
+
+/** Asks for the words that a decision needs; `null` when the person gives none. */
+async function complete(ask: Ask, io: CliIo, gate: Gate, decision: Decision): Promise<GateDecision | null> {
+  const text = async (question: string) => (await ask(`${question} > `))?.trim() || null;
+  switch (decision) {
+    case 'approve': {
+      if (gate.kind === 'escalation') {
+        const notes = await text('your answer to the last question');
+        return notes === null ? null : approvalOf(gate, notes);
+      }
+      if (gate.kind !== 'invalid_plan') return approvalOf(gate, undefined);
+      const path = await text('file with the corrected plan');
+      return path === null ? null : approvalOf(gate, undefined, await readTextFile(io, path));
+    }
+    case 'reject': {
+      const feedback = await text('what should be different');
+      return feedback === null ? null : { decision, feedback };
+    }
+    case 'ask': {
+      const question = await text('your question');
+      return question === null ? null : { decision, question };
+    }
+    case 'accept': {
+      const reason = await text('why is it good enough');
+      return reason === null ? null : { decision, reason };
+    }
+    case 'extend': {
+      const minutes = Number(await text('minutes'));
+      return minutes > 0 ? { decision, minutes } : null;
+    }
+    case 'retry':
+    case 'ignore':
+    case 'answer':
+      return { decision };
+    default:
+      return decision satisfies never;
+  }
+}
+
+/** One line from the person; `null` when they leave (Ctrl+C, Ctrl+D) or `signal` aborts. */
+async function askLine(io: CliIo, question: string, signal: AbortSignal): Promise<string | null> {
+  if (signal.aborted) return null;
+  const terminal = createInterface({ input: io.stdin, output: io.stdout, terminal: io.stdin.isTTY === true });
+  const ended = new Promise<null>((resolve) => {
+    terminal.once('SIGINT', () => resolve(null));
+    terminal.once('close', () => resolve(null));
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+  try {
+    const asked = terminal.question(question);
+    // Closing a terminal that waits for a line leaves the question without an answer, or rejects it.
+    asked.catch(() => undefined);
+    const answer = await Promise.race([asked, ended]);
+    if (answer === null) io.stdout.write('\n');
+    return answer;
+  } finally {
+    terminal.close();
+  }
+}

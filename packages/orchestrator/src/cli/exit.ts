@@ -1,0 +1,52 @@
+/** Exit codes, and what a person reads when a command ends in an error. */
+import { ApiError, type RunView, ServerUnreachable, toProblem } from '@autonomous/shared';
+
+export const EXIT = {
+  /** The run completed, or the command did what it was asked. */
+  done: 0,
+  /** A person is needed, or it failed. */
+  notDone: 1,
+  /** A budget or rate limit was reached. */
+  limit: 2,
+  /** The command line, or the configuration, cannot be taken (EX_USAGE of sysexits.h). */
+  usage: 64,
+} as const;
+
+/** The command line asks for something that cannot be. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The command line is right, and it cannot be done here and now. */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
+}
+
+/** How a command ends that followed a run as far as this. */
+export function exitCodeOf(run: RunView): number {
+  if (run.status === 'completed') return EXIT.done;
+  const reason = run.gate?.reason;
+  return reason === 'budget' || reason === 'rate_limited' ? EXIT.limit : EXIT.notDone;
+}
+
+/** What of an error a person reads, and the exit code. Only an error that nobody foresaw is called one of the program. */
+export function explainError(error: unknown): { readonly message: string; readonly exitCode: number } {
+  if (error instanceof UsageError) return { message: error.message, exitCode: EXIT.usage };
+  if (error instanceof CommandFailure) return { message: error.message, exitCode: EXIT.notDone };
+  if (error instanceof ServerUnreachable) {
+    return { message: `${error.message}\nStart it with: npm start`, exitCode: EXIT.notDone };
+  }
+  if (error instanceof ApiError) return explainRefusal(error);
+  const { code, detail } = toProblem(error);
+  if (code !== 'internal') return { message: detail, exitCode: EXIT.notDone };
+  const what = error instanceof Error ? error.message : String(error);
+  return { message: `This should not have happened, it is a fault of the program: ${what}`, exitCode: EXIT.notDone };
+}
+
+function explainRefusal({ status, message }: ApiError): { readonly message: string; readonly exitCode: number } {
+  if (status === 401) {
+    const wayOut = "Set AUTONOMOUS_TOKEN to the server's token, or unset it to use the one in the server's data folder.";
+    return { message: `The server refuses the token.\n${wayOut}`, exitCode: EXIT.notDone };
+  }
+  return { message, exitCode: status === 429 ? EXIT.limit : EXIT.notDone };
+}

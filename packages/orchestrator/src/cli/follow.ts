@@ -1,0 +1,180 @@
+/** Follows a run: its history, then what happens, until it ends or a person has to act. */
+import {
+  type Client,
+  FINAL_STATUSES,
+  foldRun,
+  type Gate,
+  type Progress,
+  type RunView,
+  type WorkflowEvent,
+} from '@autonomous/shared';
+import { describeEvent, describeProgress } from '../timeline.ts';
+import { type CliIo, note, sayEntry, sayJson } from './io.ts';
+
+export interface FollowOptions {
+  readonly client: Client;
+  readonly io: CliIo;
+  readonly runId: string;
+  /** Events as JSON lines instead of the timeline. */
+  readonly json: boolean;
+  /** Events up to this sequence are not told again; 0 when absent. */
+  readonly after?: number;
+  /** What to do when a gate opens. `end` stops following; `wait` leaves it to others; else it is asked of a person. */
+  readonly atGate: 'end' | 'wait' | AskPerson;
+}
+
+/**
+ * @param signal aborts when somebody else decided
+ * @returns false when the person wants to follow no longer
+ */
+export type AskPerson = (gate: Gate, signal: AbortSignal) => Promise<boolean>;
+
+export interface Followed {
+  readonly run: RunView;
+  /** Ended by Ctrl+C; the run goes on. */
+  readonly interrupted: boolean;
+}
+
+/** @throws {ApiError} when there is no such run, or the server refuses */
+export async function followRun(options: FollowOptions): Promise<Followed> {
+  const follower = new Follower(options);
+  const onInterrupt = () => follower.interrupt();
+  process.once('SIGINT', onInterrupt);
+  try {
+    return await follower.follow();
+  } finally {
+    process.removeListener('SIGINT', onInterrupt);
+  }
+}
+
+const PAGE = 1_000;
+
+class Follower {
+  readonly #options: FollowOptions;
+  readonly #stop = new AbortController();
+  #run: RunView | null = null;
+  #position = 0;
+  #isLive = false;
+  #isInterrupted = false;
+  #isOffline = false;
+  #asked: { readonly gateId: string; readonly withdraw: AbortController } | null = null;
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+  }
+
+  interrupt(): void {
+    this.#isInterrupted = true;
+    this.#stop.abort();
+  }
+
+  async follow(): Promise<Followed> {
+    const { client, runId } = this.#options;
+    await this.#catchUp();
+    this.#decideWhatNext();
+    if (!this.#stop.signal.aborted) {
+      await client.followFeed({
+        after: this.#position,
+        runIds: [runId],
+        signal: this.#stop.signal,
+        onEvent: (event) => this.#take(event),
+        onProgress: (progress) => this.#tellProgress(progress),
+        onStatus: (status) => {
+          if (status.state === 'replaying' && status.reset) this.#startAfresh();
+          if (status.state === 'offline') this.#tellOffline(status.reason);
+          this.#isLive = status.state === 'live';
+          if (!this.#isLive) return;
+          this.#tellOnline();
+          this.#decideWhatNext();
+        },
+      });
+    }
+    this.#asked?.withdraw.abort();
+    if (this.#failure) throw this.#failure.error;
+    // A step stores several events; what ended the following need not be the last of them.
+    if (!this.#isInterrupted) await this.#catchUp();
+    if (this.#run === null) throw new Error(`run ${runId} has no events`);
+    return { run: this.#run, interrupted: this.#isInterrupted };
+  }
+
+  async #catchUp(): Promise<void> {
+    const { client, runId } = this.#options;
+    for (;;) {
+      const events = await client.listEvents(runId, this.#run?.lastSequence ?? 0, PAGE);
+      for (const event of events) this.#take(event);
+      if (events.length < PAGE) return;
+    }
+  }
+
+  #take(event: WorkflowEvent): void {
+    if (this.#run !== null && event.sequence <= this.#run.lastSequence) return;
+    const before = this.#run;
+    this.#run = foldRun(before, event);
+    this.#position = Math.max(this.#position, event.position);
+    if (event.sequence > (this.#options.after ?? 0)) this.#tell(event, before);
+    if (this.#isLive) this.#decideWhatNext();
+  }
+
+  #tell(event: WorkflowEvent, before: RunView | null): void {
+    const { io, json } = this.#options;
+    if (json) return sayJson(io, event);
+    const entry = describeEvent(event, before);
+    if (entry) sayEntry(io, { ...entry, atMs: this.#sinceStart(event.timestamp) });
+  }
+
+  #tellProgress(progress: Progress): void {
+    const { io, json } = this.#options;
+    const text = json ? null : describeProgress(progress);
+    if (text !== null) sayEntry(io, { text, tone: 'quiet', atMs: this.#sinceStart(progress.at) });
+  }
+
+  #sinceStart(timestamp: string): number {
+    return Date.parse(timestamp) - Date.parse(this.#run?.createdAt ?? timestamp);
+  }
+
+  /** What is known so far is looked at once it is all there is: not while a history is still coming in. */
+  #decideWhatNext(): void {
+    const run = this.#run;
+    if (run === null) return;
+    const { atGate } = this.#options;
+    if (FINAL_STATUSES.has(run.status)) return this.#stop.abort();
+    if (this.#asked !== null && this.#asked.gateId !== run.gate?.id) {
+      this.#asked.withdraw.abort();
+      this.#asked = null;
+    }
+    if (run.gate === null || atGate === 'wait') return;
+    if (atGate === 'end') return this.#stop.abort();
+    if (this.#asked === null && this.#isLive) this.#ask(run.gate, atGate);
+  }
+
+  #ask(gate: Gate, ask: AskPerson): void {
+    const asked = { gateId: gate.id, withdraw: new AbortController() };
+    this.#asked = asked;
+    ask(gate, asked.withdraw.signal)
+      .then((goesOn) => {
+        if (!goesOn) this.interrupt();
+      })
+      .catch((error: unknown) => {
+        this.#failure = { error };
+        this.#stop.abort();
+      });
+  }
+
+  /** The server's log is another one than before: a copy was restored. */
+  #startAfresh(): void {
+    if (this.#run !== null) note(this.#options.io, "The server's log was replaced; here it is from the beginning.");
+    this.#run = null;
+    this.#position = 0;
+  }
+
+  #tellOffline(reason: string): void {
+    if (!this.#isOffline) note(this.#options.io, `The connection to the server is lost (${reason}); trying again.`);
+    this.#isOffline = true;
+  }
+
+  #tellOnline(): void {
+    if (this.#isOffline) note(this.#options.io, 'The server is back.');
+    this.#isOffline = false;
+  }
+}

@@ -1,0 +1,45 @@
+/** What a command has of the world around it: streams, variables, the folder that the person stands in. */
+import type { Readable, Writable } from 'node:stream';
+import { formatTimeline, printable, type TimelineEntry } from '../timeline.ts';
+
+export interface CliIo {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Environment variables, those of the `.env` file included. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute folder in which the person stands: relative arguments begin there. */
+  readonly cwd: string;
+  /** How the person starts this program, for lines that tell them what to type. */
+  readonly program: string;
+}
+
+export type Output = Writable & { readonly isTTY?: boolean };
+
+/** One line, or several, on stdout. Control characters of others' text are taken out. */
+export function say(io: CliIo, text: string): void {
+  io.stdout.write(`${printable(text)}\n`);
+}
+
+/** A line beside the output proper. */
+export function note(io: CliIo, text: string): void {
+  io.stderr.write(`${printable(text)}\n`);
+}
+
+export function sayJson(io: CliIo, value: unknown): void {
+  io.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+export function sayEntry(io: CliIo, entry: TimelineEntry & { readonly atMs: number }): void {
+  io.stdout.write(`${formatTimeline(entry, { color: hasColor(io.stdout, io.env) })}\n`);
+}
+
+/** Is there a person who reads and can answer? */
+export function hasPerson(io: CliIo): boolean {
+  return io.stdin.isTTY === true && io.stdout.isTTY === true;
+}
+
+/** Colour is for terminals that have it and people who have not said no (no-color.org). */
+export function hasColor(output: Output, env: CliIo['env']): boolean {
+  return output.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+}

@@ -1,0 +1,34 @@
+/** Whether the models that runs use by default can be used, in words. */
+import type { ServerConfig } from '../config.ts';
+import { createModels } from '../models/registry.ts';
+import { modelName } from '../timeline.ts';
+
+export interface ModelStatus {
+  /** Every role has a usable model. */
+  readonly ok: boolean;
+  readonly detail: string;
+  /** The way out; empty when all is well. */
+  readonly way: string;
+}
+
+export function modelStatus({ models, runDefaults }: ServerConfig): ModelStatus {
+  const known = createModels(models);
+  const roles = Object.entries(runDefaults.modelRouting).map(([role, id]) => ({ role, check: known.check(id) }));
+  const usable = roles.flatMap(({ role, check }) => (check.ok ? [`${role} ${modelName(check.id)}`] : []));
+  const faults = new Set(roles.flatMap(({ role, check }) => (check.ok ? [] : [`${role}: ${check.message}`])));
+  if (faults.size === 0) return { ok: true, detail: usable.join(', '), way: '' };
+  const hasProvider = [...Object.values(models.keys), models.baseUrls?.openaiCompatible, models.script].some(Boolean);
+  if (!hasProvider) {
+    return {
+      ok: false,
+      detail: 'no model key is set',
+      way: 'set ANTHROPIC_API_KEY, OPENAI_API_KEY or DEEPSEEK_API_KEY in .env and restart, or try: npm run demo',
+    };
+  }
+  const others = known.list({}).flatMap(({ id, usable: isUsable }) => (isUsable ? [modelName(id)] : []));
+  return {
+    ok: false,
+    detail: [...usable, ...faults].join('; '),
+    way: `choose models that have a key with DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL and DEFAULT_VALIDATOR_MODEL${others.length > 0 ? `, such as ${others.slice(0, 4).join(', ')}` : ''}`,
+  };
+}

@@ -1,0 +1,111 @@
+/** Which project a run is for: what the person names, or the repository in which they stand. */
+import { execFile } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { basename, isAbsolute, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import type { Client, Project } from '@autonomous/shared';
+import { UsageError } from './exit.ts';
+import type { CliIo } from './io.ts';
+
+const execute = promisify(execFile);
+
+/**
+ * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands. A
+ * repository that the server does not know becomes a project of it.
+ * @throws {UsageError} when nothing is meant by it
+ */
+export async function chooseProject(client: Client, io: CliIo, given: string | undefined): Promise<Project> {
+  const known = await listAllProjects(client);
+  if (given !== undefined) {
+    const named = knownAs(known, given);
+    if (named) return named;
+  }
+  const repository = await repositoryOf(io, given, known);
+  const existing = known.find((project) => withoutSlash(project.repository) === withoutSlash(repository));
+  return existing ?? client.createProject({ name: nameOf(repository), repository });
+}
+
+async function listAllProjects(client: Client): Promise<readonly Project[]> {
+  const projects: Project[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await client.listProjects({ cursor, limit: 200 });
+    projects.push(...page.items);
+    if (page.nextCursor === null) return projects;
+    cursor = page.nextCursor;
+  }
+}
+
+function knownAs(known: readonly Project[], given: string): Project | undefined {
+  const byId = known.find((project) => project.id === given);
+  if (byId) return byId;
+  const byName = known.filter((project) => project.name === given);
+  if (byName.length < 2) return byName[0];
+  throw new UsageError(
+    `There are ${byName.length} projects named '${given}'; name one by its id: ${byName.map(({ id }) => id).join(', ')}.`,
+  );
+}
+
+async function repositoryOf(io: CliIo, given: string | undefined, known: readonly Project[]): Promise<string> {
+  if (given !== undefined && isAddress(given)) return given;
+  const folder = resolve(io.cwd, given ?? '.');
+  const isFolder = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) {
+    const names = known.map(({ name }) => `'${name}'`).join(', ');
+    const there = names === '' ? 'The server knows no project yet' : `The server knows ${names}`;
+    throw new UsageError(
+      `'${given}' is no project, and ${folder} is no folder. ${there}; give one of them, or the path or URL of a repository.`,
+    );
+  }
+  return addressOf(folder, given === undefined);
+}
+
+/** The address of the repository around a folder: that of its `origin`, else its own path. */
+async function addressOf(folder: string, isDefault: boolean): Promise<string> {
+  const answer = await git(folder, 'rev-parse', '--is-bare-repository', '--absolute-git-dir');
+  if (!answer.ok) {
+    const wayOut = isDefault ? ' Name one with --project: a path, a URL, or a project of the server.' : '';
+    throw new UsageError(`${folder} is not in a git repository (${answer.message}).${wayOut}`);
+  }
+  const [isBare, gitFolder = folder] = answer.output.split('\n');
+  if (isBare === 'true') return gitFolder;
+  const top = await git(folder, 'rev-parse', '--show-toplevel');
+  if (!top.ok) throw new UsageError(`${folder} is no place to work in a git repository (${top.message}).`);
+  const origin = await git(folder, 'remote', 'get-url', 'origin');
+  if (!origin.ok || origin.output === '') return top.output;
+  return isAddress(origin.output) ? withoutCredentials(origin.output) : resolve(top.output, origin.output);
+}
+
+async function git(
+  folder: string,
+  ...args: readonly string[]
+): Promise<{ readonly ok: true; readonly output: string } | { readonly ok: false; readonly message: string }> {
+  try {
+    const { stdout } = await execute('git', ['-C', folder, ...args], { env: { ...process.env, LC_ALL: 'C' } });
+    return { ok: true, output: stdout.trimEnd() };
+  } catch (error) {
+    const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+    return { ok: false, message: stderr.trim().split('\n')[0] || String(error) };
+  }
+}
+
+/** A URL, or an address as ssh takes it. */
+function isAddress(text: string): boolean {
+  return /^[a-z][a-z+.-]*:\/\//i.test(text) || /^[\w.-]+@[\w.-]+:/.test(text);
+}
+
+/** The server takes no address with a password in it, and has a token of its own. */
+function withoutCredentials(address: string): string {
+  return /^https?:/i.test(address) ? address.replace(/(:\/\/)[^/@]*@/, '$1') : address;
+}
+
+function nameOf(repository: string): string {
+  const last = isAbsolute(repository) ? basename(repository) : (withoutSlash(repository).split(/[/:]/).at(-1) ?? '');
+  return last.replace(/\.git$/, '') || 'project';
+}
+
+function withoutSlash(address: string): string {
+  return address.replace(/\/+$/, '');
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+/** The program `autonomous`: gives the command line its world and ends with its exit code. */
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { runCli } from './cli.ts';
+import { SERVER_VARIABLES } from './config.ts';
+
+const EXIT_BROKEN_PIPE = 141;
+
+// Whoever reads our output may have seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT_BROKEN_PIPE : 1));
+
+const exitCode = await runCli(process.argv.slice(2), {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: { ...readEnvFile(), ...process.env },
+  // A package script starts in the workspace's folder and names the person's own.
+  cwd: process.env['AUTONOMOUS_CWD'] ?? process.cwd(),
+  program: process.env['AUTONOMOUS_CWD'] === undefined ? 'autonomous' : 'npm run autonomous --',
+});
+// Connections that are kept for another request would keep the process for a while.
+process.stdout.write('', () => process.exit(exitCode));
+
+/**
+ * The server's variables from a `.env` file here; nothing when there is none. No other variable is taken: a repository
+ * that somebody sent could otherwise name the server that gets the token, or what git starts.
+ */
+function readEnvFile(): Record<string, string | undefined> {
+  let text: string;
+  try {
+    text = readFileSync('.env', 'utf8');
+  } catch {
+    return {};
+  }
+  return Object.fromEntries(Object.entries(parseEnv(text)).filter(([name]) => Object.hasOwn(SERVER_VARIABLES, name)));
+}

@@ -1,0 +1,338 @@
+/**
+ * What a run did, in lines for a person at a terminal. Pure: events and progress in, text out.
+ * Words of models that only play a script are labelled "(scripted)", and so are their names.
+ */
+import { stripVTControlCharacters, styleText } from 'node:util';
+import type {
+  EventPayloads,
+  GateOpening,
+  JsonValue,
+  PauseReason,
+  Progress,
+  RunView,
+  WorkflowEvent,
+  WorkflowEventType,
+} from '@autonomous/shared';
+
+/** `wait` stands out: a person has to act. `quiet` is what may be overlooked. */
+export type Tone = 'stage' | 'good' | 'bad' | 'wait' | 'plain' | 'quiet';
+
+export interface TimelineEntry {
+  /** May have several lines. */
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+/** What of a run says which words came from a script. */
+export type RunFacts = Pick<RunView, 'config' | 'evidence'>;
+
+/**
+ * What an event means to a person.
+ * @param run the run as it was before the event; absent: only events that say themselves that a script made them are labelled
+ * @returns `null` for events that say nothing to a person
+ */
+export function describeEvent(event: WorkflowEvent, run: RunFacts | null = null): TimelineEntry | null {
+  // The table is total over the vocabulary; the payload's type follows from the event's type.
+  const describe = DESCRIPTIONS[event.type as WorkflowEventType] as Describe<never> | undefined;
+  if (describe) return describe(event.payload as never, { event, run });
+  return plain(`${event.type} ${oneLine(JSON.stringify(event.payload))}`);
+}
+
+/** What a running activity reports, in one line; `null` for output and token counts, which the transcript has. */
+export function describeProgress(progress: Progress): string | null {
+  const role = progress.role ?? progress.activity;
+  const isScripted = progress.scripted === true || isScriptedModel(progress.model);
+  const who = isScripted ? `${role} (scripted)` : role;
+  switch (progress.kind) {
+    case 'text':
+    case 'note':
+    case 'tool_call':
+      return `${who}: ${oneLine(progress.text)}`;
+    case 'tool_result':
+      return progress.data?.['ok'] === false ? `${who}: that failed: ${oneLine(progress.text)}` : null;
+    case 'command':
+      return oneLine(progress.text);
+    case 'output':
+    case 'usage':
+      return null;
+    default:
+      return progress.kind satisfies never;
+  }
+}
+
+/**
+ * One entry of the timeline: seconds since the run began, a sign for its tone, the text.
+ * @param entry `atMs` in milliseconds since the run began
+ * @returns without a newline at its end; what could steer a terminal is taken out
+ */
+export function formatTimeline(
+  { atMs, text, tone }: TimelineEntry & { readonly atMs: number },
+  { color }: { readonly color: boolean },
+): string {
+  const paint = (format: Format, painted: string): string =>
+    color ? styleText(format, painted, { validateStream: false }) : painted;
+  const { sign, format } = TONES[tone];
+  const seconds = (Math.max(0, atMs) / 1000).toFixed(1).padStart(SECONDS_WIDTH);
+  const [first = '', ...rest] = printable(text).split('\n');
+  return [
+    `${paint('dim', seconds)}  ${paint(format, `${sign} ${first}`)}`,
+    ...rest.map((line) => `${' '.repeat(SECONDS_WIDTH + 4)}${tone === 'quiet' ? paint('dim', line) : line}`),
+  ].join('\n');
+}
+
+/** Text from models and repositories as a terminal may have it: without control characters and reordering marks, lines kept. */
+export function printable(text: string): string {
+  return stripVTControlCharacters(text)
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '');
+}
+
+/** A model's name, labelled where it only plays a script. */
+export function modelName(id: string): string {
+  return isScriptedModel(id) ? `${id} (scripted)` : id;
+}
+
+type Format = Parameters<typeof styleText>[0];
+
+const SECONDS_WIDTH = 7;
+const HASH_LENGTH = 10;
+const LINE_LENGTH = 300;
+
+const TONES: Readonly<Record<Tone, { readonly sign: string; readonly format: Format }>> = {
+  stage: { sign: '━━', format: ['bold', 'cyan'] },
+  good: { sign: '✓', format: 'green' },
+  bad: { sign: '✗', format: 'red' },
+  wait: { sign: '●', format: ['bold', 'yellow'] },
+  plain: { sign: '·', format: 'reset' },
+  quiet: { sign: ' ', format: 'dim' },
+};
+
+interface Facts {
+  readonly event: WorkflowEvent;
+  readonly run: RunFacts | null;
+}
+type Describe<Payload> = (payload: Payload, facts: Facts) => TimelineEntry | null;
+
+const nothing = (): null => null;
+
+const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloads[Type]> } = {
+  RUN_QUEUED: ({ position, start }, { event }) =>
+    plain(`${start ? `run ${event.workflowRunId}: ${oneLine(start.request)}\n` : ''}queued, place ${position}`),
+  RUN_STARTED: ({ request, workflow, branch }, { event }) =>
+    entry('stage', `run ${event.workflowRunId}: ${oneLine(request)}\nworkflow ${workflow.name}, branch ${branch}`),
+  RUN_ADMITTED: ({ waitedMs }) => plain(`left the queue after ${seconds(waitedMs)}`),
+  RUN_CONFIGURED: ({ config, baseCommit, notices }) => {
+    const { planning, implementation, fixes } = config.trustMode;
+    const trust = `planning ${planning}, implementation ${implementation}, fixes ${fixes}`;
+    return plain(
+      lines(`from ${config.git.baseBranch} at ${short(baseCommit)}; ${trust}`, models(config.modelRouting), ...notices),
+    );
+  },
+  STAGE_STARTED: ({ stage }) => entry('stage', stage.replaceAll(/[_-]+/g, ' ')),
+  STAGE_COMPLETED: nothing,
+  STATE_CHANGED: nothing,
+  APPROVAL_REQUESTED: (opening, facts) => {
+    const asked = record(opening.details['question'])?.['question'];
+    return gate(
+      opening,
+      `${words(opening.gate)} gate: ${opening.summary}`,
+      ...[opening.details['path'], opening.details['report']].flatMap(string),
+      ...string(opening.details['parserMessage']),
+      ...string(asked).map((question) => `last question${scriptedIn(facts, ...askersIn(opening.stage))}: ${question}`),
+    );
+  },
+  APPROVAL_GRANTED: ({ by, notes, editedPlan }) =>
+    entry('good', `approved by ${by}${editedPlan === undefined ? '' : ' with changes to the plan'}${said(notes)}`),
+  APPROVAL_REJECTED: ({ by, feedback }) => entry('bad', `sent back by ${by}${said(feedback)}`),
+  CLARIFICATION_REQUESTED: (opening, facts) => {
+    const { question, context, options = [] } = opening.question;
+    return gate(
+      opening,
+      `question${scriptedIn(facts, ...askersIn(opening.stage))}: ${question}`,
+      oneLine(context),
+      ...options.map((option, index) => `${index + 1}. ${option}`),
+    );
+  },
+  CLARIFICATION_ANSWERED: ({ by, response }) => entry('good', `answered by ${by}${said(response)}`),
+  CLARIFICATION_IGNORED: ({ by }) => plain(`question ignored by ${by}`),
+  QUESTION_ASKED: ({ by, question }) => plain(`${by} asks: ${oneLine(question)}`),
+  QUESTION_REPLIED: ({ reply }, facts) => plain(`reply${scriptedIn(facts, 'planner')}: ${reply}`),
+  ARTIFACT_CREATED: ({ artifact }) => {
+    const { type, version, gitPath, commitSha, filesChanged } = artifact;
+    const about = [
+      ...(gitPath === undefined ? [] : [gitPath]),
+      ...(commitSha === undefined ? [] : [`commit ${short(commitSha)}`]),
+      ...(filesChanged === undefined ? [] : [files(filesChanged)]),
+    ];
+    return plain(`${ARTIFACTS[type]} ${version}: ${about.join(', ')}${artifact.scripted ? ' (scripted)' : ''}`);
+  },
+  IMPLEMENTATION_SUCCEEDED: ({ summary }, facts) =>
+    entry('good', `implemented${scriptedIn(facts, 'implementer')}: ${oneLine(summary)}`),
+  // The pause that follows says the same and what can be done.
+  IMPLEMENTATION_FAILED: nothing,
+  EVIDENCE_RECORDED: ({ mode, passed, commands, sandbox, restored = [] }) => {
+    const what = mode === 'as_is' ? 'the result as it is' : "the result with the base commit's tests put back";
+    const where = sandbox === 'none' ? 'WITHOUT a sandbox' : `in ${sandbox}`;
+    return entry(
+      passed ? 'good' : 'bad',
+      lines(
+        `checks ${passed ? 'passed' : 'failed'} on ${what}${restored.length > 0 ? ` (${files(restored)})` : ''}`,
+        ...commands.map(
+          ({ command, exitCode, durationMs }) =>
+            `$ ${oneLine(command)} → ${exitCode === null ? 'killed' : `exit code ${exitCode}`}, ${seconds(durationMs)}, ${where}`,
+        ),
+      ),
+    );
+  },
+  VALIDATION_PASSED: ({ summary }, facts) =>
+    entry('good', `validated${scriptedIn(facts, 'validator')}${said(summary)}`),
+  VALIDATION_FAILED: ({ severity, summary }, facts) => {
+    const isFromReview = facts.run?.evidence.at(-1)?.passed === true;
+    const label = isFromReview ? scriptedIn(facts, 'validator') : '';
+    return entry('bad', `validation failed (${severity})${label}${said(summary)}`);
+  },
+  FIX_DECIDED: ({ by, decision, attempt, reason, accepted = [] }) => {
+    const who = by === 'policy' ? '' : ` by ${by}`;
+    if (decision === 'accept') {
+      return entry('good', lines(`accepted all the same${who}${said(reason)}`, ...accepted.map((fault) => `✗ ${fault}`)));
+    }
+    return plain(`fix attempt${attempt === undefined ? '' : ` ${attempt}`}${who}${said(reason)}`);
+  },
+  DECISION_RECORDED: ({ topic, choice }, facts) =>
+    plain(`decided${scriptedIn(facts, 'planner', 'implementer')}: ${oneLine(topic)}: ${oneLine(choice)}`),
+  RUN_PAUSED: (opening) => gate(opening, `paused, ${PAUSES[opening.reason]}: ${opening.message}`),
+  RETRY_REQUESTED: ({ by }) => plain(`retried by ${by}`),
+  RUN_RESUMED: nothing,
+  STAGE_EXTENDED: ({ by, minutes }) => plain(`${by} gives the stage ${minutes} minutes`),
+  MESSAGE_SENT: ({ by, text }) => plain(`${by} says: ${oneLine(text)}`),
+  COST_RECORDED: ({ role, model, scripted, calls, inputTokens, outputTokens }) =>
+    entry(
+      'quiet',
+      `${role}: ${scripted && !isScriptedModel(model) ? `${model} (scripted)` : modelName(model)}, ${count(calls, 'call')}, ${figure(inputTokens)} tokens in, ${figure(outputTokens)} out`,
+    ),
+  NOTICE: ({ message }) => plain(message),
+  BASE_INTEGRATED: ({ baseBranch, baseCommit, commit }) =>
+    plain(`${baseBranch} moved to ${short(baseCommit)}: taken in with commit ${short(commit)}, everything is checked again`),
+  CHANGES_PUBLISHED: ({ branch, commit, pushed, note }) =>
+    entry('good', lines(`${pushed ? 'pushed' : 'ready, not pushed:'} ${branch} at ${short(commit)}`, ...string(note))),
+  RUN_MERGED: ({ baseBranch, commit, strategy }) =>
+    entry('good', `merged into ${baseBranch} (${strategy}): commit ${short(commit)}`),
+  ACTIVITY_COMPLETED: nothing,
+  // A pause or the workflow's own facts follow and say more.
+  ACTIVITY_FAILED: nothing,
+  TIMER_FIRED: nothing,
+  RUN_COMPLETED: ({ summary }) => entry('good', `completed${said(summary)}`),
+  RUN_FAILED: ({ message }) => entry('bad', `failed: ${message}`),
+  RUN_CANCELLED: ({ by, reason }) => entry('bad', `cancelled by ${by}${said(reason)}`),
+  RUN_FORKED: ({ from, at }) => plain(`forked from ${from} at event ${at}`),
+};
+
+const ARTIFACTS: Readonly<Record<EventPayloads['ARTIFACT_CREATED']['artifact']['type'], string>> = {
+  mermaid_diagram: 'plan',
+  spec: 'spec',
+  code: 'code',
+  validation_report: 'report',
+};
+
+const PAUSES: Readonly<Record<PauseReason, string>> = {
+  timeout: 'time limit reached',
+  agent_failed: 'the agent failed',
+  setup_failed: 'the project could not be set up',
+  stalled: 'no progress',
+  model_unavailable: 'the model is unavailable',
+  rate_limited: 'rate limit reached',
+  budget: 'budget used up',
+  merge_conflict: 'merge conflict',
+  auth_expired: 'access to the repository expired',
+  push_rejected: 'the push was rejected',
+  remote_unavailable: 'the repository cannot be reached',
+  sandbox_unavailable: 'no sandbox',
+  storage_full: 'the disk is full',
+  secret_found: 'a secret was found in the result',
+  definition_missing: 'its workflow version is missing',
+  poisoned: 'its history cannot be replayed',
+};
+
+function gate({ decisions }: GateOpening, ...text: readonly string[]): TimelineEntry {
+  return entry('wait', lines(...text, `→ ${decisions.join(' · ')}`));
+}
+
+function entry(tone: Tone, text: string): TimelineEntry {
+  return { text, tone };
+}
+
+function plain(text: string): TimelineEntry {
+  return entry('plain', text);
+}
+
+function lines(...all: readonly string[]): string {
+  return all.filter((line) => line !== '').join('\n');
+}
+
+/** `: text`, in one line; nothing where there is none. */
+function said(text: string | undefined): string {
+  return text === undefined || text.trim() === '' ? '' : `: ${oneLine(text)}`;
+}
+
+function oneLine(text: string): string {
+  const flat = printable(text).replaceAll(/\s+/g, ' ').trim();
+  return flat.length > LINE_LENGTH ? `${flat.slice(0, LINE_LENGTH)}…` : flat;
+}
+
+function short(hash: string): string {
+  return hash.slice(0, HASH_LENGTH);
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+function figure(number: number): string {
+  return number.toLocaleString('en');
+}
+
+function count(number: number, thing: string): string {
+  return `${figure(number)} ${thing}${number === 1 ? '' : 's'}`;
+}
+
+function files(paths: readonly string[]): string {
+  const shown = paths.slice(0, 3).join(', ');
+  return paths.length > 3 ? `${shown} and ${paths.length - 3} more` : shown;
+}
+
+function words(name: string): string {
+  return name.replaceAll(/[_-]+/g, ' ');
+}
+
+function string(value: JsonValue | undefined): readonly string[] {
+  return typeof value === 'string' && value !== '' ? [value] : [];
+}
+
+function record(value: JsonValue | undefined): Readonly<Record<string, JsonValue>> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, JsonValue>>)
+    : null;
+}
+
+function models(routing: RunView['config']['modelRouting']): string {
+  const { planner, implementer, validator } = routing;
+  if (planner === implementer && implementer === validator) return `model ${modelName(planner)}`;
+  return `planner ${modelName(planner)}, implementer ${modelName(implementer)}, validator ${modelName(validator)}`;
+}
+
+type ModelRole = keyof RunView['config']['modelRouting'];
+
+/** Who asks in a stage; what validation asks comes from the workflow itself. */
+function askersIn(stage: string | null): readonly ModelRole[] {
+  if (stage === 'planning') return ['planner'];
+  return stage === 'implementation' ? ['implementer'] : [];
+}
+
+/** The label for words that came from one of these roles. */
+function scriptedIn({ run }: Facts, ...roles: readonly ModelRole[]): string {
+  return roles.some((role) => isScriptedModel(run?.config.modelRouting[role])) ? ' (scripted)' : '';
+}
+
+function isScriptedModel(id: string | undefined): boolean {
+  return id !== undefined && /^scripted(?::|$)/.test(id);
+}

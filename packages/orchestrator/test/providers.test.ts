@@ -1,0 +1,225 @@
+/**
+ * The demo's run with models behind the wire formats of real providers, over HTTP, with the faults that providers have.
+ * It has to end exactly as it does with the scripted model, and the keys must be nowhere in what the server keeps.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isEvent, type RunView } from '@autonomous/shared';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { parseScript } from '../src/models/script.ts';
+import { DEMO_SCRIPT, type DemoServer, startDemoServer } from './demo-server.fixture.ts';
+import { outcomeOf, type RunOutcome, placesWith, remoteFile } from './run-outcome.fixture.ts';
+import {
+  type Asked,
+  type Fault,
+  RETRY_AFTER_SECONDS,
+  startScriptedProvider,
+  TURN_TOKENS,
+  type WireFormat,
+} from './scripted-provider.fixture.ts';
+
+// Sandboxed checks take most of a run; more at a time are no faster on two cores.
+vi.setConfig({ maxConcurrency: 2, testTimeout: 120_000, hookTimeout: 120_000 });
+
+const FORMATS = {
+  anthropic: 'messages',
+  openai: 'responses',
+  deepseek: 'chat/completions',
+  'openai-compatible': 'chat/completions',
+} as const satisfies Readonly<Record<string, WireFormat>>;
+type ProviderName = keyof typeof FORMATS;
+const PROVIDERS = Object.keys(FORMATS) as readonly ProviderName[]; // the object's own keys and no others
+
+const script = parseScript(readFileSync(DEMO_SCRIPT, 'utf8'), DEMO_SCRIPT);
+/** Every turn that the run needs, as `role call turn`. Nobody asks about the plan, so that nobody replies. */
+const TURNS = (['planner', 'implementer', 'validator'] as const).flatMap((role) =>
+  (script.roles[role] ?? []).flatMap(({ turns }, call) => turns.map((_, turn) => `${role} ${call + 1} ${turn + 1}`)),
+);
+
+type Model = readonly [provider: ProviderName, model: string];
+type Routing = Readonly<Record<'planner' | 'implementer' | 'validator', Model>>;
+
+/** What a server uses where nobody chose: the names of the documentation. */
+const DEFAULT_ROUTING: Routing = {
+  planner: ['deepseek', 'deepseek-reasoner'],
+  implementer: ['anthropic', 'claude-3-5-sonnet-20241022'],
+  validator: ['openai', 'gpt-4o-mini'],
+};
+const forAllRoles = (...model: Model): Routing => ({ planner: model, implementer: model, validator: model });
+
+describe('a build run', () => {
+  let scripted: RunOutcome;
+
+  beforeAll(async () => {
+    const server = await startDemoServer({ AUTONOMOUS_SCRIPT: DEMO_SCRIPT });
+    try {
+      const run = await server.finish((await server.launch()).id);
+      expect(run.scriptedModels).toEqual(['scripted:demo']);
+      scripted = await outcomeOf(server, run);
+    } finally {
+      await server.stop();
+    }
+    // What the runs below are compared with is what the demo promises.
+    expect(scripted).toMatchObject({ status: 'completed', fixAttempts: 1, merged: 'main' });
+    expect(scripted.gates).toMatchObject([{ kind: 'plan' }, { kind: 'clarification' }]);
+    expect(scripted.evidence).toMatchObject([{ passed: false }, { passed: true }, { passed: true }]);
+    expect(scripted.files.join('\n')).toMatch(/src\/app\.js\n.*src\/login\.js\n/);
+  });
+
+  it.concurrent.for([
+    { models: 'a provider for each role, by default', routing: DEFAULT_ROUTING, chosen: false },
+    { models: 'Anthropic', routing: forAllRoles('anthropic', 'claude-opus-5-5'), chosen: true },
+    { models: 'OpenAI', routing: forAllRoles('openai', 'gpt-5.6'), chosen: true },
+    { models: 'DeepSeek', routing: forAllRoles('deepseek', 'deepseek-v4-pro'), chosen: true },
+    { models: 'a server of one’s own', routing: forAllRoles('openai-compatible', 'qwen2.5-coder:7b'), chosen: true },
+  ])('ends like the scripted one with models of $models', async ({ routing, chosen }, { onTestFinished }) => {
+    const providers = await startProviders(eachFaultOnce);
+    onTestFinished(providers.stop);
+    const server = await startDemoServer(providers.env);
+    onTestFinished(server.stop);
+    const { planner, implementer, validator } = mapRouting(routing, (model) => model.join(':'));
+
+    const launched = await server.launch(chosen ? { modelRouting: { planner, implementer, validator } } : {});
+    const run = await server.finish(launched.id);
+    await server.settled();
+    expect(await outcomeOf(server, run)).toEqual(scripted);
+
+    // Each turn was answered once, each fault was met once, by the provider that the role has.
+    const served = providers.served();
+    const isWhole = ({ status, cut }: { readonly status: number; readonly cut: boolean }) => status === 200 && !cut;
+    expect(served.filter(isWhole).map(({ role, call, turn }) => `${role} ${call} ${turn}`)).toEqual(TURNS);
+    expect(served.filter((request) => !isWhole(request))).toMatchObject([
+      { role: 'planner', status: 429 },
+      { role: 'implementer', status: 200, cut: true },
+      { role: 'validator', status: 500 },
+    ]);
+    for (const request of served) {
+      const [provider, model] = routing[request.role as keyof Routing];
+      expect(request).toMatchObject({ provider, model, path: `/v1/${FORMATS[provider]}`, streamed: true });
+    }
+    const limitedAt = served.findIndex(({ status }) => status === 429);
+    const waitedMs = (served[limitedAt + 1]?.at ?? 0) - (served[limitedAt]?.at ?? 0);
+    expect(waitedMs).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1_000);
+
+    // What it cost, and that nothing takes it for scripted.
+    expect(run.cost).toEqual({
+      inputTokens: TURNS.length * TURN_TOKENS.input,
+      outputTokens: TURNS.length * TURN_TOKENS.output,
+      calls: TURNS.length + 3,
+    });
+    expect(costsOf(server, run)).toEqual([planner, implementer, implementer, implementer, validator]);
+    expect(run.scriptedModels).toEqual([]);
+    expect(run.artifacts.map((artifact) => artifact.scripted)).not.toContain(true);
+    expect(remoteFile(server, 'main', '.autonomous/specs/001-login-flow-with-oauth.md')).toContain(planner);
+    expect(placesWith(server, 'scripted:demo')).toEqual([]);
+
+    // The errors' own words held the keys. They were kept, without them.
+    const notes = (await server.client.getTranscript(run.id)).filter(({ kind }) => kind === 'note');
+    expect(notes.map(({ text }) => text)).toEqual([
+      expect.stringContaining(`The provider of ${planner} limits the rate (HTTP 429): Too many requests with [secret]`),
+      expect.stringContaining(`The model ${implementer} gave no usable answer: the connection was lost in the middle`),
+      expect.stringContaining(`The model ${validator} gave no usable answer: HTTP 500, No upstream for [secret]`),
+    ]);
+    for (const key of providers.keys) expect(placesWith(server, key)).toEqual([]);
+    expect(placesWith(server, '[secret]')).toEqual([
+      expect.stringMatching(/^data\/mirrors\/.*: object$/),
+      `data/transcripts/${run.id}.jsonl`,
+      'remote.git: object',
+    ]);
+  });
+
+  it.concurrent('pauses while a provider fails, and goes on from there when it is back', async ({ onTestFinished }) => {
+    let isDown = true;
+    const providers = await startProviders(({ role }) => (isDown && role === 'validator' ? 'server_error' : null));
+    onTestFinished(providers.stop);
+    const server = await startDemoServer(providers.env);
+    onTestFinished(server.stop);
+
+    const paused = await server.finish((await server.launch({ trustMode: { planning: 'auto' } })).id);
+    expect(paused).toMatchObject({ status: 'paused', currentStage: 'validation' });
+    expect(paused.gate).toMatchObject({
+      kind: 'pause',
+      reason: 'model_unavailable',
+      decisions: expect.arrayContaining(['retry']),
+      summary: 'The model openai:gpt-4o-mini gave no usable answer: HTTP 500, No upstream for [secret]',
+    });
+    expect(providers.served().filter(({ role }) => role === 'validator')).toHaveLength(3);
+
+    isDown = false;
+    await server.client.decideOpenGate(paused.id, { decision: 'retry' });
+    const run = await server.finish(paused.id);
+    const { events, gates, ...rest } = await outcomeOf(server, run);
+    const { events: _events, gates: _gates, ...wanted } = scripted;
+    // Neither the checks nor the implementer's work were done again.
+    expect(rest).toEqual(wanted);
+    expect(gates).toMatchObject([{ kind: 'clarification' }, { kind: 'pause', decision: 'retry' }]);
+    expect(events.filter((type) => type === 'RUN_PAUSED')).toHaveLength(1);
+    for (const key of providers.keys) expect(placesWith(server, key)).toEqual([]);
+  });
+
+  it.concurrent('pauses with the name of the variable whose key is refused', async ({ onTestFinished }) => {
+    const providers = await startProviders(() => null);
+    onTestFinished(providers.stop);
+    const wrongKey = `canary-wrong-${randomUUID()}`;
+    const server = await startDemoServer({ ...providers.env, DEEPSEEK_API_KEY: wrongKey });
+    onTestFinished(server.stop);
+
+    const paused = await server.finish((await server.launch()).id);
+    await server.settled();
+    expect(paused).toMatchObject({ status: 'paused', currentStage: 'planning', gate: { reason: 'model_unavailable' } });
+    expect(paused.gate?.summary).toBe(
+      'The provider of deepseek:deepseek-reasoner refused the key in DEEPSEEK_API_KEY (HTTP 401). Set a valid key that may use this model, restart the server, then retry.',
+    );
+    expect(placesWith(server, 'refused the key in DEEPSEEK_API_KEY')).not.toEqual([]);
+    expect(placesWith(server, wrongKey)).toEqual([]);
+  });
+});
+
+/** Each fault once in a run, and where it would do most harm: the answer that is cut writes files. */
+function eachFaultOnce({ role, call, turn, attempt }: Asked): Fault | null {
+  if (attempt > 1) return null;
+  if (role === 'planner' && turn === 1) return 'rate_limit';
+  if (role === 'implementer' && call === 2 && turn === 1) return 'cut';
+  return role === 'validator' && turn === 2 ? 'server_error' : null;
+}
+
+/** All providers, each at an address and with a key of its own, and the environment that leads a server to them. */
+async function startProviders(faultFor: (asked: Asked) => Fault | null) {
+  const providers = await Promise.all(
+    PROVIDERS.map(async (name) => {
+      const apiKey = `canary-${name}-${randomUUID()}`;
+      const provider = await startScriptedProvider({ script, format: FORMATS[name], apiKey, faultFor });
+      return { ...provider, name, apiKey, variable: name.toUpperCase().replaceAll('-', '_') };
+    }),
+  );
+  return {
+    env: Object.fromEntries(
+      providers.flatMap(({ variable, baseUrl, apiKey }) => [
+        [`${variable}_BASE_URL`, baseUrl],
+        [`${variable}_API_KEY`, apiKey],
+      ]),
+    ),
+    keys: providers.map(({ apiKey }) => apiKey),
+    /** Requests to all providers in the order in which they came. */
+    served: () =>
+      providers
+        .flatMap((provider) => provider.served().map((request) => ({ ...request, provider: provider.name })))
+        .toSorted((a, b) => a.at - b.at),
+    stop: async () => {
+      await Promise.all(providers.map((provider) => provider.stop()));
+    },
+  };
+}
+
+function mapRouting<Value>(routing: Routing, map: (model: Model) => Value): Record<keyof Routing, Value> {
+  return { planner: map(routing.planner), implementer: map(routing.implementer), validator: map(routing.validator) };
+}
+
+/** Models of all calls that cost something; none of them says that it is scripted. */
+function costsOf(server: DemoServer, run: RunView): readonly string[] {
+  return server.events.flatMap((event) =>
+    event.workflowRunId === run.id && isEvent(event, 'COST_RECORDED') && !event.payload.scripted
+      ? [event.payload.model]
+      : [],
+  );
+}

@@ -1,0 +1,332 @@
+/**
+ * One run on a server process of its own, with a real remote, and one client that follows it through every end and start
+ * of that server.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import {
+  type Client,
+  createClient,
+  isEvent,
+  type JsonObject,
+  type JsonValue,
+  type Progress,
+  type RunConfigRequest,
+  type RunView,
+  type WorkflowEvent,
+} from '@autonomous/shared';
+import { parse, stringify } from 'yaml';
+import { makePlace } from '../demo/project.ts';
+import { openSqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
+import type { Script } from '../src/models/script.ts';
+import { type HeldGit, installHeldGit } from './held-git.fixture.ts';
+import { type ProcessEnd, type ServerProcess, startServerProcess } from './server-process.fixture.ts';
+
+/** A turn of the script that its server does not live to see the end of; `call` and `turn` count from 1. */
+export interface Stall {
+  readonly role: 'planner' | 'implementer';
+  readonly call: number;
+  readonly turn: number;
+}
+
+export interface LaunchOptions {
+  /** Folder where servers that stop leave their compiled code for those that start. */
+  readonly compileCache: string;
+  readonly stall?: Stall;
+  readonly config?: RunConfigRequest;
+}
+
+/** What a server that is gone has left in its database. */
+export interface Remains {
+  readonly view: RunView;
+  /** Where the statechart is, such as `publishing.merging`. */
+  readonly state: string;
+  /** XState ids of the activities that have no outcome yet. */
+  readonly activities: readonly string[];
+  /** Events of the timers that are armed. */
+  readonly timers: readonly string[];
+  readonly events: readonly WorkflowEvent[];
+}
+
+const SCRIPT = fileURLToPath(new URL('../demo/login.script.yaml', import.meta.url));
+const AN_HOUR_MS = 3_600_000;
+const GATES: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICATION_REQUESTED']);
+/** What never happens in these runs: nothing comes after it by itself. */
+const DEAD_ENDS: ReadonlySet<string> = new Set(['RUN_PAUSED', 'RUN_FAILED', 'RUN_CANCELLED']);
+
+const execute = promisify(execFile);
+
+export class RunUnderTest {
+  /** The run as it was answered to its launch. */
+  readonly launched: RunView;
+  readonly client: Client;
+  /** Stops the server's git where it is told to. */
+  readonly git: HeldGit;
+  /** Events that the client was told, in the order in which it was. */
+  readonly heard: WorkflowEvent[] = [];
+  readonly #progress: Progress[] = [];
+  readonly #folders: Folders;
+  readonly #unfollow = new AbortController();
+  #server: ServerProcess;
+  #decided = 0;
+  #fault: Error | null = null;
+  #news = Promise.withResolvers<void>();
+
+  /** Starts a server on an empty data folder and a run of the demo's script on it. */
+  static async launch(options: LaunchOptions): Promise<RunUnderTest> {
+    const root = await mkdtemp(path.join(tmpdir(), 'autonomous-crash-'));
+    const { data, remote } = await makePlace(path.join(root, 'place'), null);
+    const { compileCache, stall } = options;
+    const folders: Folders = { root, data, remote, compileCache, script: path.join(root, 'script.yaml') };
+    const git = await installHeldGit(path.join(root, 'bin'));
+    await writeFile(folders.script, await scriptWith(stall));
+    const server = await startServerProcess(environment(folders, git, '0'));
+    try {
+      const client = createClient({
+        baseUrl: server.url,
+        token: server.token,
+        backoff: { minMs: 50, maxMs: 500 },
+      });
+      const project = await client.createProject({ name: 'notes', repository: remote });
+      const launched = await client.launchRun({
+        projectId: project.id,
+        request: 'Create login flow with OAuth',
+        config: { ...options.config, git: { autoMerge: true, ...options.config?.git } },
+      });
+      return new RunUnderTest(folders, git, server, client, launched);
+    } catch (error) {
+      await server.end('SIGKILL');
+      throw error;
+    }
+  }
+
+  private constructor(folders: Folders, git: HeldGit, server: ServerProcess, client: Client, launched: RunView) {
+    this.#folders = folders;
+    this.#server = server;
+    this.git = git;
+    this.client = client;
+    this.launched = launched;
+    client
+      .followFeed({
+        runIds: [launched.id],
+        signal: this.#unfollow.signal,
+        onEvent: (event) => this.#hear(event),
+        onProgress: (progress) => {
+          this.#progress.push(progress);
+          this.#tell();
+        },
+      })
+      .catch((error: unknown) => this.#fail(error instanceof Error ? error : new Error(String(error))));
+  }
+
+  get id(): string {
+    return this.launched.id;
+  }
+
+  /** Gates that `decide` has decided. */
+  get decided(): number {
+    return this.#decided;
+  }
+
+  /** A request as it goes over the wire, by a client of its own. */
+  async post(
+    address: string,
+    body: JsonObject,
+  ): Promise<{ readonly status: number; readonly contentType: string | null; readonly body: unknown }> {
+    const { url, token } = this.#server;
+    const response = await fetch(`${url}${address}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, contentType: response.headers.get('content-type'), body: await response.json() };
+  }
+
+  /** Resolves when the client has heard of such an event. */
+  until(type: string): Promise<WorkflowEvent> {
+    return this.#heardOf(() => this.heard.find((event) => event.type === type));
+  }
+
+  /** Resolves when an activity is seen to do this. */
+  async untilProgress(activity: string, kind: Progress['kind'], text: RegExp): Promise<void> {
+    await this.#heardOf(() =>
+      this.#progress.find(
+        (progress) => progress.activity === activity && progress.kind === kind && text.test(progress.text),
+      ),
+    );
+  }
+
+  /** Ids of the run's gates that wait for a person, as the server knows them. */
+  async openGates(): Promise<string[]> {
+    return (await this.client.listGates(this.id)).map(({ id }) => id);
+  }
+
+  /** Waits for the run's next gate and decides it: approves what is to be approved, and answers with the first option. */
+  async decide(): Promise<void> {
+    const gate = await this.#heardOf(() => this.heard.filter(({ type }) => GATES.has(type))[this.#decided]);
+    this.#decided += 1;
+    const gateId = `${this.id}.${gate.sequence}`;
+    if (isEvent(gate, 'CLARIFICATION_REQUESTED')) {
+      await this.client.decideGate(gateId, { decision: 'answer', response: gate.payload.question.options?.[0] ?? '' });
+    } else if (isEvent(gate, 'APPROVAL_REQUESTED')) {
+      const { artifactHash, codeTree } = gate.payload;
+      await this.client.decideGate(gateId, { decision: 'approve', artifactHash, codeTree });
+    }
+  }
+
+  /** Ends the server with SIGKILL. */
+  async kill(): Promise<Remains> {
+    const { code, signal } = await this.#server.end('SIGKILL');
+    if (signal !== 'SIGKILL') throw new Error(`The server was to be killed and ended with ${signal ?? code} instead.`);
+    return this.#remains();
+  }
+
+  /** Asks the server to end, as a service manager does. */
+  async stop(): Promise<Remains & { readonly end: ProcessEnd; readonly tookMs: number }> {
+    const askedAt = performance.now();
+    const end = await this.#server.end('SIGTERM');
+    return { end, tookMs: performance.now() - askedAt, ...(await this.#remains()) };
+  }
+
+  /**
+   * Starts a server again on the same data folder, address and remote.
+   * @param options.stall the turn that stalls from now on; none when absent
+   * @param options.imports files that are loaded before the server's own
+   */
+  async restart(options: { readonly stall?: Stall; readonly imports?: readonly string[] } = {}): Promise<void> {
+    await writeFile(this.#folders.script, await scriptWith(options.stall));
+    const { port } = new URL(this.#server.url);
+    this.#server = await startServerProcess(environment(this.#folders, this.git, port), options.imports);
+  }
+
+  /** Standard output of a git command on the remote, by lines. */
+  async remote(...args: readonly string[]): Promise<string[]> {
+    return lines(await execute('git', ['-C', this.#folders.remote, ...args], { maxBuffer: 64 * 1024 * 1024 }));
+  }
+
+  /** The same on the server's mirror of it. */
+  async mirror(...args: readonly string[]): Promise<string[]> {
+    const mirror = path.join(this.#folders.data, 'mirrors', `${this.launched.projectId}.git`);
+    return lines(await execute('git', ['-C', mirror, ...args]));
+  }
+
+  /** Paths of files in a work folder of the run; none when there is no such folder. */
+  async workFiles(name: string): Promise<string[]> {
+    return readdir(path.join(this.#folders.data, 'work', this.id, name), { recursive: true }).catch(() => []);
+  }
+
+  /** Command lines of processes that work in the server's data folder. */
+  async processes(): Promise<string[]> {
+    const { stdout } = await execute('ps', ['-ww', '-eo', 'args']);
+    return stdout.split('\n').filter((line) => line.includes(this.#folders.data));
+  }
+
+  /** Ends the server if it is up and removes everything that it made. */
+  async remove(): Promise<void> {
+    this.#unfollow.abort();
+    await this.#server.end('SIGKILL');
+    await rm(this.#folders.root, { recursive: true, force: true });
+  }
+
+  async #remains(): Promise<Remains> {
+    const store = openSqliteEventStore({ file: path.join(this.#folders.data, 'orchestrator.db') });
+    try {
+      const view = await store.loadView(this.id);
+      if (view === null) throw new Error(`The database has no run ${this.id}.`);
+      const [activities, timers, events] = await Promise.all([
+        store.openActivities(this.id),
+        store.openTimers(this.id),
+        store.readRun(this.id, 0),
+      ]);
+      return {
+        view,
+        state: statePath(view.state),
+        activities: activities.map(({ activity }) => activity),
+        timers: timers.map(({ event }) => event),
+        events,
+      };
+    } finally {
+      await store.close();
+    }
+  }
+
+  #hear(event: WorkflowEvent): void {
+    this.heard.push(event);
+    if (DEAD_ENDS.has(event.type))
+      this.#fail(new Error(`The run came to ${event.type}: ${JSON.stringify(event.payload)}`));
+    else this.#tell();
+  }
+
+  #tell(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers();
+  }
+
+  #fail(fault: Error): void {
+    this.#fault ??= fault;
+    this.#tell();
+  }
+
+  async #heardOf<Found>(find: () => Found | undefined): Promise<Found> {
+    for (let found = find(); ; found = find()) {
+      if (this.#fault)
+        throw new Error(`${this.#fault.message}\nThe server's log: ${this.#server.log()}`, { cause: this.#fault });
+      if (found !== undefined) return found;
+      await this.#news.promise;
+    }
+  }
+}
+
+interface Folders {
+  readonly root: string;
+  readonly data: string;
+  readonly remote: string;
+  readonly script: string;
+  readonly compileCache: string;
+}
+
+function environment(
+  { root, data, script, compileCache }: Folders,
+  git: HeldGit,
+  port: string,
+): Record<string, string> {
+  return {
+    PATH: `${git.folder}:${process.env['PATH'] ?? ''}`,
+    HOME: root,
+    NODE_COMPILE_CACHE: compileCache,
+    LOG_LEVEL: 'warn',
+    ORCHESTRATOR_PORT: port,
+    AUTONOMOUS_DATA: data,
+    AUTONOMOUS_SCRIPT: script,
+  };
+}
+
+async function scriptWith(stall: Stall | undefined): Promise<string> {
+  const text = await readFile(SCRIPT, 'utf8');
+  if (stall === undefined) return text;
+  const script = parse(text) as Script; // the server itself checks what it is given
+  const turn = script.roles[stall.role]?.[stall.call - 1]?.turns[stall.turn - 1];
+  if (turn === undefined)
+    throw new Error(`The demo's script has no turn ${stall.turn} in call ${stall.call} of ${stall.role}.`);
+  turn.delayMs = AN_HOUR_MS;
+  return stringify(script);
+}
+
+/** The state of the stage's work, without the regions and the root that are the same everywhere. */
+export function statePath(state: JsonValue): string {
+  if (typeof state === 'string') return state;
+  if (typeof state !== 'object' || state === null || Array.isArray(state))
+    throw new Error(`no state: ${JSON.stringify(state)}`);
+  const entries = Object.entries(state);
+  const [name, inner] = entries.find(([key]) => key === 'active' || key === 'work') ?? entries[0] ?? [];
+  if (name === undefined || inner === undefined) throw new Error('an empty state');
+  return name === 'active' || name === 'work' ? statePath(inner) : `${name}.${statePath(inner)}`;
+}
+
+function lines({ stdout }: { readonly stdout: string }): string[] {
+  return stdout.split('\n').filter((line) => line !== '');
+}
