@@ -65,8 +65,8 @@ function instrumented(tools: BuildTools, add: (kind: string, from: number) => vo
   return {
     ...tools,
     repository: timed(tools.repository, (method) => `git ${method}`, add),
-    agent: timed(tools.agent, () => 'agent call', add),
-    parser: timed(tools.parser, () => 'plan parsed', add),
+    agent: timed(tools.agent, (method) => `agent ${method}`, add),
+    parser: timed(tools.parser, (method) => `parser ${method}`, add),
     sandboxes: {
       name: sandboxes.name,
       availability: () => sandboxes.availability(),

@@ -16,7 +16,7 @@ import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
 import { createUnsandboxedProvider } from '../src/sandboxes/unsandboxed.ts';
 import { describeEvent, describeProgress, formatTimeline } from '../src/timeline.ts';
 import { type DemoOptions, readOptions } from './options.ts';
-import { type DemoPlace, DemoRefused, makePlace, updateProject } from './project.ts';
+import { type DemoPlace, DemoRefused, makePlace, updateProject } from './place.ts';
 
 const BUNDLED_SCRIPT = fileURLToPath(new URL('./login.script.yaml', import.meta.url));
 /** Exit code for a run that needs a person or failed. */

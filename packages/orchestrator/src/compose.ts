@@ -138,7 +138,7 @@ export async function startOrchestrator({ config, log, sandboxes, instrument, on
     const orchestrator = createOrchestrator({
       engine,
       store,
-      repository,
+      repository: instrumented.repository,
       workflows,
       models,
       sandboxes: provider,

@@ -1,6 +1,6 @@
 /** The command `serve`: starts the server, says where and how it is, and stops it on a signal. */
 import { access, constants, mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { InvalidRequest, Unavailable } from '@autonomous/shared';
 import { type Logger, pino } from 'pino';
 import { EXIT, UsageError } from './cli/exit.ts';
@@ -60,14 +60,28 @@ function configFrom({ port, host, data }: ServeOptions, io: CliIo): ServerConfig
 
 async function prepareDataFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    await makeFolder(folder);
+    await access(join(folder, '.'), constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new Unavailable(
       `The data folder ${folder} cannot be made or written (${why}). Name another with --data or AUTONOMOUS_DATA.`,
       { cause: error },
     );
+  }
+}
+
+/** One by one: `recursive` of Node's mkdir tries for ever where a folder like /proc refuses with ENOENT. */
+async function makeFolder(folder: string): Promise<void> {
+  const make = () => mkdir(folder, { mode: 0o700 });
+  try {
+    await make();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await make();
   }
 }
 

@@ -24,6 +24,7 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
     retry: THREE_TRIES,
     async perform(input): Promise<Prepared> {
       const { repository } = tools;
+      tools.parser.warmUp();
       const project = await tools.project(input.projectId);
       await repository.fetch(project);
       const branch = input.requestedConfig.git?.baseBranch ?? project.baseBranch;

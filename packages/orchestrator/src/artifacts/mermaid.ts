@@ -22,6 +22,11 @@ export type ParsedPlan =
 
 export interface MermaidParser {
   /**
+   * Starts the worker where none runs, so that the next plan need not wait for it. Does not wait for it itself; a failure
+   * shows with the next plan, which tries again.
+   */
+  warmUp(): void;
+  /**
    * Parses every `mermaid` fence of a plan, or a bare diagram. Calls are taken one after the other.
    * @param markdown the plan; front matter and other Markdown are passed over
    * @throws {Error} when the worker cannot be started, or the parser was closed
@@ -39,12 +44,16 @@ const MAX_START_MS = 60_000;
 
 type Answer = WorkerReply | { readonly kind: 'timed_out' } | { readonly kind: 'crashed'; readonly message: string };
 
-/** A parser whose worker starts with the first plan. */
+/** A parser whose worker starts with the first plan, or when it is told that one will come. */
 export function createMermaidParser(): MermaidParser {
   let worker: Worker | null = null;
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
   let lastId = 0;
+
+  function warmUp(): void {
+    turn = turn.then(startedWorker).catch(() => undefined);
+  }
 
   async function parse(markdown: string): Promise<ParsedPlan> {
     const found = findDiagrams(markdown);
@@ -113,7 +122,7 @@ export function createMermaidParser(): MermaidParser {
     await stopWorker();
   }
 
-  return { parse, close };
+  return { warmUp, parse, close };
 }
 
 function startWorker(): Worker {

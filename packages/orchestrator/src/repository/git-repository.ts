@@ -18,13 +18,13 @@ import {
   type RemoteRefs,
 } from './git-remote.ts';
 import {
-  codeTreeOf,
   diffFiles,
   diffPatch,
   editTree,
   FILE_MODE,
   isFileMode,
   listTree,
+  makeCodeTree,
   mergeCommits,
   type TreeEdit,
   withScratch,
@@ -40,6 +40,7 @@ import {
   assertProjectId,
   isAtOrUnder,
   isBranchName,
+  isObjectId,
   resolveTreeish,
 } from './repository-paths.ts';
 
@@ -62,6 +63,8 @@ const MAX_PATCH_BYTES = 1024 * 1024;
 const MAX_TEXT_BYTES = 10 * 1024 * 1024;
 /** A repetition comes soon after its first try: commits further back are not searched for an effect key. */
 const SEARCHED_COMMITS = 200;
+/** Trees of commits that are known without asking git. */
+const ANSWERS_KEPT = 2_000;
 /** Branches that an error message names. */
 const BRANCHES_NAMED = 10;
 /** Files are written as they are stored: no line endings, no keywords, no filters, no encodings. */
@@ -72,6 +75,8 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
   const home = join(options.folder, '.home');
   const mirrors = new Map<string, Promise<GitPlace>>();
   const locks = new Map<string, Promise<unknown>>();
+  const treeOf = rememberById(readTreeOf);
+  const codeTreeOf = rememberById(makeCodeTree);
 
   /** One at a time per name, in the order of the calls. */
   function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -424,7 +429,25 @@ function ignoreConflict(error: unknown): void {
   if (!(error instanceof Conflict)) throw error;
 }
 
-async function treeOf(place: GitPlace, treeish: string): Promise<string> {
+/** Of an object's id, which names the same content for ever, an answer is kept; of a branch it never is. */
+function rememberById(
+  ask: (place: GitPlace, treeish: string) => Promise<string>,
+): (place: GitPlace, treeish: string) => Promise<string> {
+  const answers = new Map<string, string>();
+  return async (place, treeish) => {
+    if (!isObjectId(treeish)) return ask(place, treeish);
+    const key = `${place.gitDir} ${treeish}`;
+    const known = answers.get(key);
+    if (known !== undefined) return known;
+    const answer = await ask(place, treeish);
+    const [oldest] = answers.keys();
+    if (oldest !== undefined && answers.size >= ANSWERS_KEPT) answers.delete(oldest);
+    answers.set(key, answer);
+    return answer;
+  };
+}
+
+async function readTreeOf(place: GitPlace, treeish: string): Promise<string> {
   const { exitCode, stdout } = await runGit(place, {
     args: ['rev-parse', '--verify', '--quiet', `${resolveTreeish(treeish)}^{tree}`],
     accept: [0, 1, 128],

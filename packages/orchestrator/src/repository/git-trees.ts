@@ -85,8 +85,7 @@ export async function writeBlobsFrom(place: GitPlace, paths: readonly string[]):
 }
 
 /** The tree without `.autonomous/runs/` and `.autonomous/memory.md`; where nothing else is in that folder, without it. */
-export async function codeTreeOf(place: GitPlace, treeish: string): Promise<string> {
-  const tree = await gitText(place, { args: ['rev-parse', '--verify', `${treeish}^{tree}`] });
+export async function makeCodeTree(place: GitPlace, tree: string): Promise<string> {
   const root = await listLevel(place, tree);
   const own = root.find(({ path, mode }) => path === OWN_FOLDER && mode === '040000');
   if (own === undefined) return tree;
