@@ -8,7 +8,8 @@ import type { CommandRequest } from '../src/sandboxes/sandbox.ts';
 import type { BenchResult } from './bench.ts';
 
 export const name = 'overhead';
-export const description = "the demo's run: transitions, git, sandboxed commands, and what the orchestrator itself adds";
+export const description =
+  "the demo's run: transitions, git, sandboxed commands, and what the orchestrator itself adds";
 
 const RUNS = 3;
 

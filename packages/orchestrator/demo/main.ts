@@ -140,7 +140,7 @@ async function follow(client: Client, launched: RunView, options: DemoOptions, s
       if (text) tell(text, 'plain');
     },
   });
-  if (failed !== undefined) throw failed;
+  if (failed !== undefined) throw failed instanceof Error ? failed : new Error(String(failed));
   return client.getRun(launched.id);
 }
 
@@ -256,6 +256,6 @@ function say(options: DemoOptions, text: string): void {
 
 function report(error: unknown): number {
   const isExpected = error instanceof DemoRefused || (error instanceof Error && 'code' in error && 'faults' in error);
-  console.error(isExpected ? (error as Error).message : error);
+  console.error(isExpected ? error.message : error);
   return NOT_COMPLETED;
 }

@@ -60,7 +60,10 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
   const command = (usage: string, description: string) => program.command(usage).description(description);
   /** A command that speaks with a server. */
   const client = (usage: string, description: string) =>
-    command(usage, description).option('--server <url>', 'address of the server; else AUTONOMOUS_SERVER, else this machine');
+    command(usage, description).option(
+      '--server <url>',
+      'address of the server; else AUTONOMOUS_SERVER, else this machine',
+    );
 
   command('serve', 'starts the server')
     .option('--port <port>', 'where it listens; 0 chooses a free one (ORCHESTRATOR_PORT)')
@@ -99,25 +102,28 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
   client('answer <run> [response...]', 'answers a question: text, or options by number or words')
     .option('--file <path>', 'a file as answer; may be repeated', collect)
     .action(ending((runId: string, words: string[], options: AnswerOptions) => answer(io, runId, words, options)));
-  client('ask <run> <question...>', 'asks the planner about its plan and prints the reply')
-    .action(ending((runId: string, words: string[], options: ServerOptions) => ask(io, runId, words.join(' '), options)));
+  client('ask <run> <question...>', 'asks the planner about its plan and prints the reply').action(
+    ending((runId: string, words: string[], options: ServerOptions) => ask(io, runId, words.join(' '), options)),
+  );
   client('retry <run>', 'tries again after a pause or a failed validation')
     .option('--reason <text>', 'a hint for the next try')
     .action(decision('retry', ({ reason }: { reason?: string }) => ({ reason })));
   client('accept <run>', 'takes a result although its validation failed')
     .requiredOption('--reason <text>', 'why; kept with the run')
     .action(decision('accept', ({ reason }: { reason: string }) => ({ reason })));
-  client('extend <run> <minutes>', 'gives a stage more time')
-    .action(
-      ending(async (runId: string, minutes: string, { server }: ServerOptions) => {
-        if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes}' is no number of minutes.`);
-        const extended = await (await connect(io, server)).decideOpenGate(runId, { decision: 'extend', minutes: Number(minutes) });
-        say(io, `extended; the run is ${statusOf(extended)}`);
-        return EXIT.done;
-      }),
-    );
-  client('ignore <run>', 'leaves a question unanswered: the planner plans without it')
-    .action(decision('ignore', () => ({})));
+  client('extend <run> <minutes>', 'gives a stage more time').action(
+    ending(async (runId: string, minutes: string, { server }: ServerOptions) => {
+      if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes}' is no number of minutes.`);
+      const extended = await (
+        await connect(io, server)
+      ).decideOpenGate(runId, { decision: 'extend', minutes: Number(minutes) });
+      say(io, `extended; the run is ${statusOf(extended)}`);
+      return EXIT.done;
+    }),
+  );
+  client('ignore <run>', 'leaves a question unanswered: the planner plans without it').action(
+    decision('ignore', () => ({})),
+  );
   client('cancel <run>', 'ends a run')
     .option('--reason <text>', 'kept with the run')
     .action(
@@ -145,10 +151,13 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
   return program;
 
   /** The action of a command that decides the open gate with nothing but its options. */
-  function decision<Options>(kind: GateDecision['decision'], fields: (options: Options) => Omit<GateDecision, 'decision'>) {
+  function decision<Options>(
+    kind: GateDecision['decision'],
+    fields: (options: Options) => Omit<GateDecision, 'decision'>,
+  ) {
     return ending(async (runId: string, options: ServerOptions & Options) => {
       const server = await connect(io, options.server);
-      const gate = await openGate(server, runId);
+      const gate = await openGate(server, runId, kind);
       const decided = await server.decideGate(gate.id, { decision: kind, ...fields(options) });
       say(io, `${kind}: ${gate.summary}\nthe run is ${statusOf(decided)}`);
       return EXIT.done;
@@ -195,7 +204,11 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
   const launched = await client.launchRun({ projectId: project.id, workflow: options.workflow, request, config });
   if (options.detach) {
     if (options.json) sayJson(io, launched);
-    else say(io, `${launched.id}\n${project.name}: ${statusOf(launched)}; follow it with: ${io.program} watch ${launched.id}`);
+    else
+      say(
+        io,
+        `${launched.id}\n${project.name}: ${statusOf(launched)}; follow it with: ${io.program} watch ${launched.id}`,
+      );
     return EXIT.done;
   }
   if (!options.json) say(io, `run ${launched.id} on ${project.name} (${project.repository})`);
@@ -246,7 +259,7 @@ function wayOn(io: CliIo, gate: NonNullable<Followed['run']['gate']>): readonly 
 async function approve(io: CliIo, runId: string, options: ApproveOptions): Promise<number> {
   const edited = options.edit === undefined ? undefined : await readTextFile(io, options.edit);
   const client = await connect(io, options.server);
-  const gate = await openGate(client, runId);
+  const gate = await openGate(client, runId, 'approve');
   say(io, `approve: ${whatIsApproved(gate)}`);
   const approved = await client.decideGate(gate.id, approvalOf(gate, options.notes, edited));
   say(io, `the run is ${statusOf(approved)}`);
@@ -255,10 +268,10 @@ async function approve(io: CliIo, runId: string, options: ApproveOptions): Promi
 
 async function answer(io: CliIo, runId: string, words: readonly string[], options: AnswerOptions): Promise<number> {
   const files = options.file ?? [];
-  if (words.length === 0 && files.length === 0) throw new UsageError('There is no answer; give it after the run, or --file PATH.');
+  if (words.length === 0 && files.length === 0)
+    throw new UsageError('There is no answer; give it after the run, or --file PATH.');
   const client = await connect(io, options.server);
-  const gate = await openGate(client, runId);
-  // Another gate refuses the answer in its own words.
+  const gate = await openGate(client, runId, 'answer');
   const decision = await answerOf(client, io, gate.question, { words, files });
   const answered = await client.decideGate(gate.id, decision);
   say(io, `answer: ${gate.summary}\nthe run is ${statusOf(answered)}`);
@@ -267,7 +280,7 @@ async function answer(io: CliIo, runId: string, words: readonly string[], option
 
 async function ask(io: CliIo, runId: string, question: string, { server }: ServerOptions): Promise<number> {
   const client = await connect(io, server);
-  const gate = await openGate(client, runId);
+  const gate = await openGate(client, runId, 'ask');
   const asked = await client.decideGate(gate.id, { decision: 'ask', question });
   await followRun({ client, io, runId, json: false, atGate: 'end', after: asked.lastSequence });
   return EXIT.done;
@@ -275,16 +288,18 @@ async function ask(io: CliIo, runId: string, question: string, { server }: Serve
 
 async function list(io: CliIo, { server, status, limit, json }: ListOptions): Promise<number> {
   const { items } = await (await connect(io, server)).listRuns({ limit, status });
-  for (const item of items) if (json) sayJson(io, item);
-  else say(io, runLine(item));
+  for (const item of items)
+    if (json) sayJson(io, item);
+    else say(io, runLine(item));
   if (items.length === 0 && !json) note(io, 'There are no such runs.');
   return EXIT.done;
 }
 
 async function gates(io: CliIo, { server, json }: JsonOptions): Promise<number> {
   const open = await (await connect(io, server)).listGates();
-  for (const gate of open) if (json) sayJson(io, gate);
-  else say(io, gateLine(gate));
+  for (const gate of open)
+    if (json) sayJson(io, gate);
+    else say(io, gateLine(gate));
   if (open.length === 0 && !json) note(io, 'Nothing waits for a person.');
   return EXIT.done;
 }
@@ -312,7 +327,11 @@ async function runConfig(io: CliIo, options: RunOptions): Promise<RunConfigReque
   };
 }
 
-function section<Name extends string>(name: Name, file: object | undefined, options: Readonly<Record<string, unknown>>) {
+function section<Name extends string>(
+  name: Name,
+  file: object | undefined,
+  options: Readonly<Record<string, unknown>>,
+) {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   return Object.keys(given).length === 0 ? {} : { [name]: { ...file, ...given } };
 }
@@ -323,7 +342,9 @@ async function readConfigFile(io: CliIo, path: string): Promise<RunConfigRequest
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new UsageError(`${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
   const parsed = runConfigRequestSchema.safeParse(json);
   if (parsed.success) return parsed.data;
@@ -337,12 +358,17 @@ function trust(flag: string, what: string): Option {
 
 const ROLES = ['planner', 'implementer', 'validator'];
 
-function collectModels(value: string, before: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+function collectModels(
+  value: string,
+  before: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> {
   const at = value.indexOf('=');
   const role = value.slice(0, Math.max(0, at));
   const model = value.slice(at + 1);
   if (!ROLES.includes(role) || model === '') {
-    throw new InvalidArgumentError(`Write ROLE=MODEL with one of ${ROLES.join(', ')}, such as planner=anthropic:claude-sonnet-4-5.`);
+    throw new InvalidArgumentError(
+      `Write ROLE=MODEL with one of ${ROLES.join(', ')}, such as planner=anthropic:claude-sonnet-4-5.`,
+    );
   }
   return { ...before, [role]: model };
 }

@@ -145,6 +145,7 @@ export async function startOrchestrator({ config, log, sandboxes, instrument, on
       uploads,
       transcripts,
       now: () => systemClock.now(),
+      scrub: scrubber.scrub,
       resolveConfig,
       checkConfig: (request) => checkRunConfigRequest(request, config.runLimits, (id) => models.check(id)),
     });

@@ -71,8 +71,8 @@ it('takes every variable', () => {
   const env: Record<keyof typeof SERVER_VARIABLES, string> = {
     ORCHESTRATOR_HOST: '0.0.0.0',
     ORCHESTRATOR_PORT: '8080',
-      ORCHESTRATOR_PUBLIC_URL: 'https://autonomous.example.com',
-      ORCHESTRATOR_ALLOWED_HOSTS: 'health.example.com, other:8080',
+    ORCHESTRATOR_PUBLIC_URL: 'https://autonomous.example.com',
+    ORCHESTRATOR_ALLOWED_HOSTS: 'health.example.com, other:8080',
     AUTONOMOUS_TOKEN: 'a-token-of-our-own',
     AUTONOMOUS_DATA: '~/data',
     DATABASE_URL: 'sqlite:./db/orchestrator.db',
@@ -108,8 +108,8 @@ it('takes every variable', () => {
   expect(read(env)).toEqual({
     host: '0.0.0.0',
     port: 8080,
-      publicUrl: 'https://autonomous.example.com',
-      allowedHosts: ['health.example.com', 'other:8080'],
+    publicUrl: 'https://autonomous.example.com',
+    allowedHosts: ['health.example.com', 'other:8080'],
     dataFolder: '/home/somebody/data',
     databasePath: join(folder, 'db/orchestrator.db'),
     token: 'a-token-of-our-own',

@@ -41,14 +41,15 @@ export async function doctor({ json = false }: { readonly json?: boolean }, io: 
 
 async function examine(io: CliIo): Promise<readonly Check[]> {
   const { config, faults } = readConfig(io);
-  const machine = await Promise.all([checkNode(), checkGit(), checkSandbox(config)]);
-  const server = await Promise.all([
+  const [git, sandbox, dataFolder, disk, address] = await Promise.all([
+    checkGit(),
+    checkSandbox(config),
     checkDataFolder(config),
     checkDisk(config),
-    checkDatabase(config),
     checkAddress(config),
   ]);
-  return [...machine, ...faults, ...server, checkModels(config), checkGitHub(config)];
+  const here = [checkNode(), git, sandbox, ...faults, dataFolder, disk, checkDatabase(config), address];
+  return [...here, checkModels(config), checkGitHub(config)];
 }
 
 /** Where the configuration has faults they are told, and the rest is examined as if nothing were set. */
@@ -110,7 +111,7 @@ async function checkDisk({ dataFolder }: ServerConfig): Promise<Check> {
   return missing('disk space', detail, `free some: below ${LEAST_FREE_BYTES / MB} MB runs pause`);
 }
 
-async function checkDatabase({ databasePath }: ServerConfig): Promise<Check> {
+function checkDatabase({ databasePath }: ServerConfig): Check {
   try {
     const found = inspectDatabase(databasePath);
     if (found === null) return present('database', `${databasePath} (made when the server starts)`);
@@ -125,7 +126,8 @@ async function checkDatabase({ databasePath }: ServerConfig): Promise<Check> {
 async function checkAddress(config: ServerConfig): Promise<Check> {
   const { host, port } = config;
   const url = `http://${host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
-  const fault = port === 0 ? null : await whyNotFree(host, port);
+  if (port === 0) return present('address', `a free port of ${host} is chosen when the server starts`);
+  const fault = await whyNotFree(host, port);
   if (fault === null) return present('address', `${url} is free; start the server with: npm start`);
   const other = 'choose another with ORCHESTRATOR_PORT, or stop what listens there';
   if (fault !== 'EADDRINUSE') return missing('address', `nothing can listen at ${url} (${fault})`, other);

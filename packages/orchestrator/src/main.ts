@@ -8,7 +8,9 @@ import { SERVER_VARIABLES } from './config.ts';
 const EXIT_BROKEN_PIPE = 141;
 
 // Whoever reads our output may have seen enough.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT_BROKEN_PIPE : 1));
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === 'EPIPE' ? EXIT_BROKEN_PIPE : 1),
+);
 
 const exitCode = await runCli(process.argv.slice(2), {
   stdin: process.stdin,

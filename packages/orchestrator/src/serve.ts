@@ -147,7 +147,9 @@ export function readableLine(json: string): string {
   const { level, time, msg, err, pid: _pid, hostname: _hostname, ...rest } = JSON.parse(json) as LogLine;
   const clock = new Date(time).toTimeString().slice(0, 8);
   const label = (pino.levels.labels[level] ?? String(level)).padEnd(5);
-  const facts = Object.entries(rest).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const facts = Object.entries(rest).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
   const text = [msg, err?.message].filter((part) => part !== undefined).join(': ');
   return printable([clock, label, text, ...facts].join('  ')).replaceAll('\n', ' ');
 }

@@ -4,6 +4,7 @@
  */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type {
+  Artifact,
   EventPayloads,
   GateOpening,
   JsonValue,
@@ -44,9 +45,10 @@ export function describeProgress(progress: Progress): string | null {
   const isScripted = progress.scripted === true || isScriptedModel(progress.model);
   const who = isScripted ? `${role} (scripted)` : role;
   switch (progress.kind) {
+    case 'tool_call':
+      return ENDING_TOOLS.has(String(progress.data?.['tool'])) ? null : `${who}: ${oneLine(progress.text)}`;
     case 'text':
     case 'note':
-    case 'tool_call':
       return `${who}: ${oneLine(progress.text)}`;
     case 'tool_result':
       return progress.data?.['ok'] === false ? `${who}: that failed: ${oneLine(progress.text)}` : null;
@@ -92,8 +94,18 @@ export function modelName(id: string): string {
   return isScriptedModel(id) ? `${id} (scripted)` : id;
 }
 
+/** What artifacts are called in front of a person. */
+export const ARTIFACT_NAMES: Readonly<Record<Artifact['type'], string>> = {
+  mermaid_diagram: 'plan',
+  spec: 'spec',
+  code: 'code',
+  validation_report: 'report',
+};
+
 type Format = Parameters<typeof styleText>[0];
 
+/** What ends a call of an agent shows in the events that follow. */
+const ENDING_TOOLS: ReadonlySet<string> = new Set(['finish', 'ask']);
 const SECONDS_WIDTH = 7;
 const HASH_LENGTH = 10;
 const LINE_LENGTH = 300;
@@ -164,7 +176,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
       ...(commitSha === undefined ? [] : [`commit ${short(commitSha)}`]),
       ...(filesChanged === undefined ? [] : [files(filesChanged)]),
     ];
-    return plain(`${ARTIFACTS[type]} ${version}: ${about.join(', ')}${artifact.scripted ? ' (scripted)' : ''}`);
+    return plain(`${ARTIFACT_NAMES[type]} ${version}: ${about.join(', ')}${artifact.scripted ? ' (scripted)' : ''}`);
   },
   IMPLEMENTATION_SUCCEEDED: ({ summary }, facts) =>
     entry('good', `implemented${scriptedIn(facts, 'implementer')}: ${oneLine(summary)}`),
@@ -194,7 +206,10 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   FIX_DECIDED: ({ by, decision, attempt, reason, accepted = [] }) => {
     const who = by === 'policy' ? '' : ` by ${by}`;
     if (decision === 'accept') {
-      return entry('good', lines(`accepted all the same${who}${said(reason)}`, ...accepted.map((fault) => `✗ ${fault}`)));
+      return entry(
+        'good',
+        lines(`accepted all the same${who}${said(reason)}`, ...accepted.map((fault) => `✗ ${fault}`)),
+      );
     }
     return plain(`fix attempt${attempt === undefined ? '' : ` ${attempt}`}${who}${said(reason)}`);
   },
@@ -212,7 +227,9 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
     ),
   NOTICE: ({ message }) => plain(message),
   BASE_INTEGRATED: ({ baseBranch, baseCommit, commit }) =>
-    plain(`${baseBranch} moved to ${short(baseCommit)}: taken in with commit ${short(commit)}, everything is checked again`),
+    plain(
+      `${baseBranch} moved to ${short(baseCommit)}: taken in with commit ${short(commit)}, everything is checked again`,
+    ),
   CHANGES_PUBLISHED: ({ branch, commit, pushed, note }) =>
     entry('good', lines(`${pushed ? 'pushed' : 'ready, not pushed:'} ${branch} at ${short(commit)}`, ...string(note))),
   RUN_MERGED: ({ baseBranch, commit, strategy }) =>
@@ -225,13 +242,6 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   RUN_FAILED: ({ message }) => entry('bad', `failed: ${message}`),
   RUN_CANCELLED: ({ by, reason }) => entry('bad', `cancelled by ${by}${said(reason)}`),
   RUN_FORKED: ({ from, at }) => plain(`forked from ${from} at event ${at}`),
-};
-
-const ARTIFACTS: Readonly<Record<EventPayloads['ARTIFACT_CREATED']['artifact']['type'], string>> = {
-  mermaid_diagram: 'plan',
-  spec: 'spec',
-  code: 'code',
-  validation_report: 'report',
 };
 
 const PAUSES: Readonly<Record<PauseReason, string>> = {

@@ -11,7 +11,7 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { pino } from 'pino';
-import { type DemoPlace, makePlace } from '../demo/project.ts';
+import { type DemoPlace, makePlace } from '../demo/place.ts';
 import { type ComposeOptions, startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
 

@@ -148,8 +148,8 @@ export interface Fixture {
   file(treeish: string, path: string): Promise<string | null>;
   /** Commits files onto a branch of the remote, as a colleague would. */
   commit(files: Files, branch?: string): Promise<string>;
-  /** Names of the work folders that are left. */
-  workFolders(): Promise<string[]>;
+  /** Runs that have work folders, or what is in those of one run. */
+  workFolders(runId?: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -202,7 +202,7 @@ export async function aServer(options: FixtureOptions = {}): Promise<Fixture> {
       await git('-C', clone, 'push', '--quiet', 'origin', branch);
       return (await git('-C', clone, 'rev-parse', 'HEAD')).trim();
     },
-    workFolders: () => readdir(path.join(started.dataFolder, 'work')).catch(() => []),
+    workFolders: (runId = '') => readdir(path.join(started.dataFolder, 'work', runId)).catch(() => []),
     close,
   };
 }

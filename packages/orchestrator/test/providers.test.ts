@@ -8,7 +8,7 @@ import { isEvent, type RunView } from '@autonomous/shared';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseScript } from '../src/models/script.ts';
 import { DEMO_SCRIPT, type DemoServer, startDemoServer } from './demo-server.fixture.ts';
-import { outcomeOf, type RunOutcome, placesWith, remoteFile } from './run-outcome.fixture.ts';
+import { outcomeOf, readKept, remoteFile, type RunOutcome } from './run-outcome.fixture.ts';
 import {
   type Asked,
   type Fault,
@@ -111,7 +111,8 @@ describe('a build run', () => {
     expect(run.scriptedModels).toEqual([]);
     expect(run.artifacts.map((artifact) => artifact.scripted)).not.toContain(true);
     expect(remoteFile(server, 'main', '.autonomous/specs/001-login-flow-with-oauth.md')).toContain(planner);
-    expect(placesWith(server, 'scripted:demo')).toEqual([]);
+    const kept = readKept(server);
+    expect(kept.placesWith('scripted:demo')).toEqual([]);
 
     // The errors' own words held the keys. They were kept, without them.
     const notes = (await server.client.getTranscript(run.id)).filter(({ kind }) => kind === 'note');
@@ -120,8 +121,8 @@ describe('a build run', () => {
       expect.stringContaining(`The model ${implementer} gave no usable answer: the connection was lost in the middle`),
       expect.stringContaining(`The model ${validator} gave no usable answer: HTTP 500, No upstream for [secret]`),
     ]);
-    for (const key of providers.keys) expect(placesWith(server, key)).toEqual([]);
-    expect(placesWith(server, '[secret]')).toEqual([
+    for (const key of providers.keys) expect(kept.placesWith(key)).toEqual([]);
+    expect(kept.placesWith('[secret]')).toEqual([
       expect.stringMatching(/^data\/mirrors\/.*: object$/),
       `data/transcripts/${run.id}.jsonl`,
       'remote.git: object',
@@ -148,13 +149,18 @@ describe('a build run', () => {
     isDown = false;
     await server.client.decideOpenGate(paused.id, { decision: 'retry' });
     const run = await server.finish(paused.id);
+    await server.settled();
     const { events, gates, ...rest } = await outcomeOf(server, run);
     const { events: _events, gates: _gates, ...wanted } = scripted;
     // Neither the checks nor the implementer's work were done again.
     expect(rest).toEqual(wanted);
     expect(gates).toMatchObject([{ kind: 'clarification' }, { kind: 'pause', decision: 'retry' }]);
     expect(events.filter((type) => type === 'RUN_PAUSED')).toHaveLength(1);
-    for (const key of providers.keys) expect(placesWith(server, key)).toEqual([]);
+    const kept = readKept(server);
+    for (const key of providers.keys) expect(kept.placesWith(key)).toEqual([]);
+    expect(kept.placesWith('No upstream for [secret]')).toEqual(
+      expect.arrayContaining(['data/orchestrator.db', 'events', 'remote.git: object']),
+    );
   });
 
   it.concurrent('pauses with the name of the variable whose key is refused', async ({ onTestFinished }) => {
@@ -170,8 +176,9 @@ describe('a build run', () => {
     expect(paused.gate?.summary).toBe(
       'The provider of deepseek:deepseek-reasoner refused the key in DEEPSEEK_API_KEY (HTTP 401). Set a valid key that may use this model, restart the server, then retry.',
     );
-    expect(placesWith(server, 'refused the key in DEEPSEEK_API_KEY')).not.toEqual([]);
-    expect(placesWith(server, wrongKey)).toEqual([]);
+    const kept = readKept(server);
+    expect(kept.placesWith('refused the key in DEEPSEEK_API_KEY')).toContain('data/orchestrator.db');
+    expect(kept.placesWith(wrongKey)).toEqual([]);
   });
 });
 

@@ -19,7 +19,9 @@ export async function outcomeOf(server: DemoServer, run: RunView) {
     stages: run.stages.map(({ stage }) => stage),
     events: server.events.filter((event) => event.workflowRunId === run.id).map(({ type }) => type),
     gates: run.gates.map(({ kind, decision, notes }) => ({ kind, decision, notes })),
-    questions: run.clarifications.map(({ id: _id, workflowRunId: _run, createdAt: _at, answeredAt: _then, ...rest }) => rest),
+    questions: run.clarifications.map(
+      ({ id: _id, workflowRunId: _run, createdAt: _at, answeredAt: _then, ...rest }) => rest,
+    ),
     decisions: run.decisions,
     fixAttempts: run.fixAttempts,
     notices: run.notices,
@@ -50,26 +52,26 @@ export function remoteFile(server: DemoServer, branch: string, file: string): st
 }
 
 /**
- * Where a text is found in what the server keeps, tells or has pushed: its files as they are, the values in its database,
- * every object and ref of its git repositories and of the remote, its log, its events.
+ * Everything that the server keeps, tells or has pushed: its files as they are, the values in its database, every object
+ * of its git repositories and of the remote, its log, its events.
  */
-export function placesWith(server: DemoServer, text: string): readonly string[] {
+export function readKept(server: DemoServer): { placesWith(text: string): readonly string[] } {
   const { data, remote, folder } = server.place;
-  const files = filesBelow(data);
-  const repositories = [...files.filter((file) => path.basename(file) === 'HEAD').map(path.dirname), remote];
-  const places = [
-    ...[...files, ...filesBelow(remote)].filter((file) => readFileSync(file).includes(text)),
-    ...files.filter((file) => isDatabase(file) && valuesOf(file).some((value) => value.includes(text))),
+  const files = [...filesBelow(data), ...filesBelow(remote)];
+  const repositories = files.filter((file) => path.basename(file) === 'HEAD').map(path.dirname);
+  const kept: (readonly [place: string, content: Buffer])[] = [
+    ...files.map((file) => [path.relative(folder, file), readFileSync(file)] as const),
+    ...files.filter(isDatabase).map((file) => [path.relative(folder, file), valuesOf(file)] as const),
     ...repositories
       .filter((repository) => existsSync(path.join(repository, 'objects')))
-      .filter((repository) => objectsOf(repository).includes(text))
-      .map((repository) => `${repository}: object`),
+      .map((repository) => [`${path.relative(folder, repository)}: object`, objectsOf(repository)] as const),
+    ['log', Buffer.from(server.log.join(''))],
+    ['events', Buffer.from(JSON.stringify(server.events))],
   ];
-  return [
-    ...new Set(places.map((place) => path.relative(folder, place))),
-    ...(server.log.some((line) => line.includes(text)) ? ['log'] : []),
-    ...(JSON.stringify(server.events).includes(text) ? ['events'] : []),
-  ].toSorted();
+  return {
+    placesWith: (text) =>
+      [...new Set(kept.filter(([, content]) => content.includes(text)).map(([place]) => place))].toSorted(),
+  };
 }
 
 function filesBelow(folder: string): readonly string[] {
@@ -91,17 +93,15 @@ function isDatabase(file: string): boolean {
   return readFileSync(file).subarray(0, 15).equals(Buffer.from('SQLite format 3'));
 }
 
-/** All text in all tables: in the file itself a long value lies in pieces. */
-function valuesOf(file: string): readonly string[] {
+/** All values of all tables: in the file itself a long one lies in pieces. */
+function valuesOf(file: string): Buffer {
   const database = new Database(file, { readonly: true });
   try {
     const tables = database.prepare<[], { name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all();
-    return tables.flatMap(({ name }) =>
-      database
-        .prepare<[], Record<string, unknown>>(`SELECT * FROM "${name}"`)
-        .all()
-        .flatMap((row) => Object.values(row).map((value) => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value)))),
+    const values = tables.flatMap(({ name }) =>
+      database.prepare<[], Record<string, unknown>>(`SELECT * FROM "${name}"`).all().flatMap(Object.values),
     );
+    return Buffer.concat(values.map((value) => (Buffer.isBuffer(value) ? value : Buffer.from(`${String(value)}\n`))));
   } finally {
     database.close();
   }

@@ -20,11 +20,11 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { parse, stringify } from 'yaml';
-import { makePlace } from '../demo/project.ts';
+import { makePlace } from '../demo/place.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
 import type { Script } from '../src/models/script.ts';
 import { type HeldGit, installHeldGit } from './held-git.fixture.ts';
-import { type ProcessEnd, type ServerProcess, startServerProcess } from './server-process.fixture.ts';
+import { type ProcessEnd, type ServerProcess, type ServerStart, startServerProcess } from './server-process.fixture.ts';
 
 /** A turn of the script that its server does not live to see the end of; `call` and `turn` count from 1. */
 export interface Stall {
@@ -55,8 +55,8 @@ export interface Remains {
 const SCRIPT = fileURLToPath(new URL('../demo/login.script.yaml', import.meta.url));
 const AN_HOUR_MS = 3_600_000;
 const GATES: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICATION_REQUESTED']);
-/** What never happens in these runs: nothing comes after it by itself. */
-const DEAD_ENDS: ReadonlySet<string> = new Set(['RUN_PAUSED', 'RUN_FAILED', 'RUN_CANCELLED']);
+/** Nothing comes after these by itself: whoever still waits then waits in vain. */
+const ENDS: ReadonlySet<string> = new Set(['RUN_PAUSED', 'RUN_FAILED', 'RUN_CANCELLED', 'RUN_COMPLETED']);
 
 const execute = promisify(execFile);
 
@@ -84,7 +84,7 @@ export class RunUnderTest {
     const folders: Folders = { root, data, remote, compileCache, script: path.join(root, 'script.yaml') };
     const git = await installHeldGit(path.join(root, 'bin'));
     await writeFile(folders.script, await scriptWith(stall));
-    const server = await startServerProcess(environment(folders, git, '0'));
+    const server = await startServerProcess(serverStart(folders, git, '0'));
     try {
       const client = createClient({
         baseUrl: server.url,
@@ -120,7 +120,7 @@ export class RunUnderTest {
           this.#tell();
         },
       })
-      .catch((error: unknown) => this.#fail(error instanceof Error ? error : new Error(String(error))));
+      .catch((error: unknown) => this.#fail(`The client follows no more: ${String(error)}`));
   }
 
   get id(): string {
@@ -200,7 +200,10 @@ export class RunUnderTest {
   async restart(options: { readonly stall?: Stall; readonly imports?: readonly string[] } = {}): Promise<void> {
     await writeFile(this.#folders.script, await scriptWith(options.stall));
     const { port } = new URL(this.#server.url);
-    this.#server = await startServerProcess(environment(this.#folders, this.git, port), options.imports);
+    this.#server = await startServerProcess({
+      ...serverStart(this.#folders, this.git, port),
+      imports: options.imports ?? [],
+    });
   }
 
   /** Standard output of a git command on the remote, by lines. */
@@ -256,8 +259,7 @@ export class RunUnderTest {
 
   #hear(event: WorkflowEvent): void {
     this.heard.push(event);
-    if (DEAD_ENDS.has(event.type))
-      this.#fail(new Error(`The run came to ${event.type}: ${JSON.stringify(event.payload)}`));
+    if (ENDS.has(event.type)) this.#fail(`The run came to ${event.type}: ${JSON.stringify(event.payload)}`);
     else this.#tell();
   }
 
@@ -266,16 +268,15 @@ export class RunUnderTest {
     this.#news = Promise.withResolvers();
   }
 
-  #fail(fault: Error): void {
-    this.#fault ??= fault;
+  #fail(what: string): void {
+    this.#fault ??= new Error(`${what}\nThe server's log: ${this.#server.log()}`);
     this.#tell();
   }
 
   async #heardOf<Found>(find: () => Found | undefined): Promise<Found> {
     for (let found = find(); ; found = find()) {
-      if (this.#fault)
-        throw new Error(`${this.#fault.message}\nThe server's log: ${this.#server.log()}`, { cause: this.#fault });
       if (found !== undefined) return found;
+      if (this.#fault) throw this.#fault;
       await this.#news.promise;
     }
   }
@@ -289,20 +290,15 @@ interface Folders {
   readonly compileCache: string;
 }
 
-function environment(
-  { root, data, script, compileCache }: Folders,
-  git: HeldGit,
-  port: string,
-): Record<string, string> {
-  return {
+function serverStart({ root, data, script, compileCache }: Folders, git: HeldGit, port: string): ServerStart {
+  const env = {
     PATH: `${git.folder}:${process.env['PATH'] ?? ''}`,
     HOME: root,
-    NODE_COMPILE_CACHE: compileCache,
     LOG_LEVEL: 'warn',
-    ORCHESTRATOR_PORT: port,
-    AUTONOMOUS_DATA: data,
+    NODE_COMPILE_CACHE: compileCache,
     AUTONOMOUS_SCRIPT: script,
   };
+  return { dataFolder: data, port, env };
 }
 
 async function scriptWith(stall: Stall | undefined): Promise<string> {

@@ -79,7 +79,9 @@ export async function startScriptedProvider(options: ScriptedProviderOptions): P
   };
   const answer = (request: ChatCompletionRequest): FixtureResponse => {
     const fault = faultOf(request);
-    return fault === null || fault === 'cut' ? wholeAnswer(options.script, request) : errorAnswer(fault, options.apiKey);
+    return fault === null || fault === 'cut'
+      ? wholeAnswer(options.script, request)
+      : errorAnswer(fault, options.apiKey);
   };
   server.on({ predicate: (request) => faultOf(request) === 'cut' }, answer, CUT[options.format]);
   server.on({ predicate: (request) => findAsked(options.script, request) !== null }, answer);
@@ -96,7 +98,16 @@ export async function startScriptedProvider(options: ScriptedProviderOptions): P
         attempts.set(turnKey(body), attempt);
         const { status, interrupted = false } = response;
         return [
-          { ...asked, attempt, path, model: body.model, streamed: body.stream === true, status, cut: interrupted, at: timestamp },
+          {
+            ...asked,
+            attempt,
+            path,
+            model: body.model,
+            streamed: body.stream === true,
+            status,
+            cut: interrupted,
+            at: timestamp,
+          },
         ];
       });
     },
@@ -105,7 +116,10 @@ export async function startScriptedProvider(options: ScriptedProviderOptions): P
 }
 
 /** @returns `null` for a conversation that the script does not know, such as one with a tool result missing */
-function findAsked(script: Script, request: ChatCompletionRequest): (Omit<Asked, 'attempt'> & { readonly play: ScriptTurn }) | null {
+function findAsked(
+  script: Script,
+  request: ChatCompletionRequest,
+): (Omit<Asked, 'attempt'> & { readonly play: ScriptTurn }) | null {
   const prompt = firstUserText(request);
   const line = parseCallLine(prompt);
   const turns = line === null ? [] : (findScriptCall(script, line.role, line.call, prompt)?.turns ?? []);

@@ -1,36 +1,42 @@
-/** A server as a process of its own, which tests end by a signal and start again on the same data folder. */
+/** The program itself as a process of its own, which tests end by a signal and start again on the same data folder. */
 import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+
+export interface ServerStart {
+  /** Absolute; the only folder that the process knows of. */
+  readonly dataFolder: string;
+  /** 0 takes any free port. */
+  readonly port: string;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Files that are loaded before the program's own. */
+  readonly imports?: readonly string[];
+}
+
+export interface ServerProcess {
+  readonly url: string;
+  readonly token: string;
+  /** What it has logged so far. */
+  log(): string;
+  /** Sends a signal and resolves when the process is gone. May be called again. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<ProcessEnd>;
+}
 
 export interface ProcessEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface ServerProcess {
-  readonly url: string;
-  readonly token: string;
-  /** Resolves when the process is gone, whoever ended it. */
-  readonly ended: Promise<ProcessEnd>;
-  /** What it has logged so far. */
-  log(): string;
-  /** Sends a signal and resolves when the process is gone. May be called twice. */
-  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<ProcessEnd>;
-}
+const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-const ENTRY = fileURLToPath(new URL('serve.fixture.ts', import.meta.url));
-
-/**
- * Resolves when the server answers.
- * @param env its whole environment
- * @param imports files that are loaded before the server's own
- */
-export async function startServerProcess(
-  env: Readonly<Record<string, string>>,
-  imports: readonly string[] = [],
-): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [...imports.map((file) => `--import=${file}`), ENTRY], {
+/** Runs `serve`; resolves when the server has said where it is. */
+export async function startServerProcess({ dataFolder, port, env, imports = [] }: ServerStart): Promise<ServerProcess> {
+  const args = [...imports.map((file) => `--import=${file}`), PROGRAM, 'serve', '--port', port, '--data', dataFolder];
+  const child = spawn(process.execPath, args, {
+    cwd: path.dirname(dataFolder),
     env: { ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -42,19 +48,19 @@ export async function startServerProcess(
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
-  const line = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).once('line', resolve);
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const address = /^ +address +(\S+)$/.exec(line)?.[1];
+      if (address !== undefined) resolve(address);
+    });
     ended.then(
       ({ code, signal }) => reject(new Error(`The server ended (${signal ?? code}) before it was up:\n${log}`)),
       reject,
     );
   });
-  // The entry prints nothing else.
-  const { url, token } = JSON.parse(line) as { readonly url: string; readonly token: string };
   return {
     url,
-    token,
-    ended,
+    token: (await readFile(path.join(dataFolder, 'token'), 'utf8')).trim(),
     log: () => log,
     async end(signal) {
       child.kill(signal);

@@ -14,6 +14,7 @@ import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
 import { inReadingRoom } from './reading-room.ts';
+import { fetchRemote } from './remote.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
@@ -22,11 +23,11 @@ const CONFIG_PATH = '.autonomous/config.json';
 export function prepare(tools: BuildTools): Of<'prepare'> {
   return {
     retry: THREE_TRIES,
-    async perform(input): Promise<Prepared> {
+    async perform(input, context): Promise<Prepared> {
       const { repository } = tools;
       tools.parser.warmUp();
       const project = await tools.project(input.projectId);
-      await repository.fetch(project);
+      await fetchRemote(tools, context, project);
       const branch = input.requestedConfig.git?.baseBranch ?? project.baseBranch;
       const baseCommit = await repository.remoteHead(project, branch);
       if (baseCommit === null) {

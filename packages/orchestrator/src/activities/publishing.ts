@@ -9,6 +9,7 @@ import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { Integrated, Merged } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
+import { fetchRemote, pushRemote } from './remote.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
@@ -16,23 +17,23 @@ type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['in
 export function pushBranch(tools: BuildTools): Of<'pushBranch'> {
   return {
     retry: THREE_TRIES,
-    async perform(input) {
+    async perform(input, context) {
       const project = await tools.project(input.projectId);
-      await pushOwn(tools, project, input.branch, input.commit);
+      await pushOwn(tools, context, project, input.branch, input.commit);
       return { commit: input.commit, pushed: true };
     },
   };
 }
 
 /** Pushes to the run's own branch; what is there must be an earlier state of it. */
-async function pushOwn(tools: BuildTools, project: RemoteProject, branch: string, commit: string): Promise<void> {
+async function pushOwn(tools: BuildTools, context: ActivityContext, project: RemoteProject, branch: string, commit: string): Promise<void> {
   const { repository } = tools;
   const known = await repository.remoteHead(project, branch);
-  const first = await repository.push(project, branch, commit, known);
+  const first = await pushRemote(tools, context, project, branch, commit, known);
   if (first.ok) return;
   const there = first.remoteCommit;
   if (there !== null && (await repository.isAncestor(project, there, commit).catch(() => false))) {
-    const second = await repository.push(project, branch, commit, there);
+    const second = await pushRemote(tools, context, project, branch, commit, there);
     if (second.ok) return;
   }
   throw new NeedsHuman(
@@ -47,7 +48,7 @@ export function integrate(tools: BuildTools): Of<'integrate'> {
     async perform(input, context): Promise<Integrated> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
-      await repository.fetch(project);
+      await fetchRemote(tools, context, project);
       const base = await repository.remoteHead(project, input.baseBranch);
       if (base === null) throw new NeedsHuman('remote_unavailable', `The remote has no branch '${input.baseBranch}' any more.`);
       if (base === input.baseCommit) return { moved: false };
@@ -216,11 +217,10 @@ export function merge(tools: BuildTools): Of<'merge'> {
       // A squash onto a base that the head does not contain would undo what others did there.
       if (!(await repository.isAncestor(project, input.baseCommit, input.head))) return { merged: false };
       const commit = await mergeCommit(tools, context, project, input);
-      context.signal.throwIfAborted();
-      const pushed = await repository.push(project, input.baseBranch, commit, input.baseCommit);
+      const pushed = await pushRemote(tools, context, project, input.baseBranch, commit, input.baseCommit);
       if (pushed.ok) return { merged: true, commit, strategy: input.strategy };
       // Pushed before a crash, and others went on from there?
-      await repository.fetch(project);
+      await fetchRemote(tools, context, project);
       const base = await repository.remoteHead(project, input.baseBranch);
       if (base !== null && (await repository.isAncestor(project, commit, base))) return { merged: true, commit, strategy: input.strategy };
       return { merged: false };

@@ -266,16 +266,14 @@ function fault(text: string): ToolText {
 
 /** Without `execute`: the SDK tells the model about them, and running them stays with the loop. */
 function describeTools<Result>(request: AgentRequest<Result>): ToolSet {
-  const offered = request.tools.map((name) => [
-    name,
-    name === 'ask'
-      ? unchecked('Asks a person one question and ends this call; the work goes on with the answer.', questionSchema)
-      : unchecked(SANDBOX_TOOLS[name].description, SANDBOX_TOOLS[name].input),
-  ]);
-  return Object.fromEntries([
-    ...offered,
-    ['finish', unchecked('Ends the work with its result.', request.resultSchema)],
-  ]);
+  const tools: ToolSet = {};
+  for (const name of request.tools) {
+    tools[name] =
+      name === 'ask'
+        ? unchecked('Asks a person one question and ends this call; the work goes on with the answer.', questionSchema)
+        : unchecked(SANDBOX_TOOLS[name].description, SANDBOX_TOOLS[name].input);
+  }
+  return { ...tools, finish: unchecked('Ends the work with its result.', request.resultSchema) };
 }
 
 /** The schema as the model sees it. The loop checks inputs itself, to say in its own words what is wrong. */
@@ -286,7 +284,7 @@ function unchecked(description: string, schema: z.ZodType) {
 function sandboxTool(name: string, offered: ToolSet): SandboxTool<unknown> | undefined {
   if (!Object.hasOwn(offered, name) || !Object.hasOwn(SANDBOX_TOOLS, name)) return undefined;
   // Each tool is only performed with what its own schema gave.
-  return SANDBOX_TOOLS[name as keyof typeof SANDBOX_TOOLS] as SandboxTool<unknown>;
+  return SANDBOX_TOOLS[name as keyof typeof SANDBOX_TOOLS];
 }
 
 async function performTool(

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createMermaidParser, type ParsedPlan } from './mermaid.ts';
 
@@ -224,6 +225,30 @@ describe('hostile diagrams', () => {
       expect((await parsed(fence('flowchart TD\n  A[Home]'))).constraints.requiredRoutes).toEqual(['Home']);
     },
   );
+});
+
+describe('a parser that was told that a plan will come', () => {
+  it('starts its worker at once, and no second one for the plan', async () => {
+    let workers = 0;
+    const count = (): void => void workers++;
+    process.on('worker', count);
+    const other = createMermaidParser();
+    const started = once(process, 'worker');
+    other.warmUp();
+    other.warmUp();
+    await started;
+    expect(await other.parse(fence('flowchart TD\n  A[Home]'))).toMatchObject({ ok: true });
+    expect(workers).toBe(1);
+    process.off('worker', count);
+    await other.close();
+  });
+
+  it('can be closed while its worker starts', async () => {
+    const other = createMermaidParser();
+    other.warmUp();
+    await other.close();
+    await expect(other.parse(fence('flowchart TD\n  A'))).rejects.toThrow('closed');
+  });
 });
 
 describe('closing', () => {

@@ -48,7 +48,8 @@ async function localToken(baseUrl: string, dataFolder: string): Promise<string> 
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : `cannot be read (${String(error)})`;
+    const why =
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : `cannot be read (${String(error)})`;
     throw new CommandFailure(
       `There is no token: AUTONOMOUS_TOKEN is not set and ${file} ${why}.\nThe server makes one when it first starts (npm start); AUTONOMOUS_DATA names another data folder.`,
       { cause: error },

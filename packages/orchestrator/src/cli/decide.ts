@@ -1,17 +1,22 @@
 /** The commands that decide a run's open gate: what is sent names exactly what was fetched. */
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import type { Client, Gate, GateDecision, Question, RunView } from '@autonomous/shared';
+import type { Client, Decision, Gate, GateDecision, Question, RunView } from '@autonomous/shared';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
 
 /**
- * The gate at which a run waits.
- * @throws {CommandFailure} when it waits for nobody
+ * The gate at which a run waits for this decision.
+ * @throws {CommandFailure} when it waits for nobody, or for another decision
  */
-export async function openGate(client: Client, runId: string): Promise<Gate> {
+export async function openGate(client: Client, runId: string, decision: Decision): Promise<Gate> {
   const [gate] = await client.listGates(runId);
-  if (gate) return gate;
+  if (gate?.decisions.includes(decision)) return gate;
+  if (gate) {
+    throw new CommandFailure(
+      `Run ${runId} waits for another decision (${gate.decisions.join(', ')}): ${gate.question?.question ?? gate.summary}`,
+    );
+  }
   const run = await client.getRun(runId);
   const last = run.gates.at(-1);
   const before = last ? `; the last decision was '${last.decision}' by ${last.by}` : '';
@@ -54,7 +59,10 @@ export async function answerOf(
   const options = question?.options ?? [];
   if (type === 'multiple_choice') {
     const parts = isOption(words.join(' '), options) ? [words.join(' ')] : words.flatMap((word) => word.split(','));
-    return { decision: 'answer', response: parts.filter((part) => part.trim() !== '').map((part) => option(part, options)) };
+    return {
+      decision: 'answer',
+      response: parts.filter((part) => part.trim() !== '').map((part) => option(part, options)),
+    };
   }
   const response = words.join(' ');
   return { decision: 'answer', response: type === 'single_choice' ? option(response, options) : response };

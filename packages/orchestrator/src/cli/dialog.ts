@@ -1,6 +1,13 @@
 /** Asks the person at the terminal what to do at a gate. */
 import { createInterface } from 'node:readline/promises';
-import { ApiError, type Client, type Decision, type Gate, type GateDecision, ServerUnreachable } from '@autonomous/shared';
+import {
+  ApiError,
+  type Client,
+  type Decision,
+  type Gate,
+  type GateDecision,
+  ServerUnreachable,
+} from '@autonomous/shared';
 import { answerOf, approvalOf, readTextFile } from './decide.ts';
 import { CommandFailure, explainError, UsageError } from './exit.ts';
 import type { AskPerson } from './follow.ts';
@@ -79,7 +86,12 @@ const KEYS: Readonly<Record<Exclude<Decision, 'answer'>, string>> = {
 
 async function askChoice(ask: Ask, gate: Gate): Promise<Choice | null> {
   const decisions = gate.decisions.filter((decision) => decision !== 'answer');
-  const menu = [...decisions.map((decision) => `${decision} (${KEYS[decision]})`), 'show (s)', 'cancel (c)', 'leave (l)'];
+  const menu = [
+    ...decisions.map((decision) => `${decision} (${KEYS[decision]})`),
+    'show (s)',
+    'cancel (c)',
+    'leave (l)',
+  ];
   const given = (await ask(`${menu.join(' · ')} > `))?.trim().toLowerCase();
   if (given === undefined) return null;
   const decision = decisions.find((candidate) => candidate === given || KEYS[candidate] === given);
@@ -90,7 +102,12 @@ async function askChoice(ask: Ask, gate: Gate): Promise<Choice | null> {
 
 /** A question takes any words, so that what is not an answer begins with a colon. */
 async function askAnswer(ask: Ask, gate: Gate): Promise<Choice | null> {
-  const what = { text: 'answer', single_choice: 'number or words', multiple_choice: 'numbers, such as 1,3', file_upload: 'path of a file' };
+  const what = {
+    text: 'answer',
+    single_choice: 'number or words',
+    multiple_choice: 'numbers, such as 1,3',
+    file_upload: 'path of a file',
+  };
   const others = [...(gate.decisions.includes('ignore') ? [':ignore'] : []), ':cancel', ':leave'];
   const given = (await ask(`${what[gate.question?.responseType ?? 'text']} (or ${others.join(', ')}) > `))?.trim();
   if (given === undefined) return null;
@@ -142,19 +159,22 @@ async function complete(ask: Ask, io: CliIo, gate: Gate, decision: Decision): Pr
 async function askLine(io: CliIo, question: string, signal: AbortSignal): Promise<string | null> {
   if (signal.aborted) return null;
   const terminal = createInterface({ input: io.stdin, output: io.stdout, terminal: io.stdin.isTTY === true });
-  const ended = new Promise<null>((resolve) => {
-    terminal.once('SIGINT', () => resolve(null));
-    terminal.once('close', () => resolve(null));
-    signal.addEventListener('abort', () => resolve(null), { once: true });
-  });
+  const { promise: ended, resolve: end } = Promise.withResolvers<null>();
+  const leave = (): void => {
+    io.stdout.write('\n');
+    end(null);
+  };
+  terminal.once('SIGINT', leave);
+  terminal.once('close', leave);
+  signal.addEventListener('abort', leave, { once: true });
   try {
     const asked = terminal.question(question);
-    // Closing a terminal that waits for a line leaves the question without an answer, or rejects it.
+    // What happens to a question whose terminal is closed is of no interest.
     asked.catch(() => undefined);
-    const answer = await Promise.race([asked, ended]);
-    if (answer === null) io.stdout.write('\n');
-    return answer;
+    return await Promise.race([asked, ended]);
   } finally {
+    signal.removeEventListener('abort', leave);
+    terminal.removeListener('close', leave);
     terminal.close();
   }
 }

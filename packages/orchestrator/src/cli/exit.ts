@@ -45,7 +45,8 @@ export function explainError(error: unknown): { readonly message: string; readon
 
 function explainRefusal({ status, message }: ApiError): { readonly message: string; readonly exitCode: number } {
   if (status === 401) {
-    const wayOut = "Set AUTONOMOUS_TOKEN to the server's token, or unset it to use the one in the server's data folder.";
+    const wayOut =
+      "Set AUTONOMOUS_TOKEN to the server's token, or unset it to use the one in the server's data folder.";
     return { message: `The server refuses the token.\n${wayOut}`, exitCode: EXIT.notDone };
   }
   return { message, exitCode: status === 429 ? EXIT.limit : EXIT.notDone };

@@ -112,6 +112,7 @@ class Follower {
     const before = this.#run;
     this.#run = foldRun(before, event);
     this.#position = Math.max(this.#position, event.position);
+    this.#withdrawDecided();
     if (event.sequence > (this.#options.after ?? 0)) this.#tell(event, before);
     if (this.#isLive) this.#decideWhatNext();
   }
@@ -139,13 +140,16 @@ class Follower {
     if (run === null) return;
     const { atGate } = this.#options;
     if (FINAL_STATUSES.has(run.status)) return this.#stop.abort();
-    if (this.#asked !== null && this.#asked.gateId !== run.gate?.id) {
-      this.#asked.withdraw.abort();
-      this.#asked = null;
-    }
     if (run.gate === null || atGate === 'wait') return;
     if (atGate === 'end') return this.#stop.abort();
     if (this.#asked === null && this.#isLive) this.#ask(run.gate, atGate);
+  }
+
+  /** Nobody is asked any longer about a gate that is decided. */
+  #withdrawDecided(): void {
+    if (this.#asked === null || this.#asked.gateId === this.#run?.gate?.id) return;
+    this.#asked.withdraw.abort();
+    this.#asked = null;
   }
 
   #ask(gate: Gate, ask: AskPerson): void {

@@ -11,9 +11,11 @@ export interface ModelStatus {
   readonly way: string;
 }
 
+const ROLES = ['planner', 'implementer', 'validator'] as const;
+
 export function modelStatus({ models, runDefaults }: ServerConfig): ModelStatus {
   const known = createModels(models);
-  const roles = Object.entries(runDefaults.modelRouting).map(([role, id]) => ({ role, check: known.check(id) }));
+  const roles = ROLES.map((role) => ({ role, check: known.check(runDefaults.modelRouting[role]) }));
   const usable = roles.flatMap(({ role, check }) => (check.ok ? [`${role} ${modelName(check.id)}`] : []));
   const faults = new Set(roles.flatMap(({ role, check }) => (check.ok ? [] : [`${role}: ${check.message}`])));
   if (faults.size === 0) return { ok: true, detail: usable.join(', '), way: '' };

@@ -27,7 +27,7 @@ export async function chooseProject(client: Client, io: CliIo, given: string | u
 
 async function listAllProjects(client: Client): Promise<readonly Project[]> {
   const projects: Project[] = [];
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const page = await client.listProjects({ cursor, limit: 200 });
     projects.push(...page.items);
     if (page.nextCursor === null) return projects;

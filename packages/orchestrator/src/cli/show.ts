@@ -1,6 +1,6 @@
 /** What the reading commands print: runs, gates, plans, reports, differences. */
 import type { Artifact, Client, Gate, RunView } from '@autonomous/shared';
-import { modelName } from '../timeline.ts';
+import { ARTIFACT_NAMES, modelName } from '../timeline.ts';
 import { statusOf } from './decide.ts';
 import { CommandFailure } from './exit.ts';
 
@@ -34,8 +34,8 @@ export function runPage(run: RunView): string {
     ['models', [...new Set([planner, implementer, validator])].map(modelName).join(', ')],
     ['tokens', `${run.cost.inputTokens} in, ${run.cost.outputTokens} out, ${run.cost.calls} calls`],
     ...run.artifacts.map((artifact): readonly [string, string] => [
-      artifact.type.replaceAll('_', ' '),
-      `${artifact.version}: ${artifact.gitPath ?? artifact.hash}${artifact.scripted ? ' (scripted)' : ''}`,
+      `${ARTIFACT_NAMES[artifact.type]} ${artifact.version}`,
+      `${artifact.gitPath ?? artifact.hash}${artifact.scripted ? ' (scripted)' : ''}`,
     ]),
     ...run.evidence.map((evidence): readonly [string, string] => [
       'evidence',
@@ -47,7 +47,7 @@ export function runPage(run: RunView): string {
     ['merged', run.merged && `into ${run.merged.baseBranch} at ${run.merged.commit} (${run.merged.strategy})`],
     ...run.notices.map((notice): readonly [string, string] => ['notice', notice]),
   ];
-  return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(18)}${value}`])).join('\n');
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(11)}${value}`])).join('\n');
 }
 
 /**
@@ -70,9 +70,13 @@ export async function showOf(client: Client, runId: string, what: Shown): Promis
 /** What a person wants to see before they decide a gate. */
 export async function showForGate(client: Client, gate: Gate): Promise<string> {
   if (gate.kind === 'plan') return showOf(client, gate.runId, 'plan');
-  if (gate.kind === 'invalid_plan') return `${String(gate.details['draft'] ?? '')}\n\n${String(gate.details['parserMessage'] ?? '')}`;
+  if (gate.kind === 'invalid_plan')
+    return `${String(gate.details['draft'] ?? '')}\n\n${String(gate.details['parserMessage'] ?? '')}`;
   if (gate.kind === 'implementation' || gate.kind === 'fix') {
-    const [diff, report] = await Promise.all([showOf(client, gate.runId, 'diff'), showOf(client, gate.runId, 'report')]);
+    const [diff, report] = await Promise.all([
+      showOf(client, gate.runId, 'diff'),
+      showOf(client, gate.runId, 'report'),
+    ]);
     return `${diff}\n\n${report}`;
   }
   return runPage(await client.getRun(gate.runId));

@@ -42,23 +42,25 @@ export class Recorder {
   #position = 0;
   #cancelTimer: (() => void) | null = null;
   #writing: Promise<void> = Promise.resolve();
+  /** Before, what is dirty is not yet known, and a mark that is moved would hide it for good. */
+  #started = false;
   #stopped = false;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
   }
 
-  /** Finds the runs whose latest events are not in git yet, and records them. */
+  /** Finds the runs whose latest events are not in git yet, and records them. Nothing is written before. */
   async start(): Promise<void> {
     const { store } = this.#options;
-    this.#position = Number((await store.getMark(MARK)) ?? 0);
-    for (let after = this.#position; ; ) {
+    for (let after = Number((await store.getMark(MARK)) ?? 0); ; ) {
       const events = await store.readAll(after);
       const last = events.at(-1);
       if (!last) break;
       for (const event of events) this.#note(event);
       after = last.position;
     }
+    this.#started = true;
     if (this.#dirty.size > 0) this.#wake(0);
   }
 
@@ -100,24 +102,37 @@ export class Recorder {
 
   async #write(): Promise<void> {
     const runIds = [...this.#dirty];
-    if (runIds.length === 0) return;
+    if (!this.#started || runIds.length === 0) return;
     this.#dirty.clear();
     const position = this.#position;
+    let left: readonly string[] = runIds;
     try {
       const views = await Promise.all(runIds.map((runId) => this.#options.store.loadView(runId)));
-      for (const [projectId, runs] of byProject(views)) await this.#record(projectId, runs);
-      await this.#options.store.setMark(MARK, String(position));
+      const unpushed: string[] = [];
+      for (const [projectId, runs] of byProject(views)) {
+        const pushed = await this.#record(projectId, runs).catch((error: unknown) => this.#warn(error));
+        if (!pushed) unpushed.push(...runs.map(({ id }) => id));
+      }
+      if (unpushed.length === 0) await this.#options.store.setMark(MARK, String(position));
+      left = unpushed;
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'the record could not be written to git; it is tried again');
-      for (const runId of runIds) this.#dirty.add(runId);
-      this.#wake(RETRY_MS);
+      this.#warn(error);
     }
+    if (left.length === 0) return;
+    for (const runId of left) this.#dirty.add(runId);
+    this.#wake(RETRY_MS);
   }
 
-  async #record(projectId: string, runs: readonly RunView[]): Promise<void> {
+  #warn(error: unknown): false {
+    this.#options.log.warn({ err: error }, 'the record could not be written to git; it is tried again');
+    return false;
+  }
+
+  /** @returns whether the remote has it now */
+  async #record(projectId: string, runs: readonly RunView[]): Promise<boolean> {
     const { store, repository, transcripts, scrub, log } = this.#options;
     const project: RemoteProject | null = await store.getProject(projectId);
-    if (!project) return;
+    if (!project) return true;
     const files: Record<string, string> = {};
     for (const view of runs) {
       const folder = `.autonomous/runs/${view.id}`;
@@ -126,7 +141,8 @@ export class Recorder {
       files[`${folder}/transcript.jsonl`] = scrub(await transcripts.text(view.id));
     }
     const { pushed } = await repository.record(project, files, `Record of ${runs.map((run) => run.id).join(', ')}`);
-    if (!pushed) log.warn({ projectId }, 'the record is written to the mirror but could not be pushed');
+    if (!pushed) log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
+    return pushed;
   }
 }
 

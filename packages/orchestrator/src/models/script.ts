@@ -130,7 +130,7 @@ function faultsOf(issue: z.core.$ZodIssue): { readonly path: readonly PropertyKe
 }
 
 function knownKeys(path: readonly PropertyKey[]): readonly string[] {
-  const last = path.filter((part) => typeof part === 'string').at(-1);
+  const last = path.findLast((part) => typeof part === 'string');
   if (path.length === 0) return Object.keys(scriptSchema.shape);
   if (path.length === 1) return ROLE_NAMES;
   if (last === 'when') return ['call', 'contains'];

@@ -324,6 +324,37 @@ describe('A mirror', () => {
     expect(await repository.branchHead(project, BRANCH)).toBe(commit);
   });
 
+  it('waits for a lock that a kill left behind a moment ago, and for one that is still held', async () => {
+    const fixture = await openFixture(root);
+    const { repository, project, gitDir } = fixture;
+    const before = await mainHead(fixture);
+    const lock = join(gitDir, 'refs/heads', `${BRANCH}.lock`);
+    mkdirSync(dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    const moments = Date.now() / 1000 - 8;
+    utimesSync(lock, moments, moments);
+    await repository.createBranch(project, BRANCH, before);
+    expect(await repository.branchHead(project, BRANCH)).toBe(before);
+
+    writeFileSync(lock, '');
+    setTimeout(() => rmSync(lock), 1_500);
+    const request = { branch: BRANCH, parent: before, message: 'x', effectKey: 'k', at: '2026-01-01T00:00:00Z' };
+    const commit = await repository.commit(project, { ...request, tree: await repository.treeOf(project, before) });
+    expect(await repository.branchHead(project, BRANCH)).toBe(commit);
+  });
+
+  it('is opened again after a kill that left its settings locked', async () => {
+    const fixture = await openFixture(root);
+    const { project, gitDir } = fixture;
+    const before = await mainHead(fixture);
+    const lock = join(gitDir, 'config.lock');
+    writeFileSync(lock, '');
+    const moments = Date.now() / 1000 - 9;
+    utimesSync(lock, moments, moments);
+    const started = createGitRepository({ folder: dirname(gitDir), author: AUTHOR });
+    expect(await started.remoteHead(project, 'main')).toBe(before);
+  });
+
   it('runs no hook of its own, whoever put it there', async () => {
     const fixture = await openFixture(root);
     mkdirSync(join(fixture.gitDir, 'hooks'), { recursive: true });

@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { stat, unlink } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman } from '@autonomous/shared';
 import { GitError, GitPluginError, simpleGit } from 'simple-git';
 
@@ -78,6 +79,11 @@ const REMOTE_SILENCE_MS = 180_000;
 
 /** No change of a ref takes longer than this, so an older lock was left by a process that was killed. */
 const STALE_LOCK_MS = 10_000;
+const LOCK_LOOK_MS = 250;
+/** Tries of one command that finds locks in its way: a killed one may have left several. */
+const MAX_TRIES = 5;
+const LOCK_IN_THE_WAY =
+  /(?:Unable to create '(?<lock>[^\n]+\.lock)'|could not lock config file (?<config>[^\n]+)): File exists/g;
 
 /** What the environment of an operator may say about reaching remotes. */
 const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'GIT_SSH_COMMAND'] as const;
@@ -97,7 +103,9 @@ const HTTP_VARIABLES = [
  */
 export async function runGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
   let answer = await spawnGit(place, call);
-  if (answer.exitCode !== 0 && (await removeStaleLock(answer.stderr, place))) answer = await spawnGit(place, call);
+  for (let tries = 1; answer.exitCode !== 0 && (await mayTryAgain(tries, answer.stderr, place)); tries++) {
+    answer = await spawnGit(place, call);
+  }
   if (answer.truncated || (call.accept ?? [0]).includes(answer.exitCode)) return answer;
   throw localFailure(call.args, answer);
 }
@@ -133,9 +141,12 @@ export type RemoteAnswer =
 
 /** Runs one git command that speaks with a remote; every exit code is an answer. */
 export async function runRemoteGit(place: GitPlace, call: RemoteCall): Promise<RemoteAnswer> {
-  const answer = await askRemote(place, call);
-  const again = !answer.silent && answer.exitCode !== 0 && (await removeStaleLock(answer.stderr, place));
-  return again ? askRemote(place, call) : answer;
+  let answer = await askRemote(place, call);
+  for (let tries = 1; !answer.silent && answer.exitCode !== 0; tries++) {
+    if (!(await mayTryAgain(tries, answer.stderr, place))) break;
+    answer = await askRemote(place, call);
+  }
+  return answer;
 }
 
 async function askRemote(place: GitPlace, call: RemoteCall): Promise<RemoteAnswer> {
@@ -266,13 +277,30 @@ export function isStorageFull(stderr: string): boolean {
   return /No space left on device|Disk quota exceeded/.test(stderr);
 }
 
-/** git leaves `<file>.lock` behind when it is killed while it changes a file; every later change would fail on it. */
-async function removeStaleLock(stderr: string, place: GitPlace): Promise<boolean> {
-  const path = /Unable to create '(?<path>[^\n]+\.lock)': File exists/.exec(stderr)?.groups?.['path'];
-  if (path === undefined || !path.startsWith(`${place.gitDir}/`)) return false;
+/**
+ * git leaves `<file>.lock` behind when it is killed while it changes a file, and every later change would fail on it. A
+ * server that starts again right after its machine failed finds such locks when they are young: they are waited for.
+ * @returns whether it was a lock that stood in the way and does no more
+ */
+async function mayTryAgain(tries: number, stderr: string, place: GitPlace): Promise<boolean> {
+  if (tries >= MAX_TRIES) return false;
+  const locks = [...stderr.matchAll(LOCK_IN_THE_WAY)]
+    .map(({ groups }) => groups?.['lock'] ?? `${groups?.['config']}.lock`)
+    .filter((lock) => lock.startsWith(`${place.gitDir}/`));
+  const outcomes = await Promise.all(locks.map(clearLock));
+  return outcomes.includes(true);
+}
+
+/** @returns whether the lock is gone: let go by a process that lives, or taken from one that does not */
+async function clearLock(path: string): Promise<boolean> {
   try {
-    // The clock of the file system is compared with this machine's; a lock from the future is left alone.
-    if (Date.now() - (await stat(path)).mtimeMs < STALE_LOCK_MS) return false;
+    while (true) {
+      const ageMs = Date.now() - (await stat(path)).mtimeMs;
+      // The clock of the file system is compared with this machine's; a lock from the future is left alone.
+      if (ageMs < -LOCK_LOOK_MS) return false;
+      if (ageMs >= STALE_LOCK_MS) break;
+      await sleep(LOCK_LOOK_MS);
+    }
     await unlink(path);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;

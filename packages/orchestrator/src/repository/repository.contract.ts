@@ -99,6 +99,20 @@ export function describeRepository(
       await expect(repository.writeFiles(project, tree, { 'a/.GIT/config': '' })).rejects.toThrow(InvalidRequest);
     });
 
+    it('gives the tree where a branch is now, however often it was asked before', async () => {
+      const { repository, project } = fixture;
+      const main = await mainHead(fixture);
+      const before = await repository.treeOf(project, main);
+      await repository.createBranch(project, BRANCH, main);
+      expect(await repository.treeOf(project, BRANCH)).toBe(before);
+      const tree = await repository.writeFiles(project, before, { 'a.txt': 'a' });
+      const request = { branch: BRANCH, tree, parent: main, message: 'A', effectKey: 'k1', at: AT };
+      const commit = await repository.commit(project, request);
+      expect(await repository.treeOf(project, BRANCH)).toBe(tree);
+      expect(await repository.treeOf(project, commit)).toBe(tree);
+      expect(await repository.treeOf(project, main)).toBe(before);
+    });
+
     it('leaves the record of runs out of the code tree, and an own folder that holds nothing else', async () => {
       const { repository, project } = fixture;
       const plain = await repository.treeOf(project, await mainHead(fixture));

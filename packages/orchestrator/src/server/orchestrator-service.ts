@@ -50,6 +50,8 @@ export interface ServiceOptions {
   readonly uploads: Uploads;
   readonly transcripts: Transcripts;
   readonly now: () => Date;
+  /** Takes known secrets and token patterns out of text. */
+  scrub(text: string): string;
   resolveConfig(
     project: ProjectConfig | null,
     request: RunConfigRequest,
@@ -106,14 +108,16 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     }
     const project = await projectOf(wanted.projectId);
     const { config } = await configOf(project, requested);
+    // The branch is named after the request, so what must not be kept goes first.
+    const request = options.scrub(wanted.request.trim());
     return {
       projectId: project.id,
       userId: caller.userId,
       workflow: { name, version: definition.version, fingerprint: definition.fingerprint },
-      request: wanted.request.trim(),
+      request,
       config,
       requestedConfig: requested,
-      branch: `autonomous/${runId}-${slugOf(wanted.request)}`,
+      branch: `autonomous/${runId}-${slugOf(request)}`,
       ...(explorationId === undefined ? {} : { explorationId }),
     };
   };

@@ -23,7 +23,7 @@ const draft = { title: 'Login flow', plan: '# Plan', decisions: [], techStack: [
 export const outputs = {
   prepare: (config: RunConfig): JsonObject => ({
     baseCommit: 'base',
-    config: config as JsonObject,
+    config,
     notices: [],
     excludePaths: [],
     setup: null,

@@ -1,0 +1,263 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { createClient, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
+import { connect } from './cli/connection.ts';
+import type { CliIo } from './cli/io.ts';
+import { type Finished, makePlace, type Place, type ServerProcess } from './cli/program.fixture.ts';
+import { runCli } from './cli.ts';
+
+/** A whole run takes some seconds, on a busy machine some more. */
+const WHOLE_RUN = { timeout: 90_000 };
+const REQUEST = 'Create login flow with OAuth';
+
+let place: Place;
+let server: ServerProcess;
+
+beforeAll(async () => {
+  place = makePlace();
+  server = await place.serve();
+});
+afterAll(() => place.remove());
+
+/** A command of a person who stands in the project. */
+const command = (...args: readonly string[]): Promise<Finished> =>
+  place.command(args, { AUTONOMOUS_SERVER: server.url }, place.clone);
+
+describe('the command line', () => {
+  it.each([
+    [[], 'Usage: autonomous COMMAND'],
+    [['frobnicate'], "unknown command 'frobnicate'"],
+    [['run'], "missing required argument 'request'"],
+    [['run', ' '], 'The request is empty'],
+    [['run', 'x', '--planning', 'perhaps'], 'Allowed choices are auto, manual'],
+    [['run', 'x', '--model', 'cook=x'], 'Write ROLE=MODEL'],
+    [['run', 'x', '--config', 'nowhere.json'], 'nowhere.json cannot be read (ENOENT)'],
+    [['run', 'x', '--server', 'ftp://x'], "--server is 'ftp://x'"],
+    [['reject', 'r-1'], "required option '--feedback <text>' not specified"],
+    [['answer', 'r-1'], 'There is no answer'],
+    [['extend', 'r-1', 'soon'], "'soon' is no number of minutes"],
+    [['list', '--limit', '0'], 'A whole number from 1 to 200'],
+  ])('refuses %j with 64 and a reason', async (args, reason) => {
+    const { exitCode, stdout, stderr } = await command(...args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
+    expect(stderr).toContain(reason);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it('names every fault of a configuration file', async () => {
+    const file = join(place.folder, 'faulty.json');
+    writeFileSync(file, JSON.stringify({ maxFixAttempts: -1, git: { automerge: true } }));
+    const { exitCode, stderr } = await command('run', 'x', '--config', file);
+    expect(exitCode).toBe(64);
+    expect(stderr).toMatch(/maxFixAttempts: .*\n {2}git: .*automerge/);
+  });
+
+  it('gives help and version with 0', async () => {
+    expect(await command('--help')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('approve') });
+    expect(await command('run', '--help')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('--auto-merge'),
+    });
+    expect(await command('--version')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+  });
+
+  it('says how to start a server where none answers', async () => {
+    const { exitCode, stderr } = await place.command(['list', '--server', 'http://127.0.0.1:1']);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: 'No Autonomous server answers at http://127.0.0.1:1.\nStart it with: npm start\n',
+    });
+  });
+
+  it('says what is wrong with the token', async () => {
+    const refused = await place.command(['list', '--server', server.url], { AUTONOMOUS_TOKEN: 'not-the-token-of-it' });
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('The server refuses the token.\n') });
+    const none = await place.command(['list', '--server', server.url], { AUTONOMOUS_DATA: '/nowhere' });
+    expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('/nowhere/token is not there') });
+  });
+
+  it("shows this machine's token to no other server", async () => {
+    const io = { env: place.env } as unknown as CliIo;
+    await expect(connect(io, 'http://example.org:3001')).rejects.toThrow(
+      'AUTONOMOUS_TOKEN is not set; http://example.org:3001',
+    );
+    await expect(connect(io, 'http://127.0.0.1.example.org')).rejects.toThrow('AUTONOMOUS_TOKEN is not set');
+  });
+
+  it('takes the port from a .env file, and not the server that gets the token', async () => {
+    const { port } = new URL(server.url);
+    writeFileSync(join(place.folder, '.env'), `ORCHESTRATOR_PORT=${port}\nAUTONOMOUS_SERVER=http://127.0.0.1:1\n`);
+    expect(await place.command(['gates'])).toMatchObject({ exitCode: 0, stderr: 'Nothing waits for a person.\n' });
+  });
+
+  it('refuses what the server does not know in its words', async () => {
+    expect(await command('watch', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
+    expect(await command('approve', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
+    expect(await command('run', 'x', '--workflow', 'dance')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("There is no workflow 'dance'"),
+    });
+  });
+
+  it('cancels a run that waits', async () => {
+    const started = await command('run', REQUEST, '--detach');
+    const [id = ''] = started.stdout.split('\n');
+    expect(await command('cancel', id, '--reason', 'changed my mind')).toMatchObject({
+      exitCode: 0,
+      stdout: 'cancelled\n',
+    });
+    const watched = await command('watch', id);
+    expect(watched).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining('✗ cancelled by local: changed my mind'),
+    });
+    expect(await command('cancel', id)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('has already ended'),
+    });
+  });
+});
+
+describe('a script that drives a run', () => {
+  it('gets its turn at each gate, decides it, and is told the end', WHOLE_RUN, async () => {
+    const config = join(place.folder, 'run.json');
+    writeFileSync(config, JSON.stringify({ trustMode: { planning: 'auto', implementation: 'manual' } }));
+    const started = await command(
+      'run',
+      ...REQUEST.split(' '),
+      '--config',
+      config,
+      '--planning',
+      'manual',
+      '--auto-merge',
+    );
+    expect(started.exitCode).toBe(1);
+    expect(started.stdout).toMatch(/^run (\S+) on notes \(.*notes\.git\)$/m);
+    expect(started.stdout).toContain("● plan gate: Review the plan 'Login flow with OAuth'");
+    const id = /^run (\S+)/.exec(started.stdout)?.[1] ?? '';
+    expect(started.stdout).toContain(`autonomous approve ${id}\n`);
+
+    expect((await command('show', id, '--plan')).stdout).toMatch(/^\(scripted\)[^]*```mermaid/);
+    expect(await command('gates')).toMatchObject({ stdout: expect.stringContaining(`${id}  plan `) });
+    const early = await command('answer', id, 'Google');
+    expect([early.exitCode, early.stderr]).toEqual([
+      1,
+      expect.stringContaining('waits for another decision (approve, reject, ask)'),
+    ]);
+    const asked = await command('ask', id, 'Why in memory?');
+    expect([asked.exitCode, asked.stdout]).toEqual([
+      0,
+      expect.stringContaining('· reply (scripted): The state is kept in memory'),
+    ]);
+    expect(asked.stdout).not.toContain('━━ planning');
+    const approved = await command('approve', id, '--notes', 'go on');
+    expect(approved.stdout).toMatch(/^approve: Review the plan 'Login flow with OAuth' \(hash \w{10}, code \w{10}\)$/m);
+
+    const question = await command('watch', id);
+    expect(question).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining('● question (scripted): Which OAuth'),
+    });
+    expect(await command('answer', id, '7')).toMatchObject({
+      exitCode: 64,
+      stderr: expect.stringContaining("1 'Google and GitHub'"),
+    });
+    expect(await command('answer', id, '1')).toMatchObject({ exitCode: 0 });
+
+    const result = await command('watch', id, '--json');
+    expect(result.exitCode).toBe(1);
+    const events = result.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as WorkflowEvent);
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
+    expect(events.at(-1)).toMatchObject({ type: 'APPROVAL_REQUESTED', payload: { gate: 'implementation' } });
+    expect((await command('show', id, '--diff')).stdout).toContain('+++ b/src/login.js');
+    expect((await command('show', id)).stdout).toMatch(
+      /evidence +base tests: passed, `npm test` exit code 0, sandbox bubblewrap/,
+    );
+    expect((await command('approve', id)).exitCode).toBe(0);
+
+    const end = await command('watch');
+    expect(end.exitCode).toBe(0);
+    expect(end.stdout).toMatch(/✗ checks failed on the result as it is\n +\$ npm test → exit code 1, .* in bubblewrap/);
+    expect(end.stdout).toContain('· fix attempt 1');
+    const merged = /✓ merged into main \(squash\): commit (\w+)/.exec(end.stdout)?.[1] ?? '';
+    expect(place.git('-C', place.remote, 'rev-parse', 'main')).toMatch(new RegExp(`^${merged}`));
+    const { items } = { items: (await command('list', '--json', '--status', 'completed')).stdout.trim().split('\n') };
+    expect(items.map((line) => (JSON.parse(line) as RunView).id)).toContain(id);
+  });
+});
+
+describe('a person at a terminal', () => {
+  it('is asked at each gate, and not again when somebody else was faster', WHOLE_RUN, async () => {
+    const terminal = aTerminal();
+    const ended = runCli(['run', REQUEST, '--server', server.url], terminal.io);
+    await terminal.reply('approve (a) · reject (r) · ask (q) · show (s) · cancel (c) · leave (l) > ', 's');
+    await terminal.heard('# Login flow with OAuth');
+    await terminal.reply('leave (l) > ', 'dance');
+    await terminal.heard("'dance' is none of these.");
+    await terminal.reply('leave (l) > ', 'r');
+    await terminal.reply('what should be different > ', '');
+    await terminal.reply('leave (l) > ', 'a');
+    await terminal.reply('number or words (or :ignore, :cancel, :leave) > ', '9');
+    await terminal.heard("'9' is no option of the question");
+    await terminal.heard(':leave) > ');
+    const id = /^run (\S+)/m.exec(terminal.all())?.[1] ?? '';
+    const client = createClient({ baseUrl: server.url, token: readFileSync(join(place.data, 'token'), 'utf8').trim() });
+    await client.decideOpenGate(id, { decision: 'answer', response: 'Google and GitHub' });
+    expect(await ended).toBe(0);
+    expect(terminal.all()).toMatch(/✓ answered by local: Google and GitHub[^]*✓ completed: Branch autonomous\//);
+  });
+
+  it('may leave the run to itself, with a word how to come back', async () => {
+    const terminal = aTerminal();
+    const ended = runCli(['run', REQUEST, '--server', server.url], terminal.io);
+    await terminal.reply('leave (l) > ', 'l');
+    expect(await ended).toBe(1);
+    const id = /^run (\S+)/m.exec(terminal.all())?.[1] ?? '';
+    expect(terminal.all()).toContain(`The run goes on. Follow it with: autonomous watch ${id}`);
+  });
+});
+
+/** Streams that say they are a terminal; what is typed waits for the words that ask for it. */
+function aTerminal() {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stdout = Object.assign(new PassThrough(), { isTTY: true });
+  let text = '';
+  let seen = 0;
+  stdout.on('data', (chunk) => (text += String(chunk)));
+  onTestFailed(() => void process.stderr.write(text));
+  const heard = async (words: string): Promise<void> => {
+    for (;;) {
+      const at = text.indexOf(words, seen);
+      if (at >= 0) {
+        seen = at + words.length;
+        return;
+      }
+      await new Promise((resolve) => stdout.once('data', resolve));
+    }
+  };
+  const io: CliIo = {
+    stdin,
+    stdout,
+    stderr: stdout,
+    env: { ...place.env, NO_COLOR: '1' },
+    cwd: place.clone,
+    program: 'autonomous',
+  };
+  return {
+    io,
+    heard,
+    all: () => text,
+    reply: async (prompt: string, line: string) => {
+      await heard(prompt);
+      stdin.write(`${line}\n`);
+    },
+  };
+}

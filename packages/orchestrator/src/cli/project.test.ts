@@ -1,0 +1,102 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { Client, NewProject, Project } from '@autonomous/shared';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CliIo } from './io.ts';
+import { makePlace, type Place } from './program.fixture.ts';
+import { chooseProject } from './project.ts';
+
+let place: Place;
+let known: Project[];
+let created: NewProject[];
+
+beforeEach(() => {
+  place = makePlace();
+  known = [];
+  created = [];
+});
+afterEach(() => place.remove());
+
+/** One project a page, so that whoever looks at the first page alone finds too little. */
+const client = {
+  listProjects: async ({ cursor = '0' } = {}) => {
+    const next = Number(cursor) + 1;
+    return { items: known.slice(next - 1, next), nextCursor: next < known.length ? String(next) : null };
+  },
+  createProject: async (project: NewProject) => {
+    created.push(project);
+    return aProject('new', project.name, project.repository);
+  },
+} as unknown as Client;
+
+const aProject = (id: string, name: string, repository: string): Project => ({
+  id,
+  name,
+  repository,
+  baseBranch: 'main',
+  createdAt: '2030-01-01T00:00:00.000Z',
+});
+
+function choose(given: string | undefined, cwd: string): Promise<Project> {
+  const stream = new PassThrough();
+  const io: CliIo = { stdin: stream, stdout: stream, stderr: stream, env: {}, cwd, program: 'autonomous' };
+  return chooseProject(client, io, given);
+}
+
+describe('the project of a run', () => {
+  it('is the origin of the repository in which the person stands, from any folder of it', async () => {
+    await choose(undefined, join(place.clone, 'src'));
+    expect(created).toEqual([{ name: 'notes', repository: place.remote }]);
+  });
+
+  it('is the path of a repository without origin', async () => {
+    place.git('-C', place.clone, 'remote', 'remove', 'origin');
+    await choose('notes', place.folder);
+    expect(created).toEqual([{ name: 'notes', repository: place.clone }]);
+  });
+
+  it('is the path of a bare repository', async () => {
+    await choose(place.remote, '/');
+    expect(created).toEqual([{ name: 'notes', repository: place.remote }]);
+  });
+
+  it('leaves credentials in the address of origin at home', async () => {
+    place.git('-C', place.clone, 'remote', 'set-url', 'origin', 'https://person:secret@example.org/team/shop.git');
+    await choose(undefined, place.clone);
+    expect(created).toEqual([{ name: 'shop', repository: 'https://example.org/team/shop.git' }]);
+  });
+
+  it('keeps the user of an ssh address, and takes a URL as it is', async () => {
+    place.git('-C', place.clone, 'remote', 'set-url', 'origin', 'ssh://git@example.org/team/shop');
+    await choose(undefined, place.clone);
+    await choose('git@example.org:team/other.git', '/');
+    expect(created).toEqual([
+      { name: 'shop', repository: 'ssh://git@example.org/team/shop' },
+      { name: 'other', repository: 'git@example.org:team/other.git' },
+    ]);
+  });
+
+  it('takes a relative origin from the root of the repository', async () => {
+    place.git('-C', place.clone, 'remote', 'set-url', 'origin', '../notes.git');
+    await choose(undefined, join(place.clone, 'test'));
+    expect(created).toEqual([{ name: 'notes', repository: place.remote }]);
+  });
+
+  it('is not made again when the server knows its repository, on whatever page', async () => {
+    known = [aProject('a-1', 'a', '/a'), aProject('b-1', 'b', '/b'), aProject('notes-1', 'n', `${place.remote}/`)];
+    expect((await choose(undefined, place.clone)).id).toBe('notes-1');
+    expect((await choose('b', '/')).id).toBe('b-1');
+    expect((await choose('a-1', '/')).id).toBe('a-1');
+    expect(created).toEqual([]);
+  });
+
+  it('is refused in words when it is ambiguous, unknown or no repository', async () => {
+    known = [aProject('a-1', 'a', '/a'), aProject('a-2', 'a', '/b')];
+    await expect(choose('a', '/')).rejects.toThrow("There are 2 projects named 'a'; name one by its id: a-1, a-2.");
+    await expect(choose('nowhere', place.folder)).rejects.toThrow("'nowhere' is no project, and");
+    const plain = join(place.folder, 'plain');
+    mkdirSync(plain);
+    await expect(choose(undefined, plain)).rejects.toThrow('is not in a git repository');
+  });
+});

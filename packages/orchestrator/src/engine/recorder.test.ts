@@ -1,0 +1,91 @@
+/** The recorder with a real database and a real remote: what it finds at its start, and what it does without one. */
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { WorkflowEvent } from '@autonomous/shared';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
+import { anEvent, aStep, aView, NOON } from '../event-store/steps.fixture.ts';
+import { type Fixture, git, makeBareRemote, openFixture } from '../repository/git-fixture.fixture.ts';
+import { systemClock } from './clock.ts';
+import { Recorder } from './recorder.ts';
+import { Transcripts } from './transcripts.ts';
+
+describe('the recorder', () => {
+  let root: string;
+  let store: SqliteEventStore;
+  let fixture: Fixture;
+  beforeEach(async () => {
+    root = mkdtempSync(path.join(tmpdir(), 'recorder-'));
+    fixture = await openFixture(root);
+    store = openSqliteEventStore({ file: path.join(root, 'test.db') });
+    await store.saveProject({ ...fixture.project, name: 'shop', createdAt: NOON });
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  const aRecorder = () =>
+    new Recorder({
+      store,
+      repository: fixture.repository,
+      transcripts: new Transcripts(path.join(root, 'transcripts')),
+      clock: systemClock,
+      log: pino({ level: 'silent' }),
+      scrub: (text) => text,
+    });
+  const complete = (runId: string, projectId = 'p-1'): Promise<readonly WorkflowEvent[]> =>
+    store.append(aStep(runId, { events: [anEvent('RUN_STARTED'), anEvent('RUN_COMPLETED')], view: { projectId } }));
+  const recorded = (remote = fixture.remote): string[] =>
+    git(remote, 'ls-tree', '-r', '--name-only', 'autonomous/record')
+      .split('\n')
+      .filter((file) => file.endsWith('events.jsonl'));
+
+  it('records at its start what came before, also when it has heard of something newer by then', async () => {
+    await complete('r-1');
+    const recorder = aRecorder();
+    recorder.hear({ events: await complete('r-2'), view: aView('r-2') });
+    await recorder.settled();
+    await recorder.start();
+    await recorder.settled();
+    expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl', '.autonomous/runs/r-2/events.jsonl']);
+    await recorder.stop();
+  });
+
+  it('records again what it could not push, also when it has been started anew', async () => {
+    const away = `${fixture.remote}.away`;
+    const recorder = aRecorder();
+    await recorder.start();
+    renameSync(fixture.remote, away);
+    recorder.hear({ events: await complete('r-1'), view: aView('r-1') });
+    await recorder.stop();
+    renameSync(away, fixture.remote);
+
+    const next = aRecorder();
+    await next.start();
+    await next.settled();
+    expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
+    await next.stop();
+  });
+
+  it('records the runs of one project although the remote of another refuses', async () => {
+    mkdirSync(path.join(fixture.remote, 'hooks'));
+    writeFileSync(path.join(fixture.remote, 'hooks', 'pre-receive'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const other = makeBareRemote(path.join(root, 'other.git'));
+    await store.saveProject({ id: 'p-2', name: 'other', repository: other, baseBranch: 'main', createdAt: NOON });
+    await complete('r-1');
+    await complete('r-2', 'p-2');
+    const recorder = aRecorder();
+    await recorder.start();
+    await recorder.settled();
+    expect(recorded(other)).toEqual(['.autonomous/runs/r-2/events.jsonl']);
+    expect(git(fixture.remote, 'branch', '--list', 'autonomous/record')).toBe('');
+
+    rmSync(path.join(fixture.remote, 'hooks'), { recursive: true });
+    await recorder.settled();
+    expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
+    await recorder.stop();
+  });
+});

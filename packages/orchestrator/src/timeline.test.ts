@@ -1,0 +1,187 @@
+import type { EventPayloads, Progress, RunView, WorkflowEvent, WorkflowEventType } from '@autonomous/shared';
+import { describe, expect, it } from 'vitest';
+import { describeEvent, describeProgress, formatTimeline, printable } from './timeline.ts';
+
+function event<Type extends WorkflowEventType>(type: Type, payload: EventPayloads[Type]): WorkflowEvent {
+  // The widest type of an event has no payload of its own vocabulary.
+  return {
+    id: 'e1',
+    position: 1,
+    workflowRunId: 'r-1',
+    sequence: 1,
+    type,
+    origin: 'emitted',
+    timestamp: '2030-01-01T00:00:00.000Z',
+    payload,
+  } as unknown as WorkflowEvent;
+}
+
+const evidence = (fields: Partial<EventPayloads['EVIDENCE_RECORDED']>): WorkflowEvent =>
+  event('EVIDENCE_RECORDED', {
+    mode: 'as_is',
+    codeTree: 'c0de',
+    commit: 'c0ffee',
+    passed: true,
+    commands: [{ command: 'npm test', exitCode: 0, durationMs: 840, output: '' }],
+    sandbox: 'bubblewrap',
+    ...fields,
+  });
+
+const runWith = (planner: string, validator = 'openai:gpt-4o-mini', passed = true): RunView =>
+  ({
+    config: { modelRouting: { planner, implementer: 'anthropic:x', validator } },
+    evidence: [{ passed }],
+  }) as unknown as RunView;
+
+const progress = (fields: Partial<Progress>): Progress => ({
+  runId: 'r-1',
+  activity: 'implementer',
+  kind: 'tool_call',
+  text: 'read src/app.js',
+  role: 'implementer',
+  model: 'anthropic:x',
+  at: '2030-01-01T00:00:00.000Z',
+  ...fields,
+});
+
+describe('describeEvent', () => {
+  it('says nothing of what only the engine needs', () => {
+    expect(describeEvent(event('ACTIVITY_COMPLETED', { key: 'k', activity: 'plan', output: null }))).toBeNull();
+    expect(describeEvent(event('TIMER_FIRED', { key: 'k', event: 'e' }))).toBeNull();
+    expect(
+      describeEvent(event('STATE_CHANGED', { status: 'running', stage: null, state: 'a', gate: null })),
+    ).toBeNull();
+  });
+
+  it('makes a stage a heading', () => {
+    expect(describeEvent(event('STAGE_STARTED', { stage: 'code_review' }))).toEqual({
+      text: 'code review',
+      tone: 'stage',
+    });
+  });
+
+  it('gives evidence with command, exit code, time and sandbox', () => {
+    expect(describeEvent(evidence({}))).toEqual({
+      text: 'checks passed on the result as it is\n$ npm test → exit code 0, 0.8 s, in bubblewrap',
+      tone: 'good',
+    });
+  });
+
+  it('says loudly that evidence comes from no sandbox, and that a command was killed', () => {
+    const entry = describeEvent(
+      evidence({
+        passed: false,
+        sandbox: 'none',
+        commands: [{ command: 'npm test', exitCode: null, durationMs: 60_000, output: '' }],
+      }),
+    );
+    expect(entry).toMatchObject({ tone: 'bad', text: expect.stringContaining('→ killed, 60.0 s, WITHOUT a sandbox') });
+  });
+
+  it('names the tests that were put back for the second check', () => {
+    const entry = describeEvent(evidence({ mode: 'base_tests', restored: ['test/a.js'] }));
+    expect(entry?.text).toContain("the result with the base commit's tests put back (test/a.js)");
+  });
+
+  it('shows a question with its numbered options and what may be decided', () => {
+    const entry = describeEvent(
+      event('CLARIFICATION_REQUESTED', {
+        gate: 'clarification',
+        stage: 'implementation',
+        decisions: ['answer', 'ignore'],
+        summary: 'Which?',
+        details: {},
+        attemptNumber: 1,
+        question: { question: 'Which?', context: 'There are two.', options: ['A', 'B'], responseType: 'single_choice' },
+      }),
+    );
+    expect(entry).toEqual({ text: 'question: Which?\nThere are two.\n1. A\n2. B\n→ answer · ignore', tone: 'wait' });
+  });
+
+  it('labels the words of roles that play a script, and no others', () => {
+    const reply = event('QUESTION_REPLIED', { question: 'Why?', reply: 'Because.' });
+    expect(describeEvent(reply, runWith('scripted:demo'))?.text).toBe('reply (scripted): Because.');
+    expect(describeEvent(reply, runWith('anthropic:x'))?.text).toBe('reply: Because.');
+    const passed = event('VALIDATION_PASSED', { codeTree: 'c', summary: 'Fine.' });
+    expect(describeEvent(passed, runWith('anthropic:x', 'scripted'))?.text).toBe('validated (scripted): Fine.');
+  });
+
+  it('labels a failed validation only where the reviewer, not a check, found the fault', () => {
+    const failed = event('VALIDATION_FAILED', { codeTree: 'c', severity: 'minor', summary: 'Not so.', feedback: '' });
+    expect(describeEvent(failed, runWith('x', 'scripted', true))?.text).toBe(
+      'validation failed (minor) (scripted): Not so.',
+    );
+    expect(describeEvent(failed, runWith('x', 'scripted', false))?.text).toBe('validation failed (minor): Not so.');
+  });
+
+  it('labels scripted models by name and the plans they wrote', () => {
+    const cost = { role: 'planner', calls: 1, inputTokens: 1_200, outputTokens: 30 };
+    expect(describeEvent(event('COST_RECORDED', { ...cost, model: 'scripted:demo', scripted: true }))?.text).toBe(
+      'planner: scripted:demo (scripted), 1 call, 1,200 tokens in, 30 out',
+    );
+    const artifact = { stage: 'planning', type: 'mermaid_diagram', gitPath: 'p.md', hash: 'h', version: 2 } as const;
+    expect(describeEvent(event('ARTIFACT_CREATED', { artifact: { ...artifact, scripted: true } }))?.text).toBe(
+      'plan 2: p.md (scripted)',
+    );
+  });
+
+  it('gives the merge commit and says where a branch was not pushed', () => {
+    const merged = { baseBranch: 'main', commit: '5db6479c46bfb541a7bc', strategy: 'squash' };
+    expect(describeEvent(event('RUN_MERGED', merged))?.text).toBe('merged into main (squash): commit 5db6479c46');
+    const published = { branch: 'autonomous/x', commit: '5db6479c46bfb541a7bc', pushed: false, note: 'No forge.' };
+    expect(describeEvent(event('CHANGES_PUBLISHED', published))?.text).toBe(
+      'ready, not pushed: autonomous/x at 5db6479c46\nNo forge.',
+    );
+  });
+
+  it("shows the facts of somebody's own workflow as they are", () => {
+    const own = { ...event('NOTICE', { message: '' }), type: 'ROUND_DONE', payload: { round: 2 } };
+    expect(describeEvent(own)).toEqual({ text: 'ROUND_DONE {"round":2}', tone: 'plain' });
+  });
+});
+
+describe('describeProgress', () => {
+  it('tells who does what, and labels a script', () => {
+    expect(describeProgress(progress({}))).toBe('implementer: read src/app.js');
+    expect(describeProgress(progress({ model: 'scripted:demo' }))).toBe('implementer (scripted): read src/app.js');
+  });
+
+  it('leaves out output, token counts, results that went well and the end of a call', () => {
+    for (const fields of [
+      { kind: 'output' },
+      { kind: 'usage' },
+      { kind: 'tool_result', data: { tool: 'read', ok: true } },
+      { text: 'finish', data: { tool: 'finish' } },
+    ] as const) {
+      expect(describeProgress(progress(fields))).toBeNull();
+    }
+    const failed = progress({ kind: 'tool_result', text: 'no such file', data: { tool: 'read', ok: false } });
+    expect(describeProgress(failed)).toBe('implementer: that failed: no such file');
+  });
+});
+
+describe('formatTimeline', () => {
+  it('aligns the seconds to the right and the lines of an entry below each other', () => {
+    const plain = { color: false };
+    const lines = [
+      formatTimeline({ atMs: 3_640, text: 'one\ntwo', tone: 'good' }, plain),
+      formatTimeline({ atMs: 1_209_600_000, text: 'three', tone: 'wait' }, plain),
+    ];
+    expect(lines).toEqual(['    3.6  ✓ one\n           two', '1209600.0  ● three']);
+  });
+
+  it('colours only when it is asked to', () => {
+    const entry = { atMs: 0, text: 'one', tone: 'bad' } as const;
+    expect(formatTimeline(entry, { color: true })).toContain('\u001b[31m✗ one');
+    expect(formatTimeline(entry, { color: false })).not.toContain('\u001b');
+  });
+
+  it('takes out what could steer a terminal or reorder its text', () => {
+    const text = 'a\u001b[2Jb\u001b]0;title\u0007c\u202ed\re\u009bf';
+    expect(formatTimeline({ atMs: 0, text, tone: 'plain' }, { color: false })).not.toMatch(
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/,
+    );
+    expect(printable('a\tb\nc')).toBe('a\tb\nc');
+  });
+});
