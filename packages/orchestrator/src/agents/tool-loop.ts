@@ -277,8 +277,9 @@ function describeTools<Result>(request: AgentRequest<Result>): ToolSet {
 }
 
 /** The schema as the model sees it. The loop checks inputs itself, to say in its own words what is wrong. */
-function unchecked(description: string, schema: z.ZodType) {
-  return tool({ description, inputSchema: jsonSchema(zodSchema(schema).jsonSchema) });
+function unchecked(description: string, schema: z.ZodType): ToolSet[string] {
+  // The SDK's own types of a tool and of a set of tools differ under exactOptionalPropertyTypes.
+  return tool({ description, inputSchema: jsonSchema(zodSchema(schema).jsonSchema) }) as ToolSet[string];
 }
 
 function sandboxTool(name: string, offered: ToolSet): SandboxTool<unknown> | undefined {
