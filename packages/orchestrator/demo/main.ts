@@ -126,7 +126,7 @@ async function follow(client: Client, launched: RunView, options: DemoOptions, s
     runIds: [launched.id],
     signal: stop.signal,
     onEvent: (event) => {
-      const line = describeEvent(event);
+      const line = describeEvent(event, launched);
       if (line) tell(line.text, line.tone);
       if (STOPS.has(event.type)) {
         decided(event).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { createClient, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { connect } from './cli/connection.ts';
@@ -40,10 +40,20 @@ describe('the command line', () => {
     [['extend', 'r-1', 'soon'], "'soon' is no number of minutes"],
     [['list', '--limit', '0'], 'A whole number from 1 to 200'],
   ])('refuses %j with 64 and a reason', async (args, reason) => {
-    const { exitCode, stdout, stderr } = await command(...args);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
-    expect(stderr).toContain(reason);
-    expect(stderr).not.toMatch(/\n\s+at /);
+    const said = { stdout: '', stderr: '' };
+    const into = (name: keyof typeof said) =>
+      new Writable({ decodeStrings: false, write: (text, _, done) => done(((said[name] += String(text)), null)) });
+    const io: CliIo = { ...aTerminal().io, stdout: into('stdout'), stderr: into('stderr') };
+    expect(await runCli(args, io)).toBe(64);
+    expect(said).toEqual({ stdout: '', stderr: expect.stringContaining(reason) });
+    expect(said.stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it('ends the program with its exit code', async () => {
+    expect(await command('frobnicate')).toMatchObject({
+      exitCode: 64,
+      stderr: expect.stringContaining('unknown command'),
+    });
   });
 
   it('names every fault of a configuration file', async () => {
@@ -195,9 +205,16 @@ describe('a script that drives a run', () => {
 });
 
 describe('a person at a terminal', () => {
+  /** Of their own, since other runs change theirs. */
+  let project: Place;
+  beforeAll(() => {
+    project = makePlace();
+  });
+  afterAll(() => project.remove());
+
   it('is asked at each gate, and not again when somebody else was faster', WHOLE_RUN, async () => {
     const terminal = aTerminal();
-    const ended = runCli(['run', REQUEST, '--server', server.url], terminal.io);
+    const ended = runCli(['run', REQUEST, '--project', project.clone, '--server', server.url], terminal.io);
     await terminal.reply('approve (a) · reject (r) · ask (q) · show (s) · cancel (c) · leave (l) > ', 's');
     await terminal.heard('# Login flow with OAuth');
     await terminal.reply('leave (l) > ', 'dance');
@@ -217,7 +234,7 @@ describe('a person at a terminal', () => {
 
   it('may leave the run to itself, with a word how to come back', async () => {
     const terminal = aTerminal();
-    const ended = runCli(['run', REQUEST, '--server', server.url], terminal.io);
+    const ended = runCli(['run', REQUEST, '--project', project.clone, '--server', server.url], terminal.io);
     await terminal.reply('leave (l) > ', 'l');
     expect(await ended).toBe(1);
     const id = /^run (\S+)/m.exec(terminal.all())?.[1] ?? '';

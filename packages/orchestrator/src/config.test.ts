@@ -260,6 +260,19 @@ describe('default models', () => {
     validator: 'gpt-4o-mini',
   };
 
+  it('are those of the one provider that has a key', () => {
+    expect(read({ OPENAI_API_KEY: 'k-openai' }).runDefaults.modelRouting).toEqual({
+      planner: 'openai:gpt-5-mini',
+      implementer: 'openai:gpt-5-mini',
+      validator: 'gpt-4o-mini',
+    });
+  });
+
+  it('stay each role’s own where every provider has one', () => {
+    const keys = { OPENAI_API_KEY: 'k-openai', ANTHROPIC_API_KEY: 'k-anthropic', DEEPSEEK_API_KEY: 'k-deepseek' };
+    expect(read(keys).runDefaults.modelRouting.planner).toBe('deepseek-reasoner');
+  });
+
   it('play the script only where there is nothing else to use', () => {
     const modelsOf = (env: Record<string, string>) => read({ ...script, ...env }).runDefaults.modelRouting;
     expect(modelsOf({})).toEqual({
@@ -267,7 +280,7 @@ describe('default models', () => {
       implementer: 'scripted:play',
       validator: 'scripted:play',
     });
-    expect(modelsOf({ OPENAI_API_KEY: 'x' })).toEqual(documented);
+    expect(modelsOf({ OPENAI_API_KEY: 'x' }).planner).toBe('openai:gpt-5-mini');
     expect(modelsOf({ OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:1/v1' })).toEqual(documented);
     expect(modelsOf({ DEFAULT_VALIDATOR_MODEL: 'openai:x' })).toEqual({ ...documented, validator: 'openai:x' });
   });

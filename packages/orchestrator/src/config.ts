@@ -371,12 +371,22 @@ function defaultModels(values: Values, script: Script | null): DefaultModels {
   const within = (model: string): string =>
     ALLOWED_MODELS === undefined || isAllowed(model, ALLOWED_MODELS) ? model : (ALLOWED_MODELS[0] ?? model);
   const { planner, implementer, validator } = BUILT_IN_RUN_CONFIG.modelRouting;
+  // Whoever sets one key can start a run with it: a role whose own provider has none takes the model of one that has.
+  const usable = STAND_INS.find(([key]) => values[key] !== undefined)?.[1];
+  const orUsable = (model: string, key: VariableName): string => (values[key] === undefined ? (usable ?? model) : model);
   return {
-    planner: DEFAULT_PLANNER_MODEL ?? within(scripted ?? planner),
-    implementer: DEFAULT_IMPLEMENTER_MODEL ?? within(scripted ?? implementer),
-    validator: DEFAULT_VALIDATOR_MODEL ?? within(scripted ?? validator),
+    planner: DEFAULT_PLANNER_MODEL ?? within(scripted ?? orUsable(planner, 'DEEPSEEK_API_KEY')),
+    implementer: DEFAULT_IMPLEMENTER_MODEL ?? within(scripted ?? orUsable(implementer, 'ANTHROPIC_API_KEY')),
+    validator: DEFAULT_VALIDATOR_MODEL ?? within(scripted ?? orUsable(validator, 'OPENAI_API_KEY')),
   };
 }
+
+/** What a provider's key is used for where the default model of a role belongs to a provider without one. */
+const STAND_INS: readonly (readonly [VariableName, string])[] = [
+  ['ANTHROPIC_API_KEY', 'anthropic:claude-sonnet-4-5'],
+  ['OPENAI_API_KEY', 'openai:gpt-5-mini'],
+  ['DEEPSEEK_API_KEY', 'deepseek:deepseek-reasoner'],
+];
 
 /** Either of the two may be written with its provider and the other without. */
 function isAllowed(model: string, allowed: readonly string[]): boolean {

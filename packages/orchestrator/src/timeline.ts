@@ -71,8 +71,8 @@ export function formatTimeline(
   { atMs, text, tone }: TimelineEntry & { readonly atMs: number },
   { color }: { readonly color: boolean },
 ): string {
-  const paint = (format: Format, painted: string): string =>
-    color ? styleText(format, painted, { validateStream: false }) : painted;
+  const paint = (format: Format | null, painted: string): string =>
+    color && format !== null ? styleText(format, painted, { validateStream: false }) : painted;
   const { sign, format } = TONES[tone];
   const seconds = (Math.max(0, atMs) / 1000).toFixed(1).padStart(SECONDS_WIDTH);
   const [first = '', ...rest] = printable(text).split('\n');
@@ -110,12 +110,12 @@ const SECONDS_WIDTH = 7;
 const HASH_LENGTH = 10;
 const LINE_LENGTH = 300;
 
-const TONES: Readonly<Record<Tone, { readonly sign: string; readonly format: Format }>> = {
+const TONES: Readonly<Record<Tone, { readonly sign: string; readonly format: Format | null }>> = {
   stage: { sign: '━━', format: ['bold', 'cyan'] },
   good: { sign: '✓', format: 'green' },
   bad: { sign: '✗', format: 'red' },
   wait: { sign: '●', format: ['bold', 'yellow'] },
-  plain: { sign: '·', format: 'reset' },
+  plain: { sign: '·', format: null },
   quiet: { sign: ' ', format: 'dim' },
 };
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { aPlan, aScript, aServer, finish, when, writes } from './orchestrator.fixture.ts';
 
 const MANUAL_PLAN = { trustMode: { planning: 'manual' as const } };
-const edited = (label: string) => `# Edited plan\n\n\`\`\`mermaid\nflowchart TD\n  a["Start"] --> b["${label}"]\n\`\`\`\n`;
+const edited = (label: string) =>
+  `# Edited plan\n\n\`\`\`mermaid\nflowchart TD\n  a["Start"] --> b["${label}"]\n\`\`\`\n`;
 
 describe('the plan gate', () => {
   it('refuses an approval of something else than what is there now, with what is', async () => {
@@ -11,17 +12,28 @@ describe('the plan gate', () => {
     const run = await server.launch('Add the feature', MANUAL_PLAN);
     const { gate } = await server.until(run, { gate: 'plan' });
     const { artifactHash, codeTree } = gate ?? {};
-    for (const stale of [{ artifactHash: 'a'.repeat(64) }, { codeTree: 'a'.repeat(40) }, { artifactHash, codeTree: 'a'.repeat(40) }]) {
+    for (const stale of [
+      { artifactHash: 'a'.repeat(64) },
+      { codeTree: 'a'.repeat(40) },
+      { artifactHash, codeTree: 'a'.repeat(40) },
+    ]) {
       await expect(server.decide(run, { decision: 'approve', ...stale })).rejects.toMatchObject({
         status: 409,
         code: 'stale',
         problem: { artifactHash, codeTree },
       });
     }
-    const approved = await server.client.decideGate(gate?.id ?? '', { decision: 'approve', artifactHash, codeTree, notes: 'Fine.' });
+    const approved = await server.client.decideGate(gate?.id ?? '', {
+      decision: 'approve',
+      artifactHash,
+      codeTree,
+      notes: 'Fine.',
+    });
     expect(approved.artifacts).toMatchObject([{ approvedBy: 'local', approvalNotes: 'Fine.', hash: artifactHash }]);
     // The first decision won; the second is shown it.
-    await expect(server.client.decideGate(gate?.id ?? '', { decision: 'reject', feedback: 'No.' })).rejects.toMatchObject({
+    await expect(
+      server.client.decideGate(gate?.id ?? '', { decision: 'reject', feedback: 'No.' }),
+    ).rejects.toMatchObject({
       status: 409,
       problem: { winner: { decision: 'approve', by: 'local' } },
     });
@@ -29,10 +41,16 @@ describe('the plan gate', () => {
   });
 
   it('takes a corrected plan with the approval: it is committed and worked from', async () => {
-    const server = await aServer({ script: aScript({ implementer: [when('Corrected', writes({ 'feature.sh': 'echo corrected\n' }))] }) });
+    const server = await aServer({
+      script: aScript({ implementer: [when('Corrected', writes({ 'feature.sh': 'echo corrected\n' }))] }),
+    });
     const run = await server.launch('Add the feature', MANUAL_PLAN);
     const { gate } = await server.until(run, { gate: 'plan' });
-    await server.decide(run, { decision: 'approve', artifactHash: gate?.artifactHash, editedPlan: edited('Corrected') });
+    await server.decide(run, {
+      decision: 'approve',
+      artifactHash: gate?.artifactHash,
+      editedPlan: edited('Corrected'),
+    });
     const done = await server.until(run, { status: 'completed' });
 
     const [first, second] = done.artifacts.filter(({ type }) => type === 'mermaid_diagram');
@@ -85,8 +103,14 @@ describe('the plan gate', () => {
     const second = await server.until(run, { gate: 'plan' });
     expect(second.gate?.id).not.toBe(first.gate?.id);
     expect(second.gate?.artifactHash).not.toBe(first.gate?.artifactHash);
-    expect(second.gate?.details).toMatchObject({ version: 2, title: 'Feature with errors', path: first.gate?.details['path'] });
-    expect((await server.mirror('ls-tree', '--name-only', run.branch, '.autonomous/specs/')).trim()).toBe('.autonomous/specs/001-feature.md');
+    expect(second.gate?.details).toMatchObject({
+      version: 2,
+      title: 'Feature with errors',
+      path: first.gate?.details['path'],
+    });
+    expect((await server.mirror('ls-tree', '--name-only', run.branch, '.autonomous/specs/')).trim()).toBe(
+      '.autonomous/specs/001-feature.md',
+    );
     // Not a byte of a plan that nobody has accepted leaves the machine, but for the record.
     expect((await server.git('branch', '--list', run.branch)).trim()).toBe('');
   });
@@ -98,7 +122,9 @@ describe('the plan gate', () => {
     const before = await server.until(run, { gate: 'plan' });
     await server.decide(run, { decision: 'ask', question: 'Why two steps?' });
     const after = await server.until(run, { gate: 'plan' });
-    expect(await server.payloads(run.id, 'QUESTION_REPLIED')).toEqual([{ question: 'Why two steps?', reply: 'Because one is not enough.' }]);
+    expect(await server.payloads(run.id, 'QUESTION_REPLIED')).toEqual([
+      { question: 'Why two steps?', reply: 'Because one is not enough.' },
+    ]);
     const facts = ({ gate }: typeof before) => [gate?.kind, gate?.artifactHash, gate?.codeTree, gate?.details];
     expect(facts(after)).toEqual(facts(before));
   });
@@ -107,7 +133,9 @@ describe('the plan gate', () => {
 describe('the implementation gate', () => {
   it('shows report and code tree, and sends what a person says back to the implementer', async () => {
     const second = when('say it louder', writes({ 'feature.sh': 'echo FEATURE\n' }));
-    const server = await aServer({ script: aScript({ implementer: [second, writes({ 'feature.sh': 'echo feature\n' })] }) });
+    const server = await aServer({
+      script: aScript({ implementer: [second, writes({ 'feature.sh': 'echo feature\n' })] }),
+    });
     const run = await server.launch('Add the feature', { trustMode: { planning: 'auto', implementation: 'manual' } });
     const first = await server.until(run, { gate: 'implementation' });
     const report = first.artifacts.findLast(({ type }) => type === 'validation_report');
@@ -131,11 +159,16 @@ describe('the implementation gate', () => {
 
     await server.decide(run, { decision: 'reject', feedback: 'Please say it louder.' });
     const next = await server.until(run, { gate: 'implementation' });
+    // Somebody tidied up too early: the branch is published all the same.
+    await server.git('update-ref', '-d', `refs/heads/${run.branch}`);
     expect(next.codeTree).not.toBe(first.codeTree);
     await server.decide(run, { decision: 'approve', artifactHash: next.gate?.artifactHash, codeTree: next.codeTree });
     const done = await server.until(run, { status: 'completed' });
     expect(await server.file(run.branch, 'feature.sh')).toBe('echo FEATURE\n');
-    expect(done.artifacts.findLast(({ type }) => type === 'validation_report')).toMatchObject({ version: 2, approvedBy: 'local' });
+    expect(done.artifacts.findLast(({ type }) => type === 'validation_report')).toMatchObject({
+      version: 2,
+      approvedBy: 'local',
+    });
     expect((await server.git('rev-parse', 'main')).trim()).toBe(done.baseCommit);
   });
 });

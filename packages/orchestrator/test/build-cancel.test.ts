@@ -19,19 +19,55 @@ interface Place {
   readonly hasBranch: boolean;
 }
 
+const asleep = async (seconds: string) => {
+  await expect.poll(() => processesWith(`${SLEEP}${seconds}`), { timeout: 10_000, interval: 20 }).not.toEqual([]);
+};
+
 const places: readonly Place[] = [
-  { where: 'in a slow model', reached: (server, id) => server.event(id, 'RUN_CONFIGURED'), stage: 'planning', hasBranch: false },
-  { where: 'at the plan gate', config: { trustMode: { planning: 'manual' } }, reached: (server, id) => server.until(id, { gate: 'plan' }), stage: 'planning', hasBranch: true },
-  { where: 'in the install step', config: { ...TRUSTED, commands: { setup: `${SLEEP}01` } }, reached: (server, id) => server.said(id, `$ ${SLEEP}01`), stage: 'implementation', hasBranch: true },
-  { where: 'in a command of the agent', reached: (server, id) => server.said(id, `${SLEEP}02`), stage: 'implementation', hasBranch: true },
-  { where: 'in a check', config: { ...TRUSTED, commands: { test: `echo begun; ${SLEEP}03` } }, reached: (server, id) => server.said(id, 'begun'), stage: 'validation', hasBranch: true },
-  { where: 'in a pause', config: { ...TRUSTED, commands: { setup: 'exit 1' } }, reached: (server, id) => server.until(id, { gate: 'pause' }), stage: 'implementation', hasBranch: true },
+  {
+    where: 'in a slow model',
+    reached: (server, id) => server.event(id, 'RUN_CONFIGURED'),
+    stage: 'planning',
+    hasBranch: false,
+  },
+  {
+    where: 'at the plan gate',
+    config: { trustMode: { planning: 'manual' } },
+    reached: (server, id) => server.until(id, { gate: 'plan' }),
+    stage: 'planning',
+    hasBranch: true,
+  },
+  {
+    where: 'in the install step',
+    config: { ...TRUSTED, commands: { setup: `${SLEEP}01` } },
+    reached: () => asleep('01'),
+    stage: 'implementation',
+    hasBranch: true,
+  },
+  { where: 'in a command of the agent', reached: () => asleep('02'), stage: 'implementation', hasBranch: true },
+  {
+    where: 'in a check',
+    config: { ...TRUSTED, commands: { test: `${SLEEP}03` } },
+    reached: () => asleep('03'),
+    stage: 'validation',
+    hasBranch: true,
+  },
+  {
+    where: 'in a pause',
+    config: { ...TRUSTED, commands: { setup: 'exit 1' } },
+    reached: (server, id) => server.until(id, { gate: 'pause' }),
+    stage: 'implementation',
+    hasBranch: true,
+  },
 ];
 
 it('in each stage: processes end, the branch is kept, the record is written, no folder is left', async () => {
   const server = await aServer({
     script: aScript({
-      planner: [when('in a slow model', { turns: [{ delayMs: 3_600_000, text: 'Thinking.' }, ...aPlan().turns] }), aPlan()],
+      planner: [
+        when('in a slow model', { turns: [{ delayMs: 3_600_000, text: 'Thinking.' }, ...aPlan().turns] }),
+        aPlan(),
+      ],
       implementer: [when('in a command of the agent', runs(`echo half > half.sh; ${SLEEP}02`)), runs('true')],
     }),
     env: { MAX_CONCURRENT_RUNS_PER_USER: '10' },
@@ -49,10 +85,18 @@ it('in each stage: processes end, the branch is kept, the record is written, no 
 
     await server.orchestrator.settled();
     const record = `autonomous/record:.autonomous/runs/${run.id}`;
-    expect(JSON.parse(await server.git('show', `${record}/context.json`))).toMatchObject({ status: 'cancelled', completedAt: cancelled.completedAt });
-    const last = JSON.parse((await server.git('show', `${record}/events.jsonl`)).trim().split('\n').at(-1) ?? '') as object;
+    expect(JSON.parse(await server.git('show', `${record}/context.json`))).toMatchObject({
+      status: 'cancelled',
+      completedAt: cancelled.completedAt,
+    });
+    const last = JSON.parse(
+      (await server.git('show', `${record}/events.jsonl`)).trim().split('\n').at(-1) ?? '',
+    ) as object;
     expect(last).toMatchObject({ payload: { status: 'cancelled' } });
-    await expect(server.client.cancelRun(run.id)).rejects.toMatchObject({ status: 409, message: expect.stringContaining('already ended') });
+    await expect(server.client.cancelRun(run.id)).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringContaining('already ended'),
+    });
     await expect(server.decide(run, { decision: 'retry' })).rejects.toMatchObject({ status: 409 });
   }
 });
@@ -61,13 +105,28 @@ it('in the middle of a push: what follows it does not happen', async () => {
   const server = await aServer();
   const [hold, held] = ['hold', 'held'].map((name) => path.join(server.remote, name)) as [string, string];
   const hook = path.join(server.remote, 'hooks', 'pre-receive');
-  await writeFile(hook, `#!/bin/sh\ngrep -q hold-the-push && [ -e ${hold} ] && { touch ${held}; while [ -e ${hold} ]; do sleep 0.02; done; }\nexit 0\n`);
+  await writeFile(
+    hook,
+    `#!/bin/sh\ngrep -q hold-the-push && [ -e ${hold} ] && { touch ${held}; while [ -e ${hold} ]; do sleep 0.02; done; }\nexit 0\n`,
+  );
   await chmod(hook, 0o755);
-  const run = await server.launch('Hold the push', { trustMode: { planning: 'auto', implementation: 'manual' }, git: { autoMerge: true } });
+  const run = await server.launch('Hold the push', {
+    trustMode: { planning: 'auto', implementation: 'manual' },
+    git: { autoMerge: true },
+  });
   await server.until(run, { gate: 'implementation' });
   await writeFile(hold, '');
   await server.decide(run, { decision: 'approve' });
-  await expect.poll(() => access(held).then(() => true, () => false), { timeout: 10_000, interval: 20 }).toBe(true);
+  await expect
+    .poll(
+      () =>
+        access(held).then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 10_000, interval: 20 },
+    )
+    .toBe(true);
   const cancelled = await server.client.cancelRun(run.id);
   expect(cancelled).toMatchObject({ status: 'cancelled' });
   expect(cancelled.stages.at(-1)?.stage).toBe('publishing');

@@ -14,10 +14,33 @@ const BROKEN = "echo 'echo bye' > app.sh";
 
 it('finds out who changed the tests, their runner or its configuration, and says what was put back', async () => {
   const tricks = [
-    { request: 'loosen the test', code: runs(`${BROKEN}; echo true > test/app.test.sh`), restored: ['test/app.test.sh'] },
-    { request: 'delete the test', code: runs(`${BROKEN}; rm test/app.test.sh; echo true > test/other.test.sh`), restored: ['test/app.test.sh', 'test/other.test.sh'] },
-    { request: 'change the script', code: runs(`${BROKEN}; sed -i 's/sh test.run.sh/true/' package.json`), restored: ['package.json'] },
-    { request: 'add a configuration', code: runs(`${BROKEN}; echo '{}' > jest.config.json`), restored: ['jest.config.json'] },
+    {
+      request: 'loosen the test',
+      code: runs(`${BROKEN}; echo true > test/app.test.sh`),
+      restored: ['test/app.test.sh'],
+    },
+    {
+      request: 'delete the test',
+      code: runs(`${BROKEN}; rm test/app.test.sh; echo true > test/other.test.sh`),
+      restored: ['test/app.test.sh', 'test/other.test.sh'],
+    },
+    {
+      request: 'change the script',
+      code: runs(`${BROKEN}; sed -i 's/sh test.run.sh/true/' package.json`),
+      restored: ['package.json'],
+    },
+    {
+      request: 'add a runner',
+      code: runs(
+        `${BROKEN}; mkdir -p node_modules/.bin; printf '#!/bin/sh\n' > node_modules/.bin/sh; chmod +x node_modules/.bin/sh`,
+      ),
+      restored: ['node_modules/.bin/sh'],
+    },
+    {
+      request: 'add a configuration',
+      code: runs(`${BROKEN}; echo '{}' > jest.config.json`),
+      restored: ['jest.config.json'],
+    },
   ];
   const server = await aServer({
     files: PROJECT,
@@ -32,7 +55,10 @@ it('finds out who changed the tests, their runner or its configuration, and says
       ['base_tests', false],
     ]);
     // Never mended without a person, although a fix would be allowed.
-    expect(gate).toMatchObject({ decisions: ['retry', 'accept'], details: { from: 'base_tests', restored, attempts: 0 } });
+    expect(gate).toMatchObject({
+      decisions: ['retry', 'accept'],
+      details: { from: 'base_tests', restored, attempts: 0 },
+    });
     expect(gate?.summary).toContain('pass only with the changed tests');
   }
 });
@@ -50,7 +76,11 @@ it('gives the checks a HOME that no agent has prepared', async () => {
 it('does not mind new tests where there were some before', async () => {
   const server = await aServer({
     files: PROJECT,
-    script: aScript({ implementer: [writes({ 'feature.sh': 'echo feature\n', 'test/feature.test.sh': 'sh feature.sh | grep -q feature\n' })] }),
+    script: aScript({
+      implementer: [
+        writes({ 'feature.sh': 'echo feature\n', 'test/feature.test.sh': 'sh feature.sh | grep -q feature\n' }),
+      ],
+    }),
   });
   const run = await server.launch();
   const { evidence } = await server.until(run, { status: 'completed' });
@@ -79,7 +109,9 @@ it('publishes who accepted a failed result, what of it and why', async () => {
   expect(done.merged).toBeDefined();
 
   const accepted = [gate?.summary];
-  expect(await server.payloads(run.id, 'FIX_DECIDED')).toMatchObject([{ by: 'local', decision: 'accept', reason, accepted }]);
+  expect(await server.payloads(run.id, 'FIX_DECIDED')).toMatchObject([
+    { by: 'local', decision: 'accept', reason, accepted },
+  ]);
   const folder = `.autonomous/runs/${run.id}`;
   const context = JSON.parse((await server.file('main', `${folder}/context.json`)) ?? '') as RunView;
   expect(context.gates).toMatchObject([{ kind: 'fix', decision: 'accept', by: 'local', notes: reason, accepted }]);

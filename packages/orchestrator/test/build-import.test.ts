@@ -2,7 +2,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { aPlan, aScript, aServer, asks, FILES, type Files, finish, projectConfig, runs, tool, when, writes } from './orchestrator.fixture.ts';
+import {
+  aPlan,
+  aScript,
+  aServer,
+  asks,
+  FILES,
+  type Files,
+  finish,
+  projectConfig,
+  runs,
+  tool,
+  when,
+  writes,
+} from './orchestrator.fixture.ts';
 
 const TESTED = { commands: { test: 'sh test/app.test.sh' } };
 
@@ -20,7 +33,11 @@ describe('what an agent leaves', () => {
       files,
       script: aScript({
         // Nothing of what is excluded is named to an agent.
-        planner: [when('prod.env', asks({ question: 'What is prod.env?' })), when('key.txt', asks({ question: 'What is key.txt?' })), aPlan()],
+        planner: [
+          when('prod.env', asks({ question: 'What is prod.env?' })),
+          when('key.txt', asks({ question: 'What is key.txt?' })),
+          aPlan(),
+        ],
         implementer: [
           runs(
             'find . -type f > seen.txt; sh tool.sh >> seen.txt',
@@ -48,8 +65,19 @@ describe('what an agent leaves', () => {
     expect(seen).toContain('tool\n');
     expect(seen).not.toMatch(/prod\.env|secrets/);
     const tree = await server.git('ls-tree', '-r', '--format=%(objectmode) %(path)', 'main');
-    const modes = Object.fromEntries(tree.trim().split('\n').map((line) => [line.slice(7), line.slice(0, 6)]));
-    expect(modes).toMatchObject({ link: '120000', 'tool.sh': '100755', 'run.sh': '100755', 'app.sh': '100644', 'nested/file': '100644' });
+    const modes = Object.fromEntries(
+      tree
+        .trim()
+        .split('\n')
+        .map((line) => [line.slice(7), line.slice(0, 6)]),
+    );
+    expect(modes).toMatchObject({
+      link: '120000',
+      'tool.sh': '100755',
+      'run.sh': '100755',
+      'app.sh': '100644',
+      'nested/file': '100644',
+    });
     expect(Object.keys(modes).filter((file) => /leak|pipe|\.git\/|other\.txt/.test(file))).toEqual([]);
     expect(await server.file('main', 'link')).toBe('app.sh');
     expect(await server.file('main', 'prod.env')).toBe('PASSWORD=one\n');
@@ -92,7 +120,10 @@ describe("a project's configuration", () => {
   });
 
   it.each([
-    { content: '{ "excludePaths": "everything" }', says: /config\.json is not valid and is ignored: excludePaths: .*array/ },
+    {
+      content: '{ "excludePaths": "everything" }',
+      says: /config\.json is not valid and is ignored: excludePaths: .*array/,
+    },
     { content: '{ not json', says: /config\.json is not valid and is ignored: is no JSON: / },
   ])('that reads $content is passed over with a notice', async ({ content, says }) => {
     const server = await aServer({ files: { ...FILES, '.autonomous/config.json': content } });
@@ -102,7 +133,9 @@ describe("a project's configuration", () => {
   });
 
   it('with a memory file that cannot be read is extended as far as is safe, with a notice', async () => {
-    const server = await aServer({ files: { ...FILES, '.autonomous/memory.md': '---\n: [broken\n---\n\n## Past Decisions\n' } });
+    const server = await aServer({
+      files: { ...FILES, '.autonomous/memory.md': '---\n: [broken\n---\n\n## Past Decisions\n' },
+    });
     const run = await server.launch();
     const { notices } = await server.until(run, { status: 'completed' });
     expect(notices).toEqual([expect.stringContaining('.autonomous/memory.md was not understood')]);
@@ -117,7 +150,12 @@ const TESTED_AND_TRUSTED = { trustMode: { planning: 'auto' as const }, ...TESTED
 it('a secret of the server that people and tools repeat is nowhere in what is kept', async () => {
   // Of letters that survive in the name of a branch.
   const canary = 'canary-of-a-configured-key';
-  const forms = [canary, Buffer.from(canary).toString('base64'), Buffer.from(canary).toString('hex'), encodeURIComponent(canary)];
+  const forms = [
+    canary,
+    Buffer.from(canary).toString('base64'),
+    Buffer.from(canary).toString('hex'),
+    encodeURIComponent(canary),
+  ];
   const server = await aServer({
     env: {
       ANTHROPIC_API_KEY: canary,
@@ -126,13 +164,25 @@ it('a secret of the server that people and tools repeat is nowhere in what is ke
       DEFAULT_VALIDATOR_MODEL: 'scripted:test',
     },
     script: aScript({
-      planner: [when('Answer: ', aPlan({ title: `Feature ${canary}`, decisions: [{ topic: 'Key', choice: canary, rationale: canary }] })), asks({ question: `Is ${canary} the key?` })],
+      planner: [
+        when(
+          'Answer: ',
+          aPlan({ title: `Feature ${canary}`, decisions: [{ topic: 'Key', choice: canary, rationale: canary }] }),
+        ),
+        asks({ question: `Is ${canary} the key?` }),
+      ],
       implementer: [
         {
           turns: [
-            { text: `I print ${canary}.`, tools: [tool('run', { command: `echo ${forms.join(' ')}; echo ${canary} >&2; exit 3` })] },
+            {
+              text: `I print ${canary}.`,
+              tools: [tool('run', { command: `echo ${forms.join(' ')}; echo ${canary} >&2; exit 3` })],
+            },
             { tools: [tool('read', { path: canary })] },
-            ...writes({ 'feature.sh': 'echo feature\n' }, { summary: `Used ${canary}.`, decisions: [{ topic: 'Key', choice: canary, rationale: '' }] }).turns,
+            ...writes(
+              { 'feature.sh': 'echo feature\n' },
+              { summary: `Used ${canary}.`, decisions: [{ topic: 'Key', choice: canary, rationale: '' }] },
+            ).turns,
           ],
         },
       ],
@@ -148,26 +198,34 @@ it('a secret of the server that people and tools repeat is nowhere in what is ke
   await server.decide(run, { decision: 'answer', response: `Yes, ${canary}` });
   await server.client.sendMessage(run.id, `Remember ${canary}`).catch(() => undefined);
   const done = await server.until(run, { status: 'completed' });
-  const told = JSON.stringify([done, await server.events(run.id), await server.client.getTranscript(run.id), await server.client.listRuns()]);
+  const { client } = server;
+  const told = JSON.stringify([
+    done,
+    await server.events(run.id),
+    await client.getTranscript(run.id),
+    await client.listRuns(),
+  ]);
   expect(told).toContain('[secret]');
   await server.close();
 
-  const kept = [
-    told,
+  const history = ['log', '--all', '--patch', '--format=%D%n%B'];
+  const kept: Record<string, string> = {
+    'what the API tells': told,
     // Every version of every file in every branch, and all messages.
-    await server.git('log', '--all', '--patch', '--format=%D%n%B'),
-    await server.mirror('log', '--all', '--patch', '--format=%D%n%B'),
+    'the remote': await server.git(...history),
+    'the mirror': await server.mirror(...history),
+    'the log': JSON.stringify(server.logged),
     ...(await filesBelow(server.dataFolder)),
-    JSON.stringify(server.logged),
-  ].join('\n');
-  expect(kept).toContain(`.autonomous/runs/${run.id}/transcript.jsonl`);
-  for (const form of forms) expect(kept).not.toContain(form);
+  };
+  expect(kept['the remote']).toContain(`.autonomous/runs/${run.id}/transcript.jsonl`);
+  for (const form of forms) expect(Object.keys(kept).filter((name) => kept[name]?.includes(form))).toEqual([]);
 });
 
-/** Names and contents of all files, as Latin-1, so that no byte is lost. */
-async function filesBelow(folder: string): Promise<string[]> {
+/** Contents by path, as Latin-1, so that no byte is lost. */
+async function filesBelow(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return Promise.all(
-    entries.filter((entry) => entry.isFile()).map(async (entry) => `${entry.name}\n${await readFile(path.join(entry.parentPath, entry.name), 'latin1')}`),
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    await Promise.all(files.map(async (file) => [file, await readFile(file, 'latin1')] as const)),
   );
 }

@@ -7,7 +7,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
 import { aScript, aServer, FILES, processesWith, runs, when, writes } from './orchestrator.fixture.ts';
 
-const MERGED_BY_A_PERSON = { trustMode: { planning: 'auto' as const, implementation: 'manual' as const }, git: { autoMerge: true } };
+const MERGED_BY_A_PERSON = {
+  trustMode: { planning: 'auto' as const, implementation: 'manual' as const },
+  git: { autoMerge: true },
+};
 
 describe('the implementation', () => {
   it('that takes too long is kept as a checkpoint, and goes on from there when it gets more time', async () => {
@@ -19,14 +22,21 @@ describe('the implementation', () => {
         ],
       }),
     });
-    const run = await server.launch('Add the feature', { trustMode: { planning: 'auto' }, timeoutMinutes: { implementation: 0.03 } });
+    const run = await server.launch('Add the feature', {
+      trustMode: { planning: 'auto' },
+      timeoutMinutes: { implementation: 0.03 },
+    });
     const { gate, notices } = await server.until(run, { gate: 'pause' });
     expect(gate).toMatchObject({ reason: 'timeout', stage: 'implementation', decisions: ['retry', 'extend'] });
     expect(gate?.summary).toContain('longer than 0.03 minutes');
     expect(await processesWith('sleep 3611')).toEqual([]);
-    expect((await server.mirror('log', '-1', '--format=%s', run.branch)).trim()).toBe('Checkpoint: work before a pause');
+    expect((await server.mirror('log', '-1', '--format=%s', run.branch)).trim()).toBe(
+      'Checkpoint: work before a pause',
+    );
     expect(await server.mirror('show', `${run.branch}:half.sh`)).toBe('half\n');
-    expect(notices).toContain('Not taken from the sandbox: .autonomous/runs/x (agents do not write under .autonomous/)');
+    expect(notices).toContain(
+      'Not taken from the sandbox: .autonomous/runs/x (agents do not write under .autonomous/)',
+    );
 
     await server.decide(run, { decision: 'extend', minutes: 10 });
     await server.until(run, { status: 'completed' });
@@ -35,10 +45,16 @@ describe('the implementation', () => {
   });
 
   it('whose agent fails waits for a person, who may say something before the next try', async () => {
-    const server = await aServer({ script: aScript({ implementer: [when('Mind the feature', writes({ 'feature.sh': 'echo feature\n' }))] }) });
+    const server = await aServer({
+      script: aScript({ implementer: [when('Mind the feature', writes({ 'feature.sh': 'echo feature\n' }))] }),
+    });
     const run = await server.launch();
     const { gate } = await server.until(run, { gate: 'pause' });
-    expect(gate).toMatchObject({ reason: 'agent_failed', stage: 'implementation', summary: expect.stringContaining('has no call 1 for the role implementer') });
+    expect(gate).toMatchObject({
+      reason: 'agent_failed',
+      stage: 'implementation',
+      summary: expect.stringContaining('has no call 1 for the role implementer'),
+    });
     expect(await server.payloads(run.id, 'IMPLEMENTATION_FAILED')).toMatchObject([{ reason: 'agent_failed' }]);
     await server.client.sendMessage(run.id, 'Mind the feature.');
     await server.decide(run, { decision: 'retry' });
@@ -54,24 +70,37 @@ describe('publishing', () => {
     await rename(server.remote, `${server.remote}.away`);
     await server.decide(run, { decision: 'approve' });
     const { gate } = await server.until(run, { gate: 'pause' });
-    expect(gate).toMatchObject({ reason: 'remote_unavailable', stage: 'publishing', summary: expect.stringContaining(server.remote) });
+    expect(gate).toMatchObject({
+      reason: 'remote_unavailable',
+      stage: 'publishing',
+      summary: expect.stringContaining(server.remote),
+    });
     await rename(`${server.remote}.away`, server.remote);
     await server.decide(run, { decision: 'retry' });
     await server.until(run, { status: 'completed' });
     expect(await server.file('main', 'feature.sh')).toBe('echo feature\n');
     await server.orchestrator.settled();
-    expect(await server.git('show', `autonomous/record:.autonomous/runs/${run.id}/events.jsonl`)).toContain('"RUN_COMPLETED"');
+    expect(await server.git('show', `autonomous/record:.autonomous/runs/${run.id}/events.jsonl`)).toContain(
+      '"RUN_COMPLETED"',
+    );
   });
 
   it('waits where the remote refuses the merge, and merges once when it no longer does', async () => {
     const server = await aServer();
     const hook = path.join(server.remote, 'hooks', 'update');
-    await writeFile(hook, '#!/bin/sh\n[ "$1" != refs/heads/main ] || { echo "main is frozen until Monday"; exit 1; }\n');
+    await writeFile(
+      hook,
+      '#!/bin/sh\n[ "$1" != refs/heads/main ] || { echo "main is frozen until Monday"; exit 1; }\n',
+    );
     await chmod(hook, 0o755);
     const run = await server.launch('Add the feature', { trustMode: { planning: 'auto' }, git: { autoMerge: true } });
     for (const decision of ['retry', null] as const) {
       const { gate } = await server.until(run, { gate: 'pause' });
-      expect(gate).toMatchObject({ reason: 'push_rejected', stage: 'publishing', summary: expect.stringContaining('main is frozen until Monday') });
+      expect(gate).toMatchObject({
+        reason: 'push_rejected',
+        stage: 'publishing',
+        summary: expect.stringContaining('main is frozen until Monday'),
+      });
       if (decision) await server.decide(run, { decision });
     }
     await rm(hook);

@@ -6,17 +6,30 @@ import { aPlan, aScript, aServer, asks, finish, passes, runs, tool, when, writes
 describe('an answer', () => {
   it('in words reaches the agent, is a decision of the run and stands in the memory', async () => {
     const server = await aServer({
-      script: aScript({ planner: [when('Answer: Keep it short', aPlan({ title: 'Short' })), asks({ question: 'How long?', responseType: 'text' })] }),
+      script: aScript({
+        planner: [
+          when('Answer: Keep it short', aPlan({ title: 'Short' })),
+          asks({ question: 'How long?', responseType: 'text' }),
+        ],
+      }),
     });
     const run = await server.launch('Add the feature', { trustMode: { planning: 'auto' }, git: { autoMerge: true } });
     const { gate } = await server.until(run, { gate: 'clarification' });
-    expect(gate).toMatchObject({ stage: 'planning', decisions: ['answer', 'ignore'], question: { question: 'How long?', responseType: 'text' } });
+    expect(gate).toMatchObject({
+      stage: 'planning',
+      decisions: ['answer', 'ignore'],
+      question: { question: 'How long?', responseType: 'text' },
+    });
     expect(await server.client.listClarifications('pending')).toMatchObject([{ id: gate?.id, attemptNumber: 1 }]);
     await expect(server.decide(run, { decision: 'answer', response: '   ' })).rejects.toMatchObject({ status: 400 });
     await server.decide(run, { decision: 'answer', response: 'Keep it short' });
     await server.until(run, { status: 'completed' });
-    expect(await server.client.listClarifications('answered')).toMatchObject([{ response: 'Keep it short', answeredBy: 'local' }]);
-    expect(await server.file('main', '.autonomous/memory.md')).toContain('- How long?: Keep it short (answered by a person)');
+    expect(await server.client.listClarifications('answered')).toMatchObject([
+      { response: 'Keep it short', answeredBy: 'local' },
+    ]);
+    expect(await server.file('main', '.autonomous/memory.md')).toContain(
+      '- How long?: Keep it short (answered by a person)',
+    );
   });
 
   it('by choice is one of the options, or several where several may be chosen', async () => {
@@ -25,15 +38,25 @@ describe('an answer', () => {
       script: aScript({
         implementer: [
           when('Answer: Google, GitLab', writes({ 'feature.sh': 'echo several\n' })),
-          when('Answer: GitHub', asks({ question: 'Which else?', options, responseType: 'multiple_choice' }, [tool('read', { path: 'half.sh' })])),
-          asks({ question: 'Which?', options, responseType: 'single_choice' }, [tool('write', { path: 'half.sh', content: 'half\n' })]),
+          when(
+            'Answer: GitHub',
+            asks({ question: 'Which else?', options, responseType: 'multiple_choice' }, [
+              tool('read', { path: 'half.sh' }),
+            ]),
+          ),
+          asks({ question: 'Which?', options, responseType: 'single_choice' }, [
+            tool('write', { path: 'half.sh', content: 'half\n' }),
+          ]),
         ],
       }),
     });
     const run = await server.launch();
     await server.until(run, { gate: 'clarification' });
     for (const response of ['Bitbucket', 'github', ['GitHub', 'Google'], []]) {
-      await expect(server.decide(run, { decision: 'answer', response })).rejects.toMatchObject({ status: 400, code: 'invalid_request' });
+      await expect(server.decide(run, { decision: 'answer', response })).rejects.toMatchObject({
+        status: 400,
+        code: 'invalid_request',
+      });
     }
     await expect(server.decide(run, { decision: 'answer', response: 'Bitbucket' })).rejects.toMatchObject({
       message: "'Bitbucket' is not an option; the options are 'Google', 'GitHub', 'GitLab'.",
@@ -67,7 +90,13 @@ describe('an answer', () => {
       planner: [
         when(`Files: ${file}`, {
           turns: [
-            { tools: [tool('read', { path: file }), tool('list', { path: '/uploads' }), tool('search', { pattern: 'the logo', path: '/uploads' })] },
+            {
+              tools: [
+                tool('read', { path: file }),
+                tool('list', { path: '/uploads' }),
+                tool('search', { pattern: 'the logo', path: '/uploads' }),
+              ],
+            },
             ...aPlan().turns,
           ],
         }),
@@ -95,8 +124,14 @@ describe('an answer', () => {
     await server.decide(run, { decision: 'answer', response: [id] });
     await server.until(run, { status: 'completed' });
 
-    const told = (await server.client.getTranscript(run.id)).filter((entry) => entry.kind === 'tool_result').map((entry) => entry.text);
-    expect(told.slice(0, 3)).toEqual([expect.stringContaining('<svg>the logo</svg>'), file, expect.stringContaining(`${file}:1:`)]);
+    const told = (await server.client.getTranscript(run.id))
+      .filter((entry) => entry.kind === 'tool_result')
+      .map((entry) => entry.text);
+    expect(told.slice(0, 3)).toEqual([
+      expect.stringContaining('<svg>the logo</svg>'),
+      file,
+      expect.stringContaining(`${file}:1:`),
+    ]);
     expect(told[3]).toContain('is absolute');
     expect(told[4]).toContain('Read-only file system');
     expect(await server.file(run.branch, 'logo.svg')).toBe('<svg>the logo</svg>\n');
@@ -143,7 +178,11 @@ it('that is ignored sends the run back to planning, told so, with the work kept'
   await server.until(run, { gate: 'clarification' });
   await server.decide(run, { decision: 'ignore' });
   const again = await server.until(run, { gate: 'plan' });
-  expect(again.gate?.details).toMatchObject({ title: 'Another way', version: 2, path: '.autonomous/specs/001-feature.md' });
+  expect(again.gate?.details).toMatchObject({
+    title: 'Another way',
+    version: 2,
+    path: '.autonomous/specs/001-feature.md',
+  });
   expect(again.clarifications).toMatchObject([{ status: 'ignored', answeredBy: 'local' }]);
   await server.decide(run, { decision: 'approve' });
   await server.until(run, { status: 'completed' });

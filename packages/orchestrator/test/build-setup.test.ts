@@ -34,13 +34,20 @@ describe('an install step', () => {
         'greeter/index.js': "module.exports = 'hello';\n",
       },
       script: aScript({
-        implementer: [runs('npm test > seen.txt', 'echo forged > node_modules/stamp; echo forged > ~/cache; echo "module.exports = 7" > node_modules/extra.js')],
+        implementer: [
+          runs(
+            'npm test > seen.txt',
+            'echo forged > node_modules/stamp; echo forged > ~/cache; echo "module.exports = 7" > node_modules/extra.js',
+          ),
+        ],
       }),
     });
     const run = await server.launch('Use the greeter', TRUSTED);
     const done = await server.until(run, { status: 'completed' });
 
-    const stamps = done.evidence.map(({ commands }) => /^hello\nstamp (\d+ cached)$/m.exec(commands[0]?.output ?? '')?.[1]);
+    const stamps = done.evidence.map(
+      ({ commands }) => /^hello\nstamp (\d+ cached)$/m.exec(commands[0]?.output ?? '')?.[1],
+    );
     expect(stamps[0]).toMatch(/^\d+ cached$/);
     expect(stamps[1]).toBe(stamps[0]);
     expect(await server.file(run.branch, 'seen.txt')).toContain(stamps[0]);
@@ -54,7 +61,12 @@ describe('an install step', () => {
     const run = await server.launch('Add the feature', TRUSTED);
     const { gate } = await server.until(run, { gate: 'pause' });
     expect(gate).toMatchObject({ reason: 'setup_failed', stage: 'implementation' });
-    for (const words of ['(from configuration) failed with exit code 7', 'looking for it', 'no such package', 'ALLOW_SETUP_NETWORK=true']) {
+    for (const words of [
+      '(from configuration) failed with exit code 7',
+      'looking for it',
+      'no such package',
+      'ALLOW_SETUP_NETWORK=true',
+    ]) {
       expect(gate?.summary).toContain(words);
     }
   });
@@ -78,7 +90,9 @@ describe('an install step', () => {
     const open = await aServer({
       files,
       env: { ALLOW_SETUP_NETWORK: 'true' },
-      script: aScript({ implementer: [runs(`cp node_modules/log setup.txt; ${get} > agent.txt || echo refused > agent.txt`)] }),
+      script: aScript({
+        implementer: [runs(`cp node_modules/log setup.txt; ${get} > agent.txt || echo refused > agent.txt`)],
+      }),
     });
     const run = await open.launch('Add the feature', TRUSTED);
     await open.until(run, { status: 'completed' });
@@ -92,7 +106,10 @@ describe('a project without tests', () => {
   const files: Files = { 'README.md': '# Notes\n' };
 
   it('is asked for its checks once; without any, a person has to accept the result', async () => {
-    const server = await aServer({ files, script: aScript({ implementer: [writes({ 'a.txt': '1\n' }), writes({ 'a.txt': '2\n' })] }) });
+    const server = await aServer({
+      files,
+      script: aScript({ implementer: [writes({ 'a.txt': '1\n' }), writes({ 'a.txt': '2\n' })] }),
+    });
     const run = await server.launch('Add the feature', TRUSTED);
     const { gate, clarificationCount } = await server.until(run, { gate: 'clarification' });
     expect(gate?.question).toMatchObject({ question: 'Which command checks this project?', responseType: 'text' });

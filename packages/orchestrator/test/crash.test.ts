@@ -245,9 +245,7 @@ describe.skipIf(!available.ok)('a run', () => {
       const run = await launch();
       const { sequence } = await run.until('APPROVAL_REQUESTED');
       const gateId = `${run.id}.${sequence}`;
-      const answers = await Promise.all(
-        Array.from({ length: count }, () => run.post(`/api/gates/${gateId}/decision`, { decision: 'approve' })),
-      );
+      const answers = await run.postAtOnce(count, `/api/gates/${gateId}/decision`, { decision: 'approve' });
       const granted = await run.until('APPROVAL_GRANTED');
 
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);

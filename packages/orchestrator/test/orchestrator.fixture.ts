@@ -74,7 +74,9 @@ export function aScript(roles: Script['roles'] = {}): string {
   });
 }
 
-export function aPlan(change: { readonly title?: string; readonly plan?: string; readonly [key: string]: unknown } = {}): ScriptCall {
+export function aPlan(
+  change: { readonly title?: string; readonly plan?: string; readonly [key: string]: unknown } = {},
+): ScriptCall {
   const plan = '# Plan\n\n```mermaid\nflowchart TD\n  a["Start"] --> b["Feature"]\n```\n';
   return finish({ title: 'Feature', plan, ...change });
 }
@@ -87,11 +89,16 @@ export function writes(files: Readonly<Record<string, string>>, result: object =
 
 /** The implementer runs commands one after the other and finishes. */
 export function runs(...commands: readonly string[]): ScriptCall {
-  return { turns: [...commands.map((command) => ({ tools: [tool('run', { command })] })), ...finish({ summary: 'Ran it.' }).turns] };
+  return {
+    turns: [
+      ...commands.map((command) => ({ tools: [tool('run', { command })] })),
+      ...finish({ summary: 'Ran it.' }).turns,
+    ],
+  };
 }
 
 export function asks(question: object, before: readonly Tool[] = []): ScriptCall {
-  return { turns: [{ tools: [...before, tool('ask', { context: 'It matters.', ...question } as Tool['input'])] }] };
+  return { turns: [{ tools: [...before, tool('ask', { context: 'It matters.', ...question })] }] };
 }
 
 export function passes(change: object = {}): ScriptCall {
@@ -221,7 +228,10 @@ export async function startServer(folder: string, options: Omit<FixtureOptions, 
   const scriptFile = path.join(folder, 'script.yaml');
   await writeFile(scriptFile, options.script ?? aScript());
   const logged: Record<string, unknown>[] = [];
-  const log = pino({ level: 'warn' }, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
+  const log = pino(
+    { level: 'warn' },
+    { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+  );
   const orchestrator = await startOrchestrator({
     config: readServerConfig({
       AUTONOMOUS_DATA: dataFolder,
@@ -247,8 +257,15 @@ export async function makeRemote(remote: string, files: Files): Promise<void> {
 }
 
 export async function git(...args: readonly string[]): Promise<string> {
-  const identity = { GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@example.com', GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@example.com' };
-  const { stdout } = await run('git', args, { env: { PATH: process.env['PATH'], GIT_CONFIG_NOSYSTEM: '1', HOME: tmpdir(), ...identity } });
+  const identity = {
+    GIT_AUTHOR_NAME: 'A',
+    GIT_AUTHOR_EMAIL: 'a@example.com',
+    GIT_COMMITTER_NAME: 'A',
+    GIT_COMMITTER_EMAIL: 'a@example.com',
+  };
+  const { stdout } = await run('git', args, {
+    env: { PATH: process.env['PATH'], GIT_CONFIG_NOSYSTEM: '1', HOME: tmpdir(), ...identity },
+  });
   return stdout;
 }
 
@@ -386,8 +403,14 @@ class FollowedFeed {
       return true;
     };
     const patience = setTimeout(() => {
-      const last = this.#events.slice(-5).map((event) => `${event.sequence} ${event.type} ${JSON.stringify(event.payload).slice(0, 300)}`);
-      reject(new Error(`Waited in vain for ${what}. Last events:\n${last.join('\n')}\nLog:\n${JSON.stringify(this.#logged)}`));
+      const last = this.#events
+        .slice(-5)
+        .map((event) => `${event.sequence} ${event.type} ${JSON.stringify(event.payload).slice(0, 300)}`);
+      reject(
+        new Error(
+          `Waited in vain for ${what}. Last events:\n${last.join('\n')}\nLog:\n${JSON.stringify(this.#logged)}`,
+        ),
+      );
     }, PATIENCE_MS);
     if (!check()) this.#waiters.add({ check, fail: reject });
     return promise;
@@ -396,6 +419,8 @@ class FollowedFeed {
 
 /** Why a run rests, for a test that expected it elsewhere. */
 function describe({ gate, failure, notices }: RunView): string {
-  const at = gate ? `gate '${gate.kind}' ${gate.reason ?? ''} ${gate.summary} ${JSON.stringify(gate.details).slice(0, 2_000)}` : '';
+  const at = gate
+    ? `gate '${gate.kind}' ${gate.reason ?? ''} ${gate.summary} ${JSON.stringify(gate.details).slice(0, 2_000)}`
+    : '';
   return [at, failure ?? '', ...notices].filter((part) => part !== '').join('\n');
 }

@@ -3,9 +3,12 @@
  * of that server.
  */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
@@ -50,6 +53,13 @@ export interface Remains {
   /** Events of the timers that are armed. */
   readonly timers: readonly string[];
   readonly events: readonly WorkflowEvent[];
+}
+
+/** An answer as it came over the wire. */
+export interface Answer {
+  readonly status: number | undefined;
+  readonly contentType: string | undefined;
+  readonly body: unknown;
 }
 
 const SCRIPT = fileURLToPath(new URL('../demo/login.script.yaml', import.meta.url));
@@ -132,18 +142,22 @@ export class RunUnderTest {
     return this.#decided;
   }
 
-  /** A request as it goes over the wire, by a client of its own. */
-  async post(
-    address: string,
-    body: JsonObject,
-  ): Promise<{ readonly status: number; readonly contentType: string | null; readonly body: unknown }> {
+  /** The same POST from several clients, who are connected already: all are sent before the server sees one. */
+  async postAtOnce(clients: number, address: string, body: JsonObject): Promise<readonly Answer[]> {
     const { url, token } = this.#server;
-    const response = await fetch(`${url}${address}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return { status: response.status, contentType: response.headers.get('content-type'), body: await response.json() };
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const connections = Array.from({ length: clients }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    try {
+      await Promise.all(connections.map((agent) => answerTo(request(`${url}/api/me`, { headers, agent }).end())));
+      this.#server.signal('SIGSTOP');
+      const requests = connections.map((agent) => request(`${url}${address}`, { method: 'POST', headers, agent }));
+      const answers = requests.map((sent) => answerTo(sent));
+      await Promise.all(requests.map((sent) => once(sent.end(JSON.stringify(body)), 'finish')));
+      this.#server.signal('SIGCONT');
+      return await Promise.all(answers);
+    } finally {
+      for (const agent of connections) agent.destroy();
+    }
   }
 
   /** Resolves when the client has heard of such an event. */
@@ -280,6 +294,11 @@ export class RunUnderTest {
       await this.#news.promise;
     }
   }
+}
+
+async function answerTo(sent: ClientRequest): Promise<Answer> {
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, contentType: response.headers['content-type'], body: await json(response) };
 }
 
 interface Folders {

@@ -21,6 +21,8 @@ export interface ServerProcess {
   readonly token: string;
   /** What it has logged so far. */
   log(): string;
+  /** Lets the process stand still, or go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
   /** Sends a signal and resolves when the process is gone. May be called again. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<ProcessEnd>;
 }
@@ -62,6 +64,7 @@ export async function startServerProcess({ dataFolder, port, env, imports = [] }
     url,
     token: (await readFile(path.join(dataFolder, 'token'), 'utf8')).trim(),
     log: () => log,
+    signal: (signal) => void child.kill(signal),
     async end(signal) {
       child.kill(signal);
       return ended;

@@ -91,7 +91,10 @@ function isThere(file: string): Promise<boolean> {
 export function promptNotes(notes: readonly Note[]): PromptNote[] {
   return notes.map(({ kind, text, uploads }) => ({
     kind,
-    text: uploads && uploads.length > 0 ? `${text}\nFiles: ${uploads.map((upload) => insidePath(upload)).join(', ')}` : text,
+    text:
+      uploads && uploads.length > 0
+        ? `${text}\nFiles: ${uploads.map((upload) => insidePath(upload)).join(', ')}`
+        : text,
   }));
 }
 

@@ -9,7 +9,9 @@ import { copyRecord, integrate, merge, pushBranch } from './publishing.ts';
 import { check, report, review } from './validating.ts';
 import { removeRunFolder } from './work-folders.ts';
 
-type Implementations = { readonly [Name in keyof BuildActivities]: Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']> };
+type Implementations = {
+  readonly [Name in keyof BuildActivities]: Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
+};
 
 export function createBuildActivities(tools: BuildTools): ActivityRegistry {
   const activities: Implementations = {
@@ -30,9 +32,12 @@ export function createBuildActivities(tools: BuildTools): ActivityRegistry {
     copyRecord: copyRecord(tools),
     merge: merge(tools),
   };
-  const tidy = Object.entries(activities).map(([name, activity]) => [name, tidied(tools, activity as Activity)]);
   // Inputs and outputs are JSON by construction; the machine's own types have checked each pair.
-  return Object.fromEntries(tidy) as unknown as ActivityRegistry;
+  const tidy = Object.entries(activities).map(([name, activity]): [string, Activity] => [
+    name,
+    tidied(tools, activity as Activity),
+  ]);
+  return Object.fromEntries(tidy);
 }
 
 /** An activity that was ended with its run may have written folders after those of the run were removed. */
@@ -43,7 +48,8 @@ function tidied(tools: BuildTools, activity: Activity): Activity {
       try {
         return await activity.perform(input, context);
       } finally {
-        if (context.signal.aborted && FINAL_STATUSES.has((await tools.view(context.runId)).status)) await removeRunFolder(tools, context.runId);
+        if (context.signal.aborted && FINAL_STATUSES.has((await tools.view(context.runId)).status))
+          await removeRunFolder(tools, context.runId);
       }
     },
   };

@@ -29,4 +29,3 @@ export interface BuildTools {
   /** Takes known secrets and token patterns out of text before it is stored. */
   scrub(text: string): string;
 }
-

@@ -15,7 +15,11 @@ export interface BranchCommit {
 }
 
 /** @returns the commit; the same one when the activity is repeated */
-export async function commitOnBranch(tools: BuildTools, context: ActivityContext, commit: BranchCommit): Promise<string> {
+export async function commitOnBranch(
+  tools: BuildTools,
+  context: ActivityContext,
+  commit: BranchCommit,
+): Promise<string> {
   const { project, branch, head, tree, message, secondParent } = commit;
   return tools.repository.commit(project, {
     branch,

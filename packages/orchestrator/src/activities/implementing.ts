@@ -77,7 +77,8 @@ export function implement(tools: BuildTools): Of<'implement'> {
       });
       await closeFolder(work.folder);
       const refused = described(imported);
-      if (outcome.kind === 'question') return { kind: 'question', tree: imported.tree, question: outcome.question, refused, cost };
+      if (outcome.kind === 'question')
+        return { kind: 'question', tree: imported.tree, question: outcome.question, refused, cost };
       return {
         kind: 'implemented',
         tree: imported.tree,

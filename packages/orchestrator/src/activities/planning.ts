@@ -31,7 +31,10 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
       const branch = input.requestedConfig.git?.baseBranch ?? project.baseBranch;
       const baseCommit = await repository.remoteHead(project, branch);
       if (baseCommit === null) {
-        throw new NeedsHuman('remote_unavailable', `The remote ${project.repository} has no branch '${branch}'. Push it, then retry.`);
+        throw new NeedsHuman(
+          'remote_unavailable',
+          `The remote ${project.repository} has no branch '${branch}'. Push it, then retry.`,
+        );
       }
       const text = await repository.readFile(project, baseCommit, CONFIG_PATH);
       const parsed = text === null ? null : parseProjectConfig(text);
@@ -46,13 +49,17 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
         notices: [
           ...notices,
           ...(parsed?.ok ? parsed.notices : []),
-          ...(parsed !== null && !parsed.ok ? [`${CONFIG_PATH} is not valid and is ignored: ${parsed.faults.map(faultText).join('; ')}`] : []),
+          ...(parsed !== null && !parsed.ok
+            ? [`${CONFIG_PATH} is not valid and is ignored: ${parsed.faults.map(faultText).join('; ')}`]
+            : []),
           ...otherBranchNotice(projectConfig, branch),
           ...(await localNotices(tools, project)),
         ],
         excludePaths: projectConfig?.excludePaths ?? [],
         setup: configured(config.commands.setup) ?? (config.commands.setup === null ? null : found.setup),
-        test: configured(config.commands.test) ?? (config.commands.test === null ? { command: '', source: 'configuration' } : found.test),
+        test:
+          configured(config.commands.test) ??
+          (config.commands.test === null ? { command: '', source: 'configuration' } : found.test),
         autoRetry: tools.autoRetry,
       };
     },
@@ -79,7 +86,12 @@ export function plan(tools: BuildTools): Of<'plan'> {
       );
       if (outcome.kind === 'question') return { kind: 'question', question: outcome.question, cost };
       const parsed = await tools.parser.parse(outcome.result.plan);
-      const draft = { ...outcome.result, constraints: parsed.ok ? parsed.constraints : null, model: cost.model, scripted: cost.scripted };
+      const draft = {
+        ...outcome.result,
+        constraints: parsed.ok ? parsed.constraints : null,
+        model: cost.model,
+        scripted: cost.scripted,
+      };
       return parsed.ok ? { kind: 'plan', draft, cost } : { kind: 'invalid', draft, message: parsed.message, cost };
     },
   };
@@ -103,7 +115,13 @@ export function revisePlan(tools: BuildTools): Of<'revisePlan'> {
       if (!parsed.ok) return { ok: false, message: parsed.message };
       const { title, scripted } = input;
       const models = [...new Set([...input.models, 'person'])];
-      const written = await writePlan(tools, context, input, { title, plan, constraints: parsed.constraints, models, scripted }, input.existing);
+      const written = await writePlan(
+        tools,
+        context,
+        input,
+        { title, plan, constraints: parsed.constraints, models, scripted },
+        input.existing,
+      );
       return { ok: true, plan: written };
     },
   };
@@ -129,7 +147,8 @@ export function replyToPerson(tools: BuildTools): Of<'replyToPerson'> {
           notes: input.notes,
         }),
       );
-      if (outcome.kind === 'question') throw new NeedsHuman('agent_failed', 'The planner answered the question with a question.');
+      if (outcome.kind === 'question')
+        throw new NeedsHuman('agent_failed', 'The planner answered the question with a question.');
       return { reply: outcome.result.reply, cost };
     },
   };
@@ -162,7 +181,16 @@ async function writePlan(
     tree,
     message: `Plan: ${title}`,
   });
-  return { title, path, artifactHash: hashOf(text), commit, codeTree: await repository.codeTree(project, commit), constraints, models, scripted };
+  return {
+    title,
+    path,
+    artifactHash: hashOf(text),
+    commit,
+    codeTree: await repository.codeTree(project, commit),
+    constraints,
+    models,
+    scripted,
+  };
 }
 
 function faultText({ path, message }: Fault): string {
@@ -173,7 +201,9 @@ function faultText({ path, message }: Fault): string {
 function otherBranchNotice(projectConfig: ProjectConfig | null, branch: string): string[] {
   const named = projectConfig?.defaultRunConfig?.git?.baseBranch;
   if (named === undefined || named === branch) return [];
-  return [`${CONFIG_PATH} names the base branch '${named}', which is ignored: this run starts from '${branch}'. Name it in the project or in the request.`];
+  return [
+    `${CONFIG_PATH} names the base branch '${named}', which is ignored: this run starts from '${branch}'. Name it in the project or in the request.`,
+  ];
 }
 
 /** A folder on this machine may hold work that is in no commit, which people expect a run to see. */

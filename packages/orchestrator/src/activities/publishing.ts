@@ -25,14 +25,20 @@ export function pushBranch(tools: BuildTools): Of<'pushBranch'> {
   };
 }
 
-/** Pushes to the run's own branch; what is there must be an earlier state of it. */
-async function pushOwn(tools: BuildTools, context: ActivityContext, project: RemoteProject, branch: string, commit: string): Promise<void> {
+/** Pushes to the run's own branch; what is there must be an earlier state of it. A branch that was deleted is made again. */
+async function pushOwn(
+  tools: BuildTools,
+  context: ActivityContext,
+  project: RemoteProject,
+  branch: string,
+  commit: string,
+): Promise<void> {
   const { repository } = tools;
   const known = await repository.remoteHead(project, branch);
   const first = await pushRemote(tools, context, project, branch, commit, known);
   if (first.ok) return;
   const there = first.remoteCommit;
-  if (there !== null && (await repository.isAncestor(project, there, commit).catch(() => false))) {
+  if (there === null || (await repository.isAncestor(project, there, commit).catch(() => false))) {
     const second = await pushRemote(tools, context, project, branch, commit, there);
     if (second.ok) return;
   }
@@ -50,14 +56,16 @@ export function integrate(tools: BuildTools): Of<'integrate'> {
       const project = await tools.project(input.projectId);
       await fetchRemote(tools, context, project);
       const base = await repository.remoteHead(project, input.baseBranch);
-      if (base === null) throw new NeedsHuman('remote_unavailable', `The remote has no branch '${input.baseBranch}' any more.`);
+      if (base === null)
+        throw new NeedsHuman('remote_unavailable', `The remote has no branch '${input.baseBranch}' any more.`);
       if (base === input.baseCommit) return { moved: false };
       await assertMovedOn(tools, project, input, base);
       // The base may move once more between two attempts: each of its states is an effect of its own.
       const key = `${context.key}/${base.slice(0, 12)}`;
       const planPath = await freePlanPath(tools, project, input, base);
       const commit =
-        (await repository.findCommit(project, input.branch, key)) ?? (await mergeBase(tools, { ...context, key }, project, input, base, planPath));
+        (await repository.findCommit(project, input.branch, key)) ??
+        (await mergeBase(tools, { ...context, key }, project, input, base, planPath));
       return { moved: true, baseCommit: base, commit, codeTree: await repository.codeTree(project, commit), planPath };
     },
   };
@@ -66,7 +74,12 @@ export function integrate(tools: BuildTools): Of<'integrate'> {
 type Integration = BuildActivities['integrate']['input'];
 
 /** What was taken out of the base branch on purpose must not come back with a run that began before. */
-async function assertMovedOn(tools: BuildTools, project: RemoteProject, input: Integration, base: string): Promise<void> {
+async function assertMovedOn(
+  tools: BuildTools,
+  project: RemoteProject,
+  input: Integration,
+  base: string,
+): Promise<void> {
   if (await tools.repository.isAncestor(project, input.baseCommit, base)) return;
   throw new NeedsHuman(
     'merge_conflict',
@@ -75,14 +88,21 @@ async function assertMovedOn(tools: BuildTools, project: RemoteProject, input: I
 }
 
 /** Where the plan can lie on the new base: two runs that began at the same time gave their plans the same number. */
-async function freePlanPath(tools: BuildTools, project: RemoteProject, input: Integration, base: string): Promise<string> {
+async function freePlanPath(
+  tools: BuildTools,
+  project: RemoteProject,
+  input: Integration,
+  base: string,
+): Promise<string> {
   const { repository } = tools;
   const [ours, theirs] = await Promise.all([
     repository.readFile(project, input.head, input.planPath),
     repository.readFile(project, base, input.planPath),
   ]);
   // Somebody may have merged the run's pushed branch by hand.
-  return ours === theirs ? input.planPath : renumberedSpecPath(input.planPath, await repository.listFiles(project, base));
+  return ours === theirs
+    ? input.planPath
+    : renumberedSpecPath(input.planPath, await repository.listFiles(project, base));
 }
 
 async function mergeBase(
@@ -131,7 +151,11 @@ async function prepared(
   }
   if (tree === before) return input.head;
   const message = `Make room for what ${input.baseBranch} has brought`;
-  return commitOnBranch(tools, { ...context, key: `${context.key}/room` }, { project, branch: input.branch, head: input.head, tree, message });
+  return commitOnBranch(
+    tools,
+    { ...context, key: `${context.key}/room` },
+    { project, branch: input.branch, head: input.head, tree, message },
+  );
 }
 
 /** Copies the run's record into its branch: the last commit before it is published. */
@@ -141,7 +165,9 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
     async find(input, context) {
       const project = await tools.project(input.projectId);
       const commit = await tools.repository.findCommit(project, input.branch, context.key);
-      return commit === null ? undefined : { commit, codeTree: await tools.repository.codeTree(project, commit), notices: [] };
+      return commit === null
+        ? undefined
+        : { commit, codeTree: await tools.repository.codeTree(project, commit), notices: [] };
     },
     async perform(input, context) {
       const { repository } = tools;
@@ -166,7 +192,9 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
         [`${folder}/context.json`]: tools.scrub(renderRunContext({ ...view, completedAt: context.startedAt })),
         [`${folder}/events.jsonl`]: tools.scrub(renderEventLog(events)),
         [MEMORY_PATH]: tools.scrub(extended.text),
-        ...(override ? { [reportPath(input.runId)]: await overriddenReport(tools, context, project, input, view, override) } : {}),
+        ...(override
+          ? { [reportPath(input.runId)]: await overriddenReport(tools, context, project, input, view, override) }
+          : {}),
       });
       const commit = await commitOnBranch(tools, context, {
         project,
@@ -177,7 +205,9 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
       });
       const codeTree = await repository.codeTree(project, commit);
       if (codeTree !== input.codeTree) {
-        throw new TerminalFailure(`The branch ${input.branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`);
+        throw new TerminalFailure(
+          `The branch ${input.branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`,
+        );
       }
       return { commit, codeTree, notices: extended.notices };
     },
@@ -212,7 +242,9 @@ export function merge(tools: BuildTools): Of<'merge'> {
       const project = await tools.project(input.projectId);
       const codeTree = await repository.codeTree(project, input.head);
       if (codeTree !== input.codeTree) {
-        throw new TerminalFailure(`The branch ${input.branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`);
+        throw new TerminalFailure(
+          `The branch ${input.branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`,
+        );
       }
       // A squash onto a base that the head does not contain would undo what others did there.
       if (!(await repository.isAncestor(project, input.baseCommit, input.head))) return { merged: false };
@@ -222,7 +254,8 @@ export function merge(tools: BuildTools): Of<'merge'> {
       // Pushed before a crash, and others went on from there?
       await fetchRemote(tools, context, project);
       const base = await repository.remoteHead(project, input.baseBranch);
-      if (base !== null && (await repository.isAncestor(project, commit, base))) return { merged: true, commit, strategy: input.strategy };
+      if (base !== null && (await repository.isAncestor(project, commit, base)))
+        return { merged: true, commit, strategy: input.strategy };
       return { merged: false };
     },
   };

@@ -20,7 +20,15 @@ export async function inReadingRoom<Result>(
 ): Promise<Result> {
   const project = await tools.project(projectId);
   const { signal } = context;
-  const work = await openFolder(tools, { project, runId, name: 'reading', treeish: head, excludePaths, setup: null, signal });
+  const work = await openFolder(tools, {
+    project,
+    runId,
+    name: 'reading',
+    treeish: head,
+    excludePaths,
+    setup: null,
+    signal,
+  });
   try {
     return await read(project, work);
   } finally {

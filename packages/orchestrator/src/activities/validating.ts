@@ -34,7 +34,10 @@ export function check(tools: BuildTools): Of<'check'> {
         repository.treeOf(project, input.commit),
         repository.codeTree(project, input.commit),
       ]);
-      const checked = input.mode === 'as_is' ? { tree: resultTree, restored: [] } : await withBaseTests(tools, project, input, resultTree);
+      const checked =
+        input.mode === 'as_is'
+          ? { tree: resultTree, restored: [] }
+          : await withBaseTests(tools, project, input, resultTree);
       const evidence = { mode: input.mode, codeTree, commit: input.commit, restored: checked.restored };
       const work = await openFolder(tools, {
         project,
@@ -146,7 +149,8 @@ export function review(tools: BuildTools): Of<'review'> {
           notes: input.notes,
         });
       });
-      if (outcome.kind === 'question') throw new NeedsHuman('agent_failed', 'The validator asked a question instead of judging.');
+      if (outcome.kind === 'question')
+        throw new NeedsHuman('agent_failed', 'The validator asked a question instead of judging.');
       const { verdict, severity, summary, feedback } = outcome.result;
       return { verdict, severity, summary: tools.scrub(summary), feedback: tools.scrub(feedback), cost };
     },
@@ -161,7 +165,12 @@ export function report(tools: BuildTools): Of<'report'> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       const view = await tools.view(input.runId);
-      const text = await renderReport(tools, context, project, { ...input, at: context.startedAt, commit: input.head, view });
+      const text = await renderReport(tools, context, project, {
+        ...input,
+        at: context.startedAt,
+        commit: input.head,
+        view,
+      });
       const path = reportPath(input.runId);
       const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), { [path]: text });
       const commit = await commitOnBranch(tools, context, {

@@ -102,9 +102,17 @@ interface Overlay {
  * Runs the install step once for each content of the file it was found from.
  * @throws {NeedsHuman} `setup_failed` with the end of its output
  */
-export async function ensureInstalled(tools: BuildTools, request: FolderRequest, setup: ProjectCommand): Promise<Overlay> {
-  const manifest = (await tools.repository.readFile(request.project, request.treeish, setup.source).catch(() => null)) ?? '';
-  const base = path.join(runFolder(tools, request.runId), `setup-${hashOf(`${setup.command}\n${manifest}`).slice(0, 16)}`);
+export async function ensureInstalled(
+  tools: BuildTools,
+  request: FolderRequest,
+  setup: ProjectCommand,
+): Promise<Overlay> {
+  const manifest =
+    (await tools.repository.readFile(request.project, request.treeish, setup.source).catch(() => null)) ?? '';
+  const base = path.join(
+    runFolder(tools, request.runId),
+    `setup-${hashOf(`${setup.command}\n${manifest}`).slice(0, 16)}`,
+  );
   const done = await readOverlay(base);
   if (done) return done;
 
@@ -122,14 +130,22 @@ export async function ensureInstalled(tools: BuildTools, request: FolderRequest,
     await writeFile(path.join(work, 'installed.json'), JSON.stringify(installed));
     await removeTree(base);
     await rename(work, base);
-    return (await readOverlay(base)) ?? { folder: path.join(base, 'overlay'), home: path.join(base, 'home'), installed };
+    return (
+      (await readOverlay(base)) ?? { folder: path.join(base, 'overlay'), home: path.join(base, 'home'), installed }
+    );
   } catch (error) {
     await removeTree(work);
     throw error;
   }
 }
 
-async function runSetup(tools: BuildTools, request: FolderRequest, setup: ProjectCommand, folder: string, home: string): Promise<void> {
+async function runSetup(
+  tools: BuildTools,
+  request: FolderRequest,
+  setup: ProjectCommand,
+  folder: string,
+  home: string,
+): Promise<void> {
   const network = tools.allowSetupNetwork ? 'open' : 'none';
   const sandbox = await tools.sandboxes.open({
     key: `${request.runId}/setup`,
@@ -148,7 +164,8 @@ async function runSetup(tools: BuildTools, request: FolderRequest, setup: Projec
     });
     request.signal.throwIfAborted();
     if (result.exitCode === 0) return;
-    const hint = network === 'open' ? '' : '\nIt had no network: set ALLOW_SETUP_NETWORK=true on the server if the step needs it.';
+    const hint =
+      network === 'open' ? '' : '\nIt had no network: set ALLOW_SETUP_NETWORK=true on the server if the step needs it.';
     const output = tools.scrub(`${result.stdout}\n${result.stderr}`.trim().slice(-4_000));
     throw new NeedsHuman(
       'setup_failed',
@@ -210,6 +227,8 @@ function copyInto(from: string, to: string): Promise<void> {
       stderr += chunk.toString();
     });
     copy.on('error', reject);
-    copy.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`copying installed dependencies failed: ${stderr.trim()}`))));
+    copy.on('close', (code) =>
+      code === 0 ? resolve() : reject(new Error(`copying installed dependencies failed: ${stderr.trim()}`)),
+    );
   });
 }

@@ -27,6 +27,7 @@ describe('read', () => {
     expect(await read.perform({ path: 'empty.txt' }, sandbox, signal)).toBe('(the file is empty)');
     await expect(read.perform({ path: 'b.txt' }, sandbox, signal)).rejects.toThrow('There is no file "b.txt"');
     await expect(read.perform({ path: '../x' }, sandbox, signal)).rejects.toThrow('leads out of the folder');
+    await expect(read.perform({ path: '/uploads/../etc/passwd' }, sandbox, signal)).rejects.toThrow('is absolute');
     await expect(read.perform({ path: 'a.txt', offset: 9 }, sandbox, signal)).rejects.toThrow(
       'The file has 1 lines, so there is no line 9.',
     );

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { findDiagrams } from './diagram-fences.ts';
-import { hashOf, nextSpecNumber, type PlanDocument, renderPlanDocument, renumberedSpecPath, slugOf, specPath } from './plan-document.ts';
+import {
+  hashOf,
+  nextSpecNumber,
+  type PlanDocument,
+  renderPlanDocument,
+  renumberedSpecPath,
+  slugOf,
+  specPath,
+} from './plan-document.ts';
 
 const document: PlanDocument = {
   title: 'Login flow',
@@ -46,7 +54,9 @@ describe('a plan document', () => {
 it('gives a plan another number only where its own is taken', () => {
   const path = '.autonomous/specs/002-login.md';
   expect(renumberedSpecPath(path, ['.autonomous/specs/001-start.md', 'src/002-login.md'])).toBe(path);
-  expect(renumberedSpecPath(path, ['.autonomous/specs/002-logout.md', '.autonomous/specs/007-menu.md'])).toBe('.autonomous/specs/008-login.md');
+  expect(renumberedSpecPath(path, ['.autonomous/specs/002-logout.md', '.autonomous/specs/007-menu.md'])).toBe(
+    '.autonomous/specs/008-login.md',
+  );
   expect(renumberedSpecPath(path, [path])).toBe('.autonomous/specs/003-login.md');
 });
 

@@ -314,6 +314,11 @@ describe('the files that decide about tests', () => {
     '.cargo/config.toml',
     'phpunit.xml.dist',
     '.rspec',
+    'node_modules/.bin/vitest',
+    'packages/web/node_modules/jest/index.js',
+    'pytest.py',
+    'pytest/__main__.py',
+    'sitecustomize.py',
   ])('have the configuration %s among them', (path) => {
     expect(isTestConfiguration(path)).toBe(true);
   });
@@ -327,6 +332,8 @@ describe('the files that decide about tests', () => {
     'webpack.config.js',
     'src/setup.ts',
     'config.toml',
+    'src/pytest.py',
+    'node_modules.txt',
   ])('do not have %s among the configuration', (path) => {
     expect(isTestConfiguration(path)).toBe(false);
   });

@@ -299,6 +299,14 @@ const TEST_CONFIGURATIONS: readonly RegExp[] = [
   /^(GNUm|M|m)akefile$/,
 ];
 
+/** Code that would run in the place of the installed test runner: found first where it lies. */
+const RUNNER_SHADOWS: readonly RegExp[] = [
+  /(^|\/)node_modules\//,
+  // `python3 -m pytest` looks into the current folder before all others.
+  /^_?pytest([.]py$|\/)/,
+  /(^|\/)(site|user)customize[.]py$/,
+];
+
 /** Keys of package.json that test runners take their configuration from. */
 const RUNNER_KEYS = [
   'scripts',
@@ -333,7 +341,11 @@ export function isTestPath(path: string): boolean {
 export function isTestConfiguration(path: string): boolean {
   if (isOwnRecord(path)) return false;
   const file = path.slice(path.lastIndexOf('/') + 1);
-  return TEST_CONFIGURATIONS.some((pattern) => pattern.test(file)) || /(^|\/)[.]cargo\/config([.]toml)?$/.test(path);
+  return (
+    TEST_CONFIGURATIONS.some((pattern) => pattern.test(file)) ||
+    RUNNER_SHADOWS.some((pattern) => pattern.test(path)) ||
+    /(^|\/)[.]cargo\/config([.]toml)?$/.test(path)
+  );
 }
 
 /**

@@ -54,7 +54,7 @@ export function explainSqliteError(error: unknown, file: string): unknown {
 function damaged(file: string, cause: unknown): Unavailable {
   const what = cause instanceof Error ? cause.message : String(cause);
   return new Unavailable(
-    `${file} is damaged or no database of this program (${what}). Move it aside, then restore a copy or run 'autonomous rebuild'.`,
+    `${file} is damaged or no database of this program (${what}). Move it aside and restore a copy; every project's record is in its repository, on the branch autonomous/record.`,
     { cause },
   );
 }

@@ -145,7 +145,12 @@ export async function searchSandbox(
 
 /** A path to be read: in the project, or among the uploads. */
 function readablePath(path: string): string {
-  const upload = path === UPLOADS_FOLDER ? '.' : path.startsWith(`${UPLOADS_FOLDER}/`) ? path.slice(UPLOADS_FOLDER.length + 1) : null;
+  const upload =
+    path === UPLOADS_FOLDER
+      ? '.'
+      : path.startsWith(`${UPLOADS_FOLDER}/`)
+        ? path.slice(UPLOADS_FOLDER.length + 1)
+        : null;
   return upload !== null && faultOf(upload) === null ? quoted(path) : quotedPath(path);
 }
 

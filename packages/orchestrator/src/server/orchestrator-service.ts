@@ -280,7 +280,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason),
     sendMessage: (caller, runId, text) => engine.signal(runId, 'MESSAGE_SENT', { by: caller.userId, text }),
     sendSignal: (caller, runId, { type, ...payload }) =>
-      engine.signal(runId, type, { ...(payload as JsonObject), by: caller.userId }),
+      engine.signal(runId, type, { ...payload, by: caller.userId }),
     upload: (name, content) => uploads.put(name, content),
     listWorkflows: async () => workflows.list().map(summaryOf),
     async getWorkflow(name) {
