@@ -1,11 +1,11 @@
 /** What stops a run until a person has mended it, and that it goes on from where it was. */
 import { randomUUID } from 'node:crypto';
-import { chmod, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
-import { aScript, aServer, FILES, processesWith, runs, when, writes } from './orchestrator.fixture.ts';
+import { aScript, aServer, FILES, processesWith, runs, startServer, when, writes } from './orchestrator.fixture.ts';
 
 const MERGED_BY_A_PERSON = {
   trustMode: { planning: 'auto' as const, implementation: 'manual' as const },
@@ -133,5 +133,10 @@ it('a run that waits for a person keeps no folder of readers and checks', async 
   expect(await server.workFolders(run.id)).toEqual([]);
   await server.client.cancelRun(run.id);
   await server.close();
+  expect(await server.workFolders()).toEqual([]);
+  // What a crash left of an ended run goes at the next start.
+  await mkdir(path.join(server.dataFolder, 'work', run.id, 'implementation'), { recursive: true });
+  const next = await startServer(server.folder);
+  await next.stop();
   expect(await server.workFolders()).toEqual([]);
 });

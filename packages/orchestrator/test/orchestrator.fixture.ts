@@ -21,7 +21,7 @@ import {
   type WorkflowEventType,
 } from '@autonomous/shared';
 import { pino } from 'pino';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { type RunningOrchestrator, startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
 import type { Script, ScriptCall } from '../src/models/script.ts';
@@ -30,7 +30,9 @@ import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
 const run = promisify(execFile);
 
 /** Longest wait for a run to get somewhere; the test has long failed by then. */
-const PATIENCE_MS = 25_000;
+const PATIENCE_MS = 60_000;
+// A whole run takes about three seconds on a machine that does nothing else, and many times as long on one that does.
+vi.setConfig({ testTimeout: 120_000 });
 
 type File = string | { readonly content: string; readonly executable: true } | { readonly symlink: string };
 export type Files = Readonly<Record<string, File>>;

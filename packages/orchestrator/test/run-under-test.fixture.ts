@@ -89,27 +89,26 @@ export class RunUnderTest {
   /** Starts a server on an empty data folder and a run of the demo's script on it. */
   static async launch(options: LaunchOptions): Promise<RunUnderTest> {
     const root = await mkdtemp(path.join(tmpdir(), 'autonomous-crash-'));
-    const { data, remote } = await makePlace(path.join(root, 'place'), null);
-    const { compileCache, stall } = options;
-    const folders: Folders = { root, data, remote, compileCache, script: path.join(root, 'script.yaml') };
-    const git = await installHeldGit(path.join(root, 'bin'));
-    await writeFile(folders.script, await scriptWith(stall));
-    const server = await startServerProcess(serverStart(folders, git, '0'));
+    let server: ServerProcess | undefined;
     try {
-      const client = createClient({
-        baseUrl: server.url,
-        token: server.token,
-        backoff: { minMs: 50, maxMs: 500 },
-      });
+      const { data, remote } = await makePlace(path.join(root, 'place'), null);
+      const { compileCache, stall, config } = options;
+      const folders: Folders = { root, data, remote, compileCache, script: path.join(root, 'script.yaml') };
+      const git = await installHeldGit(path.join(root, 'bin'));
+      await writeFile(folders.script, await scriptWith(stall));
+      server = await startServerProcess(serverStart(folders, git, '0'));
+      const { url, token } = server;
+      const client = createClient({ baseUrl: url, token, backoff: { minMs: 50, maxMs: 500 } });
       const project = await client.createProject({ name: 'notes', repository: remote });
       const launched = await client.launchRun({
         projectId: project.id,
         request: 'Create login flow with OAuth',
-        config: { ...options.config, git: { autoMerge: true, ...options.config?.git } },
+        config: { ...config, git: { autoMerge: true, ...config?.git } },
       });
       return new RunUnderTest(folders, git, server, client, launched);
     } catch (error) {
-      await server.end('SIGKILL');
+      await server?.end('SIGKILL');
+      await rm(root, { recursive: true, force: true });
       throw error;
     }
   }

@@ -1,5 +1,4 @@
 /** Activities of the stage implementation: the install step, the implementer, and commits of what it did. */
-import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ImportResult } from '../repository/repository.ts';
 import { implementer } from '../roles/implementer.ts';
@@ -121,16 +120,23 @@ export function commitCode(tools: BuildTools): Of<'commitCode'> {
 export function checkpoint(tools: BuildTools): Of<'checkpoint'> {
   return {
     retry: THREE_TRIES,
+    // Its folder may be gone by now: without this, what was kept would not be known to the run.
+    async find(input, context) {
+      if (input.stage !== 'implementation') return undefined;
+      const commit = await tools.repository.findCommit(await tools.project(input.projectId), input.branch, context.key);
+      return commit === null ? undefined : { commit, refused: [] };
+    },
     async perform(input, context: ActivityContext) {
       const folder = path.join(runFolder(tools, input.runId), FOLDER);
-      if (input.stage !== 'implementation' || !(await isFolder(folder))) return { commit: null, refused: [] };
+      const installed = input.stage === 'implementation' ? await installedInto(folder) : null;
+      if (installed === null) return { commit: null, refused: [] };
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       const base = await repository.treeOf(project, input.head);
       const imported = await repository.importFolder(project, {
         folder,
         baseTree: base,
-        excludePaths: [...input.excludePaths, ...(await installedInto(folder))],
+        excludePaths: [...input.excludePaths, ...installed],
       });
       const commit =
         imported.tree === base
@@ -150,11 +156,4 @@ export function checkpoint(tools: BuildTools): Of<'checkpoint'> {
 
 function described({ refused }: ImportResult): string[] {
   return refused.map(({ path: file, reason }) => `${file} (${reason})`);
-}
-
-async function isFolder(folder: string): Promise<boolean> {
-  return stat(folder).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
 }

@@ -55,15 +55,21 @@ export async function openFolder(tools: BuildTools, request: FolderRequest): Pro
 
 /** Removes a folder that was opened, with everything beside it. Nothing happens when it is gone already. */
 export async function closeFolder(folder: string): Promise<void> {
-  await Promise.all([folder, homeOf(folder), installedFile(folder)].map((entry) => removeTree(entry)));
+  await removeTree(installedFile(folder));
+  await Promise.all([folder, homeOf(folder)].map((entry) => removeTree(entry)));
 }
 
-/** What was installed into a folder that an earlier process opened. */
-export async function installedInto(folder: string): Promise<readonly string[]> {
-  const text = await readFile(installedFile(folder), 'utf8').catch(() => '[]');
-  return JSON.parse(text) as string[];
+/**
+ * What was installed into a folder that may be an earlier process's.
+ * @returns `null` for a folder that is not there as a whole: never opened, opened in part, or closed in part
+ */
+export async function installedInto(folder: string): Promise<readonly string[] | null> {
+  const text = await readFile(installedFile(folder), 'utf8').catch(() => '');
+  // It is empty where a process was killed while it wrote it.
+  return text === '' ? null : (JSON.parse(text) as string[]);
 }
 
+/** Written last and removed first: a folder beside it is whole. */
 function installedFile(folder: string): string {
   return `${folder}.installed.json`;
 }

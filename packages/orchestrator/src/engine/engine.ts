@@ -110,12 +110,13 @@ export class Engine {
     const queued = open.filter((view) => view.status === 'queued');
     for (const view of open) if (view.status === 'running') this.#places.take(view.userId, view.id);
     for (const view of queued.sort(byQueue)) this.#places.enqueue(view.userId, view.id, false);
+    // What became due while the server was down comes first: the work that it ends need not begin again.
+    await this.#timers.start();
     const withActivities = new Set((await this.#options.store.openActivities()).map((activity) => activity.runId));
     for (const view of open) {
       if (withActivities.has(view.id) || view.status === 'running') await this.#recover(view);
     }
     for (const userId of new Set(queued.map((view) => view.userId))) await this.#admit(userId);
-    await this.#timers.start();
   }
 
   /** Stops taking inputs and ends what runs; the next start takes it up again. */

@@ -56,8 +56,16 @@ export async function listRemote(place: GitPlace, access: RemoteAccess): Promise
 export async function fetchBranches(place: GitPlace, access: RemoteAccess, branch = '*'): Promise<void> {
   const options = ['--prune', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--progress'];
   const refspec = `+refs/heads/${branch}:refs/remotes/origin/${branch}`;
-  await speak(place, access, ['fetch', ...options, '--', access.address.url, refspec]);
+  for (let tries = 1; ; tries++) {
+    const answer = await ask(place, access, ['fetch', ...options, '--', access.address.url, refspec]);
+    if (!answer.silent && answer.exitCode === 0) return;
+    if (answer.silent || tries === FETCH_TRIES || !REF_MOVED.test(answer.stderr)) throw failureOf(answer, access);
+  }
 }
+
+/** A push of this server may move a tracking ref while a fetch looks at it; the next fetch sees where both have led. */
+const REF_MOVED = /cannot lock ref '[^']*': (?:is at [0-9a-f]+ but expected [0-9a-f]+|reference already exists)/;
+const FETCH_TRIES = 5;
 
 /**
  * @param expected the commit that the remote branch must be at; `null` when it must not exist

@@ -187,8 +187,8 @@ describe('A remote over smart HTTP', () => {
     const { repository, project, remote } = fixture;
     const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
     await server.close();
-    for (const call of [repository.fetch(project), repository.push(project, BRANCH, commit, null)]) {
-      const { reason, message } = await pause(call);
+    for (const call of [() => repository.fetch(project), () => repository.push(project, BRANCH, commit, null)]) {
+      const { reason, message } = await pause(call());
       expect(reason).toBe('remote_unavailable');
       expect(message).toMatch(/cannot be reached \(.*[Cc]onnect.*\); retry when it answers/);
     }
@@ -432,4 +432,16 @@ describe('A mirror', () => {
     expect(await repository.readFile(project, tree, '.autonomous/memory.md')).toBe('m');
     expect(existsSync('/etc/memory.md')).toBe(false);
   });
+});
+
+it('takes nothing for a fault of the remote that is only its own push of the record', async () => {
+  const remote = makeBareRemote(join(root, 'shop.git'));
+  const project = { id: 'shop', repository: remote, baseBranch: 'main' };
+  const repository = plainRepository();
+  for (let round = 0; round < 15; round++) {
+    const calls = [repository.record(project, { 'a.jsonl': String(round) }, 'Record')];
+    // Fetches take turns, so that one or the other meets the moment of the push.
+    await Promise.all([...calls, ...Array.from({ length: 5 }, () => repository.fetch(project))]);
+    expect(await calls[0]).toMatchObject({ pushed: true });
+  }
 });
