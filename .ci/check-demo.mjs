@@ -14,7 +14,10 @@ const { run, status, branch, repository, remote, questions, fixes } = JSON.parse
   readFileSync(outputFile, 'utf8').trimEnd().split('\n').at(-1),
 );
 assert.equal(status, 'completed');
-assert.ok(questions >= 1 && fixes >= 1, `${questions} questions and ${fixes} fixes; at least one of each belongs to the demo`);
+assert.ok(
+  questions >= 1 && fixes >= 1,
+  `${questions} questions and ${fixes} fixes; at least one of each belongs to the demo`,
+);
 
 const folder = `.autonomous/runs/${run}`;
 const files = git('ls-tree', '-r', '--name-only', 'main').split('\n');
@@ -36,7 +39,10 @@ git('rev-parse', '--verify', `refs/heads/${branch}`);
 const context = JSON.parse(git('show', `main:${folder}/context.json`));
 assert.ok(context.clarifications[0].response, 'context.json has no answered question');
 
-const recorded = git('show', `autonomous/record:${folder}/events.jsonl`).trimEnd().split('\n').map((line) => JSON.parse(line));
+const recorded = git('show', `autonomous/record:${folder}/events.jsonl`)
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line));
 assert.deepEqual(
   recorded.map((event) => event.sequence),
   recorded.map((_, index) => index + 1),
@@ -48,8 +54,13 @@ for (const { payload } of evidence) assert.equal(payload.sandbox, sandbox);
 git('fsck', '--strict', '--no-dangling');
 
 execFileSync('npm', ['test'], { cwd: repository, stdio: ['ignore', 'ignore', 'inherit'] });
-console.log(`demo: run ${run} is merged in ${remote}, its evidence comes from ${sandbox}, the merged tree passes its tests`);
+console.log(
+  `demo: run ${run} is merged in ${remote}, its evidence comes from ${sandbox}, the merged tree passes its tests`,
+);
 
 function git(...args) {
-  return execFileSync('git', ['--git-dir', remote, ...args], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).trimEnd();
+  return execFileSync('git', ['--git-dir', remote, ...args], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  }).trimEnd();
 }

@@ -6,7 +6,14 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
-import { type Client, createClient, FINAL_STATUSES, type Gate, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import {
+  type Client,
+  createClient,
+  FINAL_STATUSES,
+  type Gate,
+  type RunView,
+  type WorkflowEvent,
+} from '@autonomous/shared';
 import { pino } from 'pino';
 import { startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
@@ -102,7 +109,13 @@ async function demoSandbox(options: DemoOptions): Promise<{ readonly sandboxes?:
   const bubblewrap = createBubblewrapProvider();
   const availability = await bubblewrap.availability();
   if (availability.ok) return { sandboxes: bubblewrap };
-  say(options, styleText('yellow', `No sandbox: ${availability.reason}\n${availability.mend}\nThe bundled demo goes on without one; runs of your own would wait.`));
+  say(
+    options,
+    styleText(
+      'yellow',
+      `No sandbox: ${availability.reason}\n${availability.mend}\nThe bundled demo goes on without one; runs of your own would wait.`,
+    ),
+  );
   return { sandboxes: createUnsandboxedProvider() };
 }
 
@@ -205,14 +218,25 @@ async function planText(client: Client, run: RunView): Promise<string> {
     .join('\n')}\n`;
 }
 
-async function summarize(client: Client, run: RunView, place: DemoPlace, url: string, options: DemoOptions): Promise<void> {
+async function summarize(
+  client: Client,
+  run: RunView,
+  place: DemoPlace,
+  url: string,
+  options: DemoOptions,
+): Promise<void> {
   const diff = await client.getDiff(run.id);
   const files = diff.files.filter((file) => !file.path.startsWith('.autonomous/'));
   const width = Math.max(0, ...files.map((file) => file.path.length));
   const lines = [
     '',
-    run.status === 'completed' ? styleText('green', `Completed: ${run.merged ? `merged into ${run.merged.baseBranch}` : 'pushed'}`) : `The run is ${run.status}${run.gate ? `: ${run.gate.summary}` : ''}`,
-    ...files.map((file) => `  ${file.path.padEnd(width)}  ${styleText('green', `+${file.additions}`)} ${styleText('red', `-${file.deletions}`)}`),
+    run.status === 'completed'
+      ? styleText('green', `Completed: ${run.merged ? `merged into ${run.merged.baseBranch}` : 'pushed'}`)
+      : `The run is ${run.status}${run.gate ? `: ${run.gate.summary}` : ''}`,
+    ...files.map(
+      (file) =>
+        `  ${file.path.padEnd(width)}  ${styleText('green', `+${file.additions}`)} ${styleText('red', `-${file.deletions}`)}`,
+    ),
     '',
     `  project   ${place.project}`,
     `  remote    ${place.remote}`,

@@ -23,9 +23,14 @@ const BUNDLED_REQUEST = 'Create login flow with OAuth';
  * @param args without node and the file
  * @returns an exit code where nothing is to be run: help, or arguments that cannot be taken
  */
-export function readOptions(args: readonly string[], workingFolder: string): DemoOptions | { readonly exitCode: number } {
+export function readOptions(
+  args: readonly string[],
+  workingFolder: string,
+): DemoOptions | { readonly exitCode: number } {
   const command = new Command('npm run demo --')
-    .description('Runs a whole build, from request to merge, on a small real project. Needs no keys: a script plays the models.')
+    .description(
+      'Runs a whole build, from request to merge, on a small real project. Needs no keys: a script plays the models.',
+    )
     .option('--interactive', 'you approve the plan and answer the questions')
     .option('--keep', 'leave the server up afterwards')
     .option('--out <dir>', 'folder for the project, its remote and the data')

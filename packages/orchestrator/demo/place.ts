@@ -30,7 +30,8 @@ export class DemoRefused extends Error {}
 export async function makePlace(out: string | null, own: string | null): Promise<DemoPlace> {
   const folder = out ?? (await mkdtemp(path.join(tmpdir(), 'autonomous-demo-')));
   await mkdir(folder, { recursive: true });
-  if ((await readdir(folder)).length > 0) throw new DemoRefused(`${folder} is not empty. Choose another folder with --out.`);
+  if ((await readdir(folder)).length > 0)
+    throw new DemoRefused(`${folder} is not empty. Choose another folder with --out.`);
   const place = {
     folder,
     project: path.join(folder, 'project'),
@@ -63,7 +64,12 @@ export async function updateProject(place: DemoPlace): Promise<void> {
 
 /** Who commits in the demo does not depend on the machine's own settings, and no hook of it runs. */
 async function git(folder: string, ...args: string[]) {
-  const settings = ['user.name=Autonomous demo', 'user.email=demo@autonomous.invalid', 'core.hooksPath=/dev/null', 'commit.gpgSign=false'];
+  const settings = [
+    'user.name=Autonomous demo',
+    'user.email=demo@autonomous.invalid',
+    'core.hooksPath=/dev/null',
+    'commit.gpgSign=false',
+  ];
   return run('git', [...settings.flatMap((setting) => ['-c', setting]), ...args], { cwd: folder });
 }
 

@@ -58,12 +58,19 @@ const LIMITS: SandboxLimits = { memoryBytes: 4_096 * MB, fileBytes: 1_024 * MB, 
  * Starts everything: storage, engine, feed, HTTP.
  * @throws {AutonomousError} saying what is wrong and the way out; nothing is left running then
  */
-export async function startOrchestrator({ config, log, sandboxes, instrument, onStep }: ComposeOptions): Promise<RunningOrchestrator> {
+export async function startOrchestrator({
+  config,
+  log,
+  sandboxes,
+  instrument,
+  onStep,
+}: ComposeOptions): Promise<RunningOrchestrator> {
   await makeDataFolder(config.dataFolder);
   const store = openSqliteEventStore({ file: config.databasePath });
   const stops: (() => Promise<unknown>)[] = [() => store.close()];
   const stopAll = async (): Promise<void> => {
-    for (const stop of stops.splice(0).toReversed()) await stop().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
+    for (const stop of stops.splice(0).toReversed())
+      await stop().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
   };
   try {
     const token = config.token ?? (await openToken(config.dataFolder));
@@ -123,7 +130,14 @@ export async function startOrchestrator({ config, log, sandboxes, instrument, on
       scrub: <Value>(value: Value) => scrubber.scrubJson(value as JsonValue) as Value,
       ...(onStep ? { onStep } : {}),
     });
-    const recorder = new Recorder({ store, repository: instrumented.repository, transcripts, clock: systemClock, log, scrub: scrubber.scrub });
+    const recorder = new Recorder({
+      store,
+      repository: instrumented.repository,
+      transcripts,
+      clock: systemClock,
+      log,
+      scrub: scrubber.scrub,
+    });
     engine.subscribe((message) => {
       if ('progress' in message) transcripts.add(message.progress);
       else if (isFinal(message.view.status)) void removeFolderOf(message.view, tools.workFolder, log);
@@ -183,7 +197,10 @@ async function makeDataFolder(folder: string): Promise<void> {
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (cause) {
     const what = cause instanceof Error ? cause.message : String(cause);
-    throw new Unavailable(`The data folder ${folder} cannot be made or written (${what}). Name a folder that this user may write with AUTONOMOUS_DATA.`, { cause });
+    throw new Unavailable(
+      `The data folder ${folder} cannot be made or written (${what}). Name a folder that this user may write with AUTONOMOUS_DATA.`,
+      { cause },
+    );
   }
 }
 

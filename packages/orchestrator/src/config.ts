@@ -373,7 +373,8 @@ function defaultModels(values: Values, script: Script | null): DefaultModels {
   const { planner, implementer, validator } = BUILT_IN_RUN_CONFIG.modelRouting;
   // Whoever sets one key can start a run with it: a role whose own provider has none takes the model of one that has.
   const usable = STAND_INS.find(([key]) => values[key] !== undefined)?.[1];
-  const orUsable = (model: string, key: VariableName): string => (values[key] === undefined ? (usable ?? model) : model);
+  const orUsable = (model: string, key: VariableName): string =>
+    values[key] === undefined ? (usable ?? model) : model;
   return {
     planner: DEFAULT_PLANNER_MODEL ?? within(scripted ?? orUsable(planner, 'DEEPSEEK_API_KEY')),
     implementer: DEFAULT_IMPLEMENTER_MODEL ?? within(scripted ?? orUsable(implementer, 'ANTHROPIC_API_KEY')),

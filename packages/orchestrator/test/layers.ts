@@ -29,7 +29,11 @@ interface Layer {
 }
 
 const LAYERS: readonly Layer[] = [
-  { row: 5, apart: 'freely', members: ['main.ts', 'cli.ts', 'cli', 'serve.ts', 'doctor.ts', 'timeline.ts', 'compose.ts', 'config.ts'] },
+  {
+    row: 5,
+    apart: 'freely',
+    members: ['main.ts', 'cli.ts', 'cli', 'serve.ts', 'doctor.ts', 'timeline.ts', 'compose.ts', 'config.ts'],
+  },
   { row: 4, apart: 'never', members: ['server'] },
   { row: 3, apart: 'never', members: ['engine', 'activities'] },
   {

@@ -4,9 +4,16 @@ import { z } from 'zod';
 export const trustLevelSchema = z.enum(['auto', 'manual']);
 export type TrustLevel = z.infer<typeof trustLevelSchema>;
 
-const minutes = z.number().positive().max(7 * 24 * 60);
+const minutes = z
+  .number()
+  .positive()
+  .max(7 * 24 * 60);
 const trustModeShape = { planning: trustLevelSchema, implementation: trustLevelSchema, fixes: trustLevelSchema };
-const modelRoutingShape = { planner: z.string().min(1).max(200), implementer: z.string().min(1).max(200), validator: z.string().min(1).max(200) };
+const modelRoutingShape = {
+  planner: z.string().min(1).max(200),
+  implementer: z.string().min(1).max(200),
+  validator: z.string().min(1).max(200),
+};
 const timeoutShape = { planning: minutes, implementation: minutes, validation: minutes };
 const gitShape = {
   createPR: z.boolean(),

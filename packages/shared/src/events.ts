@@ -47,35 +47,92 @@ export interface EventPayloads {
   RUN_CONFIGURED: { readonly config: RunConfig; readonly baseCommit: string; readonly notices: readonly string[] };
   STAGE_STARTED: { readonly stage: Stage };
   STAGE_COMPLETED: { readonly stage: Stage };
-  STATE_CHANGED: { readonly status: RunStatus; readonly stage: Stage | null; readonly state: JsonValue; readonly gate: string | null };
+  STATE_CHANGED: {
+    readonly status: RunStatus;
+    readonly stage: Stage | null;
+    readonly state: JsonValue;
+    readonly gate: string | null;
+  };
   APPROVAL_REQUESTED: GateOpening;
-  APPROVAL_GRANTED: { readonly by: string; readonly gateId?: string; readonly artifactHash?: string; readonly codeTree?: string; readonly notes?: string; readonly editedPlan?: string };
+  APPROVAL_GRANTED: {
+    readonly by: string;
+    readonly gateId?: string;
+    readonly artifactHash?: string;
+    readonly codeTree?: string;
+    readonly notes?: string;
+    readonly editedPlan?: string;
+  };
   APPROVAL_REJECTED: { readonly by: string; readonly gateId?: string; readonly feedback: string };
   CLARIFICATION_REQUESTED: GateOpening & { readonly question: Question; readonly attemptNumber: number };
-  CLARIFICATION_ANSWERED: { readonly by: string; readonly gateId?: string; readonly response: string; readonly choices?: readonly string[]; readonly uploads?: readonly { readonly id: string; readonly name: string }[] };
+  CLARIFICATION_ANSWERED: {
+    readonly by: string;
+    readonly gateId?: string;
+    readonly response: string;
+    readonly choices?: readonly string[];
+    readonly uploads?: readonly { readonly id: string; readonly name: string }[];
+  };
   CLARIFICATION_IGNORED: { readonly by: string; readonly gateId?: string };
   /** A person asks the planner something at the plan gate; QUESTION_REPLIED brings the answer back to the same gate. */
   QUESTION_ASKED: { readonly by: string; readonly gateId?: string; readonly question: string };
   QUESTION_REPLIED: { readonly question: string; readonly reply: string };
-  ARTIFACT_CREATED: { readonly artifact: Omit<Artifact, 'id' | 'workflowRunId' | 'createdAt' | 'approvedBy' | 'approvedAt' | 'approvalNotes'> };
-  IMPLEMENTATION_SUCCEEDED: { readonly commit: string; readonly codeTree: string; readonly summary: string; readonly filesChanged: readonly string[] };
+  ARTIFACT_CREATED: {
+    readonly artifact: Omit<
+      Artifact,
+      'id' | 'workflowRunId' | 'createdAt' | 'approvedBy' | 'approvedAt' | 'approvalNotes'
+    >;
+  };
+  IMPLEMENTATION_SUCCEEDED: {
+    readonly commit: string;
+    readonly codeTree: string;
+    readonly summary: string;
+    readonly filesChanged: readonly string[];
+  };
   IMPLEMENTATION_FAILED: { readonly message: string; readonly reason: PauseReason };
   EVIDENCE_RECORDED: Omit<Evidence, 'recordedAt'>;
   VALIDATION_PASSED: { readonly codeTree: string; readonly summary: string };
-  VALIDATION_FAILED: { readonly codeTree: string; readonly severity: 'minor' | 'major'; readonly summary: string; readonly feedback: string };
+  VALIDATION_FAILED: {
+    readonly codeTree: string;
+    readonly severity: 'minor' | 'major';
+    readonly summary: string;
+    readonly feedback: string;
+  };
   /** `by` is `policy` when trust mode or attempts decided. */
-  FIX_DECIDED: { readonly by: string; readonly gateId?: string; readonly decision: 'retry' | 'accept'; readonly reason?: string; readonly attempt?: number; readonly accepted?: readonly string[] };
+  FIX_DECIDED: {
+    readonly by: string;
+    readonly gateId?: string;
+    readonly decision: 'retry' | 'accept';
+    readonly reason?: string;
+    readonly attempt?: number;
+    readonly accepted?: readonly string[];
+  };
   DECISION_RECORDED: RunDecision;
   RUN_PAUSED: GateOpening & { readonly reason: PauseReason; readonly message: string };
   RETRY_REQUESTED: { readonly by: string; readonly gateId?: string };
   RUN_RESUMED: { readonly stage: Stage | null };
   STAGE_EXTENDED: { readonly by: string; readonly minutes: number };
   MESSAGE_SENT: { readonly by: string; readonly text: string };
-  COST_RECORDED: { readonly role: string; readonly model: string; readonly scripted: boolean; readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
+  COST_RECORDED: {
+    readonly role: string;
+    readonly model: string;
+    readonly scripted: boolean;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly calls: number;
+  };
   NOTICE: { readonly message: string };
   /** The base branch had moved: its changes are in the run's branch now, and what is proven is proven anew. */
-  BASE_INTEGRATED: { readonly baseBranch: string; readonly baseCommit: string; readonly commit: string; readonly codeTree: string };
-  CHANGES_PUBLISHED: { readonly branch: string; readonly commit: string; readonly pushed: boolean; readonly note?: string };
+  BASE_INTEGRATED: {
+    readonly baseBranch: string;
+    readonly baseCommit: string;
+    readonly commit: string;
+    readonly codeTree: string;
+  };
+  CHANGES_PUBLISHED: {
+    readonly branch: string;
+    readonly commit: string;
+    readonly pushed: boolean;
+    readonly note?: string;
+  };
   RUN_MERGED: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
   ACTIVITY_COMPLETED: { readonly key: string; readonly activity: string; readonly output: JsonValue };
   ACTIVITY_FAILED: { readonly key: string; readonly activity: string; readonly error: ActivityError };
@@ -103,6 +160,9 @@ export interface WorkflowEvent<Type extends string = string> {
 }
 
 /** Narrows an event to one type of the vocabulary. */
-export function isEvent<Type extends WorkflowEventType>(event: WorkflowEvent, type: Type): event is WorkflowEvent<Type> {
+export function isEvent<Type extends WorkflowEventType>(
+  event: WorkflowEvent,
+  type: Type,
+): event is WorkflowEvent<Type> {
   return event.type === type;
 }

@@ -29,7 +29,13 @@ export interface FeedSubscribe {
 }
 
 export type FeedMessage =
-  | { readonly type: 'welcome'; readonly protocol: number; readonly feedId: string; readonly position: number; readonly reset: boolean }
+  | {
+      readonly type: 'welcome';
+      readonly protocol: number;
+      readonly feedId: string;
+      readonly position: number;
+      readonly reset: boolean;
+    }
   | { readonly type: 'event'; readonly event: WorkflowEvent }
   /** All stored events up to `position` were sent; what follows is live. */
   | { readonly type: 'caught_up'; readonly position: number }

@@ -61,7 +61,9 @@ function newView(event: WorkflowEvent, start: RunStart, status: 'running' | 'que
 
 type Folder = (view: RunView, payload: never, event: WorkflowEvent) => RunView;
 
-const folders: { readonly [Type in WorkflowEventType]?: (view: RunView, payload: EventPayloads[Type], event: WorkflowEvent) => RunView } = {
+const folders: {
+  readonly [Type in WorkflowEventType]?: (view: RunView, payload: EventPayloads[Type], event: WorkflowEvent) => RunView;
+} = {
   RUN_QUEUED: (view, { position }) => ({ ...view, status: 'queued', queuePosition: position }),
   RUN_STARTED: (view, _start, event) => ({ ...withoutQueue(view), status: 'running', startedAt: event.timestamp }),
   RUN_ADMITTED: (view) => ({ ...withoutQueue(view), status: 'running' }),
@@ -128,8 +130,10 @@ const folders: { readonly [Type in WorkflowEventType]?: (view: RunView, payload:
     return decided(retried, payload.decision, payload.by, event, payload.reason, payload.accepted);
   },
   RETRY_REQUESTED: (view, { by }, event) => decided(view, 'retry', by, event),
-  STAGE_EXTENDED: (view, { by, minutes }, event) =>
-    view.gate === null ? view : decided(view, 'extend', by, event, `${minutes} minutes`),
+  STAGE_EXTENDED: (view, { by, minutes }, event) => {
+    const extended = { ...view, config: withTimeout(view, minutes) };
+    return view.gate === null ? extended : decided(extended, 'extend', by, event, `${minutes} minutes`);
+  },
   ARTIFACT_CREATED: (view, { artifact: made }, event) => {
     const artifact: Artifact = { ...made, id: gateId(event), workflowRunId: view.id, createdAt: event.timestamp };
     return {
@@ -152,14 +156,18 @@ const folders: { readonly [Type in WorkflowEventType]?: (view: RunView, payload:
       outputTokens: view.cost.outputTokens + outputTokens,
       calls: view.cost.calls + calls,
     },
-    scriptedModels: scripted && !view.scriptedModels.includes(model) ? [...view.scriptedModels, model] : view.scriptedModels,
+    scriptedModels:
+      scripted && !view.scriptedModels.includes(model) ? [...view.scriptedModels, model] : view.scriptedModels,
   }),
   BASE_INTEGRATED: (view, { baseBranch, baseCommit, commit, codeTree }) => ({
     ...view,
     baseCommit,
     headCommit: commit,
     codeTree,
-    notices: [...view.notices, `The base branch ${baseBranch} moved: its changes were taken into the run and everything was checked again.`],
+    notices: [
+      ...view.notices,
+      `The base branch ${baseBranch} moved: its changes were taken into the run and everything was checked again.`,
+    ],
   }),
   NOTICE: (view, { message }) => ({ ...view, notices: [...view.notices, message] }),
   CHANGES_PUBLISHED: (view, published) => ({ ...view, published, headCommit: published.commit }),
@@ -183,6 +191,12 @@ function gateId(event: WorkflowEvent): string {
   return `${event.workflowRunId}.${event.sequence}`;
 }
 
+/** The stage's new limit; a workflow's own stages have none in the configuration. */
+function withTimeout({ config, currentStage }: RunView, minutes: number): RunView['config'] {
+  if (currentStage === null || !(currentStage in config.timeoutMinutes)) return config;
+  return { ...config, timeoutMinutes: { ...config.timeoutMinutes, [currentStage]: minutes } };
+}
+
 function openGate(view: RunView, opening: GateOpening, event: WorkflowEvent, extra: Partial<Gate> = {}): RunView {
   const gate: Gate = {
     id: gateId(event),
@@ -200,7 +214,14 @@ function openGate(view: RunView, opening: GateOpening, event: WorkflowEvent, ext
   return { ...view, gate };
 }
 
-function decided(view: RunView, decision: Decision, by: string, event: WorkflowEvent, notes?: string, accepted?: readonly string[]): RunView {
+function decided(
+  view: RunView,
+  decision: Decision,
+  by: string,
+  event: WorkflowEvent,
+  notes?: string,
+  accepted?: readonly string[],
+): RunView {
   return view.gate === null ? view : decidedAs(view, decision, by, event, notes, accepted);
 }
 

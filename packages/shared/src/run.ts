@@ -197,7 +197,12 @@ export interface RunView {
   readonly cost: { readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
   /** Model ids whose output is part of this run and that only play a script. */
   readonly scriptedModels: readonly string[];
-  readonly published?: { readonly branch: string; readonly commit: string; readonly pushed: boolean; readonly note?: string };
+  readonly published?: {
+    readonly branch: string;
+    readonly commit: string;
+    readonly pushed: boolean;
+    readonly note?: string;
+  };
   readonly merged?: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
   readonly failure?: string;
   readonly notices: readonly string[];

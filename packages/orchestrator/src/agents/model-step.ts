@@ -113,7 +113,8 @@ async function streamAnswer(request: StepRequest): Promise<StepAnswer> {
       else if (part.type === 'abort') throw watchdog.signal.reason;
       else if (CONTENT_PARTS.has(part.type)) watchdog.feed();
     }
-    if (failure !== undefined) throw failure instanceof Error ? failure : new Error('the stream failed', { cause: failure });
+    if (failure !== undefined)
+      throw failure instanceof Error ? failure : new Error('the stream failed', { cause: failure });
     return completeAnswer((await result.steps).at(-1), request.modelId);
   } finally {
     watchdog.stop();

@@ -18,7 +18,12 @@ import type { Clock } from './clock.ts';
 
 export type Outcome =
   | { readonly type: 'ACTIVITY_COMPLETED'; readonly key: string; readonly activity: string; readonly output: JsonValue }
-  | { readonly type: 'ACTIVITY_FAILED'; readonly key: string; readonly activity: string; readonly error: ActivityError };
+  | {
+      readonly type: 'ACTIVITY_FAILED';
+      readonly key: string;
+      readonly activity: string;
+      readonly error: ActivityError;
+    };
 
 export interface RunnerOptions {
   readonly store: EventStore;
@@ -59,7 +64,10 @@ export class ActivityRunner {
     const active = this.#ofRun(stored.runId);
     if (active.filter((running) => !running.abort.signal.aborted).length >= limit) {
       const queue = this.#waiting.get(stored.runId) ?? [];
-      this.#waiting.set(stored.runId, [...queue.filter((waiting) => waiting.stored.key !== stored.key), { stored, limit }]);
+      this.#waiting.set(stored.runId, [
+        ...queue.filter((waiting) => waiting.stored.key !== stored.key),
+        { stored, limit },
+      ]);
       return;
     }
     const predecessors = active.filter((running) => running.abort.signal.aborted).map((running) => running.done);
@@ -82,7 +90,11 @@ export class ActivityRunner {
   cancel(runId: string, key: string): void {
     this.#running.get(key)?.abort.abort(new Error('cancelled'));
     const queue = this.#waiting.get(runId);
-    if (queue) this.#waiting.set(runId, queue.filter((waiting) => waiting.stored.key !== key));
+    if (queue)
+      this.#waiting.set(
+        runId,
+        queue.filter((waiting) => waiting.stored.key !== key),
+      );
   }
 
   /** Ends all activities and waits for them. What they were doing is taken up again at the next start. */
@@ -110,12 +122,16 @@ export class ActivityRunner {
     const activity = activities[stored.src] as Activity<JsonValue, JsonValue> | undefined;
     if (!activity) {
       const message = `No activity '${stored.src}' is registered on this server.`;
-      await this.#report(stored, abort.signal, failed(stored, { kind: 'terminal', reason: 'definition_missing', message }));
+      await this.#report(
+        stored,
+        abort.signal,
+        failed(stored, { kind: 'terminal', reason: 'definition_missing', message }),
+      );
       return;
     }
     await this.#waitUntil(stored.notBefore, abort.signal);
     let attempt = stored.attempt;
-    for (let failures = stored.notBefore === null ? 0 : stored.attempt; !abort.signal.aborted; ) {
+    for (let failures = stored.notBefore === null ? 0 : stored.attempt; !abort.signal.aborted;) {
       attempt += 1;
       await this.#options.store.updateAttempt(stored.key, attempt, null);
       if (abort.signal.aborted) return;
@@ -142,7 +158,10 @@ export class ActivityRunner {
         }
         const delayMs = backoffMs(activity, failures, error);
         const notBefore = new Date(this.#options.clock.now().getTime() + delayMs).toISOString();
-        context.progress({ kind: 'note', text: `Attempt ${failures} of ${activity.retry.attempts} failed: ${fault.message}; next at ${notBefore}` });
+        context.progress({
+          kind: 'note',
+          text: `Attempt ${failures} of ${activity.retry.attempts} failed: ${fault.message}; next at ${notBefore}`,
+        });
         await this.#options.store.updateAttempt(stored.key, attempt, notBefore);
         await this.#waitUntil(notBefore, abort.signal);
       }

@@ -24,7 +24,12 @@ export const small = defineWorkflow({
   machine: setup({
     types: {
       context: {} as Context,
-      events: {} as { type: 'APPROVAL_GRANTED' } | { type: 'APPROVAL_REJECTED' } | { type: 'RETRY_REQUESTED' } | { type: 'RUN_CANCELLED' } | { type: 'MESSAGE_SENT' },
+      events: {} as
+        | { type: 'APPROVAL_GRANTED' }
+        | { type: 'APPROVAL_REJECTED' }
+        | { type: 'RETRY_REQUESTED' }
+        | { type: 'RUN_CANCELLED' }
+        | { type: 'MESSAGE_SENT' },
       meta: {} as StateMeta<Context>,
     },
     actors: { draft: activity<{ round: number }, string>(), work: activity<{ plan: string }, string>() },
@@ -58,14 +63,25 @@ export const small = defineWorkflow({
       },
       working: {
         meta: { status: 'running', stage: 'implementation' },
-        invoke: { id: 'worker', src: 'work', input: ({ context }) => ({ plan: context.plan }), onDone: 'completed', onError: 'paused' },
+        invoke: {
+          id: 'worker',
+          src: 'work',
+          input: ({ context }) => ({ plan: context.plan }),
+          onDone: 'completed',
+          onError: 'paused',
+        },
         after: { 60_000: 'paused' },
       },
       paused: {
         meta: {
           status: 'paused',
           stage: 'implementation',
-          gate: { kind: 'pause', decisions: ['retry'], summary: () => 'It failed', facts: () => ({ reason: 'agent_failed', message: 'It failed', details: {} }) },
+          gate: {
+            kind: 'pause',
+            decisions: ['retry'],
+            summary: () => 'It failed',
+            facts: () => ({ reason: 'agent_failed', message: 'It failed', details: {} }),
+          },
         },
         on: { RETRY_REQUESTED: 'working' },
       },
@@ -74,7 +90,11 @@ export const small = defineWorkflow({
     },
   }) as never,
   signals: {
-    APPROVAL_GRANTED: z.strictObject({ by: z.string(), gateId: z.string().optional(), artifactHash: z.string().optional() }),
+    APPROVAL_GRANTED: z.strictObject({
+      by: z.string(),
+      gateId: z.string().optional(),
+      artifactHash: z.string().optional(),
+    }),
     APPROVAL_REJECTED: z.strictObject({ by: z.string(), gateId: z.string().optional(), feedback: z.string() }),
     RETRY_REQUESTED: z.strictObject({ by: z.string(), gateId: z.string().optional() }),
     RUN_CANCELLED: z.strictObject({ by: z.string(), reason: z.string().optional() }),
@@ -232,4 +252,3 @@ export class EngineUnderTest {
     });
   }
 }
-

@@ -18,10 +18,24 @@ describe('the engine', () => {
     expect(gated.gate).toMatchObject({ id: 'r1.6', summary: 'Approve the plan' });
     await test.approve('r1', 'r1.6');
     (await test.call('work')).complete('done');
-    expect((await test.until('r1', (view) => view.status === 'completed')).gates).toMatchObject([{ decision: 'approve', by: 'me' }]);
+    expect((await test.until('r1', (view) => view.status === 'completed')).gates).toMatchObject([
+      { decision: 'approve', by: 'me' },
+    ]);
     expect(await test.types('r1')).toEqual([
-      'RUN_STARTED', 'STAGE_STARTED', 'STATE_CHANGED', 'ACTIVITY_COMPLETED', 'STATE_CHANGED', 'APPROVAL_REQUESTED',
-      'APPROVAL_GRANTED', 'STAGE_COMPLETED', 'STAGE_STARTED', 'STATE_CHANGED', 'ACTIVITY_COMPLETED', 'STAGE_COMPLETED', 'STATE_CHANGED', 'RUN_COMPLETED',
+      'RUN_STARTED',
+      'STAGE_STARTED',
+      'STATE_CHANGED',
+      'ACTIVITY_COMPLETED',
+      'STATE_CHANGED',
+      'APPROVAL_REQUESTED',
+      'APPROVAL_GRANTED',
+      'STAGE_COMPLETED',
+      'STAGE_STARTED',
+      'STATE_CHANGED',
+      'ACTIVITY_COMPLETED',
+      'STAGE_COMPLETED',
+      'STATE_CHANGED',
+      'RUN_COMPLETED',
     ]);
     expect(await test.store.openActivities()).toEqual([]);
     expect(await test.store.openTimers()).toEqual([]);
@@ -114,7 +128,9 @@ describe('the engine', () => {
     }
     expect((await test.until('r1', (view) => view.status === 'paused')).gate?.kind).toBe('pause');
     const failed = (await test.store.readRun('r1', 0)).find((event) => event.type === 'ACTIVITY_FAILED');
-    expect(failed?.payload).toMatchObject({ error: { kind: 'retryable', reason: 'model_unavailable', message: 'the model is busy' } });
+    expect(failed?.payload).toMatchObject({
+      error: { kind: 'retryable', reason: 'model_unavailable', message: 'the model is busy' },
+    });
   });
 
   it('ignores the late outcome of work that was left', async () => {
@@ -138,7 +154,9 @@ describe('the engine', () => {
     await test.engine.stop();
     await test.store.close();
     const db = new Database(path.join(test.folder, 'test.db'));
-    db.prepare("update workflow_events set payload = replace(payload, 'awaiting_approval', 'running') where workflow_run_id = 'r1'").run();
+    db.prepare(
+      "update workflow_events set payload = replace(payload, 'awaiting_approval', 'running') where workflow_run_id = 'r1'",
+    ).run();
     db.close();
     await test.restart();
     await expect(test.approve('r1')).rejects.toThrow('set aside');

@@ -139,7 +139,8 @@ export class Engine {
    */
   async launch(runId: string, start: RunStart): Promise<RunView> {
     const definition = this.#definition(start.workflow.name, start.workflow.version);
-    if (!definition) throw new NotFound(`There is no workflow '${start.workflow.name}' version ${start.workflow.version}.`);
+    if (!definition)
+      throw new NotFound(`There is no workflow '${start.workflow.name}' version ${start.workflow.version}.`);
     const existing = this.#runs.get(runId)?.committed ?? (await this.#options.store.loadView(runId));
     if (existing) return existing;
     const timestamp = this.#now();
@@ -294,7 +295,10 @@ export class Engine {
     const parsed = schema.safeParse(payload);
     if (parsed.success) return JSON.parse(JSON.stringify(parsed.data)) as JsonObject;
     const faults = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
-    throw new InvalidRequest(`The payload of ${type} is not valid: ${faults.map((f) => `${f.path}: ${f.message}`).join('; ')}`, { faults });
+    throw new InvalidRequest(
+      `The payload of ${type} is not valid: ${faults.map((f) => `${f.path}: ${f.message}`).join('; ')}`,
+      { faults },
+    );
   }
 
   /** Why a run cannot take a signal now; `null` when it can. */
@@ -316,9 +320,12 @@ export class Engine {
       (name) => payload[name] !== undefined && view.gate?.[name] !== undefined && payload[name] !== view.gate[name],
     );
     if (view.gate && stale.length > 0) {
-      return new Stale(`The ${stale.join(' and ')} of gate ${view.gate.id} changed since it was shown: look at it again.`, {
-        extra: { artifactHash: view.gate.artifactHash, codeTree: view.gate.codeTree },
-      });
+      return new Stale(
+        `The ${stale.join(' and ')} of gate ${view.gate.id} changed since it was shown: look at it again.`,
+        {
+          extra: { artifactHash: view.gate.artifactHash, codeTree: view.gate.codeTree },
+        },
+      );
     }
     const where = view.gate
       ? `its gate '${view.gate.kind}' takes ${view.gate.decisions.join(', ')}`
@@ -376,7 +383,11 @@ export class Engine {
   }
 
   /** Takes the steps into memory and gives what has to be stored for them. */
-  #commitOf(run: LiveRun, before: RunState, steps: readonly { readonly input: RunInput; readonly step: StepResult }[]): RunCommit {
+  #commitOf(
+    run: LiveRun,
+    before: RunState,
+    steps: readonly { readonly input: RunInput; readonly step: StepResult }[],
+  ): RunCommit {
     const { runId } = before;
     const events: NewEvent[] = [];
     const started = new Map<string, Omit<StoredActivity, 'attempt' | 'notBefore'>>();
@@ -387,13 +398,16 @@ export class Engine {
       events.push({ type: input.type, origin: 'input', payload: input.payload, timestamp: input.timestamp });
       for (const fact of step.emitted) events.push({ ...fact, origin: 'emitted', timestamp: input.timestamp });
       for (const key of step.ended) ended.add(key);
-      for (const activity of step.started) started.set(activity.key, { ...activity, runId, startedAt: input.timestamp });
+      for (const activity of step.started)
+        started.set(activity.key, { ...activity, runId, startedAt: input.timestamp });
       for (const key of step.disarmed) disarmed.add(key);
       for (const timer of step.armed) armed.set(timer.key, { ...timer, runId });
     }
     const last = steps.at(-1)?.step.state ?? before;
     const view = foldAll(run.view, runId, before.sequence, events);
-    const clarifications = view.clarifications.filter((clarification) => !run.view?.clarifications.includes(clarification));
+    const clarifications = view.clarifications.filter(
+      (clarification) => !run.view?.clarifications.includes(clarification),
+    );
     run.state = last;
     run.view = view;
     run.eventsSinceSnapshot += events.length;
@@ -499,8 +513,16 @@ export class Engine {
     if (!replayed.ok) throw await this.#parked(view, 'poisoned', `event ${replayed.sequence}: ${replayed.message}`);
     const { state } = replayed;
     const difference =
-      differ('activities', Object.values(state.activities), activities.map((activity) => activity.key)) ??
-      differ('timers', Object.values(state.timers).map((timer) => timer.key), timers.map((timer) => timer.key));
+      differ(
+        'activities',
+        Object.values(state.activities),
+        activities.map((activity) => activity.key),
+      ) ??
+      differ(
+        'timers',
+        Object.values(state.timers).map((timer) => timer.key),
+        timers.map((timer) => timer.key),
+      );
     if (difference && !isFinal(view.status)) throw await this.#parked(view, 'poisoned', difference);
     const run: LiveRun = {
       definition,

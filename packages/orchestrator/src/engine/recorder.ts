@@ -53,7 +53,7 @@ export class Recorder {
   /** Finds the runs whose latest events are not in git yet, and records them. Nothing is written before. */
   async start(): Promise<void> {
     const { store } = this.#options;
-    for (let after = Number((await store.getMark(MARK)) ?? 0); ; ) {
+    for (let after = Number((await store.getMark(MARK)) ?? 0); ;) {
       const events = await store.readAll(after);
       const last = events.at(-1);
       if (!last) break;
@@ -141,7 +141,8 @@ export class Recorder {
       files[`${folder}/transcript.jsonl`] = scrub(await transcripts.text(view.id));
     }
     const { pushed } = await repository.record(project, files, `Record of ${runs.map((run) => run.id).join(', ')}`);
-    if (!pushed) log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
+    if (!pushed)
+      log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
     return pushed;
   }
 }

@@ -55,14 +55,12 @@ async function play(script: Script, options: CallOptions): Promise<{ turn: Scrip
   if (turn.delayMs !== undefined)
     await sleep(turn.delayMs, undefined, options.abortSignal && { signal: options.abortSignal });
   const text: Content[] = turn.text === undefined ? [] : [{ type: 'text', text: turn.text }];
-  const tools = (turn.tools ?? []).map(
-    (tool, index): Content => ({
-      type: 'tool-call',
-      toolCallId: `scripted-${number + 1}-${index + 1}`,
-      toolName: tool.name,
-      input: JSON.stringify(tool.input),
-    }),
-  );
+  const tools = (turn.tools ?? []).map((tool, index): Content => ({
+    type: 'tool-call',
+    toolCallId: `scripted-${number + 1}-${index + 1}`,
+    toolName: tool.name,
+    input: JSON.stringify(tool.input),
+  }));
   return { turn, content: [...text, ...tools] };
 }
 

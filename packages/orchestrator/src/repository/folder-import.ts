@@ -123,7 +123,7 @@ interface Found {
 async function walkFolder(root: string, base: Base, matchers: Matchers): Promise<Walk> {
   const walk: Walk = { candidates: [], present: new Set(), refused: [] };
   const counts = { seen: 0, added: 0 };
-  for (let level = ['']; level.length > 0; ) {
+  for (let level = ['']; level.length > 0;) {
     const found: Found[] = [];
     for (const folder of level) {
       try {

@@ -42,7 +42,9 @@ export interface ImportResult {
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 }
 
-export type MergeResult = { readonly ok: true; readonly tree: string } | { readonly ok: false; readonly conflicts: readonly string[] };
+export type MergeResult =
+  | { readonly ok: true; readonly tree: string }
+  | { readonly ok: false; readonly conflicts: readonly string[] };
 
 export type PushResult = { readonly ok: true } | { readonly ok: false; readonly remoteCommit: string | null };
 
@@ -53,7 +55,10 @@ export interface Repository {
    * @throws {Unprocessable} naming what is wrong and the way out
    * @throws {InvalidRequest} for an address that is never used, such as one with credentials in it
    */
-  inspectRemote(repository: string, baseBranch?: string): Promise<{ readonly baseBranch: string; readonly notices: readonly string[] }>;
+  inspectRemote(
+    repository: string,
+    baseBranch?: string,
+  ): Promise<{ readonly baseBranch: string; readonly notices: readonly string[] }>;
 
   /**
    * Brings the mirror up to date with the remote.
@@ -88,7 +93,12 @@ export interface Repository {
   restorePaths(project: RemoteProject, tree: string, from: string, paths: readonly string[]): Promise<string>;
 
   /** Writes a tree's files into an empty or absent folder, without `.git`, without `excludePaths`. Symlinks are left out and returned. */
-  checkout(project: RemoteProject, treeish: string, folder: string, excludePaths: readonly string[]): Promise<{ readonly leftOut: readonly string[] }>;
+  checkout(
+    project: RemoteProject,
+    treeish: string,
+    folder: string,
+    excludePaths: readonly string[],
+  ): Promise<{ readonly leftOut: readonly string[] }>;
   /**
    * Takes regular files inside the folder and nothing else; what git ignores, excluded paths and what the checkout left out stay as in the base tree.
    * @throws {NeedsHuman} `agent_failed` when the folder holds more than is ever taken; `storage_full`
@@ -122,5 +132,9 @@ export interface Repository {
    * @returns `pushed: false` while the remote is away; the next call pushes what was left
    * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `storage_full`; the commit is in the mirror then too
    */
-  record(project: RemoteProject, files: Readonly<Record<string, string>>, message: string): Promise<{ readonly commit: string; readonly pushed: boolean }>;
+  record(
+    project: RemoteProject,
+    files: Readonly<Record<string, string>>,
+    message: string,
+  ): Promise<{ readonly commit: string; readonly pushed: boolean }>;
 }

@@ -279,8 +279,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     decideOpenGate,
     cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason),
     sendMessage: (caller, runId, text) => engine.signal(runId, 'MESSAGE_SENT', { by: caller.userId, text }),
-    sendSignal: (caller, runId, { type, ...payload }) =>
-      engine.signal(runId, type, { ...payload, by: caller.userId }),
+    sendSignal: (caller, runId, { type, ...payload }) => engine.signal(runId, type, { ...payload, by: caller.userId }),
     upload: (name, content) => uploads.put(name, content),
     listWorkflows: async () => workflows.list().map(summaryOf),
     async getWorkflow(name) {

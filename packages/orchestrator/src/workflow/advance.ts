@@ -100,7 +100,8 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
       break;
     }
     case 'TIMER_FIRED':
-      if (!Object.values(state.timers).some((timer) => timer.key === input.payload['key'])) return { ok: false, reason: 'late' };
+      if (!Object.values(state.timers).some((timer) => timer.key === input.payload['key']))
+        return { ok: false, reason: 'late' };
       break;
     default:
   }
@@ -127,7 +128,11 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
       : transition(machine, state.snapshot, toMachineEvent(input))
   ) as [AnyMachineSnapshot, readonly StoredAction[]];
   if (snapshot.status === 'error') {
-    return { ok: false, reason: 'poisoned', message: `the machine does not handle ${input.type}: ${describe(snapshot.error)}` };
+    return {
+      ok: false,
+      reason: 'poisoned',
+      message: `the machine does not handle ${input.type}: ${describe(snapshot.error)}`,
+    };
   }
 
   const changes = new Changes(state.runId, sequence, input.timestamp, settled);
@@ -275,9 +280,17 @@ function toMachineEvent(input: RunInput): never {
   const { payload } = input;
   switch (input.type) {
     case 'ACTIVITY_COMPLETED':
-      return { type: `xstate.done.actor.${String(payload['activity'])}`, output: payload['output'], actorId: payload['activity'] } as never;
+      return {
+        type: `xstate.done.actor.${String(payload['activity'])}`,
+        output: payload['output'],
+        actorId: payload['activity'],
+      } as never;
     case 'ACTIVITY_FAILED':
-      return { type: `xstate.error.actor.${String(payload['activity'])}`, error: payload['error'], actorId: payload['activity'] } as never;
+      return {
+        type: `xstate.error.actor.${String(payload['activity'])}`,
+        error: payload['error'],
+        actorId: payload['activity'],
+      } as never;
     case 'TIMER_FIRED':
       return { type: payload['event'] } as never;
     default:

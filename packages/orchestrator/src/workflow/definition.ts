@@ -3,7 +3,14 @@
  * what a person sees. What cannot be made durable is refused here, by name.
  */
 import { createHash } from 'node:crypto';
-import { InvalidRequest, type Decision, type GateOpening, type JsonObject, type RunStatus, type Stage } from '@autonomous/shared';
+import {
+  InvalidRequest,
+  type Decision,
+  type GateOpening,
+  type JsonObject,
+  type RunStatus,
+  type Stage,
+} from '@autonomous/shared';
 import { type AnyStateMachine, type AnyStateNode, fromPromise } from 'xstate';
 import type { z } from 'zod';
 
@@ -22,7 +29,9 @@ export interface GateMeta<Context = never> {
   readonly decisions: readonly Decision[];
   readonly summary: (context: Context) => string;
   /** What the gate shows and what an approval binds to; merged into the event that opens it. */
-  readonly facts?: (context: Context) => Partial<Pick<GateOpening, 'artifactHash' | 'codeTree' | 'details'>> & JsonObject;
+  readonly facts?: (
+    context: Context,
+  ) => Partial<Pick<GateOpening, 'artifactHash' | 'codeTree' | 'details'>> & JsonObject;
 }
 
 /** The event by which the outcome of an activity reaches a machine that handles `xstate.done.actor.*` itself. */
@@ -100,7 +109,13 @@ function* nodesOf(node: AnyStateNode): Generator<AnyStateNode> {
 
 function fingerprint({ machine, signals }: Pick<WorkflowDefinition, 'machine' | 'signals'>): string {
   const source = JSON.stringify(
-    [machine.config, machine.implementations.guards, machine.implementations.actions, machine.implementations.delays, Object.keys(signals).sort()],
+    [
+      machine.config,
+      machine.implementations.guards,
+      machine.implementations.actions,
+      machine.implementations.delays,
+      Object.keys(signals).sort(),
+    ],
     (_key, value: unknown) => (typeof value === 'function' ? value.toString() : value),
   );
   return createHash('sha256').update(source).digest('hex').slice(0, 32);

@@ -16,7 +16,10 @@ export function createRegistry(definitions: readonly WorkflowDefinition[]): Work
     if (versions.some((other) => other.version === definition.version)) {
       throw new Error(`Workflow '${definition.name}' has two definitions of version ${definition.version}.`);
     }
-    byName.set(definition.name, [...versions, definition].sort((a, b) => b.version - a.version));
+    byName.set(
+      definition.name,
+      [...versions, definition].sort((a, b) => b.version - a.version),
+    );
   }
   const latest = (name: string) => byName.get(name)?.[0];
   return {

@@ -19,7 +19,8 @@ export function replay(definition: WorkflowDefinition, from: RunState, events: r
     const input = events[index];
     if (input === undefined) break;
     if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
-    if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
+    if (input.origin !== 'input')
+      return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
     if (isPark(input)) {
       state = parkedAt(state, input);
       index += 1;
@@ -27,14 +28,24 @@ export function replay(definition: WorkflowDefinition, from: RunState, events: r
     }
     const step = advance(definition, state, input);
     if (!step.ok) {
-      return mismatch(input, step.reason === 'late' ? `${input.type} names an activation that is not open` : step.message);
+      return mismatch(
+        input,
+        step.reason === 'late' ? `${input.type} names an activation that is not open` : step.message,
+      );
     }
     for (const [offset, fact] of step.emitted.entries()) {
       const stored = events[index + 1 + offset];
       // The list may end within a step only when it was cut on purpose; a stored step is whole.
       if (stored === undefined) return mismatch(input, `${fact.type} follows from ${input.type} but was not stored`);
-      if (stored.origin !== 'emitted' || stored.type !== fact.type || canonical(stored.payload) !== canonical(fact.payload)) {
-        return mismatch(stored, `replay gives ${fact.type} ${canonical(fact.payload)}, stored is ${stored.type} ${canonical(stored.payload)}`);
+      if (
+        stored.origin !== 'emitted' ||
+        stored.type !== fact.type ||
+        canonical(stored.payload) !== canonical(fact.payload)
+      ) {
+        return mismatch(
+          stored,
+          `replay gives ${fact.type} ${canonical(fact.payload)}, stored is ${stored.type} ${canonical(stored.payload)}`,
+        );
       }
     }
     state = step.state;

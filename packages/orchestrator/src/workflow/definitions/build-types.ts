@@ -88,11 +88,26 @@ export interface CommittedPlan {
   readonly scripted: boolean;
 }
 
-export type Revised = { readonly ok: true; readonly plan: CommittedPlan } | { readonly ok: false; readonly message: string };
+export type Revised =
+  | { readonly ok: true; readonly plan: CommittedPlan }
+  | { readonly ok: false; readonly message: string };
 
 export type Implemented =
-  | { readonly kind: 'implemented'; readonly tree: string; readonly summary: string; readonly decisions: readonly RunDecision[]; readonly refused: readonly string[]; readonly cost: Cost }
-  | { readonly kind: 'question'; readonly tree: string; readonly question: Question; readonly refused: readonly string[]; readonly cost: Cost };
+  | {
+      readonly kind: 'implemented';
+      readonly tree: string;
+      readonly summary: string;
+      readonly decisions: readonly RunDecision[];
+      readonly refused: readonly string[];
+      readonly cost: Cost;
+    }
+  | {
+      readonly kind: 'question';
+      readonly tree: string;
+      readonly question: Question;
+      readonly refused: readonly string[];
+      readonly cost: Cost;
+    };
 
 /** What an interrupted agent left; `commit` is `null` where that was nothing. */
 export interface Checkpoint {
@@ -173,7 +188,12 @@ export interface BuildContext extends RunHeader {
   readonly autoRetry: boolean;
   readonly notes: readonly Note[];
   /** Finished calls by role: tells a call from its predecessors, for prompts and scripts. */
-  readonly calls: { readonly planner: number; readonly implementer: number; readonly validator: number; readonly 'plan-reply': number };
+  readonly calls: {
+    readonly planner: number;
+    readonly implementer: number;
+    readonly validator: number;
+    readonly 'plan-reply': number;
+  };
   readonly clarificationCount: number;
   readonly answered: readonly { readonly question: string; readonly response: string }[];
   readonly question: { readonly asked: Question; readonly from: 'planning' | 'implementation' | 'validation' } | null;
@@ -197,7 +217,12 @@ export interface BuildContext extends RunHeader {
   readonly report: Reported | null;
   readonly fixAttempts: number;
   /** A person accepted this code tree although its validation failed. */
-  readonly accepted: { readonly by: string; readonly reason: string; readonly codeTree: string; readonly failures: readonly string[] } | null;
+  readonly accepted: {
+    readonly by: string;
+    readonly reason: string;
+    readonly codeTree: string;
+    readonly failures: readonly string[];
+  } | null;
   readonly paused: { readonly reason: PauseReason; readonly message: string; readonly stage: string } | null;
   readonly decisions: readonly RunDecision[];
   readonly techStack: readonly string[];

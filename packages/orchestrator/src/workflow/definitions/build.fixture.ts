@@ -15,9 +15,29 @@ export const aConfig: RunConfig = {
   commands: {},
 };
 
-const cost = (role: string) => ({ role, model: 'scripted:demo', scripted: true, inputTokens: 10, outputTokens: 5, calls: 1 });
-export const aQuestion = { question: 'Which provider?', context: 'The request names none.', responseType: 'text' as const };
-const draft = { title: 'Login flow', plan: '# Plan', decisions: [], techStack: [], patterns: [], constraints: {}, model: 'scripted:demo', scripted: true };
+const cost = (role: string) => ({
+  role,
+  model: 'scripted:demo',
+  scripted: true,
+  inputTokens: 10,
+  outputTokens: 5,
+  calls: 1,
+});
+export const aQuestion = {
+  question: 'Which provider?',
+  context: 'The request names none.',
+  responseType: 'text' as const,
+};
+const draft = {
+  title: 'Login flow',
+  plan: '# Plan',
+  decisions: [],
+  techStack: [],
+  patterns: [],
+  constraints: {},
+  model: 'scripted:demo',
+  scripted: true,
+};
 
 /** What each activity gives when all goes well. */
 export const outputs = {
@@ -33,9 +53,25 @@ export const outputs = {
   planner: { kind: 'plan', draft, cost: cost('planner') },
   plannerAsks: { kind: 'question', question: aQuestion, cost: cost('planner') },
   plannerFails: { kind: 'invalid', draft, message: 'line 2: unexpected token', cost: cost('planner') },
-  commitPlan: { title: 'Login flow', path: '.autonomous/specs/001-login-flow.md', artifactHash: 'plan-hash', commit: 'c-plan', codeTree: 't-plan', constraints: {}, models: ['scripted:demo'], scripted: true },
+  commitPlan: {
+    title: 'Login flow',
+    path: '.autonomous/specs/001-login-flow.md',
+    artifactHash: 'plan-hash',
+    commit: 'c-plan',
+    codeTree: 't-plan',
+    constraints: {},
+    models: ['scripted:demo'],
+    scripted: true,
+  },
   pushed: { commit: 'c-plan', pushed: true },
-  implementer: { kind: 'implemented', tree: 'tree', summary: 'Wrote it.', decisions: [], refused: [], cost: cost('implementer') },
+  implementer: {
+    kind: 'implemented',
+    tree: 'tree',
+    summary: 'Wrote it.',
+    decisions: [],
+    refused: [],
+    cost: cost('implementer'),
+  },
   implementerAsks: { kind: 'question', tree: 'tree', question: aQuestion, refused: [], cost: cost('implementer') },
   commitCode: { commit: 'c-code', codeTree: 't-code', filesChanged: ['src/login.js'] },
   check: (mode: 'as_is' | 'base_tests', passed = true): JsonObject => ({
@@ -79,12 +115,25 @@ export class DrivenRun {
   send(type: string, payload: JsonObject = {}): this {
     this.now += 1_000;
     const timestamp = new Date(this.now).toISOString();
-    const before = rehydrate(build.machine, JSON.parse(JSON.stringify(dehydrate(build.machine, this.state))) as JsonValue);
+    const before = rehydrate(
+      build.machine,
+      JSON.parse(JSON.stringify(dehydrate(build.machine, this.state))) as JsonValue,
+    );
     const step = advance(build, before, { type, payload, timestamp });
     if (!step.ok) throw new Error(`${type} was not taken: ${JSON.stringify(step)}`);
-    for (const [index, event] of [{ type, payload, origin: 'input' as const }, ...step.emitted.map((fact) => ({ ...fact, origin: 'emitted' as const }))].entries()) {
+    for (const [index, event] of [
+      { type, payload, origin: 'input' as const },
+      ...step.emitted.map((fact) => ({ ...fact, origin: 'emitted' as const })),
+    ].entries()) {
       const sequence = this.state.sequence + 1 + index;
-      const stored: WorkflowEvent = { ...event, id: `e${sequence}`, position: sequence, workflowRunId: 'r', sequence, timestamp };
+      const stored: WorkflowEvent = {
+        ...event,
+        id: `e${sequence}`,
+        position: sequence,
+        workflowRunId: 'r',
+        sequence,
+        timestamp,
+      };
       this.events.push(stored);
       this.view = foldRun(this.view, stored);
     }
@@ -99,7 +148,11 @@ export class DrivenRun {
   }
 
   fail(activity: string, reason = 'agent_failed', message = 'it broke'): this {
-    return this.send('ACTIVITY_FAILED', { key: this.key(activity), activity, error: { kind: 'needs_human', reason, message } });
+    return this.send('ACTIVITY_FAILED', {
+      key: this.key(activity),
+      activity,
+      error: { kind: 'needs_human', reason, message },
+    });
   }
 
   /** Fires the open timer. */
@@ -116,7 +169,10 @@ export class DrivenRun {
 
   key(activity: string): string {
     const key = this.state.activities[activity];
-    if (!key) throw new Error(`activity '${activity}' is not open; open are ${Object.keys(this.state.activities).join(', ') || 'none'}`);
+    if (!key)
+      throw new Error(
+        `activity '${activity}' is not open; open are ${Object.keys(this.state.activities).join(', ') || 'none'}`,
+      );
     return key;
   }
 
@@ -141,7 +197,9 @@ export class DrivenRun {
   // ---- the usual way
 
   toPlanGate(): this {
-    return this.done('prepare', outputs.prepare(this.view?.config ?? aConfig)).done('planner', outputs.planner).done('commitPlan', outputs.commitPlan);
+    return this.done('prepare', outputs.prepare(this.view?.config ?? aConfig))
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan);
   }
 
   toImplementation(): this {

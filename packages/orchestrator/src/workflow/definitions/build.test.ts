@@ -11,7 +11,11 @@ const merging = { ...aConfig.git, autoMerge: true };
 describe('the build workflow', () => {
   it('waits for approval of the plan before anything leaves the machine', () => {
     const run = DrivenRun.start().toPlanGate();
-    expect(run.view).toMatchObject({ status: 'awaiting_approval', currentStage: 'planning', gate: { kind: 'plan', artifactHash: 'plan-hash', decisions: ['approve', 'reject', 'ask'] } });
+    expect(run.view).toMatchObject({
+      status: 'awaiting_approval',
+      currentStage: 'planning',
+      gate: { kind: 'plan', artifactHash: 'plan-hash', decisions: ['approve', 'reject', 'ask'] },
+    });
     expect(run.open).toEqual([]);
     run.send('APPROVAL_GRANTED', { by: 'me', artifactHash: 'plan-hash' });
     expect(run.open).toEqual(['pushPlan']);
@@ -33,24 +37,49 @@ describe('the build workflow', () => {
 
   it('goes the whole way to a merge, with every standard fact', () => {
     const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
-    run.done('integrate', { moved: false }).done('copyRecord', outputs.copyRecord).done('pushBranch', { commit: 'c-record', pushed: true }).done('merge', outputs.merge);
-    expect(run.view).toMatchObject({ status: 'completed', currentStage: null, gate: null, merged: { commit: 'c-merge', baseBranch: 'main' } });
+    run
+      .done('integrate', { moved: false })
+      .done('copyRecord', outputs.copyRecord)
+      .done('pushBranch', { commit: 'c-record', pushed: true })
+      .done('merge', outputs.merge);
+    expect(run.view).toMatchObject({
+      status: 'completed',
+      currentStage: null,
+      gate: null,
+      merged: { commit: 'c-merge', baseBranch: 'main' },
+    });
     expect(run.view?.stages.map(({ stage, completedAt }) => [stage, completedAt !== undefined])).toEqual([
       ['planning', true],
       ['implementation', true],
       ['validation', true],
       ['publishing', true],
     ]);
-    expect(run.types).toEqual(expect.arrayContaining(['RUN_CONFIGURED', 'IMPLEMENTATION_SUCCEEDED', 'EVIDENCE_RECORDED', 'VALIDATION_PASSED', 'CHANGES_PUBLISHED', 'RUN_MERGED', 'RUN_COMPLETED']));
+    expect(run.types).toEqual(
+      expect.arrayContaining([
+        'RUN_CONFIGURED',
+        'IMPLEMENTATION_SUCCEEDED',
+        'EVIDENCE_RECORDED',
+        'VALIDATION_PASSED',
+        'CHANGES_PUBLISHED',
+        'RUN_MERGED',
+        'RUN_COMPLETED',
+      ]),
+    );
     expect(run.view?.artifacts).toHaveLength(3);
     expect(run.state.activities).toEqual({});
     expect(run.state.timers).toEqual({});
   });
 
   it('leaves the pushed branch and says so where a pull request was asked for and no forge is configured', () => {
-    const run = DrivenRun.start({ git: { ...merging, createPR: true } }).toImplementation().implemented().toValidated();
+    const run = DrivenRun.start({ git: { ...merging, createPR: true } })
+      .toImplementation()
+      .implemented()
+      .toValidated();
     run.done('copyRecord', outputs.copyRecord).done('pushBranch', { commit: 'c-record', pushed: true });
-    expect(run.view).toMatchObject({ status: 'completed', published: { pushed: true, note: expect.stringContaining('No forge') } });
+    expect(run.view).toMatchObject({
+      status: 'completed',
+      published: { pushed: true, note: expect.stringContaining('No forge') },
+    });
     expect(run.view?.merged).toBeUndefined();
   });
 
@@ -58,26 +87,45 @@ describe('the build workflow', () => {
     const run = DrivenRun.start().toImplementation().done('implementer', outputs.implementerAsks);
     expect(run.open).toEqual(['saveWork']);
     run.done('saveWork', { ...outputs.commitCode, commit: 'c-checkpoint' });
-    expect(run.view).toMatchObject({ status: 'awaiting_clarification', currentStage: 'implementation', clarificationCount: 1, gate: { kind: 'clarification', question: aQuestion } });
+    expect(run.view).toMatchObject({
+      status: 'awaiting_clarification',
+      currentStage: 'implementation',
+      clarificationCount: 1,
+      gate: { kind: 'clarification', question: aQuestion },
+    });
     run.send('CLARIFICATION_ANSWERED', { by: 'me', response: 'Supabase' });
     expect(run.open).toEqual(['implementer']);
-    expect(run.input).toMatchObject({ call: 2, head: 'c-checkpoint', notes: [{ kind: 'answer', text: expect.stringContaining('Supabase') }] });
+    expect(run.input).toMatchObject({
+      call: 2,
+      head: 'c-checkpoint',
+      notes: [{ kind: 'answer', text: expect.stringContaining('Supabase') }],
+    });
     expect(run.view?.clarifications).toMatchObject([{ status: 'answered', response: 'Supabase', answeredBy: 'me' }]);
   });
 
   it('treats an ignored question as a rejection of the plan', () => {
-    const run = DrivenRun.start().toImplementation().done('implementer', outputs.implementerAsks).done('saveWork', outputs.commitCode);
+    const run = DrivenRun.start()
+      .toImplementation()
+      .done('implementer', outputs.implementerAsks)
+      .done('saveWork', outputs.commitCode);
     run.send('CLARIFICATION_IGNORED', { by: 'me' });
     expect(run.open).toEqual(['planner']);
     expect(run.view?.clarifications[0]?.status).toBe('ignored');
   });
 
   it('turns the question over the limit into a gate that shows all of them', () => {
-    const run = DrivenRun.start({ maxClarifications: 2 }).done('prepare', outputs.prepare({ ...aConfig, maxClarifications: 2 }));
-    for (const answer of ['one', 'two']) run.done('planner', outputs.plannerAsks).send('CLARIFICATION_ANSWERED', { by: 'me', response: answer });
+    const run = DrivenRun.start({ maxClarifications: 2 }).done(
+      'prepare',
+      outputs.prepare({ ...aConfig, maxClarifications: 2 }),
+    );
+    for (const answer of ['one', 'two'])
+      run.done('planner', outputs.plannerAsks).send('CLARIFICATION_ANSWERED', { by: 'me', response: answer });
     run.done('planner', outputs.plannerAsks);
     expect(run.view).toMatchObject({ status: 'awaiting_approval', gate: { kind: 'escalation' } });
-    expect(run.view?.gate?.details).toMatchObject({ answered: [{ response: 'one' }, { response: 'two' }], question: aQuestion });
+    expect(run.view?.gate?.details).toMatchObject({
+      answered: [{ response: 'one' }, { response: 'two' }],
+      question: aQuestion,
+    });
     run.send('APPROVAL_GRANTED', { by: 'me', notes: 'Take Supabase' });
     expect(run.open).toEqual(['planner']);
   });
@@ -88,38 +136,57 @@ describe('the build workflow', () => {
     run.done('planner', outputs.plannerFails);
     expect(run.gate).toBe('invalid_plan');
     expect(run.takes('APPROVAL_GRANTED', { by: 'me' })).toBe(false);
-    run.send('APPROVAL_GRANTED', { by: 'me', editedPlan: '# Mended' }).done('revisePlan', { ok: true, plan: outputs.commitPlan });
+    run
+      .send('APPROVAL_GRANTED', { by: 'me', editedPlan: '# Mended' })
+      .done('revisePlan', { ok: true, plan: outputs.commitPlan });
     expect(run.open).toEqual(['pushPlan']);
   });
 
   it('brings a question about the plan back to the same gate with its answer', () => {
     const run = DrivenRun.start().toPlanGate();
     const first = run.view?.gate?.id;
-    run.send('QUESTION_ASKED', { by: 'me', question: 'Why a session?' }).done('plan-reply', { reply: 'Because.', cost: { role: 'plan-reply', model: 'm', scripted: true, inputTokens: 1, outputTokens: 1, calls: 1 } });
+    run
+      .send('QUESTION_ASKED', { by: 'me', question: 'Why a session?' })
+      .done('plan-reply', {
+        reply: 'Because.',
+        cost: { role: 'plan-reply', model: 'm', scripted: true, inputTokens: 1, outputTokens: 1, calls: 1 },
+      });
     expect(run.gate).toBe('plan');
     expect(run.view?.gate?.id).not.toBe(first);
     expect(run.types).toContain('QUESTION_REPLIED');
   });
 
   it('fixes a failed check by itself, at most as often as it may, then asks', () => {
-    const run = DrivenRun.start({ maxFixAttempts: 1 }).done('prepare', outputs.prepare({ ...aConfig, maxFixAttempts: 1 })).done('planner', outputs.planner).done('commitPlan', outputs.commitPlan);
+    const run = DrivenRun.start({ maxFixAttempts: 1 })
+      .done('prepare', outputs.prepare({ ...aConfig, maxFixAttempts: 1 }))
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan);
     run.send('APPROVAL_GRANTED', { by: 'me' }).done('pushPlan', outputs.pushed).implemented();
     run.done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
     expect(run.open).toEqual(['implementer']);
     expect(run.view?.fixAttempts).toBe(1);
     run.implemented().done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
-    expect(run.view).toMatchObject({ status: 'awaiting_approval', gate: { kind: 'fix', decisions: ['retry', 'accept'] } });
+    expect(run.view).toMatchObject({
+      status: 'awaiting_approval',
+      gate: { kind: 'fix', decisions: ['retry', 'accept'] },
+    });
   });
 
   it('asks at once when the result passes only with changed tests', () => {
-    const run = DrivenRun.start().toImplementation().implemented().done('checkAsIs', outputs.check('as_is')).done('checkBaseTests', { ...outputs.check('base_tests', false), restored: ['test/login.test.js'] });
+    const run = DrivenRun.start()
+      .toImplementation()
+      .implemented()
+      .done('checkAsIs', outputs.check('as_is'))
+      .done('checkBaseTests', { ...outputs.check('base_tests', false), restored: ['test/login.test.js'] });
     run.done('report', outputs.report);
     expect(run.gate).toBe('fix');
     expect(run.view?.gate?.details).toMatchObject({ from: 'base_tests', restored: ['test/login.test.js'] });
   });
 
   it('publishes a failed result only when a person accepts exactly it', () => {
-    const run = DrivenRun.start({ trustMode: { ...aConfig.trustMode, fixes: 'manual' } }).toImplementation().implemented();
+    const run = DrivenRun.start({ trustMode: { ...aConfig.trustMode, fixes: 'manual' } })
+      .toImplementation()
+      .implemented();
     run.done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
     run.send('FIX_DECIDED', { by: 'me', decision: 'accept', reason: 'known flake' });
     expect(run.open).toEqual(['copyRecord']);
@@ -127,16 +194,31 @@ describe('the build workflow', () => {
   });
 
   it('asks for the checks of a project that names none, once', () => {
-    const run = DrivenRun.start().done('prepare', { ...outputs.prepare(aConfig), test: null }).done('planner', outputs.planner).done('commitPlan', outputs.commitPlan);
+    const run = DrivenRun.start()
+      .done('prepare', { ...outputs.prepare(aConfig), test: null })
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan);
     run.send('APPROVAL_GRANTED', { by: 'me' }).done('pushPlan', outputs.pushed).implemented();
-    expect(run.view).toMatchObject({ status: 'awaiting_clarification', clarificationCount: 0, gate: { decisions: ['answer'] } });
+    expect(run.view).toMatchObject({
+      status: 'awaiting_clarification',
+      clarificationCount: 0,
+      gate: { decisions: ['answer'] },
+    });
     run.send('CLARIFICATION_ANSWERED', { by: 'me', response: 'make check' });
     expect(run.input['test']).toMatchObject({ command: 'make check' });
   });
 
   it('never completes without evidence: a project without checks needs a person', () => {
-    const run = DrivenRun.start().done('prepare', { ...outputs.prepare(aConfig), test: { command: '', source: 'configuration' } }).done('planner', outputs.planner).done('commitPlan', outputs.commitPlan);
-    run.send('APPROVAL_GRANTED', { by: 'me' }).done('pushPlan', outputs.pushed).implemented().done('validator', outputs.validator).done('report', outputs.report);
+    const run = DrivenRun.start()
+      .done('prepare', { ...outputs.prepare(aConfig), test: { command: '', source: 'configuration' } })
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan);
+    run
+      .send('APPROVAL_GRANTED', { by: 'me' })
+      .done('pushPlan', outputs.pushed)
+      .implemented()
+      .done('validator', outputs.validator)
+      .done('report', outputs.report);
     expect(run.gate).toBe('fix');
   });
 
@@ -144,7 +226,11 @@ describe('the build workflow', () => {
     const run = DrivenRun.start().toImplementation().fail('implementer', 'model_unavailable', 'no answer');
     expect(run.open).toEqual(['checkpoint']);
     run.done('checkpoint', { commit: 'c-saved', refused: [] });
-    expect(run.view).toMatchObject({ status: 'paused', currentStage: 'implementation', gate: { kind: 'pause', reason: 'model_unavailable', summary: 'no answer' } });
+    expect(run.view).toMatchObject({
+      status: 'paused',
+      currentStage: 'implementation',
+      gate: { kind: 'pause', reason: 'model_unavailable', summary: 'no answer' },
+    });
     run.send('RETRY_REQUESTED', { by: 'me' });
     expect(run.open).toEqual(['implementer']);
     expect(run.input['head']).toBe('c-saved');
@@ -167,20 +253,31 @@ describe('the build workflow', () => {
     const key = run.key('implementer');
     run.send('STAGE_EXTENDED', { by: 'me', minutes: 120 });
     expect(run.key('implementer')).toBe(key);
+    expect(run.view?.config.timeoutMinutes.implementation).toBe(120);
   });
 
   it('checks everything again when the base moved', () => {
     const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
-    run.done('integrate', { moved: true, baseCommit: 'base2', commit: 'c-merged-in', codeTree: 't-new', planPath: outputs.commitPlan.path });
+    run.done('integrate', {
+      moved: true,
+      baseCommit: 'base2',
+      commit: 'c-merged-in',
+      codeTree: 't-new',
+      planPath: outputs.commitPlan.path,
+    });
     expect(run.open).toEqual(['checkAsIs']);
-    run.done('checkAsIs', { ...outputs.check('as_is'), codeTree: 't-new', planPath: outputs.commitPlan.path }).done('checkBaseTests', { ...outputs.check('base_tests'), codeTree: 't-new' });
+    run
+      .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 't-new', planPath: outputs.commitPlan.path })
+      .done('checkBaseTests', { ...outputs.check('base_tests'), codeTree: 't-new' });
     run.done('validator', outputs.validator).done('report', outputs.report).done('integrate', { moved: false });
     expect(run.open).toEqual(['copyRecord']);
   });
 
   it('does not publish on evidence for another code tree', () => {
     const run = DrivenRun.start().toImplementation().implemented();
-    run.done('checkAsIs', { ...outputs.check('as_is'), codeTree: 'elsewhere' }).done('checkBaseTests', outputs.check('base_tests'));
+    run
+      .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 'elsewhere' })
+      .done('checkBaseTests', outputs.check('base_tests'));
     run.done('validator', outputs.validator).done('report', outputs.report).done('checkpoint', outputs.nothingLeft);
     expect(run.view).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
   });
@@ -207,7 +304,9 @@ describe('the build workflow', () => {
     const run = DrivenRun.start().toImplementation();
     const stale = run.key('implementer');
     run.fail('implementer').done('checkpoint', outputs.nothingLeft).send('RETRY_REQUESTED', { by: 'me' });
-    expect(() => run.send('ACTIVITY_COMPLETED', { key: stale, activity: 'implementer', output: outputs.implementer })).toThrow('late');
+    expect(() =>
+      run.send('ACTIVITY_COMPLETED', { key: stale, activity: 'implementer', output: outputs.implementer }),
+    ).toThrow('late');
   });
 
   it('replays identically, and notices a changed event', () => {
@@ -215,9 +314,17 @@ describe('the build workflow', () => {
     const replayed = replay(build, newRun('r'), run.events);
     expect(replayed.ok && replayed.state.activities).toEqual(run.state.activities);
     const at = run.events.findIndex((event) => event.type === 'EVIDENCE_RECORDED');
-    const tampered = run.events.map((event, index) => (index === at ? { ...event, payload: { ...event.payload, passed: false } } : event));
+    const tampered = run.events.map((event, index) =>
+      index === at ? { ...event, payload: { ...event.payload, passed: false } } : event,
+    );
     expect(replay(build, newRun('r'), tampered)).toMatchObject({ ok: false, sequence: at + 1 });
-    expect(replay(build, newRun('r'), run.events.filter((_, index) => index !== at))).toMatchObject({ ok: false });
+    expect(
+      replay(
+        build,
+        newRun('r'),
+        run.events.filter((_, index) => index !== at),
+      ),
+    ).toMatchObject({ ok: false });
   });
 
   it('starts no actor', () => {

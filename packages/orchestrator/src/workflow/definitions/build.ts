@@ -33,17 +33,19 @@ import type {
 } from './build-types.ts';
 
 type Signals = {
-  [Type in
-    | 'APPROVAL_GRANTED'
-    | 'APPROVAL_REJECTED'
-    | 'CLARIFICATION_ANSWERED'
-    | 'CLARIFICATION_IGNORED'
-    | 'QUESTION_ASKED'
-    | 'FIX_DECIDED'
-    | 'RETRY_REQUESTED'
-    | 'STAGE_EXTENDED'
-    | 'MESSAGE_SENT'
-    | 'RUN_CANCELLED']: { readonly type: Type } & EventPayloads[Type];
+  [
+    Type in
+      | 'APPROVAL_GRANTED'
+      | 'APPROVAL_REJECTED'
+      | 'CLARIFICATION_ANSWERED'
+      | 'CLARIFICATION_IGNORED'
+      | 'QUESTION_ASKED'
+      | 'FIX_DECIDED'
+      | 'RETRY_REQUESTED'
+      | 'STAGE_EXTENDED'
+      | 'MESSAGE_SENT'
+      | 'RUN_CANCELLED'
+  ]: { readonly type: Type } & EventPayloads[Type];
 };
 type Signal = Signals[keyof Signals];
 type Emitted = { [Type in keyof EventPayloads]: { readonly type: Type } & EventPayloads[Type] }[keyof EventPayloads];
@@ -79,27 +81,84 @@ type ReportInput = RunHeader & {
 export type BuildActivities = {
   prepare: { input: RunHeader & Pick<BuildContext, 'requestedConfig'>; output: Prepared };
   plan: { input: AgentInput; output: Planned };
-  commitPlan: { input: RunHeader & { head: string; draft: PlanDraft; existing: CommittedPlan | null }; output: CommittedPlan };
-  revisePlan: { input: RunHeader & { head: string; text: string; existing: CommittedPlan | null; title: string; models: readonly string[]; scripted: boolean }; output: Revised };
-  replyToPerson: { input: AgentInput & { plan: CommittedPlan | null; question: string }; output: { reply: string; cost: Cost } };
+  commitPlan: {
+    input: RunHeader & { head: string; draft: PlanDraft; existing: CommittedPlan | null };
+    output: CommittedPlan;
+  };
+  revisePlan: {
+    input: RunHeader & {
+      head: string;
+      text: string;
+      existing: CommittedPlan | null;
+      title: string;
+      models: readonly string[];
+      scripted: boolean;
+    };
+    output: Revised;
+  };
+  replyToPerson: {
+    input: AgentInput & { plan: CommittedPlan | null; question: string };
+    output: { reply: string; cost: Cost };
+  };
   pushBranch: { input: RunHeader & { commit: string }; output: Published };
-  setUp: { input: RunHeader & { head: string; setup: ProjectCommand; excludePaths: readonly string[] }; output: { ran: boolean } };
-  implement: { input: AgentInput & { plan: CommittedPlan; setup: ProjectCommand | null; test: ProjectCommand | null }; output: Implemented };
-  commitCode: { input: RunHeader & { head: string; tree: string; message: string; baseCommit: string }; output: CommittedCode };
-  checkpoint: { input: RunHeader & { head: string; baseCommit: string; stage: string; excludePaths: readonly string[] }; output: Checkpoint };
+  setUp: {
+    input: RunHeader & { head: string; setup: ProjectCommand; excludePaths: readonly string[] };
+    output: { ran: boolean };
+  };
+  implement: {
+    input: AgentInput & { plan: CommittedPlan; setup: ProjectCommand | null; test: ProjectCommand | null };
+    output: Implemented;
+  };
+  commitCode: {
+    input: RunHeader & { head: string; tree: string; message: string; baseCommit: string };
+    output: CommittedCode;
+  };
+  checkpoint: {
+    input: RunHeader & { head: string; baseCommit: string; stage: string; excludePaths: readonly string[] };
+    output: Checkpoint;
+  };
   check: { input: CheckInput; output: Checked };
   review: { input: AgentInput & { plan: CommittedPlan; evidence: readonly Checked[] }; output: Reviewed };
   report: { input: ReportInput & { version: number }; output: Reported };
-  integrate: { input: RunHeader & { head: string; baseCommit: string; baseBranch: string; planPath: string }; output: Integrated };
-  copyRecord: { input: ReportInput & { accepted: boolean; title: string; decisions: BuildContext['decisions']; techStack: readonly string[]; patterns: readonly string[] }; output: Recorded };
-  merge: { input: RunHeader & { head: string; baseCommit: string; baseBranch: string; strategy: BuildContext['config']['git']['mergeStrategy']; codeTree: string; title: string }; output: Merged };
+  integrate: {
+    input: RunHeader & { head: string; baseCommit: string; baseBranch: string; planPath: string };
+    output: Integrated;
+  };
+  copyRecord: {
+    input: ReportInput & {
+      accepted: boolean;
+      title: string;
+      decisions: BuildContext['decisions'];
+      techStack: readonly string[];
+      patterns: readonly string[];
+    };
+    output: Recorded;
+  };
+  merge: {
+    input: RunHeader & {
+      head: string;
+      baseCommit: string;
+      baseBranch: string;
+      strategy: BuildContext['config']['git']['mergeStrategy'];
+      codeTree: string;
+      title: string;
+    };
+    output: Merged;
+  };
 };
 
 const by = z.string().min(1).max(200);
 const gateId = z.string().max(300).optional();
 const text = z.string().trim().min(1).max(20_000);
 const signals = {
-  APPROVAL_GRANTED: z.strictObject({ by, gateId, artifactHash: z.string().max(200).optional(), codeTree: z.string().max(200).optional(), notes: z.string().max(20_000).optional(), editedPlan: z.string().max(200_000).optional() }),
+  APPROVAL_GRANTED: z.strictObject({
+    by,
+    gateId,
+    artifactHash: z.string().max(200).optional(),
+    codeTree: z.string().max(200).optional(),
+    notes: z.string().max(20_000).optional(),
+    editedPlan: z.string().max(200_000).optional(),
+  }),
   APPROVAL_REJECTED: z.strictObject({ by, gateId, feedback: text }),
   CLARIFICATION_ANSWERED: z.strictObject({
     by,
@@ -110,14 +169,33 @@ const signals = {
   }),
   CLARIFICATION_IGNORED: z.strictObject({ by, gateId }),
   QUESTION_ASKED: z.strictObject({ by, gateId, question: text }),
-  FIX_DECIDED: z.strictObject({ by, gateId, decision: z.enum(['retry', 'accept']), reason: z.string().max(20_000).optional(), attempt: z.number().optional(), accepted: z.array(z.string()).optional() }),
+  FIX_DECIDED: z.strictObject({
+    by,
+    gateId,
+    decision: z.enum(['retry', 'accept']),
+    reason: z.string().max(20_000).optional(),
+    attempt: z.number().optional(),
+    accepted: z.array(z.string()).optional(),
+  }),
   RETRY_REQUESTED: z.strictObject({ by, gateId }),
-  STAGE_EXTENDED: z.strictObject({ by, minutes: z.number().positive().max(7 * 24 * 60) }),
+  STAGE_EXTENDED: z.strictObject({
+    by,
+    minutes: z
+      .number()
+      .positive()
+      .max(7 * 24 * 60),
+  }),
   MESSAGE_SENT: z.strictObject({ by, text }),
   RUN_CANCELLED: z.strictObject({ by, reason: z.string().max(20_000).optional() }),
 };
 
-const header = ({ runId, projectId, request, branch, startedAt }: BuildContext): RunHeader => ({ runId, projectId, request, branch, startedAt });
+const header = ({ runId, projectId, request, branch, startedAt }: BuildContext): RunHeader => ({
+  runId,
+  projectId,
+  request,
+  branch,
+  startedAt,
+});
 
 const agentInput = (context: BuildContext, role: keyof BuildContext['calls']): AgentInput => ({
   ...header(context),
@@ -165,7 +243,16 @@ const counted = (context: BuildContext, role: keyof BuildContext['calls']): Buil
 
 const minutes = (count: number) => Math.round(count * 60_000);
 
-const NO_DRAFT: PlanDraft = { title: '', plan: '', decisions: [], techStack: [], patterns: [], constraints: null, model: '', scripted: false };
+const NO_DRAFT: PlanDraft = {
+  title: '',
+  plan: '',
+  decisions: [],
+  techStack: [],
+  patterns: [],
+  constraints: null,
+  model: '',
+  scripted: false,
+};
 
 const CHECKS_QUESTION = {
   question: 'Which command checks this project?',
@@ -238,7 +325,9 @@ export function isSupported(context: BuildContext): boolean {
   if (context.accepted?.codeTree === context.codeTree) return true;
   if (context.failure !== null || context.review?.verdict !== 'pass') return false;
   return (['as_is', 'base_tests'] as const).every((mode) =>
-    context.evidence.some((evidence) => evidence.mode === mode && evidence.passed && evidence.codeTree === context.codeTree),
+    context.evidence.some(
+      (evidence) => evidence.mode === mode && evidence.passed && evidence.codeTree === context.codeTree,
+    ),
   );
 }
 
@@ -249,8 +338,14 @@ const clock = <Stage extends 'planning' | 'implementation' | 'validation'>(stage
     states: {
       running: {
         after: {
-          [`${stage}Timeout`]: { target: '#build.interrupted', actions: { type: 'rememberTimeout', params: { stage } } },
-        } as Record<`${Stage}Timeout`, { target: '#build.interrupted'; actions: { type: 'rememberTimeout'; params: { stage: Stage } } }>,
+          [`${stage}Timeout`]: {
+            target: '#build.interrupted',
+            actions: { type: 'rememberTimeout', params: { stage } },
+          },
+        } as Record<
+          `${Stage}Timeout`,
+          { target: '#build.interrupted'; actions: { type: 'rememberTimeout'; params: { stage: Stage } } }
+        >,
         on: { STAGE_EXTENDED: { target: 'running', reenter: true, actions: { type: 'extend', params: { stage } } } },
       },
     },
@@ -313,7 +408,8 @@ const machine = setup({
       event.type === 'APPROVAL_GRANTED' &&
       (event.artifactHash === undefined || event.artifactHash === context.report?.hash) &&
       (event.codeTree === undefined || event.codeTree === context.codeTree),
-    bringsAPlan: ({ event }) => event.type === 'APPROVAL_GRANTED' && event.editedPlan !== undefined && event.editedPlan.trim() !== '',
+    bringsAPlan: ({ event }) =>
+      event.type === 'APPROVAL_GRANTED' && event.editedPlan !== undefined && event.editedPlan.trim() !== '',
   },
   actions: {
     rememberFailure: enqueueActions(({ enqueue, event }, { stage }: { stage: string }) => {
@@ -339,11 +435,15 @@ const machine = setup({
     }),
     noteMessage: assign({
       notes: ({ context, event }) =>
-        event.type === 'MESSAGE_SENT' ? [...context.notes, { kind: 'message' as const, text: event.text }] : context.notes,
+        event.type === 'MESSAGE_SENT'
+          ? [...context.notes, { kind: 'message' as const, text: event.text }]
+          : context.notes,
     }),
     noteFeedback: assign({
       notes: ({ context, event }) =>
-        event.type === 'APPROVAL_REJECTED' ? [...context.notes, { kind: 'feedback' as const, text: event.feedback }] : context.notes,
+        event.type === 'APPROVAL_REJECTED'
+          ? [...context.notes, { kind: 'feedback' as const, text: event.feedback }]
+          : context.notes,
     }),
     noteFailure: assign({
       notes: ({ context }) =>
@@ -358,7 +458,9 @@ const machine = setup({
           : context.notes,
     }),
     forgetValidation: assign({ evidence: [], review: null, failure: null, accepted: null }),
-    takeEdit: assign({ edited: ({ event }) => (event.type === 'APPROVAL_GRANTED' ? (event.editedPlan ?? null) : null) }),
+    takeEdit: assign({
+      edited: ({ event }) => (event.type === 'APPROVAL_GRANTED' ? (event.editedPlan ?? null) : null),
+    }),
     takeAnswer: assign(({ context, event }) =>
       event.type === 'CLARIFICATION_ANSWERED' ? answered(context, event.response, event.uploads) : {},
     ),
@@ -517,7 +619,10 @@ const machine = setup({
                           emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
                           assign(({ context, event }) => ({
                             calls: counted(context, 'planner'),
-                            question: event.output.kind === 'question' ? { asked: event.output.question, from: 'planning' as const } : null,
+                            question:
+                              event.output.kind === 'question'
+                                ? { asked: event.output.question, from: 'planning' as const }
+                                : null,
                           })),
                         ],
                       },
@@ -530,7 +635,13 @@ const machine = setup({
                           assign(({ context, event }) => ({
                             calls: counted(context, 'planner'),
                             parserRetried: true,
-                            notes: [...context.notes, { kind: 'parser' as const, text: event.output.kind === 'invalid' ? event.output.message : '' }],
+                            notes: [
+                              ...context.notes,
+                              {
+                                kind: 'parser' as const,
+                                text: event.output.kind === 'invalid' ? event.output.message : '',
+                              },
+                            ],
                           })),
                         ],
                       },
@@ -577,7 +688,8 @@ const machine = setup({
                       actions: enqueueActions(({ enqueue, event, context }) => {
                         const { draft } = context;
                         enqueue({ type: 'keepPlan', params: { plan: event.output } });
-                        for (const decision of draft?.decisions ?? []) enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
+                        for (const decision of draft?.decisions ?? [])
+                          enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
                         enqueue.assign({
                           draft: null,
                           decisions: [...context.decisions, ...(draft?.decisions ?? [])],
@@ -633,12 +745,20 @@ const machine = setup({
           invoke: {
             id: 'plan-reply',
             src: 'replyToPerson',
-            input: ({ context }) => ({ ...agentInput(context, 'plan-reply'), plan: context.plan, question: context.personAsks ?? '' }),
+            input: ({ context }) => ({
+              ...agentInput(context, 'plan-reply'),
+              plan: context.plan,
+              question: context.personAsks ?? '',
+            }),
             onDone: {
               target: 'awaitingPlanApproval',
               actions: [
                 emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
-                emit(({ context, event }) => ({ type: 'QUESTION_REPLIED', question: context.personAsks ?? '', reply: event.output.reply })),
+                emit(({ context, event }) => ({
+                  type: 'QUESTION_REPLIED',
+                  question: context.personAsks ?? '',
+                  reply: event.output.reply,
+                })),
                 assign(({ context }) => ({ calls: counted(context, 'plan-reply'), personAsks: null })),
               ],
             },
@@ -655,7 +775,13 @@ const machine = setup({
               kind: 'invalid_plan',
               decisions: ['approve', 'reject'],
               summary: () => "The plan's diagrams cannot be read: correct the plan, or send it back",
-              facts: (context) => ({ details: { parserMessage: context.parserMessage, draft: context.draft?.plan, title: context.draft?.title } }),
+              facts: (context) => ({
+                details: {
+                  parserMessage: context.parserMessage,
+                  draft: context.draft?.plan,
+                  title: context.draft?.title,
+                },
+              }),
             },
           },
           on: {
@@ -689,7 +815,8 @@ const machine = setup({
                   if (!event.output.ok) return;
                   const { draft } = context;
                   enqueue({ type: 'keepPlan', params: { plan: event.output.plan } });
-                  for (const decision of draft?.decisions ?? []) enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
+                  for (const decision of draft?.decisions ?? [])
+                    enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
                   enqueue.assign({
                     edited: null,
                     draft: null,
@@ -746,15 +873,26 @@ const machine = setup({
               kind: 'clarification',
               decisions: ['answer', 'ignore'],
               summary: (context) => context.question?.asked.question ?? '',
-              facts: (context) => ({ question: plainQuestion(context), attemptNumber: context.clarificationCount, details: {} }),
+              facts: (context) => ({
+                question: plainQuestion(context),
+                attemptNumber: context.clarificationCount,
+                details: {},
+              }),
             },
           },
           on: {
             CLARIFICATION_ANSWERED: [
-              { guard: 'isFromImplementation', target: '#build.active.implementation.work.implementing', actions: ['takeAnswer', assign({ question: null })] },
+              {
+                guard: 'isFromImplementation',
+                target: '#build.active.implementation.work.implementing',
+                actions: ['takeAnswer', assign({ question: null })],
+              },
               { target: '#build.active.planning.work.drafting', actions: ['takeAnswer', assign({ question: null })] },
             ],
-            CLARIFICATION_IGNORED: { target: '#build.active.planning.work.drafting', actions: ['noteIgnored', assign({ question: null })] },
+            CLARIFICATION_IGNORED: {
+              target: '#build.active.planning.work.drafting',
+              actions: ['noteIgnored', assign({ question: null })],
+            },
           },
         },
 
@@ -772,10 +910,20 @@ const machine = setup({
           },
           on: {
             APPROVAL_GRANTED: [
-              { guard: 'isFromImplementation', target: '#build.active.implementation.work.implementing', actions: ['takeApprovalAsAnswer', assign({ question: null })] },
-              { target: '#build.active.planning.work.drafting', actions: ['takeApprovalAsAnswer', assign({ question: null })] },
+              {
+                guard: 'isFromImplementation',
+                target: '#build.active.implementation.work.implementing',
+                actions: ['takeApprovalAsAnswer', assign({ question: null })],
+              },
+              {
+                target: '#build.active.planning.work.drafting',
+                actions: ['takeApprovalAsAnswer', assign({ question: null })],
+              },
             ],
-            APPROVAL_REJECTED: { target: '#build.active.planning.work.drafting', actions: ['noteFeedback', assign({ question: null })] },
+            APPROVAL_REJECTED: {
+              target: '#build.active.planning.work.drafting',
+              actions: ['noteFeedback', assign({ question: null })],
+            },
           },
         },
 
@@ -787,7 +935,10 @@ const machine = setup({
               initial: 'settingUp',
               states: {
                 settingUp: {
-                  always: { guard: ({ context }) => context.setup === null || context.setupDone, target: 'implementing' },
+                  always: {
+                    guard: ({ context }) => context.setup === null || context.setupDone,
+                    target: 'implementing',
+                  },
                   invoke: {
                     id: 'setUp',
                     src: 'setUp',
@@ -822,7 +973,10 @@ const machine = setup({
                           enqueue.assign({
                             calls: counted(context, 'implementer'),
                             unsaved: output.tree,
-                            question: output.kind === 'question' ? { asked: output.question, from: 'implementation' as const } : null,
+                            question:
+                              output.kind === 'question'
+                                ? { asked: output.question, from: 'implementation' as const }
+                                : null,
                           });
                         }),
                       },
@@ -832,7 +986,8 @@ const machine = setup({
                           const { output } = event;
                           enqueue.emit({ type: 'COST_RECORDED', ...output.cost });
                           if (output.kind !== 'implemented') return;
-                          for (const decision of output.decisions) enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
+                          for (const decision of output.decisions)
+                            enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
                           for (const refused of output.refused) enqueue.emit(notTaken(refused));
                           enqueue.assign({
                             calls: counted(context, 'implementer'),
@@ -925,7 +1080,11 @@ const machine = setup({
                 choosingChecks: {
                   always: [
                     { guard: ({ context }) => context.test === null, target: '#build.active.awaitingChecks' },
-                    { guard: ({ context }) => context.test?.command === '', target: 'reviewing', actions: assign({ failure: noChecks }) },
+                    {
+                      guard: ({ context }) => context.test?.command === '',
+                      target: 'reviewing',
+                      actions: assign({ failure: noChecks }),
+                    },
                     { target: 'checkingAsIs' },
                   ],
                 },
@@ -971,7 +1130,11 @@ const machine = setup({
                   invoke: {
                     id: 'validator',
                     src: 'review',
-                    input: ({ context }) => ({ ...agentInput(context, 'validator'), plan: planOf(context), evidence: context.evidence }),
+                    input: ({ context }) => ({
+                      ...agentInput(context, 'validator'),
+                      plan: planOf(context),
+                      evidence: context.evidence,
+                    }),
                     onDone: {
                       target: 'reporting',
                       actions: [
@@ -982,7 +1145,12 @@ const machine = setup({
                           failure:
                             context.failure ??
                             (event.output.verdict === 'fail'
-                              ? { from: 'review' as const, severity: event.output.severity, summary: event.output.summary, feedback: event.output.feedback }
+                              ? {
+                                  from: 'review' as const,
+                                  severity: event.output.severity,
+                                  summary: event.output.summary,
+                                  feedback: event.output.feedback,
+                                }
                               : null),
                         })),
                       ],
@@ -1040,14 +1208,21 @@ const machine = setup({
               kind: 'clarification',
               decisions: ['answer'],
               summary: () => CHECKS_QUESTION.question,
-              facts: (context) => ({ question: CHECKS_QUESTION, attemptNumber: context.clarificationCount, details: {} }),
+              facts: (context) => ({
+                question: CHECKS_QUESTION,
+                attemptNumber: context.clarificationCount,
+                details: {},
+              }),
             },
           },
           on: {
             CLARIFICATION_ANSWERED: {
               target: 'validation',
               actions: assign(({ context, event }) => ({
-                test: { command: /^none$/i.test(event.response.trim()) ? '' : event.response.trim(), source: `answer by ${event.by}` },
+                test: {
+                  command: /^none$/i.test(event.response.trim()) ? '' : event.response.trim(),
+                  source: `answer by ${event.by}`,
+                },
                 answered: [...context.answered, { question: CHECKS_QUESTION.question, response: event.response }],
               })),
             },
@@ -1062,7 +1237,12 @@ const machine = setup({
               actions: [
                 assign({ fixAttempts: ({ context }) => context.fixAttempts + 1 }),
                 'noteFailure',
-                emit(({ context }) => ({ type: 'FIX_DECIDED', by: 'policy', decision: 'retry', attempt: context.fixAttempts })),
+                emit(({ context }) => ({
+                  type: 'FIX_DECIDED',
+                  by: 'policy',
+                  decision: 'retry',
+                  attempt: context.fixAttempts,
+                })),
               ],
             },
             { target: 'awaitingFixDecision' },
@@ -1101,14 +1281,21 @@ const machine = setup({
                   'noteFailure',
                   assign(({ context, event }) => ({
                     fixAttempts: context.fixAttempts + 1,
-                    notes: event.reason ? [...context.notes, { kind: 'feedback' as const, text: event.reason }] : context.notes,
+                    notes: event.reason
+                      ? [...context.notes, { kind: 'feedback' as const, text: event.reason }]
+                      : context.notes,
                   })),
                 ],
               },
               {
                 target: 'resultGate',
                 actions: assign(({ context, event }) => ({
-                  accepted: { by: event.by, reason: event.reason ?? '', codeTree: context.codeTree ?? '', failures: failuresOf(context) },
+                  accepted: {
+                    by: event.by,
+                    reason: event.reason ?? '',
+                    codeTree: context.codeTree ?? '',
+                    failures: failuresOf(context),
+                  },
                 })),
               },
             ],
@@ -1187,7 +1374,10 @@ const machine = setup({
                         enqueue.assign({ head: commit, baseCommit, codeTree, plan: { ...plan, path: planPath } });
                         enqueue.emit({ type: 'BASE_INTEGRATED', baseBranch, baseCommit, commit, codeTree });
                         if (planPath === plan.path) return;
-                        enqueue.emit({ type: 'NOTICE', message: `${baseBranch} has another plan with the number of ${plan.path} now: this run's plan became ${planPath}.` });
+                        enqueue.emit({
+                          type: 'NOTICE',
+                          message: `${baseBranch} has another plan with the number of ${plan.path} now: this run's plan became ${planPath}.`,
+                        });
                       }),
                     ],
                   },
@@ -1206,7 +1396,11 @@ const machine = setup({
                   title: context.plan?.title ?? context.request.slice(0, 80),
                   decisions: [
                     ...context.decisions,
-                    ...context.answered.map(({ question, response }) => ({ topic: question, choice: response, rationale: 'answered by a person' })),
+                    ...context.answered.map(({ question, response }) => ({
+                      topic: question,
+                      choice: response,
+                      rationale: 'answered by a person',
+                    })),
                   ],
                   techStack: context.techStack,
                   patterns: context.patterns,
@@ -1236,7 +1430,9 @@ const machine = setup({
                       commit: event.output.commit,
                       pushed: event.output.pushed,
                       ...(context.config.git.createPR
-                        ? { note: 'No forge is configured: the branch is pushed; open the pull request from it by hand.' }
+                        ? {
+                            note: 'No forge is configured: the branch is pushed; open the pull request from it by hand.',
+                          }
                         : {}),
                     })),
                   ],
@@ -1329,7 +1525,10 @@ const machine = setup({
             paused: null,
             config: {
               ...context.config,
-              timeoutMinutes: { ...context.config.timeoutMinutes, [context.paused?.stage ?? 'planning']: event.minutes },
+              timeoutMinutes: {
+                ...context.config.timeoutMinutes,
+                [context.paused?.stage ?? 'planning']: event.minutes,
+              },
             },
           })),
         },
@@ -1354,7 +1553,8 @@ const machine = setup({
 export const build = defineWorkflow({
   name: 'build',
   version: 1,
-  description: 'Plans a change, implements it, checks it against the plan and the project’s own tests, and publishes it',
+  description:
+    'Plans a change, implements it, checks it against the plan and the project’s own tests, and publishes it',
   // A machine is any machine; comparing their full types exceeds the compiler's depth.
   machine,
   signals,
