@@ -145,12 +145,10 @@ describe('the build workflow', () => {
   it('brings a question about the plan back to the same gate with its answer', () => {
     const run = DrivenRun.start().toPlanGate();
     const first = run.view?.gate?.id;
-    run
-      .send('QUESTION_ASKED', { by: 'me', question: 'Why a session?' })
-      .done('plan-reply', {
-        reply: 'Because.',
-        cost: { role: 'plan-reply', model: 'm', scripted: true, inputTokens: 1, outputTokens: 1, calls: 1 },
-      });
+    run.send('QUESTION_ASKED', { by: 'me', question: 'Why a session?' }).done('plan-reply', {
+      reply: 'Because.',
+      cost: { role: 'plan-reply', model: 'm', scripted: true, inputTokens: 1, outputTokens: 1, calls: 1 },
+    });
     expect(run.gate).toBe('plan');
     expect(run.view?.gate?.id).not.toBe(first);
     expect(run.types).toContain('QUESTION_REPLIED');
