@@ -17,5 +17,5 @@ export default defineConfig({
 });
 
 function project(name: string, root: string, include: string[]) {
-  return { extends: true as const, test: { name, root, include, testTimeout: 30_000, hookTimeout: 30_000 } };
+  return { extends: true as const, test: { name, root, include, testTimeout: 60_000, hookTimeout: 60_000 } };
 }

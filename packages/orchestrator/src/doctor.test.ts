@@ -46,8 +46,12 @@ describe('doctor', () => {
     expect(check('models')).toMatchObject({ status: 'missing', way: expect.stringContaining('ANTHROPIC_API_KEY') });
   });
 
-  it('says which roles lack a model when only one provider has a key, and never shows a key', async () => {
-    const { check, stdout } = await examine({ ANTHROPIC_API_KEY: 'sk-ant-1234567890', GITHUB_TOKEN: 'ghp_1234567890' });
+  it('says which roles lack a model when a chosen one has no key, and never shows a key', async () => {
+    const { check, stdout } = await examine({
+      ANTHROPIC_API_KEY: 'sk-ant-1234567890',
+      DEFAULT_PLANNER_MODEL: 'deepseek:deepseek-reasoner',
+      GITHUB_TOKEN: 'ghp_1234567890',
+    });
     expect(check('models')).toMatchObject({
       status: 'missing',
       detail: expect.stringMatching(/planner: .*DEEPSEEK_API_KEY is not set/),
