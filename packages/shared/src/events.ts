@@ -25,6 +25,8 @@ export interface ActivityError {
   readonly kind: 'retryable' | 'needs_human' | 'terminal' | 'bug';
   readonly reason: PauseReason;
   readonly message: string;
+  /** Milliseconds until it may work, where the other side named a time. */
+  readonly retryAfterMs?: number;
 }
 
 /** The facts of a gate that its statechart gives; id and time come from the event that opens it. */

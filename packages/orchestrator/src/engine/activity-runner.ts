@@ -224,7 +224,10 @@ function failed(stored: StoredActivity, error: ActivityError): Outcome {
 
 /** Who must act on what was thrown. */
 function classify(error: unknown): ActivityError {
-  if (error instanceof RetryableFailure) return { kind: 'retryable', reason: error.reason, message: error.message };
+  if (error instanceof RetryableFailure) {
+    const { reason, message, retryAfterMs } = error;
+    return { kind: 'retryable', reason, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  }
   if (error instanceof NeedsHuman) return { kind: 'needs_human', reason: error.reason, message: error.message };
   if (error instanceof TerminalFailure) return { kind: 'terminal', reason: 'agent_failed', message: error.message };
   const message = error instanceof Error ? error.message : String(error);

@@ -26,7 +26,7 @@ export interface StateMeta<Context = never> {
 /** A gate that is open while the state is active. */
 export interface GateMeta<Context = never> {
   readonly kind: string;
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly Decision[] | ((context: Context) => readonly Decision[]);
   readonly summary: (context: Context) => string;
   /** What the gate shows and what an approval binds to; merged into the event that opens it. */
   readonly facts?: (

@@ -25,7 +25,7 @@ export function viewOf(snapshot: AnyMachineSnapshot): StateView {
     ? {
         gate: meta.gate.kind,
         stage,
-        decisions: meta.gate.decisions,
+        decisions: typeof meta.gate.decisions === 'function' ? meta.gate.decisions(context) : meta.gate.decisions,
         summary: meta.gate.summary(context),
         details: {},
         ...meta.gate.facts?.(context),

@@ -223,7 +223,13 @@ export interface BuildContext extends RunHeader {
     readonly codeTree: string;
     readonly failures: readonly string[];
   } | null;
-  readonly paused: { readonly reason: PauseReason; readonly message: string; readonly stage: string } | null;
+  readonly paused: {
+    readonly reason: PauseReason;
+    readonly message: string;
+    readonly stage: string;
+    /** Milliseconds after which the run resumes by itself; absent where a person has to say so. */
+    readonly resumesInMs?: number;
+  } | null;
   readonly decisions: readonly RunDecision[];
   readonly techStack: readonly string[];
   readonly patterns: readonly string[];

@@ -155,6 +155,12 @@ export class DrivenRun {
     });
   }
 
+  /** Fails an open activity because a provider's limit is reached. */
+  rateLimited(activity: string, retryAfterMs: number): this {
+    const error = { kind: 'retryable', reason: 'rate_limited', message: 'slow down', retryAfterMs };
+    return this.send('ACTIVITY_FAILED', { key: this.key(activity), activity, error });
+  }
+
   /** Fires the open timer. */
   fire(): this {
     const [timer] = Object.values(this.state.timers);

@@ -235,6 +235,17 @@ describe('the build workflow', () => {
     expect(run.types).toContain('RUN_RESUMED');
   });
 
+  it('resumes by itself when the limit of a provider ends, or before when a person says so', () => {
+    const paused = () =>
+      DrivenRun.start().toImplementation().rateLimited('implementer', 90_000).done('checkpoint', outputs.nothingLeft);
+    const run = paused();
+    expect(run.view).toMatchObject({ status: 'paused', gate: { reason: 'rate_limited', decisions: ['retry'] } });
+    expect(Object.values(run.state.timers).map((timer) => Date.parse(timer.dueAt) - run.now)).toEqual([90_000]);
+    run.fire();
+    expect(run.open).toEqual(['implementer']);
+    expect(paused().send('RETRY_REQUESTED', { by: 'me' }).open).toEqual(['implementer']);
+  });
+
   it('pauses when a stage takes too long, and goes on with more time', () => {
     const run = DrivenRun.start().toImplementation().fire();
     expect(run.open).toEqual(['checkpoint']);

@@ -383,6 +383,7 @@ const machine = setup({
   delays: {
     planningTimeout: ({ context }) => minutes(context.config.timeoutMinutes.planning),
     implementationTimeout: ({ context }) => minutes(context.config.timeoutMinutes.implementation),
+    reset: ({ context }) => context.paused?.resumesInMs ?? 0,
     validationTimeout: ({ context }) => minutes(context.config.timeoutMinutes.validation),
   },
   guards: {
@@ -415,9 +416,11 @@ const machine = setup({
     rememberFailure: enqueueActions(({ enqueue, event }, { stage }: { stage: string }) => {
       // The engine gives every failed activity an error of this shape.
       const { error } = event as unknown as { error: ActivityError };
-      enqueue.assign({ paused: { reason: error.reason, message: error.message, stage } });
+      const { reason, message, retryAfterMs } = error;
+      const resumes = reason === 'rate_limited' && retryAfterMs !== undefined ? { resumesInMs: retryAfterMs } : {};
+      enqueue.assign({ paused: { reason, message, stage, ...resumes } });
       if (stage === 'implementation') {
-        enqueue.emit({ type: 'IMPLEMENTATION_FAILED', message: error.message, reason: error.reason });
+        enqueue.emit({ type: 'IMPLEMENTATION_FAILED', message, reason });
       }
     }),
     rememberTimeout: assign({
@@ -1511,10 +1514,26 @@ const machine = setup({
         stage: (context) => context.paused?.stage ?? null,
         gate: {
           kind: 'pause',
-          decisions: ['retry', 'extend'],
+          decisions: (context) => (context.paused?.reason === 'timeout' ? ['retry', 'extend'] : ['retry']),
           summary: (context) => context.paused?.message ?? '',
-          facts: (context) => ({ reason: context.paused?.reason, message: context.paused?.message, details: {} }),
+          facts: (context) => ({
+            reason: context.paused?.reason,
+            message: context.paused?.message,
+            details: { resumesInMs: context.paused?.resumesInMs },
+          }),
         },
+      },
+      initial: 'choosing',
+      states: {
+        choosing: {
+          always: [
+            { guard: ({ context }) => context.paused?.resumesInMs !== undefined, target: 'untilReset' },
+            { target: 'untilAPerson' },
+          ],
+        },
+        // A provider named the time at which its limit ends; a person may still retry before.
+        untilReset: { after: { reset: { target: '#build.active.last', actions: assign({ paused: null }) } } },
+        untilAPerson: {},
       },
       on: {
         RETRY_REQUESTED: { target: 'active.last', actions: assign({ paused: null }) },
