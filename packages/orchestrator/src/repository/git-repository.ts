@@ -4,6 +4,7 @@
  */
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
 import { checkoutTree } from './folder-checkout.ts';
 import { importFolderTree } from './folder-import.ts';
@@ -63,6 +64,9 @@ const MAX_PATCH_BYTES = 1024 * 1024;
 const MAX_TEXT_BYTES = 10 * 1024 * 1024;
 /** A repetition comes soon after its first try: commits further back are not searched for an effect key. */
 const SEARCHED_COMMITS = 200;
+/** Tries to move one ref while others get in the way, and the wait after the first; it grows with each. */
+const MAX_REF_TRIES = 6;
+const REF_RETRY_MS = 30;
 /** Trees of commits that are known without asking git. */
 const ANSWERS_KEPT = 2_000;
 /** Branches that an error message names. */
@@ -411,17 +415,30 @@ async function readRef(place: GitPlace, ref: string): Promise<string | null> {
   return exitCode === 0 ? stdout.toString('utf8').trim() : null;
 }
 
-/** @throws {Conflict} when the ref is not at `before` (`null`: absent) */
+/**
+ * Moves a ref by compare-and-swap. Where others move it at the same moment git may fail although the ref is still where it
+ * was (a lock, a folder that is being made): that is tried again.
+ * @throws {Conflict} when the ref is not at `before` (`null`: absent)
+ */
 async function moveRef(place: GitPlace, ref: string, commit: string, before: string | null): Promise<void> {
-  try {
-    await runGit(place, { args: ['update-ref', ref, commit, before ?? '0'.repeat(40)] });
-  } catch (error) {
-    if (!(error instanceof GitFailure)) throw error;
-    const now = await readRef(place, ref);
-    if (now === before && !/exists; cannot create/.test(error.stderr)) throw error;
-    throw new Conflict(`${ref} is at ${now ?? 'no commit'}, not at ${before ?? 'no commit'} where it was expected`, {
-      cause: error,
-    });
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await runGit(place, { args: ['update-ref', ref, commit, before ?? '0'.repeat(40)] });
+      return;
+    } catch (error) {
+      if (!(error instanceof GitFailure)) throw error;
+      const now = await readRef(place, ref);
+      if (now !== before || /exists; cannot create/.test(error.stderr)) {
+        throw new Conflict(
+          `${ref} is at ${now ?? 'no commit'}, not at ${before ?? 'no commit'} where it was expected`,
+          {
+            cause: error,
+          },
+        );
+      }
+      if (tries === MAX_REF_TRIES) throw error;
+      await sleep(REF_RETRY_MS * tries);
+    }
   }
 }
 
