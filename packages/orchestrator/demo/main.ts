@@ -3,7 +3,6 @@
  * The models play a script; everything else is what a person gets with models of their own.
  */
 import { readFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import {
@@ -15,6 +14,9 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { pino } from 'pino';
+import { personAtTerminal } from '../src/cli/dialog.ts';
+import { explainError } from '../src/cli/exit.ts';
+import type { CliIo } from '../src/cli/io.ts';
 import { startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
 import { parseScript } from '../src/models/script.ts';
@@ -23,7 +25,7 @@ import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
 import { createUnsandboxedProvider } from '../src/sandboxes/unsandboxed.ts';
 import { describeEvent, describeProgress, formatTimeline } from '../src/timeline.ts';
 import { type DemoOptions, readOptions } from './options.ts';
-import { type DemoPlace, DemoRefused, makePlace, updateProject } from './place.ts';
+import { type DemoPlace, DemoRefused, makePlace, removePlace, updateProject } from './place.ts';
 
 const BUNDLED_SCRIPT = fileURLToPath(new URL('./login.script.yaml', import.meta.url));
 /** Exit code for a run that needs a person or failed. */
@@ -41,15 +43,26 @@ const STOPS: ReadonlySet<string> = new Set([
   'RUN_CANCELLED',
 ]);
 
-const options = readOptions(process.argv.slice(2), process.env['AUTONOMOUS_CWD'] ?? process.cwd());
+const workingFolder = process.env['AUTONOMOUS_CWD'] ?? process.cwd();
+const options = readOptions(process.argv.slice(2), workingFolder);
 if ('exitCode' in options) process.exitCode = options.exitCode;
 else process.exitCode = await demo(options).catch(report);
 
 async function demo(options: DemoOptions): Promise<number> {
   const startedAt = performance.now();
-  const place = await makePlace(options.out, options.project);
   const script = options.script ?? BUNDLED_SCRIPT;
-  parseScript(await readFile(script, 'utf8'), script);
+  parseScript(await readScript(script), script);
+  const place = await makePlace(options.out, options.project);
+  try {
+    return await runIn(place, script, options, startedAt);
+  } catch (error) {
+    // Nothing began: the mended command may use the same folder.
+    if (error instanceof DemoRefused) await removePlace(place, options.out !== null);
+    throw error;
+  }
+}
+
+async function runIn(place: DemoPlace, script: string, options: DemoOptions, startedAt: number): Promise<number> {
   const orchestrator = await startOrchestrator({
     config: readServerConfig({
       AUTONOMOUS_DATA: place.data,
@@ -67,11 +80,8 @@ async function demo(options: DemoOptions): Promise<number> {
   try {
     const client = createClient({ baseUrl: orchestrator.server.url, token: orchestrator.token });
     say(options, heading(place, orchestrator.server.url, options));
-    const project = await client.createProject({ name: 'demo', repository: place.remote });
-    const launched = await client.launchRun({
-      projectId: project.id,
-      request: options.request,
-      config: { trustMode: { planning: 'manual' }, git: { autoMerge: true } },
+    const launched = await launch(client, place, options).catch((error: unknown) => {
+      throw new DemoRefused(explainError(error).message);
     });
     const run = await follow(client, launched, options, startedAt);
     await orchestrator.settled();
@@ -119,20 +129,31 @@ async function demoSandbox(options: DemoOptions): Promise<{ readonly sandboxes?:
   return { sandboxes: createUnsandboxedProvider() };
 }
 
+async function launch(client: Client, place: DemoPlace, { request }: DemoOptions): Promise<RunView> {
+  const project = await client.createProject({ name: 'demo', repository: place.remote });
+  return client.launchRun({
+    projectId: project.id,
+    request,
+    config: { trustMode: { planning: 'manual' }, git: { autoMerge: true } },
+  });
+}
+
 /** Tells the run's events as they come and decides its gates, until it ends or needs what the demo cannot give. */
 async function follow(client: Client, launched: RunView, options: DemoOptions, startedAt: number): Promise<RunView> {
   const stop = new AbortController();
   const tell = (text: string, tone: Tone): void =>
     say(options, formatTimeline({ atMs: performance.now() - startedAt, text, tone }, { color: usesColor(options) }));
-  const answers: string[] = [];
+  const askPerson = personAtTerminal(client, terminal(options));
   let failed: unknown;
   const decided = async (event: WorkflowEvent): Promise<void> => {
     const run = await client.getRun(launched.id);
     if (FINAL_STATUSES.has(run.status)) return stop.abort();
     if (!run.gate || run.gate.id !== `${run.id}.${event.sequence}`) return;
     if (run.gate.kind === 'plan') say(options, await planText(client, run));
-    if (options.interactive) await askPerson(client, run.gate, answers);
-    else if (!(await decideForPerson(client, run.gate))) stop.abort();
+    const goesOn = options.interactive
+      ? await askPerson(run.gate, stop.signal)
+      : await decideForPerson(client, run.gate);
+    if (!goesOn) stop.abort();
   };
   await client.followFeed({
     after: 0,
@@ -173,38 +194,24 @@ async function decideForPerson(client: Client, gate: Gate): Promise<boolean> {
   return true;
 }
 
-async function askPerson(client: Client, gate: Gate, answers: string[]): Promise<void> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    if (gate.kind === 'clarification') {
-      const options = gate.question?.options ?? [];
-      for (const [index, option] of options.entries()) console.error(`  ${index + 1}. ${option}`);
-      const given = (await terminal.question(`${gate.summary} > `)).trim();
-      const response = options[Number(given) - 1] ?? given;
-      answers.push(response);
-      await client.decideGate(gate.id, { decision: 'answer', response });
-      return;
-    }
-    const choices = [...gate.decisions, 'cancel'].join(', ');
-    const decision = (await terminal.question(`${gate.summary} (${choices}) > `)).trim().toLowerCase() || 'approve';
-    if (decision === 'cancel') {
-      await client.cancelRun(gate.runId);
-      return;
-    }
-    const known = gate.decisions.find((candidate) => candidate === decision);
-    if (!known) throw new DemoRefused(`'${decision}' is none of ${choices}.`);
-    const text = ['approve', 'retry'].includes(known) ? '' : (await terminal.question(`${known}: `)).trim();
-    await client.decideGate(gate.id, {
-      decision: known,
-      ...(known === 'approve' && gate.artifactHash !== undefined ? { artifactHash: gate.artifactHash } : {}),
-      ...(known === 'reject' ? { feedback: text } : {}),
-      ...(known === 'ask' ? { question: text } : {}),
-      ...(known === 'accept' ? { reason: text } : {}),
-      ...(known === 'extend' ? { minutes: Number(text) } : {}),
-    });
-  } finally {
-    terminal.close();
-  }
+/** The person at this terminal, as the command line asks them. */
+function terminal(options: DemoOptions): CliIo {
+  return {
+    stdin: process.stdin,
+    stdout: options.json ? process.stderr : process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    cwd: workingFolder,
+    program: 'npm run autonomous --',
+  };
+}
+
+async function readScript(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    throw new DemoRefused(
+      `The script ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  });
 }
 
 async function planText(client: Client, run: RunView): Promise<string> {
@@ -279,7 +286,6 @@ function say(options: DemoOptions, text: string): void {
 }
 
 function report(error: unknown): number {
-  const isExpected = error instanceof DemoRefused || (error instanceof Error && 'code' in error && 'faults' in error);
-  console.error(isExpected ? error.message : error);
+  console.error(error instanceof DemoRefused ? error.message : explainError(error).message);
   return NOT_COMPLETED;
 }

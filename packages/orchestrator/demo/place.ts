@@ -1,6 +1,6 @@
 /** The demo's place: a project with a history and a bare remote, in a folder of its own. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,9 @@ export class DemoRefused extends Error {}
  */
 export async function makePlace(out: string | null, own: string | null): Promise<DemoPlace> {
   const folder = out ?? (await mkdtemp(path.join(tmpdir(), 'autonomous-demo-')));
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw new DemoRefused(`${folder} cannot be made: ${lastLine(error)}. Choose another folder with --out.`);
+  });
   if ((await readdir(folder)).length > 0)
     throw new DemoRefused(`${folder} is not empty. Choose another folder with --out.`);
   const place = {
@@ -38,21 +40,36 @@ export async function makePlace(out: string | null, own: string | null): Promise
     remote: path.join(folder, 'remote.git'),
     data: path.join(folder, 'data'),
   };
-  if (own === null) {
-    await cp(BUNDLED_PROJECT, place.project, { recursive: true });
-    await git(place.project, 'init', '--quiet', '--initial-branch=main');
-    await git(place.project, 'add', '--all');
-    await git(place.project, 'commit', '--quiet', '--message=A small web application that keeps notes');
-    await git(folder, 'clone', '--quiet', '--bare', place.project, place.remote);
-    await git(place.project, 'remote', 'add', 'origin', place.remote);
-    await git(place.project, 'fetch', '--quiet');
-  } else {
-    await git(folder, 'clone', '--quiet', '--bare', '--', own, place.remote).catch((error: unknown) => {
-      throw new DemoRefused(`${own} cannot be cloned: ${lastLine(error)}`);
-    });
-    await git(folder, 'clone', '--quiet', place.remote, place.project);
+  try {
+    await fill(place, own);
+  } catch (error) {
+    await removePlace(place, out !== null);
+    throw error;
   }
   return place;
+}
+
+async function fill({ folder, project, remote }: DemoPlace, own: string | null): Promise<void> {
+  if (own === null) {
+    await cp(BUNDLED_PROJECT, project, { recursive: true });
+    await git(project, 'init', '--quiet', '--initial-branch=main');
+    await git(project, 'add', '--all');
+    await git(project, 'commit', '--quiet', '--message=A small web application that keeps notes');
+    await git(folder, 'clone', '--quiet', '--bare', project, remote);
+    await git(project, 'remote', 'add', 'origin', remote);
+    await git(project, 'fetch', '--quiet');
+  } else {
+    await git(folder, 'clone', '--quiet', '--bare', '--', own, remote).catch((error: unknown) => {
+      throw new DemoRefused(`${own} cannot be cloned: ${lastLine(error)}`);
+    });
+    await git(folder, 'clone', '--quiet', remote, project);
+  }
+}
+
+/** Takes back what `makePlace` and a server that did not come to a run made. */
+export async function removePlace(place: DemoPlace, keepFolder: boolean): Promise<void> {
+  const made = keepFolder ? [place.project, place.remote, place.data] : [place.folder];
+  for (const folder of made) await rm(folder, { recursive: true, force: true });
 }
 
 /** Brings the work tree to what the run merged or, where it did not merge, leaves it and fetches. */

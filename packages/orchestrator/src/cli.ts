@@ -106,8 +106,8 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
     ending((runId: string, words: string[], options: ServerOptions) => ask(io, runId, words.join(' '), options)),
   );
   client('retry <run>', 'tries again after a pause or a failed validation')
-    .option('--reason <text>', 'a hint for the next try')
-    .action(decision('retry', ({ reason }: { reason?: string }) => ({ reason })));
+    .option('--notes <text>', 'a hint for the next try')
+    .action(decision('retry', ({ notes }: { notes?: string }) => ({ notes })));
   client('accept <run>', 'takes a result although its validation failed')
     .requiredOption('--reason <text>', 'why; kept with the run')
     .action(decision('accept', ({ reason }: { reason: string }) => ({ reason })));

@@ -94,6 +94,12 @@ describe('a request that cannot be taken', () => {
     expect(server.logged).toEqual([]);
   };
 
+  it('names the route of a signal that has one, so that nobody passes by what is asked there', async () => {
+    const signal = { type: 'FIX_DECIDED', decision: 'accept' };
+    const problem = await problemOf(server.client.sendSignal('abcdef-ghijkl', signal));
+    expect(problem).toMatchObject({ status: 400, detail: expect.stringContaining('POST /api/gates/:id/decision') });
+  });
+
   it('names the project that does not exist', async () => {
     const problem = await launch({ projectId: 'nothing' });
     expect(problem).toMatchObject({

@@ -109,7 +109,7 @@ export interface EventPayloads {
   };
   DECISION_RECORDED: RunDecision;
   RUN_PAUSED: GateOpening & { readonly reason: PauseReason; readonly message: string };
-  RETRY_REQUESTED: { readonly by: string; readonly gateId?: string };
+  RETRY_REQUESTED: { readonly by: string; readonly gateId?: string; readonly notes?: string };
   RUN_RESUMED: { readonly stage: Stage | null };
   STAGE_EXTENDED: { readonly by: string; readonly minutes: number };
   MESSAGE_SENT: { readonly by: string; readonly text: string };

@@ -129,7 +129,7 @@ const folders: {
     if (payload.by === 'policy') return retried;
     return decided(retried, payload.decision, payload.by, event, payload.reason, payload.accepted);
   },
-  RETRY_REQUESTED: (view, { by }, event) => decided(view, 'retry', by, event),
+  RETRY_REQUESTED: (view, { by, notes }, event) => decided(view, 'retry', by, event, notes),
   STAGE_EXTENDED: (view, { by, minutes }, event) => {
     const extended = { ...view, config: withTimeout(view, minutes) };
     return view.gate === null ? extended : decided(extended, 'extend', by, event, `${minutes} minutes`);

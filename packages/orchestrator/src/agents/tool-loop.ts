@@ -190,6 +190,11 @@ class ToolLoop<Result> {
       } else {
         const ending = call.name === 'finish' ? this.#finish(call) : this.#ask(call);
         if ('kind' in ending) return ending;
+        this.#request.onProgress({
+          kind: 'tool_result',
+          text: cut(ending.text),
+          data: { tool: call.name, ok: false },
+        });
         results.set(call, ending);
       }
     }

@@ -67,6 +67,13 @@ roles:
       'the last turn has to call `finish` or `ask`',
     );
   });
+
+  it('names what the result of a role lacks, with its line', () => {
+    const message = faultsOf(
+      'name: a\nroles:\n  validator:\n    - turns:\n        - tools: [{ name: finish, input: { verdict: pass } }]\n',
+    );
+    expect(message).toContain('line 5, roles.validator[0].turns[0].tools[0].input.summary');
+  });
 });
 
 describe('findScriptCall', () => {
@@ -88,12 +95,12 @@ describe('findScriptCall', () => {
 
   it('does not count calls with a condition among the numbered ones', () => {
     const call = (text: string, when?: string) =>
-      `    - ${when === undefined ? '' : `when: ${when}\n      `}turns: [{ text: ${text}, tools: [{ name: finish, input: {} }] }]\n`;
+      `    - ${when === undefined ? '' : `when: ${when}\n      `}turns: [{ text: ${text}, tools: [{ name: finish, input: { reply: so it is } }] }]\n`;
     const script = parseScript(
-      `name: a\nroles:\n  planner:\n${call('first')}${call('third', '{ call: 3 }')}${call('second')}`,
+      `name: a\nroles:\n  plan-reply:\n${call('first')}${call('third', '{ call: 3 }')}${call('second')}`,
       'a.yaml',
     );
-    expect([1, 2, 3, 4].map((number) => findScriptCall(script, 'planner', number, '')?.turns[0]?.text)).toEqual([
+    expect([1, 2, 3, 4].map((number) => findScriptCall(script, 'plan-reply', number, '')?.turns[0]?.text)).toEqual([
       'first',
       'second',
       'third',

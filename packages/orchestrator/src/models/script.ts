@@ -2,7 +2,11 @@
 import { InvalidRequest } from '@autonomous/shared';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { implementerResultSchema } from '../roles/implementer.ts';
+import { planReplyResultSchema } from '../roles/plan-reply.ts';
+import { plannerResultSchema } from '../roles/planner.ts';
 import { ROLE_NAMES, TOOL_NAMES } from '../roles/role.ts';
+import { validatorResultSchema } from '../roles/validator.ts';
 
 const toolCallSchema = z.strictObject({
   name: z.enum([...TOOL_NAMES, 'finish']),
@@ -48,6 +52,26 @@ export type Script = z.infer<typeof scriptSchema>;
 export type ScriptCall = z.infer<typeof callSchema>;
 export type ScriptTurn = z.infer<typeof turnSchema>;
 
+const RESULTS: Readonly<Record<(typeof ROLE_NAMES)[number], z.ZodType>> = {
+  planner: plannerResultSchema,
+  'plan-reply': planReplyResultSchema,
+  implementer: implementerResultSchema,
+  validator: validatorResultSchema,
+};
+
+/** What the last turn of each call gives to `finish` has to be a result of its role; earlier ones may be meant to fail. */
+function resultIssues(script: Script): z.core.$ZodIssue[] {
+  return ROLE_NAMES.flatMap((role) =>
+    (script.roles[role] ?? []).flatMap((call, callIndex) =>
+      (call.turns.at(-1)?.tools ?? []).flatMap((tool, toolIndex) => {
+        const result = tool.name === 'finish' ? RESULTS[role].safeParse(tool.input) : null;
+        const path = ['roles', role, callIndex, 'turns', call.turns.length - 1, 'tools', toolIndex, 'input'];
+        return (result?.error?.issues ?? []).map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+      }),
+    ),
+  );
+}
+
 /**
  * Reads a script.
  * @param fileName only for messages
@@ -68,10 +92,11 @@ export function parseScript(yaml: string, fileName: string): Script {
   }
 
   const parsed = scriptSchema.safeParse(document.toJS());
-  if (parsed.success) return parsed.data;
+  const issues = parsed.success ? resultIssues(parsed.data) : parsed.error.issues;
+  if (parsed.success && issues.length === 0) return parsed.data;
   throw malformed(
     fileName,
-    parsed.error.issues
+    issues
       .flatMap((issue) => faultsOf(issue))
       .map((fault) => ({ ...fault, path: pathText(fault.path), line: lineOf(fault.path) })),
   );

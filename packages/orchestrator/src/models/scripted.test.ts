@@ -97,7 +97,7 @@ describe('the scripted model', () => {
 
   it('says which turn is missing when a call does not end where the script does', async () => {
     const script = parseScript(
-      'name: greeting\nroles:\n  implementer:\n    - turns:\n        - tools: [{ name: finish, input: { nothing: 1 } }]\n',
+      'name: greeting\nroles:\n  implementer:\n    - turns:\n        - tools: [{ name: ask, input: { nothing: 1 } }]\n',
       'a.yaml',
     );
     await expect(agentOf(script).perform(await aRequest(implementing(1)))).rejects.toMatchObject({

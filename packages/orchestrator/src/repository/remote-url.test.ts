@@ -15,7 +15,6 @@ describe('The address of a remote', () => {
     expect(parseRemoteAddress(repository)).toMatchObject({ kind, url });
   });
 
-  // biome-ignore format: one list, as dense as it is read
   it.each([
     '',
     'relative/path',

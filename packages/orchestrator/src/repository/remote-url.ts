@@ -26,7 +26,6 @@ const SSH_URL = new RegExp(`^ssh://(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?${HOST}(?::\
  * @throws {InvalidRequest} for anything but a local path and the schemes file, http, https and ssh, and for credentials inside
  */
 export function parseRemoteAddress(repository: string): RemoteAddress {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
   if (repository.length === 0 || repository.length > 2_000 || /[\u0000-\u001f\u007f]/.test(repository)) {
     throw new InvalidRequest(`The repository's address is empty, too long or holds control characters; ${EXPECTED}`);
   }

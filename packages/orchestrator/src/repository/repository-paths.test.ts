@@ -19,7 +19,6 @@ import {
 
 vi.setConfig({ testTimeout: 60_000 });
 
-// biome-ignore format: one list, as dense as it is read
 const HOSTILE = [
   '',
   '-',
@@ -125,7 +124,6 @@ describe('The grammar of branches', () => {
       fc.property(nearNames, (name) => {
         fc.pre(isBranchName(name));
         expect(name).not.toMatch(
-          // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
           /^[-/.]|\.\.|@\{|[\u0000-\u0020\u007f~^:?*[\\]|\/$|\/\/|\/[-.]|\.lock(?:\/|$)|^@$|^HEAD$|^refs\//i,
         );
       }),
@@ -152,7 +150,6 @@ describe('The grammar of files', () => {
     '%2e%2e/x',
   ])('takes %j', (path) => expect(assertFilePath(path)).toBe(path));
 
-  // biome-ignore format: one list, as dense as it is read
   it.each([
     '',
     '.',

@@ -70,7 +70,6 @@ export function pathFault(path: string): string | null {
   if (path.length === 0) return 'the name is empty';
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `the path is longer than ${MAX_PATH_BYTES} bytes`;
   if (!path.isWellFormed() || path.includes('\uFFFD')) return 'the name is not valid UTF-8';
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
   if (/[\u0000-\u001f\u007f]/.test(path)) return 'the name holds a control character';
   if (path.includes('\\')) return 'the name holds a backslash, which other systems read as a folder';
   for (const part of path.split('/')) {
@@ -106,7 +105,6 @@ export function isAtOrUnder(path: string, folder: string): boolean {
  */
 export function excludesFile(patterns: readonly string[]): string {
   for (const pattern of patterns) {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
     if (/[\u0000\n\r]/.test(pattern))
       throw new InvalidRequest(`excludePaths holds ${quote(pattern)}; a pattern is one line`);
   }

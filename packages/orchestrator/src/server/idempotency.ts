@@ -72,7 +72,7 @@ export function idempotency({ store, caller, onForgotten }: IdempotencyOptions):
 
 /** A faulty request was not done, and a failure of the server may pass: both may be sent again under the same key. */
 function isWorthKeeping(status: number): boolean {
-  return status !== 400 && status < 500;
+  return status < 400 || status === 409;
 }
 
 async function hashRequest(c: Context): Promise<string> {

@@ -62,6 +62,20 @@ export interface ServiceOptions {
 
 const DEFAULT_WORKFLOW = 'build';
 const DEFAULT_PAGE = 50;
+const GATES = 'POST /api/gates/:id/decision';
+/** Signals that a person gives by a route of their own, which knows the gate and what has to be said at it. */
+const OWN_ROUTES: Readonly<Record<string, string>> = {
+  APPROVAL_GRANTED: GATES,
+  APPROVAL_REJECTED: GATES,
+  CLARIFICATION_ANSWERED: GATES,
+  CLARIFICATION_IGNORED: GATES,
+  QUESTION_ASKED: GATES,
+  FIX_DECIDED: GATES,
+  RETRY_REQUESTED: GATES,
+  STAGE_EXTENDED: 'POST /api/runs/:id/extend',
+  MESSAGE_SENT: 'POST /api/runs/:id/message',
+  RUN_CANCELLED: 'POST /api/runs/:id/cancel',
+};
 const ROLES = ['planner', 'implementer', 'validator'] as const;
 
 export function createOrchestrator(options: ServiceOptions): Orchestrator {
@@ -279,7 +293,15 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     decideOpenGate,
     cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason),
     sendMessage: (caller, runId, text) => engine.signal(runId, 'MESSAGE_SENT', { by: caller.userId, text }),
-    sendSignal: (caller, runId, { type, ...payload }) => engine.signal(runId, type, { ...payload, by: caller.userId }),
+    async sendSignal(caller, runId, { type, ...payload }) {
+      const route = OWN_ROUTES[type];
+      if (route !== undefined) {
+        throw new InvalidRequest(
+          `${type} is not taken as a signal, since its checks would be passed by: use ${route}.`,
+        );
+      }
+      return engine.signal(runId, type, { ...payload, by: caller.userId });
+    },
     upload: (name, content) => uploads.put(name, content),
     listWorkflows: async () => workflows.list().map(summaryOf),
     async getWorkflow(name) {
@@ -369,7 +391,7 @@ async function signalOf(
               attempt: Number(gate.details['attempts'] ?? 0) + 1,
             }),
           }
-        : { type: 'RETRY_REQUESTED', payload: { gateId: gate.id } };
+        : { type: 'RETRY_REQUESTED', payload: present({ gateId: gate.id, notes: decision.notes }) };
     case 'accept': {
       const reason = needed(decision.reason, 'reason', 'accept');
       const accepted = gate.details['accepts'];

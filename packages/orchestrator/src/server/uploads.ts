@@ -54,7 +54,6 @@ export async function openUploads(folder: string): Promise<Uploads> {
 /** The last part of a path, as some browsers send one. The name later becomes a file in a sandbox. */
 function fileName(given: string): string {
   const name = (given.split(/[/\\]/).at(-1) ?? '').trim();
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
   if (
     name === '' ||
     name === '.' ||

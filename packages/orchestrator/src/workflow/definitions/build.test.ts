@@ -186,6 +186,7 @@ describe('the build workflow', () => {
       .toImplementation()
       .implemented();
     run.done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
+    expect(run.takes('FIX_DECIDED', { by: 'me', decision: 'accept' })).toBe(false);
     run.send('FIX_DECIDED', { by: 'me', decision: 'accept', reason: 'known flake' });
     expect(run.open).toEqual(['copyRecord']);
     expect(run.view?.gates.at(-1)).toMatchObject({ decision: 'accept', by: 'me', notes: 'known flake' });
@@ -229,8 +230,9 @@ describe('the build workflow', () => {
       currentStage: 'implementation',
       gate: { kind: 'pause', reason: 'model_unavailable', summary: 'no answer' },
     });
-    run.send('RETRY_REQUESTED', { by: 'me' });
+    run.send('RETRY_REQUESTED', { by: 'me', notes: 'The key is set now' });
     expect(run.open).toEqual(['implementer']);
+    expect(run.input['notes']).toMatchObject([{ kind: 'message', text: 'The key is set now' }]);
     expect(run.input['head']).toBe('c-saved');
     expect(run.types).toContain('RUN_RESUMED');
   });

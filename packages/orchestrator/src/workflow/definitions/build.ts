@@ -177,7 +177,7 @@ const signals = {
     attempt: z.number().optional(),
     accepted: z.array(z.string()).optional(),
   }),
-  RETRY_REQUESTED: z.strictObject({ by, gateId }),
+  RETRY_REQUESTED: z.strictObject({ by, gateId, notes: z.string().max(20_000).optional() }),
   STAGE_EXTENDED: z.strictObject({
     by,
     minutes: z
@@ -1291,6 +1291,8 @@ const machine = setup({
                 ],
               },
               {
+                // Whoever accepts a failed result says why.
+                guard: ({ event }) => (event.reason ?? '').trim() !== '',
                 target: 'resultGate',
                 actions: assign(({ context, event }) => ({
                   accepted: {
@@ -1536,7 +1538,13 @@ const machine = setup({
         untilAPerson: {},
       },
       on: {
-        RETRY_REQUESTED: { target: 'active.last', actions: assign({ paused: null }) },
+        RETRY_REQUESTED: {
+          target: 'active.last',
+          actions: assign(({ context, event }) => ({
+            paused: null,
+            notes: event.notes ? [...context.notes, { kind: 'message' as const, text: event.notes }] : context.notes,
+          })),
+        },
         STAGE_EXTENDED: {
           guard: ({ context }) => context.paused?.reason === 'timeout',
           target: 'active.last',
