@@ -16,8 +16,8 @@ export function landingPage(isSignedIn: boolean): string {
     }</p>
     <h2>Open it</h2>
     <dl>
-      <div><dt>VS Code</dt><dd>Install the extension and choose the Autonomous icon in the activity bar.</dd></div>
-      <div><dt>Command line</dt><dd><code>autonomous run "Add a login page"</code> starts a run, <code>autonomous watch</code> follows it.</dd></div>
+      <div><dt>Start a run</dt><dd><code>npm run autonomous -- run "Add a login page"</code> in the server’s folder, with <code>--project</code> and the path of your repository.</dd></div>
+      <div><dt>Follow it</dt><dd><code>npm run autonomous -- watch</code> follows the newest run, <code>gates</code> lists what waits for you.</dd></div>
       <div><dt>HTTP</dt><dd>The API describes itself in <a href="/api/openapi.json">its OpenAPI document</a> (signed in, or with the token).</dd></div>
     </dl>`,
   );
@@ -27,7 +27,7 @@ export function landingPage(isSignedIn: boolean): string {
 export function spentLinkPage(): string {
   return page(
     'This link was used or is too old',
-    '<p class="lead">A sign-in link opens one browser, once, within ten minutes. Ask the server for a new one: restart it, or open the dashboard from VS Code.</p>',
+    '<p class="lead">A sign-in link opens one browser, once, within ten minutes. Ask the server for a new one: restart it.</p>',
   );
 }
 
