@@ -38,7 +38,7 @@ export interface ServerConfig {
   readonly maxConcurrentRunsPerUser: number;
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
-  /** False: the plan's constraints are reported and are no condition. */
+  /** False: the plan's constraints are no condition. Nothing asks for it yet: so far constraints are only reported. */
   readonly driftDetection: boolean;
   /** May a project's install step use the network? */
   readonly allowSetupNetwork: boolean;
