@@ -18,6 +18,8 @@ export interface RunStart {
   readonly requestedConfig: RunConfigRequest;
   readonly branch: string;
   readonly explorationId?: string;
+  /** What a workflow of one's own starts from, as its input schema gives it. */
+  readonly input?: JsonObject;
 }
 
 /** What went wrong with an activity, and who can do something about it. */
@@ -142,7 +144,31 @@ export interface EventPayloads {
   RUN_COMPLETED: { readonly summary?: string };
   RUN_FAILED: { readonly message: string };
   RUN_CANCELLED: { readonly by: string; readonly reason?: string };
-  RUN_FORKED: { readonly from: string; readonly at: number };
+  /**
+   * The run goes on with another version of its workflow: its whole history was replayed identically under it, or its
+   * state was converted by that version's own migration.
+   */
+  RUN_MIGRATED: {
+    readonly from: number;
+    readonly to: number;
+    readonly fingerprint: string;
+    readonly by: string;
+    readonly how: 'replayed' | 'converted';
+  };
+  /** The run goes on where another was after its event `at`: what stands before was copied from there. */
+  RUN_FORKED: {
+    readonly from: string;
+    readonly at: number;
+    readonly by: string;
+    readonly branch: string;
+    /** Time between that event and now, added to the open timers. */
+    readonly waitedMs: number;
+    /** The configuration from here on, where it is another one. */
+    readonly config?: RunConfig;
+    /** What requests asked for so far and this one: it wins over the project's defaults where those are still to be read. */
+    readonly requestedConfig?: RunConfigRequest;
+    readonly notices?: readonly string[];
+  };
 }
 
 export type WorkflowEventType = keyof EventPayloads;

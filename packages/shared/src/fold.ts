@@ -66,7 +66,16 @@ const folders: {
 } = {
   RUN_QUEUED: (view, { position }) => ({ ...view, status: 'queued', queuePosition: position }),
   RUN_STARTED: (view, _start, event) => ({ ...withoutQueue(view), status: 'running', startedAt: event.timestamp }),
+  RUN_MIGRATED: (view, { to }) => ({ ...view, workflow: { ...view.workflow, version: to } }),
   RUN_ADMITTED: (view) => ({ ...withoutQueue(view), status: 'running' }),
+  RUN_FORKED: (view, { from, at, config, notices = [] }, event) => ({
+    ...withoutQueue(view),
+    status: view.status === 'queued' ? 'running' : view.status,
+    ...(config === undefined ? {} : { config }),
+    forkedFrom: { runId: from, at },
+    createdAt: event.timestamp,
+    notices: [...view.notices, ...notices],
+  }),
   RUN_CONFIGURED: (view, { config, baseCommit, notices }) => ({
     ...view,
     config,

@@ -2,7 +2,7 @@ export * from './api/api-error.ts';
 export * from './api/client.ts';
 export type { Backoff, FeedOptions, FeedStatus, WebSocketConstructor, WebSocketLike } from './api/feed-client.ts';
 export * from './api/orchestrator.ts';
-export { type Api, type ApiOptions, answerProblem, createApi } from './api/routes.ts';
+export type { Api, ApiOptions } from './api/routes.ts';
 export * from './config.ts';
 export * from './errors.ts';
 export * from './events.ts';

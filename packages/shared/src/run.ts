@@ -164,10 +164,13 @@ export interface StageVisit {
 /** The read model of a run: a fold of its events, the same on the server and in every client. */
 export interface RunView {
   readonly id: string;
+  /** Empty for a run of a workflow that needs no project. */
   readonly projectId: string;
   readonly userId: string;
   readonly workflow: { readonly name: string; readonly version: number };
   readonly explorationId?: string;
+  /** The run that this one was forked from, and the last event that it has of it. */
+  readonly forkedFrom?: { readonly runId: string; readonly at: number };
   readonly originalRequest: string;
   readonly status: RunStatus;
   readonly currentStage: Stage | null;

@@ -20,6 +20,7 @@ import type {
   GateDecision,
   ModelSummary,
   NewExploration,
+  NewFork,
   NewProject,
   NewRun,
   Page,
@@ -31,6 +32,7 @@ import type {
   Statechart,
   TranscriptEntry,
   Upload,
+  WorkflowDetails,
   WorkflowSummary,
 } from './orchestrator.ts';
 import type { Api } from './routes.ts';
@@ -61,14 +63,21 @@ export interface Client {
   launchRun(run: NewRun, key?: string): Promise<RunView>;
   explore(exploration: NewExploration, key?: string): Promise<Exploration>;
   listRuns(filter?: RunFilter): Promise<Page<RunView>>;
-  getRun(id: string): Promise<RunView>;
+  /** A new run that goes on where another was after one of its events. */
+  forkRun(id: string, fork: NewFork, key?: string): Promise<RunView>;
+  /** @param at the run as it was after this event; absent: as it is */
+  getRun(id: string, at?: number): Promise<RunView>;
+  /** Binds a run to another version of its workflow. */
+  migrateRun(id: string, to: number): Promise<RunView>;
+  /** Everything that can still be read of a run, row by row. */
+  exportRun(id: string): Promise<JsonObject>;
   /** @param limit 1 to 1,000; 500 when absent */
   listEvents(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
   listArtifacts(runId: string): Promise<readonly Artifact[]>;
   getArtifact(runId: string, artifactId: string): Promise<ArtifactContent>;
   getDiff(runId: string): Promise<RunDiff>;
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
-  getStatechart(runId: string): Promise<Statechart>;
+  getStatechart(runId: string, at?: number): Promise<Statechart>;
 
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
@@ -80,7 +89,7 @@ export interface Client {
 
   upload(name: string, content: Uint8Array<ArrayBuffer> | Blob): Promise<Upload>;
   listWorkflows(): Promise<readonly WorkflowSummary[]>;
-  getWorkflow(name: string): Promise<WorkflowSummary>;
+  getWorkflow(name: string): Promise<WorkflowDetails>;
   listModels(): Promise<readonly ModelSummary[]>;
   readiness(): Promise<Readiness>;
   me(): Promise<Caller>;
@@ -114,7 +123,11 @@ export function createClient(options: ClientOptions): Client {
     explore: async ({ projectId, variants }, key) =>
       read(await api.explorations.$post({ json: { projectId, variants: [...variants] } }, keyed(key))),
     listRuns: async (filter = {}) => read(await api.runs.$get({ query: query(filter) })),
-    getRun: async (id) => read(await api.runs[':id'].$get(path(id))),
+    forkRun: async (id, fork, key) =>
+      read(await api.runs[':id'].fork.$post({ ...path(id), json: fork as never }, keyed(key))),
+    getRun: async (id, at) => read(await api.runs[':id'].$get({ ...path(id), query: query({ at }) })),
+    migrateRun: async (id, to) => read(await api.runs[':id'].migrate.$post({ ...path(id), json: { to } })),
+    exportRun: async (id) => read(await api.runs[':id'].export.$get(path(id))),
     listEvents: async (id, after, limit) =>
       items(await api.runs[':id'].events.$get({ ...path(id), query: query({ after, limit }) })),
     listArtifacts: async (id) => items(await api.runs[':id'].artifacts.$get(path(id))),
@@ -126,7 +139,7 @@ export function createClient(options: ClientOptions): Client {
       ),
     getDiff: async (id) => read(await api.runs[':id'].diff.$get(path(id))),
     getTranscript: async (id) => items(await api.runs[':id'].transcript.$get(path(id))),
-    getStatechart: async (id) => read(await api.runs[':id'].statechart.$get(path(id))),
+    getStatechart: async (id, at) => read(await api.runs[':id'].statechart.$get({ ...path(id), query: query({ at }) })),
 
     listGates: async (runId) => items(await api.gates.$get({ query: query({ runId }) })),
     listClarifications: async (status) => items(await api.clarifications.$get({ query: query({ status }) })),

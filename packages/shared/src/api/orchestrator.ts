@@ -26,10 +26,25 @@ export interface NewProject {
 }
 
 export interface NewRun {
-  readonly projectId: string;
+  /** Needed where the workflow says so; `build` does. */
+  readonly projectId?: string | undefined;
   readonly workflow?: string | undefined;
-  readonly request: string;
+  /** Needed where a project is. */
+  readonly request?: string | undefined;
   readonly config?: RunConfigRequest | undefined;
+  /** What the workflow's own input schema takes. */
+  readonly input?: JsonObject | undefined;
+}
+
+export interface NewFork {
+  /** Sequence of the source's last event that the fork has. A step is whole: the fork is at the end of the step that holds it. */
+  readonly at: number;
+  /** What is different from there on. */
+  readonly config?: RunConfigRequest | undefined;
+  /** Decides the gate that is open there. */
+  readonly answer?: GateDecision | undefined;
+  /** Another request in place of the source's. */
+  readonly request?: string | undefined;
 }
 
 export interface NewExploration {
@@ -108,22 +123,61 @@ export interface TranscriptEntry {
   readonly data?: JsonObject | undefined;
 }
 
+/** One change of state. */
+export interface StatechartStep {
+  /** Sequence of its STATE_CHANGED: `?at=` it gives the run as it was then. */
+  readonly sequence: number;
+  readonly at: string;
+  /** What caused it, as the diagram labels its transitions. */
+  readonly event: string;
+  /** State value before; `null` at the beginning. */
+  readonly from: JsonValue;
+  readonly to: JsonValue;
+}
+
+/** What can happen next. A guard may still refuse a signal for what it says. */
+export interface PossibleEvents {
+  /** With the decisions of the open gate that send the signal. */
+  readonly signals: readonly { readonly type: string; readonly decisions: readonly Decision[] }[];
+  readonly timers: readonly { readonly event: string; readonly dueAt: string }[];
+  /** Activities under way. `source` is `null` where the machine starts it from within an action. */
+  readonly activities: readonly { readonly id: string; readonly source: string | null; readonly key: string }[];
+}
+
 export interface Statechart {
   readonly workflow: string;
   readonly version: number;
-  /** Mermaid state diagram. */
+  /** The event after which the run is shown. */
+  readonly sequence: number;
+  /** Mermaid state diagram: the current states are of class `current`, earlier ones of `visited`; transitions count how often they were taken. */
   readonly mermaid: string;
   readonly current: JsonValue;
-  /** Signals that the machine would take now. */
-  readonly possible: readonly string[];
+  /** Changes of state, oldest first; of more than 500 the newest. */
+  readonly path: readonly StatechartStep[];
+  /** All changes of state, also those that `path` leaves out. */
+  readonly changes: number;
+  readonly possible: PossibleEvents;
 }
 
 export interface WorkflowSummary {
   readonly name: string;
   readonly version: number;
   readonly description: string;
+  readonly needsProject: boolean;
+  /** Types of the signals that it takes. */
   readonly signals: readonly string[];
   readonly mermaid: string;
+}
+
+export interface WorkflowDetails extends Omit<WorkflowSummary, 'signals'> {
+  /** All versions that runs may still follow, newest first. */
+  readonly versions: readonly number[];
+  /** JSON schema of the `input` of a run; `null` where it takes none. */
+  readonly input: JsonObject | null;
+  /** With the JSON schema of each payload. */
+  readonly signals: readonly { readonly type: string; readonly payload: JsonObject }[];
+  /** What the states of the machine start. */
+  readonly activities: readonly { readonly id: string; readonly source: string }[];
 }
 
 export interface ModelSummary {
@@ -158,13 +212,24 @@ export interface Orchestrator {
   launchRun(caller: Caller, run: NewRun, key?: string): Promise<RunView>;
   explore(caller: Caller, exploration: NewExploration, key?: string): Promise<Exploration>;
   listRuns(filter: RunFilter): Promise<Page<RunView>>;
-  getRun(id: string): Promise<RunView>;
+  /**
+   * A new run that goes on where another was after one of its events.
+   * @param key idempotency key of the request; the same key gives the same run
+   */
+  forkRun(caller: Caller, runId: string, fork: NewFork, key?: string): Promise<RunView>;
+  /** @param at the run as it was after this event; absent: as it is */
+  getRun(id: string, at?: number): Promise<RunView>;
+  /** Binds a run to another version of its workflow, where it goes the same way there or that version converts it. */
+  migrateRun(caller: Caller, runId: string, to: number): Promise<RunView>;
+  /** Everything that can still be read of a run, row by row, also of a damaged one. */
+  exportRun(runId: string): Promise<JsonObject>;
   listEvents(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
   listArtifacts(runId: string): Promise<readonly Artifact[]>;
   getArtifact(runId: string, artifactId: string): Promise<ArtifactContent>;
   getDiff(runId: string): Promise<RunDiff>;
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
-  getStatechart(runId: string): Promise<Statechart>;
+  /** @param at after the step that holds this event; absent: now */
+  getStatechart(runId: string, at?: number): Promise<Statechart>;
 
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: 'pending' | 'answered' | 'ignored'): Promise<readonly Clarification[]>;
@@ -177,7 +242,7 @@ export interface Orchestrator {
 
   upload(name: string, content: Uint8Array): Promise<Upload>;
   listWorkflows(): Promise<readonly WorkflowSummary[]>;
-  getWorkflow(name: string): Promise<WorkflowSummary>;
+  getWorkflow(name: string): Promise<WorkflowDetails>;
   listModels(): Promise<readonly ModelSummary[]>;
   readiness(): Promise<Readiness>;
 }

@@ -45,7 +45,7 @@ describe('a request', () => {
     ['a text that is too long', { ...run, request: 'x'.repeat(20_001) }, ['request']],
     ['a project that is no id', { ...run, projectId: '../p' }, ['projectId']],
     ['a number for a text', { ...run, request: 7 }, ['request']],
-    ['nothing', {}, ['projectId', 'request']],
+    ['an input that is no object', { ...run, input: ['a'] }, ['input']],
   ])('with %s is refused, naming each fault', async (_, body, paths) => {
     const { post, calls } = anApi();
     const answer = await post('/api/runs', body);
@@ -67,8 +67,71 @@ describe('a request', () => {
     expect(calls).toEqual([]);
   });
 
+  describe.each([
+    ['POST /api/runs', '/api/runs', run],
+    ['POST /api/runs/:id/fork', '/api/runs/r-1/fork', { at: 3 }],
+    ['POST /api/explorations', '/api/explorations', { projectId: 'p-1', variants: [{ request: 'Add a page' }] }],
+  ])('H06: %s', (_name, address, body) => {
+    it.each([
+      ['status', { status: 'completed' }, 'status'],
+      ['an owner', { userId: 'admin' }, 'userId'],
+      ['a stage', { currentStage: 'publishing' }, 'currentStage'],
+      ['an approver', { approvedBy: 'me' }, 'approvedBy'],
+      ['a run id', { runId: 'r-9', id: 'r-9' }, 'runId'],
+      ['a branch of its own', { branch: 'main' }, 'branch'],
+      ['a key that nobody knows', { anything: 1 }, 'anything'],
+      ['a constructor', { constructor: { prototype: { isAdmin: true } } }, 'constructor'],
+    ])('takes no %s', async (_what, extra, path) => {
+      const { post, calls } = anApi();
+      const answer = await post(address, { ...body, ...extra });
+      expect(answer.status).toBe(400);
+      const { faults } = (await answer.json()) as { faults: { path: string }[] };
+      expect(faults.map((fault) => fault.path)).toContain(path);
+      expect(calls).toEqual([]);
+    });
+
+    it('takes no unknown configuration', async () => {
+      const config = { git: { baseBranch: 'main', force: true, token: 'x' }, approvedBy: 'me', userId: 'admin' };
+      const wanted = 'variants' in body ? { ...body, variants: [{ request: 'x', config }] } : { ...body, config };
+      const { post, calls } = anApi();
+      const answer = await post(address, wanted);
+      expect(answer.status).toBe(400);
+      const { faults } = (await answer.json()) as { faults: { path: string }[] };
+      expect(faults.map(({ path }) => path.replace(/^variants\.0\./, '')).toSorted()).toEqual([
+        'config.approvedBy',
+        'config.git.force',
+        'config.git.token',
+        'config.userId',
+      ]);
+      expect(calls).toEqual([]);
+    });
+
+    it.each(['', 'config', 'config.git'])("takes no prototype in '%s'", async (place) => {
+      const at = place === '' ? '%' : place.split('.').reduceRight((inner, key) => `{"${key}":${inner}}`, '%');
+      const poison = at.replace('%', '{"__proto__":{"status":"completed"}}').slice(1, -1);
+      const { post, calls } = anApi();
+      expect((await post(address, `${JSON.stringify(body).slice(0, -1)},${poison}}`)).status).toBe(400);
+      expect(calls).toEqual([]);
+      expect(({} as { status?: unknown }).status).toBeUndefined();
+    });
+  });
+
+  it('H06: a fork takes no answer with more than the decision needs', async () => {
+    const { post, calls } = anApi();
+    const answer = await post('/api/runs/r-1/fork', {
+      at: 3,
+      answer: { decision: 'reject', feedback: 'x', by: 'admin' },
+    });
+    expect(answer.status).toBe(400);
+    expect(((await answer.json()) as { faults: { path: string }[] }).faults[0]?.path).toBe('answer.by');
+    expect(calls).toEqual([]);
+  });
+
   it.each([
     ['/api/runs?status=sleeping', 'status'],
+    ['/api/runs/r-1?at=0', 'at'],
+    ['/api/runs/r-1?at=last', 'at'],
+    ['/api/runs/r-1/statechart?at=1.5', 'at'],
     ['/api/runs?limit=0', 'limit'],
     ['/api/runs?limit=201', 'limit'],
     ['/api/runs?status=paused&status=failed', 'status'],

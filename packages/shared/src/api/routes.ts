@@ -70,7 +70,18 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
       c.json(await orchestrator.explore(caller(c), c.req.valid('json'), c.req.header('idempotency-key')), 201),
     )
     .openapi(routes.listRuns, async (c) => c.json(await orchestrator.listRuns(c.req.valid('query')), 200))
-    .openapi(routes.getRun, async (c) => c.json(await orchestrator.getRun(c.req.valid('param').id), 200))
+    .openapi(routes.getRun, async (c) =>
+      c.json(await orchestrator.getRun(c.req.valid('param').id, c.req.valid('query').at), 200),
+    )
+    .openapi(routes.forkRun, async (c) => {
+      const { id } = c.req.valid('param');
+      const run = await orchestrator.forkRun(caller(c), id, c.req.valid('json'), c.req.header('idempotency-key'));
+      return c.json(run, 201, { Location: `/api/runs/${run.id}` });
+    })
+    .openapi(routes.migrateRun, async (c) =>
+      c.json(await orchestrator.migrateRun(caller(c), c.req.valid('param').id, c.req.valid('json').to), 200),
+    )
+    .openapi(routes.exportRun, async (c) => c.json(await orchestrator.exportRun(c.req.valid('param').id), 200))
     .openapi(routes.listEvents, async (c) => {
       const { after, limit } = c.req.valid('query');
       return c.json({ items: await orchestrator.listEvents(c.req.valid('param').id, after, limit) }, 200);
@@ -86,7 +97,9 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     .openapi(routes.getTranscript, async (c) =>
       c.json({ items: await orchestrator.getTranscript(c.req.valid('param').id) }, 200),
     )
-    .openapi(routes.getStatechart, async (c) => c.json(await orchestrator.getStatechart(c.req.valid('param').id), 200))
+    .openapi(routes.getStatechart, async (c) =>
+      c.json(await orchestrator.getStatechart(c.req.valid('param').id, c.req.valid('query').at), 200),
+    )
 
     .openapi(routes.listGates, async (c) =>
       c.json({ items: await orchestrator.listGates(c.req.valid('query').runId) }, 200),
@@ -291,9 +304,30 @@ const routes = {
   getRun: route({
     method: 'get',
     path: '/api/runs/{id}',
-    summary: 'One run',
-    request: { params },
+    summary: 'One run, as it is or as it was after one of its events',
+    request: { params, query: schemas.atQuery },
     responses: { 200: gives(schemas.runView, 'The run') },
+  }),
+  forkRun: route({
+    method: 'post',
+    path: '/api/runs/{id}/fork',
+    summary: 'Start a new run where another was after one of its events, with another configuration, answer or request',
+    request: { params, body: takes(schemas.newFork) },
+    responses: { 201: gives(schemas.runView, 'The new run, under way, waiting or queued') },
+  }),
+  migrateRun: route({
+    method: 'post',
+    path: '/api/runs/{id}/migrate',
+    summary: 'Bind a run to another version of its workflow; 409 with the first event that would be another one',
+    request: { params, body: takes(schemas.newMigration) },
+    responses: { 200: gives(schemas.runView, 'The run with the new version') },
+  }),
+  exportRun: route({
+    method: 'get',
+    path: '/api/runs/{id}/export',
+    summary: 'Everything that can still be read of a run, row by row, also of a damaged one',
+    request: { params },
+    responses: { 200: gives(schemas.runExport, 'The rows by table') },
   }),
   listEvents: route({
     method: 'get',
@@ -333,8 +367,8 @@ const routes = {
   getStatechart: route({
     method: 'get',
     path: '/api/runs/{id}/statechart',
-    summary: 'Where the run is in its statechart',
-    request: { params },
+    summary: 'Where the run is in its statechart, how it came there and what can happen next',
+    request: { params, query: schemas.atQuery },
     responses: { 200: gives(schemas.statechart, 'The statechart') },
   }),
 
@@ -474,9 +508,9 @@ const routes = {
   getWorkflow: route({
     method: 'get',
     path: '/api/workflows/{name}',
-    summary: 'One workflow',
+    summary: 'One workflow: its statechart, the signals that it takes and what it does',
     request: { params: schemas.nameParams },
-    responses: { 200: gives(schemas.workflowSummary, 'The workflow') },
+    responses: { 200: gives(schemas.workflowDetails, 'The workflow') },
   }),
   listModels: route({
     method: 'get',

@@ -88,6 +88,7 @@ const run: Required<RunView> = {
   userId: 'ada',
   workflow: { name: 'build', version: 1 },
   explorationId: 'x-1',
+  forkedFrom: { runId: 'r-0', at: 7 },
   originalRequest: 'Add a login page',
   status: 'awaiting_approval',
   currentStage: 'planning',

@@ -29,9 +29,12 @@ import type {
   Project,
   Readiness,
   RunDiff,
+  PossibleEvents,
   Statechart,
+  StatechartStep,
   TranscriptEntry,
   Upload,
+  WorkflowDetails,
   WorkflowSummary,
 } from './orchestrator.ts';
 
@@ -68,6 +71,8 @@ export const runsQuery = z.strictObject({
   workflow: id.optional(),
   explorationId: id.optional(),
 });
+/** A sequence number: the run as it was after that event. */
+export const atQuery = z.strictObject({ at: z.coerce.number().int().min(1).optional() });
 export const eventsQuery = z.strictObject({
   after: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(1_000).default(500),
@@ -82,11 +87,17 @@ export const newProject = z.strictObject({
   baseBranch: text(200).optional(),
 });
 const requestText = text(MAX_REQUEST_CHARACTERS);
+/** Which of these a run needs is a matter of its workflow. */
 export const newRun = z.strictObject({
-  projectId: id,
+  projectId: id.optional(),
   workflow: id.optional(),
-  request: requestText,
+  request: requestText.optional(),
   config: runConfigRequestSchema.optional(),
+  input: z
+    .looseObject({})
+    // Its schema belongs to the workflow. What was parsed from JSON consists of JSON values; zod can only say `unknown`.
+    .transform((input) => input as JsonObject)
+    .optional(),
 });
 export const newExploration = z.strictObject({
   projectId: id,
@@ -137,6 +148,15 @@ export const gateDecision = z.discriminatedUnion('decision', [
   z.strictObject({ decision: z.literal('extend'), ...decisionShapes.extend }),
 ]);
 
+export const newFork = z.strictObject({
+  at: z.number().int().min(1),
+  config: runConfigRequestSchema.optional(),
+  answer: gateDecision.optional(),
+  request: requestText.optional(),
+});
+
+export const newMigration = z.strictObject({ to: z.number().int().min(1) });
+
 export const cancelBody = z.strictObject({ reason: prose.optional() });
 export const messageBody = z.strictObject({ text: prose });
 
@@ -165,6 +185,9 @@ const count = z.number().int().min(0);
 const json = z.unknown() as z.ZodType<JsonValue>;
 const jsonObject = z.record(z.string(), json);
 const strings = z.array(z.string());
+
+/** Rows by table, as the store has them: for people, not for programs. */
+export const runExport = z.record(z.string(), json).openapi('RunExport') as unknown as z.ZodType<JsonObject>;
 
 export const problem = z
   .looseObject({
@@ -270,11 +293,13 @@ export const runView = answer<RunView>('Run', {
   userId: z.string(),
   workflow: z.object({ name: z.string(), version: count }),
   explorationId: z.string().optional(),
+  forkedFrom: z.object({ runId: z.string(), at: count }).optional(),
   originalRequest: z.string(),
   status: z.enum(RUN_STATUSES),
   currentStage: z.string().nullable(),
   state: json,
-  config: runConfigSchema.openapi('RunConfig'),
+  // Made before its library taught zod about OpenAPI, as whoever needs no API need not load that.
+  config: runConfigSchema.clone().openapi('RunConfig'),
   branch: z.string(),
   baseCommit: z.string().optional(),
   headCommit: z.string().optional(),
@@ -361,16 +386,44 @@ export const transcriptEntry = answer<TranscriptEntry>('TranscriptEntry', {
 export const statechart = answer<Statechart>('Statechart', {
   workflow: z.string(),
   version: count,
+  sequence: count,
   mermaid: z.string(),
   current: json,
-  possible: strings,
+  path: z.array(
+    answer<StatechartStep>('StatechartStep', {
+      sequence: count,
+      at: time,
+      event: z.string(),
+      from: json,
+      to: json,
+    }),
+  ),
+  changes: count,
+  possible: answer<PossibleEvents>('PossibleEvents', {
+    signals: z.array(z.object({ type: z.string(), decisions: z.array(z.enum(DECISIONS)) })),
+    timers: z.array(z.object({ event: z.string(), dueAt: time })),
+    activities: z.array(z.object({ id: z.string(), source: z.string().nullable(), key: z.string() })),
+  }),
 });
 
 export const workflowSummary = answer<WorkflowSummary>('Workflow', {
   name: z.string(),
   version: count,
   description: z.string(),
+  needsProject: z.boolean(),
   signals: strings,
+  mermaid: z.string(),
+});
+
+export const workflowDetails = answer<WorkflowDetails>('WorkflowDetails', {
+  name: z.string(),
+  version: count,
+  versions: z.array(count),
+  description: z.string(),
+  needsProject: z.boolean(),
+  input: z.union([jsonObject, z.null()]),
+  signals: z.array(z.object({ type: z.string(), payload: jsonObject })),
+  activities: z.array(z.object({ id: z.string(), source: z.string() })),
   mermaid: z.string(),
 });
 
