@@ -1,9 +1,9 @@
 /** What every adapter of the event store must do. */
-import type { RunView } from '@autonomous/shared';
-import { Conflict, InvalidRequest, Unavailable } from '@autonomous/shared';
+import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
+import { Conflict, foldRun, InvalidRequest, Unavailable } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aClarification, anActivity, anEvent, aStep, aTimer, aView, NOON } from './steps.fixture.ts';
 import type { EventStore } from './event-store.ts';
+import { aClarification, anActivity, anEvent, aStart, aStep, aTimer, aView, NOON } from './steps.fixture.ts';
 
 export interface StoreUnderTest {
   /** Opens the same storage each time; the store opened before is closed by then. */
@@ -50,23 +50,21 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         expect(await store.lastPosition()).toBe(positions.at(-1));
       });
 
-      it('gives back at once what it gives back after a restart, without what JSON cannot hold', async () => {
-        const payload = { text: 'Grüße "\u2028"', nothing: null, left: undefined, list: [1, { deep: true }] };
-        const step = aStep('a', {
-          events: [{ type: 'OWN', origin: 'emitted', payload, timestamp: '2026-03-01T13:00:00+01:00' }],
-        });
+      it('gives back at once what it gives back after a restart', async () => {
+        const payload = { text: 'Grüße "\u2028" \ud800', nothing: null, list: [1, -0.5, 1e21, { deep: true }], '': {} };
+        const events = [
+          anEvent('OWN', payload, '2026-03-01T13:00:00+01:00', 'emitted'),
+          anEvent('LATER', {}, '2026-03-01T12:00:00.001Z'),
+        ];
 
-        const [event] = await store.append(step);
-        expect(event).toMatchObject({
-          type: 'OWN',
-          origin: 'emitted',
-          timestamp: NOON,
-          sequence: 1,
-          workflowRunId: 'a',
-        });
-        expect(Object.keys(event?.payload ?? {})).toEqual(['text', 'nothing', 'list']);
+        const stored = await store.append(aStep('a', { events }));
+        expect(stored).toMatchObject([
+          { id: 'a.1', type: 'OWN', origin: 'emitted', payload, timestamp: NOON, sequence: 1, workflowRunId: 'a' },
+          { id: 'a.2', type: 'LATER', origin: 'input', timestamp: '2026-03-01T12:00:00.001Z', sequence: 2 },
+        ]);
         await reopen();
-        expect(await store.readRun('a', 0)).toStrictEqual([event]);
+        expect(await store.readRun('a', 0)).toStrictEqual(stored);
+        expect(await store.readAll(0)).toStrictEqual(stored);
       });
 
       it('reads those of a run after a sequence and those of all after a position, in parts', async () => {
@@ -80,6 +78,9 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         const rest = await store.readAll(first.at(-1)?.position ?? 0, 4);
         expect([...first, ...rest].map((event) => event.id)).toEqual((await store.readAll(0)).map((event) => event.id));
         expect([first.length, rest.length]).toEqual([4, 2]);
+        // A part may begin and end within a step.
+        expect((await store.readAll(1, 3)).map((event) => event.id)).toEqual(['a.2', 'a.3', 'b.1']);
+        expect((await store.readRun('a', 1, 1)).map((event) => event.id)).toEqual(['a.2']);
       });
 
       it('has position 0 and no events at first', async () => {
@@ -103,7 +104,7 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
           startActivities: [anActivity('a', 'plan')],
           setTimers: [aTimer('a', 'timeout')],
           clarifications: [aClarification('a')],
-          snapshot: { sequence: 1, data: {} },
+          snapshot: {},
           view: { status: 'failed' },
         });
 
@@ -115,7 +116,7 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         expect(await store.openActivities()).toEqual([]);
         expect(await store.openTimers()).toEqual([]);
         expect(await store.listClarifications()).toEqual([]);
-        expect(await store.loadSnapshot('a')).toBeNull();
+        expect((await store.loadRun('a'))?.snapshot).toBeNull();
       });
 
       it('wins alone when twenty race for the same place', async () => {
@@ -163,37 +164,93 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         await expect(store.append({ ...aStep('a'), view: aView('b', { lastSequence: 1 }) })).rejects.toThrow('run b');
       });
 
-      it('without events changes the view and the work, and keeps the sequence', async () => {
+      it('without events changes what is stored beside them, and keeps the sequence', async () => {
         await store.append(aStep('a'));
+        const timers = [aTimer('a', 'timeout')];
         await store.append(
-          aStep('a', {
-            expectedSequence: 1,
-            events: [],
-            view: { queuePosition: 2 },
-            setTimers: [aTimer('a', 'timeout')],
-          }),
+          aStep('a', { expectedSequence: 1, events: [], view: { status: 'paused' }, setTimers: timers }),
         );
 
-        expect(await store.loadView('a')).toMatchObject({ lastSequence: 1, queuePosition: 2 });
+        expect(await store.listOpenRuns('paused')).toHaveLength(1);
         expect(await store.openTimers('a')).toHaveLength(1);
+        expect(await store.lastPosition()).toBe(1);
+        expect(await store.append(aStep('a', { expectedSequence: 1 }))).toMatchObject([{ sequence: 2, position: 2 }]);
+      });
+
+      it('whose keys or clarifications belong to another run is refused', async () => {
+        await expect(store.append(aStep('a', { setTimers: [aTimer('b', 'timeout')] }))).rejects.toThrow(
+          "'b/1/timeout'",
+        );
+        await expect(store.append(aStep('a', { clarifications: [aClarification('b')] }))).rejects.toThrow('of run b');
+        expect(await store.loadView('a')).toBeNull();
       });
     });
 
     describe('runs', () => {
-      it('gives a view back as it was stored, the newest one', async () => {
-        const view = aView('a', {
-          status: 'paused',
-          pausedAt: NOON,
-          notices: ['careful'],
-          lastSequence: 2,
-          explorationId: 'x-1',
-        });
-        await store.append(aStep('a'));
-        await store.append({ ...aStep('a', { expectedSequence: 1 }), view });
+      it('folds a view from all events, or from the newest that was stored whole and those after it', async () => {
+        const opening = { gate: 'plan', stage: 'planning', decisions: ['approve'], summary: 'Look', details: {} };
+        const first = await store.append(
+          aStep('a', { events: [aStart(aView('a')), anEvent('APPROVAL_REQUESTED', opening)] }),
+        );
+        const folded = first.reduce<RunView | null>(foldRun, null);
+        expect(await store.loadView('a')).toEqual(folded);
+        expect(folded).toMatchObject({ gate: { id: 'a.2' }, lastSequence: 2 });
+
+        const notice = anEvent('NOTICE', { message: 'careful' }, '2026-03-01T12:00:05.000Z');
+        const whole = { branch: 'another', lastSequence: 3, updatedAt: notice.timestamp } as const;
+        await store.append(
+          aStep('a', { expectedSequence: 2, events: [notice], view: whole, snapshot: { value: 'planning' } }),
+        );
+        expect(await store.loadView('a')).toEqual(aView('a', whole));
+        await store.append(aStep('a', { expectedSequence: 3, events: [notice] }));
 
         await reopen();
-        expect(await store.loadView('a')).toEqual(view);
+        const last = { notices: ['careful'], lastSequence: 4 };
+        expect(await store.loadView('a')).toEqual(aView('a', { ...whole, ...last }));
+        expect((await store.listRuns({})).items).toEqual([aView('a', { ...whole, ...last })]);
         expect(await store.loadView('unknown')).toBeNull();
+      });
+
+      it('gives the same view before and after a reader has folded much of it', async () => {
+        const notices = Array.from({ length: 60 }, (_, number) => anEvent('NOTICE', { message: `${number}` }));
+        await store.append(aStep('a', { events: [aStart(aView('a')), ...notices] }));
+        const view = await store.loadView('a');
+        expect(view?.notices).toHaveLength(60);
+        // What was folded may be stored with this step; the next one comes after that.
+        await store.append(aStep('b'));
+        expect(await store.loadView('a')).toEqual(view);
+        await store.append(aStep('a', { expectedSequence: 61, events: [anEvent('NOTICE', { message: 'last' })] }));
+        expect(await store.loadView('a')).toEqual({
+          ...view,
+          notices: [...(view?.notices ?? []), 'last'],
+          lastSequence: 62,
+        });
+        expect(await store.verifyRun('a')).toBeNull();
+      });
+
+      it('gives at one moment all that is needed to go on with one', async () => {
+        const plan = anActivity('a', 'plan');
+        const work = { startActivities: [plan], setTimers: [aTimer('a', 'timeout')] };
+        const begun = await store.append(aStep('a', work));
+        expect(await store.loadRun('unknown')).toBeNull();
+        expect(await store.loadRun('a')).toEqual({
+          view: begun.reduce<RunView | null>(foldRun, null),
+          snapshot: null,
+          events: begun,
+          activities: await store.openActivities('a'),
+          timers: [aTimer('a', 'timeout')],
+        });
+
+        await store.append(aStep('a', { expectedSequence: 1, snapshot: { value: 'planning' } }));
+        const later: (readonly WorkflowEvent[])[] = [];
+        for (const expectedSequence of [2, 3]) later.push(await store.append(aStep('a', { expectedSequence })));
+        await reopen();
+        expect(await store.loadRun('a')).toMatchObject({
+          view: { lastSequence: 4, notices: ['hello', 'hello'] },
+          snapshot: { sequence: 2, data: { value: 'planning' } },
+          events: later.flat(),
+          activities: [{ ...plan, attempt: 1, failures: 0, notBefore: null, heartbeat: null }],
+        });
       });
 
       it('lists them newest first, by any of their filters', async () => {
@@ -244,7 +301,7 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         }
       });
 
-      it('tells which are open, and which wait for a person, oldest first', async () => {
+      it('tells which are open, oldest first, and at which gates they wait', async () => {
         const statuses = [
           'completed',
           'paused',
@@ -256,33 +313,44 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
           'awaiting_clarification',
         ] as const;
         for (const [age, status] of statuses.entries()) {
-          await store.append(aStep(status, { view: { status, createdAt: `2026-03-01T12:00:0${9 - age}.000Z` } }));
+          const gate = status.startsWith('awaiting') || status === 'completed' ? aGate(status) : null;
+          await store.append(aStep(status, { view: { status, gate, createdAt: `2026-03-01T12:00:0${9 - age}.000Z` } }));
         }
 
-        expect((await store.listOpenRuns()).map((run) => run.id)).toEqual([
+        const open = await store.listOpenRuns();
+        expect(open.map((run) => run.id)).toEqual([
           'awaiting_clarification',
           'running',
           'awaiting_approval',
           'queued',
           'paused',
         ]);
-        expect((await store.listWaiting()).map((run) => run.id)).toEqual([
-          'awaiting_clarification',
-          'awaiting_approval',
-          'paused',
-        ]);
+        expect(open[1]).toEqual({
+          id: 'running',
+          projectId: 'p-1',
+          userId: 'local',
+          status: 'running',
+          updatedAt: NOON,
+        });
+        expect((await store.listOpenRuns('queued')).map((run) => run.id)).toEqual(['queued']);
+        expect(await store.listOpenRuns('failed')).toEqual([]);
+        expect(await store.listGates()).toEqual([aGate('awaiting_clarification'), aGate('awaiting_approval')]);
+
+        await store.append(aStep('running', { expectedSequence: 1, view: { status: 'failed' } }));
+        expect((await store.listOpenRuns()).map((run) => run.id)).not.toContain('running');
+        await store.append(aStep('running', { expectedSequence: 2, view: { status: 'running' } }));
+        expect((await store.listOpenRuns()).map((run) => run.id)).toContain('running');
       });
 
       it('keeps the newest snapshot of each', async () => {
-        await store.append(aStep('a', { snapshot: { sequence: 1, data: { value: 'planning' } } }));
-        await store.append(
-          aStep('a', { expectedSequence: 1, snapshot: { sequence: 2, data: { value: 'done', context: null } } }),
-        );
+        await store.append(aStep('a', { snapshot: { value: 'planning' } }));
+        await store.append(aStep('a', { expectedSequence: 1, snapshot: { value: 'done', context: null } }));
         await store.append(aStep('a', { expectedSequence: 2 }));
+        await store.append(aStep('b'));
 
         await reopen();
-        expect(await store.loadSnapshot('a')).toEqual({ sequence: 2, data: { value: 'done', context: null } });
-        expect(await store.loadSnapshot('b')).toBeNull();
+        expect((await store.loadRun('a'))?.snapshot).toEqual({ sequence: 2, data: { value: 'done', context: null } });
+        expect((await store.loadRun('b'))?.snapshot).toBeNull();
       });
     });
 
@@ -296,7 +364,15 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
 
         await reopen();
         expect(await store.openActivities('a')).toEqual([
-          { ...anActivity('a', 'watch'), input: null, attempt: 0, notBefore: null },
+          {
+            ...anActivity('a', 'watch'),
+            input: null,
+            attempt: 1,
+            failures: 0,
+            notBefore: null,
+            heartbeat: null,
+            epoch: store.epoch - 1,
+          },
         ]);
         expect((await store.openActivities()).map((activity) => activity.key)).toEqual(['a/1/watch', 'b/1/plan']);
       });
@@ -306,19 +382,51 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         expect(await store.openActivities()).toEqual([]);
       });
 
-      it('remember their attempts, and the wait before the next', async () => {
+      it('remember their attempts, the wait before the next, and which server booked them', async () => {
         await store.append(aStep('a', { startActivities: [anActivity('a', 'plan')] }));
-        await store.updateAttempt('a/1/plan', 2, '2026-03-01T12:05:00.000Z');
-        expect(await store.openActivities('a')).toMatchObject([{ attempt: 2, notBefore: '2026-03-01T12:05:00.000Z' }]);
-        await store.updateAttempt('a/1/plan', 3, null);
+        const notBefore = '2026-03-01T12:05:00.000Z';
+        await store.updateAttempt('a/1/plan', { attempt: 2, failures: 1, notBefore });
+        expect(await store.openActivities('a')).toMatchObject([
+          { attempt: 2, failures: 1, notBefore, epoch: store.epoch },
+        ]);
         await reopen();
-        expect(await store.openActivities('a')).toMatchObject([{ attempt: 3, notBefore: null }]);
+        expect(await store.openActivities('a')).toMatchObject([{ attempt: 2, epoch: store.epoch - 1 }]);
+        await store.updateAttempt('a/1/plan', { attempt: 3, failures: 1, notBefore: null });
+        expect(await store.openActivities('a')).toMatchObject([
+          { attempt: 3, failures: 1, notBefore: null, epoch: store.epoch },
+        ]);
       });
 
       it('take no attempt once they ended', async () => {
         await store.append(aStep('a', { startActivities: [anActivity('a', 'plan')] }));
         await store.append(aStep('a', { expectedSequence: 1, endActivities: ['a/1/plan'] }));
-        await expect(store.updateAttempt('a/1/plan', 1, null)).rejects.toThrow(Conflict);
+        const booking = store.updateAttempt('a/1/plan', { attempt: 2, failures: 0, notBefore: null });
+        await expect(booking).rejects.toThrow(Conflict);
+      });
+
+      it('keep what they last said of their progress, at their newest attempt alone', async () => {
+        await store.append(aStep('a', { startActivities: [anActivity('a', 'plan')] }));
+        await store.heartbeat('a/1/plan', 1, { done: 3 });
+        await store.updateAttempt('a/1/plan', { attempt: 2, failures: 0, notBefore: null });
+        await store.heartbeat('a/1/plan', 1, 'late');
+        await store.heartbeat('a/1/unknown', 1, 'nobody');
+        await reopen();
+        expect(await store.openActivities('a')).toMatchObject([{ attempt: 2, heartbeat: { done: 3 } }]);
+        await store.heartbeat('a/1/plan', 2, null);
+        expect(await store.openActivities('a')).toMatchObject([{ heartbeat: null }]);
+      });
+
+      it('are told apart where the id of one run begins like that of another', async () => {
+        for (const runId of ['a', 'a/1', 'a0', 'ab']) {
+          await store.append(
+            aStep(runId, { startActivities: [anActivity(runId, 'x')], setTimers: [aTimer(runId, 'x')] }),
+          );
+        }
+        for (const runId of ['a', 'a/1', 'a0', 'ab']) {
+          expect((await store.openActivities(runId)).map((activity) => activity.runId)).toEqual([runId]);
+          expect((await store.openTimers(runId)).map((timer) => timer.runId)).toEqual([runId]);
+        }
+        expect(await store.openActivities('b')).toEqual([]);
       });
     });
 
@@ -444,6 +552,115 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
       expect(await store.getMark('recorded')).toBe('18');
     });
 
+    describe('integrity', () => {
+      it('tells the last event of a run', async () => {
+        expect(await store.tipOf('a')).toBeNull();
+        await store.append(aStep('a'));
+        const first = await store.tipOf('a');
+        expect(first).toMatchObject({ sequence: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+        await store.append(aStep('a', { expectedSequence: 1 }));
+        await reopen();
+        expect(await store.tipOf('a')).toMatchObject({ sequence: 2 });
+        expect((await store.tipOf('a'))?.hash).not.toBe(first?.hash);
+      });
+
+      it('finds no fault where there is none', async () => {
+        for (const runId of ['a', 'b', 'c']) {
+          await store.append(aStep(runId));
+          const work = [anEvent('OWN', { text: 'é\u2028' }), anEvent('OWN', {}, '2026-03-01T12:00:00.002Z', 'emitted')];
+          await store.append(aStep(runId, { expectedSequence: 1, events: work }));
+        }
+        await reopen();
+        expect(await store.verifyTips()).toEqual([]);
+        for (const runId of ['a', 'b', 'c', 'unknown']) expect(await store.verifyRun(runId)).toBeNull();
+      });
+
+      it('finds no fault in a long run that goes on meanwhile', async () => {
+        const steps = Array.from({ length: 700 }, (_, expectedSequence) => aStep('a', { expectedSequence }));
+        await Promise.all(steps.map((step) => store.append(step)));
+        const verified = store.verifyRun('a');
+        await store.append(aStep('a', { expectedSequence: 700 }));
+        expect(await verified).toBeNull();
+      });
+
+      it('exports a run as it is stored, an unknown one as nothing', async () => {
+        await store.append(aStep('a', { startActivities: [anActivity('a', 'plan')] }));
+        const text = JSON.stringify(await store.exportRun('a'));
+        for (const part of ['RUN_STARTED', 'Add a login page', 'a/1/plan']) expect(text).toContain(part);
+        expect(await store.exportRun('unknown')).toMatchObject({ runId: 'unknown', run: null });
+      });
+    });
+
+    describe('archives', () => {
+      const LATER = '2026-03-02T00:00:00.000Z';
+
+      async function aFinishedRun(runId: string, completedAt: string): Promise<void> {
+        await store.append(aStep(runId, { events: [aStart(aView(runId)), anEvent('NOTICE', { message: 'x' })] }));
+        const view = { status: 'completed', completedAt, updatedAt: completedAt } as const;
+        await store.append(
+          aStep(runId, { expectedSequence: 2, events: [anEvent('RUN_COMPLETED', {}, completedAt)], view }),
+        );
+      }
+
+      it('what ended before a time, and reads it as before', async () => {
+        await aFinishedRun('a', '2026-03-01T13:00:00.000Z');
+        await aFinishedRun('late', LATER);
+        await store.append(aStep('open'));
+        const [events, view, tip] = [await store.readRun('a', 0), await store.loadView('a'), await store.tipOf('a')];
+        const feed = await store.readAll(0);
+        expect(await store.archivedPosition()).toBe(0);
+
+        expect(await store.archive(LATER, 10)).toBe(1);
+        expect(await store.archive(LATER, 10)).toBe(0);
+        await reopen();
+        expect(await store.readRun('a', 0)).toEqual(events);
+        expect(await store.readRun('a', 1, 1)).toEqual(events.slice(1, 2));
+        expect(await store.loadView('a')).toEqual(view);
+        expect((await store.listRuns({ status: 'completed' })).items).toHaveLength(2);
+        expect(await store.loadRun('a')).toMatchObject({ view: { status: 'completed' }, snapshot: null, events });
+        expect(await store.tipOf('a')).toEqual(tip);
+        expect(await store.verifyRun('a')).toBeNull();
+        expect(await store.verifyTips()).toEqual([]);
+        expect(JSON.stringify(await store.exportRun('a'))).toContain('archived_steps');
+
+        expect(await store.readAll(0)).toEqual(feed.filter((event) => event.workflowRunId !== 'a'));
+        expect(await store.archivedPosition()).toBe(events.at(-1)?.position);
+        expect(await store.lastPosition()).toBe(feed.at(-1)?.position);
+      });
+
+      it('as many as it is told, those that ended first', async () => {
+        for (const hour of [15, 13, 14]) await aFinishedRun(`at-${hour}`, `2026-03-01T${hour}:00:00.000Z`);
+        expect(await store.archive(LATER, 2)).toBe(2);
+        expect((await store.readAll(0)).map((event) => event.workflowRunId)).toEqual(['at-15', 'at-15', 'at-15']);
+      });
+
+      it('and never gives a position again', async () => {
+        await aFinishedRun('a', '2026-03-01T13:00:00.000Z');
+        expect(await store.archive(LATER, 10)).toBe(1);
+        await reopen();
+        expect(await store.lastPosition()).toBe(3);
+        expect(await store.append(aStep('b'))).toMatchObject([{ position: 4 }]);
+      });
+
+      it('what can still be continued afterwards', async () => {
+        await aFinishedRun('a', '2026-03-01T13:00:00.000Z');
+        expect(await store.archive(LATER, 10)).toBe(1);
+        await store.append(aStep('a', { expectedSequence: 3 }));
+        await reopen();
+        expect((await store.readRun('a', 0)).map((event) => event.sequence)).toEqual([1, 2, 3, 4]);
+        expect((await store.readRun('a', 2)).map((event) => event.sequence)).toEqual([3, 4]);
+        expect(await store.loadView('a')).toMatchObject({ lastSequence: 4, notices: ['x', 'hello'] });
+        expect(await store.verifyRun('a')).toBeNull();
+        expect(await store.archive(LATER, 10)).toBe(0);
+      });
+    });
+
+    it('counts its openings', async () => {
+      const { epoch } = store;
+      await reopen();
+      expect(store.epoch).toBe(epoch + 1);
+    });
+
     it('keeps its feed id over restarts, and has another one where the storage is new', async () => {
       const { feedId } = store;
       await reopen();
@@ -467,4 +684,17 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
       expect((await store.readAll(0)).map((event) => event.workflowRunId)).toEqual(['a']);
     });
   });
+}
+
+function aGate(runId: string): Gate {
+  return {
+    id: `${runId}.1`,
+    runId,
+    kind: 'plan',
+    stage: 'planning',
+    openedAt: NOON,
+    decisions: ['approve', 'reject'],
+    summary: 'Look at the plan',
+    details: {},
+  };
 }

@@ -4,11 +4,13 @@
  */
 import type {
   EventOrigin,
+  Gate,
   JsonObject,
   JsonValue,
   Page,
   Project,
   RunFilter,
+  RunStatus,
   RunView,
   WorkflowEvent,
   Clarification,
@@ -18,6 +20,9 @@ export interface NewEvent {
   readonly type: string;
   readonly origin: EventOrigin;
   readonly payload: JsonObject;
+  /** The payload as `JSON.stringify` writes it: what is stored, hashed and measured. */
+  readonly json: string;
+  /** ISO 8601. */
   readonly timestamp: string;
 }
 
@@ -30,11 +35,20 @@ export interface StoredActivity {
   readonly src: string;
   readonly input: JsonValue;
   readonly startedAt: string;
-  /** Attempts begun so far. */
+  /** The newest attempt that is booked, from 1: it has begun or is about to. */
   readonly attempt: number;
+  /** Attempts that failed; those that a crash cut off do not count. */
+  readonly failures: number;
   /** Not to be attempted before; `null` when at once. */
   readonly notBefore: string | null;
+  /** What the activity last said of its progress, for its next attempt; `null` when nothing. */
+  readonly heartbeat: JsonValue;
+  /** Epoch of the server that booked the attempt: another one has replaced it where the store's is newer. */
+  readonly epoch: number;
 }
+
+/** What an activity is when the step that starts it is stored; its first attempt is booked with it. */
+export type NewActivity = Omit<StoredActivity, 'attempt' | 'failures' | 'notBefore' | 'heartbeat' | 'epoch'>;
 
 export interface StoredTimer {
   readonly key: string;
@@ -49,34 +63,75 @@ export interface StoredSnapshot {
   readonly data: JsonValue;
 }
 
+/** An attempt that is about to begin, or the wait before the next one. */
+export type AttemptBooking = Pick<StoredActivity, 'attempt' | 'failures' | 'notBefore'>;
+
+/** Everything that is needed to go on with a run, read at one moment. */
+export interface StoredRun {
+  readonly view: RunView;
+  readonly snapshot: StoredSnapshot | null;
+  /** Events after the snapshot, or all. */
+  readonly events: readonly WorkflowEvent[];
+  readonly activities: readonly StoredActivity[];
+  readonly timers: readonly StoredTimer[];
+}
+
+/** What the store knows of a run without reading its history. */
+export interface RunHead {
+  readonly id: string;
+  readonly projectId: string;
+  readonly userId: string;
+  readonly status: RunStatus;
+  readonly updatedAt: string;
+}
+
+/** Last event of a run, as the hash chain has it. */
+export interface RunTip {
+  readonly sequence: number;
+  /** SHA-256, hexadecimal. */
+  readonly hash: string;
+}
+
+/** A run whose stored events are not what was written. */
+export interface IntegrityFault {
+  readonly runId: string;
+  /** The first event that is wrong or missing. */
+  readonly sequence: number;
+  readonly message: string;
+}
+
 /** Everything that one step of a run writes, in one transaction. */
 export interface RunCommit {
   readonly runId: string;
   /** Sequence of the run's last event before these; 0 for a new run. */
   readonly expectedSequence: number;
   readonly events: readonly NewEvent[];
-  readonly startActivities: readonly Omit<StoredActivity, 'attempt' | 'notBefore'>[];
+  readonly startActivities: readonly NewActivity[];
   /** Keys that are no longer open; one that this step starts as well does not stay, unknown ones are passed over. */
   readonly endActivities: readonly string[];
   /** New timers, and open ones that move to another time. */
   readonly setTimers: readonly StoredTimer[];
   /** Keys of timers to remove; one that this step sets as well does not stay, unknown ones are passed over. */
   readonly clearTimers: readonly string[];
-  /** The read model after these events. */
+  /** The read model after these events. Only its small fields are stored at each step; readers fold the rest. */
   readonly view: RunView;
   /** Clarifications that these events opened or settled. */
   readonly clarifications: readonly Clarification[];
-  readonly snapshot?: StoredSnapshot;
+  /** Now and then: the machine's state after these events. The whole view is stored beside it. */
+  readonly snapshot?: JsonValue;
 }
 
 export interface EventStore {
   /** Changes when the database is made anew or restored: clients then start afresh. */
   readonly feedId: string;
+  /** Counts the servers that opened this store: one that was replaced can write no more. */
+  readonly epoch: number;
 
   /**
-   * Stores one step of a run. Steps of many runs that are appended in the same turn share one commit to disk;
-   * a step that fails takes no other down. Resolves only after the disk has it.
-   * @returns the stored events
+   * Stores one step of a run. Steps of many runs that wait at the same time share one commit to disk; a step that fails
+   * takes no other down, but what was appended to the same run after it fails too. Resolves only after the disk has it.
+   * The step is taken as it is at the call: nothing of it may change later.
+   * @returns the stored events, whose payloads are those that were given
    * @throws {Conflict} when the run's last sequence is not `expectedSequence`
    * @throws {StorageFull} when the disk is full; nothing of the step is stored
    */
@@ -89,14 +144,16 @@ export interface EventStore {
   /** Position of the newest event; 0 when there is none. */
   lastPosition(): Promise<number>;
 
-  loadSnapshot(runId: string): Promise<StoredSnapshot | null>;
+  /** One consistent read; events that serve both the view and the state are parsed once. `null` when there is no such run. */
+  loadRun(runId: string): Promise<StoredRun | null>;
+  /** Folded from the last view that was stored whole and the events after it. */
   loadView(runId: string): Promise<RunView | null>;
   /** Newest first. */
   listRuns(filter: RunFilter): Promise<Page<RunView>>;
-  /** Runs that are not final, oldest first. */
-  listOpenRuns(): Promise<readonly RunView[]>;
-  /** Runs that wait for a person. */
-  listWaiting(): Promise<readonly RunView[]>;
+  /** Runs that are not final, oldest first: cheap, whatever their histories. */
+  listOpenRuns(status?: RunStatus): Promise<readonly RunHead[]>;
+  /** Gates that wait for a person, oldest run first. */
+  listGates(): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
 
   openActivities(runId?: string): Promise<readonly StoredActivity[]>;
@@ -109,7 +166,9 @@ export interface EventStore {
    * Books an attempt before it begins, or the wait before the next one.
    * @throws {Conflict} when the activity is no longer open
    */
-  updateAttempt(key: string, attempt: number, notBefore: string | null): Promise<void>;
+  updateAttempt(key: string, booking: AttemptBooking): Promise<void>;
+  /** Keeps what an activity says of its progress. One that is no longer open, or is at another attempt, is passed over. */
+  heartbeat(key: string, attempt: number, details: JsonValue): Promise<void>;
 
   /** @throws {Conflict} when another project has this repository and name */
   saveProject(project: Project): Promise<void>;
@@ -126,6 +185,23 @@ export interface EventStore {
     answer: { readonly requestHash: string; readonly status: number; readonly body: string },
     at: string,
   ): Promise<void>;
+
+  /** The run's last event; `null` when there is no such run. */
+  tipOf(runId: string): Promise<RunTip | null>;
+  /** Checks the last step of every open run against its tip. For the start: quick, and finds what a torn file lost. */
+  verifyTips(): Promise<readonly IntegrityFault[]>;
+  /** Checks every stored event of a run, archived ones too. @returns the first fault; `null` when there is none */
+  verifyRun(runId: string): Promise<IntegrityFault | null>;
+  /**
+   * Packs the events of runs that ended before a time, at most `limit` runs: they are read as before, and only the feed
+   * has them no more.
+   * @returns how many runs were packed
+   */
+  archive(endedBefore: string, limit: number): Promise<number>;
+  /** Position up to which events may be missing in `readAll` since they were archived; 0 when none is. */
+  archivedPosition(): Promise<number>;
+  /** Everything that can still be read of a run, row by row, for a person who wants to know what is wrong with it. */
+  exportRun(runId: string): Promise<JsonObject>;
 
   /** Small values of the engine by name, such as the position up to which the record in git is written. */
   getMark(name: string): Promise<string | null>;

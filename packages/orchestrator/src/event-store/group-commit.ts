@@ -1,36 +1,56 @@
 /**
- * Collects what is written in one turn of the event loop into one commit to disk. Each write has a savepoint of its
- * own, so that a failing one takes no other down, and is answered only after the disk has them all.
+ * Carries out a batch of writes in one transaction, so that they share one sync of the disk. A write that fails takes no
+ * other down: the batch is tried without savepoints first, since failures are rare, and repeated with one a write when
+ * SQLite refused any.
  */
-import { Unavailable } from '@autonomous/shared';
-import type Database from 'better-sqlite3';
-import { explainSqliteError, isDiskFailure } from './sqlite-errors.ts';
+import Database from 'better-sqlite3';
+import type { Connection } from './sqlite-connection.ts';
 
-/** Bounds how long one commit keeps the event loop; the rest goes into the next. */
-const MAX_WRITES_PER_COMMIT = 256;
+/** A write that is refused before it changed anything: the others of its batch need not be repeated. */
+export class Refusal extends Error {
+  readonly extra: Readonly<Record<string, string | number>>;
 
-interface Write {
-  /** Carries it out inside a transaction, again in another when that one is lost; what it returns settles its promise. */
-  readonly perform: () => () => void;
-  readonly reject: (error: unknown) => void;
+  constructor(message: string, extra: Readonly<Record<string, string | number>> = {}) {
+    super(message);
+    this.extra = extra;
+  }
 }
 
-export class GroupCommit {
-  readonly #connection: Database.Database;
-  readonly #guard: () => void;
+/** Another server has taken over, or the disk failed: nothing is ever written again. */
+export class Stopped extends Error {}
+
+export interface Refused {
+  readonly ok: false;
+  readonly error: unknown;
+}
+
+export type Outcome<Result> = { readonly ok: true; readonly result: Result } | Refused;
+
+export interface GroupCommitOptions<Write, Result> {
+  readonly connection: Connection;
+  /** Runs first in each transaction; when it throws {@link Stopped}, nothing is ever written again. */
+  readonly guard: () => void;
+  /** Carries one write out. It may be called again for the same one, after {@link forget}. */
+  readonly perform: (write: Write) => Result;
+  /** Something that was performed is undone in the database: what is remembered of it holds no more. */
+  readonly forget: () => void;
+  /** Runs before each commit; what it throws fails the commit. For tests. */
+  readonly beforeCommit?: (() => void) | undefined;
+}
+
+export class GroupCommit<Write extends object, Result> {
+  readonly #options: GroupCommitOptions<Write, Result>;
   readonly #statements: Readonly<
     Record<'begin' | 'commit' | 'savepoint' | 'release' | 'rollBackTo' | 'rollBack', Database.Statement>
   >;
-  readonly #waiting: Write[] = [];
   #commits = 0;
-  #writes = 0;
+  #lastCommitMs = 0;
   /** Set when nothing may be written any more. */
-  #stopped: Error | undefined;
+  #stopped: Refused | null = null;
 
-  /** @param guard runs first in each transaction; when it throws, nothing is ever written again */
-  constructor(connection: Database.Database, guard: () => void) {
-    this.#connection = connection;
-    this.#guard = guard;
+  constructor(options: GroupCommitOptions<Write, Result>) {
+    this.#options = options;
+    const { connection } = options;
     this.#statements = {
       begin: connection.prepare('BEGIN IMMEDIATE'),
       commit: connection.prepare('COMMIT'),
@@ -41,106 +61,132 @@ export class GroupCommit {
     };
   }
 
-  /**
-   * Writes with the next commit.
-   * @param work sees what earlier writes of the same commit wrote; what it throws undoes it alone; may be called again
-   * @returns what `work` returned, after the commit
-   */
-  write<Result>(work: () => Result): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      if (this.#stopped !== undefined) return reject(this.#stopped);
-      if (this.#waiting.length === 0) setImmediate(() => this.#commitNext());
-      const perform = () => {
-        const result = work();
-        return () => resolve(result);
-      };
-      this.#waiting.push({ perform, reject });
-    });
+  /** How many transactions were committed. */
+  get commits(): number {
+    return this.#commits;
   }
 
-  /** How many writes were stored so far, in how many commits. */
-  statistics(): { readonly commits: number; readonly writes: number } {
-    return { commits: this.#commits, writes: this.#writes };
+  /** How long the disk took for the newest of them. */
+  get lastCommitMs(): number {
+    return this.#lastCommitMs;
   }
 
-  /** Writes what still waits; later writes are refused. */
-  close(): void {
-    while (this.#waiting.length > 0) this.#commitNext();
-    this.#stopped ??= new Unavailable(`${this.#connection.name} is closed; this server is stopping.`);
-  }
-
-  #commitNext(): void {
-    const writes = this.#waiting.splice(0, MAX_WRITES_PER_COMMIT);
-    if (writes.length === 0) return;
-    if (this.#waiting.length > 0) setImmediate(() => this.#commitNext());
+  /** What each write came to, in their order; by then the disk has it, or it is undone. */
+  execute(writes: readonly Write[]): readonly Outcome<Result>[] {
     try {
-      if (this.#stopped !== undefined) throw this.#stopped;
-      this.#commit(writes);
+      const outcomes = this.#tryAll(writes);
+      if (outcomes !== null) return outcomes;
     } catch (error) {
-      this.#abandon(writes, error);
+      const refused = this.#abandon(error);
+      return writes.map(() => refused);
     }
+    return this.#oneByOne(writes);
   }
 
-  #commit(writes: readonly Write[]): void {
-    this.#statements.begin.run();
-    this.#checkGuard();
-    const settlements: (() => void)[] = [];
+  /** @returns `null` when SQLite refused a write; then nothing is stored */
+  #tryAll(writes: readonly Write[]): readonly Outcome<Result>[] | null {
+    this.#begin();
+    const outcomes: Outcome<Result>[] = [];
     for (const write of writes) {
-      const settle = this.#perform(write);
-      // SQLite gives up the whole transaction when the disk is full: the others are carried out once more.
-      if (!this.#connection.inTransaction) return this.#repeat(writes, write, settle);
-      settlements.push(settle);
+      try {
+        outcomes.push({ ok: true, result: this.#options.perform(write) });
+      } catch (error) {
+        if (isDiskFailure(error)) throw error;
+        if (!(error instanceof Refusal)) {
+          this.#rollBack();
+          return null;
+        }
+        outcomes.push({ ok: false, error });
+      }
     }
-    this.#statements.commit.run();
-    this.#commits += 1;
-    for (const settle of settlements) settle();
+    this.#commit();
+    return outcomes;
   }
 
-  #repeat(writes: readonly Write[], culprit: Write, settleCulprit: () => void): void {
-    settleCulprit();
-    this.#waiting.unshift(...writes.filter((write) => write !== culprit));
-    setImmediate(() => this.#commitNext());
-  }
-
-  #checkGuard(): void {
-    try {
-      this.#guard();
-    } catch (error) {
-      this.#stopped = error instanceof Error ? error : new Error(String(error));
-      throw error;
+  #oneByOne(writes: readonly Write[]): readonly Outcome<Result>[] {
+    const settled = new Map<Write, Outcome<Result>>();
+    let left = writes;
+    while (left.length > 0) {
+      try {
+        for (const [write, outcome] of this.#trySeparately(left)) settled.set(write, outcome);
+      } catch (error) {
+        const refused = this.#abandon(error);
+        for (const write of left) settled.set(write, refused);
+      }
+      left = left.filter((write) => !settled.has(write));
     }
+    return writes.flatMap((write) => settled.get(write) ?? []);
   }
 
-  #perform(write: Write): () => void {
+  /**
+   * Carries out each with a savepoint of its own.
+   * @returns all of them; or only the culprit where SQLite gave up the whole transaction, as on a full disk
+   */
+  #trySeparately(writes: readonly Write[]): readonly (readonly [Write, Outcome<Result>])[] {
+    this.#begin();
+    const outcomes: (readonly [Write, Outcome<Result>])[] = [];
+    for (const write of writes) {
+      const outcome = this.#performAlone(write);
+      if (!this.#options.connection.inTransaction) return [[write, outcome]];
+      outcomes.push([write, outcome]);
+    }
+    this.#commit();
+    return outcomes;
+  }
+
+  #performAlone(write: Write): Outcome<Result> {
+    const { connection, perform, forget } = this.#options;
     this.#statements.savepoint.run();
     try {
-      const resolve = write.perform();
+      const result = perform(write);
       this.#statements.release.run();
-      return () => {
-        this.#writes += 1;
-        resolve();
-      };
+      return { ok: true, result };
     } catch (error) {
       if (isDiskFailure(error)) throw error;
-      if (this.#connection.inTransaction) {
+      if (connection.inTransaction) {
         this.#statements.rollBackTo.run();
         this.#statements.release.run();
       }
-      return () => write.reject(explainSqliteError(error, this.#connection.name));
+      forget();
+      return { ok: false, error };
     }
   }
 
-  #abandon(writes: readonly Write[], error: unknown): void {
-    const explained = explainSqliteError(error, this.#connection.name);
-    // After a failed write or fsync the disk's content is unknown; only opening the file anew finds out.
-    if (isDiskFailure(error) && explained instanceof Error) this.#stopped = explained;
-    try {
-      if (this.#connection.inTransaction) this.#statements.rollBack.run();
-    } catch (cause) {
-      this.#stopped ??= new Unavailable(`A commit to ${this.#connection.name} can't be undone. Restart the server.`, {
-        cause,
-      });
-    }
-    for (const write of writes) write.reject(explained);
+  #begin(): void {
+    if (this.#stopped !== null) throw this.#stopped.error;
+    this.#statements.begin.run();
+    this.#options.guard();
   }
+
+  #commit(): void {
+    const from = performance.now();
+    this.#options.beforeCommit?.();
+    this.#statements.commit.run();
+    this.#lastCommitMs = performance.now() - from;
+    this.#commits += 1;
+  }
+
+  #abandon(error: unknown): Refused {
+    const refused: Refused = { ok: false, error };
+    // After a failed write or fsync the disk's content is unknown; only opening the file anew finds out.
+    if (error instanceof Stopped || isDiskFailure(error)) this.#stopped ??= refused;
+    this.#rollBack();
+    return refused;
+  }
+
+  #rollBack(): void {
+    const { connection, forget } = this.#options;
+    forget();
+    try {
+      if (connection.inTransaction) this.#statements.rollBack.run();
+    } catch (cause) {
+      const error = new Stopped(`A commit to ${connection.name} can't be undone. Restart the server.`, { cause });
+      this.#stopped ??= { ok: false, error };
+    }
+  }
+}
+
+/** The disk may have lost what it was given: from here on nothing that SQLite says of the file is certain. */
+export function isDiskFailure(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_IOERR');
 }

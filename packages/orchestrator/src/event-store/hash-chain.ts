@@ -1,30 +1,35 @@
 /**
- * The SHA-256 chain over the events of a run: it notices what SQLite does not, a changed, lost or reordered event.
- * A link covers the hash of its payload, not the payload, so that a payload can be erased without breaking the chain.
+ * The SHA-256 chain over the steps of a run: it notices what SQLite does not, a changed, lost or reordered event.
+ * A link covers the hash of each payload, not the payload, so that a payload can be erased without breaking the chain.
  */
 import { hash } from 'node:crypto';
-import type { EventOrigin } from '@autonomous/shared';
 
-export interface ChainLink {
-  readonly workflowRunId: string;
+/** A step as it is stored. Hashes are hexadecimal. */
+export interface ChainStep {
+  /** Sequence of its last event. */
   readonly sequence: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly events: readonly ChainEvent[];
+  readonly hash: string;
+}
+
+export interface ChainEvent {
   readonly type: string;
-  readonly origin: EventOrigin;
-  /** ISO 8601. */
-  readonly timestamp: string;
+  /** 0 came from outside, 1 followed from it. */
+  readonly origin: 0 | 1;
   /** JSON text; `null` when it was erased and only its hash is left. */
   readonly payload: string | null;
   readonly payloadHash: string;
-  readonly hash: string;
+  /** Milliseconds since 1970, where it is not the step's; else 0. */
+  readonly at: number;
 }
 
 export interface ChainTip {
   readonly sequence: number;
+  /** Hexadecimal. */
   readonly hash: string;
 }
-
-/** What comes before the first event of a run. */
-export const CHAIN_START: ChainTip = { sequence: 0, hash: '0'.repeat(64) };
 
 export interface ChainFault {
   /** Sequence of the first event that is not as it was stored. */
@@ -32,62 +37,91 @@ export interface ChainFault {
   readonly message: string;
 }
 
-/** The link of an event whose predecessor has the hash `previous`. */
-export function linkEvent(
-  previous: string,
-  event: Omit<ChainLink, 'payloadHash' | 'hash' | 'payload'> & { readonly payload: string },
-): ChainLink & { readonly payload: string } {
-  const payloadHash = sha256(event.payload);
-  return { ...event, payloadHash, hash: linkHash(previous, { ...event, payloadHash }) };
+/** What comes before the first event of a run. */
+export const CHAIN_START: ChainTip = { sequence: 0, hash: '0'.repeat(64) };
+
+export function sha256(text: string): string {
+  return hash('sha256', text);
 }
 
 /**
- * Checks the events of one run from its first to its last, in order.
- * @param tip what the run's last event must be, known from elsewhere: without it a cut-off end goes unnoticed
- * @returns the first fault; `null` when there is none
+ * The link of a step, piece by piece: a JSON list, since no name or type can imitate its separators.
+ * `[previous hash, run, first sequence, time, [type, origin, payload hash], …]`, an event's own time at its end.
  */
-export function verifyChain(links: Iterable<ChainLink>, tip?: ChainTip): ChainFault | null {
-  let last = CHAIN_START;
-  for (const link of links) {
-    const { sequence } = link;
-    if (sequence !== last.sequence + 1) {
-      return {
-        sequence: last.sequence + 1,
-        message: `event ${last.sequence + 1} is missing, ${sequence} comes instead`,
-      };
+export function beginLink(previous: string, runId: string, firstSequence: number, at: number): string {
+  return `["${previous}",${JSON.stringify(runId)},${firstSequence},${at}`;
+}
+
+/** @param type as JSON text */
+export function linkEvent(type: string, origin: number, payloadHash: string, at: number): string {
+  return at === 0 ? `,[${type},${origin},"${payloadHash}"]` : `,[${type},${origin},"${payloadHash}",${at}]`;
+}
+
+export function endLink(link: string): string {
+  return sha256(`${link}]`);
+}
+
+/** The hash that a step must have when its predecessor has `previous`. */
+export function linkStep(previous: string, runId: string, step: Omit<ChainStep, 'hash'>): string {
+  let link = beginLink(previous, runId, step.sequence - step.events.length + 1, step.at);
+  for (const { type, origin, payloadHash, at } of step.events) {
+    link += linkEvent(JSON.stringify(type), origin, payloadHash, at);
+  }
+  return endLink(link);
+}
+
+/** Follows the chain of one run, step by step; holds nothing but its end. */
+export class ChainReader {
+  readonly #runId: string;
+  #last: ChainTip;
+
+  /** @param after where to begin; what came before is taken for granted */
+  constructor(runId: string, after: ChainTip = CHAIN_START) {
+    this.#runId = runId;
+    this.#last = after;
+  }
+
+  /** The last step that was sound. */
+  get last(): ChainTip {
+    return this.#last;
+  }
+
+  /** @returns what is wrong with the step that comes next; `null` when nothing is */
+  next(step: ChainStep): ChainFault | null {
+    const first = this.#last.sequence + 1;
+    const given = step.sequence - step.events.length + 1;
+    if (given !== first) {
+      return { sequence: first, message: `event ${first} is missing, ${given} comes instead` };
     }
-    if (link.payload !== null && sha256(link.payload) !== link.payloadHash) {
+    for (const [index, { payload, payloadHash }] of step.events.entries()) {
+      if (payload === null || sha256(payload) === payloadHash) continue;
+      const sequence = first + index;
       return { sequence, message: `the payload of event ${sequence} is not what was stored` };
     }
-    if (linkHash(last.hash, link) !== link.hash) {
-      return { sequence, message: `event ${sequence} is not what was stored, or does not follow its predecessor` };
+    if (linkStep(this.#last.hash, this.#runId, step) !== step.hash) {
+      return {
+        sequence: first,
+        message: `${nameEvents(first, step.sequence)} not what was stored, or not what follows event ${first - 1}`,
+      };
     }
-    last = { sequence, hash: link.hash };
+    this.#last = { sequence: step.sequence, hash: step.hash };
+    return null;
   }
-  if (tip !== undefined && last.sequence < tip.sequence) {
-    return { sequence: last.sequence + 1, message: `events ${last.sequence + 1} to ${tip.sequence} are missing` };
+
+  /**
+   * @param tip what the run's last event must be, known from elsewhere: without it a cut-off end goes unnoticed
+   * @returns what is wrong with the end; `null` when nothing is
+   */
+  end(tip: ChainTip): ChainFault | null {
+    const { sequence, hash: last } = this.#last;
+    if (sequence < tip.sequence) {
+      return { sequence: sequence + 1, message: `events ${sequence + 1} to ${tip.sequence} are missing` };
+    }
+    if (sequence === tip.sequence && last === tip.hash) return null;
+    return { sequence: Math.max(sequence, 1), message: `event ${sequence} is not the last one that was stored` };
   }
-  if (tip !== undefined && (last.sequence > tip.sequence || last.hash !== tip.hash)) {
-    return { sequence: last.sequence, message: `event ${last.sequence} is not the last one that was stored` };
-  }
-  return null;
 }
 
-function linkHash(previous: string, link: Omit<ChainLink, 'payload' | 'hash'>): string {
-  // A JSON list, since no name or type can imitate its separators.
-  return sha256(
-    JSON.stringify([
-      previous,
-      link.workflowRunId,
-      link.sequence,
-      link.type,
-      link.origin,
-      Date.parse(link.timestamp),
-      link.payloadHash,
-    ]),
-  );
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text);
+function nameEvents(first: number, last: number): string {
+  return first === last ? `event ${first} is` : `one of the events ${first} to ${last} is`;
 }

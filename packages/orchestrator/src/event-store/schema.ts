@@ -2,104 +2,134 @@
  * The tables as drizzle knows them. The SQL in `migrations/` makes them; a test holds the two together.
  * Column types speak the port's language: times are ISO strings here and milliseconds on disk, JSON is text on disk.
  */
-import type {
-  Clarification,
-  EventOrigin,
-  JsonValue,
-  ResponseType,
-  RunConfig,
-  RunStatus,
-  RunView,
-} from '@autonomous/shared';
-import { customType, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { Clarification, Gate, JsonValue, ResponseType, RunStatus, RunView } from '@autonomous/shared';
+import { isNotNull, isNull, sql } from 'drizzle-orm';
+import { blob, customType, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { toIso, toMilliseconds } from './times.ts';
 
 /** ISO 8601 in the program, milliseconds since 1970 on disk. */
-const time = customType<{ data: string; driverData: number | null }>({
+const time = customType<{ data: string; driverData: number }>({
   dataType: () => 'integer',
-  // Prepared statements hand their nulls through here as well.
-  toDriver: (iso: string | null) => (iso === null ? null : toMilliseconds(iso)),
-  fromDriver: (ms) => new Date(Number(ms)).toISOString(),
+  toDriver: toMilliseconds,
+  fromDriver: toIso,
 });
 
-/** A JSON value in the program, its text on disk. `undefined` is SQL's NULL, `null` is JSON's. */
-const json = customType<{ data: JsonValue; driverData: string | null }>({
+/** A JSON value in the program, its text on disk. */
+const json = customType<{ data: JsonValue; driverData: string }>({
   dataType: () => 'text',
-  toDriver: (value: JsonValue | undefined) => (value === undefined ? null : JSON.stringify(value)),
-  fromDriver: (text) => JSON.parse(String(text)) as JsonValue, // JSON.parse is untyped; what it gives is JSON.
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (written) => JSON.parse(written) as JsonValue, // JSON.parse is untyped; what it gives is JSON.
 });
-
-/** @throws {RangeError} when the text is no time */
-export function toMilliseconds(iso: string): number {
-  const ms = Date.parse(iso);
-  if (Number.isNaN(ms)) throw new RangeError(`'${iso}' is not an ISO 8601 time`);
-  return ms;
-}
 
 export const workflowRuns = sqliteTable(
   'workflow_runs',
   {
-    id: text('id').primaryKey(),
+    number: integer('number').primaryKey(),
+    id: text('id').notNull().unique(),
     projectId: text('project_id').notNull(),
     userId: text('user_id').notNull(),
     workflow: text('workflow').notNull(),
     explorationId: text('exploration_id'),
-    branch: text('branch').notNull(),
-    config: json('config').$type<RunConfig>().notNull(),
-    status: text('status').$type<RunStatus>().notNull(),
-    currentStage: text('current_stage'),
     createdAt: time('created_at').notNull(),
-    startedAt: time('started_at'),
-    pausedAt: time('paused_at'),
-    resumedAt: time('resumed_at'),
-    completedAt: time('completed_at'),
+    status: text('status').$type<RunStatus>().notNull(),
+    stage: text('stage'),
     updatedAt: time('updated_at').notNull(),
-    originalRequest: text('original_request').notNull(),
-    clarificationCount: integer('clarification_count').notNull().default(0),
+    /** `null` while the run is open. */
+    completedAt: time('completed_at'),
     lastSequence: integer('last_sequence').notNull(),
-    tip: text('tip').notNull(),
-    view: json('view').$type<RunView>().notNull(),
+    tip: blob('tip', { mode: 'buffer' }).notNull(),
+    archivedSequence: integer('archived_sequence'),
+    gate: json('gate').$type<Gate>(),
   },
   (run) => [
-    index('workflow_runs_user_id_idx').on(run.userId),
-    index('workflow_runs_status_idx').on(run.status),
-    index('workflow_runs_project_id_idx').on(run.projectId),
-    index('workflow_runs_exploration_id_idx').on(run.explorationId),
-    index('workflow_runs_created_at_idx').on(run.createdAt, run.id),
+    index('workflow_runs_created_at_idx').on(run.createdAt),
+    index('workflow_runs_project_id_idx').on(run.projectId, run.createdAt),
+    index('workflow_runs_exploration_id_idx').on(run.explorationId, run.createdAt).where(isNotNull(run.explorationId)),
+    index('workflow_runs_open_idx').on(run.createdAt).where(isNull(run.completedAt)),
+    index('workflow_runs_final_idx').on(run.status, run.createdAt).where(isNotNull(run.completedAt)),
+    index('workflow_runs_archive_idx')
+      .on(run.completedAt)
+      .where(sql`${run.completedAt} IS NOT NULL AND ${run.archivedSequence} IS NULL`),
   ],
 );
 
-const runReference = (name: string) =>
-  text(name)
-    .notNull()
-    .references(() => workflowRuns.id, { onDelete: 'cascade' });
-
-export const workflowEvents = sqliteTable(
-  'workflow_events',
+/** One row a step. The view `workflow_events` shows one row an event. */
+export const workflowSteps = sqliteTable(
+  'workflow_steps',
   {
-    position: integer('position').primaryKey({ autoIncrement: true }),
-    id: text('id').notNull(),
-    workflowRunId: runReference('workflow_run_id'),
+    position: integer('position').primaryKey(),
+    run: integer('run').notNull(),
     sequence: integer('sequence').notNull(),
-    type: text('type').notNull(),
-    origin: text('origin').$type<EventOrigin>().notNull(),
-    /** The JSON text itself: the chain is hashed over these bytes. */
-    payload: text('payload').notNull(),
-    timestamp: time('timestamp').notNull(),
-    payloadHash: text('payload_hash').notNull(),
-    hash: text('hash').notNull(),
+    at: time('at').notNull(),
+    /** The JSON text itself: its bytes are hashed. */
+    events: text('events').notNull(),
+    hashes: blob('hashes', { mode: 'buffer' }).notNull(),
+    hash: blob('hash', { mode: 'buffer' }).notNull(),
   },
-  (event) => [
-    uniqueIndex('workflow_events_id_idx').on(event.id),
-    index('workflow_events_workflow_run_id_idx').on(event.workflowRunId),
-    uniqueIndex('workflow_events_sequence_idx').on(event.workflowRunId, event.sequence),
-  ],
+  (step) => [uniqueIndex('workflow_steps_sequence_idx').on(step.run, step.sequence)],
+);
+
+const runKey = () =>
+  integer('run')
+    .primaryKey()
+    .references(() => workflowRuns.number);
+
+/** The steps of a run that ended long ago, packed. */
+export const archivedSteps = sqliteTable('archived_steps', {
+  run: runKey(),
+  position: integer('position').notNull(),
+  sequence: integer('sequence').notNull(),
+  steps: blob('steps', { mode: 'buffer' }).notNull(),
+});
+
+/** The newest view of each run that was stored whole; readers fold later events over it. */
+export const runViews = sqliteTable('run_views', {
+  run: runKey(),
+  sequence: integer('sequence').notNull(),
+  view: json('view').$type<RunView>().notNull(),
+  hash: blob('hash', { mode: 'buffer' }).notNull(),
+});
+
+/** The newest snapshot of each run. */
+export const snapshots = sqliteTable('snapshots', {
+  run: runKey(),
+  sequence: integer('sequence').notNull(),
+  data: json('data').notNull(),
+  hash: blob('hash', { mode: 'buffer' }).notNull(),
+});
+
+export const activities = sqliteTable('activities', {
+  key: text('key').primaryKey(),
+  run: integer('run').notNull(),
+  activity: text('activity').notNull(),
+  src: text('src').notNull(),
+  input: json('input').notNull(),
+  startedAt: time('started_at').notNull(),
+  attempt: integer('attempt').notNull(),
+  failures: integer('failures').notNull(),
+  notBefore: time('not_before'),
+  heartbeat: json('heartbeat'),
+  epoch: integer('epoch').notNull(),
+});
+
+export const timers = sqliteTable(
+  'timers',
+  {
+    key: text('key').primaryKey(),
+    run: integer('run').notNull(),
+    event: text('event').notNull(),
+    dueAt: time('due_at').notNull(),
+  },
+  (timer) => [index('timers_due_at_idx').on(timer.dueAt)],
 );
 
 export const clarificationRequests = sqliteTable(
   'clarification_requests',
   {
     id: text('id').primaryKey(),
-    workflowRunId: runReference('workflow_run_id'),
+    run: integer('run')
+      .notNull()
+      .references(() => workflowRuns.number),
     stage: text('stage').notNull(),
     question: text('question').notNull(),
     context: text('context').notNull(),
@@ -112,44 +142,8 @@ export const clarificationRequests = sqliteTable(
     attemptNumber: integer('attempt_number').notNull(),
     createdAt: time('created_at').notNull(),
   },
-  (clarification) => [
-    index('clarification_requests_workflow_run_id_idx').on(clarification.workflowRunId),
-    index('clarification_requests_status_idx').on(clarification.status),
-  ],
+  (clarification) => [index('clarification_requests_status_idx').on(clarification.status, clarification.createdAt)],
 );
-
-export const activities = sqliteTable(
-  'activities',
-  {
-    key: text('key').primaryKey(),
-    runId: runReference('run_id'),
-    activity: text('activity').notNull(),
-    src: text('src').notNull(),
-    input: json('input').notNull(),
-    startedAt: time('started_at').notNull(),
-    attempt: integer('attempt').notNull().default(0),
-    notBefore: time('not_before'),
-  },
-  (activity) => [index('activities_run_id_idx').on(activity.runId)],
-);
-
-export const timers = sqliteTable(
-  'timers',
-  {
-    key: text('key').primaryKey(),
-    runId: runReference('run_id'),
-    event: text('event').notNull(),
-    dueAt: time('due_at').notNull(),
-  },
-  (timer) => [index('timers_run_id_idx').on(timer.runId), index('timers_due_at_idx').on(timer.dueAt)],
-);
-
-/** The newest snapshot of each run. */
-export const snapshots = sqliteTable('snapshots', {
-  runId: runReference('run_id').primaryKey(),
-  sequence: integer('sequence').notNull(),
-  data: json('data').notNull(),
-});
 
 export const projects = sqliteTable(
   'projects',

@@ -5,26 +5,26 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { InvalidRequest, Unavailable } from '@autonomous/shared';
-import Database from 'better-sqlite3';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { lockDatabase } from './database-lock.ts';
+import { appliedMigrations, knownMigrations, migrate } from './migrate.ts';
+import { configure, connect, connectReadOnly, type Connection } from './sqlite-connection.ts';
 import { explainSqliteError } from './sqlite-errors.ts';
 
-const MIGRATIONS = { migrationsFolder: fileURLToPath(new URL('../../migrations', import.meta.url)) };
-const BUSY_TIMEOUT_MS = 5_000;
+/** A database that lives as long as its connection, for tests and simulations. */
+const IN_MEMORY = ':memory:';
 
 export interface SqliteFile {
+  /** A path, or `:memory:`. */
   readonly file: string;
   /** The file is treated as a full disk beyond so many bytes; absent: as large as the disk allows. */
   readonly maxBytes?: number;
 }
 
 export interface SqliteDatabase {
-  readonly connection: Database.Database;
+  readonly connection: Connection;
+  /** The file without links; `:memory:` when there is none. */
+  readonly path: string;
   readonly feedId: string;
   /** Counts the openings of this database: who writes with an older one has been replaced. */
   readonly epoch: number;
@@ -38,29 +38,31 @@ export interface SqliteDatabase {
  * @throws {StorageFull}
  */
 export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
-  const path = prepareFile(file);
-  const lock = lockDatabase(path);
-  let connection: Database.Database | undefined;
+  const isFile = file !== IN_MEMORY;
+  const path = isFile ? prepareFile(file) : file;
+  const lock = isFile ? lockDatabase(path) : undefined;
+  let connection: Connection | undefined;
   try {
-    connection = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    connection = connect(path);
     const opened = connection;
     assertSafeVersion(String(opened.prepare('SELECT sqlite_version()').pluck().get()));
     refuseForeign(opened, path);
     configure(opened, maxBytes);
-    migrate(drizzle(opened), MIGRATIONS);
-    const { feedId, epoch } = register(opened, path);
+    migrate(opened);
+    const { feedId, epoch } = register(opened, isFile ? String(statSync(path, { bigint: true }).ino) : path);
     return {
       connection: opened,
+      path,
       feedId,
       epoch,
       close: () => {
         opened.close();
-        lock.release();
+        lock?.release();
       },
     };
   } catch (error) {
     connection?.close();
-    lock.release();
+    lock?.release();
     throw explainSqliteError(error, path);
   }
 }
@@ -72,9 +74,9 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
  */
 export function inspectDatabase(file: string): { readonly version: number } | null {
   if (!existsSync(file)) return null;
-  let connection: Database.Database | undefined;
+  let connection: Connection | undefined;
   try {
-    connection = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    connection = connectReadOnly(file);
     refuseForeign(connection, file);
     return { version: Number(connection.pragma('user_version', { simple: true })) };
   } catch (error) {
@@ -117,53 +119,32 @@ function prepareFile(file: string): string {
 }
 
 /** Only reads. */
-function refuseForeign(connection: Database.Database, path: string): void {
+function refuseForeign(connection: Connection, path: string): void {
   const tables = new Set(connection.prepare('SELECT name FROM sqlite_schema').pluck().all());
   if (tables.size === 0) return;
-  if (!tables.has('workflow_events') || !tables.has('__drizzle_migrations')) {
+  if (!tables.has('workflow_runs') || !tables.has('__drizzle_migrations')) {
     throw new InvalidRequest(`${path} is a database of another program. Name another file with DATABASE_URL.`);
   }
   refuseNewer(connection, path);
 }
 
-function refuseNewer(connection: Database.Database, path: string): void {
-  const known = readMigrationFiles(MIGRATIONS).map((migration) => migration.folderMillis);
-  const applied = connection.prepare('SELECT created_at FROM __drizzle_migrations').pluck().all();
+function refuseNewer(connection: Connection, path: string): void {
+  const known = knownMigrations();
+  const applied = appliedMigrations(connection);
   const version = Number(connection.pragma('user_version', { simple: true }));
-  if (version <= known.length && applied.every((when) => known.includes(Number(when)))) return;
+  if (version <= known.length && applied.every((when) => known.includes(when))) return;
   throw new InvalidRequest(
     `${path} is of a newer version (${Math.max(version, applied.length)}) than this program knows (${known.length}). ` +
       'Start the newer program, or restore a copy from before the upgrade. Nothing was changed.',
   );
 }
 
-function configure(connection: Database.Database, maxBytes: number | undefined): void {
-  setPragma(connection, 'journal_mode', 'wal', 'wal');
-  // better-sqlite3 makes NORMAL of it in WAL mode, which may lose the newest commits with the power.
-  setPragma(connection, 'synchronous', 'full', 2);
-  setPragma(connection, 'fullfsync', 'on', 1);
-  setPragma(connection, 'foreign_keys', 'on', 1);
-  if (maxBytes === undefined) return;
-  const pageSize = Number(connection.pragma('page_size', { simple: true }));
-  connection.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
-}
-
-function setPragma(connection: Database.Database, name: string, value: string, expected: string | number): void {
-  connection.pragma(`${name} = ${value}`);
-  const actual = connection.pragma(name, { simple: true });
-  if (actual === expected) return;
-  throw new Unavailable(
-    `${connection.name}: SQLite keeps ${name} at ${String(actual)} instead of ${value}. Put the file on a local disk.`,
-  );
-}
-
 /** Raises the epoch, and renews the feed's id where the file is new or a copy of one: clients of the old one then start afresh. */
-function register(connection: Database.Database, path: string): { feedId: string; epoch: number } {
+function register(connection: Connection, inode: string): { feedId: string; epoch: number } {
   const read = connection.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck();
   const write = connection.prepare(
     'INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   );
-  const inode = String(statSync(path, { bigint: true }).ino);
   return connection
     .transaction(() => {
       const epoch = Number(read.get('store.epoch') ?? 0) + 1;

@@ -1,17 +1,13 @@
 /** What SQLite's errors mean to whoever must act: the file they concern and the way out. */
 import { StorageFull, Unavailable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
+import { UnsafeMode } from './sqlite-connection.ts';
 
 /** @returns SQLite's own code such as `SQLITE_BUSY`; `undefined` for any other error */
 export function sqliteCode(error: unknown): string | undefined {
   if (error instanceof Database.SqliteError) return error.code;
-  // drizzle wraps what a migration throws.
+  // drizzle wraps what a query throws.
   return error instanceof Error && error.cause !== undefined ? sqliteCode(error.cause) : undefined;
-}
-
-/** The disk may have lost what it was given: from here on nothing that SQLite says of the file is certain. */
-export function isDiskFailure(error: unknown): boolean {
-  return sqliteCode(error)?.startsWith('SQLITE_IOERR') ?? false;
 }
 
 /**
@@ -47,6 +43,7 @@ export function explainSqliteError(error: unknown, file: string): unknown {
     case 'NOTADB':
       return damaged(file, error);
     default:
+      if (error instanceof UnsafeMode) return new Unavailable(error.message, because);
       return error instanceof SyntaxError ? damaged(file, error) : error;
   }
 }

@@ -1,60 +1,62 @@
-/** The event store on SQLite: one file, one writer, many runs to a commit. */
+/** The event store on SQLite: one file, one writer, many runs to a commit. Reads see what is on disk and nothing else. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Clarification,
-  Conflict,
   FINAL_STATUSES,
-  InvalidRequest,
+  type Gate,
   type JsonObject,
+  type JsonValue,
   type Page,
   type Project,
-  RUN_STATUSES,
   type RunFilter,
   type RunStatus,
   type RunView,
   Unavailable,
+  Unprocessable,
   type WorkflowEvent,
 } from '@autonomous/shared';
-import {
-  and,
-  asc,
-  desc,
-  eq,
-  getTableColumns,
-  gt,
-  inArray,
-  lt,
-  lte,
-  min,
-  type Placeholder,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { EventStore, NewEvent, RunCommit, StoredActivity, StoredSnapshot, StoredTimer } from './event-store.ts';
-import { GroupCommit } from './group-commit.ts';
-import { CHAIN_START, type ChainFault, type ChainLink, linkEvent, verifyChain } from './hash-chain.ts';
-import {
-  activities,
-  clarificationRequests,
-  idempotencyKeys,
-  marks,
-  projects,
-  snapshots,
-  timers,
-  toMilliseconds,
-  workflowEvents,
-  workflowRuns,
-} from './schema.ts';
-import { openDatabase, type SqliteDatabase, type SqliteFile } from './sqlite-database.ts';
+import type {
+  AttemptBooking,
+  EventStore,
+  IntegrityFault,
+  NewEvent,
+  RunCommit,
+  RunHead,
+  RunTip,
+  StoredActivity,
+  StoredRun,
+  StoredTimer,
+} from './event-store.ts';
+import { exportRun } from './export-run.ts';
+import { CHAIN_START } from './hash-chain.ts';
+import type { StepRow } from './packed-steps.ts';
+import { readGate } from './salvaged-view.ts';
+import { type SqliteDatabase, type SqliteFile, openDatabase } from './sqlite-database.ts';
 import { explainSqliteError } from './sqlite-errors.ts';
+import type { SqliteLists } from './sqlite-lists.ts';
+import { DamagedRun, type FoldedView, type RunRow, StoredRuns, readEvents } from './stored-runs.ts';
+import { toIso, toMilliseconds } from './times.ts';
+import { WriteQueue } from './write-queue.ts';
+import type { ClarificationRow, StepWrite, WriterFaults, WriterStatistics } from './writes.ts';
 
-const OPEN_STATUSES = RUN_STATUSES.filter((status) => !FINAL_STATUSES.has(status));
-const WAITING_STATUSES: readonly RunStatus[] = ['awaiting_approval', 'awaiting_clarification', 'paused'];
-const NO_LIMIT = -1;
 const DEFAULT_EVENTS = 500;
-const DEFAULT_PAGE = 50;
 const KEEP_ANSWERS_MS = 7 * 24 * 60 * 60 * 1_000;
+/** Events that had to be folded before the view is worth being stored whole. */
+const WORTH_STORING = 16;
+/** Views that wait for a commit to go with. */
+const MAX_VIEWS_TO_STORE = 64;
+/** Work between two turns of the event loop. */
+const TIPS_PER_TURN = 100;
+const STEPS_PER_TURN = 500;
+
+export interface SqliteEventStoreOptions extends SqliteFile {
+  /** Where writing happens: in a thread of its own (default), or in this one, which `:memory:` needs. */
+  readonly writer?: 'thread' | 'inline' | undefined;
+  /** For tests and benches. */
+  readonly faults?: WriterFaults | undefined;
+  /** Told once why nothing can be stored any more (the disk failed, another server took over): only a restart helps then. */
+  readonly onStopped?: ((reason: Error) => void) | undefined;
+}
 
 /**
  * Opens or makes the database in `file` and holds it alone until `close`.
@@ -62,570 +64,546 @@ const KEEP_ANSWERS_MS = 7 * 24 * 60 * 60 * 1_000;
  * @throws {InvalidRequest} it is a database of another program or of a newer version; it is left as it was
  * @throws {StorageFull}
  */
-export function openSqliteEventStore(file: SqliteFile): SqliteEventStore {
-  return new SqliteEventStore(openDatabase(file));
+export function openSqliteEventStore(options: SqliteEventStoreOptions): SqliteEventStore {
+  const { maxBytes, writer = 'thread', faults, onStopped } = options;
+  const database = openDatabase(options);
+  const { connection, path, epoch } = database;
+  if (writer === 'thread' && connection.memory) {
+    database.close();
+    throw new TypeError("a database in memory needs writer: 'inline'");
+  }
+  const queue =
+    writer === 'thread'
+      ? WriteQueue.inThread({ file: path, maxBytes, epoch, faults }, onStopped)
+      : WriteQueue.inline(connection, { epoch, faults }, onStopped);
+  return new SqliteEventStore(database, queue);
 }
 
 export class SqliteEventStore implements EventStore {
   readonly feedId: string;
+  readonly epoch: number;
   readonly #database: SqliteDatabase;
-  readonly #commits: GroupCommit;
-  readonly #statements: Statements;
+  readonly #queue: WriteQueue;
+  readonly #runs: StoredRuns;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+  #lists: Promise<SqliteLists> | undefined;
+  /** What readers folded, by number of the run, until the next commit. */
+  readonly #views = new Map<number, FoldedView>();
+  #closed: Promise<void> | undefined;
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: SqliteDatabase, queue: WriteQueue) {
     this.feedId = database.feedId;
+    this.epoch = database.epoch;
     this.#database = database;
-    this.#statements = prepareStatements(database);
-    this.#commits = new GroupCommit(database.connection, () => this.#assertCurrent());
+    this.#queue = queue;
+    this.#runs = new StoredRuns(database.connection);
+    this.#statements = prepareStatements(database.connection);
   }
 
+  // Not async: the hottest call there is needs no second promise.
   append(commit: RunCommit): Promise<readonly WorkflowEvent[]> {
-    return this.#commits.write(() => this.#store(commit));
+    let write: StepWrite;
+    try {
+      write = toStepWrite(commit);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (this.#views.size > 0) this.#storeViews();
+    return this.#queue.write(write, (position) => toStoredEvents(commit, position));
   }
 
-  async readRun(runId: string, after: number, limit = NO_LIMIT): Promise<readonly WorkflowEvent[]> {
-    return this.#read(() => this.#statements.eventsOfRun.all({ runId, after, limit }).map(toEvent));
+  async readRun(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]> {
+    return this.#readAtOnce(() => {
+      const run = this.#runs.find(runId);
+      return run === undefined ? [] : this.#runs.events(run, after, limit);
+    });
   }
 
   async readAll(after: number, limit = DEFAULT_EVENTS): Promise<readonly WorkflowEvent[]> {
-    return this.#read(() => this.#statements.events.all({ after, limit }).map(toEvent));
+    return this.#read(() => {
+      const events: WorkflowEvent[] = [];
+      for (const { runId, ...step } of this.#statements.steps.all(after, limit)) {
+        for (const event of readEvents(runId, step)) {
+          if (event.position <= after) continue;
+          if (events.length >= limit) return events;
+          events.push(event);
+        }
+      }
+      return events;
+    });
   }
 
   async lastPosition(): Promise<number> {
-    return this.#read(() => this.#statements.lastPosition.get()?.position ?? 0);
+    return this.#read(() => this.#statements.lastPosition.get() ?? 0);
   }
 
-  /**
-   * Checks the stored events of a run against their hash chain and the run's tip.
-   * @returns the first fault; `null` when every event is as it was stored, or there is no such run
-   */
-  async verifyRun(runId: string): Promise<ChainFault | null> {
-    return this.#read(() => {
-      const tip = this.#statements.tip.get({ runId });
-      const links: readonly ChainLink[] = this.#statements.chain.all({ runId });
-      return verifyChain(links, tip === undefined ? CHAIN_START : { sequence: tip.lastSequence, hash: tip.tip });
+  async archivedPosition(): Promise<number> {
+    return Number((await this.getMark('store.archived_position')) ?? 0);
+  }
+
+  async loadRun(runId: string): Promise<StoredRun | null> {
+    return this.#readAtOnce(() => {
+      const run = this.#runs.find(runId);
+      if (run === undefined) return null;
+      return { ...this.#runs.load(run), activities: this.#activitiesOf(run), timers: this.#timersOf(run) };
     });
-  }
-
-  async loadSnapshot(runId: string): Promise<StoredSnapshot | null> {
-    return this.#read(() => this.#statements.snapshot.get({ runId }) ?? null);
   }
 
   async loadView(runId: string): Promise<RunView | null> {
-    return this.#read(() => this.#statements.view.get({ runId })?.view ?? null);
+    return this.#readAtOnce(() => {
+      const run = this.#runs.find(runId);
+      return run === undefined ? null : this.#viewOf(run);
+    });
   }
 
   async listRuns(filter: RunFilter): Promise<Page<RunView>> {
-    const limit = filter.limit ?? DEFAULT_PAGE;
-    const wanted = and(
-      is(workflowRuns.status, filter.status),
-      is(workflowRuns.projectId, filter.projectId),
-      is(workflowRuns.workflow, filter.workflow),
-      is(workflowRuns.explorationId, filter.explorationId),
-      isAfterCursor(workflowRuns, filter.cursor),
-    );
-    const page = this.#read(() =>
-      this.#statements.db
-        .select({ id: workflowRuns.id, createdAt: workflowRuns.createdAt, view: workflowRuns.view })
-        .from(workflowRuns)
-        .where(wanted)
-        .orderBy(desc(workflowRuns.createdAt), desc(workflowRuns.id))
-        .limit(limit + 1)
-        .all(),
-    );
-    return toPage(page, limit, (row) => row.view);
+    const lists = await this.#loadLists();
+    return this.#readAtOnce(() => {
+      const { items, nextCursor } = lists.runIds(filter);
+      const runs = items.flatMap((id) => this.#runs.find(id) ?? []);
+      return { items: runs.map((run) => this.#viewOf(run)), nextCursor };
+    });
   }
 
-  async listOpenRuns(): Promise<readonly RunView[]> {
-    return this.#read(() => this.#statements.openRuns.all().map((row) => row.view));
+  async listOpenRuns(status?: RunStatus): Promise<readonly RunHead[]> {
+    const runs = this.#read(() => this.#statements.openRuns.all({ status: status ?? null }));
+    return runs.map((run) => ({ ...run, updatedAt: toIso(run.updatedAt) }));
   }
 
-  async listWaiting(): Promise<readonly RunView[]> {
-    return this.#read(() => this.#statements.waitingRuns.all().map((row) => row.view));
+  async listGates(): Promise<readonly Gate[]> {
+    return this.#read(() => this.#statements.gates.all().flatMap((gate) => readGate(gate) ?? []));
   }
 
   async listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]> {
-    const { clarifications, clarificationsByStatus } = this.#statements;
-    const rows = this.#read(() =>
-      status === undefined ? clarifications.all() : clarificationsByStatus.all({ status }),
-    );
-    return rows.map(toClarification);
+    const lists = await this.#loadLists();
+    return this.#read(() => lists.clarifications(status));
   }
 
   async openActivities(runId?: string): Promise<readonly StoredActivity[]> {
-    const { activities: all, activitiesOfRun } = this.#statements;
-    return this.#read(() => (runId === undefined ? all.all() : activitiesOfRun.all({ runId })));
+    return this.#readAtOnce(() => {
+      if (runId === undefined) return this.#statements.activities.all().map(toActivity);
+      const run = this.#runs.find(runId);
+      return run === undefined ? [] : this.#activitiesOf(run);
+    });
   }
 
   async openTimers(runId?: string): Promise<readonly StoredTimer[]> {
-    const { timers: all, timersOfRun } = this.#statements;
-    return this.#read(() => (runId === undefined ? all.all() : timersOfRun.all({ runId })));
+    return this.#readAtOnce(() => {
+      if (runId === undefined) return this.#statements.timers.all().map(toTimer);
+      const run = this.#runs.find(runId);
+      return run === undefined ? [] : this.#timersOf(run);
+    });
   }
 
   async dueTimers(now: string): Promise<readonly StoredTimer[]> {
-    return this.#read(() => this.#statements.dueTimers.all({ now }));
+    return this.#read(() => this.#statements.dueTimers.all(toMilliseconds(now)).map(toTimer));
   }
 
   async nextTimer(): Promise<string | null> {
-    return this.#read(() => this.#statements.nextTimer.get()?.dueAt ?? null);
+    const dueAt = this.#read(() => this.#statements.nextTimer.get());
+    return dueAt === undefined || dueAt === null ? null : toIso(dueAt);
   }
 
-  updateAttempt(key: string, attempt: number, notBefore: string | null): Promise<void> {
-    return this.#commits.write(() => {
-      const { changes } = this.#statements.updateAttempt.run({ key, attempt, notBefore });
-      if (changes === 0) throw new Conflict(`Activity '${key}' is no longer open; its run has moved on.`);
-    });
+  async updateAttempt(key: string, { attempt, failures, notBefore }: AttemptBooking): Promise<void> {
+    const until = notBefore === null ? null : toMilliseconds(notBefore);
+    return this.#queue.write({ kind: 'attempt', key, attempt, failures, notBefore: until }, () => undefined);
   }
 
-  saveProject(project: Project): Promise<void> {
-    return this.#commits.write(() => {
-      const known = this.#statements.projectByRepository.get({ repository: project.repository, name: project.name });
-      if (known !== undefined && known.id !== project.id) {
-        throw new Conflict(`Project '${project.name}' of ${project.repository} exists already, as ${known.id}.`, {
-          extra: { id: known.id },
-        });
-      }
-      this.#statements.saveProject.run({ ...project });
-    });
+  async heartbeat(key: string, attempt: number, details: JsonValue): Promise<void> {
+    return this.#queue.write({ kind: 'heartbeat', key, attempt, details: JSON.stringify(details) }, () => undefined);
+  }
+
+  async saveProject(project: Project): Promise<void> {
+    const { id, name, repository, baseBranch } = project;
+    const createdAt = toMilliseconds(project.createdAt);
+    return this.#queue.write({ kind: 'project', id, name, repository, baseBranch, createdAt }, () => undefined);
   }
 
   async getProject(id: string): Promise<Project | null> {
-    return this.#read(() => this.#statements.project.get({ id }) ?? null);
+    return this.#read(() => toProject(this.#statements.project.get(id)));
   }
 
   async findProject(repository: string, name: string): Promise<Project | null> {
-    return this.#read(() => this.#statements.projectByRepository.get({ repository, name }) ?? null);
+    return this.#read(() => toProject(this.#statements.projectByRepository.get(repository, name)));
   }
 
   async listProjects(cursor: string | undefined, limit: number): Promise<Page<Project>> {
-    const page = this.#read(() =>
-      this.#statements.db
-        .select()
-        .from(projects)
-        .where(isAfterCursor(projects, cursor))
-        .orderBy(desc(projects.createdAt), desc(projects.id))
-        .limit(limit + 1)
-        .all(),
-    );
-    return toPage(page, limit, (project) => project);
+    const lists = await this.#loadLists();
+    return this.#read(() => lists.projects(cursor, limit));
   }
 
   async recall(key: string): ReturnType<EventStore['recall']> {
-    return this.#read(() => this.#statements.answer.get({ key }) ?? null);
+    return this.#read(() => this.#statements.answer.get(key) ?? null);
   }
 
-  remember(key: string, answer: Parameters<EventStore['remember']>[1], at: string): Promise<void> {
-    return this.#commits.write(() => {
-      this.#statements.forgetAnswers.run({ before: new Date(toMilliseconds(at) - KEEP_ANSWERS_MS).toISOString() });
-      this.#statements.rememberAnswer.run({ key, ...answer, createdAt: at });
+  async remember(key: string, answer: Parameters<EventStore['remember']>[1], at: string): Promise<void> {
+    const createdAt = toMilliseconds(at);
+    const { requestHash, status, body } = answer;
+    const forgetBefore = createdAt - KEEP_ANSWERS_MS;
+    return this.#queue.write(
+      { kind: 'answer', key, requestHash, status, body, createdAt, forgetBefore },
+      () => undefined,
+    );
+  }
+
+  async tipOf(runId: string): Promise<RunTip | null> {
+    return this.#read(() => {
+      const run = this.#runs.find(runId);
+      return run === undefined ? null : this.#runs.tipOf(run);
     });
+  }
+
+  async verifyTips(): Promise<readonly IntegrityFault[]> {
+    const faults: IntegrityFault[] = [];
+    const open = this.#read(() => this.#runs.openRuns());
+    for (let next = 0; next < open.length; next += TIPS_PER_TURN) {
+      this.#readAtOnce(() => {
+        for (const number of open.slice(next, next + TIPS_PER_TURN)) {
+          const run = this.#runs.findNumber(number);
+          const fault = run === undefined ? null : this.#runs.checkTip(run);
+          if (run !== undefined && fault !== null) faults.push({ runId: run.id, ...fault });
+        }
+      });
+      await nextTurn();
+    }
+    return faults;
+  }
+
+  async verifyRun(runId: string): Promise<IntegrityFault | null> {
+    const tip = await this.tipOf(runId);
+    let last = CHAIN_START;
+    for (;;) {
+      const page = this.#readAtOnce(() => {
+        const run = this.#runs.find(runId);
+        return run === undefined || tip === null ? null : this.#runs.checkPage(run, last, tip, STEPS_PER_TURN);
+      });
+      if (page === null) return null;
+      if (page.fault !== null) return { runId, ...page.fault };
+      last = page.last;
+      if (tip === null || last.sequence >= tip.sequence) return null;
+      await nextTurn();
+    }
+  }
+
+  async archive(endedBefore: string, limit: number): Promise<number> {
+    const before = toMilliseconds(endedBefore);
+    let packed = 0;
+    let place = { completedAt: Number.MIN_SAFE_INTEGER, number: 0 };
+    while (packed < limit) {
+      const next = this.#readAtOnce(() => {
+        const [run] = this.#runs.finishedRuns(before, place, 1);
+        return run === undefined ? null : { run, ...this.#runs.view(run) };
+      });
+      if (next === null) break;
+      place = next.run;
+      // A damaged one stays where it is, for whoever repairs it.
+      if (next.folded === null || (await this.verifyRun(next.run.id)) !== null) continue;
+      const { number, lastSequence } = next.run;
+      const view = JSON.stringify(next.view);
+      packed += await this.#queue.write(
+        { kind: 'archive', run: number, sequence: lastSequence, view },
+        (count) => count,
+      );
+    }
+    return packed;
+  }
+
+  /**
+   * Takes the payload of an event away for good, such as a secret that leaked; its hash stays, so that the chain holds.
+   * Readers find an empty payload, views are folded without it. States and snapshots that were made of it stay as they are.
+   * @throws {Conflict} when there is no such event
+   */
+  async erase(runId: string, sequence: number): Promise<void> {
+    await this.#queue.write({ kind: 'erase', runId, sequence }, () => undefined);
+  }
+
+  async exportRun(runId: string): Promise<JsonObject> {
+    return this.#readAtOnce(() => exportRun(this.#database.connection, runId));
   }
 
   async getMark(name: string): Promise<string | null> {
-    return this.#read(() => this.#statements.mark.get({ name })?.value ?? null);
+    return this.#read(() => this.#statements.mark.get(name) ?? null);
   }
 
-  setMark(name: string, value: string): Promise<void> {
-    return this.#commits.write(() => {
-      this.#statements.setMark.run({ name, value });
-    });
+  async setMark(name: string, value: string): Promise<void> {
+    return this.#queue.write({ kind: 'mark', name, value }, () => undefined);
   }
 
-  /** How many writes were stored since the opening, in how many commits to disk. */
-  statistics(): { readonly commits: number; readonly writes: number } {
-    return this.#commits.statistics();
+  /** How many writes were stored since the opening, in how many commits to disk, and which faults were injected. */
+  statistics(): WriterStatistics & { readonly writes: number } {
+    return this.#queue.statistics();
   }
 
-  async close(): Promise<void> {
-    this.#commits.close();
-    this.#database.close();
+  close(): Promise<void> {
+    this.#closed ??= this.#queue.close().then(() => this.#database.close());
+    return this.#closed;
   }
 
   #read<Result>(query: () => Result): Result {
     const { connection } = this.#database;
-    if (!connection.open) throw new Unavailable(`${connection.name} is closed; this server is stopping.`);
+    if (this.#closed !== undefined) throw new Unavailable(`${connection.name} is closed; this server is stopping.`);
     try {
       return query();
     } catch (error) {
+      if (error instanceof DamagedRun) throw new Unprocessable(error.message, { cause: error });
       throw explainSqliteError(error, connection.name);
     }
   }
 
-  #assertCurrent(): void {
-    const { connection, epoch } = this.#database;
-    const current = this.#statements.mark.get({ name: 'store.epoch' })?.value;
-    if (current === String(epoch)) return;
-    throw new Unavailable(
-      `Another server has opened ${connection.name} since (epoch ${current}, this one has ${epoch}). This one writes no more: stop it.`,
+  #readAtOnce<Result>(query: () => Result): Result {
+    return this.#read(() => this.#runs.atOnce(query));
+  }
+
+  #viewOf(run: RunRow): RunView {
+    const folded = this.#runs.view(run);
+    if (folded.folded !== null && folded.folded >= WORTH_STORING && this.#views.size < MAX_VIEWS_TO_STORE) {
+      this.#views.set(run.number, folded);
+    }
+    return folded.view;
+  }
+
+  /** Lets what readers folded go with the next commit; whether it is stored matters to nobody. */
+  #storeViews(): void {
+    for (const [run, { view }] of this.#views) {
+      const write = { kind: 'view', run, sequence: view.lastSequence, view: JSON.stringify(view) } as const;
+      void this.#queue.write(write, () => undefined).catch(() => undefined);
+    }
+    this.#views.clear();
+  }
+
+  #activitiesOf({ id, number }: RunRow): readonly StoredActivity[] {
+    return this.#statements.activitiesOfRun.all(`${id}/`, `${id}0`, number).map(toActivity);
+  }
+
+  #timersOf({ id, number }: RunRow): readonly StoredTimer[] {
+    return this.#statements.timersOfRun.all(`${id}/`, `${id}0`, number).map(toTimer);
+  }
+
+  #loadLists(): Promise<SqliteLists> {
+    this.#lists ??= import('./sqlite-lists.ts').then(({ listsOf }) => listsOf(this.#database.connection));
+    return this.#lists;
+  }
+}
+
+/** @throws {RangeError} for a time that is none */
+function toStepWrite(commit: RunCommit): StepWrite {
+  const { runId, expectedSequence, view, events, snapshot } = commit;
+  assertWellFormed(commit);
+  const last = events.at(-1);
+  const at = toMilliseconds(last === undefined ? view.updatedAt : last.timestamp);
+  const updatedAt = toMilliseconds(view.updatedAt);
+  const isFinal = FINAL_STATUSES.has(view.status);
+  return {
+    kind: 'step',
+    runId,
+    expectedSequence,
+    at,
+    events: toFields(events, at),
+    status: view.status,
+    stage: view.currentStage,
+    gate: view.gate === null ? null : JSON.stringify(view.gate),
+    updatedAt,
+    completedAt: isFinal ? toMilliseconds(view.completedAt ?? view.updatedAt) : null,
+    start:
+      expectedSequence > 0
+        ? null
+        : {
+            projectId: view.projectId,
+            userId: view.userId,
+            workflow: view.workflow.name,
+            explorationId: view.explorationId ?? null,
+            createdAt: toMilliseconds(view.createdAt),
+          },
+    startActivities: commit.startActivities.map(({ key, activity, src, input, startedAt }) => ({
+      key,
+      activity,
+      src,
+      input: JSON.stringify(input),
+      startedAt: toMilliseconds(startedAt),
+    })),
+    endActivities: commit.endActivities,
+    setTimers: commit.setTimers.map(({ key, event, dueAt }) => ({ key, event, dueAt: toMilliseconds(dueAt) })),
+    clearTimers: commit.clearTimers,
+    clarifications: commit.clarifications.map(toClarificationRow),
+    snapshot: snapshot === undefined ? null : { data: JSON.stringify(snapshot), view: JSON.stringify(view) },
+  };
+}
+
+function toFields(events: readonly NewEvent[], at: number): StepWrite['events'] {
+  const fields: (string | number)[] = [];
+  for (const { type, origin, json, timestamp } of events) {
+    const ms = toMilliseconds(timestamp);
+    fields.push(JSON.stringify(type), origin === 'emitted' ? 1 : 0, json, ms === at ? 0 : ms);
+  }
+  return fields;
+}
+
+/** A view that disagrees with its events would stay wrong for ever, unseen; a key of another run would not be found. */
+function assertWellFormed(commit: RunCommit): void {
+  const { runId, expectedSequence, events, view } = commit;
+  const lastSequence = expectedSequence + events.length;
+  if (view.id !== runId || view.lastSequence !== lastSequence) {
+    throw new Error(
+      `The view of run ${view.id} ends at event ${view.lastSequence}; its step belongs to run ${runId} and ends at ${lastSequence}`,
     );
   }
-
-  /** One step of a run, inside the transaction. The row of the run comes first: all others refer to it. */
-  #store(commit: RunCommit): readonly WorkflowEvent[] {
-    const { runId, view } = commit;
-    const statements = this.#statements;
-    const tip = this.#tipBefore(commit);
-    const links = linkEvents(commit, tip);
-    const lastSequence = commit.expectedSequence + links.length;
-    assertViewMatches(commit, lastSequence);
-    statements.saveRun.run(toRunRow(view, lastSequence, links.at(-1)?.hash ?? tip));
-    const events = links.map((link) => this.#insertEvent(link));
-    for (const activity of commit.startActivities)
-      statements.startActivity.run({ ...activity, attempt: 0, notBefore: null });
-    for (const key of commit.endActivities) statements.endActivity.run({ key });
-    for (const timer of commit.setTimers) statements.setTimer.run({ ...timer });
-    for (const key of commit.clearTimers) statements.clearTimer.run({ key });
-    for (const clarification of commit.clarifications)
-      statements.saveClarification.run(toClarificationRow(clarification));
-    if (commit.snapshot !== undefined) statements.saveSnapshot.run({ runId, ...commit.snapshot });
-    return events;
-  }
-
-  /** @returns the hash of the run's last event */
-  #tipBefore({ runId, expectedSequence }: RunCommit): string {
-    const stored = this.#statements.tip.get({ runId });
-    const lastSequence = stored?.lastSequence ?? 0;
-    if (lastSequence !== expectedSequence) {
-      throw new Conflict(
-        `Run ${runId} is at event ${lastSequence}, not ${expectedSequence}: another step was stored first.`,
-        {
-          extra: { lastSequence },
-        },
-      );
-    }
-    return stored?.tip ?? CHAIN_START.hash;
-  }
-
-  #insertEvent(link: ChainLink & { readonly payload: string }): WorkflowEvent {
-    const row = { ...link, id: `${link.workflowRunId}.${link.sequence}` };
-    const { lastInsertRowid } = this.#statements.insertEvent.run({ ...row, position: null });
-    return toEvent({ ...row, position: Number(lastInsertRowid) });
+  for (const { key } of commit.startActivities) assertKeyOf(runId, key);
+  for (const { key } of commit.setTimers) assertKeyOf(runId, key);
+  for (const { workflowRunId } of commit.clarifications) {
+    if (workflowRunId !== runId)
+      throw new Error(`A clarification of run ${workflowRunId} is in a step of run ${runId}`);
   }
 }
 
-type Statements = ReturnType<typeof prepareStatements>;
+function assertKeyOf(runId: string, key: string): void {
+  if (key.startsWith(runId) && key[runId.length] === '/') return;
+  throw new Error(`The key '${key}' does not begin with its run, '${runId}/'`);
+}
 
-/** Prepared once: drizzle's query builder costs ten times as much a call. */
-function prepareStatements({ connection }: SqliteDatabase) {
-  const db = drizzle(connection);
-  const given = sql.placeholder;
-  // drizzle converts a placeholder to its column's type where a row is inserted, and nowhere else.
-  const givenTime = (name: string, column: SQLiteColumn) => sql.param(given(name), column);
-  const { payloadHash: _payloadHash, hash: _hash, ...eventColumns } = getTableColumns(workflowEvents);
-  const runsIn = (statuses: readonly RunStatus[]) =>
-    db
-      .select({ view: workflowRuns.view })
-      .from(workflowRuns)
-      .where(inArray(workflowRuns.status, [...statuses]))
-      .orderBy(asc(workflowRuns.createdAt), asc(workflowRuns.id))
-      .prepare();
-  const oldestClarifications = [asc(clarificationRequests.createdAt), asc(clarificationRequests.id)] as const;
-  const oldestActivities = [asc(activities.startedAt), asc(activities.key)] as const;
-  const soonestTimers = [asc(timers.dueAt), asc(timers.key)] as const;
+function toStoredEvents({ runId, expectedSequence, events }: RunCommit, position: number): readonly WorkflowEvent[] {
+  const before = position - events.length;
+  return events.map(({ type, origin, payload, timestamp }, index) => ({
+    id: `${runId}.${expectedSequence + index + 1}`,
+    position: before + index + 1,
+    workflowRunId: runId,
+    sequence: expectedSequence + index + 1,
+    type,
+    origin,
+    payload,
+    timestamp: normalTime(timestamp),
+  }));
+}
 
+let lastTimestamp = '';
+let lastNormal = '';
+
+/** As it is read back later. */
+function normalTime(timestamp: string): string {
+  if (timestamp === lastTimestamp) return lastNormal;
+  lastNormal = toIso(toMilliseconds(timestamp));
+  lastTimestamp = timestamp;
+  return lastNormal;
+}
+
+function toClarificationRow(clarification: Clarification): ClarificationRow {
+  const { options, response = null, answeredBy = null, answeredAt, ...rest } = clarification;
   return {
-    db,
-    eventsOfRun: db
-      .select(eventColumns)
-      .from(workflowEvents)
-      .where(and(eq(workflowEvents.workflowRunId, given('runId')), gt(workflowEvents.sequence, given('after'))))
-      .orderBy(asc(workflowEvents.sequence))
-      .limit(given('limit'))
-      .prepare(),
-    events: db
-      .select(eventColumns)
-      .from(workflowEvents)
-      .where(gt(workflowEvents.position, given('after')))
-      .orderBy(asc(workflowEvents.position))
-      .limit(given('limit'))
-      .prepare(),
-    lastPosition: db
-      .select({ position: workflowEvents.position })
-      .from(workflowEvents)
-      .orderBy(desc(workflowEvents.position))
-      .limit(1)
-      .prepare(),
-    chain: db
-      .select()
-      .from(workflowEvents)
-      .where(eq(workflowEvents.workflowRunId, given('runId')))
-      .orderBy(asc(workflowEvents.sequence))
-      .prepare(),
-    insertEvent: db.insert(workflowEvents).values(placeholders(workflowEvents)).prepare(),
-
-    tip: db
-      .select({ lastSequence: workflowRuns.lastSequence, tip: workflowRuns.tip })
-      .from(workflowRuns)
-      .where(eq(workflowRuns.id, given('runId')))
-      .prepare(),
-    view: db
-      .select({ view: workflowRuns.view })
-      .from(workflowRuns)
-      .where(eq(workflowRuns.id, given('runId')))
-      .prepare(),
-    openRuns: runsIn(OPEN_STATUSES),
-    waitingRuns: runsIn(WAITING_STATUSES),
-    saveRun: db
-      .insert(workflowRuns)
-      .values(placeholders(workflowRuns))
-      .onConflictDoUpdate({ target: workflowRuns.id, set: inserted(workflowRuns, 'id') })
-      .prepare(),
-
-    clarifications: db
-      .select()
-      .from(clarificationRequests)
-      .orderBy(...oldestClarifications)
-      .prepare(),
-    clarificationsByStatus: db
-      .select()
-      .from(clarificationRequests)
-      .where(eq(clarificationRequests.status, given('status')))
-      .orderBy(...oldestClarifications)
-      .prepare(),
-    saveClarification: db
-      .insert(clarificationRequests)
-      .values(placeholders(clarificationRequests))
-      .onConflictDoUpdate({ target: clarificationRequests.id, set: inserted(clarificationRequests, 'id') })
-      .prepare(),
-
-    activities: db
-      .select()
-      .from(activities)
-      .orderBy(...oldestActivities)
-      .prepare(),
-    activitiesOfRun: db
-      .select()
-      .from(activities)
-      .where(eq(activities.runId, given('runId')))
-      .orderBy(...oldestActivities)
-      .prepare(),
-    startActivity: db.insert(activities).values(placeholders(activities)).prepare(),
-    endActivity: db
-      .delete(activities)
-      .where(eq(activities.key, given('key')))
-      .prepare(),
-    updateAttempt: db
-      .update(activities)
-      // drizzle's type for `set` has no placeholders, though its code takes them.
-      .set({ attempt: sql`${given('attempt')}`, notBefore: sql`${givenTime('notBefore', activities.notBefore)}` })
-      .where(eq(activities.key, given('key')))
-      .prepare(),
-
-    timers: db
-      .select()
-      .from(timers)
-      .orderBy(...soonestTimers)
-      .prepare(),
-    timersOfRun: db
-      .select()
-      .from(timers)
-      .where(eq(timers.runId, given('runId')))
-      .orderBy(...soonestTimers)
-      .prepare(),
-    dueTimers: db
-      .select()
-      .from(timers)
-      .where(lte(timers.dueAt, givenTime('now', timers.dueAt)))
-      .orderBy(...soonestTimers)
-      .prepare(),
-    nextTimer: db
-      .select({ dueAt: min(timers.dueAt) })
-      .from(timers)
-      .prepare(),
-    setTimer: db
-      .insert(timers)
-      .values(placeholders(timers))
-      .onConflictDoUpdate({ target: timers.key, set: inserted(timers, 'key') })
-      .prepare(),
-    clearTimer: db
-      .delete(timers)
-      .where(eq(timers.key, given('key')))
-      .prepare(),
-
-    snapshot: db
-      .select({ sequence: snapshots.sequence, data: snapshots.data })
-      .from(snapshots)
-      .where(eq(snapshots.runId, given('runId')))
-      .prepare(),
-    saveSnapshot: db
-      .insert(snapshots)
-      .values(placeholders(snapshots))
-      .onConflictDoUpdate({ target: snapshots.runId, set: inserted(snapshots, 'runId') })
-      .prepare(),
-
-    project: db
-      .select()
-      .from(projects)
-      .where(eq(projects.id, given('id')))
-      .prepare(),
-    projectByRepository: db
-      .select()
-      .from(projects)
-      .where(and(eq(projects.repository, given('repository')), eq(projects.name, given('name'))))
-      .prepare(),
-    saveProject: db
-      .insert(projects)
-      .values(placeholders(projects))
-      .onConflictDoUpdate({ target: projects.id, set: inserted(projects, 'id') })
-      .prepare(),
-
-    answer: db
-      .select({ requestHash: idempotencyKeys.requestHash, status: idempotencyKeys.status, body: idempotencyKeys.body })
-      .from(idempotencyKeys)
-      .where(eq(idempotencyKeys.key, given('key')))
-      .prepare(),
-    rememberAnswer: db.insert(idempotencyKeys).values(placeholders(idempotencyKeys)).onConflictDoNothing().prepare(),
-    forgetAnswers: db
-      .delete(idempotencyKeys)
-      .where(lt(idempotencyKeys.createdAt, givenTime('before', idempotencyKeys.createdAt)))
-      .prepare(),
-
-    mark: db
-      .select({ value: marks.value })
-      .from(marks)
-      .where(eq(marks.name, given('name')))
-      .prepare(),
-    setMark: db
-      .insert(marks)
-      .values(placeholders(marks))
-      .onConflictDoUpdate({ target: marks.name, set: inserted(marks, 'name') })
-      .prepare(),
+    id: rest.id,
+    stage: rest.stage,
+    question: rest.question,
+    context: rest.context,
+    options: options === undefined ? null : JSON.stringify(options),
+    responseType: rest.responseType,
+    status: rest.status,
+    response,
+    answeredBy,
+    answeredAt: answeredAt === undefined ? null : toMilliseconds(answeredAt),
+    attemptNumber: rest.attemptNumber,
+    createdAt: toMilliseconds(rest.createdAt),
   };
 }
 
-/** A placeholder for each column, by the column's own name. */
-function placeholders<Table extends SQLiteTable>(
-  table: Table,
-): { [Column in keyof Table['$inferInsert']]: Placeholder } {
-  const names = Object.keys(getTableColumns(table));
-  // fromEntries forgets the keys; they are the table's columns.
-  return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as {
-    [Column in keyof Table['$inferInsert']]: Placeholder;
-  };
+interface ActivityColumns {
+  readonly key: string;
+  readonly runId: string;
+  readonly activity: string;
+  readonly src: string;
+  readonly input: string;
+  readonly startedAt: number;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly notBefore: number | null;
+  readonly heartbeat: string | null;
+  readonly epoch: number;
 }
 
-/** For an upsert: every column but `key` takes the value that was to be inserted. */
-function inserted(table: SQLiteTable, key: string): Record<string, SQL> {
-  const columns = Object.entries(getTableColumns(table)).filter(([name]) => name !== key);
-  return Object.fromEntries(columns.map(([name, column]) => [name, sql.raw(`excluded."${column.name}"`)]));
-}
-
-function linkEvents(commit: RunCommit, tip: string): readonly (ChainLink & { readonly payload: string })[] {
-  let previous = tip;
-  return commit.events.map((event: NewEvent, index) => {
-    const link = linkEvent(previous, {
-      workflowRunId: commit.runId,
-      sequence: commit.expectedSequence + index + 1,
-      type: event.type,
-      origin: event.origin,
-      timestamp: new Date(toMilliseconds(event.timestamp)).toISOString(),
-      payload: JSON.stringify(event.payload),
-    });
-    previous = link.hash;
-    return link;
-  });
-}
-
-/** A view that disagrees with its events would stay wrong for ever, unseen. */
-function assertViewMatches({ runId, view }: RunCommit, lastSequence: number): void {
-  if (view.id === runId && view.lastSequence === lastSequence) return;
-  throw new Error(
-    `The view of run ${view.id} ends at event ${view.lastSequence}; its step belongs to run ${runId} and ends at ${lastSequence}`,
-  );
-}
-
-function toRunRow(view: RunView, lastSequence: number, tip: string): typeof workflowRuns.$inferSelect {
+function toActivity(row: ActivityColumns): StoredActivity {
   return {
-    id: view.id,
-    projectId: view.projectId,
-    userId: view.userId,
-    workflow: view.workflow.name,
-    explorationId: view.explorationId ?? null,
-    branch: view.branch,
-    config: view.config,
-    status: view.status,
-    currentStage: view.currentStage,
-    createdAt: view.createdAt,
-    startedAt: view.startedAt ?? null,
-    pausedAt: view.pausedAt ?? null,
-    resumedAt: view.resumedAt ?? null,
-    completedAt: view.completedAt ?? null,
-    updatedAt: view.updatedAt,
-    originalRequest: view.originalRequest,
-    clarificationCount: view.clarificationCount,
-    lastSequence,
-    tip,
-    view,
+    ...row,
+    input: readJson(row, row.input),
+    startedAt: toIso(row.startedAt),
+    notBefore: row.notBefore === null ? null : toIso(row.notBefore),
+    heartbeat: row.heartbeat === null ? null : readJson(row, row.heartbeat),
   };
 }
 
-/** The payload comes from its text even when it was just written: what a caller folds now is what it reads back later. */
-function toEvent(row: Omit<typeof workflowEvents.$inferSelect, 'payloadHash' | 'hash'>): WorkflowEvent {
-  return {
-    id: row.id,
-    position: row.position,
-    workflowRunId: row.workflowRunId,
-    sequence: row.sequence,
-    type: row.type,
-    origin: row.origin,
-    payload: JSON.parse(row.payload) as JsonObject, // What was stored is the text of a JsonObject.
-    timestamp: row.timestamp,
-  };
-}
-
-function toClarificationRow(clarification: Clarification) {
-  const { options, response = null, answeredBy = null, answeredAt = null, ...rest } = clarification;
-  return { ...rest, options, response, answeredBy, answeredAt };
-}
-
-function toClarification(row: typeof clarificationRequests.$inferSelect): Clarification {
-  const { options, response, answeredBy, answeredAt, ...rest } = row;
-  return {
-    ...rest,
-    ...(options === null ? {} : { options }),
-    ...(response === null ? {} : { response }),
-    ...(answeredBy === null ? {} : { answeredBy }),
-    ...(answeredAt === null ? {} : { answeredAt }),
-  };
-}
-
-interface Listed {
-  readonly id: string;
-  readonly createdAt: string;
-}
-
-/** @param rows one more than `limit` where there is a next page */
-function toPage<Row extends Listed, Item>(rows: readonly Row[], limit: number, toItem: (row: Row) => Item): Page<Item> {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const nextCursor = rows.length > limit && last !== undefined ? writeCursor(last) : null;
-  return { items: shown.map(toItem), nextCursor };
-}
-
-/** drizzle's `and` leaves out what is undefined. */
-function is(column: SQLiteColumn, value: string | undefined): SQL | undefined {
-  return value === undefined ? undefined : eq(column, value);
-}
-
-/** Rows that come after the cursor's in a list that has the newest first. */
-function isAfterCursor(
-  table: { readonly createdAt: SQLiteColumn; readonly id: SQLiteColumn },
-  cursor: string | undefined,
-): SQL | undefined {
-  if (cursor === undefined) return undefined;
-  const { createdAt, id } = readCursor(cursor);
-  return sql`(${table.createdAt}, ${table.id}) < (${sql.param(createdAt, table.createdAt)}, ${id})`;
-}
-
-function writeCursor({ createdAt, id }: Listed): string {
-  return Buffer.from(`${createdAt} ${id}`).toString('base64url');
-}
-
-function readCursor(cursor: string): Listed {
-  const [createdAt = '', id = ''] = Buffer.from(cursor, 'base64url').toString().split(/ (.*)/s);
-  if (id === '' || Number.isNaN(Date.parse(createdAt))) {
-    const message = `'${cursor}' is not a cursor of this list; leave it out to begin at the start.`;
-    throw new InvalidRequest(message, { faults: [{ path: 'cursor', message }] });
+function readJson({ runId, key }: ActivityColumns, text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue; // JSON.parse is untyped; what it gives is JSON.
+  } catch (cause) {
+    throw new DamagedRun(runId, { sequence: 0, message: `activity '${key}' is not what was stored` }, cause);
   }
-  return { createdAt, id };
+}
+
+interface TimerColumns {
+  readonly key: string;
+  readonly runId: string;
+  readonly event: string;
+  readonly dueAt: number;
+}
+
+function toTimer(row: TimerColumns): StoredTimer {
+  return { ...row, dueAt: toIso(row.dueAt) };
+}
+
+type ProjectColumns = Omit<Project, 'createdAt'> & { readonly createdAt: number };
+
+function toProject(row: ProjectColumns | undefined): Project | null {
+  return row === undefined ? null : { ...row, createdAt: toIso(row.createdAt) };
+}
+
+function prepareStatements(connection: SqliteDatabase['connection']) {
+  const activities = `SELECT key, run.id AS runId, activity, src, input, started_at AS startedAt, attempt, failures,
+      not_before AS notBefore, heartbeat, epoch
+    FROM activities JOIN workflow_runs AS run ON run.number = activities.run`;
+  const timers = `SELECT key, run.id AS runId, event, due_at AS dueAt
+    FROM timers JOIN workflow_runs AS run ON run.number = timers.run`;
+  const projects = 'SELECT id, name, repository, base_branch AS baseBranch, created_at AS createdAt FROM projects';
+  return {
+    steps: connection.prepare<[number, number], StepRow & { readonly runId: string }>(
+      `SELECT id AS runId, position, sequence, at, events, hashes, hash
+       FROM workflow_steps JOIN workflow_runs ON number = run
+       WHERE position > ? ORDER BY position LIMIT ?`,
+    ),
+    lastPosition: connection
+      .prepare<[], number>(
+        `SELECT max(
+          ifnull((SELECT max(position) FROM workflow_steps), 0),
+          ifnull((SELECT CAST(value AS INTEGER) FROM marks WHERE name = 'store.archived_position'), 0))`,
+      )
+      .pluck(),
+    openRuns: connection.prepare<
+      [{ readonly status: RunStatus | null }],
+      Omit<RunHead, 'updatedAt'> & { readonly updatedAt: number }
+    >(
+      `SELECT id, project_id AS projectId, user_id AS userId, status, updated_at AS updatedAt
+       FROM workflow_runs WHERE completed_at IS NULL AND (@status IS NULL OR status = @status)
+       ORDER BY created_at, number`,
+    ),
+    gates: connection
+      .prepare<[], string>(
+        'SELECT gate FROM workflow_runs WHERE completed_at IS NULL AND gate IS NOT NULL ORDER BY created_at, number',
+      )
+      .pluck(),
+    activities: connection.prepare<[], ActivityColumns>(`${activities} ORDER BY started_at, key`),
+    activitiesOfRun: connection.prepare<[string, string, number], ActivityColumns>(
+      // Keys begin with the run's id and a slash, which '0' follows.
+      `${activities} WHERE key > ? AND key < ? AND run = ? ORDER BY started_at, key`,
+    ),
+    timers: connection.prepare<[], TimerColumns>(`${timers} ORDER BY due_at, key`),
+    timersOfRun: connection.prepare<[string, string, number], TimerColumns>(
+      `${timers} WHERE key > ? AND key < ? AND run = ? ORDER BY due_at, key`,
+    ),
+    dueTimers: connection.prepare<[number], TimerColumns>(`${timers} WHERE due_at <= ? ORDER BY due_at, key`),
+    nextTimer: connection.prepare<[], number | null>('SELECT min(due_at) FROM timers').pluck(),
+    project: connection.prepare<[string], ProjectColumns>(`${projects} WHERE id = ?`),
+    projectByRepository: connection.prepare<[string, string], ProjectColumns>(
+      `${projects} WHERE repository = ? AND name = ?`,
+    ),
+    answer: connection.prepare<
+      [string],
+      { readonly requestHash: string; readonly status: number; readonly body: string }
+    >('SELECT request_hash AS requestHash, status, body FROM idempotency_keys WHERE key = ?'),
+    mark: connection.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck(),
+  };
 }

@@ -1,6 +1,6 @@
 /** Builders of what a run writes: each fills in what a test does not care about. */
-import type { Clarification, RunView } from '@autonomous/shared';
-import type { NewEvent, RunCommit, StoredActivity, StoredTimer } from './event-store.ts';
+import type { Clarification, EventOrigin, JsonObject, RunStart, RunView } from '@autonomous/shared';
+import type { NewActivity, NewEvent, RunCommit, StoredTimer } from './event-store.ts';
 
 export const NOON = '2026-03-01T12:00:00.000Z';
 
@@ -44,11 +44,31 @@ export function aView(runId: string, given: Partial<RunView> = {}): RunView {
   };
 }
 
-export function anEvent(type: string, payload: NewEvent['payload'] = {}, timestamp = NOON): NewEvent {
-  return { type, origin: 'input', payload, timestamp };
+export function anEvent(
+  type: string,
+  payload: JsonObject = {},
+  timestamp = NOON,
+  origin: EventOrigin = 'input',
+): NewEvent {
+  return { type, origin, payload, json: JSON.stringify(payload), timestamp };
 }
 
-export function anActivity(runId: string, name: string): Omit<StoredActivity, 'attempt' | 'notBefore'> {
+/** The event that begins a run with this view. */
+export function aStart(view: RunView): NewEvent {
+  const start: RunStart = {
+    projectId: view.projectId,
+    userId: view.userId,
+    workflow: { ...view.workflow, fingerprint: 'f'.repeat(64) },
+    request: view.originalRequest,
+    config: view.config,
+    requestedConfig: {},
+    branch: view.branch,
+    ...(view.explorationId === undefined ? {} : { explorationId: view.explorationId }),
+  };
+  return anEvent('RUN_STARTED', start as unknown as JsonObject, view.createdAt); // JSON, which interfaces do not say.
+}
+
+export function anActivity(runId: string, name: string): NewActivity {
   return { key: `${runId}/1/${name}`, runId, activity: name, src: name, input: { run: runId }, startedAt: NOON };
 }
 
@@ -71,12 +91,14 @@ export function aClarification(runId: string, given: Partial<Clarification> = {}
   };
 }
 
-/** One step of a run; by default one event, the view ending where the step ends. */
+/** One step of a run; by default one event, at first the one that begins it, and the view ending where the step ends. */
 export function aStep(
   runId: string,
   given: Partial<Omit<RunCommit, 'runId' | 'view'>> & { readonly view?: Partial<RunView> } = {},
 ): RunCommit {
-  const { view, expectedSequence = 0, events = [anEvent('NOTICE', { message: 'hello' })], ...rest } = given;
+  const { view: viewed, expectedSequence = 0, events: own, ...rest } = given;
+  const begun = aView(runId, viewed);
+  const events = own ?? [expectedSequence === 0 ? aStart(begun) : anEvent('NOTICE', { message: 'hello' })];
   return {
     runId,
     expectedSequence,
@@ -87,6 +109,6 @@ export function aStep(
     clearTimers: [],
     clarifications: [],
     ...rest,
-    view: aView(runId, { lastSequence: expectedSequence + events.length, ...view }),
+    view: { ...begun, lastSequence: expectedSequence + events.length, ...viewed },
   };
 }
