@@ -29,7 +29,7 @@ describe('the command line', () => {
   it.each([
     [[], 'Usage: autonomous COMMAND'],
     [['frobnicate'], "unknown command 'frobnicate'"],
-    [['run'], "missing required argument 'request'"],
+    [['run'], 'The request is empty'],
     [['run', ' '], 'The request is empty'],
     [['run', 'x', '--planning', 'perhaps'], 'Allowed choices are auto, manual'],
     [['run', 'x', '--model', 'cook=x'], 'Write ROLE=MODEL'],

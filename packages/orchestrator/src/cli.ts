@@ -7,6 +7,7 @@ import {
   type RunConfigRequest,
   runConfigRequestSchema,
   type RunStatus,
+  type RunView,
   type TrustLevel,
 } from '@autonomous/shared';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
@@ -14,8 +15,11 @@ import { connect } from './cli/connection.ts';
 import { answerOf, approvalOf, openGate, readTextFile, statusOf, whatIsApproved } from './cli/decide.ts';
 import { personAtTerminal } from './cli/dialog.ts';
 import { EXIT, exitCodeOf, explainError, UsageError } from './cli/exit.ts';
+import { type ExportOptions, exportRun } from './cli/export.ts';
 import { type Followed, followRun } from './cli/follow.ts';
+import { configFrom, decisionFrom, historyLine, readJson } from './cli/fork.ts';
 import { type CliIo, hasPerson, note, say, sayJson } from './cli/io.ts';
+import { migrate, type MigrateOptions } from './cli/migrate.ts';
 import { chooseProject } from './cli/project.ts';
 import { gateLine, runLine, runPage, type Shown, showOf } from './cli/show.ts';
 
@@ -75,9 +79,10 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
     .option('--json', 'one JSON object')
     .action(ending(async (options: object) => (await import('./doctor.ts')).doctor(options, io)));
 
-  client('run <request...>', 'starts a run and follows it')
+  client('run [request...]', 'starts a run and follows it')
     .option('--project <project>', 'id, name, path or URL; else the repository you stand in')
     .option('--workflow <name>', 'what kind of run', 'build')
+    .option('--input <json>', 'what a workflow of your own starts from: JSON, or @FILE')
     .addOption(trust('--planning', 'the plan'))
     .addOption(trust('--implementation', 'the result'))
     .addOption(trust('--fixes', 'what to do about failed checks'))
@@ -134,6 +139,18 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
       }),
     );
 
+  client('migrate <run>', 'binds a run to another version of its workflow')
+    .requiredOption('--to <version>', 'the version', numberFrom(1, 1_000_000))
+    .action(ending((runId: string, options: MigrateOptions) => migrate(io, runId, options)));
+  client('export <run>', 'writes all that can be read of a run as JSON, also of a damaged one')
+    .option('--out <file>', 'where to; else to standard output')
+    .option('--data <folder>', "data folder of a stopped server; else the server's own answer")
+    .action(ending((runId: string, options: ExportOptions) => exportRun(io, runId, options)));
+  command('verify', 'checks every stored event; a server may be running')
+    .option('--data <folder>', "the server's data folder (AUTONOMOUS_DATA)")
+    // Loaded when needed: a client needs no database.
+    .action(ending(async (options: object) => (await import('./cli/verify.ts')).verify(io, options)));
+
   client('list', 'lists runs, newest first')
     .addOption(new Option('--status <status>', 'only these').choices(RUN_STATUSES))
     .option('--limit <number>', 'how many, up to 200', numberFrom(1, 200), 20)
@@ -146,8 +163,40 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
     .option('--plan', 'its plan')
     .option('--report', 'its validation report')
     .option('--diff', 'its changes')
+    .option('--statechart', 'where it is in its statechart, as a Mermaid diagram')
+    .option('--at <event>', 'the run as it was after this event', numberFrom(1, Number.MAX_SAFE_INTEGER))
     .option('--json', 'the run as JSON')
     .action(ending((runId: string, options: ShowOptions) => show(io, runId, options)));
+  client('history <run>', 'lists the events of a run, each with its number, time and type')
+    .option('--json', 'one JSON line an event')
+    .action(ending((runId: string, options: JsonOptions) => history(io, runId, options)));
+  client('fork <run>', 'starts a new run where another was after one of its events')
+    .requiredOption('--at <event>', 'number of that event, as history shows it', numberFrom(1, Number.MAX_SAFE_INTEGER))
+    .option(
+      '--model <role=model>',
+      'another model for planner, implementer or validator; may be repeated',
+      collectModels,
+    )
+    .option('--config <key=value>', 'another setting, such as trustMode.fixes=manual; may be repeated', collect)
+    .option(
+      '--answer <decision>',
+      'decides the open gate: approve, retry, ignore, reject=…, accept=…, ask=…, extend=MINUTES, or an answer',
+    )
+    .option('--request <text>', 'another request')
+    .option('--detach', 'only start it')
+    .option('--json', 'events as JSON lines; with --detach the run as JSON')
+    .action(ending((runId: string, options: ForkOptions) => fork(io, runId, options)));
+  client(
+    'signal <run> <type> [payload]',
+    'sends a signal that the workflow of a run declares; its payload is JSON or @FILE',
+  ).action(
+    ending(async (runId: string, type: string, payload: string | undefined, { server }: ServerOptions) => {
+      const fields = payload === undefined ? {} : await readJson(io, payload, 'The payload');
+      const after = await (await connect(io, server)).sendSignal(runId, { ...fields, type });
+      say(io, `${type}; the run is ${statusOf(after)}`);
+      return EXIT.done;
+    }),
+  );
   return program;
 
   /** The action of a command that decides the open gate with nothing but its options. */
@@ -174,6 +223,7 @@ interface JsonOptions extends ServerOptions {
 interface RunOptions extends JsonOptions {
   readonly project?: string;
   readonly workflow: string;
+  readonly input?: string;
   readonly planning?: TrustLevel;
   readonly implementation?: TrustLevel;
   readonly fixes?: TrustLevel;
@@ -194,24 +244,57 @@ interface ListOptions extends JsonOptions {
   readonly status?: RunStatus;
   readonly limit: number;
 }
-interface ShowOptions extends JsonOptions, Partial<Readonly<Record<Shown, boolean>>> {}
+interface ForkOptions extends JsonOptions {
+  readonly at: number;
+  readonly model?: Readonly<Record<string, string>>;
+  readonly config?: readonly string[];
+  readonly answer?: string;
+  readonly request?: string;
+  readonly detach?: boolean;
+}
+
+interface ShowOptions extends JsonOptions, Partial<Readonly<Record<Shown, boolean>>> {
+  readonly at?: number;
+  readonly statechart?: boolean;
+}
 
 async function run(io: CliIo, request: string, options: RunOptions): Promise<number> {
-  if (request.trim() === '') throw new UsageError('The request is empty; say what is to be built.');
   const config = await runConfig(io, options);
+  const input = options.input === undefined ? undefined : await readJson(io, options.input, 'The input');
+  if (request.trim() === '' && options.workflow === 'build') {
+    throw new UsageError('The request is empty; say what is to be built.');
+  }
   const client = await connect(io, options.server);
-  const project = await chooseProject(client, io, options.project);
-  const launched = await client.launchRun({ projectId: project.id, workflow: options.workflow, request, config });
+  const { workflow } = options;
+  const needsProject = workflow === 'build' || (await client.getWorkflow(workflow)).needsProject;
+  const project =
+    needsProject || options.project !== undefined ? await chooseProject(client, io, options.project) : undefined;
+  const launched = await client.launchRun({
+    projectId: project?.id,
+    workflow,
+    request: request.trim() === '' ? undefined : request,
+    config,
+    input,
+  });
+  if (!options.json && !options.detach) {
+    say(io, project ? `run ${launched.id} on ${project.name} (${project.repository})` : `run ${launched.id}`);
+  }
+  return followStarted(io, client, launched, project?.name ?? workflow, options);
+}
+
+/** A run that was just started: told of or followed. */
+async function followStarted(
+  io: CliIo,
+  client: Client,
+  launched: RunView,
+  name: string,
+  options: { readonly detach?: boolean; readonly json?: boolean },
+): Promise<number> {
   if (options.detach) {
     if (options.json) sayJson(io, launched);
-    else
-      say(
-        io,
-        `${launched.id}\n${project.name}: ${statusOf(launched)}; follow it with: ${io.program} watch ${launched.id}`,
-      );
+    else say(io, `${launched.id}\n${name}: ${statusOf(launched)}; follow it with: ${io.program} watch ${launched.id}`);
     return EXIT.done;
   }
-  if (!options.json) say(io, `run ${launched.id} on ${project.name} (${project.repository})`);
   const atGate = hasPerson(io) && !options.json ? personAtTerminal(client, io) : 'end';
   const json = options.json ?? false;
   return endOf(io, await followRun({ client, io, runId: launched.id, json, atGate }), json);
@@ -304,12 +387,52 @@ async function gates(io: CliIo, { server, json }: JsonOptions): Promise<number> 
   return EXIT.done;
 }
 
-async function show(io: CliIo, runId: string, { server, json, ...wanted }: ShowOptions): Promise<number> {
+async function history(io: CliIo, runId: string, { server, json }: JsonOptions): Promise<number> {
+  const client = await connect(io, server);
+  const { lastSequence } = await client.getRun(runId);
+  for (let after = 0; after < lastSequence;) {
+    const events = await client.listEvents(runId, after, 1_000);
+    for (const event of events)
+      if (json) sayJson(io, event);
+      else say(io, historyLine(event, String(lastSequence).length));
+    const last = events.at(-1);
+    if (!last) break;
+    after = last.sequence;
+  }
+  return EXIT.done;
+}
+
+async function fork(io: CliIo, runId: string, options: ForkOptions): Promise<number> {
+  const { at, model = {}, config = [], answer: decision, request } = options;
+  const change = configFrom(config, model);
+  const wanted = {
+    at,
+    ...(Object.keys(change).length === 0 ? {} : { config: change }),
+    ...(decision === undefined ? {} : { answer: decisionFrom(decision) }),
+    ...(request === undefined ? {} : { request }),
+  };
+  const client = await connect(io, options.server);
+  const forked = await client.forkRun(runId, wanted);
+  if (!options.json && !options.detach) say(io, `run ${forked.id}, forked from ${runId} at event ${at}`);
+  return followStarted(io, client, forked, `fork of ${runId}`, options);
+}
+
+async function show(
+  io: CliIo,
+  runId: string,
+  { server, json, at, statechart, ...wanted }: ShowOptions,
+): Promise<number> {
   const client: Client = await connect(io, server);
+  if (statechart) {
+    const chart = await client.getStatechart(runId, at);
+    if (json) sayJson(io, chart);
+    else say(io, chart.mermaid);
+    return EXIT.done;
+  }
   const parts = (['plan', 'report', 'diff'] as const).filter((part) => wanted[part]);
   for (const part of parts) say(io, await showOf(client, runId, part));
   if (parts.length > 0) return EXIT.done;
-  const found = await client.getRun(runId);
+  const found = await client.getRun(runId, at);
   if (json) sayJson(io, found);
   else say(io, runPage(found));
   return EXIT.done;

@@ -10,12 +10,17 @@ import { createToolLoopAgent } from './agents/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import type { ServerConfig } from './config.ts';
+import { Archiver } from './engine/archiver.ts';
 import { systemClock } from './engine/clock.ts';
 import { Engine } from './engine/engine.ts';
+import { findDivergedRuns } from './engine/record-check.ts';
 import { Recorder } from './engine/recorder.ts';
+import { writeExport } from './engine/run-export.ts';
 import { Transcripts } from './engine/transcripts.ts';
+import type { EventStore } from './event-store/event-store.ts';
 import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
 import { createModels } from './models/registry.ts';
+import { loadOwnWorkflows } from './own-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
 import type { SandboxLimits, SandboxProvider } from './sandboxes/sandbox.ts';
 import { createBubblewrapProvider } from './sandboxes/bubblewrap.ts';
@@ -24,6 +29,7 @@ import { type RunningServer, startServer } from './server/http-server.ts';
 import { createOrchestrator } from './server/orchestrator-service.ts';
 import { openToken } from './server/token.ts';
 import { openUploads } from './server/uploads.ts';
+import type { ActivityRegistry } from './workflow/activity.ts';
 import { isFinal } from './workflow/advance.ts';
 import { build } from './workflow/definitions/build.ts';
 import { createRegistry } from './workflow/registry.ts';
@@ -36,6 +42,11 @@ export interface ComposeOptions {
   readonly sandboxes?: SandboxProvider;
   /** Wraps a port to measure it. */
   readonly instrument?: (tools: BuildTools) => BuildTools;
+  /** Puts something between the engine and what it works with; the crash sweep ends the process there. */
+  readonly wrap?: {
+    readonly store: (store: EventStore) => EventStore;
+    readonly activities: (activities: ActivityRegistry) => ActivityRegistry;
+  };
   /** Told how long each step of a run took, from its input to the disk. */
   readonly onStep?: (ms: number) => void;
 }
@@ -44,6 +55,8 @@ export interface RunningOrchestrator {
   readonly server: RunningServer;
   readonly token: string;
   readonly engine: Engine;
+  /** Resolves with the reason when nothing can be stored any more: only a restart helps then. */
+  readonly failed: Promise<Error>;
   /** Resolves when the record in git is up to date, as far as it can be. */
   settled(): Promise<void>;
   /** Stops within seconds; what is under way is taken up at the next start. May be called twice. */
@@ -63,10 +76,13 @@ export async function startOrchestrator({
   log,
   sandboxes,
   instrument,
+  wrap,
   onStep,
 }: ComposeOptions): Promise<RunningOrchestrator> {
   await makeDataFolder(config.dataFolder);
-  const store = openSqliteEventStore({ file: config.databasePath });
+  const { promise: failed, resolve: onStopped } = Promise.withResolvers<Error>();
+  const opened = openSqliteEventStore({ file: config.databasePath, onStopped });
+  const store = wrap?.store(opened) ?? opened;
   const stops: (() => Promise<unknown>)[] = [() => store.close()];
   const stopAll = async (): Promise<void> => {
     for (const stop of stops.splice(0).toReversed())
@@ -119,15 +135,22 @@ export async function startOrchestrator({
       scrub: scrubber.scrub,
     };
     const instrumented = instrument?.(tools) ?? tools;
-    const workflows = createRegistry([build]);
+    const builtIn = { definitions: [build], activities: createBuildActivities(instrumented) };
+    const { names, folder } = config.workflows;
+    const own = await loadOwnWorkflows({ names, folder, dataFolder: config.dataFolder, builtIn });
+    const workflows = createRegistry([...builtIn.definitions, ...own.definitions]);
+    const activities = { ...builtIn.activities, ...own.activities };
     const engine = new Engine({
       store,
       workflows,
-      activities: createBuildActivities(instrumented),
+      activities: wrap?.activities(activities) ?? activities,
       clock: systemClock,
       log,
       maxConcurrentRunsPerUser: config.maxConcurrentRunsPerUser,
+      random: Math.random,
       scrub: <Value>(value: Value) => scrubber.scrubJson(value as JsonValue) as Value,
+      onPoisoned: (runId) => writeExport(path.join(config.dataFolder, 'exports'), store, runId),
+      findDamage: () => findDivergedRuns({ store, repository: instrumented.repository, log }),
       ...(onStep ? { onStep } : {}),
     });
     const recorder = new Recorder({
@@ -138,6 +161,7 @@ export async function startOrchestrator({
       log,
       scrub: scrubber.scrub,
     });
+    const archiver = new Archiver({ store, clock: systemClock, log, afterDays: config.archiveAfterDays });
     engine.subscribe((message) => {
       if ('progress' in message) transcripts.add(message.progress);
       else if (isFinal(message.view.status)) void removeFolderOf(message.view, tools.workFolder, log);
@@ -146,6 +170,7 @@ export async function startOrchestrator({
     const feed: FeedSource = {
       feedId: store.feedId,
       lastPosition: () => store.lastPosition(),
+      archivedPosition: () => store.archivedPosition(),
       readAll: (after, limit) => store.readAll(after, limit),
       subscribe: (listener) => engine.subscribe(listener),
     };
@@ -177,13 +202,15 @@ export async function startOrchestrator({
       log,
     });
     stops.push(() => recorder.stop());
+    stops.push(() => archiver.stop());
     stops.push(() => engine.stop());
     stops.push(() => server.close());
-    await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map((view) => view.id)));
+    await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map(({ id }) => id)));
     await engine.start();
     await recorder.start();
+    archiver.start();
     await createDefaultProject(config, orchestrator, log);
-    return { server, token, engine, settled: () => recorder.settled(), stop: stopAll };
+    return { server, token, engine, failed, settled: () => recorder.settled(), stop: stopAll };
   } catch (error) {
     await stopAll();
     throw error;

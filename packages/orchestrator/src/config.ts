@@ -36,6 +36,10 @@ export interface ServerConfig {
   readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
   readonly runLimits: RunLimits;
   readonly maxConcurrentRunsPerUser: number;
+  /** Events of runs that ended earlier than this many days ago are packed; 0 keeps all as they are. */
+  readonly archiveAfterDays: number;
+  /** Workflows of one's own: paths or names of packages, and the absolute folder where they begin. */
+  readonly workflows: { readonly names: readonly string[]; readonly folder: string };
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
   /** False: the plan's constraints are no condition. Nothing asks for it yet: so far constraints are only reported. */
@@ -157,6 +161,11 @@ export const SERVER_VARIABLES = {
   ),
 
   MAX_CONCURRENT_RUNS_PER_USER: whole(1, 1_000),
+  ARCHIVE_AFTER_DAYS: whole(0, 36_500),
+  AUTONOMOUS_WORKFLOWS: variable(
+    list.pipe(z.array(z.string().max(1_000)).min(1)),
+    'paths of files or names of packages with commas between them',
+  ),
   DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
   DEFAULT_AUTO_MERGE: flag(),
   ENABLE_AUTO_RETRY: flag(),
@@ -246,6 +255,11 @@ export function readServerConfig(
       models: values.ALLOWED_MODELS ?? null,
     },
     maxConcurrentRunsPerUser: values.MAX_CONCURRENT_RUNS_PER_USER ?? 5,
+    archiveAfterDays: values.ARCHIVE_AFTER_DAYS ?? 30,
+    workflows: {
+      names: (values.AUTONOMOUS_WORKFLOWS ?? []).map((name) => (name.startsWith('~/') ? pathOf(name) : name)),
+      folder: resolve(working),
+    },
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,
     driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? true,
     allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,

@@ -69,7 +69,7 @@ describe('doctor', () => {
       status: 'ok',
       detail: `a server answers at ${server.url} and takes the token`,
     });
-    expect(here.check('database')).toMatchObject({ status: 'ok', detail: expect.stringContaining('version 1') });
+    expect(here.check('database')).toMatchObject({ status: 'ok', detail: expect.stringContaining('version 2') });
     const elsewhere = await examine({ ORCHESTRATOR_PORT: port, AUTONOMOUS_DATA: join(place.folder, 'other') });
     expect(elsewhere.check('address')).toMatchObject({
       status: 'missing',

@@ -35,7 +35,11 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const orchestrator = await startOrchestrator({ config, log });
   try {
     if (!signal.aborted) say(io, await greeting(config, orchestrator));
-    await aborted(signal);
+    const failure = await Promise.race([aborted(signal), orchestrator.failed]);
+    if (failure instanceof Error) {
+      log.fatal(`The server ends, since nothing can be stored any more: ${failure.message}`);
+      return EXIT.notDone;
+    }
   } finally {
     await orchestrator.stop();
   }
@@ -93,6 +97,7 @@ async function greeting(config: ServerConfig, { server }: RunningOrchestrator): 
     ['sign in', `${server.createSignInLink()}  (one browser, once, within 10 minutes)`],
     ['token', config.token === null ? `in ${join(config.dataFolder, 'token')}` : 'as in AUTONOMOUS_TOKEN'],
     ['data', config.dataFolder],
+    ...(config.workflows.names.length === 0 ? [] : [['own', config.workflows.names.join(', ')] as const]),
     ['sandbox', sandbox.ok ? sandbox.detail : `none, runs will wait: ${sandbox.reason}`],
     ...(sandbox.ok ? [] : [['', sandbox.mend] as const]),
     ['models', models.detail],

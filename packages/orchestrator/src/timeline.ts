@@ -131,7 +131,10 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   RUN_QUEUED: ({ position, start }, { event }) =>
     plain(`${start ? `run ${event.workflowRunId}: ${oneLine(start.request)}\n` : ''}queued, place ${position}`),
   RUN_STARTED: ({ request, workflow, branch }, { event }) =>
-    entry('stage', `run ${event.workflowRunId}: ${oneLine(request)}\nworkflow ${workflow.name}, branch ${branch}`),
+    entry(
+      'stage',
+      `run ${event.workflowRunId}${request === '' ? '' : `: ${oneLine(request)}`}\nworkflow ${workflow.name}${branch === '' ? '' : `, branch ${branch}`}`,
+    ),
   RUN_ADMITTED: ({ waitedMs }) => plain(`left the queue after ${seconds(waitedMs)}`),
   RUN_CONFIGURED: ({ config, baseCommit, notices }) => {
     const { planning, implementation, fixes } = config.trustMode;
@@ -241,6 +244,8 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   RUN_COMPLETED: ({ summary }) => entry('good', `completed${said(summary)}`),
   RUN_FAILED: ({ message }) => entry('bad', `failed: ${message}`),
   RUN_CANCELLED: ({ by, reason }) => entry('bad', `cancelled by ${by}${said(reason)}`),
+  RUN_MIGRATED: ({ from, to, by, how }) =>
+    plain(`goes on with version ${to} of its workflow instead of ${from}, by ${by}: its state was ${how}`),
   RUN_FORKED: ({ from, at }) => plain(`forked from ${from} at event ${at}`),
 };
 

@@ -5,8 +5,20 @@
 import type { Artifact, Evidence, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { ConstraintResult } from './constraint-check.ts';
 
-/** The record of a run as JSON text: the keys of the documented format first, then what this version adds. */
-export function renderRunContext(view: RunView): string {
+/** The last event that a record holds: what the database of a server has to have as well. */
+export interface RecordedTip {
+  readonly sequence: number;
+  /** Of the database's own chain, hexadecimal. */
+  readonly hash: string;
+  /** Time of the event. ISO 8601. */
+  readonly at: string;
+}
+
+/**
+ * The record of a run as JSON text: the keys of the documented format first, then what this version adds.
+ * @param tip absent in the copy that a run's own branch gets
+ */
+export function renderRunContext(view: RunView, tip?: RecordedTip): string {
   const context = {
     runId: view.id,
     originalRequest: view.originalRequest,
@@ -40,8 +52,22 @@ export function renderRunContext(view: RunView): string {
     cost: view.cost,
     scriptedModels: view.scriptedModels,
     notices: view.notices,
+    tip,
   };
   return `${JSON.stringify(context, null, 2)}\n`;
+}
+
+/** The last event that a recorded `context.json` names; `null` where it names none. */
+export function tipOfContext(text: string): RecordedTip | null {
+  try {
+    const { tip } = JSON.parse(text) as { readonly tip?: Partial<RecordedTip> | null };
+    const { sequence, hash, at } = tip ?? {};
+    if (typeof sequence !== 'number' || typeof hash !== 'string' || typeof at !== 'string') return null;
+    return { sequence, hash, at };
+  } catch {
+    // Whoever can push may have written anything.
+    return null;
+  }
 }
 
 function artifactRecord(artifact: Artifact): JsonObject {

@@ -24,14 +24,19 @@ export function runPage(run: RunView): string {
   const { planner, implementer, validator } = run.config.modelRouting;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ['run', run.id],
-    ['request', run.originalRequest.replaceAll(/\s+/g, ' ')],
+    ['workflow', run.workflow.name === 'build' ? undefined : `${run.workflow.name} ${run.workflow.version}`],
+    ['request', run.originalRequest === '' ? undefined : run.originalRequest.replaceAll(/\s+/g, ' ')],
     ['status', statusOf(run)],
     ['waits for', run.gate ? `${run.gate.summary} (${run.gate.decisions.join(', ')})` : undefined],
     ['failure', run.failure],
-    ['branch', run.branch],
+    ['forked', run.forkedFrom && `from ${run.forkedFrom.runId} at event ${run.forkedFrom.at}`],
+    ['branch', run.branch === '' ? undefined : run.branch],
     ['head', run.headCommit],
     ['code tree', run.codeTree],
-    ['models', [...new Set([planner, implementer, validator])].map(modelName).join(', ')],
+    [
+      'models',
+      run.branch === '' ? undefined : [...new Set([planner, implementer, validator])].map(modelName).join(', '),
+    ],
     ['tokens', `${run.cost.inputTokens} in, ${run.cost.outputTokens} out, ${run.cost.calls} calls`],
     ...run.artifacts.map((artifact): readonly [string, string] => [
       `${ARTIFACT_NAMES[artifact.type]} ${artifact.version}`,

@@ -12,8 +12,8 @@ import {
   TerminalFailure,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import type { EventStore, StoredActivity } from '../event-store/event-store.ts';
-import type { Activity, ActivityContext, ActivityRegistry } from '../workflow/activity.ts';
+import type { AttemptBooking, EventStore, NewActivity, StoredActivity } from '../event-store/event-store.ts';
+import type { Activity, ActivityContext, ActivityRegistry, RetryPolicy } from '../workflow/activity.ts';
 import type { Clock } from './clock.ts';
 
 export type Outcome =
@@ -26,28 +26,72 @@ export type Outcome =
     };
 
 export interface RunnerOptions {
-  readonly store: EventStore;
+  readonly store: Pick<EventStore, 'updateAttempt' | 'heartbeat'>;
   readonly activities: ActivityRegistry;
   readonly clock: Clock;
+  /** From 0 to 1, as `Math.random`. */
+  readonly random: () => number;
   readonly log: Logger;
   /** Takes an outcome; resolves when it is stored or known to be late. */
   readonly report: (runId: string, outcome: Outcome) => Promise<void>;
   readonly progress: (progress: Progress) => void;
 }
 
-interface Running {
-  readonly stored: StoredActivity;
-  readonly abort: AbortController;
-  done: Promise<void>;
+/** An activity with the attempts that are booked for it. */
+interface Job extends NewActivity, AttemptBooking {
+  readonly heartbeat: JsonValue;
+  /** The attempt is booked and has not begun; otherwise the next one is booked first. */
+  readonly fresh: boolean;
 }
 
-/** How long an outcome that cannot be stored (a full disk) waits before it is tried again. */
+/** One activity that is being carried out. */
+class Running {
+  readonly job: Job;
+  done: Promise<void> = Promise.resolve();
+  /** Its outcome is on its way: there is nothing to cancel any more. */
+  reporting = false;
+  #abort: AbortController | undefined;
+  #reason: Error | undefined;
+
+  constructor(job: Job) {
+    this.job = job;
+  }
+
+  get aborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  /** Made when somebody asks for it: most activities of a moment never do. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#reason !== undefined) this.#abort.abort(this.#reason);
+    }
+    return this.#abort.signal;
+  }
+
+  abort(reason: Error): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#abort?.abort(reason);
+    this.onAbort?.();
+  }
+
+  /** Called once when it is aborted. */
+  onAbort: (() => void) | undefined;
+}
+
+type Attempt = { readonly ok: true; readonly output: JsonValue } | { readonly ok: false; readonly error: unknown };
+
+/** How long what cannot be stored (a full disk) waits before it is tried again. */
 const STORE_RETRY_MS = 2_000;
+/** How long an aborted activity has to end; one that does not is no longer waited for, and what it brings is ignored. */
+const GRACE_MS = 30_000;
 
 export class ActivityRunner {
   readonly #options: RunnerOptions;
-  readonly #running = new Map<string, Running>();
-  readonly #waiting = new Map<string, { readonly stored: StoredActivity; readonly limit: number }[]>();
+  readonly #runs = new Map<string, Map<string, Running>>();
+  readonly #waiting = new Map<string, { readonly job: Job; readonly limit: number }[]>();
   #stopped = false;
 
   constructor(options: RunnerOptions) {
@@ -55,171 +99,341 @@ export class ActivityRunner {
   }
 
   /**
-   * Starts an activity, once the cancelled ones of its run have ended and the run has a place for one more.
-   * An activity that is already running is left alone.
+   * Starts an activity that the step just stored has started, its first attempt booked with it.
    * @param limit activities that may run for this run at the same time
    */
-  dispatch(stored: StoredActivity, limit: number): void {
-    if (this.#stopped || this.#running.has(stored.key)) return;
-    const active = this.#ofRun(stored.runId);
-    if (active.filter((running) => !running.abort.signal.aborted).length >= limit) {
-      const queue = this.#waiting.get(stored.runId) ?? [];
-      this.#waiting.set(stored.runId, [
-        ...queue.filter((waiting) => waiting.stored.key !== stored.key),
-        { stored, limit },
-      ]);
-      return;
-    }
-    const predecessors = active.filter((running) => running.abort.signal.aborted).map((running) => running.done);
-    const running: Running = { stored, abort: new AbortController(), done: Promise.resolve() };
-    this.#running.set(stored.key, running);
-    running.done = Promise.allSettled(predecessors)
-      .then(() => this.#carryOut(running))
-      .catch((error: unknown) => {
-        // It was cancelled between its dispatch and its first attempt.
-        if (error instanceof Conflict) return;
-        this.#options.log.error({ err: error, key: stored.key }, 'the activity runner failed');
-      })
-      .finally(() => {
-        this.#running.delete(stored.key);
-        this.#startWaiting(stored.runId);
-      });
+  begin(activity: NewActivity, limit: number): void {
+    this.#dispatch({ ...activity, attempt: 1, failures: 0, notBefore: null, heartbeat: null, fresh: true }, limit);
+  }
+
+  /** Takes up a stored activity that nobody carries out now; one that is running is left alone. */
+  resume(stored: StoredActivity, limit: number): void {
+    this.#dispatch({ ...stored, fresh: false }, limit);
   }
 
   /** Tells an activity to end. Its outcome, if it still gives one, is late and ignored. */
   cancel(runId: string, key: string): void {
-    this.#running.get(key)?.abort.abort(new Error('cancelled'));
+    const running = this.#runs.get(runId)?.get(key);
+    if (running !== undefined && !running.reporting) running.abort(new Error('cancelled'));
     const queue = this.#waiting.get(runId);
-    if (queue)
-      this.#waiting.set(
-        runId,
-        queue.filter((waiting) => waiting.stored.key !== key),
-      );
+    if (queue === undefined) return;
+    const left = queue.filter((waiting) => waiting.job.key !== key);
+    if (left.length > 0) this.#waiting.set(runId, left);
+    else this.#waiting.delete(runId);
+  }
+
+  /** Tells all activities of a run to end. */
+  cancelAll(runId: string): void {
+    this.#waiting.delete(runId);
+    for (const key of this.#runs.get(runId)?.keys() ?? []) this.cancel(runId, key);
   }
 
   /** Ends all activities and waits for them. What they were doing is taken up again at the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.clear();
-    for (const running of this.#running.values()) running.abort.abort(new Error('the server stops'));
-    await Promise.allSettled([...this.#running.values()].map((running) => running.done));
+    const running = [...this.#runs.values()].flatMap((ofRun) => [...ofRun.values()]);
+    for (const each of running) each.abort(new Error('the server stops'));
+    await Promise.allSettled(running.map(({ done }) => done));
   }
 
-  #ofRun(runId: string): Running[] {
-    return [...this.#running.values()].filter((running) => running.stored.runId === runId);
-  }
-
-  #startWaiting(runId: string): void {
-    const queue = this.#waiting.get(runId);
-    if (!queue) return;
-    this.#waiting.delete(runId);
-    for (const { stored, limit } of queue) this.dispatch(stored, limit);
-  }
-
-  async #carryOut({ stored, abort }: Running): Promise<void> {
-    const { activities, log } = this.#options;
-    // The registry is keyed by the machine's own names; input and output types were checked where it was built.
-    const activity = activities[stored.src] as Activity<JsonValue, JsonValue> | undefined;
-    if (!activity) {
-      const message = `No activity '${stored.src}' is registered on this server.`;
-      await this.#report(
-        stored,
-        abort.signal,
-        failed(stored, { kind: 'terminal', reason: 'definition_missing', message }),
-      );
+  /** Waits for the cancelled activities of its run to end, and for one of the run's places. */
+  #dispatch(job: Job, limit: number): void {
+    if (this.#stopped) return;
+    let ofRun = this.#runs.get(job.runId);
+    if (ofRun === undefined) this.#runs.set(job.runId, (ofRun = new Map<string, Running>()));
+    // One that was told to end and is still at it makes way first.
+    if (ofRun.get(job.key)?.aborted === false) return;
+    const predecessors: Promise<void>[] = [];
+    let active = 0;
+    for (const running of ofRun.values()) {
+      if (running.aborted) predecessors.push(running.done);
+      else active += 1;
+    }
+    if (active >= limit) {
+      const queue = this.#waiting.get(job.runId) ?? [];
+      this.#waiting.set(job.runId, [...queue.filter((waiting) => waiting.job.key !== job.key), { job, limit }]);
       return;
     }
-    await this.#waitUntil(stored.notBefore, abort.signal);
-    let attempt = stored.attempt;
-    for (let failures = stored.notBefore === null ? 0 : stored.attempt; !abort.signal.aborted;) {
-      attempt += 1;
-      await this.#options.store.updateAttempt(stored.key, attempt, null);
-      if (abort.signal.aborted) return;
-      const context = this.#context(stored, attempt, abort.signal);
-      try {
-        const found = await activity.find?.(stored.input, context);
-        if (abort.signal.aborted) return;
-        const output = found ?? (await activity.perform(stored.input, context));
-        await this.#report(stored, abort.signal, {
-          type: 'ACTIVITY_COMPLETED',
-          key: stored.key,
-          activity: stored.activity,
-          output: output ?? null,
-        });
-        return;
-      } catch (error) {
-        if (abort.signal.aborted) return;
-        failures += 1;
-        const fault = classify(error);
-        if (fault.kind === 'bug') log.error({ err: error, key: stored.key }, 'an activity failed unexpectedly');
-        if (fault.kind !== 'retryable' || failures >= activity.retry.attempts) {
-          await this.#report(stored, abort.signal, failed(stored, fault));
-          return;
-        }
-        const delayMs = backoffMs(activity, failures, error);
-        const notBefore = new Date(this.#options.clock.now().getTime() + delayMs).toISOString();
-        context.progress({
-          kind: 'note',
-          text: `Attempt ${failures} of ${activity.retry.attempts} failed: ${fault.message}; next at ${notBefore}`,
-        });
-        await this.#options.store.updateAttempt(stored.key, attempt, notBefore);
-        await this.#waitUntil(notBefore, abort.signal);
+    const running = new Running(job);
+    ofRun.set(job.key, running);
+    running.done = this.#run(running, predecessors, ofRun);
+  }
+
+  async #run(running: Running, predecessors: readonly Promise<void>[], ofRun: Map<string, Running>): Promise<void> {
+    const { job } = running;
+    try {
+      if (predecessors.length > 0) await Promise.allSettled(predecessors);
+      await this.#carryOut(running);
+    } catch (error) {
+      this.#options.log.error({ err: error, key: job.key }, 'the activity runner failed');
+    }
+    if (ofRun.get(job.key) === running) ofRun.delete(job.key);
+    const queue = this.#waiting.get(job.runId);
+    this.#waiting.delete(job.runId);
+    for (const waiting of queue ?? []) this.#dispatch(waiting.job, waiting.limit);
+    if (ofRun.size === 0 && this.#runs.get(job.runId) === ofRun) this.#runs.delete(job.runId);
+  }
+
+  async #carryOut(running: Running): Promise<void> {
+    const { job } = running;
+    // The registry is keyed by the machine's own names; input and output types were checked where it was built.
+    const activity = this.#options.activities[job.src] as Activity<JsonValue, JsonValue> | undefined;
+    if (!activity) {
+      const message = `No activity '${job.src}' is registered on this server.`;
+      await this.#fail(running, { kind: 'terminal', reason: 'definition_missing', message });
+      return;
+    }
+    let { attempt, failures, notBefore, fresh } = job;
+    const heartbeats = new Heartbeats(this.#options, job);
+    while (!running.aborted) {
+      await this.#waitUntil(notBefore, running);
+      if (running.aborted) return;
+      if (!fresh) {
+        attempt += 1;
+        notBefore = null;
+        if (!(await this.#book(running, { attempt, failures, notBefore }))) return;
+        if (running.aborted) return;
       }
+      fresh = false;
+      const result = await this.#attempt(activity, running, attempt, heartbeats);
+      if (running.aborted) return;
+      if (result.ok) {
+        const { output } = result;
+        await this.#report(running, { type: 'ACTIVITY_COMPLETED', key: job.key, activity: job.activity, output });
+        return;
+      }
+      failures += 1;
+      const fault = classify(result.error);
+      if (fault.kind === 'bug')
+        this.#options.log.error({ err: result.error, key: job.key }, 'an activity failed unexpectedly');
+      const { retry } = activity;
+      if (fault.kind !== 'retryable' || failures >= retry.attempts || retry.final?.includes(fault.reason)) {
+        await this.#fail(running, fault);
+        return;
+      }
+      const delayMs = fault.retryAfterMs ?? backoffMs(retry, failures, this.#options.random());
+      notBefore = new Date(this.#options.clock.now().getTime() + delayMs).toISOString();
+      this.#progress(job, {
+        kind: 'note',
+        text: `Attempt ${failures} of ${retry.attempts} failed: ${fault.message}; next at ${notBefore}`,
+      });
+      if (!(await this.#book(running, { attempt, failures, notBefore }))) return;
     }
   }
 
-  #context(stored: StoredActivity, attempt: number, signal: AbortSignal): ActivityContext {
-    return {
-      key: stored.key,
-      runId: stored.runId,
-      activity: stored.activity,
+  /** One attempt, within the limits of the policy. Never rejects. */
+  async #attempt(
+    activity: Activity<JsonValue, JsonValue>,
+    running: Running,
+    attempt: number,
+    heartbeats: Heartbeats,
+  ): Promise<Attempt> {
+    const { clock, log } = this.#options;
+    const { job } = running;
+    // What ends the attempt is what ends the activity, unless the attempt has limits of its own.
+    const limits = AttemptLimits.of(running, activity.retry, clock);
+    const ending = limits?.ending ?? running;
+    const context: ActivityContext = {
+      key: job.key,
+      runId: job.runId,
+      activity: job.activity,
       attempt,
-      startedAt: stored.startedAt,
-      signal,
-      progress: (progress) =>
-        this.#options.progress({
-          ...progress,
-          runId: stored.runId,
-          activity: stored.activity,
-          at: this.#options.clock.now().toISOString(),
-        }),
+      startedAt: job.startedAt,
+      get signal() {
+        return ending.signal;
+      },
+      lastHeartbeat: heartbeats.last,
+      heartbeat: (details) => {
+        limits?.alive();
+        if (details !== undefined && !ending.aborted) heartbeats.keep(attempt, details);
+      },
+      progress: (progress) => this.#progress(job, progress),
     };
-  }
-
-  /** An outcome is never dropped: a disk that is full now may have room later. */
-  async #report(stored: StoredActivity, signal: AbortSignal, outcome: Outcome): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.#options.report(stored.runId, outcome);
-        return;
-      } catch (error) {
-        this.#options.log.error({ err: error, key: stored.key }, 'an outcome could not be stored; it is tried again');
-        await this.#sleep(STORE_RETRY_MS, signal);
-      }
+    try {
+      return await new Promise<Attempt>((resolve) => {
+        let cancelGrace: (() => void) | undefined;
+        ending.onAbort = () => {
+          cancelGrace = clock.after(GRACE_MS, () => {
+            log.error({ key: job.key, attempt }, 'an aborted activity does not end; what it still brings is ignored');
+            resolve({ ok: false, error: ending.signal.reason });
+          });
+        };
+        if (limits) running.onAbort = () => limits.ending.abort(new Error('cancelled'));
+        void findOrPerform(activity, job.input, context, ending).then((result) => {
+          cancelGrace?.();
+          resolve(ending.aborted ? { ok: false, error: ending.signal.reason } : result);
+        });
+      });
+    } finally {
+      running.onAbort = undefined;
+      limits?.end();
     }
   }
 
-  async #waitUntil(notBefore: string | null, signal: AbortSignal): Promise<void> {
+  #progress(job: Job, progress: Parameters<ActivityContext['progress']>[0]): void {
+    const at = this.#options.clock.now().toISOString();
+    this.#options.progress({ ...progress, runId: job.runId, activity: job.activity, at });
+  }
+
+  /** @returns whether it is booked; not when the activity is no longer open */
+  async #book(running: Running, booking: AttemptBooking): Promise<boolean> {
+    // A conflict says that the run moved on without this activity, or is set aside.
+    const isRefused = (error: unknown) => error instanceof Conflict;
+    return this.#stored(running, () => this.#options.store.updateAttempt(running.job.key, booking), isRefused);
+  }
+
+  async #fail(running: Running, error: ActivityError): Promise<void> {
+    const { key, activity } = running.job;
+    await this.#report(running, { type: 'ACTIVITY_FAILED', key, activity, error });
+  }
+
+  async #report(running: Running, outcome: Outcome): Promise<void> {
+    running.reporting = true;
+    // The engine says nothing where it is late. A conflict is with another step, which may not be stored either.
+    await this.#stored(
+      running,
+      () => this.#options.report(running.job.runId, outcome),
+      () => false,
+    );
+  }
+
+  /** Nothing is dropped because it cannot be stored now: a disk that is full may have room later. */
+  async #stored(
+    running: Running,
+    write: () => Promise<void>,
+    isRefused: (error: unknown) => boolean,
+  ): Promise<boolean> {
+    while (!running.aborted) {
+      try {
+        await write();
+        return true;
+      } catch (error) {
+        if (this.#stopped || isRefused(error)) return false;
+        const { key } = running.job;
+        this.#options.log.error({ err: error, key }, 'an activity cannot be stored; it is tried again');
+        running.reporting = false;
+        await this.#sleep(STORE_RETRY_MS, running);
+      }
+    }
+    return false;
+  }
+
+  async #waitUntil(notBefore: string | null, running: Running): Promise<void> {
     if (notBefore === null) return;
     const ms = Date.parse(notBefore) - this.#options.clock.now().getTime();
-    if (ms > 0) await this.#sleep(ms, signal);
+    if (ms > 0) await this.#sleep(ms, running);
   }
 
-  #sleep(ms: number, signal: AbortSignal): Promise<void> {
+  #sleep(ms: number, running: Running): Promise<void> {
+    if (running.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = this.#options.clock.after(ms, end);
-      signal.addEventListener('abort', end, { once: true });
+      running.onAbort = end;
       function end(): void {
         cancel();
-        signal.removeEventListener('abort', end);
+        running.onAbort = undefined;
         resolve();
       }
     });
   }
 }
 
-function failed(stored: StoredActivity, error: ActivityError): Outcome {
-  return { type: 'ACTIVITY_FAILED', key: stored.key, activity: stored.activity, error };
+/** Stores what an activity says of its progress, one write at a time, the newest last. */
+class Heartbeats {
+  last: JsonValue;
+  readonly #options: Pick<RunnerOptions, 'store' | 'log'>;
+  readonly #key: string;
+  #next: { readonly attempt: number; readonly details: JsonValue } | null = null;
+  #writing = false;
+
+  constructor(options: Pick<RunnerOptions, 'store' | 'log'>, { key, heartbeat }: Job) {
+    this.#options = options;
+    this.#key = key;
+    this.last = heartbeat;
+  }
+
+  keep(attempt: number, details: JsonValue): void {
+    this.last = details;
+    this.#next = { attempt, details };
+    if (!this.#writing) void this.#write();
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true;
+    while (this.#next !== null) {
+      const { attempt, details } = this.#next;
+      this.#next = null;
+      try {
+        await this.#options.store.heartbeat(this.#key, attempt, details);
+      } catch (error) {
+        // Progress may be lost, as with a crash: the next attempt begins further back.
+        this.#options.log.warn({ err: error, key: this.#key }, 'the progress of an activity could not be stored');
+      }
+    }
+    this.#writing = false;
+  }
+}
+
+/** The clocks of one attempt: how long it may take in all, and how long it may be silent. */
+class AttemptLimits {
+  readonly ending: Running;
+  readonly #policy: RetryPolicy;
+  readonly #clock: Clock;
+  readonly #cancelTotal: (() => void) | undefined;
+  #cancelSilence: (() => void) | undefined;
+
+  /** @returns `undefined` when the policy sets none */
+  static of(running: Running, policy: RetryPolicy, clock: Clock): AttemptLimits | undefined {
+    if (policy.timeoutMs === undefined && policy.heartbeatMs === undefined) return undefined;
+    return new AttemptLimits(running, policy, clock);
+  }
+
+  private constructor(running: Running, policy: RetryPolicy, clock: Clock) {
+    this.ending = new Running(running.job);
+    this.#policy = policy;
+    this.#clock = clock;
+    const { timeoutMs } = policy;
+    if (timeoutMs !== undefined)
+      this.#cancelTotal = clock.after(timeoutMs, () => this.#exceeded(`The attempt took longer than ${timeoutMs} ms`));
+    this.alive();
+  }
+
+  alive(): void {
+    const { heartbeatMs } = this.#policy;
+    if (heartbeatMs === undefined || this.ending.aborted) return;
+    this.#cancelSilence?.();
+    this.#cancelSilence = this.#clock.after(heartbeatMs, () =>
+      this.#exceeded(`The activity gave no sign of life for ${heartbeatMs} ms`),
+    );
+  }
+
+  end(): void {
+    this.#cancelTotal?.();
+    this.#cancelSilence?.();
+  }
+
+  #exceeded(message: string): void {
+    this.ending.abort(new RetryableFailure(message, { reason: 'timeout' }));
+  }
+}
+
+async function findOrPerform(
+  activity: Activity<JsonValue, JsonValue>,
+  input: JsonValue,
+  context: ActivityContext,
+  ending: Running,
+): Promise<Attempt> {
+  try {
+    if (activity.find) {
+      const found = await activity.find(input, context);
+      if (found !== undefined) return { ok: true, output: found };
+      if (ending.aborted) return { ok: false, error: ending.signal.reason };
+    }
+    return { ok: true, output: (await activity.perform(input, context)) ?? null };
+  } catch (error) {
+    return { ok: false, error };
+  }
 }
 
 /** Who must act on what was thrown. */
@@ -234,10 +448,12 @@ function classify(error: unknown): ActivityError {
   return { kind: 'bug', reason: 'agent_failed', message: `Something went wrong inside the server: ${message}` };
 }
 
-/** Exponential back-off with full jitter on its upper half; a time that the other side named wins. */
-function backoffMs(activity: Activity<JsonValue, JsonValue>, failures: number, error: unknown): number {
-  if (error instanceof RetryableFailure && error.retryAfterMs !== undefined) return error.retryAfterMs;
-  const { firstDelayMs, maxDelayMs } = activity.retry;
-  const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1));
-  return delayMs / 2 + Math.random() * (delayMs / 2);
+/** Exponential back-off, a share of which is random. */
+function backoffMs(
+  { firstDelayMs, maxDelayMs, factor = 2, jitter = 0.5 }: RetryPolicy,
+  failures: number,
+  random: number,
+): number {
+  const delayMs = Math.min(maxDelayMs, firstDelayMs * factor ** (failures - 1));
+  return delayMs * (1 - jitter + jitter * random);
 }

@@ -11,7 +11,12 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => new Date(),
   after(ms, callback) {
-    const timer = setTimeout(callback, Math.min(Math.max(0, ms), LONGEST_TIMER_MS));
+    let timer: NodeJS.Timeout;
+    const wait = (left: number): void => {
+      const part = Math.min(left, LONGEST_TIMER_MS);
+      timer = setTimeout(() => (left > part ? wait(left - part) : callback()), part);
+    };
+    wait(Math.max(0, ms));
     return () => clearTimeout(timer);
   },
 };

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { assign, setup } from 'xstate';
 import { z } from 'zod';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
-import type { ActivityContext, ActivityRegistry } from '../workflow/activity.ts';
+import type { ActivityContext, ActivityRegistry, RetryPolicy } from '../workflow/activity.ts';
 import { activity, defineWorkflow, type StateMeta } from '../workflow/definition.ts';
 import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
 import { createRegistry } from '../workflow/registry.ts';
@@ -105,6 +105,8 @@ export const small = defineWorkflow({
 /** A clock that only a test moves. */
 export class ManualClock implements Clock {
   #now = Date.parse('2026-03-01T10:00:00Z');
+  /** What passed, whatever the clock was set to. */
+  #elapsed = 0;
   readonly #alarms = new Set<{ readonly at: number; readonly callback: () => void }>();
 
   now(): Date {
@@ -112,14 +114,20 @@ export class ManualClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    const alarm = { at: this.#now + Math.max(0, ms), callback };
+    const alarm = { at: this.#elapsed + Math.max(0, ms), callback };
     this.#alarms.add(alarm);
     return () => this.#alarms.delete(alarm);
   }
 
+  /** Sets the clock to another time, as an administrator or a time server does: nothing passes. */
+  jump(ms: number): void {
+    this.#now += ms;
+  }
+
   advance(ms: number): void {
     this.#now += ms;
-    const due = [...this.#alarms].filter((alarm) => alarm.at <= this.#now);
+    this.#elapsed += ms;
+    const due = [...this.#alarms].filter((alarm) => alarm.at <= this.#elapsed);
     for (const alarm of due) {
       this.#alarms.delete(alarm);
       alarm.callback();
@@ -136,24 +144,32 @@ export interface PendingCall {
   readonly fail: (error: Error) => void;
 }
 
+export interface EngineUnderTestOptions {
+  readonly places?: number;
+  /** What both activities have instead of three attempts, a second apart. */
+  readonly retry?: Partial<RetryPolicy> | undefined;
+}
+
 export class EngineUnderTest {
   readonly folder: string;
   readonly clock = new ManualClock();
   readonly calls: PendingCall[] = [];
   readonly errors: string[] = [];
+  /** False for activities that do not listen to their signal. */
+  endsWhenAborted = true;
   store: SqliteEventStore;
   engine: Engine;
   readonly #waiters: (() => void)[] = [];
-  readonly #places: number;
+  readonly #options: EngineUnderTestOptions;
 
-  static async open(options: { readonly places?: number } = {}): Promise<EngineUnderTest> {
-    return new EngineUnderTest(await mkdtemp(path.join(tmpdir(), 'engine-')), options.places ?? 5);
+  static async open(options: EngineUnderTestOptions = {}): Promise<EngineUnderTest> {
+    return new EngineUnderTest(await mkdtemp(path.join(tmpdir(), 'engine-')), options);
   }
 
-  constructor(folder: string, places: number) {
+  constructor(folder: string, options: EngineUnderTestOptions) {
     this.folder = folder;
-    this.#places = places;
-    this.store = openSqliteEventStore({ file: path.join(folder, 'test.db') });
+    this.#options = options;
+    this.store = this.#openStore();
     this.engine = this.#newEngine();
   }
 
@@ -162,7 +178,7 @@ export class EngineUnderTest {
     await this.engine.stop();
     await this.store.close();
     this.calls.length = 0;
-    this.store = openSqliteEventStore({ file: path.join(this.folder, 'test.db') });
+    this.store = this.#openStore();
     this.engine = this.#newEngine();
     await this.engine.start();
   }
@@ -225,16 +241,20 @@ export class EngineUnderTest {
     return (await this.store.readRun(id, 0)).map((event) => event.type);
   }
 
+  #openStore(): SqliteEventStore {
+    return openSqliteEventStore({ file: path.join(this.folder, 'test.db'), writer: 'inline' });
+  }
+
   #newEngine(): Engine {
     const activities: ActivityRegistry = Object.fromEntries(
       ['draft', 'work'].map((src) => [
         src,
         {
-          retry: { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 1_000 },
+          retry: { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 1_000, ...this.#options.retry },
           perform: (input: JsonValue, context: ActivityContext) =>
             new Promise<JsonValue>((complete, fail) => {
               this.calls.push({ src, input, context, complete, fail });
-              context.signal.addEventListener('abort', () => fail(new Error('aborted')));
+              if (this.endsWhenAborted) context.signal.addEventListener('abort', () => fail(new Error('aborted')));
               for (const wake of this.#waiters.splice(0)) wake();
             }),
         },
@@ -247,7 +267,8 @@ export class EngineUnderTest {
       activities,
       clock: this.clock,
       log,
-      maxConcurrentRunsPerUser: this.#places,
+      maxConcurrentRunsPerUser: this.#options.places ?? 5,
+      random: () => 0.5,
       scrub: (value) => value,
     });
   }

@@ -2,6 +2,7 @@
  * The loop that makes statecharts durable: inputs go through the pure step, what follows is stored in one transaction,
  * and only then activities start, timers count and listeners hear of it. The only one who appends.
  */
+import { randomUUID } from 'node:crypto';
 import {
   Conflict,
   foldRun,
@@ -12,12 +13,22 @@ import {
   type PauseReason,
   type Progress,
   type RunStart,
+  type RunStatus,
   type RunView,
   Stale,
+  Unprocessable,
   type WorkflowEvent,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import type { EventStore, NewEvent, RunCommit, StoredActivity } from '../event-store/event-store.ts';
+import type {
+  EventStore,
+  IntegrityFault,
+  NewActivity,
+  NewEvent,
+  RunCommit,
+  RunHead,
+  StoredRun,
+} from '../event-store/event-store.ts';
 import type { ActivityRegistry } from '../workflow/activity.ts';
 import {
   advance,
@@ -32,11 +43,14 @@ import {
   type StepResult,
 } from '../workflow/advance.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
+import { continueFork, type ForkedRun, forkRun, type ForkRequest } from '../workflow/fork.ts';
 import type { WorkflowRegistry } from '../workflow/registry.ts';
 import { replay } from '../workflow/replay.ts';
+import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
 import { ActivityRunner, type Outcome } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
 import { Places } from './places.ts';
+import { planMigration } from './run-migration.ts';
 import { Timers } from './timers.ts';
 
 export interface EngineOptions {
@@ -46,10 +60,34 @@ export interface EngineOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxConcurrentRunsPerUser: number;
+  /** From 0 to 1, as `Math.random`: spreads retries. */
+  readonly random: () => number;
   /** Applied to every payload before it is stored or shown: takes known secrets out. */
   readonly scrub: <Value>(value: Value) => Value;
   /** Told how long each step took, from its input to the disk. For measuring. */
   readonly onStep?: (ms: number) => void;
+  /** Told of a run that was set aside as damaged, so that what can be read of it is kept. */
+  readonly onPoisoned?: (runId: string) => Promise<unknown>;
+  /** Open runs that are damaged by what others know of them, such as the record in git. Asked at the start, before any effect. */
+  readonly findDamage?: () => Promise<readonly IntegrityFault[]>;
+}
+
+/** What a run of a workflow of one's own starts from. */
+export interface NewWorkflowRun {
+  /** Absent: a new random one. The same id gives the same run. */
+  readonly id?: string;
+  /** What the workflow's `input` schema describes. */
+  readonly input?: JsonObject;
+  readonly request?: string;
+  /** Whose places the run takes. Default `local`. */
+  readonly userId?: string;
+}
+
+export interface ForkOptions extends Omit<ForkRequest, 'runId' | 'now'> {
+  /** Decides the gate that is open there; `gateId` names it as the new run has it. */
+  readonly signal?: { readonly type: string; readonly payload: JsonObject; readonly gateId: string };
+  /** Makes what the run needs outside, after everything was checked and before anything is stored. May be repeated after a crash. */
+  readonly prepare: (run: ForkedRun) => Promise<void>;
 }
 
 export type EngineMessage =
@@ -58,6 +96,19 @@ export type EngineMessage =
 
 /** Events after which a snapshot is worth its bytes, given that the log has grown by as much as the last snapshot. */
 const SNAPSHOT_EVERY_EVENTS = 50;
+/** How long a queued run that could not be stored waits before it is tried again. */
+const ADMIT_AGAIN_MS = 2_000;
+/** Runs that came to rest a moment ago and may go on at once; those that wait for longer hold no memory. */
+const RESTING_RUNS = 256;
+/** What they may hold together, as JSON of their states. */
+const RESTING_BYTES = 16 * 1024 * 1024;
+/** Runs that are taken up at the same time at the start. */
+const RECOVER_AT_ONCE = 64;
+
+/** A run that steps while it is read for its migration is read again, so often at most. */
+const MIGRATION_TRIES = 5;
+/** Inputs after which work may go on that was open before. */
+const RESUMING: ReadonlySet<string> = new Set(['RUN_ADMITTED', 'RETRY_REQUESTED', 'RUN_MIGRATED']);
 
 /** A run in memory: its state after all that was handed to the store, committed or not. */
 interface LiveRun {
@@ -68,6 +119,7 @@ interface LiveRun {
   committed: RunView | null;
   eventsSinceSnapshot: number;
   bytesSinceSnapshot: number;
+  /** Of the last snapshot and the view beside it. */
   snapshotBytes: number;
   /** Appends that are not yet on disk. */
   pending: number;
@@ -78,11 +130,21 @@ interface LiveRun {
 export class Engine {
   readonly #options: EngineOptions;
   readonly #runs = new Map<string, LiveRun>();
+  /** Runs at rest, the one that came to rest last at the end. */
+  readonly #resting = new Map<string, LiveRun>();
+  #restingBytes = 0;
   readonly #opening = new Map<string, Promise<LiveRun>>();
+  readonly #forking = new Map<string, Promise<RunView>>();
+  readonly #launching = new Map<string, Promise<RunView>>();
+  /** Runs that nobody may open now. */
+  readonly #closed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(message: EngineMessage) => void>();
+  readonly #finishing = new Map<string, ((view: RunView) => void)[]>();
   readonly #places: Places;
   readonly #runner: ActivityRunner;
   readonly #timers: Timers;
+  /** What comes while the server starts waits until it is known who holds the places. */
+  #placesKnown: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: EngineOptions) {
@@ -92,6 +154,7 @@ export class Engine {
       store: options.store,
       activities: options.activities,
       clock: options.clock,
+      random: options.random,
       log: options.log,
       report: (runId, outcome) => this.#report(runId, outcome),
       progress: (progress) => this.#publish({ progress: options.scrub(progress) }),
@@ -106,17 +169,44 @@ export class Engine {
 
   /** Takes up everything that was under way: places, queue, activities, timers. A run that cannot be read is parked; the others go on. */
   async start(): Promise<void> {
-    const open = await this.#options.store.listOpenRuns();
-    const queued = open.filter((view) => view.status === 'queued');
-    for (const view of open) if (view.status === 'running') this.#places.take(view.userId, view.id);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#placesKnown = promise;
+    try {
+      await this.#takeUp(resolve);
+    } finally {
+      resolve();
+    }
+  }
+
+  async #takeUp(placesAreKnown: () => void): Promise<void> {
+    const { store } = this.#options;
+    await this.#parkDamaged();
+    const running = await store.listOpenRuns('running');
+    const queued = await this.#viewsOf(await store.listOpenRuns('queued'));
+    for (const head of running) this.#places.take(head.userId, head.id);
     for (const view of queued.sort(byQueue)) this.#places.enqueue(view.userId, view.id, false);
+    placesAreKnown();
     // What became due while the server was down comes first: the work that it ends need not begin again.
     await this.#timers.start();
-    const withActivities = new Set((await this.#options.store.openActivities()).map((activity) => activity.runId));
-    for (const view of open) {
-      if (withActivities.has(view.id) || view.status === 'running') await this.#recover(view);
-    }
+    const unfinished = new Set((await store.openActivities()).map((activity) => activity.runId));
+    for (const head of running) unfinished.add(head.id);
+    const ids = [...unfinished];
+    for (let from = 0; from < ids.length; from += RECOVER_AT_ONCE)
+      await Promise.all(ids.slice(from, from + RECOVER_AT_ONCE).map((runId) => this.#recover(runId)));
     for (const userId of new Set(queued.map((view) => view.userId))) await this.#admit(userId);
+  }
+
+  /** Sets runs aside whose stored events are not what was written, before anything of them is taken up. */
+  async #parkDamaged(): Promise<void> {
+    const { store, findDamage, log } = this.#options;
+    const faults = await Promise.all([store.verifyTips(), findDamage?.() ?? []]);
+    for (const { runId, message } of faults.flat()) {
+      try {
+        await this.#park(runId, 'poisoned', message);
+      } catch (error) {
+        log.error({ err: error, runId }, 'a damaged run could not be parked');
+      }
+    }
   }
 
   /** Stops taking inputs and ends what runs; the next start takes it up again. */
@@ -125,6 +215,41 @@ export class Engine {
     this.#timers.stop();
     await this.#runner.stop();
     await Promise.allSettled([...this.#runs.values()].map((run) => run.tail));
+  }
+
+  /**
+   * Starts a run of the newest version of a workflow.
+   * @throws {NotFound} there is no such workflow
+   * @throws {InvalidRequest} the input is not what the workflow takes
+   */
+  async run(
+    workflow: string,
+    { id = randomUUID(), input, request, userId = 'local' }: NewWorkflowRun = {},
+  ): Promise<RunView> {
+    const definition = this.#options.workflows.latest(workflow);
+    if (!definition) throw new NotFound(`There is no workflow '${workflow}'.`);
+    const { name, version, fingerprint } = definition;
+    return this.launch(id, {
+      projectId: '',
+      userId,
+      workflow: { name, version, fingerprint },
+      request: request ?? name,
+      config: BUILT_IN_RUN_CONFIG,
+      requestedConfig: {},
+      branch: '',
+      ...(input === undefined ? {} : { input }),
+    });
+  }
+
+  /** @returns the run's view once it has ended */
+  async finished(runId: string): Promise<RunView> {
+    const ended = new Promise<RunView>((resolve) => {
+      const waiting = this.#finishing.get(runId);
+      if (waiting) waiting.push(resolve);
+      else this.#finishing.set(runId, [resolve]);
+    });
+    const view = await this.view(runId);
+    return isFinal(view.status) ? view : ended;
   }
 
   /** @returns a function that ends the subscription */
@@ -137,21 +262,31 @@ export class Engine {
    * Starts a run, or queues it when its user has no place free.
    * A run that already exists under this id is returned as it is.
    */
-  async launch(runId: string, start: RunStart): Promise<RunView> {
+  launch(runId: string, start: RunStart): Promise<RunView> {
+    // The same launch that comes twice at the same time makes one run.
+    let launching = this.#launching.get(runId);
+    if (!launching) {
+      launching = this.#launch(runId, start).finally(() => this.#launching.delete(runId));
+      this.#launching.set(runId, launching);
+    }
+    return launching;
+  }
+
+  async #launch(runId: string, start: RunStart): Promise<RunView> {
     const definition = this.#definition(start.workflow.name, start.workflow.version);
     if (!definition)
       throw new NotFound(`There is no workflow '${start.workflow.name}' version ${start.workflow.version}.`);
-    const existing = this.#runs.get(runId)?.committed ?? (await this.#options.store.loadView(runId));
+    this.#checkInput(definition, start);
+    await this.#placesKnown;
+    const existing =
+      (await this.#known(runId)) ?? (await this.#options.store.loadView(runId)) ?? (await this.#known(runId));
     if (existing) return existing;
-    const timestamp = this.#now();
-    const room = this.#places.hasRoom(start.userId);
-    const payload = this.#options.scrub(start) as unknown as JsonObject;
-    const input: RunInput = room
-      ? { type: 'RUN_STARTED', payload, timestamp }
+    const payload = plain(this.#options.scrub(start)) as unknown as JsonObject;
+    const input: NewInput = this.#places.hasRoom(start.userId)
+      ? { type: 'RUN_STARTED', payload }
       : {
           type: 'RUN_QUEUED',
           payload: { position: this.#places.enqueue(start.userId, runId, false), start: payload },
-          timestamp,
         };
     const run: LiveRun = {
       definition,
@@ -169,6 +304,83 @@ export class Engine {
   }
 
   /**
+   * Starts a run that goes on where another was after one of its events, or queues it when its user has no place free. All of
+   * it is stored at once. A run that already exists under this id is returned as it is.
+   * @throws {Conflict} saying why the source cannot be forked there, or its gate does not take the signal; nothing is made then
+   */
+  fork(runId: string, sourceId: string, options: ForkOptions): Promise<RunView> {
+    // The same request that is sent twice at the same time makes one run.
+    let forking = this.#forking.get(runId);
+    if (!forking) {
+      forking = this.#fork(runId, sourceId, options).finally(() => this.#forking.delete(runId));
+      this.#forking.set(runId, forking);
+    }
+    return forking;
+  }
+
+  async #fork(runId: string, sourceId: string, { signal, prepare, ...wanted }: ForkOptions): Promise<RunView> {
+    const { store, scrub } = this.#options;
+    const existing = await store.loadView(runId);
+    if (existing) return this.withPosition(existing);
+    const { workflow } = await this.view(sourceId);
+    const timestamp = this.#now();
+    const forked = forkRun(
+      await store.readRun(sourceId, 0),
+      (version) => this.#definition(workflow.name, version),
+      scrub({ ...wanted, runId, now: timestamp }),
+    );
+    const taken = (fork: typeof forked): ForkedRun => {
+      if (fork.ok) return fork.run;
+      throw new Conflict(`Run ${sourceId} cannot be forked at event ${wanted.at}: ${fork.message}.`);
+    };
+    let run = taken(forked);
+    if (signal) {
+      const payload = this.#checkSignal(run.definition, signal.type, signal.payload);
+      const view = foldAll(null, runId, 0, run.events);
+      const refusal = this.#refusal({ state: run.state, view }, signal.type, payload, signal.gateId);
+      if (refusal) throw refusal;
+      run = taken(continueFork(run, { type: signal.type, payload: scrub(payload), timestamp }));
+    }
+    await prepare(run);
+    await this.#placesKnown;
+    // From here to the append nothing waits: the place is taken for this run.
+    if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
+    if (holdsPlace(run.state)) {
+      if (this.#places.hasRoom(wanted.by)) this.#places.take(wanted.by, runId);
+      else {
+        const position = this.#places.enqueue(wanted.by, runId, false);
+        run = taken(continueFork(run, { type: 'RUN_QUEUED', payload: { position }, timestamp }));
+      }
+    }
+    const view = foldAll(null, runId, 0, run.events);
+    const commit: RunCommit = {
+      runId,
+      expectedSequence: 0,
+      events: run.events.map((event) => newEvent(event.origin, event, event.timestamp)),
+      startActivities: run.activities.map((activity) => ({ ...activity, runId, startedAt: timestamp })),
+      endActivities: [],
+      setTimers: Object.values(run.state.timers).map((timer) => ({ ...timer, runId })),
+      clearTimers: [],
+      view,
+      clarifications: view.clarifications,
+      ...(run.events.length < SNAPSHOT_EVERY_EVENTS ? {} : { snapshot: dehydrate(run.definition.machine, run.state) }),
+    };
+    let events: readonly WorkflowEvent[];
+    try {
+      events = await store.append(commit);
+    } catch (error) {
+      this.#places.release(wanted.by, runId);
+      throw error;
+    }
+    this.#publish({ events, view });
+    this.#timers.armed(commit.setTimers);
+    if (run.state.queuedAt === null) {
+      for (const activity of commit.startActivities) this.#runner.begin(activity, view.config.maxConcurrency);
+    }
+    return this.withPosition(view);
+  }
+
+  /**
    * Sends a signal to a run.
    * @param gateId the gate that the sender saw open; `undefined` when the signal is not about a gate
    * @throws {InvalidRequest} for a signal that the workflow does not declare or whose payload is wrong
@@ -176,6 +388,8 @@ export class Engine {
    * @throws {Stale} when an approval names another artifact or code tree than the current one
    */
   async signal(runId: string, type: string, payload: JsonObject, gateId?: string): Promise<RunView> {
+    await this.#placesKnown;
+    if (type === 'RETRY_REQUESTED') await this.#refuseDamaged(runId);
     return this.#use(runId, async (run) => {
       const checked = this.#checkSignal(run.definition, type, payload);
       const refusal = this.#refusal(run, type, checked, gateId);
@@ -184,8 +398,19 @@ export class Engine {
         await run.tail.catch(() => undefined);
         throw refusal;
       }
-      return this.#apply(runId, run, { type, payload: this.#options.scrub(checked), timestamp: this.#now() });
+      return this.#apply(runId, run, { type, payload: this.#options.scrub(checked) });
     });
+  }
+
+  /** What was set aside as damaged is not taken up again before it is whole. @throws {Conflict} */
+  async #refuseDamaged(runId: string): Promise<void> {
+    if ((await this.view(runId)).gate?.reason !== 'poisoned') return;
+    const fault = await this.#options.store.verifyRun(runId);
+    if (!fault) return;
+    throw new Conflict(
+      `Run ${runId} is damaged and cannot go on: ${fault.message}. Export it, restore the database, or cancel the run.`,
+      { extra: { sequence: fault.sequence } },
+    );
   }
 
   /**
@@ -193,6 +418,7 @@ export class Engine {
    * @throws {Conflict} when it has ended
    */
   async cancel(runId: string, by: string, reason?: string): Promise<RunView> {
+    await this.#placesKnown;
     const view = await this.view(runId);
     if (isFinal(view.status)) throw new Conflict(`Run ${runId} has already ended: it is ${view.status}.`);
     const payload = { by, ...(reason === undefined ? {} : { reason }) };
@@ -206,9 +432,37 @@ export class Engine {
     return this.signal(runId, 'RUN_CANCELLED', payload);
   }
 
+  /**
+   * Binds a run to another version of its workflow: as it is where its whole history goes the same way there, else through
+   * the migration that the version gives. A run that was set aside for want of its definition, or by a fault of it, goes on.
+   * @throws {NotFound} @throws {Conflict} naming the first event that would be another one; the run stays as it was
+   */
+  async migrate(runId: string, to: number, by: string): Promise<RunView> {
+    const { store } = this.#options;
+    await this.#placesKnown;
+    for (let tries = 0; tries < MIGRATION_TRIES; tries++) {
+      await this.#runs.get(runId)?.tail.catch(() => undefined);
+      const view = await store.loadView(runId);
+      if (!view) throw new NotFound(`There is no run '${runId}'.`);
+      const versions = (version: number) => this.#definition(view.workflow.name, version);
+      const { definition, state, payload } = await planMigration({ store, versions, view, to, by });
+      // From here to the append nothing waits. The run may have gone on while it was read: then it is read again.
+      const now = (this.#runs.get(runId) ?? this.#resting.get(runId))?.state.sequence ?? view.lastSequence;
+      if (state.sequence !== view.lastSequence || state.sequence !== now) continue;
+      // A snapshot goes with the step, so that no later opening needs the version before.
+      const due = { eventsSinceSnapshot: Infinity, bytesSinceSnapshot: Infinity, snapshotBytes: 0 };
+      const run: LiveRun = { definition, state, view, committed: view, ...due, pending: 0, tail: Promise.resolve() };
+      this.#forget(runId);
+      this.#runs.set(runId, run);
+      return this.#apply(runId, run, { type: 'RUN_MIGRATED', payload });
+    }
+    throw new Conflict(`Run ${runId} moved on each time that it was read; try again when it is at rest.`);
+  }
+
   /** The run's view with its present place in the queue. @throws {NotFound} */
   async view(runId: string): Promise<RunView> {
-    const view = this.#runs.get(runId)?.committed ?? (await this.#options.store.loadView(runId));
+    const live = this.#runs.get(runId) ?? this.#resting.get(runId);
+    const view = live?.committed ?? (await this.#options.store.loadView(runId));
     if (!view) throw new NotFound(`There is no run '${runId}'.`);
     return this.withPosition(view);
   }
@@ -222,13 +476,13 @@ export class Engine {
   /** The run's state and definition, for reading. @throws {NotFound | Conflict} */
   async inspect(runId: string): Promise<{ readonly definition: WorkflowDefinition; readonly state: RunState }> {
     const run = await this.#open(runId);
-    this.#evict(runId, run);
+    this.#rest(runId, run);
     return { definition: run.definition, state: run.state };
   }
 
-  /** Runs whose state is in memory now. */
-  get liveRuns(): number {
-    return this.#runs.size;
+  /** Runs that hold memory now: those that run, and a bounded number of those that came to rest last. */
+  get runsInMemory(): number {
+    return this.#runs.size + this.#resting.size;
   }
 
   /** Fires what is due now; the timers do this by themselves. For clocks that were moved. */
@@ -241,20 +495,26 @@ export class Engine {
   async #report(runId: string, outcome: Outcome): Promise<void> {
     const { type, ...payload } = outcome;
     await this.#use(runId, async (run) => {
-      if (run.state.activities[outcome.activity] !== outcome.key) return;
-      await this.#apply(runId, run, {
-        type,
-        // An outcome is JSON; the named types of its parts only lack an index signature.
-        payload: this.#options.scrub(payload) as unknown as JsonObject,
-        timestamp: this.#now(),
-      });
+      if (run.state.activities[outcome.activity] !== outcome.key) {
+        // What closed it may not be on disk yet, and then may never be: who reports tries again.
+        await run.tail;
+        return;
+      }
+      const scrubbed = this.#options.scrub(payload) as unknown as JsonObject;
+      const json = JSON.stringify(scrubbed);
+      // What an activity gave becomes JSON before anybody sees it; a text is JSON as it is.
+      const isPlain = typeof scrubbed['output'] === 'string';
+      await this.#apply(runId, run, { type, payload: isPlain ? scrubbed : (JSON.parse(json) as JsonObject), json });
     });
   }
 
   async #fire(runId: string, key: string, event: string): Promise<void> {
     await this.#use(runId, async (run) => {
-      if (run.state.queuedAt !== null || !Object.values(run.state.timers).some((timer) => timer.key === key)) return;
-      await this.#apply(runId, run, { type: 'TIMER_FIRED', payload: { key, event }, timestamp: this.#now() });
+      const timer = Object.values(run.state.timers).find((armed) => armed.key === key);
+      if (timer === undefined || run.state.queuedAt !== null || run.state.parked !== null) return;
+      // It may have moved since it was found due.
+      if (Date.parse(timer.dueAt) > this.#options.clock.now().getTime()) return;
+      await this.#apply(runId, run, { type: 'TIMER_FIRED', payload: { key, event } });
     });
   }
 
@@ -262,21 +522,42 @@ export class Engine {
     for (let runId = this.#places.next(userId); runId !== undefined; runId = this.#places.next(userId)) {
       if (this.#stopped) return;
       try {
+        // That it is queued may not be on disk yet.
+        await this.#known(runId);
         const start = await this.#queuedStart(runId);
-        await this.#use(runId, (run) => this.#apply(runId, run, this.#admission(run, start)));
+        await this.#use(runId, async (run) => {
+          // Somebody may have ended it since its turn came.
+          if (run.view.status === 'queued') await this.#apply(runId, run, this.#admission(run, start));
+          else if (!holdsPlace(run.state)) this.#places.release(userId, runId);
+        });
       } catch (error) {
-        this.#places.release(userId, runId);
         this.#options.log.error({ err: error, runId }, 'a queued run could not be admitted');
+        const status = await this.#storedStatus(runId);
+        if (status !== 'queued' && status !== 'running') this.#places.release(userId, runId);
+        if (status !== 'queued') continue;
+        // It keeps its turn: a disk that is full now may have room later.
+        this.#places.enqueue(userId, runId, true);
+        this.#options.clock.after(ADMIT_AGAIN_MS, () => void this.#admit(userId));
+        return;
       }
     }
   }
 
+  /** What the disk says of a run; `undefined` when there is none. While it cannot be read it counts as queued still. */
+  async #storedStatus(runId: string): Promise<RunStatus | undefined> {
+    try {
+      return (await this.#options.store.loadView(runId))?.status;
+    } catch {
+      return 'queued';
+    }
+  }
+
   /** A run that never began starts; one that resumes gets the time back that it waited. */
-  #admission(run: LiveRun, start: JsonObject): RunInput {
-    const timestamp = this.#now();
-    if (run.state.snapshot === null) return { type: 'RUN_STARTED', payload: start, timestamp };
-    const waitedMs = Math.max(0, Date.parse(timestamp) - Date.parse(run.state.queuedAt ?? timestamp));
-    return { type: 'RUN_ADMITTED', payload: { waitedMs }, timestamp };
+  #admission(run: LiveRun, start: JsonObject): NewInput {
+    if (run.state.snapshot === null) return { type: 'RUN_STARTED', payload: start };
+    const now = this.#options.clock.now().getTime();
+    const waitedMs = run.state.queuedAt === null ? 0 : Math.max(0, now - Date.parse(run.state.queuedAt));
+    return { type: 'RUN_ADMITTED', payload: { waitedMs } };
   }
 
   /** What the run's first event says that it starts from. */
@@ -293,16 +574,22 @@ export class Engine {
       throw new InvalidRequest(`Workflow '${definition.name}' takes no signal '${type}'; it takes ${known}.`);
     }
     const parsed = schema.safeParse(payload);
-    if (parsed.success) return JSON.parse(JSON.stringify(parsed.data)) as JsonObject;
-    const faults = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
-    throw new InvalidRequest(
-      `The payload of ${type} is not valid: ${faults.map((f) => `${f.path}: ${f.message}`).join('; ')}`,
-      { faults },
-    );
+    if (parsed.success) return plain(parsed.data) as JsonObject;
+    throw invalid(`The payload of ${type}`, parsed.error.issues);
+  }
+
+  #checkInput(definition: WorkflowDefinition, start: RunStart): void {
+    const parsed = definition.input?.safeParse(start.input ?? {});
+    if (parsed && !parsed.success) throw invalid(`The input of workflow '${definition.name}'`, parsed.error.issues);
   }
 
   /** Why a run cannot take a signal now; `null` when it can. */
-  #refusal(run: LiveRun, type: string, payload: JsonObject, gateId: string | undefined): Error | null {
+  #refusal(
+    run: Pick<LiveRun, 'state' | 'view'>,
+    type: string,
+    payload: JsonObject,
+    gateId: string | undefined,
+  ): Error | null {
     const { view } = run;
     if (isFinal(view.status)) return new Conflict(`Run ${view.id} has already ended: it is ${view.status}.`);
     if (gateId !== undefined && view.gate?.id !== gateId) {
@@ -336,38 +623,37 @@ export class Engine {
   // ---- the step
 
   /** From here to the append nothing waits, so that steps of a run are appended in the order in which they were made. */
-  async #apply(runId: string, run: LiveRun, input: RunInput): Promise<RunView> {
+  async #apply(runId: string, run: LiveRun, { type, payload, json }: NewInput): Promise<RunView> {
     if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
     const takenAt = performance.now();
     const before = run.state;
+    const input: RunInput = { type, payload, timestamp: this.#now() };
     const step = advance(run.definition, before, input);
     if (!step.ok) {
       if (step.reason === 'late') return run.view;
-      await this.#park(run.view, 'poisoned', `${input.type} cannot be processed: ${step.message}`);
+      await run.tail.catch(() => undefined);
+      await this.#park(runId, 'poisoned', `${type} cannot be processed: ${step.message}`);
       return this.view(runId);
     }
     const steps: { readonly input: RunInput; readonly step: StepResult }[] = [{ input, step }];
-    const { userId } = run.view ?? (input.payload as unknown as RunStart);
-    const wasHolding = holdsPlace(before) || input.type === 'RUN_STARTED' || input.type === 'RUN_ADMITTED';
+    const { userId } = run.view ?? (payload as unknown as RunStart);
+    const wasHolding = holdsPlace(before) || type === 'RUN_STARTED' || type === 'RUN_ADMITTED';
     if (holdsPlace(step.state) && !wasHolding && !this.#places.hasRoom(userId)) {
       const position = this.#places.enqueue(userId, runId, true);
       const queue: RunInput = { type: 'RUN_QUEUED', payload: { position }, timestamp: input.timestamp };
       const queued = advance(run.definition, step.state, queue);
       if (queued.ok) steps.push({ input: queue, step: queued });
     }
-    const commit = this.#commitOf(run, before, steps);
+    const commit = this.#commitOf(run, before, steps, json);
     run.pending += 1;
-    const freed = this.#updatePlace(run, before, userId);
+    this.#updatePlace(run, userId);
     const appended = this.#options.store.append(commit);
     run.tail = appended;
     let events: readonly WorkflowEvent[];
     try {
       events = await appended;
     } catch (error) {
-      // What was computed on top of it is void; the next input starts from what the disk has.
-      if (this.#runs.get(runId) === run) this.#runs.delete(runId);
-      if (holdsPlace(before)) this.#places.take(userId, runId);
-      else this.#places.release(userId, runId);
+      this.#void(runId, run, userId);
       throw error;
     } finally {
       run.pending -= 1;
@@ -376,10 +662,28 @@ export class Engine {
     run.committed = commit.view;
     const view = this.withPosition(commit.view);
     this.#publish({ events, view });
-    this.#carryOn(run, commit, input.type === 'RUN_ADMITTED' || input.type === 'RETRY_REQUESTED');
-    if (freed) void this.#admit(userId);
-    this.#evict(runId, run);
+    this.#carryOn(run, commit, RESUMING.has(type));
+    if (holdsPlace(before)) this.#leavePlace(run, userId);
+    this.#rest(runId, run);
     return view;
+  }
+
+  /**
+   * A step could not be stored: what was computed on top of it is void too, and the next input starts from what the disk
+   * has, as does the run's place. Where another has taken the run out of memory already, that one has seen to its place.
+   */
+  #void(runId: string, run: LiveRun, userId: string): void {
+    if (this.#runs.get(runId) !== run) return;
+    this.#runs.delete(runId);
+    const status = run.committed?.status;
+    if (status === 'running') this.#places.take(userId, runId);
+    else if (status === 'queued') this.#places.enqueue(userId, runId, true);
+    else {
+      this.#places.release(userId, runId);
+      void this.#admit(userId);
+    }
+    // What an earlier step started was not begun if this one was to end it.
+    if (status !== undefined && !isFinal(status) && !this.#stopped) void this.#recover(runId);
   }
 
   /** Takes the steps into memory and gives what has to be stored for them. */
@@ -387,39 +691,41 @@ export class Engine {
     run: LiveRun,
     before: RunState,
     steps: readonly { readonly input: RunInput; readonly step: StepResult }[],
+    json: string | undefined,
   ): RunCommit {
     const { runId } = before;
     const events: NewEvent[] = [];
-    const started = new Map<string, Omit<StoredActivity, 'attempt' | 'notBefore'>>();
-    const ended = new Set<string>();
+    const started: NewActivity[] = [];
+    const ended: string[] = [];
     const armed = new Map<string, RunCommit['setTimers'][number]>();
-    const disarmed = new Set<string>();
-    for (const { input, step } of steps) {
-      events.push({ type: input.type, origin: 'input', payload: input.payload, timestamp: input.timestamp });
-      for (const fact of step.emitted) events.push({ ...fact, origin: 'emitted', timestamp: input.timestamp });
-      for (const key of step.ended) ended.add(key);
-      for (const activity of step.started)
-        started.set(activity.key, { ...activity, runId, startedAt: input.timestamp });
-      for (const key of step.disarmed) disarmed.add(key);
+    const disarmed: string[] = [];
+    for (const [index, { input, step }] of steps.entries()) {
+      const { type, payload, timestamp } = input;
+      events.push(newEvent('input', index === 0 && json !== undefined ? { type, payload, json } : input, timestamp));
+      for (const fact of step.emitted) events.push(newEvent('emitted', fact, timestamp));
+      for (const activity of step.started) started.push({ ...activity, runId, startedAt: timestamp });
+      ended.push(...step.ended);
       for (const timer of step.armed) armed.set(timer.key, { ...timer, runId });
+      disarmed.push(...step.disarmed);
     }
-    const last = steps.at(-1)?.step.state ?? before;
     const view = foldAll(run.view, runId, before.sequence, events);
-    const clarifications = view.clarifications.filter(
-      (clarification) => !run.view?.clarifications.includes(clarification),
-    );
-    run.state = last;
+    const known = run.view?.clarifications;
+    const clarifications =
+      view.clarifications === known
+        ? []
+        : view.clarifications.filter((clarification) => !known?.includes(clarification));
+    run.state = steps.at(-1)?.step.state ?? before;
     run.view = view;
     run.eventsSinceSnapshot += events.length;
-    run.bytesSinceSnapshot += events.reduce((bytes, event) => bytes + JSON.stringify(event.payload).length, 0);
+    for (const event of events) run.bytesSinceSnapshot += event.json.length;
     return {
       runId,
       expectedSequence: before.sequence,
       events,
-      startActivities: [...started.values()],
-      endActivities: [...ended],
+      startActivities: started,
+      endActivities: ended,
       setTimers: [...armed.values()],
-      clearTimers: [...disarmed],
+      clearTimers: disarmed,
       view,
       clarifications,
       ...this.#snapshotOf(run),
@@ -428,39 +734,52 @@ export class Engine {
 
   #snapshotOf(run: LiveRun): Pick<RunCommit, 'snapshot'> {
     if (run.eventsSinceSnapshot < SNAPSHOT_EVERY_EVENTS || run.bytesSinceSnapshot < run.snapshotBytes) return {};
-    const data = dehydrate(run.definition.machine, run.state);
+    const snapshot = dehydrate(run.definition.machine, run.state);
     run.eventsSinceSnapshot = 0;
     run.bytesSinceSnapshot = 0;
-    run.snapshotBytes = JSON.stringify(data).length;
-    return { snapshot: { sequence: run.state.sequence, data } };
+    run.snapshotBytes = JSON.stringify(snapshot).length + JSON.stringify(run.view).length;
+    return { snapshot };
   }
 
-  /** @returns whether a place became free */
-  #updatePlace(run: LiveRun, before: RunState, userId: string): boolean {
-    if (holdsPlace(run.state)) {
-      this.#places.take(userId, run.state.runId);
-      return false;
-    }
-    if (run.state.queuedAt !== null) return false;
-    this.#places.release(userId, run.state.runId);
-    return holdsPlace(before);
+  /** A place is taken at once; it is given back when the disk has it, since the step may fail. */
+  #updatePlace(run: LiveRun, userId: string): void {
+    if (holdsPlace(run.state)) this.#places.take(userId, run.state.runId);
+    else if (run.state.queuedAt === null) this.#places.leaveQueue(userId, run.state.runId);
+  }
+
+  #leavePlace(run: LiveRun, userId: string): void {
+    if (holdsPlace(run.state)) return;
+    if (run.state.queuedAt === null) this.#places.release(userId, run.state.runId);
+    void this.#admit(userId);
   }
 
   /** After the disk has it: activities end and begin, timers count. */
   #carryOn(run: LiveRun, commit: RunCommit, wasHeld: boolean): void {
     for (const key of commit.endActivities) this.#runner.cancel(commit.runId, key);
-    if (commit.setTimers.length > 0) this.#timers.rearm();
+    if (commit.setTimers.length > 0) this.#timers.armed(commit.setTimers);
     if (run.state.queuedAt !== null || run.state.parked !== null) return;
     const limit = commit.view.config.maxConcurrency;
     for (const activity of commit.startActivities) {
       const stillOpen = run.state.activities[activity.activity] === activity.key;
-      if (stillOpen) this.#runner.dispatch({ ...activity, attempt: 0, notBefore: null }, limit);
+      if (stillOpen) this.#runner.begin(activity, limit);
     }
-    if (wasHeld) void this.#dispatchOpen(commit.runId, limit);
+    if (wasHeld) void this.#resumeActivities(commit.runId, limit);
   }
 
-  async #dispatchOpen(runId: string, limit: number): Promise<void> {
-    for (const activity of await this.#options.store.openActivities(runId)) this.#runner.dispatch(activity, limit);
+  async #resumeActivities(runId: string, limit: number): Promise<void> {
+    try {
+      const stored = await this.#options.store.openActivities(runId);
+      // The run may have moved on, or been set aside, while this was read.
+      const run = await this.#open(runId);
+      const { activities, parked, queuedAt } = run.state;
+      for (const activity of stored) {
+        const isOpen = parked === null && queuedAt === null && activities[activity.activity] === activity.key;
+        if (isOpen) this.#runner.resume(activity, limit);
+      }
+      this.#rest(runId, run);
+    } catch (error) {
+      this.#options.log.error({ err: error, runId }, "a run's activities could not be read");
+    }
   }
 
   // ---- opening and parking
@@ -478,7 +797,8 @@ export class Engine {
 
   /** @throws {NotFound} @throws {Conflict} when the run cannot be read; it is parked then */
   async #open(runId: string): Promise<LiveRun> {
-    const live = this.#runs.get(runId);
+    for (let closed = this.#closed.get(runId); closed !== undefined; closed = this.#closed.get(runId)) await closed;
+    const live = this.#runs.get(runId) ?? this.#wake(runId);
     if (live) return live;
     let opening = this.#opening.get(runId);
     if (!opening) {
@@ -489,41 +809,39 @@ export class Engine {
   }
 
   async #load(runId: string): Promise<LiveRun> {
-    const { store } = this.#options;
-    const view = await store.loadView(runId);
-    if (!view) throw new NotFound(`There is no run '${runId}'.`);
-    const definition = this.#definition(view.workflow.name, view.workflow.version);
-    if (!definition) {
-      const message = `Workflow '${view.workflow.name}' version ${view.workflow.version} is not registered on this server.`;
-      throw await this.#parked(view, 'definition_missing', message);
+    let stored: StoredRun | null;
+    try {
+      stored = await this.#options.store.loadRun(runId);
+    } catch (error) {
+      // A part of it is no JSON any more; what is wrong with the whole database shows at the other runs too.
+      if (!(error instanceof Unprocessable)) throw error;
+      throw await this.#parked(runId, 'poisoned', error.message);
     }
-    const [snapshot, activities, timers] = await Promise.all([
-      store.loadSnapshot(runId),
-      store.openActivities(runId),
-      store.openTimers(runId),
-    ]);
+    if (!stored) throw new NotFound(`There is no run '${runId}'.`);
+    const { view, snapshot, events, activities, timers } = stored;
+    const { name, version } = view.workflow;
+    const definition = this.#definition(name, version);
+    if (!definition) {
+      const message = `Workflow '${name}' version ${version} is not registered on this server.`;
+      throw await this.#parked(runId, 'definition_missing', message);
+    }
     let from: RunState;
     try {
       from = snapshot ? rehydrate(definition.machine, snapshot.data) : newRun(runId);
     } catch (error) {
-      throw await this.#parked(view, 'poisoned', error instanceof Error ? error.message : String(error));
+      throw await this.#parked(runId, 'poisoned', error instanceof Error ? error.message : String(error));
     }
-    const events = await store.readRun(runId, snapshot?.sequence ?? 0);
     const replayed = replay(definition, from, events);
-    if (!replayed.ok) throw await this.#parked(view, 'poisoned', `event ${replayed.sequence}: ${replayed.message}`);
+    if (!replayed.ok) throw await this.#parked(runId, 'poisoned', `event ${replayed.sequence}: ${replayed.message}`);
     const { state } = replayed;
     const difference =
-      differ(
-        'activities',
-        Object.values(state.activities),
-        activities.map((activity) => activity.key),
-      ) ??
+      differ('activities', Object.values(state.activities), activities) ??
       differ(
         'timers',
-        Object.values(state.timers).map((timer) => timer.key),
-        timers.map((timer) => timer.key),
+        Object.values(state.timers).map(({ key }) => key),
+        timers,
       );
-    if (difference && !isFinal(view.status)) throw await this.#parked(view, 'poisoned', difference);
+    if (difference && !isFinal(view.status)) throw await this.#parked(runId, 'poisoned', difference);
     const run: LiveRun = {
       definition,
       state,
@@ -531,7 +849,7 @@ export class Engine {
       committed: view,
       eventsSinceSnapshot: events.length,
       bytesSinceSnapshot: events.reduce((bytes, event) => bytes + JSON.stringify(event.payload).length, 0),
-      snapshotBytes: snapshot ? JSON.stringify(snapshot.data).length : 0,
+      snapshotBytes: snapshot ? JSON.stringify(snapshot.data).length + JSON.stringify(view).length : 0,
       pending: 0,
       tail: Promise.resolve(),
     };
@@ -539,32 +857,73 @@ export class Engine {
     return run;
   }
 
-  #evict(runId: string, run: LiveRun): void {
-    if (run.pending === 0 && !holdsPlace(run.state) && this.#runs.get(runId) === run) this.#runs.delete(runId);
-  }
-
-  async #recover(view: RunView): Promise<void> {
-    try {
-      const run = await this.#open(view.id);
-      if (run.state.queuedAt !== null || run.state.parked !== null) return;
-      await this.#dispatchOpen(view.id, view.config.maxConcurrency);
-    } catch (error) {
-      this.#options.log.error({ err: error, runId: view.id }, 'a run could not be taken up and is parked');
+  /** A run that neither runs nor is being written leaves the memory, unless it goes on soon. */
+  #rest(runId: string, run: LiveRun): void {
+    if (run.pending > 0 || holdsPlace(run.state) || this.#runs.get(runId) !== run) return;
+    this.#runs.delete(runId);
+    if (isFinal(run.view.status)) return;
+    this.#resting.set(runId, run);
+    this.#restingBytes += sizeOf(run);
+    for (const [oldestId, oldest] of this.#resting) {
+      if (this.#resting.size <= RESTING_RUNS && this.#restingBytes <= RESTING_BYTES) return;
+      this.#resting.delete(oldestId);
+      this.#restingBytes -= sizeOf(oldest);
     }
   }
 
-  async #parked(view: RunView, reason: PauseReason, message: string): Promise<Conflict> {
-    await this.#park(view, reason, message);
-    return new Conflict(`Run ${view.id} is set aside (${reason}): ${message}`);
+  #wake(runId: string): LiveRun | undefined {
+    const run = this.#resting.get(runId);
+    if (run === undefined) return undefined;
+    this.#resting.delete(runId);
+    this.#restingBytes -= sizeOf(run);
+    this.#runs.set(runId, run);
+    return run;
+  }
+
+  #forget(runId: string): void {
+    this.#wake(runId);
+    this.#runs.delete(runId);
+  }
+
+  /** The view of a run that is in memory, once the disk has it. */
+  async #known(runId: string): Promise<RunView | undefined> {
+    const run = this.#runs.get(runId) ?? this.#resting.get(runId);
+    if (run?.committed === null) await run.tail.catch(() => undefined);
+    return run?.committed ?? undefined;
+  }
+
+  async #viewsOf(heads: readonly RunHead[]): Promise<RunView[]> {
+    const views = await Promise.all(heads.map((head) => this.#options.store.loadView(head.id)));
+    return views.filter((view) => view !== null);
+  }
+
+  async #recover(runId: string): Promise<void> {
+    try {
+      const run = await this.#open(runId);
+      if (run.state.queuedAt !== null || run.state.parked !== null) {
+        this.#rest(runId, run);
+        return;
+      }
+      await this.#resumeActivities(runId, run.view.config.maxConcurrency);
+    } catch (error) {
+      this.#options.log.error({ err: error, runId }, 'a run could not be taken up and is parked');
+    }
+  }
+
+  async #parked(runId: string, reason: PauseReason, message: string): Promise<Conflict> {
+    await this.#park(runId, reason, message);
+    return new Conflict(`Run ${runId} is set aside (${reason}): ${message}`);
   }
 
   /** Sets a run aside that the machine cannot be trusted with; the log says why, nothing of it runs. */
-  async #park(view: RunView, reason: PauseReason, message: string): Promise<void> {
-    this.#runs.delete(view.id);
-    const stored = await this.#options.store.loadView(view.id);
+  #park(runId: string, reason: PauseReason, message: string): Promise<void> {
+    return this.#alone(runId, () => this.#setAside(runId, reason, message));
+  }
+
+  async #setAside(runId: string, reason: PauseReason, message: string): Promise<void> {
+    const stored = await this.#options.store.loadView(runId);
     if (!stored || isFinal(stored.status)) return;
     if (stored.gate?.reason === reason && stored.status === 'paused') return;
-    this.#places.release(view.userId, view.id);
     const payload: JsonObject = {
       gate: 'pause',
       stage: stored.currentStage,
@@ -574,24 +933,58 @@ export class Engine {
       reason,
       message,
     };
-    const event: NewEvent = { type: 'RUN_PAUSED', origin: 'input', payload, timestamp: this.#now() };
+    const event = newEvent('input', { type: 'RUN_PAUSED', payload }, this.#now());
     await this.#appendOutside(stored, [event], { activities: [], timers: [] });
-    void this.#admit(view.userId);
+    // Not before: where the disk is full, the work that led here goes on and is reported again.
+    this.#runner.cancelAll(runId);
+    this.#places.release(stored.userId, runId);
+    this.#options.log.warn({ runId, reason }, `a run was set aside: ${message}`);
+    if (reason === 'poisoned') void this.#keepExport(runId);
+    void this.#admit(stored.userId);
+  }
+
+  async #keepExport(runId: string): Promise<void> {
+    try {
+      await this.#options.onPoisoned?.(runId);
+    } catch (error) {
+      this.#options.log.error({ err: error, runId }, 'a damaged run could not be exported');
+    }
   }
 
   /** A run without a readable state ends by its view alone. */
-  async #cancelUnreadable(view: RunView, payload: JsonObject): Promise<RunView> {
+  #cancelUnreadable(view: RunView, payload: JsonObject): Promise<RunView> {
+    return this.#alone(view.id, () => this.#endUnreadable(view, payload));
+  }
+
+  async #endUnreadable(view: RunView, payload: JsonObject): Promise<RunView> {
     const { store } = this.#options;
     const stored = (await store.loadView(view.id)) ?? view;
-    this.#runs.delete(view.id);
-    this.#places.release(view.userId, view.id);
+    if (isFinal(stored.status)) throw new Conflict(`Run ${view.id} has already ended: it is ${stored.status}.`);
     const [activities, timers] = await Promise.all([store.openActivities(view.id), store.openTimers(view.id)]);
-    const event: NewEvent = { type: 'RUN_CANCELLED', origin: 'input', payload, timestamp: this.#now() };
+    const event = newEvent('input', { type: 'RUN_CANCELLED', payload }, this.#now());
     const ended = { activities: activities.map((activity) => activity.key), timers: timers.map((timer) => timer.key) };
     const cancelled = await this.#appendOutside(stored, [event], ended);
     for (const key of ended.activities) this.#runner.cancel(view.id, key);
+    this.#places.release(view.userId, view.id);
     void this.#admit(view.userId);
     return cancelled;
+  }
+
+  /**
+   * Writes to a run that nobody has in memory, nor opens before it is done: a step that was computed without what is
+   * written here must not be stored after it.
+   */
+  async #alone<Result>(runId: string, write: () => Promise<Result>): Promise<Result> {
+    for (let other = this.#closed.get(runId); other !== undefined; other = this.#closed.get(runId)) await other;
+    this.#forget(runId);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#closed.set(runId, promise);
+    try {
+      return await write();
+    } finally {
+      this.#closed.delete(runId);
+      resolve();
+    }
   }
 
   /** Appends events that no machine made. */
@@ -621,6 +1014,10 @@ export class Engine {
   }
 
   #publish(message: EngineMessage): void {
+    if ('view' in message && isFinal(message.view.status)) {
+      for (const resolve of this.#finishing.get(message.view.id) ?? []) resolve(message.view);
+      this.#finishing.delete(message.view.id);
+    }
     for (const listener of this.#listeners) {
       try {
         listener(message);
@@ -635,7 +1032,40 @@ export class Engine {
   }
 }
 
-function foldAll(view: RunView | null, runId: string, sequence: number, events: readonly NewEvent[]): RunView {
+/** What happened, without the time at which the engine takes it. */
+type NewInput = Omit<RunInput, 'timestamp'> & {
+  /** The payload as JSON text, where it is at hand. */
+  readonly json?: string;
+};
+
+function newEvent(
+  origin: NewEvent['origin'],
+  { type, payload, json }: Pick<NewEvent, 'type' | 'payload'> & { readonly json?: string },
+  timestamp: string,
+): NewEvent {
+  return { type, origin, payload, json: json ?? JSON.stringify(payload), timestamp };
+}
+
+/** What JSON keeps of a value: the same before and after it was stored. */
+function plain<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value)) as Value;
+}
+
+function invalid(
+  what: string,
+  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
+): InvalidRequest {
+  const faults = issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
+  const list = faults.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+  return new InvalidRequest(`${what} is not valid: ${list}`, { faults });
+}
+
+function foldAll(
+  view: RunView | null,
+  runId: string,
+  sequence: number,
+  events: readonly Omit<NewEvent, 'json'>[],
+): RunView {
   let folded = view;
   for (const [index, event] of events.entries()) {
     folded = foldRun(folded, { ...event, id: '', position: 0, workflowRunId: runId, sequence: sequence + index + 1 });
@@ -644,14 +1074,19 @@ function foldAll(view: RunView | null, runId: string, sequence: number, events: 
   return folded;
 }
 
+/** About as many bytes as its state has as JSON; the same for as long as it rests. */
+function sizeOf(run: LiveRun): number {
+  return run.snapshotBytes + run.bytesSinceSnapshot;
+}
+
 function byQueue(a: RunView, b: RunView): number {
   return (a.queuePosition ?? 0) - (b.queuePosition ?? 0) || (a.updatedAt < b.updatedAt ? -1 : 1);
 }
 
-function differ(what: string, replayed: readonly string[], stored: readonly string[]): string | null {
-  const a = [...replayed].sort().join(', ');
-  const b = [...stored].sort().join(', ');
-  return a === b ? null : `replay gives the open ${what} [${a}], stored are [${b}]`;
+function differ(what: string, replayed: readonly string[], stored: readonly { readonly key: string }[]): string | null {
+  const keys = new Set(stored.map(({ key }) => key));
+  if (replayed.length === keys.size && replayed.every((key) => keys.has(key))) return null;
+  return `replay gives the open ${what} [${[...replayed].sort().join(', ')}], stored are [${[...keys].sort().join(', ')}]`;
 }
 
 function describeOutcome(outcome: GateOutcome): string {

@@ -16,12 +16,12 @@ export class Places {
 
   take(userId: string, runId: string): void {
     this.#of(userId).add(runId);
-    this.#leaveQueue(userId, runId);
+    this.leaveQueue(userId, runId);
   }
 
   release(userId: string, runId: string): void {
     this.#of(userId).delete(runId);
-    this.#leaveQueue(userId, runId);
+    this.leaveQueue(userId, runId);
   }
 
   /** @returns the place in the queue, from 1 */
@@ -58,7 +58,7 @@ export class Places {
     return queue;
   }
 
-  #leaveQueue(userId: string, runId: string): void {
+  leaveQueue(userId: string, runId: string): void {
     const queue = this.#queue(userId);
     const index = queue.indexOf(runId);
     if (index >= 0) queue.splice(index, 1);

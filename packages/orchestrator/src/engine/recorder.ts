@@ -9,6 +9,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { Clock } from './clock.ts';
 import type { EngineMessage } from './engine.ts';
+import { divergence, readRecordedTips, recordFolder } from './record-check.ts';
 import type { Transcripts } from './transcripts.ts';
 
 export interface RecorderOptions {
@@ -134,12 +135,29 @@ export class Recorder {
     const project: RemoteProject | null = await store.getProject(projectId);
     if (!project) return true;
     const files: Record<string, string> = {};
+    const recorded = await readRecordedTips(
+      repository,
+      project,
+      runs.map(({ id }) => id),
+    );
     for (const view of runs) {
-      const folder = `.autonomous/runs/${view.id}`;
-      files[`${folder}/context.json`] = scrub(renderRunContext(view));
-      files[`${folder}/events.jsonl`] = scrub(renderEventLog(await store.readRun(view.id, 0)));
+      const tip = await store.tipOf(view.id);
+      if (!tip) continue;
+      // What git has of a run may be all that is left of it: nothing but its continuation is written over it.
+      const known = recorded.get(view.id);
+      const fault = (known && (await divergence(store, view.id, known))) ?? (await store.verifyRun(view.id));
+      if (fault) {
+        log.warn({ runId: view.id }, `the record of a run stays as it is in git: ${fault.message}`);
+        continue;
+      }
+      const events = await store.readRun(view.id, 0, tip.sequence);
+      const folder = recordFolder(view.id);
+      const at = events.at(-1)?.timestamp ?? view.updatedAt;
+      files[`${folder}/context.json`] = scrub(renderRunContext(view, { ...tip, at }));
+      files[`${folder}/events.jsonl`] = scrub(renderEventLog(events));
       files[`${folder}/transcript.jsonl`] = scrub(await transcripts.text(view.id));
     }
+    if (Object.keys(files).length === 0) return true;
     const { pushed } = await repository.record(project, files, `Record of ${runs.map((run) => run.id).join(', ')}`);
     if (!pushed)
       log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');

@@ -4,7 +4,7 @@ import type { EventStore, StoredTimer } from '../event-store/event-store.ts';
 import type { Clock } from './clock.ts';
 
 export interface TimersOptions {
-  readonly store: EventStore;
+  readonly store: Pick<EventStore, 'dueTimers' | 'nextTimer'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly fire: (timer: StoredTimer) => Promise<void>;
@@ -13,13 +13,16 @@ export interface TimersOptions {
 /** The clock may jump while nothing is awaited: look again at least this often. */
 const LONGEST_SLEEP_MS = 30_000;
 /** A due timer that did not fire (its run waits in the queue) is looked at again after this. */
-const SHORTEST_SLEEP_MS = 1_000;
+const HELD_SLEEP_MS = 1_000;
+/** Timers that fire together share commits; more at once would only wait for each other. */
+const FIRE_AT_ONCE = 256;
 
 export class Timers {
   readonly #options: TimersOptions;
   #cancelSleep: (() => void) | null = null;
+  /** Time of the clock at which it looks again, ms; infinite while it sleeps for nothing. */
+  #wakesAt = Infinity;
   #checking: Promise<void> | null = null;
-  #again = false;
   #stopped = false;
 
   constructor(options: TimersOptions) {
@@ -35,46 +38,53 @@ export class Timers {
     this.#cancelSleep?.();
   }
 
-  /** The set of timers changed: the soonest may be another. */
-  rearm(): void {
-    if (this.#checking) this.#again = true;
-    else void this.#sleep();
+  /** Timers were stored: the soonest may be one of them. */
+  armed(timers: readonly Pick<StoredTimer, 'dueAt'>[]): void {
+    const soonest = Math.min(...timers.map((timer) => Date.parse(timer.dueAt)));
+    if (soonest < this.#wakesAt) this.#sleepUntil(soonest, 0);
   }
 
   /** Fires everything that is due, then sleeps until the next. */
   async check(): Promise<void> {
+    if (this.#checking) await this.#checking;
     this.#checking ??= this.#fireDue().finally(() => {
       this.#checking = null;
     });
     await this.#checking;
-    if (this.#again) {
-      this.#again = false;
-      await this.check();
-      return;
-    }
-    await this.#sleep();
   }
 
   async #fireDue(): Promise<void> {
     const { store, clock, fire, log } = this.#options;
-    for (const timer of await store.dueTimers(clock.now().toISOString())) {
+    const now = clock.now();
+    this.#wakesAt = Infinity;
+    try {
+      const due = await store.dueTimers(now.toISOString());
+      for (let from = 0; from < due.length && !this.#stopped; from += FIRE_AT_ONCE) {
+        await Promise.all(
+          due
+            .slice(from, from + FIRE_AT_ONCE)
+            .map((timer) =>
+              fire(timer).catch((error: unknown) =>
+                log.error({ err: error, key: timer.key }, 'a timer could not fire'),
+              ),
+            ),
+        );
+      }
+      const next = await store.nextTimer();
+      if (next !== null) this.#sleepUntil(Math.min(Date.parse(next), this.#wakesAt), HELD_SLEEP_MS);
+    } catch (error) {
       if (this.#stopped) return;
-      await fire(timer).catch((error: unknown) => log.error({ err: error, key: timer.key }, 'a timer could not fire'));
+      log.error({ err: error }, 'the timers could not be read; it is tried again');
+      this.#sleepUntil(now.getTime() + LONGEST_SLEEP_MS, HELD_SLEEP_MS);
     }
   }
 
-  async #sleep(): Promise<void> {
-    const { store, clock, log } = this.#options;
-    try {
-      const next = await store.nextTimer();
-      this.#cancelSleep?.();
-      this.#cancelSleep = null;
-      if (this.#stopped || next === null) return;
-      const untilMs = Date.parse(next) - clock.now().getTime();
-      const sleepMs = untilMs > 0 ? Math.min(untilMs, LONGEST_SLEEP_MS) : SHORTEST_SLEEP_MS;
-      this.#cancelSleep = clock.after(sleepMs, () => void this.check());
-    } catch (error) {
-      if (!this.#stopped) log.error({ err: error }, 'the timers could not be read');
-    }
+  #sleepUntil(due: number, shortestMs: number): void {
+    this.#cancelSleep?.();
+    if (this.#stopped) return;
+    const now = this.#options.clock.now().getTime();
+    const sleepMs = due > now ? Math.min(due - now, LONGEST_SLEEP_MS) : shortestMs;
+    this.#wakesAt = now + sleepMs;
+    this.#cancelSleep = this.#options.clock.after(sleepMs, () => void this.check());
   }
 }

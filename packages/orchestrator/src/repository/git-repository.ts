@@ -27,13 +27,20 @@ import {
   listTree,
   makeCodeTree,
   mergeCommits,
+  readTexts,
   type TreeEdit,
   withScratch,
   writeBlobs,
 } from './git-trees.ts';
-import { RECORD_BRANCH, recordFiles } from './record-branch.ts';
+import { recordFiles } from './record-branch.ts';
 import { parseRemoteAddress, type RemoteAddress } from './remote-url.ts';
-import type { CommitRequest, PushResult, RemoteProject, Repository } from './repository.ts';
+import {
+  type CommitRequest,
+  type PushResult,
+  RECORD_BRANCH,
+  type RemoteProject,
+  type Repository,
+} from './repository.ts';
 import {
   assertBranchName,
   assertFilePath,
@@ -262,6 +269,17 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       assertFilePath(path);
       const place = await mirrorOf(project);
       return readTextFile(place, await treeOf(place, treeish), path);
+    },
+
+    async readFiles(project, treeish, paths) {
+      for (const path of paths) assertFilePath(path);
+      const place = await mirrorOf(project);
+      const wanted = new Set(paths);
+      const entries = await listTree(place, await treeOf(place, treeish));
+      return readTexts(
+        place,
+        entries.filter(({ path, mode }) => wanted.has(path) && isFileMode(mode)),
+      );
     },
 
     async writeFiles(project, tree, files) {

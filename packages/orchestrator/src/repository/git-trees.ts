@@ -64,6 +64,23 @@ export async function editTree(place: GitPlace, tree: string, edits: readonly Tr
   });
 }
 
+/** Contents of files as UTF-8, by path. */
+export async function readTexts(place: GitPlace, entries: readonly TreeEntry[]): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  if (entries.length === 0) return texts;
+  const input = entries.map(({ oid }) => `${oid}\n`).join('');
+  const { stdout } = await runGit(place, { args: ['cat-file', '--batch'], input });
+  let at = 0;
+  // `<oid> blob <bytes>`, a newline, the content, a newline, in the order of the requests.
+  for (const { path } of entries) {
+    const end = stdout.indexOf(10, at);
+    const bytes = Number(stdout.toString('latin1', at, end).split(' ')[2]);
+    texts.set(path, stdout.toString('utf8', end + 1, end + 1 + bytes));
+    at = end + bytes + 2;
+  }
+  return texts;
+}
+
 /** Stores texts as blobs. @returns their ids, in the same order */
 export async function writeBlobs(place: GitPlace, contents: readonly string[]): Promise<string[]> {
   if (contents.length === 0) return [];

@@ -8,8 +8,6 @@ import { diffTrees, editTree, FILE_MODE, type TreeEdit, writeBlobs } from './git
 import type { PushResult } from './repository.ts';
 import { EMPTY_TREE } from './repository-paths.ts';
 
-export const RECORD_BRANCH = 'autonomous/record';
-
 /** Writers of other mirrors may win a race this often in a row before the push is left to the next record. */
 const MAX_ATTEMPTS = 5;
 

@@ -99,6 +99,25 @@ export function describeRepository(
       await expect(repository.writeFiles(project, tree, { 'a/.GIT/config': '' })).rejects.toThrow(InvalidRequest);
     });
 
+    it('reads many files at once, and leaves out what is none', async () => {
+      const { repository, project } = fixture;
+      const main = await repository.treeOf(project, await mainHead(fixture));
+      const tree = await repository.writeFiles(project, main, { 'empty.txt': '', 'ä ö.txt': 'ü\n\n' });
+      const files = await repository.readFiles(project, tree, [
+        'ä ö.txt',
+        'nothing.md',
+        'src',
+        'empty.txt',
+        'src/cart.js',
+      ]);
+      expect(Object.fromEntries(files)).toEqual({
+        'ä ö.txt': 'ü\n\n',
+        'empty.txt': '',
+        'src/cart.js': MAIN_FILES['src/cart.js'],
+      });
+      expect(await repository.readFiles(project, tree, [])).toEqual(new Map());
+    });
+
     it('gives the tree where a branch is now, however often it was asked before', async () => {
       const { repository, project } = fixture;
       const main = await mainHead(fixture);

@@ -38,13 +38,18 @@ describe('the client', () => {
     await client.launchRun({ projectId: 'p-1', request: 'x', workflow: 'build' }, 'my-key');
     await client.explore(exploration, 'other-key');
     await client.listRuns({ status: 'paused', cursor: 'c' });
+    await client.forkRun('r-1', { at: 4, answer: { decision: 'approve' } }, 'fork-key');
     await client.getRun('r-1');
+    await client.getRun('r-1', 3);
+    await client.migrateRun('r-1', 2);
+    await client.exportRun('r-1');
     await client.listEvents('r-1', 7);
     await client.listArtifacts('r-1');
     await client.getArtifact('r-1', 'r-1.3');
     await client.getDiff('r-1');
     await client.getTranscript('r-1');
     await client.getStatechart('r-1');
+    await client.getStatechart('r-1', 5);
     await client.listGates();
     await client.listGates('r-1');
     await client.listClarifications('pending');
@@ -65,13 +70,18 @@ describe('the client', () => {
       ['launchRun', local, { projectId: 'p-1', request: 'x', workflow: 'build' }, 'my-key'],
       ['explore', local, exploration, 'other-key'],
       ['listRuns', { status: 'paused', cursor: 'c' }],
-      ['getRun', 'r-1'],
+      ['forkRun', local, 'r-1', { at: 4, answer: { decision: 'approve' } }, 'fork-key'],
+      ['getRun', 'r-1', undefined],
+      ['getRun', 'r-1', 3],
+      ['migrateRun', local, 'r-1', 2],
+      ['exportRun', 'r-1'],
       ['listEvents', 'r-1', 7, 500],
       ['listArtifacts', 'r-1'],
       ['getArtifact', 'r-1', 'r-1.3'],
       ['getDiff', 'r-1'],
       ['getTranscript', 'r-1'],
-      ['getStatechart', 'r-1'],
+      ['getStatechart', 'r-1', undefined],
+      ['getStatechart', 'r-1', 5],
       ['listGates', undefined],
       ['listGates', 'r-1'],
       ['listClarifications', 'pending'],

@@ -12,6 +12,8 @@ export interface FeedSource {
   /** Changes when the log is another one: clients then start afresh. */
   readonly feedId: string;
   lastPosition(): Promise<number>;
+  /** Events up to here may be missing since their runs were archived; 0 when none is. */
+  archivedPosition(): Promise<number>;
   /** Events after a position, oldest first; fewer than `limit` means the end was reached. */
   readAll(after: number, limit: number): Promise<readonly WorkflowEvent[]>;
   /**
@@ -186,8 +188,10 @@ class Connection {
   }
 
   async #begin(after: number, feedId: string | undefined): Promise<void> {
-    const position = await this.#source.lastPosition();
-    const reset = (feedId !== undefined && feedId !== this.#source.feedId) || after > position;
+    const [position, archived] = await Promise.all([this.#source.lastPosition(), this.#source.archivedPosition()]);
+    const isOther = feedId !== undefined && feedId !== this.#source.feedId;
+    // Whoever was away for so long would miss how archived runs ended.
+    const reset = isOther || after > position || (after > 0 && after < archived);
     this.#position = reset ? 0 : after;
     this.#send({ type: 'welcome', protocol: FEED_PROTOCOL, feedId: this.#source.feedId, position, reset });
     await this.#sendStored();

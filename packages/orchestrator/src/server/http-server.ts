@@ -4,15 +4,14 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import {
-  answerProblem,
   type Caller,
-  createApi,
   NotFound,
   type Orchestrator,
   type ProblemDetails,
   toProblem,
   Unavailable,
 } from '@autonomous/shared';
+import { answerProblem, createApi } from '@autonomous/shared/api';
 import type { Context } from 'hono';
 import { setCookie } from 'hono/cookie';
 import type { Logger } from 'pino';

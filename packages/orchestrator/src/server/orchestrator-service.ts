@@ -25,7 +25,6 @@ import {
   type RunView,
   Stale,
   Unprocessable,
-  type WorkflowSummary,
 } from '@autonomous/shared';
 import { slugOf } from '../artifacts/plan-document.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -35,10 +34,12 @@ import type { Models } from '../models/model.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
-import { diagramOf, possibleSignals } from '../workflow/diagram.ts';
 import type { WorkflowRegistry } from '../workflow/registry.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
+import { checkRunInput } from './run-input.ts';
+import { createTimeTravel } from './time-travel.ts';
 import type { Uploads } from './uploads.ts';
+import { detailsOf, summaryOf } from './workflow-descriptions.ts';
 
 export interface ServiceOptions {
   readonly engine: Engine;
@@ -107,12 +108,16 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     return project;
   };
 
+  const checkConfig = (requested: RunConfigRequest): readonly Fault[] =>
+    options.checkConfig(requested).map((fault) => ({ ...fault, path: `config.${fault.path}` }));
+
   /** What a run starts from, after everything that can be known beforehand was checked. */
   const startOf = async (caller: Caller, wanted: NewRun, runId: string, explorationId?: string): Promise<RunStart> => {
     const name = wanted.workflow ?? DEFAULT_WORKFLOW;
     const definition = workflows.latest(name);
     const requested = wanted.config ?? {};
-    const faults: Fault[] = options.checkConfig(requested).map((fault) => ({ ...fault, path: `config.${fault.path}` }));
+    const checked = checkRunInput(definition, wanted);
+    const faults: Fault[] = [...checkConfig(requested), ...checked.faults];
     if (!definition) {
       const known = workflows.list().map((workflow) => `'${workflow.name}'`);
       faults.unshift({ path: 'workflow', message: `There is no workflow '${name}'; there is ${known.join(', ')}.` });
@@ -120,27 +125,43 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     if (!definition || faults.length > 0) {
       throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
     }
-    const project = await projectOf(wanted.projectId);
-    const { config } = await configOf(project, requested);
+    const project = wanted.projectId === undefined ? null : await projectOf(wanted.projectId);
+    const { config } =
+      project === null ? options.resolveConfig(null, requested) : await configOf(project, requested, definition);
     // The branch is named after the request, so what must not be kept goes first.
-    const request = options.scrub(wanted.request.trim());
+    const request = options.scrub((wanted.request ?? '').trim());
     return {
-      projectId: project.id,
+      projectId: project?.id ?? '',
       userId: caller.userId,
       workflow: { name, version: definition.version, fingerprint: definition.fingerprint },
       request,
       config,
       requestedConfig: requested,
-      branch: `autonomous/${runId}-${slugOf(request)}`,
+      branch: project === null ? '' : `autonomous/${runId}-${slugOf(request)}`,
       ...(explorationId === undefined ? {} : { explorationId }),
+      ...(checked.input === undefined ? {} : { input: checked.input }),
     };
+  };
+
+  const refuseUnusableModels = (config: RunConfig): void => {
+    const unusable = ROLES.flatMap((role) => {
+      const check = models.check(config.modelRouting[role]);
+      return check.ok ? [] : [{ path: `config.modelRouting.${role}`, message: check.message }];
+    });
+    if (unusable.length === 0) return;
+    const messages = [...new Set(unusable.map((fault) => fault.message))];
+    throw new Unprocessable(`The run has no usable model for every role: ${messages.join(' ')}`, { faults: unusable });
   };
 
   /**
    * The configuration as it looks now; the run reads the project's own again when it begins.
    * @throws {Unprocessable} when the base branch does not exist or a model cannot be used
    */
-  const configOf = async (project: Project, requested: RunConfigRequest): Promise<{ readonly config: RunConfig }> => {
+  const configOf = async (
+    project: Project,
+    requested: RunConfigRequest,
+    definition: WorkflowDefinition,
+  ): Promise<{ readonly config: RunConfig }> => {
     // A remote that is away now may be back when the run begins.
     await repository.fetch(project).catch(() => undefined);
     const branch = requested.git?.baseBranch ?? project.baseBranch;
@@ -153,16 +174,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const text = await repository.readFile(project, base, '.autonomous/config.json');
     const parsed = text === null ? null : parseProjectConfig(text);
     const { config } = options.resolveConfig(parsed?.ok ? parsed.config : null, requested);
-    const unusable = ROLES.flatMap((role) => {
-      const check = models.check(config.modelRouting[role]);
-      return check.ok ? [] : [{ path: `config.modelRouting.${role}`, message: check.message }];
-    });
-    if (unusable.length > 0) {
-      const messages = [...new Set(unusable.map((fault) => fault.message))];
-      throw new Unprocessable(`The run has no usable model for every role: ${messages.join(' ')}`, {
-        faults: unusable,
-      });
-    }
+    if (definition.needsProject) refuseUnusableModels(config);
     return { config: { ...config, git: { ...config.git, baseBranch: branch } } };
   };
 
@@ -187,7 +199,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     return { id, runs };
   };
 
-  const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {
+  const signalFor = async (caller: Caller, gate: Gate, decision: GateDecision) => {
     if (!gate.decisions.includes(decision.decision)) {
       throw new Conflict(
         `Gate ${gate.id} ('${gate.kind}') does not take '${decision.decision}'; it takes ${gate.decisions.join(', ')}.`,
@@ -195,7 +207,12 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     }
     refuseStale(gate, decision);
     const { type, payload } = await signalOf(decision, gate, uploads);
-    return engine.signal(runId, type, { ...payload, by: caller.userId }, gate.id);
+    return { type, payload: { ...payload, by: caller.userId } };
+  };
+
+  const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {
+    const { type, payload } = await signalFor(caller, gate, decision);
+    return engine.signal(runId, type, payload, gate.id);
   };
 
   const decideGate = async (caller: Caller, gateId: string, decision: GateDecision): Promise<RunView> => {
@@ -224,12 +241,18 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     );
   };
 
-  const summaryOf = (definition: WorkflowDefinition): WorkflowSummary => ({
-    name: definition.name,
-    version: definition.version,
-    description: definition.description,
-    signals: Object.keys(definition.signals),
-    mermaid: diagramOf(definition),
+  const timeTravel = createTimeTravel({
+    engine,
+    store,
+    repository,
+    workflows,
+    scrub: (text) => options.scrub(text),
+    resolveConfig: (project, request) => options.resolveConfig(project, request),
+    checkConfig,
+    refuseUnusableModels,
+    projectOf,
+    signalFor,
+    runIdFor: (key) => (key === undefined ? newRunId() : runIdOf(key)),
   });
 
   return {
@@ -242,7 +265,13 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       const page = await store.listRuns({ ...filter, limit: filter.limit ?? DEFAULT_PAGE });
       return { ...page, items: page.items.map((view) => engine.withPosition(view)) };
     },
-    getRun: (id) => engine.view(id),
+    getRun: (id, at) => (at === undefined ? engine.view(id) : timeTravel.viewAt(id, at)),
+    forkRun: (caller, id, fork, key) => timeTravel.fork(caller, id, fork, key),
+    migrateRun: (caller, runId, to) => engine.migrate(runId, to, caller.userId),
+    async exportRun(runId) {
+      if ((await store.tipOf(runId)) === null) throw new NotFound(`There is no run '${runId}'.`);
+      return store.exportRun(runId);
+    },
     async listEvents(runId, after, limit) {
       await engine.view(runId);
       return store.readRun(runId, after, limit);
@@ -271,22 +300,13 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       await engine.view(runId);
       return transcripts.read(runId);
     },
-    async getStatechart(runId) {
-      const { definition, state } = await engine.inspect(runId);
-      return {
-        workflow: definition.name,
-        version: definition.version,
-        mermaid: diagramOf(definition),
-        current: state.view?.state ?? null,
-        possible: possibleSignals(definition, state),
-      };
-    },
+    getStatechart: (runId, at) => timeTravel.statechart(runId, at),
     async listGates(runId) {
       if (runId !== undefined) {
         const { gate } = await engine.view(runId);
         return gate ? [gate] : [];
       }
-      return (await store.listWaiting()).flatMap((view) => view.gate ?? []);
+      return store.listGates();
     },
     listClarifications: (status) => store.listClarifications(status),
     decideGate,
@@ -307,7 +327,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     async getWorkflow(name) {
       const definition = workflows.latest(name);
       if (!definition) throw new NotFound(`There is no workflow '${name}'.`);
-      return summaryOf(definition);
+      return detailsOf(definition, workflows.versions(name));
     },
     async listModels(): Promise<readonly ModelSummary[]> {
       return models.list(options.resolveConfig(null, {}).config.modelRouting);

@@ -104,6 +104,10 @@ export class TestFeedSource implements FeedSource {
     this.feedId = store.feedId;
   }
 
+  archivedPosition(): Promise<number> {
+    return this.#store.archivedPosition();
+  }
+
   lastPosition(): Promise<number> {
     return this.#store.lastPosition();
   }

@@ -20,14 +20,21 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     return aView('r-1');
   };
   const project = { id: 'p-1', name: 'demo', repository: '/srv/demo', baseBranch: 'main', createdAt: NOON };
-  const workflow = { name: 'build', version: 1, description: 'Builds', signals: [], mermaid: 'stateDiagram-v2' };
+  const workflow = {
+    name: 'build',
+    version: 1,
+    description: 'Builds',
+    needsProject: true,
+    signals: [],
+    mermaid: 'stateDiagram-v2',
+  };
   const answers: Orchestrator = {
     createProject: async (_caller, { name, repository }) => ({ ...project, name, repository }),
     listProjects: async () => ({ items: [project], nextCursor: null }),
     getProject: async () => project,
     launchRun: async (caller, { request }) => {
       runs += 1;
-      return aView(`r-${runs}`, { originalRequest: request, userId: caller.userId });
+      return aView(`r-${runs}`, { originalRequest: request ?? '', userId: caller.userId });
     },
     explore: async () => ({ id: 'x-1', runs: [aView('r-1'), aView('r-2')] }),
     listRuns: async () => ({ items: [aView('r-1')], nextCursor: 'next' }),
@@ -35,6 +42,10 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
       if (id === 'r-404') throw new NotFound(`There is no run ${id}.`);
       return aView(id);
     },
+    forkRun: async (caller, id, { at }) =>
+      aView(`${id}-fork`, { userId: caller.userId, forkedFrom: { runId: id, at } }),
+    migrateRun: async (_caller, id, to) => aView(id, { workflow: { name: 'build', version: to } }),
+    exportRun: async (id) => ({ runId: id, unreadable: [] }),
     listEvents: async () => [],
     listArtifacts: async () => [],
     getArtifact: async (runId, id) => ({
@@ -49,7 +60,16 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     }),
     getDiff: async () => ({ from: 'a', to: 'b', files: [], patch: '', truncated: false }),
     getTranscript: async () => [],
-    getStatechart: async () => ({ workflow: 'build', version: 1, mermaid: '', current: 'planning', possible: [] }),
+    getStatechart: async (_id, at = 9) => ({
+      workflow: 'build',
+      version: 1,
+      sequence: at,
+      mermaid: '',
+      current: 'planning',
+      path: [],
+      changes: 0,
+      possible: { signals: [], timers: [], activities: [] },
+    }),
     listGates: async () => [],
     listClarifications: async () => [],
     decideGate: async (caller, gateId) => decide(gateId, caller.userId),
@@ -59,7 +79,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     sendSignal: async (_caller, id) => aView(id),
     upload: async (name, content) => ({ id: 'b'.repeat(64), name, bytes: content.byteLength }),
     listWorkflows: async () => [workflow],
-    getWorkflow: async () => workflow,
+    getWorkflow: async () => ({ ...workflow, versions: [1], input: null, activities: [] }),
     listModels: async () => [{ id: 'scripted:demo', usable: true, scripted: true, defaultFor: ['planner'] }],
     readiness: async () => ({ ready: true, checks: [{ name: 'sandbox', ok: true, detail: 'bubblewrap ran' }] }),
     ...overrides,

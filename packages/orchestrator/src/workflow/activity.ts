@@ -1,11 +1,22 @@
 /** What an activity is to the engine: work that happens outside, at least once, and is recognised when it repeats. */
-import type { JsonValue, Progress } from '@autonomous/shared';
+import type { JsonValue, PauseReason, Progress } from '@autonomous/shared';
 
+/** When and how often an activity that failed is tried again, and how long an attempt may take. */
 export interface RetryPolicy {
-  /** Attempts in all, the first included. */
+  /** Attempts in all, the first included. Those that a crash cut off do not count. */
   readonly attempts: number;
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
+  /** By how much each delay is longer than the one before. Default 2. */
+  readonly factor?: number;
+  /** Which share of a delay is random, from 0 to 1. Default 0.5. */
+  readonly jitter?: number;
+  /** Failures of these reasons are final even where the activity holds them for retryable. */
+  readonly final?: readonly PauseReason[];
+  /** An attempt that takes longer is aborted and counts as failed. Default: no limit of the engine's own. */
+  readonly timeoutMs?: number;
+  /** An attempt that is silent for longer (see `ActivityContext.heartbeat`) is aborted and counts as failed. Default: it may be. */
+  readonly heartbeatMs?: number;
 }
 
 export interface ActivityContext {
@@ -18,8 +29,15 @@ export interface ActivityContext {
   readonly attempt: number;
   /** Time of the event that started it: the same over all attempts. ISO 8601. */
   readonly startedAt: string;
-  /** Aborted when the run left the state, was cancelled, or the server stops. */
+  /** Aborted when the run left the state, was cancelled, the attempt took too long, or the server stops. */
   readonly signal: AbortSignal;
+  /**
+   * Says that the attempt is alive, and how far it came.
+   * @param details kept for the next attempt, after a crash too; the newest win
+   */
+  readonly heartbeat: (details?: JsonValue) => void;
+  /** What an earlier attempt last said by `heartbeat`; `null` when nothing. */
+  readonly lastHeartbeat: JsonValue;
   readonly progress: (progress: Pick<Progress, 'kind' | 'text' | 'role' | 'model' | 'scripted' | 'data'>) => void;
 }
 

@@ -3,8 +3,13 @@
  * Uses XState's pure transitions alone; no actor is ever started.
  */
 import type { JsonObject, JsonValue, RunStatus } from '@autonomous/shared';
-import { type AnyMachineSnapshot, type AnyStateMachine, createActor, initialTransition, transition } from 'xstate';
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import type { WorkflowDefinition } from './definition.ts';
+import { isEngineFact } from './durability.ts';
+import { migrateState } from './migration.ts';
+import { describeError, plain, restoreSnapshot } from './persisted-state.ts';
+import { findNonJson } from './plain-json.ts';
+import { initialStep, nextStep, type RequestedAction } from './pure-transition.ts';
 import { type Fact, factsBetween, type StateView, viewOf } from './view.ts';
 
 /** An input event about to be stored: what happened outside, and when (ISO 8601). */
@@ -87,6 +92,7 @@ export function isFinal(status: RunStatus): boolean {
 /** One step. The input gets the sequence after the state's; what it emits gets the following ones. */
 export function advance(definition: WorkflowDefinition, state: RunState, input: RunInput): Step {
   const sequence = state.sequence + 1;
+  if (input.type === 'RUN_MIGRATED') return migrateState(definition, state, input);
   if (state.parked !== null && input.type !== 'RUN_CANCELLED') return unpark(state, input, sequence);
   switch (input.type) {
     case 'RUN_QUEUED':
@@ -106,7 +112,9 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
     default:
   }
   try {
-    return step(definition.machine, state, input, sequence);
+    return input.type === 'RUN_FORKED'
+      ? takeFork(definition.machine, { ...state, queuedAt: null }, input, sequence)
+      : step(definition.machine, state, input, sequence);
   } catch (error) {
     return { ok: false, reason: 'poisoned', message: error instanceof Error ? error.message : String(error) };
   }
@@ -122,18 +130,21 @@ export function canTake(state: RunState, type: string, payload: JsonObject): boo
 
 function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
   const settled = settle(state, input);
-  const [snapshot, actions] = (
+  const [snapshot, actions] =
     state.snapshot === null
-      ? initialTransition(machine, { ...input.payload, runId: state.runId, startedAt: input.timestamp })
-      : transition(machine, state.snapshot, toMachineEvent(input))
-  ) as [AnyMachineSnapshot, readonly StoredAction[]];
+      ? initialStep(machine, { ...input.payload, runId: state.runId, startedAt: input.timestamp })
+      : nextStep(machine, state.snapshot, toMachineEvent(input));
   if (snapshot.status === 'error') {
     return {
       ok: false,
       reason: 'poisoned',
-      message: `the machine does not handle ${input.type}: ${describe(snapshot.error)}`,
+      message: `the machine does not handle ${input.type}: ${describeError(snapshot.error)}`,
     };
   }
+
+  // What JSON does not keep would be another value after the next start: nothing of such a step is stored.
+  const unfit = findNonJson(snapshot.context, state.snapshot?.context);
+  if (unfit) return { ok: false, reason: 'poisoned', message: `context${unfit.path} ${unfit.what}` };
 
   const changes = new Changes(state.runId, sequence, input.timestamp, settled);
   for (const action of actions) changes.take(action);
@@ -162,12 +173,6 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   };
 }
 
-/** The shape of what XState's pure functions return; `xstate.emit` is missing from its own type. */
-interface StoredAction {
-  readonly type: string;
-  readonly params?: unknown;
-}
-
 /** Collects what the actions of one step mean for activities, timers and facts. */
 class Changes {
   readonly facts: Fact[] = [];
@@ -192,7 +197,7 @@ class Changes {
     if (settled.firedTimer) this.disarmed.add(settled.firedTimer);
   }
 
-  take(action: StoredAction): void {
+  take(action: RequestedAction): void {
     const params = (action.params ?? {}) as Record<string, unknown>;
     switch (action.type) {
       case 'xstate.spawnChild':
@@ -205,6 +210,7 @@ class Changes {
         return this.#disarm(String(params['sendId']));
       case 'xstate.emit': {
         const { type, ...payload } = params['event'] as JsonObject & { type: string };
+        if (isEngineFact(type)) this.fault ??= `${type} was emitted, which only the engine writes`;
         this.facts.push({ type, payload: plain(payload) });
         return;
       }
@@ -214,16 +220,19 @@ class Changes {
   }
 
   #start(params: Record<string, unknown>): void {
-    const id = String(params['id']);
-    if (typeof params['src'] !== 'string') {
-      this.fault ??= `activity '${id}' has no named source`;
+    const { id, src } = params;
+    if (typeof src !== 'string' || typeof id !== 'string') {
+      this.fault ??=
+        typeof src === 'string'
+          ? `activity '${src}' was spawned without an explicit id`
+          : `activity '${String(id)}' has no named source`;
       return;
     }
     const key = `${this.#runId}/${this.#sequence}/${id}`;
     // A second activation within one step replaces the first, which nobody has seen.
     this.#stop(id);
     this.activities.set(id, key);
-    this.started.push({ key, activity: id, src: params['src'], input: plain((params['input'] ?? null) as JsonValue) });
+    this.started.push({ key, activity: id, src, input: plain((params['input'] ?? null) as JsonValue) });
   }
 
   #stop(id: string): void {
@@ -235,8 +244,20 @@ class Changes {
 
   #arm(params: Record<string, unknown>): void {
     const delayMs = Number(params['delay'] ?? 0);
-    const sendId = String(params['id']);
+    const sendId = params['id'];
     const event = params['event'] as { type: string };
+    if (typeof sendId !== 'string') {
+      this.fault ??= `${event.type} was raised with a delay and without an explicit id`;
+      return;
+    }
+    if (Object.keys(event).length > 1) {
+      this.fault ??= `${event.type} was raised with a delay and with data, which a timer does not keep; put it into the context`;
+      return;
+    }
+    if (!Number.isFinite(delayMs)) {
+      this.fault ??= `the delay of ${event.type} is ${delayMs}, which is no number of milliseconds`;
+      return;
+    }
     this.#disarm(sendId);
     const timer: ArmedTimer = {
       key: `${this.#runId}/${this.#sequence}/${sendId}`,
@@ -300,13 +321,31 @@ function toMachineEvent(input: RunInput): never {
 
 /** A run that got its place back: its timers are moved by the time that it waited. */
 function admit(state: RunState, waitedMs: number): StepResult {
-  const timers = Object.fromEntries(
+  const timers = movedTimers(state, waitedMs);
+  return { ...unchanged({ ...state, timers }), armed: Object.values(timers) };
+}
+
+/**
+ * A run that begins where another was: its timers are moved by the time since then, and a machine that wants to know of it
+ * is told. A wildcard is not meant for it.
+ */
+function takeFork(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
+  const timers = movedTimers(state, Number(input.payload['waitedMs'] ?? 0));
+  const moved = { ...state, timers };
+  if (!(machine.events as readonly string[]).includes(input.type)) {
+    return { ...unchanged({ ...moved, sequence }), armed: Object.values(timers) };
+  }
+  const taken = step(machine, moved, input, sequence);
+  return taken.ok ? { ...taken, armed: Object.values(taken.state.timers) } : taken;
+}
+
+function movedTimers(state: RunState, ms: number): RunState['timers'] {
+  return Object.fromEntries(
     Object.entries(state.timers).map(([sendId, timer]) => [
       sendId,
-      { ...timer, dueAt: new Date(Date.parse(timer.dueAt) + waitedMs).toISOString() },
+      { ...timer, dueAt: new Date(Date.parse(timer.dueAt) + ms).toISOString() },
     ]),
   );
-  return { ...unchanged({ ...state, timers }), armed: Object.values(timers) };
 }
 
 /** A run that the engine set aside goes on where its machine is; anything but a retry has to wait for that. */
@@ -326,17 +365,6 @@ function childId(params: unknown): string {
   return String((params as { id?: unknown } | undefined)?.id);
 }
 
-/** What JSON keeps of a value: the same before and after it was stored. */
-function plain<Value>(value: Value): Value {
-  return JSON.parse(JSON.stringify(value)) as Value;
-}
-
-function describe(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  const message = (error as { message?: unknown } | null)?.message;
-  return typeof message === 'string' ? message : JSON.stringify(error);
-}
-
 /** A run's state as plain JSON, for a snapshot. */
 export function dehydrate(machine: AnyStateMachine, state: RunState): JsonObject {
   return {
@@ -352,7 +380,5 @@ export function dehydrate(machine: AnyStateMachine, state: RunState): JsonObject
 export function rehydrate(machine: AnyStateMachine, data: JsonValue): RunState {
   const state = data as unknown as RunState;
   if (state.snapshot === null) return state;
-  const snapshot = createActor(machine, { snapshot: state.snapshot as never }).getSnapshot() as AnyMachineSnapshot;
-  if (snapshot.status === 'error') throw new Error(`the stored state cannot be read: ${describe(snapshot.error)}`);
-  return { ...state, snapshot };
+  return { ...state, snapshot: restoreSnapshot(machine, state.snapshot) };
 }

@@ -8,11 +8,13 @@ import {
   type Decision,
   type GateOpening,
   type JsonObject,
+  type JsonValue,
   type RunStatus,
   type Stage,
 } from '@autonomous/shared';
-import { type AnyStateMachine, type AnyStateNode, fromPromise } from 'xstate';
-import type { z } from 'zod';
+import { type AnyStateMachine, fromPromise } from 'xstate';
+import { z } from 'zod';
+import { durabilityFaults } from './durability.ts';
 
 /** What a person sees while a state is active. Deeper states override what their parents say. */
 export interface StateMeta<Context = never> {
@@ -47,11 +49,32 @@ export interface WorkflowDefinition {
   readonly machine: AnyStateMachine;
   /** Signals that people and programs may send, with their payloads. All others are refused before the machine sees them. */
   readonly signals: Readonly<Record<string, z.ZodType<object>>>;
+  /** What a run's `input` has to be, which the machine gets as `input.input`; absent where the workflow takes none. */
+  readonly input?: z.ZodType<object>;
+  /** Its runs work on a project's repository: they need one, a request, and get a branch. */
+  readonly needsProject?: boolean;
+  /** The commit at which the run's branch is in a state, where its context knows: a fork's branch begins there. */
+  readonly workspace?: (context: never) => string | null;
+  /**
+   * How a run of an older version becomes one of this version where its history does not replay identically: by the older
+   * version, a pure function of its state. It has to give a state in which the machine rests and is not final.
+   */
+  readonly migrations?: Readonly<Record<number, (state: StoredState) => StoredState>>;
   /** Hash of the machine's source: tells whether a version is still the one that runs were started with. */
   readonly fingerprint: string;
 }
 
+/** Where a machine is, as JSON. */
+export interface StoredState {
+  /** As XState writes state values. */
+  readonly value: JsonValue;
+  readonly context: JsonObject;
+  /** Ids of the states that a history state remembers, by the history state's own id. */
+  readonly history: Readonly<Record<string, readonly string[]>>;
+}
+
 const declared = new WeakSet<object>();
+const defined = new WeakSet<object>();
 
 /** Declares an activity by its types alone. The engine carries it out; starting it as an XState actor is a bug, and says so. */
 export function activity<Input, Output>() {
@@ -65,58 +88,57 @@ export function activity<Input, Output>() {
  * @throws {InvalidRequest} naming every part of the machine that cannot be made durable
  */
 export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint'>): WorkflowDefinition {
-  const faults = [...signalFaults(definition), ...machineFaults(definition.machine)];
+  const faults = durabilityFaults(
+    definition,
+    (logic) => typeof logic === 'object' && logic !== null && declared.has(logic),
+  );
   if (faults.length > 0) {
     throw new InvalidRequest(`Workflow '${definition.name}' cannot be made durable: ${faults.join('; ')}.`);
   }
-  return { ...definition, fingerprint: fingerprint(definition) };
+  const workflow: WorkflowDefinition = { ...definition, fingerprint: fingerprint(definition) };
+  defined.add(workflow);
+  return workflow;
 }
 
-function signalFaults({ signals }: Pick<WorkflowDefinition, 'signals'>): string[] {
-  return Object.keys(signals)
-    .filter((type) => type.startsWith('xstate.') || type.includes('*'))
-    .map((type) => `signal '${type}' is reserved for the engine`);
+/** Names of the activities that a workflow's machine may start. */
+export function sourcesOf({ machine }: WorkflowDefinition): readonly string[] {
+  return Object.keys(machine.implementations.actors);
 }
 
-function machineFaults(machine: AnyStateMachine): string[] {
-  const faults: string[] = [];
-  const ids = new Map<string, string>();
-  for (const node of nodesOf(machine.root)) {
-    for (const invoke of node.invoke) {
-      const where = `state '${node.id}'`;
-      if (typeof invoke.src !== 'string') {
-        faults.push(`${where} invokes an inline actor; give it a name in setup({ actors })`);
-        continue;
-      }
-      if (/^\d+\./.test(invoke.id)) faults.push(`${where} invokes '${invoke.src}' without an explicit id`);
-      const other = ids.get(invoke.id);
-      if (other) faults.push(`activity id '${invoke.id}' is used by both '${other}' and '${node.id}'`);
-      ids.set(invoke.id, node.id);
-    }
-  }
-  for (const [src, logic] of Object.entries(machine.implementations.actors)) {
-    if (typeof logic !== 'object' || logic === null || !declared.has(logic)) {
-      faults.push(`actor '${src}' is not an activity; declare it with activity<Input, Output>()`);
-    }
-  }
-  return faults;
+/** Was this made by `defineWorkflow`, so that what cannot be made durable is refused already? */
+export function isWorkflow(value: unknown): value is WorkflowDefinition {
+  return typeof value === 'object' && value !== null && defined.has(value);
 }
 
-function* nodesOf(node: AnyStateNode): Generator<AnyStateNode> {
-  yield node;
-  for (const child of Object.values(node.states)) yield* nodesOf(child);
+/** A schema as JSON schema, for those who have to send such a value. */
+export function jsonSchemaOf(schema: z.ZodType): JsonObject {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObject;
 }
 
-function fingerprint({ machine, signals }: Pick<WorkflowDefinition, 'machine' | 'signals'>): string {
+/**
+ * Covers what the machine's own file says: configuration, guards, actions, delays, inputs of activities, and the schemas
+ * of signals and input. What its functions call elsewhere is not seen here, and a build step may write functions in other
+ * words: what a released version must keep to is the hash of its sources, which `golden/versions.json` pins.
+ */
+function fingerprint({ machine, signals, input }: Omit<WorkflowDefinition, 'fingerprint'>): string {
   const source = JSON.stringify(
     [
       machine.config,
       machine.implementations.guards,
       machine.implementations.actions,
       machine.implementations.delays,
-      Object.keys(signals).sort(),
+      Object.fromEntries(
+        Object.keys(signals)
+          .sort()
+          .map((type) => [type, schemaOf(signals[type])]),
+      ),
+      schemaOf(input),
     ],
     (_key, value: unknown) => (typeof value === 'function' ? value.toString() : value),
   );
   return createHash('sha256').update(source).digest('hex').slice(0, 32);
+}
+
+function schemaOf(schema: z.ZodType | undefined): unknown {
+  return schema === undefined ? null : jsonSchemaOf(schema);
 }

@@ -5,6 +5,8 @@ export interface WorkflowRegistry {
   /** The newest version of a workflow; `undefined` when there is none of this name. */
   latest(name: string): WorkflowDefinition | undefined;
   find(name: string, version: number): WorkflowDefinition | undefined;
+  /** All versions of a workflow, newest first; none when there is none of this name. */
+  versions(name: string): readonly number[];
   /** The newest version of each workflow, by name. */
   list(): readonly WorkflowDefinition[];
 }
@@ -25,6 +27,7 @@ export function createRegistry(definitions: readonly WorkflowDefinition[]): Work
   return {
     latest,
     find: (name, version) => byName.get(name)?.find((definition) => definition.version === version),
+    versions: (name) => (byName.get(name) ?? []).map((definition) => definition.version),
     list: () => [...byName.keys()].sort().flatMap((name) => latest(name) ?? []),
   };
 }

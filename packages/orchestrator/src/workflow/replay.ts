@@ -1,6 +1,7 @@
 /** Replaying a run's inputs gives its state, and what they emit must equal what was stored: the determinism check. */
+import { isDeepStrictEqual } from 'node:util';
 import type { WorkflowEvent } from '@autonomous/shared';
-import { advance, type RunState } from './advance.ts';
+import { advance, type RunState, type StepResult } from './advance.ts';
 import type { WorkflowDefinition } from './definition.ts';
 
 export type Replay =
@@ -9,38 +10,41 @@ export type Replay =
 
 /**
  * The state of a run after these events.
+ * @param start the definition of the version that the run has at the first of them
  * @param from the state before the first of them
  * @param events the run's events in order, without gaps
+ * @param versions the workflow's definition of another version: with it a history is replayed through its migrations,
+ *   each part under the version that made it; without it everything is replayed under one version
  */
-export function replay(definition: WorkflowDefinition, from: RunState, events: readonly WorkflowEvent[]): Replay {
+export function replay(
+  start: WorkflowDefinition,
+  from: RunState,
+  events: readonly WorkflowEvent[],
+  versions?: (version: number) => WorkflowDefinition | undefined,
+): Replay {
+  let definition = start;
   let state = from;
   let index = 0;
   while (index < events.length) {
     const input = events[index];
     if (input === undefined) break;
-    if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
-    if (input.origin !== 'input')
-      return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
-    if (isPark(input)) {
-      state = parkedAt(state, input);
-      index += 1;
-      continue;
+    if (input.type === 'RUN_MIGRATED' && versions) {
+      const version = Number(input.payload['to']);
+      const next = versions(version);
+      if (!next) return mismatch(input, `version ${version} of workflow '${definition.name}' is not registered`);
+      definition = next;
     }
-    const step = advance(definition, state, input);
-    if (!step.ok) {
-      return mismatch(
-        input,
-        step.reason === 'late' ? `${input.type} names an activation that is not open` : step.message,
-      );
-    }
-    for (const [offset, fact] of step.emitted.entries()) {
+    const taken = replayInput(definition, state, input);
+    if (!taken.ok) return taken;
+    const emitted = taken.step?.emitted ?? [];
+    for (const [offset, fact] of emitted.entries()) {
       const stored = events[index + 1 + offset];
       // The list may end within a step only when it was cut on purpose; a stored step is whole.
       if (stored === undefined) return mismatch(input, `${fact.type} follows from ${input.type} but was not stored`);
       if (
         stored.origin !== 'emitted' ||
         stored.type !== fact.type ||
-        canonical(stored.payload) !== canonical(fact.payload)
+        !isDeepStrictEqual(stored.payload, fact.payload)
       ) {
         return mismatch(
           stored,
@@ -48,10 +52,27 @@ export function replay(definition: WorkflowDefinition, from: RunState, events: r
         );
       }
     }
-    state = step.state;
-    index += 1 + step.emitted.length;
+    ({ state } = taken);
+    index += 1 + emitted.length;
   }
   return { ok: true, state };
+}
+
+/** What follows from one stored input; `step` is `null` for a pause that the engine itself wrote. */
+export function replayInput(
+  definition: WorkflowDefinition,
+  state: RunState,
+  input: WorkflowEvent,
+): (Extract<Replay, { ok: true }> & { readonly step: StepResult | null }) | Extract<Replay, { ok: false }> {
+  if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
+  if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
+  if (isPark(input)) return { ok: true, state: parkedAt(state, input), step: null };
+  // A run that never began has no machine to tell that it ended.
+  if (input.type === 'RUN_CANCELLED' && state.snapshot === null)
+    return { ok: true, state: { ...state, sequence: input.sequence, queuedAt: null }, step: null };
+  const step = advance(definition, state, input);
+  if (step.ok) return { ok: true, state: step.state, step };
+  return mismatch(input, step.reason === 'late' ? `${input.type} names an activation that is not open` : step.message);
 }
 
 /** A pause that the engine itself wrote: the machine knows nothing of it. */
@@ -63,12 +84,12 @@ function parkedAt(state: RunState, event: WorkflowEvent): RunState {
   return { ...state, sequence: event.sequence, parked: String(event.payload['message'] ?? 'parked') };
 }
 
-function mismatch(event: WorkflowEvent, message: string): Replay {
+function mismatch(event: WorkflowEvent, message: string): Extract<Replay, { ok: false }> {
   return { ok: false, sequence: event.sequence, message };
 }
 
-/** JSON with sorted keys. */
-function canonical(value: unknown): string {
+/** JSON with sorted keys: the same text for the same value. */
+export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, field: unknown) =>
     field !== null && typeof field === 'object' && !Array.isArray(field)
       ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -159,6 +159,24 @@ export function checkRunConfigRequest(
   return faults;
 }
 
+/** A run's complete configuration as a wish for the same. */
+export function asRequest(config: RunConfig): RunConfigRequest {
+  const { baseBranch, ...git } = config.git;
+  return { ...config, git: baseBranch === '' ? git : { ...git, baseBranch } };
+}
+
+/** Both wishes together; the second wins wherever it says something. */
+export function mergeRunConfigRequests(first: RunConfigRequest, second: RunConfigRequest): RunConfigRequest {
+  const merged: Record<string, unknown> = { ...first };
+  for (const [name, wish] of Object.entries(second)) {
+    const before = merged[name];
+    // Sections hold plain settings: nothing lies deeper.
+    merged[name] =
+      typeof wish === 'object' && wish !== null && typeof before === 'object' ? { ...before, ...wish } : wish;
+  }
+  return merged;
+}
+
 export type ParsedProjectConfig =
   | {
       readonly ok: true;

@@ -2,6 +2,7 @@
 import type { GateOpening, JsonObject, JsonValue, RunStatus, Stage } from '@autonomous/shared';
 import type { AnyMachineSnapshot } from 'xstate';
 import type { StateMeta } from './definition.ts';
+import { plain } from './persisted-state.ts';
 
 /** The engine's own reading of a snapshot: everything the standard facts are derived from. */
 export interface StateView {
@@ -31,11 +32,13 @@ export function viewOf(snapshot: AnyMachineSnapshot): StateView {
         ...meta.gate.facts?.(context),
       }
     : null;
+  if (gate && meta.status === 'awaiting_clarification') assertQuestion(gate, snapshot.value);
   return {
     status: meta.status,
     stage,
     state: snapshot.value as JsonValue,
-    gate: gate && withoutUndefined(gate),
+    // Also inside its details: what is compared with the stored event has to be what was stored.
+    gate: gate && plain(gate),
     message: meta.message?.(context) ?? null,
   };
 }
@@ -76,6 +79,19 @@ function mergedMeta(snapshot: AnyMachineSnapshot): StateMeta {
   return Object.assign({ status: 'running' }, ...metas.map(([, meta]) => meta)) as StateMeta;
 }
 
+/** Without it nobody could answer, and nothing could be shown. */
+function assertQuestion(gate: JsonObject, state: unknown): void {
+  const { question, attemptNumber } = gate as {
+    readonly question?: { readonly question?: unknown };
+    readonly attemptNumber?: unknown;
+  };
+  const text = question?.question;
+  if (typeof text === 'string' && typeof attemptNumber === 'number') return;
+  throw new Error(
+    `state ${JSON.stringify(state)} awaits an answer; its gate's \`facts\` have to give { question: { question, context, responseType }, attemptNumber }`,
+  );
+}
+
 function depth(stateId: string): number {
   return stateId.split('.').length;
 }
@@ -88,8 +104,4 @@ function gateEvent(status: RunStatus): string {
   if (status === 'awaiting_clarification') return 'CLARIFICATION_REQUESTED';
   if (status === 'paused') return 'RUN_PAUSED';
   return 'APPROVAL_REQUESTED';
-}
-
-function withoutUndefined<Value extends JsonObject>(value: Value): Value {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Value;
 }

@@ -48,6 +48,8 @@ type Signals = {
   ]: { readonly type: Type } & EventPayloads[Type];
 };
 type Signal = Signals[keyof Signals];
+/** What the engine says to a run that goes on where another was. */
+type Forked = { readonly type: 'RUN_FORKED' } & EventPayloads['RUN_FORKED'];
 type Emitted = { [Type in keyof EventPayloads]: { readonly type: Type } & EventPayloads[Type] }[keyof EventPayloads];
 
 /** What each call of an agent gets of the run. */
@@ -274,6 +276,20 @@ const unsupported = ({ context }: { context: BuildContext }) => ({
   stage: 'validation',
 });
 
+/** What a fork changes. Commands that were found or asked for stay, unless the new configuration names others. */
+function forked(context: BuildContext, { config = context.config, requestedConfig }: Forked): Partial<BuildContext> {
+  const source = 'the configuration of the fork';
+  const { setup, test } = config.commands;
+  return {
+    config,
+    requestedConfig: requestedConfig ?? context.requestedConfig,
+    ...(test === context.config.commands.test ? {} : { test: { command: test ?? '', source } }),
+    ...(setup === context.config.commands.setup
+      ? {}
+      : { setup: setup ? { command: setup, source } : null, setupDone: false }),
+  };
+}
+
 const plainQuestion = (context: BuildContext) => ({ ...(context.question?.asked ?? CHECKS_QUESTION) });
 
 /** The context keeps what decides; the whole output is in the log. */
@@ -358,7 +374,7 @@ const machine = setup({
   types: {
     context: {} as BuildContext,
     input: {} as BuildInput,
-    events: {} as Signal,
+    events: {} as Signal | Forked,
     emitted: {} as Emitted,
     meta: {} as StateMeta<BuildContext>,
   },
@@ -461,6 +477,7 @@ const machine = setup({
           : context.notes,
     }),
     forgetValidation: assign({ evidence: [], review: null, failure: null, accepted: null }),
+    takeFork: assign(({ context, event }) => (event.type === 'RUN_FORKED' ? forked(context, event) : {})),
     takeEdit: assign({
       edited: ({ event }) => (event.type === 'APPROVAL_GRANTED' ? (event.editedPlan ?? null) : null),
     }),
@@ -569,10 +586,20 @@ const machine = setup({
   on: {
     RUN_CANCELLED: '.cancelled',
     MESSAGE_SENT: { actions: 'noteMessage' },
+    RUN_FORKED: { actions: 'takeFork' },
   },
   states: {
     active: {
       initial: 'planning',
+      // Work that is under way begins anew, with the models and limits of the new configuration.
+      on: {
+        RUN_FORKED: {
+          guard: ({ event }) => event.config !== undefined,
+          target: '.last',
+          reenter: true,
+          actions: 'takeFork',
+        },
+      },
       states: {
         planning: {
           type: 'parallel',
@@ -1585,4 +1612,6 @@ export const build = defineWorkflow({
   // A machine is any machine; comparing their full types exceeds the compiler's depth.
   machine,
   signals,
+  needsProject: true,
+  workspace: (context: BuildContext) => context.head || null,
 });

@@ -1,0 +1,55 @@
+/** The command `export`: everything that can still be read of a run, from its server or from the database of a stopped one. */
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type JsonObject, NotFound, ServerUnreachable } from '@autonomous/shared';
+import { connect } from './connection.ts';
+import { databaseOf } from './database.ts';
+import { EXIT } from './exit.ts';
+import { type CliIo, say } from './io.ts';
+
+export interface ExportOptions {
+  readonly server?: string;
+  readonly data?: string;
+  readonly out?: string;
+}
+
+export async function exportRun(io: CliIo, runId: string, options: ExportOptions): Promise<number> {
+  const rows =
+    options.data === undefined ? await fromServer(io, runId, options) : await fromDatabase(io, runId, options);
+  const text = `${JSON.stringify(rows, null, 2)}\n`;
+  if (options.out === undefined) {
+    io.stdout.write(text);
+    return EXIT.done;
+  }
+  const file = resolve(io.cwd, options.out);
+  // It holds requests, plans and answers.
+  await writeFile(file, text, { mode: 0o600 });
+  say(io, file);
+  return EXIT.done;
+}
+
+/** Where no server is named and none answers, this machine's database is read. */
+async function fromServer(io: CliIo, runId: string, { server }: ExportOptions): Promise<JsonObject> {
+  try {
+    return await (await connect(io, server)).exportRun(runId);
+  } catch (error) {
+    const isStopped = error instanceof ServerUnreachable && server === undefined && !io.env['AUTONOMOUS_SERVER'];
+    if (!isStopped || !existsSync(databaseOf(io, undefined))) throw error;
+    return fromDatabase(io, runId, {});
+  }
+}
+
+/** @throws {Unavailable} while a server uses the database: that one gives it */
+async function fromDatabase(io: CliIo, runId: string, { data }: ExportOptions): Promise<JsonObject> {
+  const file = databaseOf(io, data);
+  if (!existsSync(file)) throw new NotFound(`There is no database ${file}.`);
+  const { openSqliteEventStore } = await import('../event-store/sqlite-event-store.ts');
+  const store = openSqliteEventStore({ file });
+  try {
+    if ((await store.tipOf(runId)) === null) throw new NotFound(`There is no run '${runId}' in ${file}.`);
+    return await store.exportRun(runId);
+  } finally {
+    await store.close();
+  }
+}

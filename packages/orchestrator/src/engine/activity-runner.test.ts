@@ -1,0 +1,125 @@
+import { RetryableFailure, type RunView } from '@autonomous/shared';
+import { afterEach, describe, expect, it } from 'vitest';
+import { EngineUnderTest, type EngineUnderTestOptions } from './engine.fixture.ts';
+
+describe('an activity', () => {
+  let test: EngineUnderTest;
+  const started = async (retry: EngineUnderTestOptions['retry']): Promise<void> => {
+    test = await EngineUnderTest.open({ retry });
+    await test.engine.start();
+    await test.launch('r1');
+  };
+  const paused = (): Promise<RunView> => test.until('r1', (view) => view.status === 'paused');
+  /** Resolves when the retry is stored and waited for. */
+  const booked = (failures: number) =>
+    expect.poll(async () => (await test.store.openActivities('r1'))[0]).toMatchObject({ failures });
+  afterEach(() => test.close());
+
+  it('that is silent for too long is aborted and tried again, and hears how far it came', async () => {
+    await started({ heartbeatMs: 5_000, attempts: 2 });
+    const first = await test.call('draft');
+    expect(first.context.lastHeartbeat).toBeNull();
+    test.clock.advance(4_000);
+    first.context.heartbeat({ done: 1 });
+    test.clock.advance(4_000);
+    first.context.heartbeat({ done: 2 });
+    test.clock.advance(4_000);
+    expect(first.context.signal.aborted).toBe(false);
+    test.clock.advance(1_000);
+    expect(first.context.signal.aborted).toBe(true);
+    await booked(1);
+    test.clock.advance(1_000);
+    const second = await test.call('draft');
+    expect(second.context).toMatchObject({ attempt: 2, lastHeartbeat: { done: 2 } });
+    test.clock.advance(5_000);
+    expect((await paused()).status).toBe('paused');
+    expect(await failure()).toMatchObject({
+      reason: 'timeout',
+      message: 'The activity gave no sign of life for 5000 ms',
+    });
+  });
+
+  it('hears after a crash how far it came', async () => {
+    await started({ heartbeatMs: 5_000 });
+    (await test.call('draft')).context.heartbeat('half');
+    await expect.poll(async () => (await test.store.openActivities('r1'))[0]?.heartbeat).toBe('half');
+    await test.restart();
+    expect((await test.call('draft')).context).toMatchObject({ attempt: 2, lastHeartbeat: 'half' });
+  });
+
+  it('that takes too long is aborted, and that counts as a failure', async () => {
+    await started({ timeoutMs: 60_000, attempts: 1 });
+    const call = await test.call('draft');
+    test.clock.advance(59_999);
+    expect(call.context.signal.aborted).toBe(false);
+    test.clock.advance(1);
+    await paused();
+    expect(await failure()).toMatchObject({ reason: 'timeout', message: 'The attempt took longer than 60000 ms' });
+  });
+
+  it('is not tried again for a reason that its policy calls final', async () => {
+    await started({ final: ['auth_expired'], attempts: 5 });
+    (await test.call('draft')).fail(new RetryableFailure('The token is old', { reason: 'auth_expired' }));
+    await paused();
+    expect(await failure()).toMatchObject({ reason: 'auth_expired' });
+  });
+
+  it('waits longer each time, by the factor of its policy and up to its longest delay', async () => {
+    await started({ attempts: 5, firstDelayMs: 1_000, maxDelayMs: 5_000, factor: 3, jitter: 0.2 });
+    for (const [failures, delayMs] of [
+      [1, 900],
+      [2, 2_700],
+      [3, 4_500],
+    ] as const) {
+      (await test.call('draft')).fail(new RetryableFailure('Not now'));
+      await booked(failures);
+      const [{ notBefore } = { notBefore: '' }] = await test.store.openActivities('r1');
+      expect(Date.parse(notBefore ?? '') - test.clock.now().getTime()).toBe(delayMs);
+      test.clock.advance(delayMs);
+    }
+  });
+
+  it('waits for as long as the other side asked for', async () => {
+    await started({ attempts: 2 });
+    (await test.call('draft')).fail(new RetryableFailure('Too many', { retryAfterMs: 3_600_000 }));
+    await booked(1);
+    test.clock.advance(3_599_999);
+    expect(test.calls).toEqual([]);
+    test.clock.advance(1);
+    expect((await test.call('draft')).context.attempt).toBe(2);
+  });
+
+  it('has no more attempts after a crash than before it; attempts that the crash cut off do not count', async () => {
+    await started({ attempts: 2 });
+    (await test.call('draft')).fail(new RetryableFailure('Not now'));
+    await booked(1);
+    test.clock.advance(1_000);
+    await test.call('draft');
+    await test.restart();
+    const third = await test.call('draft');
+    expect(third.context.attempt).toBe(3);
+    third.fail(new RetryableFailure('Not now either'));
+    await paused();
+    expect(await failure()).toMatchObject({ message: 'Not now either' });
+  });
+
+  it('that does not end when it is told to is not waited for for ever, and what it brings is ignored', async () => {
+    await started({});
+    test.endsWhenAborted = false;
+    const stubborn = await test.call('draft');
+    await test.engine.cancel('r1', 'me');
+    await test.launch('r2');
+    expect((await test.call('draft')).context.runId).toBe('r2');
+    const stopped = test.engine.stop();
+    test.clock.advance(30_000);
+    await stopped;
+    stubborn.complete('too late');
+    expect((await test.types('r1')).slice(-2)).toEqual(['RUN_CANCELLED', 'STATE_CHANGED']);
+    expect(test.errors.join()).toContain('does not end');
+  });
+
+  async function failure() {
+    const events = await test.store.readRun('r1', 0);
+    return events.findLast((event) => event.type === 'ACTIVITY_FAILED')?.payload['error'];
+  }
+});

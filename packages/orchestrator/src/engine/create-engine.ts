@@ -1,0 +1,56 @@
+/** The engine as a library: durable statecharts over a store, without a server. */
+import { InvalidRequest } from '@autonomous/shared';
+import { type Logger, pino } from 'pino';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { ActivityRegistry } from '../workflow/activity.ts';
+import { sourcesOf, type WorkflowDefinition } from '../workflow/definition.ts';
+import { createRegistry } from '../workflow/registry.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { Engine } from './engine.ts';
+
+export interface EngineSetup {
+  /** Where everything is kept, such as `openSqliteEventStore({ file })`. The caller closes it after `stop`. */
+  readonly store: EventStore;
+  /** All versions of all workflows that runs of this store may be bound to. */
+  readonly definitions: readonly WorkflowDefinition[];
+  /** Activities by the names that the machines' `setup({ actors })` gives them. */
+  readonly activities: ActivityRegistry;
+  /** Default: warnings and errors as JSON lines on stderr. */
+  readonly log?: Logger;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  /** Runs of one user that may be `running` at the same time; others wait in a queue. Default: no limit. */
+  readonly maxConcurrentRunsPerUser?: number;
+  /** From 0 to 1: spreads retries. Default: `Math.random`. */
+  readonly random?: () => number;
+  /** Applied to every payload before it is stored: takes known secrets out. Default: leaves it. */
+  readonly scrub?: <Value>(value: Value) => Value;
+}
+
+/**
+ * An engine that has not been started yet: subscribe, then `start` takes up what an earlier process left.
+ * @throws {InvalidRequest} naming each activity that a machine invokes and nobody carries out
+ */
+export function createEngine({
+  store,
+  definitions,
+  activities,
+  log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true })),
+  clock = systemClock,
+  maxConcurrentRunsPerUser = Infinity,
+  random = Math.random,
+  scrub = (value) => value,
+}: EngineSetup): Engine {
+  const missing = definitions.flatMap((definition) =>
+    sourcesOf(definition)
+      .filter((src) => activities[src] === undefined)
+      .map((src) => `'${src}' of workflow '${definition.name}'`),
+  );
+  if (missing.length > 0) {
+    throw new InvalidRequest(
+      `No activity is given for ${missing.join(', ')}: add it to \`activities\` under this name.`,
+    );
+  }
+  const workflows = createRegistry(definitions);
+  return new Engine({ store, workflows, activities, log, clock, maxConcurrentRunsPerUser, random, scrub });
+}

@@ -1,0 +1,386 @@
+/** Runs that go on with another version of their workflow, with a real SQLite file, across restarts. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Conflict, type JsonValue, NotFound, type RunStart, type RunView } from '@autonomous/shared';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { assign, setup } from 'xstate';
+import { z } from 'zod';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
+import type { ActivityContext, ActivityRegistry } from '../workflow/activity.ts';
+import { newRun } from '../workflow/advance.ts';
+import { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from '../workflow/definition.ts';
+import { forkRun } from '../workflow/fork.ts';
+import { createRegistry } from '../workflow/registry.ts';
+import { replay } from '../workflow/replay.ts';
+import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
+import { ManualClock } from './engine.fixture.ts';
+import { Engine } from './engine.ts';
+
+type Context = { readonly plan: string; readonly asked?: number };
+
+const signals = {
+  APPROVAL_GRANTED: z.strictObject({ by: z.string() }),
+  RETRY_REQUESTED: z.strictObject({ by: z.string() }),
+  RUN_CANCELLED: z.strictObject({ by: z.string(), reason: z.string().optional() }),
+};
+const gate = (summary: string) =>
+  ({
+    status: 'awaiting_approval',
+    stage: 'planning',
+    gate: { kind: 'plan', decisions: ['approve'], summary: () => summary },
+  }) as const;
+const running = { status: 'running', stage: 'implementation' } as const;
+
+/** draft → gate → work beside a clock of a minute → done. `renamed` calls states otherwise and asks twice. */
+function aMachine(shape: { readonly summary?: string; readonly renamed?: boolean; readonly note?: boolean }) {
+  const { summary = 'Approve it', renamed = false, note = false } = shape;
+  const target = renamed ? 'building' : 'working';
+  return setup({
+    types: { context: {} as Context, events: {} as { type: keyof typeof signals }, meta: {} as StateMeta<Context> },
+    actors: {
+      draft: activity<object, string>(),
+      work: activity<{ plan: string }, string>(),
+      watch: activity<{ of: string }, string>(),
+    },
+  }).createMachine({
+    id: 'flow',
+    initial: 'drafting',
+    context: { plan: '', ...(renamed ? { asked: 0 } : {}) },
+    on: { RUN_CANCELLED: '.cancelled' },
+    states: {
+      drafting: {
+        meta: { status: 'running', stage: 'planning' },
+        invoke: {
+          id: 'drafter',
+          src: 'draft',
+          onDone: {
+            target: 'gate',
+            actions: assign({ plan: ({ event }: { event: { output: string } }) => event.output }),
+          },
+        },
+      },
+      gate: {
+        meta: gate(summary),
+        on: { APPROVAL_GRANTED: target, ...(note ? { RETRY_REQUESTED: { actions: assign({}) } } : {}) },
+      },
+      [target]: {
+        meta: running,
+        type: 'parallel',
+        states: {
+          doing: {
+            invoke: {
+              id: 'worker',
+              src: 'work',
+              input: ({ context }: { context: Context }) => ({ plan: context.plan }),
+              onDone: '#flow.done',
+            },
+          },
+          clock: {
+            id: 'flow.clock',
+            after: renamed ? { 60_000: '#flow.done', 90_000: '#flow.done' } : { 60_000: '#flow.done' },
+          },
+          ...(renamed
+            ? {
+                watching: {
+                  invoke: {
+                    id: 'watcher',
+                    src: 'watch',
+                    input: ({ context }: { context: Context }) => ({ of: context.plan }),
+                  },
+                },
+              }
+            : { helping: { invoke: { id: 'helper', src: 'work', input: () => ({ plan: 'help' }) } } }),
+        },
+      },
+      done: { id: 'flow.done', type: 'final', meta: { status: 'completed' } },
+      cancelled: { type: 'final', meta: { status: 'cancelled' } },
+    },
+  } as never) as never;
+}
+
+const version = (number: number, shape: Parameters<typeof aMachine>[0], more: Partial<WorkflowDefinition> = {}) =>
+  defineWorkflow({
+    name: 'flow',
+    version: number,
+    description: 'for tests',
+    machine: aMachine(shape),
+    signals,
+    ...more,
+  });
+
+const first = version(1, {});
+/** Takes one signal more: every history of the first goes the same way. */
+const second = version(2, { note: true });
+/** Other states, and a migration to them. */
+const third = version(
+  3,
+  { renamed: true },
+  {
+    migrations: {
+      1: ({ value, context, history }) => ({
+        value:
+          typeof value === 'object' && value !== null && 'working' in value
+            ? { building: { doing: {}, clock: {}, watching: {} } }
+            : value,
+        context: { ...context, asked: 1 },
+        history,
+      }),
+    },
+  },
+);
+/** Another gate, and no migration. */
+const fourth = version(4, { summary: 'Really?' });
+/** A migration that gives a state which there is not. */
+const fifth = version(5, { renamed: true }, { migrations: { 1: (state) => ({ ...state, value: 'nowhere' }) } });
+
+interface Call {
+  readonly src: string;
+  readonly input: JsonValue;
+  readonly context: ActivityContext;
+  readonly complete: (output: JsonValue) => void;
+}
+
+describe('a run that is migrated', () => {
+  let folder: string;
+  let store: SqliteEventStore;
+  let engine: Engine;
+  let calls: Call[];
+  let wake: () => void = () => undefined;
+  const clock = new ManualClock();
+  const all = [first, second, third, fourth, fifth];
+
+  const open = async (definitions: readonly WorkflowDefinition[]): Promise<void> => {
+    store = openSqliteEventStore({ file: path.join(folder, 'test.db') });
+    calls = [];
+    const options = {
+      store,
+      workflows: createRegistry(definitions),
+      activities,
+      clock,
+      log: pino({ level: 'silent' }),
+      maxConcurrentRunsPerUser: 1,
+      random: () => 0.5,
+      scrub: <Value>(value: Value) => value,
+    };
+    engine = new Engine(options);
+    await engine.start();
+  };
+  const reopen = async (definitions: readonly WorkflowDefinition[] = all): Promise<void> => {
+    await engine.stop();
+    await store.close();
+    await open(definitions);
+  };
+  const activities = Object.fromEntries(
+    ['draft', 'work', 'watch'].map((src) => [
+      src,
+      {
+        retry: { attempts: 1, firstDelayMs: 0, maxDelayMs: 0 },
+        perform: (input: JsonValue, context: ActivityContext) =>
+          new Promise<JsonValue>((complete, fail) => {
+            calls.push({ src, input, context, complete });
+            context.signal.addEventListener('abort', () => fail(new Error('aborted')));
+            wake();
+          }),
+      },
+    ]),
+  ) as unknown as ActivityRegistry;
+  /** The call of an activity, once there is one. */
+  const call = async (activityId: string): Promise<Call> => {
+    for (;;) {
+      const found = calls.find(({ context }) => context.activity === activityId && !context.signal.aborted);
+      if (found) return found;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  const until = (runId: string, condition: (view: RunView) => boolean): Promise<RunView> =>
+    new Promise((resolve, reject) => {
+      const end = engine.subscribe((message) => {
+        if ('view' in message && message.view.id === runId && condition(message.view)) {
+          end();
+          resolve(message.view);
+        }
+      });
+      engine.view(runId).then((view) => {
+        if (condition(view)) resolve(view);
+      }, reject);
+    });
+  const launch = (id: string): Promise<RunView> => {
+    const start: RunStart = {
+      projectId: 'p',
+      userId: 'u',
+      workflow: { name: 'flow', version: 1, fingerprint: first.fingerprint },
+      request: 'Do it',
+      config: BUILT_IN_RUN_CONFIG,
+      requestedConfig: {},
+      branch: `autonomous/${id}`,
+    };
+    return engine.launch(id, start);
+  };
+  const toGate = async (id: string): Promise<RunView> => {
+    await launch(id);
+    (await call('drafter')).complete('the plan');
+    return until(id, (view) => view.gate !== null);
+  };
+  const toWork = async (id: string): Promise<RunView> => {
+    await toGate(id);
+    await engine.signal(id, 'APPROVAL_GRANTED', { by: 'me' });
+    await call('helper');
+    return engine.view(id);
+  };
+  const versions = (number: number) => all.find((definition) => definition.version === number);
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'migration-'));
+    await open(all);
+  });
+  afterEach(async () => {
+    await engine.stop();
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('keeps its gate where its history goes the same way, and goes on with the new version', async () => {
+    const { gate: before } = await toGate('r1');
+    const migrated = await engine.migrate('r1', 2, 'admin');
+    expect(migrated).toMatchObject({ workflow: { name: 'flow', version: 2 }, gate: before });
+    expect((await store.readRun('r1', 0)).at(-1)).toMatchObject({
+      type: 'RUN_MIGRATED',
+      origin: 'input',
+      payload: { from: 1, to: 2, fingerprint: second.fingerprint, by: 'admin', how: 'replayed' },
+    });
+    // Only the second version takes it.
+    await engine.signal('r1', 'RETRY_REQUESTED', { by: 'me' });
+    await reopen([second]);
+    await engine.signal('r1', 'APPROVAL_GRANTED', { by: 'me' });
+    (await call('worker')).complete('done');
+    expect((await until('r1', (view) => view.status === 'completed')).workflow.version).toBe(2);
+  });
+
+  it('is converted where it has to be: work and clocks that are still there go on, the others end, new ones begin', async () => {
+    await toWork('r1');
+    const worker = await call('worker');
+    const helper = await call('helper');
+    const [clockBefore] = await store.openTimers('r1');
+    clock.advance(10_000);
+    const migrated = await engine.migrate('r1', 3, 'admin');
+    expect(migrated).toMatchObject({
+      workflow: { version: 3 },
+      status: 'running',
+      state: { building: { doing: {}, clock: {}, watching: {} } },
+    });
+    expect(helper.context.signal.aborted).toBe(true);
+    expect(worker.context.signal.aborted).toBe(false);
+    expect((await call('watcher')).input).toEqual({ of: 'the plan' });
+    const after = (await store.readRun('r1', 0)).find((event) => event.type === 'RUN_MIGRATED')?.sequence;
+    expect((await store.openActivities('r1')).map(({ key }) => key).sort()).toEqual(
+      [worker.context.key, `r1/${after}/watcher`].sort(),
+    );
+    const clocks = await store.openTimers('r1');
+    expect(clocks).toHaveLength(2);
+    expect(clocks[0]).toEqual(clockBefore);
+    expect(clocks[1]?.dueAt).toBe(new Date(clock.now().getTime() + 90_000).toISOString());
+    // What was under way counts, and nothing of the first version is needed any more.
+    worker.complete('done');
+    expect(await until('r1', (view) => view.status === 'completed')).toMatchObject({ workflow: { version: 3 } });
+  });
+
+  it('is taken up after a restart with what it was converted to', async () => {
+    await toWork('r1');
+    const { key } = (await call('worker')).context;
+    await engine.migrate('r1', 3, 'admin');
+    await reopen([third]);
+    const again = await call('worker');
+    expect(again.context.key).toBe(key);
+    await call('watcher');
+    expect((await engine.inspect('r1')).state.snapshot?.context).toEqual({ plan: 'the plan', asked: 1 });
+    again.complete('done');
+    await until('r1', (view) => view.status === 'completed');
+  });
+
+  it('is left as it was, with the first event that differs, where it would go another way', async () => {
+    const before = await toWork('r1');
+    const refusal = await engine.migrate('r1', 4, 'admin').catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Conflict);
+    expect(refusal).toMatchObject({
+      message: expect.stringMatching(/event 6: .*Really\?.*has no migration from version 1/s),
+      extra: { sequence: 6 },
+    });
+    await expect(engine.migrate('r1', 5, 'admin')).rejects.toThrow(/cannot be converted to version 5 .*nowhere/);
+    expect(await engine.view('r1')).toEqual(before);
+    expect((await store.readRun('r1', 0)).map(({ type }) => type)).not.toContain('RUN_MIGRATED');
+    (await call('worker')).complete('done');
+    await until('r1', (view) => view.status === 'completed');
+  });
+
+  it('goes on where its own version is no longer there', async () => {
+    await toGate('r1');
+    await reopen([second]);
+    await expect(engine.signal('r1', 'APPROVAL_GRANTED', { by: 'me' })).rejects.toThrow('definition_missing');
+    expect(await engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'definition_missing' } });
+    const migrated = await engine.migrate('r1', 2, 'admin');
+    expect(migrated).toMatchObject({ status: 'awaiting_approval', gate: { kind: 'plan', decisions: ['approve'] } });
+    await engine.signal('r1', 'APPROVAL_GRANTED', { by: 'me' });
+    (await call('worker')).complete('done');
+    await until('r1', (view) => view.status === 'completed');
+  });
+
+  it('takes its work up again when it was set aside at work, once there is a place', async () => {
+    await toWork('r1');
+    await reopen([second]);
+    expect(await engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'definition_missing' } });
+    // Its place is free for another run meanwhile; a version that is registered launches it.
+    await engine.launch('r2', { ...(await startOf('r1')), workflow: { name: 'flow', version: 2, fingerprint: 'f' } });
+    expect((await engine.migrate('r1', 2, 'admin')).status).toBe('queued');
+    expect(calls.map(({ context }) => context.runId)).not.toContain('r1');
+    await engine.cancel('r2', 'me');
+    await until('r1', (view) => view.status === 'running');
+    (await call('worker')).complete('done');
+    await until('r1', (view) => view.status === 'completed');
+  });
+
+  it('says that its version has to come back where nothing else knows its state', async () => {
+    await toWork('r1');
+    await reopen([third]);
+    await expect(engine.migrate('r1', 3, 'admin')).rejects.toThrow("Version 1 of 'flow' is not on this server");
+  });
+
+  it('refuses what cannot be: no such version, the same version, a run that has ended', async () => {
+    await toGate('r1');
+    await expect(engine.migrate('r1', 9, 'admin')).rejects.toThrow(NotFound);
+    await expect(engine.migrate('r1', 1, 'admin')).rejects.toThrow('has version 1');
+    await expect(engine.migrate('r9', 2, 'admin')).rejects.toThrow("no run 'r9'");
+    await engine.cancel('r1', 'me');
+    await expect(engine.migrate('r1', 2, 'admin')).rejects.toThrow('already ended');
+  });
+
+  it('can be read and forked at every event, before and after', async () => {
+    await toWork('r1');
+    await engine.migrate('r1', 3, 'admin');
+    const events = await store.readRun('r1', 0);
+    const migrated = events.findIndex((event) => event.type === 'RUN_MIGRATED') + 1;
+    expect(replay(first, newRun('r1'), events, versions)).toMatchObject({ ok: true });
+    expect(replay(first, newRun('r1'), events)).toMatchObject({ ok: false, sequence: migrated });
+    for (const [at, wanted] of [
+      [6, 1],
+      [migrated, 3],
+    ] as const) {
+      const forked = forkRun(events, versions, {
+        runId: 'f1',
+        at,
+        by: 'me',
+        branch: 'autonomous/f1',
+        now: clock.now().toISOString(),
+      });
+      expect(forked).toMatchObject({ ok: true, run: { definition: { version: wanted } } });
+    }
+  });
+
+  async function startOf(runId: string): Promise<RunStart> {
+    const [start] = await store.readRun(runId, 0, 1);
+    return start?.payload as unknown as RunStart;
+  }
+});

@@ -1,0 +1,27 @@
+/** What a program imports that uses the engine without the server: `@autonomous/orchestrator/engine`. */
+export { createEngine, type EngineSetup } from './engine/create-engine.ts';
+export type { Engine, EngineMessage, NewWorkflowRun } from './engine/engine.ts';
+export type { Clock } from './engine/clock.ts';
+export type { EventStore } from './event-store/event-store.ts';
+export { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
+export {
+  type Activity,
+  type ActivityContext,
+  type ActivityRegistry,
+  ONE_TRY,
+  type RetryPolicy,
+  THREE_TRIES,
+} from './workflow/activity.ts';
+export { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from './workflow/definition.ts';
+export {
+  Conflict,
+  InvalidRequest,
+  NeedsHuman,
+  NotFound,
+  RetryableFailure,
+  type RunView,
+  StorageFull,
+  TerminalFailure,
+  Unavailable,
+  type WorkflowEvent,
+} from '@autonomous/shared';

@@ -1,0 +1,45 @@
+/** Checks what a new run is given against what its workflow needs. */
+import type { Fault, JsonObject, NewRun } from '@autonomous/shared';
+import type { WorkflowDefinition } from '../workflow/definition.ts';
+import { findNonJson } from '../workflow/plain-json.ts';
+
+export interface CheckedRunInput {
+  /** As the workflow's schema gives it; absent where it takes none, or there are faults. */
+  readonly input?: JsonObject;
+  readonly faults: readonly Fault[];
+}
+
+/** @param definition `undefined` where the request names no workflow that there is, which is a fault of its own */
+export function checkRunInput(
+  definition: WorkflowDefinition | undefined,
+  { projectId, request, input }: NewRun,
+): CheckedRunInput {
+  if (definition === undefined) return { faults: [] };
+  const { name } = definition;
+  const needed = definition.needsProject
+    ? [
+        ...(projectId === undefined ? [missing('projectId', name)] : []),
+        ...(request === undefined ? [missing('request', name)] : []),
+      ]
+    : [];
+  if (definition.input === undefined) {
+    const message = `Workflow '${name}' takes no input; leave it out.`;
+    return { faults: input === undefined ? needed : [...needed, { path: 'input', message }] };
+  }
+  const parsed = definition.input.safeParse(input ?? {});
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => ({ path: ['input', ...path].join('.'), message }));
+    return { faults: [...needed, ...faults] };
+  }
+  const unfit = findNonJson(parsed.data);
+  if (unfit) {
+    const message = `The input schema of workflow '${name}' gives a value that ${unfit.what}; its author has to mend that.`;
+    return { faults: [...needed, { path: `input${unfit.path}`, message }] };
+  }
+  // Found to be JSON just before.
+  return { input: JSON.parse(JSON.stringify(parsed.data)) as JsonObject, faults: needed };
+}
+
+function missing(path: string, workflow: string): Fault {
+  return { path, message: `Workflow '${workflow}' needs it.` };
+}

@@ -1,0 +1,261 @@
+/** Runs as they were: the view and the statechart after an event, and new runs that go on from there. */
+import {
+  type Caller,
+  Conflict,
+  type Fault,
+  foldRun,
+  type Gate,
+  type GateDecision,
+  InvalidRequest,
+  type JsonObject,
+  type NewFork,
+  NotFound,
+  type Project,
+  type ProjectConfig,
+  type RunConfig,
+  type RunConfigRequest,
+  type RunView,
+  type Statechart,
+  type WorkflowEvent,
+} from '@autonomous/shared';
+import { slugOf } from '../artifacts/plan-document.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { Repository } from '../repository/repository.ts';
+import { newRun, rehydrate, type RunState } from '../workflow/advance.ts';
+import type { WorkflowDefinition } from '../workflow/definition.ts';
+import { diagramOfRun, pathOf, possibleEvents } from '../workflow/diagram.ts';
+import { type ForkedRun, throughStep } from '../workflow/fork.ts';
+import type { WorkflowRegistry } from '../workflow/registry.ts';
+import { replay } from '../workflow/replay.ts';
+import { asRequest, mergeRunConfigRequests, parseProjectConfig } from '../workflow/run-config.ts';
+
+export interface TimeTravelOptions {
+  readonly engine: Engine;
+  readonly store: EventStore;
+  readonly repository: Repository;
+  readonly workflows: WorkflowRegistry;
+  scrub(text: string): string;
+  resolveConfig(
+    project: ProjectConfig | null,
+    request: RunConfigRequest,
+  ): { readonly config: RunConfig; readonly notices: readonly string[] };
+  /** All faults of what a request asks for, by their paths in the request's body. */
+  checkConfig(request: RunConfigRequest): readonly Fault[];
+  /** @throws {Unprocessable} naming every role whose model cannot be used */
+  refuseUnusableModels(config: RunConfig): void;
+  projectOf(id: string): Promise<Project>;
+  /** The signal that decides a gate. @throws {Conflict | InvalidRequest} when the gate does not take the decision */
+  signalFor(
+    caller: Caller,
+    gate: Gate,
+    decision: GateDecision,
+  ): Promise<{ readonly type: string; readonly payload: JsonObject }>;
+  /** The id of a new run; always the same for the same key. */
+  runIdFor(key: string | undefined): string;
+}
+
+export interface TimeTravel {
+  /** @throws {NotFound} naming the range when the run has no such event */
+  viewAt(runId: string, at: number): Promise<RunView>;
+  statechart(runId: string, at?: number): Promise<Statechart>;
+  fork(caller: Caller, sourceId: string, wanted: NewFork, key?: string): Promise<RunView>;
+}
+
+/** Events that are read at once. */
+const PAGE = 5_000;
+
+export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
+  const { engine, store, repository, workflows } = options;
+
+  /** The run's events up to the end of the step that holds event `at`. */
+  const eventsThrough = async (runId: string, at: number): Promise<readonly WorkflowEvent[]> => {
+    const { lastSequence } = await engine.view(runId);
+    if (at > lastSequence) {
+      throw new NotFound(`Run ${runId} has no event ${at}; its events are 1 to ${lastSequence}.`);
+    }
+    const events: WorkflowEvent[] = [];
+    for (;;) {
+      const page = await store.readRun(runId, events.at(-1)?.sequence ?? 0, PAGE);
+      events.push(...page);
+      const isPast = events.some((event) => event.sequence > at && event.origin === 'input');
+      if (page.length < PAGE || isPast) return throughStep(events, at);
+    }
+  };
+
+  const viewAt = async (runId: string, at: number): Promise<RunView> =>
+    foldWhole((await eventsThrough(runId, at)).filter((event) => event.sequence <= at));
+
+  const statechart = async (runId: string, at?: number): Promise<Statechart> => {
+    const now = await engine.view(runId);
+    const events = await eventsThrough(runId, at ?? now.lastSequence);
+    const view = foldWhole(events);
+    const definition = definitionOf(view);
+    const state = await stateAfter(events, definition, at === undefined ? runId : null);
+    const way = pathOf(definition, events);
+    return {
+      workflow: definition.name,
+      version: definition.version,
+      sequence: view.lastSequence,
+      mermaid: diagramOfRun(definition, view.state, way),
+      current: view.state,
+      path: way.path,
+      changes: way.changes,
+      possible: possibleEvents(definition, state, view),
+    };
+  };
+
+  /**
+   * The machine's state after these events; `null` where it cannot be read.
+   * @param live the run whose newest state this is; `null` for an older one
+   */
+  const stateAfter = async (
+    events: readonly WorkflowEvent[],
+    { name }: WorkflowDefinition,
+    live: string | null,
+  ): Promise<RunState | null> => {
+    const [first] = events;
+    const last = events.at(-1);
+    if (!first || !last) return null;
+    if (live !== null) {
+      return engine.inspect(live).then(
+        ({ state }) => state,
+        () => null,
+      );
+    }
+    const versions = (version: number) => workflows.find(name, version);
+    const snapshot = (await store.loadRun(first.workflowRunId))?.snapshot ?? null;
+    const isUsable = snapshot !== null && snapshot.sequence <= last.sequence;
+    const before = isUsable ? events.filter((event) => event.sequence <= snapshot.sequence) : [first];
+    const start = versions(foldWhole(before).workflow.version);
+    if (!start) return null;
+    try {
+      const from = isUsable ? rehydrate(start.machine, snapshot.data) : newRun(first.workflowRunId);
+      const rest = events.filter((event) => event.sequence > from.sequence);
+      const replayed = replay(start, from, rest, versions);
+      return replayed.ok ? replayed.state : null;
+    } catch {
+      // A snapshot that its machine cannot read: what can happen next is not known then.
+      return null;
+    }
+  };
+
+  const definitionOf = ({ id, workflow }: RunView): WorkflowDefinition => {
+    const definition = workflows.find(workflow.name, workflow.version);
+    if (definition) return definition;
+    throw new Conflict(
+      `Workflow '${workflow.name}' version ${workflow.version} of run ${id} is not registered on this server.`,
+    );
+  };
+
+  const fork = async (caller: Caller, sourceId: string, wanted: NewFork, key?: string): Promise<RunView> => {
+    const runId = options.runIdFor(key === undefined ? undefined : `${key}/fork`);
+    const existing = await store.loadView(runId);
+    if (existing) return existing;
+    const { lastSequence } = await engine.view(sourceId);
+    if (wanted.at > lastSequence) {
+      const message = `must be an event of run ${sourceId}, whose events are 1 to ${lastSequence}`;
+      throw new InvalidRequest(`The request's body cannot be taken: at: ${message}.`, {
+        faults: [{ path: 'at', message }],
+      });
+    }
+    const events = await eventsThrough(sourceId, wanted.at);
+    const view = foldWhole(events);
+    definitionOf(view);
+    const project = view.projectId === '' ? null : await options.projectOf(view.projectId);
+    const change = await changeOf(view, events, wanted.config, project);
+    const request = wanted.request === undefined ? undefined : options.scrub(wanted.request.trim());
+    const branch = project === null ? '' : `autonomous/${runId}-${slugOf(request ?? view.originalRequest)}`;
+    const { answer } = wanted;
+    const signal = answer === undefined ? undefined : await answerTo(caller, view, runId, answer);
+    return engine.fork(runId, sourceId, {
+      at: wanted.at,
+      by: caller.userId,
+      branch,
+      ...(request === undefined ? {} : { request }),
+      ...change,
+      ...(signal === undefined ? {} : { signal }),
+      prepare: async (run) => {
+        const commit = commitOf(run, view);
+        if (project !== null && commit !== null) await repository.createBranch(project, branch, commit);
+      },
+    });
+  };
+
+  /** The decision as a signal to the gate that the new run has where the source had its own. */
+  const answerTo = async (caller: Caller, view: RunView, runId: string, answer: GateDecision) => {
+    if (view.gate === null) {
+      throw new Conflict(
+        `Run ${view.id} had no open gate after event ${view.lastSequence} that could take '${answer.decision}'; it was ${view.status}.`,
+      );
+    }
+    const gate = { ...view.gate, runId, id: `${runId}${view.gate.id.slice(view.id.length)}` };
+    return { ...(await options.signalFor(caller, gate, answer)), gateId: gate.id };
+  };
+
+  /**
+   * What is another configuration from there on: the run's own with what is asked for, within the limits of today.
+   * @throws {InvalidRequest} with every fault of what is asked for
+   */
+  const changeOf = async (
+    view: RunView,
+    events: readonly WorkflowEvent[],
+    asked: RunConfigRequest | undefined,
+    project: Project | null,
+  ) => {
+    const faults = asked === undefined ? [] : [...options.checkConfig(asked)];
+    const { baseBranch } = view.config.git;
+    if (asked?.git?.baseBranch !== undefined && asked.git.baseBranch !== baseBranch) {
+      const message = `The run began from ${baseBranch}, and so does its fork; start a new run for another branch.`;
+      faults.push({ path: 'config.git.baseBranch', message });
+    }
+    if (faults.length > 0) {
+      throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
+    }
+    const { config, notices } = options.resolveConfig(
+      project === null ? null : await projectConfig(project, view),
+      mergeRunConfigRequests(asRequest(view.config), asked ?? {}),
+    );
+    const now = { ...config, git: { ...config.git, baseBranch } };
+    if (project !== null) options.refuseUnusableModels(now);
+    return {
+      ...(JSON.stringify(now) === JSON.stringify(view.config) ? {} : { config: now }),
+      ...(asked === undefined ? {} : { requestedConfig: mergeRunConfigRequests(requestedBefore(events), asked) }),
+      ...(notices.length === 0 ? {} : { notices }),
+    };
+  };
+
+  /** The project's own configuration, as the run read it at its start. */
+  const projectConfig = async (project: Project, { baseCommit }: RunView): Promise<ProjectConfig | null> => {
+    if (baseCommit === undefined) return null;
+    const text = await repository.readFile(project, baseCommit, '.autonomous/config.json');
+    const parsed = text === null ? null : parseProjectConfig(text);
+    return parsed?.ok ? parsed.config : null;
+  };
+
+  return { viewAt, statechart, fork };
+}
+
+function foldWhole(events: readonly WorkflowEvent[]): RunView {
+  let view: RunView | null = null;
+  for (const event of events) view = foldRun(view, event);
+  if (view === null) throw new Error(`the events of run ${events[0]?.workflowRunId ?? ''} do not begin with its start`);
+  return view;
+}
+
+/** Where the new run's branch begins: at the commit that the source's was at. `null` before it had one. */
+function commitOf({ definition, state }: ForkedRun, view: RunView): string | null {
+  // The definition reads its own machine's context; the registry knows it as any machine.
+  const known = state.snapshot === null ? null : definition.workspace?.(state.snapshot.context as never);
+  return known ?? view.headCommit ?? view.baseCommit ?? null;
+}
+
+/** What requests for this run asked for so far: the one that started it, and those that forked it. */
+function requestedBefore(events: readonly WorkflowEvent[]): RunConfigRequest {
+  const requests = events.flatMap(({ type, payload }) => {
+    if (type !== 'RUN_STARTED' && type !== 'RUN_FORKED') return [];
+    const { requestedConfig } = payload as { readonly requestedConfig?: RunConfigRequest };
+    return requestedConfig === undefined ? [] : [requestedConfig];
+  });
+  return requests.at(-1) ?? {};
+}
