@@ -16,8 +16,11 @@ export interface Asked {
 /** Anthropic's messages, OpenAI's responses, or the chat completions that all others speak. */
 export type WireFormat = 'messages' | 'responses' | 'chat/completions';
 
-/** What comes instead of the turn; `cut` ends the stream in the middle of it, after its first tool call is whole. */
-export type Fault = 'rate_limit' | 'server_error' | 'cut';
+/**
+ * What comes instead of the turn; `cut` ends the stream in the middle of it, after its first tool call is whole; `refused`
+ * says that the key is not taken.
+ */
+export type Fault = 'rate_limit' | 'server_error' | 'refused' | 'cut';
 
 export interface Served extends Asked {
   readonly path: string;
@@ -44,6 +47,8 @@ export interface ScriptedProviderOptions {
   /** The only key that is taken; every other one gets a 401. */
   readonly apiKey: string;
   readonly faultFor: (asked: Asked) => Fault | null;
+  /** Told of a request for a turn when it has come; the answer waits for what this returns. */
+  readonly onAsked?: (asked: Asked & { readonly model: string }) => Promise<void>;
 }
 
 /** What the provider says that each turn cost. */
@@ -77,7 +82,9 @@ export async function startScriptedProvider(options: ScriptedProviderOptions): P
     const asked = findAsked(options.script, request);
     return asked === null ? null : options.faultFor({ ...asked, attempt: before(request) + 1 });
   };
-  const answer = (request: ChatCompletionRequest): FixtureResponse => {
+  const answer = async (request: ChatCompletionRequest): Promise<FixtureResponse> => {
+    const asked = findAsked(options.script, request);
+    if (asked !== null) await options.onAsked?.({ ...asked, attempt: before(request) + 1, model: request.model });
     const fault = faultOf(request);
     return fault === null || fault === 'cut'
       ? wholeAnswer(options.script, request)
@@ -151,14 +158,17 @@ function wholeAnswer(script: Script, request: ChatCompletionRequest): FixtureRes
 }
 
 /** Its words hold the key, as those of careless gateways do. */
-function errorAnswer(fault: 'rate_limit' | 'server_error', apiKey: string): FixtureResponse {
-  return fault === 'rate_limit'
-    ? {
-        status: 429,
-        retryAfter: RETRY_AFTER_SECONDS,
-        error: { message: `Too many requests with ${apiKey}`, type: 'rate_limit_error' },
-      }
-    : { status: 500, error: { message: `No upstream for ${apiKey}`, type: 'api_error' } };
+function errorAnswer(fault: Exclude<Fault, 'cut'>, apiKey: string): FixtureResponse {
+  const answers: Readonly<Record<typeof fault, FixtureResponse>> = {
+    rate_limit: {
+      status: 429,
+      retryAfter: RETRY_AFTER_SECONDS,
+      error: { message: `Too many requests with ${apiKey}`, type: 'rate_limit_error' },
+    },
+    refused: { status: 401, error: { message: `Not a key: ${apiKey}`, type: 'authentication_error' } },
+    server_error: { status: 500, error: { message: `No upstream for ${apiKey}`, type: 'api_error' } },
+  };
+  return answers[fault];
 }
 
 function isRequest(body: unknown): body is ChatCompletionRequest {

@@ -14,11 +14,15 @@ export interface ServerStart {
   readonly env: Readonly<Record<string, string>>;
   /** Files that are loaded before the program's own. */
   readonly imports?: readonly string[];
+  /** Another program that is started and says where it is like the server itself. */
+  readonly program?: string;
 }
 
 export interface ServerProcess {
   readonly url: string;
   readonly token: string;
+  /** Settles when the process is gone, by whatever. */
+  readonly ended: Promise<ProcessEnd>;
   /** What it has logged so far. */
   log(): string;
   /** Lets the process stand still, or go on. */
@@ -35,8 +39,9 @@ export interface ProcessEnd {
 const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /** Runs `serve`; resolves when the server has said where it is. */
-export async function startServerProcess({ dataFolder, port, env, imports = [] }: ServerStart): Promise<ServerProcess> {
-  const args = [...imports.map((file) => `--import=${file}`), PROGRAM, 'serve', '--port', port, '--data', dataFolder];
+export async function startServerProcess(start: ServerStart): Promise<ServerProcess> {
+  const { dataFolder, port, env, imports = [], program = PROGRAM } = start;
+  const args = [...imports.map((file) => `--import=${file}`), program, 'serve', '--port', port, '--data', dataFolder];
   const child = spawn(process.execPath, args, {
     cwd: path.dirname(dataFolder),
     env: { ...env },
@@ -63,6 +68,7 @@ export async function startServerProcess({ dataFolder, port, env, imports = [] }
   return {
     url,
     token: (await readFile(path.join(dataFolder, 'token'), 'utf8')).trim(),
+    ended,
     log: () => log,
     signal: (signal) => void child.kill(signal),
     async end(signal) {

@@ -1,0 +1,109 @@
+/** A handful of the sweep's points, and that it would see what it looks for. `npm run crash-sweep` plays them all. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Fault, judge, type Reference, refer } from './judge.ts';
+import { makeRemote } from './place.ts';
+import { play, type Playback } from './play.ts';
+import { reportOn } from './report.ts';
+import { git } from './repository-state.ts';
+import { FILES, SCENARIOS } from './scenarios.ts';
+import { sweep } from './sweep.ts';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+/** None of these scenarios needs a sandbox. */
+const POINTS = [
+  'question:implementer.model.after',
+  'question:commitCode.commit.after',
+  'question:append.ACTIVITY_COMPLETED.commitPlan.after',
+  'queued:a/merge.push.after',
+  'question:append.CLARIFICATION_ANSWERED.after+start.openActivities.before+planner.book.after',
+];
+
+describe('the crash sweep', () => {
+  it('finds nothing wrong with a handful of points, one of them killed thrice', async () => {
+    const said: string[] = [];
+    const result = await sweep({
+      scenarios: SCENARIOS,
+      points: POINTS.length,
+      only: POINTS,
+      seed: 'test',
+      workers: 2,
+      minutes: 4,
+      say: (line) => said.push(line),
+    });
+    const { lines, ok } = reportOn(result);
+    expect({ said, ok }, lines.join('\n')).toEqual({ said: [expect.stringMatching(/boundaries in/)], ok: true });
+    expect(result.played.map(({ reached }) => reached)).toEqual(POINTS.map(() => true));
+    expect(lines.at(-1)).toMatch(
+      /^crash-sweep: 5 points, 0 duplicates, 0 differences, [1-9] repeated model calls \(all booked\) in \d+ (?:s|min)$/,
+    );
+  });
+
+  it('names what was done twice, what differs and what was not booked', async () => {
+    const faults = await tamperedFaults();
+    expect(faults.twice).toEqual([
+      { kind: 'duplicate', effect: 'commit', what: expect.stringMatching(/^commit <run>\/\d+\/commitCode: 2 times/) },
+      { kind: 'duplicate', effect: 'merge', what: 'merge main: 3 times instead of 2' },
+      expect.objectContaining({ kind: 'difference' }),
+    ]);
+    expect(faults.unlike).toEqual([
+      {
+        kind: 'difference',
+        what: expect.stringMatching(/^1 lines missing, 1 added\n- run: fixAttempts 0\n\+ run: fixAttempts 7$/),
+      },
+    ]);
+    expect(faults.unbooked).toEqual([
+      { kind: 'unbooked', what: expect.stringMatching(/planner while attempt 1 was booked, as before the crash$/) },
+    ]);
+    expect(faults.untouched).toEqual([]);
+  });
+});
+
+/** What is said of one undisturbed playback, left as it is and changed in ways that a broken engine would. */
+async function tamperedFaults(): Promise<Record<'untouched' | 'unlike' | 'unbooked' | 'twice', readonly Fault[]>> {
+  const scenario = SCENARIOS.find(({ name }) => name === 'question')!;
+  const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-judge-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const template = path.join(folder, 'template.git');
+  const compileCache = path.join(folder, 'compiled');
+  await mkdir(compileCache);
+  await makeRemote(template, FILES);
+
+  return play({ scenario, kills: [], template, compileCache }, async (playback) => {
+    const reference: Reference = await refer(scenario, playback);
+    const faultsOf = async (changed: Partial<Playback>): Promise<readonly Fault[]> =>
+      (await judge(scenario, reference, { ...playback, ...changed })).faults;
+    const untouched = await faultsOf({});
+    const unlike = await faultsOf({
+      runs: playback.runs.map((run) => ({ ...run, view: { ...run.view, fixAttempts: 7 } })),
+    });
+    const lives = playback.lives.map((life) => ({ ...life, end: 'killed' as const }));
+    const [key] = lives.flatMap(({ ledger }) => ledger.flatMap((line) => ('asks' in line ? [line.asks.key] : [])));
+    const again = {
+      ledger: [{ asks: { key: key!, attempt: 1 } }, ...lives[0]!.ledger.slice(-1)],
+      log: '',
+      end: 'stopped' as const,
+    };
+    const unbooked = await faultsOf({ lives: [...lives, again] });
+    await commitAgain(playback.world.place.remote, 'commitCode');
+    return { untouched, unlike, unbooked, twice: await faultsOf({}) };
+  });
+}
+
+/** The commit of an activity once more, on top of what is there. */
+async function commitAgain(remote: string, activity: string): Promise<void> {
+  const run = async (...args: string[]): Promise<string> => (await git(remote, args, IDENTITY)).toString('utf8').trim();
+  const message = await run('log', '-1', '--format=%B', `--grep=/${activity}$`, 'main');
+  const commit = await run('commit-tree', 'main^{tree}', '-p', 'main', '-m', message);
+  await run('update-ref', 'refs/heads/main', commit);
+}
+
+const IDENTITY = {
+  GIT_AUTHOR_NAME: 'A',
+  GIT_AUTHOR_EMAIL: 'a@example.com',
+  GIT_COMMITTER_NAME: 'A',
+  GIT_COMMITTER_EMAIL: 'a@example.com',
+};

@@ -1,0 +1,99 @@
+/**
+ * `npm run crash-sweep`: ends real servers at every boundary of every scenario and while they take up what the last one
+ * left, and compares what came of it with runs that were left in peace.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { InvalidRequest } from '@autonomous/shared';
+import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
+import { reportOn } from './report.ts';
+import type { Scenario } from './scenario.ts';
+import { SCENARIOS } from './scenarios.ts';
+import { listBoundaries, sweep } from './sweep.ts';
+
+const USAGE = `Usage: npm run crash-sweep [-- OPTION ...]
+  --points N          points to play (default 520; "all": every boundary of every scenario)
+  --sample N          the same, for a short run
+  --seed S            what the draw of points begins with (default: today's date)
+  --scenario NAME     only this scenario; may be given several times
+  --only ID           only this point, such as plain:merge.push.after; may be given several times
+  --list              prints the boundaries of the scenarios and plays none
+  --workers N         points at the same time (default: one a core)
+  --minutes N         no point is begun later than this (default 45)`;
+
+try {
+  process.exitCode = await run(process.argv.slice(2));
+} catch (error) {
+  if (!isUsageFault(error)) throw error;
+  process.stderr.write(`${error.message}\n${USAGE}\n`);
+  process.exitCode = 64;
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      points: { type: 'string', default: '520' },
+      sample: { type: 'string' },
+      seed: { type: 'string', default: new Date().toISOString().slice(0, 10) },
+      scenario: { type: 'string', multiple: true, default: SCENARIOS.map(({ name }) => name) },
+      only: { type: 'string', multiple: true },
+      workers: { type: 'string', default: String(availableParallelism()) },
+      minutes: { type: 'string', default: '45' },
+      list: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help) {
+    say(USAGE);
+    return 0;
+  }
+  const points = values.sample ?? values.points;
+  const scenarios = await playable(values.scenario);
+  if (values.list) {
+    for (const scenario of scenarios)
+      for (const boundary of await listBoundaries(scenario)) say(`${scenario.name}:${boundary}`);
+    return 0;
+  }
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+  say(`crash-sweep: seed ${values.seed}, scenarios ${scenarios.map(({ name }) => name).join(', ')}`);
+  const result = await sweep({
+    scenarios,
+    points: points === 'all' ? 'all' : whole(points),
+    ...(values.only ? { only: values.only } : {}),
+    seed: values.seed,
+    workers: whole(values.workers),
+    minutes: whole(values.minutes),
+    say,
+    signal: interrupted.signal,
+  });
+  const { lines, ok } = reportOn(result);
+  for (const line of lines) say(line);
+  return ok ? 0 : 1;
+}
+
+/** Those of these names that this machine can play. */
+async function playable(names: readonly string[]): Promise<readonly Scenario[]> {
+  const unknown = names.filter((name) => SCENARIOS.every((scenario) => scenario.name !== name));
+  if (unknown.length > 0) throw new InvalidRequest(`There is no scenario '${unknown.join("', '")}'.`);
+  const wanted = SCENARIOS.filter(({ name }) => names.includes(name));
+  const sandbox = await createBubblewrapProvider().availability();
+  if (sandbox.ok) return wanted;
+  say(`Scenarios in a sandbox are left out: ${sandbox.reason}. ${sandbox.mend}`);
+  return wanted.filter(({ sandboxed }) => sandboxed !== true);
+}
+
+function whole(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidRequest(`'${text}' is no whole number.`);
+  return Number(text);
+}
+
+function isUsageFault(error: unknown): error is Error {
+  if (error instanceof InvalidRequest) return true;
+  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,319 @@
+/** Plays a scenario to its end on as many servers as it takes, each of which ends itself where it is told to. */
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  ApiError,
+  type Client,
+  createClient,
+  FINAL_STATUSES,
+  type Gate,
+  type GateDecision,
+  type RunView,
+  type WorkflowEvent,
+} from '@autonomous/shared';
+import { type ServerProcess, startServerProcess } from '../test/server-process.fixture.ts';
+import { type LedgerLine, readLedger } from './ledger.ts';
+import type { Scenario } from './scenario.ts';
+import type { ServerSetting } from './server-setting.ts';
+import { makeWorld, type World } from './world.ts';
+
+/** One server from its start to its end. */
+export interface Life {
+  readonly ledger: readonly LedgerLine[];
+  /** What it wrote to its log, from warnings on. */
+  readonly log: string;
+  readonly end: 'killed' | 'stopped';
+}
+
+/** A run as the API told of it at the end. */
+export interface EndedRun {
+  readonly label: string;
+  readonly view: RunView;
+  readonly events: readonly WorkflowEvent[];
+}
+
+export interface Playback {
+  readonly lives: readonly Life[];
+  readonly runs: readonly EndedRun[];
+  /** Every run that the last server knows; more than were launched would be doubled ones. */
+  readonly runIds: readonly string[];
+  /** What clients were told by the feed, over all lives. */
+  readonly heard: readonly WorkflowEvent[];
+  readonly world: World;
+}
+
+/** The point could not be played to its end; the message says what came instead. */
+export class Unplayable extends Error {}
+
+export interface PlayOptions {
+  readonly scenario: Scenario;
+  /** Boundary at which the first, the second … server ends itself. */
+  readonly kills: readonly string[];
+  /** Repository that the project begins as. */
+  readonly template: string;
+  /** Folder where servers leave their compiled code for the next ones. */
+  readonly compileCache: string;
+}
+
+const PROGRAM = fileURLToPath(new URL('server.ts', import.meta.url));
+const QUICK_START = fileURLToPath(new URL('quick-start.ts', import.meta.url));
+/** A server that takes longer from its start to the end of its runs does nothing any more. */
+const LIFE_LIMIT_MS = 120_000;
+
+/**
+ * @param look gets the playback while its folder is still there
+ * @throws {Unplayable} when a server hangs, ends by itself, or a run comes to something that the scenario does not know
+ */
+export async function play<Result>(
+  options: PlayOptions,
+  look: (playback: Playback) => Promise<Result>,
+): Promise<Result> {
+  const world = await makeWorld(options.scenario, options.template);
+  try {
+    const heard: WorkflowEvent[] = [];
+    const lives: Life[] = [];
+    for (let number = 1; ; number++) {
+      const ledger = path.join(world.place.folder, `ledger-${number}.jsonl`);
+      const killAt = options.kills[number - 1] ?? null;
+      const { told, ...life } = await live(options, world, heard, { ledger, killAt });
+      lives.push(life);
+      if (told !== null) return await look({ lives, ...told, heard, world });
+    }
+  } finally {
+    await world.remove();
+  }
+}
+
+type Told = Pick<Playback, 'runs' | 'runIds'>;
+
+async function live(
+  { scenario, compileCache }: PlayOptions,
+  world: World,
+  heard: WorkflowEvent[],
+  { ledger, killAt }: Pick<ServerSetting, 'ledger' | 'killAt'>,
+): Promise<Life & { readonly told: Told | null }> {
+  const labels = Object.fromEntries(scenario.runs.map(({ request, label }) => [request, label]));
+  const setting: ServerSetting = {
+    ledger,
+    killAt,
+    labels,
+    sandboxed: scenario.sandboxed ?? false,
+    ...(scenario.colleague ? { colleague: { ...scenario.colleague, remote: world.place.remote } } : {}),
+  };
+  const wasKilled = (): boolean => readLedger(ledger).some((line) => 'killed' in line);
+  const limit = AbortSignal.timeout(LIFE_LIMIT_MS);
+  let server: ServerProcess;
+  try {
+    server = await startServerProcess({
+      dataFolder: world.place.data,
+      port: '0',
+      env: environment(scenario, world, compileCache, setting),
+      imports: [QUICK_START],
+      program: PROGRAM,
+    });
+  } catch (error) {
+    if (wasKilled()) return { ledger: readLedger(ledger), log: '', end: 'killed', told: null };
+    throw new Unplayable(`a server did not start: ${messageOf(error)}`);
+  }
+  const over = new AbortController();
+  try {
+    const signal = AbortSignal.any([over.signal, limit]);
+    const gone = server.ended.then(() => null);
+    // An answer that was cut off may be noticed before the end of the server is.
+    const driving = new Driver(scenario, world, heard, server, signal).drive().catch((error: unknown) => {
+      if (wasKilled()) return gone;
+      throw error;
+    });
+    const told = await Promise.race([driving, gone, aborted(limit)]);
+    if (told !== null) void server.end('SIGTERM');
+    const { code, signal: how } = await Promise.race([server.ended, aborted(limit)]);
+    const wasPlanned = how === 'SIGKILL' && wasKilled();
+    if (!wasPlanned && (told === null || code !== 0)) throw new Unplayable(`a server ended by itself (${how ?? code})`);
+    return {
+      ledger: readLedger(ledger),
+      log: server.log(),
+      end: wasPlanned ? 'killed' : 'stopped',
+      told: wasPlanned ? null : told,
+    };
+  } catch (error) {
+    const passed = readLedger(ledger).flatMap((line) => ('passed' in line ? [line.passed] : []));
+    const what = limit.aborted ? `nothing came to an end within ${LIFE_LIMIT_MS / 1_000} s` : messageOf(error);
+    throw new Unplayable(
+      `${what}; it came as far as ${passed.slice(-3).join(', ') || 'nothing'}\n${server.log()}`.trimEnd(),
+      { cause: error },
+    );
+  } finally {
+    over.abort();
+    await server.end('SIGKILL');
+  }
+}
+
+function environment(
+  scenario: Scenario,
+  { place, models }: World,
+  compileCache: string,
+  setting: ServerSetting,
+): Readonly<Record<string, string>> {
+  const model = 'openai-compatible:sweep';
+  return {
+    PATH: process.env['PATH'] ?? '',
+    HOME: place.folder,
+    NODE_COMPILE_CACHE: compileCache,
+    CRASH_SETTING: JSON.stringify(setting),
+    OPENAI_COMPATIBLE_BASE_URL: models.baseUrl,
+    OPENAI_COMPATIBLE_API_KEY: models.apiKey,
+    DEFAULT_PLANNER_MODEL: model,
+    DEFAULT_IMPLEMENTER_MODEL: model,
+    DEFAULT_VALIDATOR_MODEL: model,
+    SWEEP_LETTERS: place.letters,
+    ...scenario.env,
+  };
+}
+
+const LAUNCH_KEY = 'launch';
+/** Events after which a person has to act, or nothing more comes. */
+const STOPS: ReadonlySet<string> = new Set([
+  'APPROVAL_REQUESTED',
+  'CLARIFICATION_REQUESTED',
+  'RUN_PAUSED',
+  'RUN_COMPLETED',
+  'RUN_FAILED',
+  'RUN_CANCELLED',
+]);
+
+/**
+ * The people of a scenario, as one server knows them: they launch the runs that are not there yet, decide what is open,
+ * and hear what happens. What was done under an earlier server is seen from what this one tells.
+ */
+class Driver {
+  readonly #scenario: Scenario;
+  readonly #world: World;
+  readonly #heard: WorkflowEvent[];
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  #news = Promise.withResolvers<void>();
+
+  constructor(scenario: Scenario, world: World, heard: WorkflowEvent[], server: ServerProcess, signal: AbortSignal) {
+    this.#scenario = scenario;
+    this.#world = world;
+    this.#heard = heard;
+    this.#signal = signal;
+    this.#client = createClient({
+      baseUrl: server.url,
+      token: server.token,
+      backoff: { minMs: 20, maxMs: 100 },
+      fetch: (input, init) =>
+        fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, signal]) : signal }),
+    });
+  }
+
+  async drive(): Promise<Told> {
+    this.#follow();
+    const launched = await this.#launch();
+    await Promise.all(launched.map(({ id }) => this.#accompany(id)));
+    const runs = await Promise.all(
+      launched.map(async ({ id }, index) => ({
+        label: this.#scenario.runs[index]?.label ?? '',
+        view: await this.#client.getRun(id),
+        events: await this.#client.listEvents(id, 0, 1_000),
+      })),
+    );
+    const last = Math.max(...runs.flatMap(({ events }) => events.map(({ position }) => position)));
+    while ((this.#heard.at(-1)?.position ?? 0) < last) await this.#news.promise;
+    const { items } = await this.#client.listRuns({ limit: 100 });
+    return { runs, runIds: items.map(({ id }) => id) };
+  }
+
+  /** The same key under every server, so that what an earlier one has done is not done again. */
+  async #launch(): Promise<readonly RunView[]> {
+    const { runs, own } = this.#scenario;
+    if (own !== undefined) return [await this.#client.launchRun(own, LAUNCH_KEY)];
+    const { id: projectId } = await this.#client.createProject({
+      name: 'notes',
+      repository: this.#world.place.remote,
+    });
+    const variants = runs.map(({ request, config }) => ({ request, config }));
+    const [only] = variants;
+    return variants.length === 1 && only !== undefined
+      ? [await this.#client.launchRun({ projectId, ...only }, LAUNCH_KEY)]
+      : (await this.#client.explore({ projectId, variants }, LAUNCH_KEY)).runs;
+  }
+
+  /** Stays with a run until it has ended. */
+  async #accompany(runId: string): Promise<void> {
+    const { whileHeld } = this.#scenario;
+    while (true) {
+      const run = await this.#client.getRun(runId);
+      if (FINAL_STATUSES.has(run.status)) return;
+      if (run.gate !== null) {
+        await this.#decide(run.gate, run);
+        continue;
+      }
+      const stopped = this.#stopAfter(runId, run.lastSequence);
+      if (whileHeld === undefined) {
+        await stopped;
+      } else if ((await Promise.race([stopped, this.#world.held.then(() => 'held')])) === 'held') {
+        await whileHeld(this.#client, run).catch(unlessConflict);
+      }
+    }
+  }
+
+  async #decide(gate: Gate, run: RunView): Promise<void> {
+    const decision = await (this.#scenario.decide ?? approveOrAnswer)(gate, run, this.#world);
+    try {
+      await this.#client.decideGate(gate.id, decision);
+    } catch (error) {
+      unlessConflict(error);
+      const now = await this.#client.getRun(run.id);
+      if (now.gate?.id === gate.id)
+        throw new Unplayable(`the gate '${gate.kind}' is open and refuses: ${messageOf(error)}`);
+    }
+  }
+
+  #follow(): void {
+    this.#client
+      .followFeed({
+        after: this.#heard.at(-1)?.position ?? 0,
+        signal: this.#signal,
+        onEvent: (event) => {
+          this.#heard.push(event);
+          this.#tell();
+        },
+      })
+      .catch(() => undefined);
+  }
+
+  #tell(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers();
+  }
+
+  async #stopAfter(runId: string, sequence: number): Promise<void> {
+    const isIt = (event: WorkflowEvent): boolean =>
+      event.workflowRunId === runId && event.sequence > sequence && STOPS.has(event.type);
+    while (!this.#heard.some(isIt)) await this.#news.promise;
+  }
+}
+
+function approveOrAnswer(gate: Gate): GateDecision {
+  if (gate.kind === 'clarification') return { decision: 'answer', response: gate.question?.options?.[0] ?? 'Yes' };
+  if (!gate.decisions.includes('approve'))
+    throw new Unplayable(`nobody expected the gate '${gate.kind}': ${gate.summary}`);
+  return { decision: 'approve', artifactHash: gate.artifactHash, codeTree: gate.codeTree };
+}
+
+/** The run has moved on meanwhile: it is looked at again. */
+function unlessConflict(error: unknown): void {
+  if (error instanceof ApiError && error.status === 409) return;
+  throw error;
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Unplayable('the time limit was reached')), { once: true });
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

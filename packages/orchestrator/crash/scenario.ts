@@ -1,0 +1,77 @@
+/** What a scenario of the sweep is: a project, a script for the models, requests, and a person who decides. */
+import type { Client, Gate, GateDecision, JsonObject, RunConfigRequest, RunView } from '@autonomous/shared';
+import type { Script } from '../src/models/script.ts';
+import type { Asked, Fault } from '../test/scripted-provider.fixture.ts';
+import type { World } from './world.ts';
+
+export interface Scenario {
+  /** Short, in kebab-case: it stands in the names of its points. */
+  readonly name: string;
+  /** What is special about it, in a few words. */
+  readonly about: string;
+  /** A workflow of one's own and its input, which needs no project; absent: the built-in workflow `build`. */
+  readonly own?: { readonly workflow: string; readonly input: JsonObject };
+  /** One run, or several that are launched together as an exploration. */
+  readonly runs: readonly ScenarioRun[];
+  /** What the models say. */
+  readonly roles: Script['roles'];
+  /** Files of the project beside those that every one has. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Variables of the server beside those that every one has. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Commands run in bubblewrap; absent means on the machine itself, which is quicker. */
+  readonly sandboxed?: true;
+  /** Absent: approves, and takes the first option of a question. */
+  readonly decide?: (gate: Gate, run: RunView, world: World) => Promise<GateDecision> | GateDecision;
+  /** The models do not answer these requests until `world.release()`. */
+  readonly holds?: (asked: Asked) => boolean;
+  /** What is done about a run while a request of it is held; it may be done again after a crash. */
+  readonly whileHeld?: (client: Client, run: RunView) => Promise<unknown>;
+  /** What the models answer instead, until `world.release()`. */
+  readonly faultFor?: (asked: Asked) => Fault | null;
+  /** Somebody who is quicker than an effect, such as `merge.push`, the first time that it comes to that. */
+  readonly colleague?: ColleaguesCommit;
+  /** A stage may end on its time while a request is under way: how often that one comes is then chance. */
+  readonly endsOnTime?: true;
+  /** Status in which its runs end; `completed` when absent. */
+  readonly ends?: 'cancelled';
+}
+
+export interface ColleaguesCommit {
+  readonly before: string;
+  readonly message: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export interface ScenarioRun {
+  /** How it is called in the names of boundaries; empty where there is only one run. */
+  readonly label: string;
+  /** Tells the runs of a scenario apart. */
+  readonly request: string;
+  readonly config: RunConfigRequest;
+}
+
+type Call = NonNullable<Script['roles']['planner']>[number];
+type ToolCall = NonNullable<Call['turns'][number]['tools']>[number];
+
+/** One call of a role from the tool calls of each of its turns. */
+export function call(...turns: readonly (readonly ToolCall[])[]): Call {
+  return { turns: turns.map((tools) => ({ tools: [...tools] })) };
+}
+
+/** The same call, played only where the prompt contains a text. */
+export function when(contains: string, played: Call): Call {
+  return { when: { contains }, ...played };
+}
+
+export function write(path: string, content: string): ToolCall {
+  return { name: 'write', input: { path, content } };
+}
+
+export function finish(result: ToolCall['input']): ToolCall {
+  return { name: 'finish', input: result };
+}
+
+export function ask(question: ToolCall['input']): ToolCall {
+  return { name: 'ask', input: { context: 'It matters.', ...question } };
+}

@@ -1,0 +1,173 @@
+/** What the sweep plays. A new scenario is one more entry here. */
+import { fileURLToPath } from 'node:url';
+import type { GateDecision, RunConfigRequest, RunView } from '@autonomous/shared';
+import type { Script } from '../src/models/script.ts';
+import { ask, call, finish, type Scenario, when, write } from './scenario.ts';
+
+const REQUEST = 'Add the feature';
+const PLAN = '# Plan\n\n```mermaid\nflowchart TD\n  a["Start"] --> b["Feature"]\n```\n';
+const GOOD = { 'feature.txt': 'good\n' };
+
+const planned = call([finish({ title: 'Feature', plan: PLAN })]);
+const passed = call([finish({ verdict: 'pass', severity: 'minor', summary: 'As planned.', feedback: '' })]);
+/** Writes files and is done, in one answer. */
+const wrote = (files: Readonly<Record<string, string>>) =>
+  call([...Object.entries(files).map(([path, content]) => write(path, content)), finish({ summary: 'Wrote it.' })]);
+
+/** Roles that do what they should, at once; a scenario says what is different. */
+const roles = (change: Script['roles'] = {}): Script['roles'] => ({
+  planner: [planned, planned],
+  implementer: [wrote(GOOD)],
+  validator: [passed, passed],
+  ...change,
+});
+
+const config = (change: RunConfigRequest = {}): RunConfigRequest => ({
+  commands: { test: 'sh check.sh' },
+  ...change,
+  trustMode: { planning: 'auto', ...change.trustMode },
+  git: { autoMerge: true, ...change.git },
+});
+
+const run = (change?: RunConfigRequest): Scenario['runs'] => [{ label: '', request: REQUEST, config: config(change) }];
+
+/** Several at once, each with a model of its own, so that the model server can tell whose request it is. */
+const runs = (labels: readonly string[], change?: RunConfigRequest): Scenario['runs'] =>
+  labels.map((label) => {
+    const model = `openai-compatible:${label}`;
+    const modelRouting = { planner: model, implementer: model, validator: model };
+    return { label, request: `${REQUEST} ${label}`, config: config({ ...change, modelRouting }) };
+  });
+
+const decided = ({ gates }: RunView, decision: GateDecision['decision']): boolean =>
+  gates.some((gate) => gate.decision === decision);
+
+/** What every project has: its check is content with a good feature. */
+export const FILES: Readonly<Record<string, string>> = {
+  'README.md': '# Notes\n',
+  'check.sh': 'grep -q good feature.txt\n',
+};
+
+/** Takes the number of the run's plan. */
+const COLLEAGUE = { 'other.txt': 'other\n', '.autonomous/specs/001-other.md': '# Other\n' };
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'plain',
+    about: 'a plan that is approved, an implementer of two turns, checks in bubblewrap, a squashed merge',
+    sandboxed: true,
+    runs: run({ trustMode: { planning: 'manual' } }),
+    roles: roles({ implementer: [call([write('feature.txt', 'good\n')], [finish({ summary: 'Wrote it.' })])] }),
+  },
+  {
+    name: 'question',
+    about: 'planner and implementer ask, the work so far is kept; a fast-forward',
+    runs: run({ git: { mergeStrategy: 'ff' } }),
+    roles: roles({
+      planner: [call([ask({ question: 'Which feature?' })]), planned],
+      implementer: [call([write('draft.txt', 'half\n'), ask({ question: 'Good?' })]), wrote(GOOD)],
+    }),
+  },
+  {
+    name: 'fix',
+    about: 'an install step, checks that fail once, a fix; a merge with two parents',
+    runs: run({
+      commands: { setup: 'mkdir -p installed && echo 1 > installed/it', test: 'sh check.sh' },
+      git: { mergeStrategy: 'merge' },
+    }),
+    roles: roles({ implementer: [wrote({ 'feature.txt': 'bad\n' }), wrote(GOOD)] }),
+  },
+  {
+    name: 'reworked',
+    about: 'a plan that is asked about, rejected, then approved with a correction; a branch without a merge',
+    runs: run({ trustMode: { planning: 'manual' }, git: { autoMerge: false } }),
+    roles: roles({ 'plan-reply': [call([finish({ reply: 'Because.' })])] }),
+    decide(gate, view) {
+      const { artifactHash, codeTree } = gate;
+      if (!decided(view, 'ask')) return { decision: 'ask', question: 'Why?' };
+      if (!decided(view, 'reject')) return { decision: 'reject', feedback: 'Simpler.' };
+      return { decision: 'approve', artifactHash, codeTree, editedPlan: `${PLAN}\nCorrected.\n` };
+    },
+  },
+  {
+    name: 'base-moved',
+    about: 'a colleague merges first, with a plan of the same number: taken in, checked and approved again',
+    runs: run({ trustMode: { implementation: 'manual' } }),
+    roles: roles(),
+    async decide({ artifactHash, codeTree }, _view, world) {
+      await world.commit('A colleague was first', COLLEAGUE);
+      return { decision: 'approve', artifactHash, codeTree };
+    },
+  },
+  {
+    name: 'overtaken',
+    about:
+      'a colleague merges at the last moment, just before the push of the merge: taken in, checked and merged again',
+    runs: run(),
+    roles: roles(),
+    colleague: { before: 'merge.push', message: 'A colleague was quicker', files: { 'other.txt': 'other\n' } },
+  },
+  {
+    name: 'refused',
+    about: 'the provider refuses in the middle of the implementation: what is done is kept, a person retries',
+    runs: run(),
+    roles: roles({ implementer: [call([write('feature.txt', 'good\n')], [finish({ summary: 'Wrote it.' })])] }),
+    faultFor: ({ role, turn }) => (role === 'implementer' && turn === 2 ? 'refused' : null),
+    decide(_gate, _view, world) {
+      world.release();
+      return { decision: 'retry' };
+    },
+  },
+  {
+    name: 'late',
+    about: 'the implementer does not answer, the stage runs out of time, a person extends it',
+    runs: run({ timeoutMinutes: { implementation: 2.5 / 60 } }),
+    roles: roles(),
+    endsOnTime: true,
+    holds: ({ role }) => role === 'implementer',
+    decide(_gate, _view, world) {
+      world.release();
+      return { decision: 'extend', minutes: 60 };
+    },
+  },
+  {
+    name: 'cancelled',
+    about: 'cancelled while the implementer works',
+    runs: run(),
+    roles: roles(),
+    ends: 'cancelled',
+    holds: ({ role }) => role === 'implementer',
+    whileHeld: (client, { id }) => client.cancelRun(id, 'No longer needed'),
+  },
+  {
+    name: 'accepted',
+    about: 'checks that fail, and a person who first wants a fix and then accepts the result as it is',
+    runs: run({ trustMode: { fixes: 'manual' } }),
+    roles: roles({ implementer: [wrote({ 'feature.txt': 'bad\n' }), wrote({ 'feature.txt': 'worse\n' })] }),
+    decide: (_gate, view) =>
+      decided(view, 'retry') ? { decision: 'accept', reason: 'Good enough.' } : { decision: 'retry' },
+  },
+  {
+    name: 'two-at-once',
+    about: 'two runs of one exploration side by side, pushed',
+    runs: runs(['a', 'b'], { git: { autoMerge: false } }),
+    roles: roles(),
+  },
+  {
+    name: 'queued',
+    about: 'two runs of which the second waits for the place of the first, both merged',
+    env: { MAX_CONCURRENT_RUNS_PER_USER: '1' },
+    runs: runs(['a', 'b']),
+    roles: roles({
+      implementer: [when(`${REQUEST} a`, wrote(GOOD)), when(`${REQUEST} b`, wrote({ ...GOOD, 'b.txt': 'b\n' }))],
+    }),
+  },
+  {
+    name: 'own',
+    about: 'a workflow of one’s own: two letters, a timer and an approval between them',
+    own: { workflow: 'letters', input: { to: 'Ada' } },
+    env: { AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('own-workflow.ts', import.meta.url)) },
+    runs: [{ label: '', request: '', config: {} }],
+    roles: {},
+  },
+];

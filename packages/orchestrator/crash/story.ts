@@ -1,0 +1,172 @@
+/**
+ * What a playback came to, in lines that are the same however often its servers ended: ids, times and the hashes that
+ * depend on them have names in the order in which they come up.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { LedgerLine } from './ledger.ts';
+import type { EndedRun, Playback } from './play.ts';
+import { countMoves, readRepository, type RepositoryState } from './repository-state.ts';
+
+/** Branch of the record in git: how many commits it takes is a matter of time, what it holds at the end is not. */
+export const RECORD_BRANCH = 'autonomous/record';
+
+export interface Story {
+  readonly lines: readonly string[];
+  /** What others can see was done, and how often: to be compared one by one. */
+  readonly effects: Effects;
+}
+
+/** How often each effect was seen outside, by kind and by a name that is the same in every playback. */
+export type Effects = Readonly<Record<EffectKind, ReadonlyMap<string, number>>>;
+
+/** Pull requests and comments are counted by a forge, as soon as there is one: nothing opens any yet. */
+export const EFFECT_KINDS = [
+  'commit',
+  'push',
+  'merge',
+  'pull request',
+  'comment',
+  'effect of an own workflow',
+] as const;
+export type EffectKind = (typeof EFFECT_KINDS)[number];
+
+export async function tell(playback: Playback): Promise<Story> {
+  const { runs, lives, world } = playback;
+  const { place } = world;
+  const [remote, mirror, moves, letters, leftFolders] = await Promise.all([
+    readRepository(place.remote),
+    readRepository(path.join(place.data, 'mirrors', `${runs[0]?.view.projectId ?? ''}.git`)),
+    countMoves(place.remote),
+    readFile(place.letters, 'utf8').catch(() => ''),
+    readdir(path.join(place.data, 'work')).catch(() => []),
+  ]);
+  const name = namer(playback);
+  const lines = [
+    ...runs.flatMap((run) => tellRun(run)),
+    ...tellRepository('remote', remote),
+    ...tellRepository('mirror', mirror),
+    `runs: ${playback.runIds.length}`,
+    ...leftFolders.map((folder) => `left work folder: ${folder}`),
+    ...(lives.at(-1)?.ledger ?? []).flatMap((line) => tellLeft(line)),
+  ].map(name);
+  return { lines, effects: countEffects({ remote, mirror, moves, letters }, name) };
+}
+
+function tellRun({ label, view, events }: EndedRun): readonly string[] {
+  const title = label === '' ? 'run' : `run ${label}`;
+  return [
+    ...events.map(({ id: _id, position: _position, ...event }) => `${title}: event ${JSON.stringify(event)}`),
+    ...Object.entries(view).map(([field, value]) => `${title}: ${field} ${JSON.stringify(value)}`),
+  ];
+}
+
+function tellRepository(title: string, state: RepositoryState): readonly string[] {
+  return [...state.branches.keys()].toSorted().flatMap((branch) => {
+    const where = `${title}: ${branch}`;
+    const history = state.historyOf(branch);
+    const head = history.at(-1);
+    const files = head === undefined ? [] : [...state.filesOf(head.tree)];
+    const commits = branch === RECORD_BRANCH ? [] : history;
+    return [
+      ...commits.map(
+        ({ subject, parents, effectKey, tree }) =>
+          `${where}: commit '${subject}' on ${parents.length}, effect ${effectKey ?? 'none'}, files ${[...state.filesOf(tree).keys()].join(' ')}`,
+      ),
+      ...files
+        // What agents said while they worked is said again when they begin again.
+        .filter(([file]) => !file.endsWith('/transcript.jsonl'))
+        .flatMap(([file, text]) =>
+          text
+            .trimEnd()
+            .split('\n')
+            .map((line) => `${where}: ${file}: ${line}`),
+        ),
+    ];
+  });
+}
+
+function tellLeft(line: LedgerLine): readonly string[] {
+  if (!('left' in line)) return [];
+  return [
+    ...line.left.activities.map((key) => `left activity: ${key}`),
+    ...line.left.timers.map((key) => `left timer: ${key}`),
+  ];
+}
+
+/** What the outside has to show. */
+interface Outside {
+  readonly remote: RepositoryState;
+  readonly mirror: RepositoryState;
+  readonly moves: ReadonlyMap<string, number>;
+  readonly letters: string;
+}
+
+function countEffects({ remote, mirror, moves, letters }: Outside, name: (text: string) => string): Effects {
+  const commits = new Map<string, number>();
+  // A commit that no branch leads to was made twice all the same.
+  for (const { effectKey } of new Map([...mirror.commits, ...remote.commits]).values()) {
+    if (effectKey === null) continue;
+    const effect = name(withoutHashes(effectKey));
+    commits.set(effect, (commits.get(effect) ?? 0) + 1);
+  }
+  const moved = [...moves].map(([branch, count]): [string, number] => [name(branch), count]);
+  return {
+    commit: commits,
+    push: new Map(moved.filter(([branch]) => branch !== 'main' && branch !== RECORD_BRANCH)),
+    merge: new Map(moved.filter(([branch]) => branch === 'main')),
+    'pull request': new Map(),
+    comment: new Map(),
+    'effect of an own workflow': new Map(
+      [...Map.groupBy(letters.split('\n').slice(0, -1), name)].map(([key, times]) => [key, times.length]),
+    ),
+  };
+}
+
+/** Effects on another head have another key; told apart by their hashes, they could not be compared. */
+function withoutHashes(key: string): string {
+  return key.replace(HASH, '…');
+}
+
+const HASH = /\b[0-9a-f]{12,64}\b/g;
+const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+const DAY = /\b20\d\d-\d\d-\d\d\b/g;
+const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+/** How long something took, in the fields that tell it. */
+const DURATION = /("(?:durationMs|waitedMs)": ?)\d+/g;
+
+/** The same in the tables of reports. */
+const SECONDS = /\| \d+\.\d \|/g;
+
+/** Gives the same names to the same things, text by text. */
+function namer({ runs, world }: Playback): (text: string) => string {
+  const known: readonly (readonly [string, string])[] = [
+    [world.place.folder, '<place>'],
+    [new URL(world.models.baseUrl).host, '<models>'],
+    [runs[0]?.view.projectId || '<project>', '<project>'],
+    ...runs.map(({ view, label }) => [view.id, label === '' ? '<run>' : `<run ${label}>`] as const),
+  ];
+  const hashes = new Map<string, string>();
+  const nameOf = (hash: string): string => {
+    // Names of branches and folders have the first digits only.
+    const start = hash.slice(0, 12);
+    const given = hashes.get(start) ?? `<hash ${hashes.size + 1}>`;
+    hashes.set(start, given);
+    return given;
+  };
+  return (text) =>
+    known
+      .reduce((named, [what, as]) => named.replaceAll(what, as), text)
+      .replace(UUID, '<uuid>')
+      .replace(TIME, '<time>')
+      .replace(DAY, '<day>')
+      .replace(DURATION, '$10')
+      .replace(SECONDS, '| 0.0 |')
+      .replace(HASH, nameOf);
+}
+
+/** Short, for telling whether two stories are the same. */
+export function fingerprint({ lines }: Story): string {
+  return createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 12);
+}

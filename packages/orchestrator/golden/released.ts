@@ -1,0 +1,98 @@
+/**
+ * The workflows that this product ships, every version of them, and the sources that decide what their runs do. A version
+ * stays here for ever: runs are bound to it.
+ */
+import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { stripTypeScriptTypes } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { WorkflowDefinition } from '../src/workflow/definition.ts';
+import { build } from '../src/workflow/definitions/build.ts';
+
+export interface Released {
+  readonly definition: WorkflowDefinition;
+  /** Files that it is made of, from `packages/`: its own, and those of the roles that carry it out. What they import is found. */
+  readonly files: readonly string[];
+}
+
+const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
+const WORKFLOW = 'orchestrator/src/workflow';
+const ROLES = 'orchestrator/src/roles';
+
+export const released: readonly Released[] = [
+  {
+    definition: build,
+    files: [
+      `${WORKFLOW}/definitions/build.ts`,
+      ...['planner', 'plan-reply', 'implementer', 'validator'].map((role) => `${ROLES}/${role}.ts`),
+    ],
+  },
+];
+
+/** What every workflow goes through, whatever its definition says: the pure step, its facts, and the read model. */
+const COMMON = [`${WORKFLOW}/advance.ts`, `${WORKFLOW}/replay.ts`, 'shared/src/fold.ts'];
+
+/** What declares a workflow, and refuses it at its registration; it decides nothing of a run. */
+const DECLARATION = `${WORKFLOW}/definition.ts`;
+
+/** What is pinned of a version: one hash of all its sources, and one of each, to tell which of them changed. */
+export interface Pinned {
+  readonly fingerprint: string;
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+/**
+ * The sources of a version as they are now: its files, what every workflow goes through, and whatever these import,
+ * types aside. Types, comments and layout do not count.
+ */
+export function pinnedNow({ files }: Pick<Released, 'files'>): Pinned {
+  const sources: Record<string, string> = {};
+  const waiting = [...files, ...COMMON];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (sources[file] !== undefined) continue;
+    const code = codeOf(readFileSync(path.join(PACKAGES, file), 'utf8'));
+    sources[file] = hash(code);
+    waiting.push(...importsOf(file, code).filter((imported) => imported !== DECLARATION));
+  }
+  const sorted = Object.fromEntries(Object.entries(sources).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { fingerprint: hash(JSON.stringify(sorted)), sources: sorted };
+}
+
+/** The hash of a source as it counts for a version. */
+export function hashOfCode(source: string): string {
+  return hash(codeOf(source));
+}
+
+/** What runs of a source: without types and comments, printed anew. */
+function codeOf(source: string): string {
+  return stripTypeScriptTypes(source, { mode: 'transform' });
+}
+
+function importsOf(file: string, code: string): string[] {
+  return [...code.matchAll(/^(?:import|export)\s+([^'"]*?)\s*from\s*["']([^"']+)["']/gm)].flatMap(
+    ([, names = '', from = '']) => {
+      if (from.startsWith('.')) return [path.posix.join(path.posix.dirname(file), from)];
+      return from === '@autonomous/shared' ? namesIn(names).map(sharedFileOf) : [];
+    },
+  );
+}
+
+function namesIn(clause: string): string[] {
+  const [, list = ''] = /\{([^}]*)\}/.exec(clause) ?? [];
+  return list.split(',').flatMap((name) => name.trim().split(/\s+as\s+/)[0] || []);
+}
+
+/** The file of the shared package that declares what is imported from it by this name. */
+function sharedFileOf(name: string): string {
+  const declares = new RegExp(`^export (?:async )?(?:const|function|class) ${name}\\b`, 'm');
+  const index = readFileSync(path.join(PACKAGES, 'shared/src/index.ts'), 'utf8');
+  const files = [...index.matchAll(/from '\.\/([^']+)'/g)].map(([, file = '']) => `shared/src/${file}`);
+  const found = files.find((file) => declares.test(readFileSync(path.join(PACKAGES, file), 'utf8')));
+  if (found === undefined) throw new Error(`nothing in packages/shared declares '${name}'`);
+  return found;
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,122 @@
+/** Where golden histories and pinned versions lie. */
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { WorkflowDefinition } from '../src/workflow/definition.ts';
+import type { GoldenStep, Heading, History } from './history.ts';
+import type { Pinned } from './released.ts';
+
+/** Pinned versions by workflow and version. */
+export type Versions = Readonly<Record<string, Readonly<Record<string, Pinned>>>>;
+
+/** The first line of a file; its first steps may stand in another file that begins alike. */
+type FirstLine = Heading & { readonly like?: { readonly file: string; readonly steps: number } };
+
+export interface StoredHistory {
+  readonly file: string;
+  readonly history: History;
+}
+
+const FOLDER = path.dirname(fileURLToPath(import.meta.url));
+const VERSIONS = path.join(FOLDER, 'versions.json');
+/** Histories of real runs: what a server stored, not what a script drove. */
+const REAL = 'real-';
+
+type Version = Pick<WorkflowDefinition, 'name' | 'version'>;
+
+export function readHistories({ name, version }: Version): readonly StoredHistory[] {
+  return globSync(`${name}-${version}/*.jsonl`, { cwd: FOLDER })
+    .sort()
+    .map((file) => ({ file, history: readHistory(file) }));
+}
+
+/** Replaces all histories of a version of one kind; the others stay. */
+export function writeHistories(
+  { name, version }: Version,
+  kind: 'driven' | 'real',
+  histories: readonly History[],
+): void {
+  const folder = path.join(FOLDER, `${name}-${version}`);
+  mkdirSync(folder, { recursive: true });
+  for (const file of globSync('*.jsonl', { cwd: folder }))
+    if (file.startsWith(REAL) === (kind === 'real')) rmSync(path.join(folder, file));
+  const written: StoredHistory[] = [];
+  for (const history of histories) {
+    const prefix = kind === 'real' ? REAL : '';
+    const file = `${name}-${version}/${prefix}${slugOf(history.heading.shows)}.jsonl`;
+    const { like, steps } = longestBeginning(history, written);
+    writeLines(file, [
+      { ...history.heading, ...(like ? { like: { file: like.file, steps } } : {}) },
+      ...history.steps.slice(steps),
+      history.ends,
+    ]);
+    written.push({ file, history });
+  }
+}
+
+/** Gives a history another end; its steps stay. */
+export function rewriteEnds(file: string, ends: History['ends']): void {
+  writeLines(file, [...readLines(file).slice(0, -1), ends]);
+}
+
+/** The history that begins like this one for the longest time, and for how many steps. */
+function longestBeginning(
+  { steps }: History,
+  others: readonly StoredHistory[],
+): { readonly like: StoredHistory | null; readonly steps: number } {
+  let longest: { readonly like: StoredHistory | null; readonly steps: number } = { like: null, steps: 0 };
+  for (const like of others) {
+    const differs = steps.findIndex((step, index) => !isSameStep(step, like.history.steps[index]));
+    const same = differs < 0 ? steps.length : differs;
+    if (same > longest.steps) longest = { like, steps: same };
+  }
+  return longest;
+}
+
+/** The state that one of them may keep besides does not count. */
+function isSameStep({ state, ...step }: GoldenStep, other: GoldenStep | undefined): boolean {
+  if (other === undefined || state !== undefined) return false;
+  const { state: _state, ...rest } = other;
+  return JSON.stringify(step) === JSON.stringify(rest);
+}
+
+function readHistory(file: string): History {
+  const lines = readLines(file);
+  // The files are our own, written by `writeHistories`.
+  const { like, ...heading } = lines[0] as FirstLine;
+  const beginning = like ? readHistory(like.file).steps.slice(0, like.steps) : [];
+  return {
+    heading,
+    steps: [...beginning, ...(lines.slice(1, -1) as readonly GoldenStep[])],
+    ends: lines.at(-1) as History['ends'],
+  };
+}
+
+function readLines(file: string): readonly unknown[] {
+  const lines = readFileSync(path.join(FOLDER, file), 'utf8').trimEnd().split('\n');
+  return lines.map((line): unknown => JSON.parse(line));
+}
+
+function writeLines(file: string, lines: readonly unknown[]): void {
+  writeFileSync(path.join(FOLDER, file), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+}
+
+export function readVersions(): Versions {
+  try {
+    return JSON.parse(readFileSync(VERSIONS, 'utf8')) as Versions; // our own file
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw error;
+  }
+}
+
+export function writeVersions(versions: Versions): void {
+  writeFileSync(VERSIONS, `${JSON.stringify(versions, null, 2)}\n`);
+}
+
+function slugOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+}

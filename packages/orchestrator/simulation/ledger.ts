@@ -1,0 +1,379 @@
+/**
+ * What the disk has, kept beside it: each committed step is compared with those before it, and at the end the store
+ * with all of them.
+ */
+import { FINAL_STATUSES, foldRun, type JsonObject, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import type { EventStore, RunCommit, StoredRun } from '../src/event-store/event-store.ts';
+import { dehydrate, newRun } from '../src/workflow/advance.ts';
+import type { WorkflowRegistry } from '../src/workflow/registry.ts';
+import { replay } from '../src/workflow/replay.ts';
+import { type Invariant, Violation } from './invariants.ts';
+
+export interface OpenTimer {
+  readonly event: string;
+  dueAt: number;
+  /** The latest that the clock on the wall has shown since the timer was armed, before it was set back. */
+  shown: number;
+}
+
+export interface OpenActivity {
+  readonly src: string;
+  /** The engine was told that it has ended. */
+  endKnown: boolean;
+}
+
+export class RunTruth {
+  readonly id: string;
+  readonly userId: string;
+  readonly events: WorkflowEvent[] = [];
+  readonly activities = new Map<string, OpenActivity>();
+  readonly timers = new Map<string, OpenTimer>();
+  /** Keys of activations whose outcome is stored. */
+  readonly settled = new Set<string>();
+  readonly decided = new Set<string>();
+  view: RunView;
+  isParked = false;
+  /** The engine was told that it has ended or is set aside. */
+  restKnown = false;
+
+  constructor(view: RunView) {
+    this.id = view.id;
+    this.userId = view.userId;
+    this.view = view;
+  }
+
+  get isFinal(): boolean {
+    return FINAL_STATUSES.has(this.view.status);
+  }
+}
+
+export interface LedgerOptions {
+  readonly workflows: WorkflowRegistry;
+  readonly places: number;
+  readonly now: () => number;
+  /** What the outside gave for an activation: outputs as canonical JSON, failures by their message. */
+  readonly outcomes: (key: string) => readonly string[];
+  readonly onParked: () => void;
+  /** The gate that a decision was meant for, by who made it; `undefined` when it was not about a gate. */
+  readonly meantFor: (by: string) => string | undefined;
+}
+
+const DECISIONS = new Set([
+  'APPROVAL_GRANTED',
+  'APPROVAL_REJECTED',
+  'CLARIFICATION_ANSWERED',
+  'CLARIFICATION_IGNORED',
+  'QUESTION_ASKED',
+  'FIX_DECIDED',
+  'RETRY_REQUESTED',
+]);
+
+export class Ledger {
+  readonly runs = new Map<string, RunTruth>();
+  /** Who did something, as the log names them: each name is used once. */
+  readonly actors = new Set<string>();
+  /** Of the events that are on disk, by their position. */
+  readonly positions = new Map<number, WorkflowEvent>();
+  readonly #options: LedgerOptions;
+  /** Activations that have ended, by key. */
+  readonly #ended = new Map<string, OpenActivity>();
+  #lastPosition = 0;
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+  }
+
+  /** A step that is on disk from now on. */
+  record(commit: RunCommit, events: readonly WorkflowEvent[]): void {
+    const run = this.runs.get(commit.runId) ?? this.#newRun(commit);
+    if (run.events.length > 0 && run.isFinal) fail('ended', `run ${run.id} took ${events[0]?.type} after its end`);
+    if (events.length !== commit.events.length)
+      fail('unique', `${commit.events.length} events of run ${run.id} were given, ${events.length} stored`);
+    const timersBefore = new Map([...run.timers].map(([key, timer]) => [key, { ...timer }]));
+    for (const event of events) this.#recordEvent(run, event);
+    this.#recordActivities(run, commit, events);
+    this.#recordTimers(run, commit, events, timersBefore);
+    if (run.isFinal && run.activities.size + run.timers.size > 0) {
+      const left = [...run.activities.keys(), ...run.timers.keys()].join(', ');
+      fail('ended', `run ${run.id} is ${run.view.status} and leaves ${left} open`);
+    }
+    this.#checkPlaces(run.userId);
+  }
+
+  /** The engine was told that the step is on disk. */
+  answer(commit: RunCommit): void {
+    const run = this.runs.get(commit.runId);
+    if (run === undefined) return;
+    for (const key of commit.endActivities) {
+      const activity = this.#ended.get(key);
+      if (activity !== undefined) activity.endKnown = true;
+    }
+    run.restKnown = run.isFinal || run.isParked;
+  }
+
+  /** A new process knows what the disk has. */
+  reread(): void {
+    for (const activity of this.#ended.values()) activity.endKnown = true;
+    for (const run of this.runs.values()) run.restKnown = run.isFinal || run.isParked;
+  }
+
+  /** Why an activation must not be performed now; `null` when it may. */
+  refusal(key: string): string | null {
+    const run = this.runs.get(key.slice(0, key.indexOf('/')));
+    if (run === undefined) return 'its run is not on disk';
+    if (run.restKnown) return `its run is ${run.view.status}${run.isParked ? ' and set aside' : ''}`;
+    if (run.activities.has(key)) return null;
+    const ended = this.#ended.get(key);
+    if (ended === undefined) return 'its start is not on disk';
+    return ended.endKnown ? 'it has ended' : null;
+  }
+
+  /** What an activation that was stored once did. */
+  srcOf(key: string): string | undefined {
+    return (this.#ended.get(key) ?? this.runs.get(key.slice(0, key.indexOf('/')))?.activities.get(key))?.src;
+  }
+
+  /** The soonest timer that nothing holds back; `undefined` when there is none. Milliseconds. */
+  soonestTimer(): number | undefined {
+    let soonest: number | undefined;
+    for (const run of this.runs.values()) {
+      if (run.view.status === 'queued' || run.isParked) continue;
+      for (const timer of run.timers.values()) soonest = Math.min(soonest ?? Infinity, timer.dueAt);
+    }
+    return soonest;
+  }
+
+  /** The clock on the wall is about to be set back. */
+  noteClock(wall: number): void {
+    for (const run of this.runs.values())
+      for (const timer of run.timers.values()) timer.shown = Math.max(timer.shown, wall);
+  }
+
+  /** Compares the store with all that was committed to it. */
+  async check(store: EventStore): Promise<void> {
+    for (const run of this.runs.values()) {
+      const stored = await store.loadRun(run.id);
+      if (stored === null) return fail('acknowledged', `run ${run.id} is gone, with ${run.events.length} events`);
+      // Those after its last snapshot are all, where there is none.
+      const events = stored.snapshot === null ? stored.events : await store.readRun(run.id, 0);
+      if (!same(events, run.events)) {
+        const missing = run.events.find((event, index) => !same(event, events[index]));
+        fail(
+          'acknowledged',
+          `run ${run.id} has ${events.length} events, ${run.events.length} were committed; first difference at ${missing?.sequence ?? 'the end'}`,
+        );
+      }
+      const fault = await store.verifyRun(run.id);
+      if (fault !== null) fail('chain', `run ${run.id}: ${fault.message}`);
+      if (!same(stored.view, run.view)) fail('view', `run ${run.id}: stored is ${difference(stored.view, run.view)}`);
+      this.#checkReplay(run, stored);
+    }
+  }
+
+  #checkReplay(run: RunTruth, { snapshot, activities, timers }: StoredRun): void {
+    const { name, version } = run.view.workflow;
+    const definition = this.#options.workflows.find(name, version);
+    if (definition === undefined) return;
+    const replayed = replay(definition, newRun(run.id), run.events);
+    if (!replayed.ok) return fail('replay', `run ${run.id}, event ${replayed.sequence}: ${replayed.message}`);
+    const keys = activities.map(({ key }) => key);
+    compare('activities', run.id, Object.values(replayed.state.activities), keys);
+    compare('activities in the ledger', run.id, [...run.activities.keys()], keys);
+    const dueTimes = (list: readonly { readonly key: string; readonly dueAt: string }[]) =>
+      list.map(({ key, dueAt }) => `${key} at ${dueAt}`);
+    compare('timers', run.id, dueTimes(Object.values(replayed.state.timers)), dueTimes(timers));
+    if (snapshot === null) return;
+    const then = replay(definition, newRun(run.id), run.events.slice(0, snapshot.sequence));
+    if (!then.ok) return fail('replay', `the snapshot of run ${run.id} is at ${snapshot.sequence}: ${then.message}`);
+    const expected = JSON.parse(JSON.stringify(dehydrate(definition.machine, then.state))) as JsonObject;
+    if (!same(snapshot.data, expected))
+      fail('replay', `the snapshot of run ${run.id} at ${snapshot.sequence}: ${difference(snapshot.data, expected)}`);
+  }
+
+  #newRun(commit: RunCommit): RunTruth {
+    const run = new RunTruth(commit.view);
+    this.runs.set(commit.runId, run);
+    return run;
+  }
+
+  #recordEvent(run: RunTruth, event: WorkflowEvent): void {
+    if (event.workflowRunId !== run.id || event.sequence !== run.events.length + 1)
+      fail(
+        'unique',
+        `event ${event.sequence} of run ${event.workflowRunId} came after ${run.events.length} of ${run.id}`,
+      );
+    if (event.position <= this.#lastPosition)
+      fail('unique', `event ${event.id} has position ${event.position} after ${this.#lastPosition}`);
+    const before = run.events.length === 0 ? null : run.view;
+    if (event.origin === 'input') this.#checkInput(run, event, before);
+    this.#lastPosition = event.position;
+    this.positions.set(event.position, event);
+    run.events.push(event);
+    const view = foldRun(before, event);
+    if (view === null) return fail('view', `run ${run.id} does not begin with its start`);
+    run.view = view;
+    if (event.origin !== 'input') return;
+    if (event.type === 'RUN_PAUSED') {
+      run.isParked = true;
+      this.#options.onParked();
+    }
+    if (event.type === 'RETRY_REQUESTED' || event.type === 'RUN_CANCELLED') run.isParked = false;
+    if (!run.isParked && !run.isFinal) run.restKnown = false;
+  }
+
+  #checkInput(run: RunTruth, event: WorkflowEvent, before: RunView | null): void {
+    const { payload } = event;
+    const by = payload['by'];
+    if (typeof by === 'string') {
+      if (this.actors.has(by)) fail('unique', `what ${by} did is in the log twice, again as ${event.id} ${event.type}`);
+      this.actors.add(by);
+    }
+    if (DECISIONS.has(event.type) && typeof by === 'string') {
+      const gateId = this.#options.meantFor(by);
+      if (gateId === undefined) return;
+      if (before?.gate?.id !== gateId)
+        fail(
+          'gate',
+          `${event.type} by ${by} was meant for gate ${gateId} and counted for ${before?.gate?.id ?? 'none'}`,
+        );
+      if (run.decided.has(gateId)) fail('gate', `gate ${gateId} was decided again by ${by}`);
+      run.decided.add(gateId);
+    }
+    if (event.type === 'ACTIVITY_COMPLETED' || event.type === 'ACTIVITY_FAILED')
+      this.#checkOutcome(run, event, payload);
+    if (event.type === 'TIMER_FIRED') this.#checkFired(run, event, String(payload['key']));
+  }
+
+  #checkOutcome(run: RunTruth, event: WorkflowEvent, payload: JsonObject): void {
+    const key = String(payload['key']);
+    if (run.settled.has(key)) fail('late', `a second outcome of ${key} was taken: ${event.id} ${event.type}`);
+    if (!run.activities.has(key)) fail('late', `${event.id} ${event.type} was taken for ${key}, which is not open`);
+    run.settled.add(key);
+    const given = this.#options.outcomes(key);
+    if (event.type === 'ACTIVITY_COMPLETED') {
+      const output = canonical(payload['output']);
+      if (!given.includes(output))
+        fail('done', `${event.id} says ${output} of ${key}; it gave ${given.join(' or ') || 'nothing'}`);
+    } else {
+      const message = String((payload['error'] as JsonObject)['message']);
+      if (!given.some((outcome) => message.endsWith(outcome)))
+        fail(
+          'done',
+          `${event.id} says that ${key} failed with '${message}'; it gave ${given.join(' or ') || 'nothing'}`,
+        );
+    }
+  }
+
+  #checkFired(run: RunTruth, event: WorkflowEvent, key: string): void {
+    const timer = run.timers.get(key);
+    if (timer === undefined) return fail('late', `timer ${key} fired and is not open`);
+    if (Math.max(timer.shown, this.#options.now()) < timer.dueAt)
+      fail('timers', `timer ${key} is due at ${iso(timer.dueAt)} and fired at ${event.timestamp}`);
+  }
+
+  #recordActivities(run: RunTruth, commit: RunCommit, events: readonly WorkflowEvent[]): void {
+    const inputs = events.filter((event) => event.origin === 'input').map((event) => event.sequence);
+    for (const activity of commit.startActivities) {
+      if (!inputs.some((sequence) => activity.key.startsWith(`${run.id}/${sequence}/`)))
+        fail('start', `${activity.key} is started by a step whose inputs are ${inputs.join(', ')}`);
+      run.activities.set(activity.key, { src: activity.src, endKnown: false });
+    }
+    for (const key of commit.endActivities) {
+      const activity = run.activities.get(key);
+      if (activity === undefined) continue;
+      run.activities.delete(key);
+      this.#ended.set(key, activity);
+    }
+  }
+
+  #recordTimers(
+    run: RunTruth,
+    commit: RunCommit,
+    events: readonly WorkflowEvent[],
+    before: ReadonlyMap<string, OpenTimer>,
+  ): void {
+    for (const timer of commit.setTimers) {
+      const dueAt = Date.parse(timer.dueAt);
+      const known = before.get(timer.key);
+      const expected =
+        known === undefined ? armedFor(run, timer, events) : known.dueAt + waitedMs(events, this.#queuedAt(run));
+      if (expected !== null && expected !== dueAt)
+        fail('timers', `timer ${timer.key} is armed for ${timer.dueAt}, not ${iso(expected)}`);
+      run.timers.set(timer.key, { event: timer.event, dueAt, shown: known === undefined ? 0 : -Infinity });
+    }
+    for (const key of commit.clearTimers) run.timers.delete(key);
+  }
+
+  /** Since when the run waited for its place before its last events; `null` when it did not. */
+  #queuedAt(run: RunTruth): number | null {
+    const queued = run.events.findLast((event) => event.type === 'RUN_QUEUED');
+    return queued === undefined ? null : Date.parse(queued.timestamp);
+  }
+
+  #checkPlaces(userId: string): void {
+    const running = [...this.runs.values()].filter((run) => run.userId === userId && run.view.status === 'running');
+    if (running.length <= this.#options.places) return;
+    const ids = running.map(({ id }) => id).join(', ');
+    fail('places', `${ids} of ${userId} run at the same time; there are ${this.#options.places} places`);
+  }
+}
+
+/** When the machine wants a timer to fire; `null` when its delay does not stand in its name. */
+function armedFor(
+  run: RunTruth,
+  timer: { readonly key: string; readonly event: string },
+  events: readonly WorkflowEvent[],
+): number | null {
+  const sequence = Number(timer.key.slice(run.id.length + 1).split('/')[0]);
+  const input = events.find((event) => event.sequence === sequence);
+  if (input === undefined) return fail('timers', `timer ${timer.key} is armed by none of its step's inputs`);
+  const delayMs = /^xstate\.after\.(\d+)\./.exec(timer.event)?.[1];
+  return delayMs === undefined ? null : Date.parse(input.timestamp) + Number(delayMs);
+}
+
+/** By how much open timers move: the time that their run waited in the queue. */
+function waitedMs(events: readonly WorkflowEvent[], queuedAt: number | null): number {
+  const admitted = events.find((event) => event.type === 'RUN_ADMITTED');
+  if (admitted === undefined || queuedAt === null) return 0;
+  return Math.max(0, Date.parse(admitted.timestamp) - queuedAt);
+}
+
+function compare(what: string, runId: string, replayed: readonly string[], stored: readonly string[]): void {
+  const a = [...replayed].sort().join(', ');
+  const b = [...stored].sort().join(', ');
+  if (a !== b) fail('replay', `the ${what} of run ${runId}: the log gives [${a}], stored are [${b}]`);
+}
+
+/** JSON with sorted keys. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, field: unknown) =>
+    field !== null && typeof field === 'object' && !Array.isArray(field)
+      ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : field,
+  );
+}
+
+/** Are two values the same JSON? */
+export function same(a: unknown, b: unknown): boolean {
+  // Nearly always they are, with their keys in the same order: the quick way to know.
+  return a === b || JSON.stringify(a) === JSON.stringify(b) || canonical(a) === canonical(b);
+}
+
+/** The first field in which two values differ. */
+function difference(actual: unknown, expected: unknown): string {
+  const fields = (value: unknown) => (value ?? {}) as Record<string, unknown>;
+  const names = new Set([...Object.keys(fields(actual)), ...Object.keys(fields(expected))]);
+  for (const name of names) {
+    const [a, b] = [canonical(fields(actual)[name]), canonical(fields(expected)[name])];
+    if (a !== b) return `${name} = ${a?.slice(0, 300)} instead of ${b?.slice(0, 300)}`;
+  }
+  return 'in another order';
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function fail(invariant: Invariant, message: string): never {
+  throw new Violation(invariant, message);
+}

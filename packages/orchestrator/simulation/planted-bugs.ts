@@ -1,0 +1,383 @@
+/**
+ * Bugs that the simulation has to find, each planted without a change of any file: around a port of the engine, or in
+ * the text of a source as it is loaded. A bug that goes unnoticed is a hole in the simulation.
+ */
+import type { JsonValue } from '@autonomous/shared';
+import type { EventStore, RunCommit } from '../src/event-store/event-store.ts';
+import type { Activity, ActivityRegistry } from '../src/workflow/activity.ts';
+import type { Invariant } from './invariants.ts';
+import type { Replacement } from './planted-source.ts';
+import { type Plants, withMethods } from './plants.ts';
+import type { StoreCheck } from './store-checks.ts';
+
+export interface PlantedBug {
+  readonly name: string;
+  /** What is wrong, as a sentence. */
+  readonly what: string;
+  /** What the simulation says when it finds it. More than one where the schedule decides which comes first. */
+  readonly caughtBy: readonly Invariant[];
+  readonly plants?: Plants;
+  readonly source?: readonly Replacement[];
+}
+
+const ENGINE = 'engine/engine.ts';
+const RUNNER = 'engine/activity-runner.ts';
+
+export const plantedBugs: readonly PlantedBug[] = [
+  // ---- around the ports
+  {
+    name: 'intent-dropped',
+    what: 'A step does not store the activities that it starts.',
+    caughtBy: ['replay', 'start', 'late', 'alive'],
+    plants: { store: changingCommits(() => ({ startActivities: [] })) },
+  },
+  {
+    name: 'recorded-before-performed',
+    what: 'An activity is recorded as done before it is.',
+    caughtBy: ['done', 'calls'],
+    plants: { activities: changingActivities((activity) => ({ ...activity, perform: doneAtOnce(activity) })) },
+  },
+  {
+    name: 'effect-not-looked-for',
+    what: 'An activity is performed without a look for what an earlier attempt of it did.',
+    caughtBy: ['effects'],
+    plants: { activities: changingActivities(({ find: _find, ...activity }) => activity) },
+  },
+  {
+    name: 'fence-forgotten',
+    what: 'A server that was replaced goes on writing and performing.',
+    caughtBy: ['calls', 'effects', 'places', 'refusals', 'start', 'late', 'timers', 'alive', 'gate', 'launch'],
+    plants: { hasNoFence: true },
+  },
+  {
+    name: 'attempt-forgotten',
+    what: 'The attempts of an activity are not booked.',
+    caughtBy: ['calls'],
+    plants: { store: (store) => withMethods(store, () => ({ updateAttempt: () => Promise.resolve() })) },
+  },
+  {
+    name: 'answered-before-the-commit',
+    what: 'A step is said to be on disk when it is only on its way.',
+    caughtBy: ['feed', 'start', 'acknowledged'],
+    plants: { store: answeringAtOnce },
+  },
+  {
+    name: 'timers-armed-from-now',
+    what: 'A run that gets its place back has its timers armed anew instead of moved by its wait.',
+    caughtBy: ['timers'],
+    plants: {
+      store: (store, clock) =>
+        changingCommits(({ events, setTimers }) =>
+          events[0]?.type === 'RUN_ADMITTED'
+            ? {
+                setTimers: setTimers.map((timer) => ({
+                  ...timer,
+                  dueAt: new Date(clock.now().getTime() + 60_000).toISOString(),
+                })),
+              }
+            : {},
+        )(store),
+    },
+  },
+  {
+    name: 'overdue-timers-lost',
+    what: 'What became due while the server was down never fires.',
+    caughtBy: ['alive'],
+    plants: {
+      store: (store, clock) =>
+        withMethods(store, (real) => ({
+          dueTimers: async (now) =>
+            (await real.dueTimers(now)).filter((timer) => Date.parse(timer.dueAt) > clock.now().getTime() - 2_000),
+        })),
+    },
+  },
+  {
+    name: 'cancel-leaves-activities',
+    what: 'A cancelled run keeps its activities.',
+    caughtBy: ['ended', 'replay'],
+    plants: {
+      store: changingCommits(({ events }) =>
+        events.some(({ type }) => type === 'RUN_CANCELLED') ? { endActivities: [] } : {},
+      ),
+    },
+  },
+  {
+    name: 'timers-kept',
+    what: 'A state that is left keeps its timers.',
+    caughtBy: ['ended', 'replay', 'late', 'alive'],
+    plants: { store: changingCommits(() => ({ clearTimers: [] })) },
+  },
+
+  // ---- in the sources
+  {
+    name: 'published-before-the-commit',
+    what: 'Listeners hear of a step before it is on disk.',
+    caughtBy: ['feed'],
+    source: [
+      {
+        file: ENGINE,
+        find: '    const appended = this.#options.store.append(commit);',
+        replace: `    this.#publish({ events: commit.events.map((event, index) => ({ ...event, id: '', workflowRunId: runId, position: 2 ** 40 + index, sequence: commit.expectedSequence + index + 1 })), view: commit.view });
+    const appended = this.#options.store.append(commit);`,
+      },
+    ],
+  },
+  {
+    name: 'started-before-the-commit',
+    what: 'Activities begin before the step that starts them is on disk.',
+    caughtBy: ['start'],
+    source: [
+      {
+        file: ENGINE,
+        find: '    const appended = this.#options.store.append(commit);',
+        replace: '    this.#carryOn(run, commit, false);\n    const appended = this.#options.store.append(commit);',
+      },
+    ],
+  },
+  {
+    name: 'uncommitted-view-published',
+    what: 'Listeners and commands get a view that is ahead of the disk.',
+    caughtBy: ['view', 'acknowledged'],
+    source: [
+      {
+        file: ENGINE,
+        find: '    run.committed = commit.view;\n    const view = this.withPosition(commit.view);',
+        replace: '    run.committed = run.view;\n    const view = this.withPosition(run.view);',
+      },
+    ],
+  },
+  {
+    name: 'late-outcomes-taken',
+    what: 'The outcome of an activation that is over counts for its successor.',
+    caughtBy: ['late', 'done', 'alive', 'replay'],
+    source: [
+      {
+        file: ENGINE,
+        find: 'if (run.state.activities[outcome.activity] !== outcome.key) {',
+        replace: "if (outcome.key === '') {",
+      },
+      {
+        file: 'workflow/advance.ts',
+        find: "if (state.activities[activity] !== input.payload['key']) return { ok: false, reason: 'late' };",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'place-leaked',
+    what: 'A launch that cannot be stored keeps its place.',
+    caughtBy: ['places', 'alive'],
+    source: [
+      {
+        file: ENGINE,
+        find: '    else {\n      this.#places.release(userId, runId);\n      void this.#admit(userId);\n    }\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'places-unlimited',
+    what: 'There is always room for one more run.',
+    caughtBy: ['places'],
+    source: [
+      { file: 'engine/places.ts', find: 'return this.#of(userId).size < this.#limit;', replace: 'return true;' },
+    ],
+  },
+  {
+    name: 'admission-forgotten',
+    what: 'A place that becomes free is given to nobody.',
+    caughtBy: ['alive'],
+    source: [
+      {
+        file: ENGINE,
+        find: 'this.#places.release(userId, run.state.runId);\n    void this.#admit(userId);',
+        replace: 'this.#places.release(userId, run.state.runId);',
+      },
+    ],
+  },
+  {
+    name: 'stale-state-kept',
+    what: 'After a step that could not be stored the state in memory stays ahead of the disk.',
+    caughtBy: ['alive', 'refusals', 'acknowledged', 'launch', 'view'],
+    source: [
+      {
+        file: ENGINE,
+        find: '    this.#runs.delete(runId);\n    const status = run.committed?.status;',
+        replace: '    const status = run.committed?.status;',
+      },
+    ],
+  },
+  {
+    name: 'outcome-dropped',
+    what: 'An outcome that finds the disk full is thrown away.',
+    caughtBy: ['alive'],
+    source: [
+      { file: RUNNER, find: '        await this.#sleep(STORE_RETRY_MS, running);', replace: '        return false;' },
+    ],
+  },
+  {
+    name: 'snapshot-of-another-state',
+    what: 'A snapshot is of a state that its step did not store.',
+    caughtBy: ['replay', 'alive', 'late', 'refusals'],
+    source: [
+      { file: ENGINE, find: 'const SNAPSHOT_EVERY_EVENTS = 50;', replace: 'const SNAPSHOT_EVERY_EVENTS = 5;' },
+      {
+        file: ENGINE,
+        find: 'const snapshot = dehydrate(run.definition.machine, run.state);',
+        replace:
+          'const snapshot = dehydrate(run.definition.machine, { ...run.state, sequence: run.state.sequence + 1 });',
+      },
+    ],
+  },
+  {
+    name: 'launch-not-idempotent',
+    what: 'A launch that is repeated is taken for a new run.',
+    caughtBy: ['launch'],
+    source: [{ file: ENGINE, find: '    if (existing) return existing;\n', replace: '' }],
+  },
+  {
+    name: 'launches-apart',
+    what: 'The same launch that comes twice at the same time is made twice.',
+    caughtBy: ['launch', 'places'],
+    source: [
+      {
+        file: ENGINE,
+        find: 'let launching = this.#launching.get(runId);',
+        replace: 'let launching: Promise<RunView> | undefined;',
+      },
+    ],
+  },
+  {
+    name: 'stale-decision-taken',
+    what: 'A decision counts for whichever gate is open.',
+    caughtBy: ['gate'],
+    source: [
+      {
+        file: ENGINE,
+        find: 'if (gateId !== undefined && view.gate?.id !== gateId) {',
+        replace: 'if (gateId === "") {',
+      },
+    ],
+  },
+  {
+    name: 'parked-run-goes-on',
+    what: 'The activities of a run that is set aside go on.',
+    caughtBy: ['start', 'calls'],
+    source: [{ file: ENGINE, find: '    this.#runner.cancelAll(runId);\n', replace: '' }],
+  },
+  {
+    name: 'savepoint-forgotten',
+    what: 'A step that fails half-way leaves what it had written.',
+    caughtBy: ['unique', 'alive', 'refusals', 'view'],
+    source: [
+      {
+        file: 'event-store/group-commit.ts',
+        find: '        this.#statements.rollBackTo.run();\n        this.#statements.release.run();',
+        replace: '        this.#statements.release.run();',
+      },
+    ],
+  },
+  {
+    name: 'neighbours-taken-down',
+    what: 'A step that fails takes down those that share its commit.',
+    caughtBy: ['refusals'],
+    source: [
+      {
+        file: 'event-store/group-commit.ts',
+        find: '          this.#rollBack();\n          return null;',
+        replace: '          this.#rollBack();\n          return writes.map(() => ({ ok: false, error }));',
+      },
+    ],
+  },
+  {
+    name: 'undone-write-remembered',
+    what: 'The writer remembers of a run what was undone.',
+    caughtBy: ['unique', 'refusals', 'chain', 'feed', 'acknowledged', 'alive', 'view'],
+    source: [
+      {
+        file: 'event-store/group-commit.ts',
+        find: '        this.#statements.release.run();\n      }\n      forget();',
+        replace: '        this.#statements.release.run();\n      }',
+      },
+      {
+        file: 'event-store/group-commit.ts',
+        find: '    const { connection, forget } = this.#options;\n    forget();\n',
+        replace: '    const { connection } = this.#options;\n',
+      },
+    ],
+  },
+];
+
+/** Bugs of the store that no schedule shows: a check of their own sees them. */
+export const plantedStoreBugs: readonly {
+  readonly name: string;
+  readonly what: string;
+  readonly seenBy: StoreCheck;
+  readonly source: readonly Replacement[];
+}[] = [
+  {
+    name: 'chain-check-skipped',
+    what: 'The events of a run are not compared with their hashes.',
+    seenBy: 'damage',
+    source: [
+      {
+        file: 'event-store/hash-chain.ts',
+        find: 'if (payload === null || sha256(payload) === payloadHash) continue;',
+        replace: 'continue;',
+      },
+    ],
+  },
+  {
+    name: 'epoch-forgotten',
+    what: 'A server that was replaced still writes.',
+    seenBy: 'replacement',
+    source: [
+      {
+        file: 'event-store/sqlite-writer.ts',
+        find: '    if (current === String(this.#epoch)) return;',
+        replace: '    if (current !== null) return;',
+      },
+    ],
+  },
+];
+
+/** Steps are stored otherwise than the engine says. */
+function changingCommits(change: (commit: RunCommit) => Partial<RunCommit>): (store: EventStore) => EventStore {
+  return (store) =>
+    withMethods(store, (real) => ({ append: (commit) => real.append({ ...commit, ...change(commit) }) }));
+}
+
+function changingActivities(
+  change: (activity: Activity) => Activity,
+): (activities: ActivityRegistry) => ActivityRegistry {
+  return (activities) =>
+    Object.fromEntries(Object.entries(activities).map(([src, activity]) => [src, change(activity)]));
+}
+
+function doneAtOnce(activity: Activity): Activity['perform'] {
+  return (input, context): Promise<JsonValue> => {
+    activity.perform(input, context).catch(() => undefined);
+    return Promise.resolve({ value: 1 });
+  };
+}
+
+/** The events are made up: where they will be in the log is only known after the commit. */
+function answeringAtOnce(store: EventStore): EventStore {
+  return withMethods(store, (real) => ({
+    append(commit) {
+      real.append(commit).catch(() => undefined);
+      return Promise.resolve(
+        commit.events.map((event, index) => {
+          const sequence = commit.expectedSequence + index + 1;
+          return {
+            ...event,
+            id: `${commit.runId}.${sequence}`,
+            position: 2 ** 40 + index,
+            workflowRunId: commit.runId,
+            sequence,
+          };
+        }),
+      );
+    },
+  }));
+}

@@ -1,0 +1,10 @@
+/** Makes one check of the store in this thread, with the sources that a bug was planted in. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { plantSource, type Replacement } from './planted-source.ts';
+import type { StoreCheck } from './store-checks.ts';
+
+const { check, source } = workerData as { readonly check: StoreCheck; readonly source: readonly Replacement[] };
+plantSource(source);
+// Only now: what is loaded before a bug is planted does not have it.
+const { STORE_CHECKS } = await import('./store-checks.ts');
+parentPort?.postMessage(await STORE_CHECKS[check]());

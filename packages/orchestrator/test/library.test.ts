@@ -1,0 +1,106 @@
+/** The engine without the server: the documented example is the one that runs, and what it promises holds. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { setup } from 'xstate';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  activity,
+  createEngine,
+  defineWorkflow,
+  type Engine,
+  type EventStore,
+  ONE_TRY,
+  openSqliteEventStore,
+} from '../src/library.ts';
+
+const EXAMPLE = fileURLToPath(new URL('../examples/approval.ts', import.meta.url));
+const GUIDE = fileURLToPath(new URL('../../../docs/engine-as-a-library.md', import.meta.url));
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'library-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('the example runs, and a second time gives the same run', async () => {
+  const run = () => promisify(execFile)(process.execPath, [EXAMPLE, path.join(folder, 'orders.db')]);
+  expect((await run()).stdout).toBe('completed\n');
+  expect((await run()).stdout).toBe('completed\n');
+});
+
+it('the example has about thirty lines and stands in the guide as it is', async () => {
+  const example = await readFile(EXAMPLE, 'utf8');
+  expect(example.split('\n').length).toBeLessThanOrEqual(35);
+  expect(await readFile(GUIDE, 'utf8')).toContain(example);
+});
+
+const greet = defineWorkflow({
+  name: 'greet',
+  version: 1,
+  description: 'for tests',
+  input: z.strictObject({ name: z.string() }),
+  signals: { STOP: z.strictObject({}) },
+  machine: setup({
+    types: { input: {} as { input: { name: string } }, context: {} as { name: string } },
+    actors: { greet: activity<{ name: string }, string>() },
+  }).createMachine({
+    initial: 'greeting',
+    context: ({ input }) => ({ name: input.input.name }),
+    states: {
+      greeting: {
+        invoke: { id: 'greeter', src: 'greet', input: ({ context }) => context, onDone: 'done' },
+        on: { STOP: 'stopped' },
+      },
+      done: { type: 'final', meta: { status: 'completed' } },
+      stopped: { type: 'final', meta: { status: 'cancelled' } },
+    },
+  }),
+});
+
+async function withEngine(work: (engine: Engine, greeted: string[]) => Promise<void>): Promise<void> {
+  const store: EventStore = openSqliteEventStore({ file: path.join(folder, 'test.db') });
+  const greeted: string[] = [];
+  const perform = async ({ name }: { name: string }): Promise<string> => {
+    greeted.push(name);
+    return `Hello ${name}`;
+  };
+  const engine = createEngine({ store, definitions: [greet], activities: { greet: { retry: ONE_TRY, perform } } });
+  await engine.start();
+  try {
+    await work(engine, greeted);
+  } finally {
+    await engine.stop();
+    await store.close();
+  }
+}
+
+it('a run has the input that it was given, and the same id is the same run over restarts', async () => {
+  await withEngine(async (engine, greeted) => {
+    await engine.run('greet', { id: 'r1', input: { name: 'Ada' } });
+    expect((await engine.finished('r1')).status).toBe('completed');
+    await engine.run('greet', { id: 'r1', input: { name: 'Ada' } });
+    expect(greeted).toEqual(['Ada']);
+  });
+  await withEngine(async (engine, greeted) => {
+    expect((await engine.run('greet', { id: 'r1', input: { name: 'Ada' } })).status).toBe('completed');
+    expect(greeted).toEqual([]);
+  });
+});
+
+it('input and workflows that do not fit are refused by name', async () => {
+  await withEngine(async (engine) => {
+    await expect(engine.run('greet', { input: { nam: 'Ada' } })).rejects.toThrow(/input of workflow 'greet'.*name/);
+    await expect(engine.run('wave')).rejects.toThrow("no workflow 'wave'");
+  });
+});
+
+it('an engine whose workflow starts an activity that nobody carries out is refused', () => {
+  const store = openSqliteEventStore({ file: path.join(folder, 'test.db') });
+  expect(() => createEngine({ store, definitions: [greet], activities: {} })).toThrow("'greet' of workflow 'greet'");
+  return store.close();
+});
