@@ -38,6 +38,17 @@ describe('the bench runner', () => {
     expect(err.at(-1)).toBe('tiny  nothing at all, quickly');
   });
 
+  it('prints notes between table and figures, in which null is what could not be measured', async () => {
+    const { out } = await bench('tiny', '--note', 'a peer is missing');
+    expect(out.at(-2)).toBe('a peer is missing');
+    expect(JSON.parse(out.at(-1) ?? '').figures).toEqual({ options: 2, slowestMs: 20, peer: { slowestMs: null } });
+  });
+
+  it('says on stderr what is wrong with the options and answers 64', async () => {
+    const { exitCode, out, err } = await bench('tiny', '--huge');
+    expect({ exitCode, out, err }).toEqual({ exitCode: 64, out: [], err: ["'--huge' is not tiny."] });
+  });
+
   it('is what the command runs', () => {
     const { status, stderr } = spawnSync(
       process.execPath,

@@ -5,24 +5,35 @@ import { globSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { InvalidRequest } from '@autonomous/shared';
 
 export interface BenchTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
+/** Names carry their units, such as `appendP99Ms`; `null` is what could not be measured. */
+export interface Figures {
+  readonly [name: string]: number | null | Figures;
+}
+
 export interface BenchResult {
   /** For people. */
   readonly table: BenchTable;
-  /** For comparing runs; names carry their units, such as `appendP99Ms`. */
-  readonly figures: Readonly<Record<string, number>>;
+  /** What a person has to know beside the table, a line each. */
+  readonly notes?: readonly string[];
+  /** For comparing runs. */
+  readonly figures: Figures;
 }
 
 export interface Bench {
   readonly name: string;
   /** One line: what is measured. */
   readonly description: string;
-  /** @param options what stood behind the bench's name on the command line */
+  /**
+   * @param options what stood behind the bench's name on the command line
+   * @throws {InvalidRequest} for options that it does not take
+   */
   run(options: readonly string[]): Promise<BenchResult>;
 }
 
@@ -39,7 +50,7 @@ export interface Machine {
  * Runs the bench that `args` names, or lists all when it names none.
  * @param print gets what belongs on stdout, line by line; the last line of a bench is one JSON object `{bench, machine, figures}`
  * @param complain gets what belongs on stderr
- * @returns the exit code: 0, or 64 when no bench has that name
+ * @returns the exit code: 0, or 64 when no bench has that name or takes these options
  */
 export async function runBench(
   args: readonly string[],
@@ -50,16 +61,29 @@ export async function runBench(
   const benches = await findBenches(folder);
   const [name, ...options] = args;
   const bench = benches.find((candidate) => candidate.name === name);
-  if (bench) {
-    const { table, figures } = await bench.run(options);
-    for (const line of formatTable(table)) print(line);
-    print(JSON.stringify({ bench: bench.name, machine: describeMachine(), figures }));
-    return 0;
-  }
+  if (bench) return carryOut(bench, options, print, complain);
   const say = name === undefined ? print : complain;
   if (name !== undefined) say(`There is no bench '${name}'.`);
   for (const line of list(benches)) say(line);
   return name === undefined ? 0 : 64;
+}
+
+async function carryOut(
+  bench: Bench,
+  options: readonly string[],
+  print: (line: string) => void,
+  complain: (line: string) => void,
+): Promise<number> {
+  try {
+    const { table, notes = [], figures } = await bench.run(options);
+    for (const line of [...formatTable(table), ...notes]) print(line);
+    print(JSON.stringify({ bench: bench.name, machine: describeMachine(), figures }));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof InvalidRequest)) throw error;
+    complain(error.message);
+    return 64;
+  }
 }
 
 async function findBenches(folder: string): Promise<readonly Bench[]> {
