@@ -10,7 +10,9 @@ export default defineConfig({
     // Most tests wait for a child process or the disk, so two at once pay off on two cores as well.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      ...packages.map((name) => project(name, `packages/${name}`, ['{src,test,demo,bench}/**/*.test.ts'])),
+      ...packages.map((name) =>
+        project(name, `packages/${name}`, ['{src,test,demo,bench,crash,simulation}/**/*.test.ts']),
+      ),
       project('tools', 'tools', ['*.test.mjs']),
     ],
   },
