@@ -356,11 +356,11 @@ describe('a server that is given workflows', () => {
   });
 
   it('refuses what lies where runs write, and packages that are not there, all at once', async () => {
-    await load({ 'data/work/r/evil.ts': GOOD });
+    await load({ 'data/runs/r/evil.ts': GOOD });
     await symlink(path.join(folder, 'data'), path.join(folder, 'link'));
-    const said = await load({}, './data/work/r/evil.ts', './link/work/r/evil.ts', 'nobody-has-this');
-    expect(said).toContain('./data/work/r/evil.ts lies in the data folder, where runs write');
-    expect(said).toContain('./link/work/r/evil.ts lies in the data folder, where runs write');
+    const said = await load({}, './data/runs/r/evil.ts', './link/runs/r/evil.ts', 'nobody-has-this');
+    expect(said).toContain('./data/runs/r/evil.ts lies in the data folder, where runs write');
+    expect(said).toContain('./link/runs/r/evil.ts lies in the data folder, where runs write');
     expect(said).toContain(`nobody-has-this cannot be loaded: there is no package of this name in or above ${folder}`);
   });
 
