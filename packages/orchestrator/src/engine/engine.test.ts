@@ -1,4 +1,4 @@
-import { Conflict, InvalidRequest, NotFound, RetryableFailure } from '@autonomous/shared';
+import { Conflict, InvalidRequest, NotFound, RetryableFailure, StorageFull } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -175,6 +175,27 @@ describe('the engine', () => {
     expect(test.engine.runsInMemory).toBe(256);
     for (let i = 0; i < count; i += 1) await test.engine.cancel(`r${i}`, 'me');
     expect(test.engine.runsInMemory).toBe(0);
+  });
+
+  it('begins what a step started although the step that was to end it could not be stored', async () => {
+    await test.launch('r1');
+    await test.toGate('r1');
+    // The approval goes through; the cancellation, which is made on top of it before it is stored, meets a full disk.
+    const append = test.store.append.bind(test.store);
+    let before: Promise<unknown> | undefined;
+    test.store.append = (commit) => {
+      if (before === undefined) {
+        const first = append(commit);
+        before = first;
+        return first;
+      }
+      test.store.append = append;
+      return before.then(() => Promise.reject(new StorageFull('The disk is full.')));
+    };
+    const [approved, cancelled] = await Promise.allSettled([test.approve('r1'), test.engine.cancel('r1', 'me')]);
+    expect([approved.status, cancelled.status]).toEqual(['fulfilled', 'rejected']);
+    (await test.call('work')).complete('done');
+    expect((await test.until('r1', (view) => view.status === 'completed')).status).toBe('completed');
   });
 
   it('shows the same view as a fold of the stored events', async () => {
