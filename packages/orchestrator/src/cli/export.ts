@@ -43,7 +43,10 @@ async function fromServer(io: CliIo, runId: string, { server }: ExportOptions): 
 /** @throws {Unavailable} while a server uses the database: that one gives it */
 async function fromDatabase(io: CliIo, runId: string, { data }: ExportOptions): Promise<JsonObject> {
   const file = databaseOf(io, data);
-  if (!existsSync(file)) throw new NotFound(`There is no database ${file}.`);
+  if (!existsSync(file))
+    throw new NotFound(
+      `There is no database ${file}. Name the data folder of the server with --data or AUTONOMOUS_DATA.`,
+    );
   const { openSqliteEventStore } = await import('../event-store/sqlite-event-store.ts');
   const store = openSqliteEventStore({ file });
   try {

@@ -365,7 +365,9 @@ describe('what was stored', () => {
     });
 
     it('is not checked where there is none, or another program wrote it', async () => {
-      await expect(faultsIn()).rejects.toThrow(`There is no database ${file}.`);
+      await expect(faultsIn()).rejects.toThrow(
+        `There is no database ${file}. Name the data folder of the server with --data or AUTONOMOUS_DATA.`,
+      );
       writeFileSync(file, 'Dear diary, '.repeat(1_000));
       await expect(faultsIn()).rejects.toThrow(Unavailable);
       rmSync(file);

@@ -72,7 +72,10 @@ async function* faultsOf(file: string, counts: Counts): AsyncGenerator<DatabaseF
 
 function assertCurrent(file: string): void {
   const version = inspectDatabase(file)?.version;
-  if (version === undefined) throw new InvalidRequest(`There is no database ${file}.`);
+  if (version === undefined)
+    throw new InvalidRequest(
+      `There is no database ${file}. Name the data folder of the server with --data or AUTONOMOUS_DATA.`,
+    );
   const current = knownMigrations().length;
   if (version === current) return;
   throw new InvalidRequest(
