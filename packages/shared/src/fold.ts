@@ -19,29 +19,37 @@ export function foldRun(view: RunView | null, event: WorkflowEvent): RunView | n
 }
 
 function begin(event: WorkflowEvent): RunView | null {
-  if (event.type === 'RUN_STARTED') return newView(event, event.payload as unknown as RunStart, 'running');
+  if (event.type === 'RUN_STARTED') {
+    const view = viewAtStart(event.workflowRunId, event.payload as unknown as RunStart, event.timestamp);
+    return { ...view, status: 'running', startedAt: event.timestamp, lastSequence: event.sequence };
+  }
   if (event.type === 'RUN_QUEUED') {
     const { start, position } = event.payload as unknown as EventPayloads['RUN_QUEUED'];
-    return start ? { ...newView(event, start, 'queued'), queuePosition: position } : null;
+    if (!start) return null;
+    const view = viewAtStart(event.workflowRunId, start, event.timestamp);
+    return { ...view, queuePosition: position, lastSequence: event.sequence };
   }
   return null;
 }
 
-function newView(event: WorkflowEvent, start: RunStart, status: 'running' | 'queued'): RunView {
+/**
+ * A run of which nothing is known but what it starts from; it counts as queued.
+ * @param at when it was made, ISO 8601
+ */
+export function viewAtStart(runId: string, start: RunStart, at: string): RunView {
   return {
-    id: event.workflowRunId,
+    id: runId,
     projectId: start.projectId,
     userId: start.userId,
     workflow: { name: start.workflow.name, version: start.workflow.version },
     ...(start.explorationId === undefined ? {} : { explorationId: start.explorationId }),
     originalRequest: start.request,
-    status,
+    status: 'queued',
     currentStage: null,
     state: null,
     config: start.config,
     branch: start.branch,
-    createdAt: event.timestamp,
-    ...(status === 'running' ? { startedAt: event.timestamp } : {}),
+    createdAt: at,
     clarificationCount: 0,
     fixAttempts: 0,
     gate: null,
@@ -54,8 +62,8 @@ function newView(event: WorkflowEvent, start: RunStart, status: 'running' | 'que
     cost: { inputTokens: 0, outputTokens: 0, calls: 0 },
     scriptedModels: [],
     notices: [],
-    lastSequence: event.sequence,
-    updatedAt: event.timestamp,
+    lastSequence: 0,
+    updatedAt: at,
   };
 }
 

@@ -1,5 +1,5 @@
 /** The view of a run of which not every event can be read: what can, and what its columns say. */
-import type { Gate, RunConfig, RunView } from '@autonomous/shared';
+import { type Gate, type RunConfig, type RunStart, type RunView, viewAtStart } from '@autonomous/shared';
 import type { RunRow } from './stored-runs.ts';
 import { toIso } from './times.ts';
 
@@ -42,33 +42,17 @@ export function readGate(gate: string | null): Gate | null {
   }
 }
 
+/** A run whose beginning is lost, as its columns would have begun it. */
 function unknownView({ id, projectId, userId, workflow, explorationId, createdAt }: RunRow): RunView {
-  return {
-    id,
+  const start: RunStart = {
     projectId,
     userId,
-    workflow: { name: workflow, version: 0 },
-    ...(explorationId === null ? {} : { explorationId }),
-    originalRequest: '',
-    status: 'paused',
-    currentStage: null,
-    state: null,
+    workflow: { name: workflow, version: 0, fingerprint: '' },
+    request: '',
     config: UNKNOWN_CONFIG,
+    requestedConfig: {},
     branch: '',
-    createdAt: toIso(createdAt),
-    clarificationCount: 0,
-    fixAttempts: 0,
-    gate: null,
-    gates: [],
-    clarifications: [],
-    artifacts: [],
-    evidence: [],
-    decisions: [],
-    stages: [],
-    cost: { inputTokens: 0, outputTokens: 0, calls: 0 },
-    scriptedModels: [],
-    notices: [],
-    lastSequence: 0,
-    updatedAt: toIso(createdAt),
+    ...(explorationId === null ? {} : { explorationId }),
   };
+  return viewAtStart(id, start, toIso(createdAt));
 }
