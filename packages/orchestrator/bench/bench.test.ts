@@ -62,6 +62,25 @@ describe('the bench runner', () => {
   });
 });
 
+describe('the benches', () => {
+  it.each([
+    ['scale', '--events', '120', '--runs', '20'],
+    ['peers', '--only', 'autonomous,raw', '--repeat', '1', '--runs', '20', '--seconds', '1', '--parts', 'throughput'],
+  ])('%s measures this engine, in little', { timeout: 240_000 }, (...args) => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [path.join(import.meta.dirname, 'main.ts'), ...args],
+      {
+        encoding: 'utf8',
+      },
+    );
+    expect(status, stderr).toBe(0);
+    const { figures } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+    if (args[0] === 'scale') expect(figures).toMatchObject({ events: 120, poisonedParked: 1 });
+    else expect(figures).toMatchObject({ vsRaw1: expect.any(Number), vsRaw50: expect.any(Number) });
+  });
+});
+
 async function bench(...args: string[]) {
   const out: string[] = [];
   const err: string[] = [];

@@ -67,7 +67,7 @@ interface TalkContext {
   readonly messages: readonly string[];
 }
 
-/** Takes signals for ever: some of them are long and kept, most are only counted. */
+/** Takes signals until somebody ends it: some of them are long and kept, most are only counted. */
 const talk = defineWorkflow({
   name: 'talk',
   version: 1,
@@ -75,7 +75,7 @@ const talk = defineWorkflow({
   machine: setup({
     types: {
       context: {} as TalkContext,
-      events: {} as { type: 'MESSAGE_SENT'; text: string },
+      events: {} as { type: 'MESSAGE_SENT'; text: string } | { type: 'APPROVAL_GRANTED' },
       meta: {} as StateMeta<TalkContext>,
     },
   }).createMachine({
@@ -96,11 +96,16 @@ const talk = defineWorkflow({
               messages: event.text === '' ? context.messages : [...context.messages, event.text],
             })),
           },
+          APPROVAL_GRANTED: 'ended',
         },
       },
+      ended: { type: 'final', meta: { status: 'completed' } },
     },
   }),
-  signals: { MESSAGE_SENT: z.strictObject({ by: z.string(), text: z.string() }) },
+  signals: {
+    MESSAGE_SENT: z.strictObject({ by: z.string(), text: z.string() }),
+    APPROVAL_GRANTED: z.strictObject({ by: z.string() }),
+  },
 });
 
 interface ChangeContext {

@@ -1,7 +1,7 @@
 /**
  * Appends to many runs at once without end and prints `<run> <sequence>` for each step that was acknowledged;
  * when that fails, how it failed, and how a write that comes later does.
- * Usage: node append-until-killed.fixture.ts <database> <runs> <thread | inline>
+ * Usage: node append-until-killed.fixture.ts <database> <runs> <nearest | thread | inline>
  */
 import { writeSync } from 'node:fs';
 import { openSqliteEventStore } from './sqlite-event-store.ts';
@@ -10,7 +10,7 @@ import { anEvent, aStep } from './steps.fixture.ts';
 const [file = '', runs = '', writer] = process.argv.slice(2);
 // A test may limit the size of files: the write then fails instead of ending the process.
 process.on('SIGXFSZ', () => undefined);
-const store = openSqliteEventStore({ file, writer: writer === 'inline' ? 'inline' : 'thread' });
+const store = openSqliteEventStore({ file, writer: writer === 'inline' || writer === 'thread' ? writer : 'nearest' });
 writeSync(1, 'opened\n');
 
 async function appendWithoutEnd(runId: string): Promise<void> {

@@ -30,7 +30,7 @@ const LOAD = fileURLToPath(new URL('./append-until-killed.fixture.ts', import.me
 /** These start a process of their own, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
 
-const WRITERS = ['thread', 'inline'] as const;
+const WRITERS = ['nearest', 'thread', 'inline'] as const;
 
 describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
   let folder: string;

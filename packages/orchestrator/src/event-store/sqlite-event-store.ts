@@ -36,8 +36,8 @@ import { explainSqliteError } from './sqlite-errors.ts';
 import type { SqliteLists } from './sqlite-lists.ts';
 import { DamagedRun, type FoldedView, type RunRow, StoredRuns, readEvents } from './stored-runs.ts';
 import { toIso, toMilliseconds } from './times.ts';
-import { WriteQueue } from './write-queue.ts';
-import type { ClarificationRow, StepWrite, WriterFaults, WriterStatistics } from './writes.ts';
+import { type StoreStatistics, WriteQueue } from './write-queue.ts';
+import type { ClarificationRow, StepWrite, WriterFaults } from './writes.ts';
 
 const DEFAULT_EVENTS = 500;
 const KEEP_ANSWERS_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -50,8 +50,11 @@ const TIPS_PER_TURN = 100;
 const STEPS_PER_TURN = 500;
 
 export interface SqliteEventStoreOptions extends SqliteFile {
-  /** Where writing happens: in a thread of its own (default), or in this one, which `:memory:` needs. */
-  readonly writer?: 'thread' | 'inline' | undefined;
+  /**
+   * Where writing happens: in a thread of its own; in this one, which `:memory:` needs; or (default) in the thread but for
+   * what is small, comes alone and finds a quick disk.
+   */
+  readonly writer?: 'nearest' | 'thread' | 'inline' | undefined;
   /** For tests and benches. */
   readonly faults?: WriterFaults | undefined;
   /** Told once why nothing can be stored any more (the disk failed, another server took over): only a restart helps then. */
@@ -65,18 +68,28 @@ export interface SqliteEventStoreOptions extends SqliteFile {
  * @throws {StorageFull}
  */
 export function openSqliteEventStore(options: SqliteEventStoreOptions): SqliteEventStore {
-  const { maxBytes, writer = 'thread', faults, onStopped } = options;
+  const { maxBytes, writer = 'nearest', faults, onStopped } = options;
   const database = openDatabase(options);
   const { connection, path, epoch } = database;
-  if (writer === 'thread' && connection.memory) {
+  if (writer !== 'inline' && connection.memory) {
     database.close();
     throw new TypeError("a database in memory needs writer: 'inline'");
   }
-  const queue =
-    writer === 'thread'
-      ? WriteQueue.inThread({ file: path, maxBytes, epoch, faults }, onStopped)
-      : WriteQueue.inline(connection, { epoch, faults }, onStopped);
-  return new SqliteEventStore(database, queue);
+  return new SqliteEventStore(database, openQueue());
+
+  function openQueue(): WriteQueue {
+    const data = { file: path, maxBytes, epoch, faults, triedCommits: new Int32Array(new SharedArrayBuffer(4)) };
+    switch (writer) {
+      case 'nearest':
+        return WriteQueue.nearest(connection, data, onStopped);
+      case 'thread':
+        return WriteQueue.inThread(data, onStopped);
+      case 'inline':
+        return WriteQueue.inline(connection, data, onStopped);
+      default:
+        return writer satisfies never;
+    }
+  }
 }
 
 export class SqliteEventStore implements EventStore {
@@ -329,8 +342,7 @@ export class SqliteEventStore implements EventStore {
     return this.#queue.write({ kind: 'mark', name, value }, () => undefined);
   }
 
-  /** How many writes were stored since the opening, in how many commits to disk, and which faults were injected. */
-  statistics(): WriterStatistics & { readonly writes: number } {
+  statistics(): StoreStatistics {
     return this.#queue.statistics();
   }
 

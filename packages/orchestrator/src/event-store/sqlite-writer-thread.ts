@@ -18,10 +18,10 @@ export interface WriterThreadData extends WriterOptions {
 if (parentPort === null) throw new Error('this file is started as a worker thread by the event store');
 serve(parentPort, workerData as WriterThreadData); // Given by the one who starts it, in writer-queue.ts.
 
-function serve(port: MessagePort, { file, maxBytes, epoch, faults }: WriterThreadData): void {
+function serve(port: MessagePort, { file, maxBytes, ...options }: WriterThreadData): void {
   const connection = connect(file);
   configure(connection, maxBytes);
-  const writer = new SqliteWriter(connection, { epoch, faults });
+  const writer = new SqliteWriter(connection, options);
   const answer = (reply: WriterReply) => port.postMessage(reply);
 
   port.on('message', (first: WriterRequest) => {

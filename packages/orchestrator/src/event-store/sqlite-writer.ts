@@ -40,13 +40,15 @@ export class SqliteWriter {
   readonly #runs = new Map<string, KnownRun>();
   /** Of the newest event; `null` when it has to be asked for. */
   #position: number | null = null;
+  /** SQLite's own count: another one when any other connection has committed something since. */
+  #dataVersion: number | null = null;
   #hasErased = false;
 
-  constructor(connection: Connection, { epoch, faults }: WriterOptions) {
+  constructor(connection: Connection, { epoch, faults, triedCommits }: WriterOptions) {
     this.#connection = connection;
     this.#statements = prepareStatements(connection);
     this.#epoch = epoch;
-    this.#faults = faults === undefined ? undefined : new Faults(faults);
+    this.#faults = faults === undefined ? undefined : new Faults(faults, triedCommits);
     const injected = this.#faults;
     this.#commits = new GroupCommit({
       connection,
@@ -294,9 +296,16 @@ export class SqliteWriter {
     }
   }
 
+  /** What is remembered holds as long as nobody else writes: a writer in another thread, or another server. */
   #assertCurrent(): void {
+    const version = this.#statements.dataVersion.get();
+    if (version === undefined || version === this.#dataVersion) return;
+    this.#forget();
     const current = this.#statements.mark.get('store.epoch');
-    if (current === String(this.#epoch)) return;
+    if (current === String(this.#epoch)) {
+      this.#dataVersion = version;
+      return;
+    }
     throw new Stopped(
       `Another server has opened ${this.#connection.name} since (epoch ${String(current)}, this one has ${this.#epoch}). This one writes no more: stop it.`,
     );
@@ -316,22 +325,23 @@ function hashOf(text: string): Buffer {
 class Faults {
   readonly #faults: WriterFaults;
   readonly #sleep = new Int32Array(new SharedArrayBuffer(4));
-  #tried = 0;
+  readonly #tried: Int32Array;
   delayedSyncs = 0;
   failedCommits = 0;
 
-  constructor(faults: WriterFaults) {
+  constructor(faults: WriterFaults, tried: Int32Array | undefined) {
     this.#faults = faults;
+    this.#tried = tried ?? new Int32Array(1);
   }
 
   beforeCommit(): void {
     const { syncDelayMs = 0, failingCommits } = this.#faults;
-    this.#tried += 1;
+    const tried = Atomics.add(this.#tried, 0, 1) + 1;
     if (syncDelayMs > 0) {
       Atomics.wait(this.#sleep, 0, 0, syncDelayMs);
       this.delayedSyncs += 1;
     }
-    const code = failingCommits?.[this.#tried];
+    const code = failingCommits?.[tried];
     if (code === undefined) return;
     this.failedCommits += 1;
     throw new Database.SqliteError('injected', code);
@@ -451,6 +461,7 @@ function prepareStatements(connection: Connection) {
       `INSERT INTO idempotency_keys (key, request_hash, status, body, created_at) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO NOTHING`,
     ),
+    dataVersion: connection.prepare<[], number>('PRAGMA data_version').pluck(),
     mark: connection.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck(),
     setMark: write(
       'INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',

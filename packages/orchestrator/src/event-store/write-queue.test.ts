@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore, type SqliteEventStoreOptions } from './sqlite-event-store.ts';
-import { aStep } from './steps.fixture.ts';
+import { anEvent, aStep } from './steps.fixture.ts';
 
 describe('the writer in its thread', () => {
   let folder: string;
@@ -108,5 +108,96 @@ describe('the writer in its thread', () => {
     await appendTo(3, 4);
     expect(await store?.lastPosition()).toBe(12);
     expect(await store?.verifyTips()).toEqual([]);
+  });
+});
+
+describe('the writer where it serves best', () => {
+  let folder: string;
+  let file: string;
+  let store: SqliteEventStore;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'writer-'));
+    file = join(folder, 'runs.db');
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  function open(options: Partial<SqliteEventStoreOptions> = {}): void {
+    store = openSqliteEventStore({ file, ...options });
+  }
+
+  async function appendAlone(runId: string, from: number, to: number): Promise<void> {
+    for (let expectedSequence = from; expectedSequence < to; expectedSequence += 1) {
+      await store.append(aStep(runId, { expectedSequence }));
+    }
+  }
+
+  it('is this thread for what comes alone, and the other for what comes together; each knows what the other wrote', async () => {
+    open();
+    const runs = Array.from({ length: 40 }, (_, run) => `r-${run}`);
+    for (let round = 0; round < 5; round += 1) {
+      await appendAlone('alone', round * 40, (round + 1) * 40);
+      await Promise.all(runs.map((runId) => appendAlone(runId, round * 2, round * 2 + 1)));
+      await appendAlone(runs[round] ?? '', round * 2 + 1, round * 2 + 2);
+      const others = runs.filter((_, run) => run !== round);
+      await Promise.all(others.map((runId) => appendAlone(runId, round * 2 + 1, round * 2 + 2)));
+    }
+    expect(await store.lastPosition()).toBe(200 + 40 * 10);
+    expect(await store.verifyTips()).toEqual([]);
+    for (const runId of ['alone', ...runs]) expect(await store.verifyRun(runId)).toBeNull();
+    const { commits, commitsHere, writes } = store.statistics();
+    expect(writes).toBe(600);
+    expect(commitsHere).toBeGreaterThan(0);
+    expect(commits).toBeGreaterThan(commitsHere);
+  });
+
+  it('is never this thread while the disk is slow', async () => {
+    open({ faults: { syncDelayMs: 5 } });
+    await appendAlone('a', 0, 20);
+    expect(store.statistics()).toMatchObject({ commits: 20, commitsHere: 0 });
+  });
+
+  it('is never this thread for what is large', async () => {
+    open();
+    await appendAlone('a', 0, 20);
+    const before = store.statistics();
+    const payload = { message: 'x'.repeat(100_000) };
+    for (let expectedSequence = 20; expectedSequence < 30; expectedSequence += 1) {
+      await store.append(aStep('a', { expectedSequence, events: [anEvent('NOTICE', payload)] }));
+    }
+    const { commits, commitsHere } = store.statistics();
+    expect(commits - before.commits).toBe(10);
+    expect(commitsHere).toBe(before.commitsHere);
+  });
+
+  it('stops in both threads when the disk fails under one of them', async () => {
+    open({ faults: { failingCommits: { 15: 'SQLITE_IOERR_FSYNC' } } });
+    await appendAlone('a', 0, 14);
+    const failed = store.append(aStep('a', { expectedSequence: 14 }));
+    const many = Array.from({ length: 40 }, (_, run) => store.append(aStep(`r-${run}`)));
+    const outcomes = await Promise.allSettled([failed, ...many]);
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+    await expect(store.append(aStep('later'))).rejects.toThrow(Unavailable);
+    expect(await store.lastPosition()).toBe(14);
+  });
+
+  it('stores what it has taken before it is closed', async () => {
+    open();
+    await appendAlone('a', 0, 10);
+    const taken = store.append(aStep('a', { expectedSequence: 10 }));
+    await store.close();
+    await expect(taken).resolves.toHaveLength(1);
+    open();
+    expect(await store.lastPosition()).toBe(11);
+  });
+
+  it('lets the log be written back although each write comes alone', async () => {
+    open();
+    await appendAlone('a', 0, 3_000);
+    // 3,000 commits of some 5 pages would be 60 MB.
+    expect(statSync(`${file}-wal`).size).toBeLessThan(2 * 2_000 * 4_120);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Gathers what is to be written and hands it to the writer, in a thread of its own or in this one. Each write is answered
- * once the disk has it. A writer that stopped refuses everything from then on.
+ * Gathers what is to be written and hands it to the writer: in a thread of its own, in this one, or whichever serves
+ * better at the moment. Each write is answered once the disk has it. A writer that stopped refuses everything from then on.
  */
 import { Worker } from 'node:worker_threads';
 import { Conflict, Unavailable } from '@autonomous/shared';
@@ -11,6 +11,7 @@ import { explainSqliteError } from './sqlite-errors.ts';
 import type { WriterThreadData } from './sqlite-writer-thread.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
 import type {
+  StepWrite,
   Write,
   WriteFailure,
   WriteResult,
@@ -28,6 +29,17 @@ const WRITES_PER_TURN = 256;
 /** Commits that take longer are worth sharing more than the writer is worth keeping busy. */
 const SLOW_COMMIT_MS = 10;
 
+/** What is written from this thread keeps its event loop so long: no more writes, characters and milliseconds than these. */
+const NEAR_WRITES = 2;
+const NEAR_LENGTH = 32_768;
+const NEAR_COMMIT_MS = 2;
+/** So much of the longest commit counts still at the next one. */
+const REMEMBERED_SLOWNESS = 0.9;
+/** One commit of so many goes to the thread, since only there the log is written back to the file. */
+const COMMITS_TO_CHECKPOINT = 200;
+
+const NO_STATISTICS: WriterStatistics = { commits: 0, lastCommitMs: 0, delayedSyncs: 0, failedCommits: 0 };
+
 interface Waiting {
   readonly write: Write;
   readonly resolve: (result: WriteResult) => void;
@@ -42,10 +54,19 @@ interface Writer {
   readonly batchSize: number;
   /** Whether a batch that is full may be sent at once, or has to wait for its turn. */
   readonly isApart: boolean;
+  /** Batches that were committed in this thread. */
+  readonly commitsHere: number;
   send(writes: readonly Write[]): void;
   /** Something waits for an answer, or nothing does: only then must this process stay alive for it. */
   hold(busy: boolean): void;
   close(): Promise<void>;
+}
+
+/** How many writes were stored since the opening, in how many commits to disk, and which faults were injected. */
+export interface StoreStatistics extends WriterStatistics {
+  readonly writes: number;
+  /** Of the commits, those that kept the event loop of this thread waiting. */
+  readonly commitsHere: number;
 }
 
 /** Told once why nothing can be written any more; not when it was closed. */
@@ -59,9 +80,11 @@ export class WriteQueue {
   readonly #sent: Waiting[] = [];
   #isScheduled = false;
   #writes = 0;
-  #statistics: WriterStatistics = { commits: 0, lastCommitMs: 0, delayedSyncs: 0, failedCommits: 0 };
-  /** Set when nothing may be written any more. */
+  #statistics = NO_STATISTICS;
+  /** Set when nothing new is taken any more. */
   #stopped: Error | undefined;
+  /** What was taken before is refused too: a writer failed. */
+  #hasFailed = false;
   readonly #onStopped: OnStopped;
   #drained: (() => void) | undefined;
 
@@ -78,6 +101,12 @@ export class WriteQueue {
   static inline(connection: Connection, options: WriterOptions, onStopped: OnStopped): WriteQueue {
     const writer = (queue: WriteQueue): Writer => new InlineWriter(connection, options, queue.#answerTo());
     return new WriteQueue(connection.name, onStopped, writer);
+  }
+
+  /** The thread has the most; a write that comes alone is spared the way there and back while the disk is quick. */
+  static nearest(connection: Connection, data: WriterThreadData, onStopped: OnStopped): WriteQueue {
+    const writer = (queue: WriteQueue): Writer => new NearestWriter(connection, data, queue.#answerTo());
+    return new WriteQueue(data.file, onStopped, writer);
   }
 
   /**
@@ -97,9 +126,8 @@ export class WriteQueue {
     });
   }
 
-  /** How many writes were stored, in how many commits to disk, and which faults were injected. */
-  statistics(): WriterStatistics & { readonly writes: number } {
-    return { ...this.#statistics, writes: this.#writes };
+  statistics(): StoreStatistics {
+    return { ...this.#statistics, writes: this.#writes, commitsHere: this.#writer.commitsHere };
   }
 
   /** Stores what still waits; later writes are refused. */
@@ -121,6 +149,12 @@ export class WriteQueue {
 
   #send(): void {
     if (this.#gathered.length === 0) return;
+    // Another writer than the one that failed must not go on.
+    if (this.#hasFailed) {
+      for (const waiting of this.#gathered.splice(0)) waiting.reject(this.#stopped);
+      this.#rest();
+      return;
+    }
     const batch = this.#gathered.splice(0, this.#batchSize);
     if (this.#gathered.length > 0) this.#schedule();
     for (const waiting of batch) this.#sent.push(waiting);
@@ -184,6 +218,7 @@ export class WriteQueue {
 
   /** @returns why nothing is written any more: the first reason counts */
   #stopFor(reason: Error): Error {
+    this.#hasFailed = true;
     if (this.#stopped !== undefined) return this.#stopped;
     this.#stopped = reason;
     this.#onStopped?.(reason);
@@ -207,9 +242,14 @@ class InlineWriter implements Writer {
   readonly isApart = false;
   readonly #writer: SqliteWriter;
   readonly #listener: WriterListener;
+
   constructor(connection: Connection, options: WriterOptions, listener: WriterListener) {
     this.#writer = new SqliteWriter(connection, options);
     this.#listener = listener;
+  }
+
+  get commitsHere(): number {
+    return this.#writer.statistics().commits;
   }
 
   send(writes: readonly Write[]): void {
@@ -226,9 +266,115 @@ class InlineWriter implements Writer {
   }
 }
 
+/** The thread, and this one for what is small, comes alone and finds the disk quick. */
+class NearestWriter implements Writer {
+  readonly batchSize = WRITES_PER_MESSAGE;
+  readonly isApart = true;
+  readonly #thread: WriterThread;
+  readonly #near: InlineWriter;
+  /** Writes that the thread has not answered. */
+  #away = 0;
+  /** How long the disk takes at worst, as the newest commits show; the first one is not waited for here. */
+  #slownessMs = Number.POSITIVE_INFINITY;
+  /** Since the thread had something. */
+  #sentHere = 0;
+
+  constructor(connection: Connection, data: WriterThreadData, listener: WriterListener) {
+    // A commit that writes the log back to the file takes long.
+    connection.pragma('wal_autocheckpoint = 0');
+    const statistics = { near: NO_STATISTICS, thread: NO_STATISTICS };
+    const answer = (where: keyof typeof statistics, { kind, outcomes, statistics: newest }: Written): void => {
+      statistics[where] = newest;
+      const { lastCommitMs } = newest;
+      const known = Number.isFinite(this.#slownessMs) ? this.#slownessMs * REMEMBERED_SLOWNESS : 0;
+      this.#slownessMs = Math.max(lastCommitMs, known);
+      listener.written({ kind, outcomes, statistics: { ...sum(statistics.near, statistics.thread), lastCommitMs } });
+    };
+    this.#near = new InlineWriter(connection, data, {
+      written: (reply) => answer('near', reply),
+      ended: (reason) => listener.ended(reason),
+    });
+    this.#thread = new WriterThread(data, {
+      written: (reply) => {
+        this.#away -= reply.outcomes.length;
+        answer('thread', reply);
+      },
+      ended: (reason) => listener.ended(reason),
+    });
+  }
+
+  get commitsHere(): number {
+    return this.#near.commitsHere;
+  }
+
+  send(writes: readonly Write[]): void {
+    if (this.#isBestHere(writes)) {
+      this.#sentHere += 1;
+      this.#near.send(writes);
+      return;
+    }
+    this.#sentHere = 0;
+    this.#away += writes.length;
+    this.#thread.send(writes);
+  }
+
+  hold(busy: boolean): void {
+    this.#thread.hold(busy);
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
+
+  #isBestHere(writes: readonly Write[]): boolean {
+    return (
+      this.#away === 0 &&
+      writes.length <= NEAR_WRITES &&
+      this.#slownessMs <= NEAR_COMMIT_MS &&
+      this.#sentHere < COMMITS_TO_CHECKPOINT &&
+      writes.every(isSmall)
+    );
+  }
+}
+
+function isSmall(write: Write): boolean {
+  switch (write.kind) {
+    case 'step':
+      return write.snapshot === null && lengthOf(write) <= NEAR_LENGTH;
+    case 'view':
+    case 'archive':
+    case 'erase':
+      return false;
+    case 'attempt':
+    case 'heartbeat':
+    case 'project':
+    case 'answer':
+    case 'mark':
+      return true;
+    default:
+      return write satisfies never;
+  }
+}
+
+function lengthOf({ events, startActivities }: StepWrite): number {
+  let length = 0;
+  for (const field of events) if (typeof field === 'string') length += field.length;
+  for (const { input } of startActivities) length += input.length;
+  return length;
+}
+
+function sum(a: WriterStatistics, b: WriterStatistics): Omit<WriterStatistics, 'lastCommitMs'> {
+  return {
+    commits: a.commits + b.commits,
+    delayedSyncs: a.delayedSyncs + b.delayedSyncs,
+    failedCommits: a.failedCommits + b.failedCommits,
+  };
+}
+
 class WriterThread implements Writer {
   readonly batchSize = WRITES_PER_MESSAGE;
   readonly isApart = true;
+  readonly commitsHere = 0;
   readonly #worker: Worker;
   #closed: (() => void) | undefined;
 

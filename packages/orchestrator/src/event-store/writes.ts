@@ -140,6 +140,8 @@ export interface WriterOptions {
   /** What the database's epoch must be: another server has taken over when it is not. */
   readonly epoch: number;
   readonly faults?: WriterFaults | undefined;
+  /** Counts the commits that were tried, one number, over all writers to which these faults are given. */
+  readonly triedCommits?: Int32Array | undefined;
 }
 
 /** What the main thread tells the writer's thread. */
