@@ -41,6 +41,21 @@ describe('the engine', () => {
     expect(await test.store.openTimers()).toEqual([]);
   });
 
+  it('tells who waits for the end of a run, in memory or not, and once it has ended', async () => {
+    await test.launch('r1');
+    const early = test.engine.finished('r1');
+    const { gate } = await test.toGate('r1');
+    await test.restart();
+    const late = test.engine.finished('r1');
+    await test.approve('r1', gate?.id);
+    (await test.call('work')).complete('done');
+    expect(await late).toMatchObject({ id: 'r1', status: 'completed' });
+    expect(await test.engine.finished('r1')).toMatchObject({ id: 'r1', status: 'completed' });
+    await expect(test.engine.finished('nobody')).rejects.toThrow(NotFound);
+    // The engine that was stopped tells nothing any more.
+    expect(await Promise.race([early, Promise.resolve('nothing')])).toBe('nothing');
+  });
+
   it('gives the same run for the same id', async () => {
     const first = await test.launch('r1');
     const second = await test.launch('r1');

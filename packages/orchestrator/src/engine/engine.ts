@@ -141,7 +141,7 @@ export class Engine {
   /** Runs that nobody may open now. */
   readonly #closed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(message: EngineMessage) => void>();
-  readonly #finishing = new Map<string, ((view: RunView) => void)[]>();
+  readonly #finishing = new Map<string, Set<(view: RunView) => void>>();
   readonly #places: Places;
   readonly #runner: ActivityRunner;
   readonly #timers: Timers;
@@ -243,15 +243,19 @@ export class Engine {
     });
   }
 
-  /** @returns the run's view once it has ended */
+  /** @returns the run's view once it has ended @throws {NotFound} */
   async finished(runId: string): Promise<RunView> {
-    const ended = new Promise<RunView>((resolve) => {
-      const waiting = this.#finishing.get(runId);
-      if (waiting) waiting.push(resolve);
-      else this.#finishing.set(runId, [resolve]);
-    });
-    const view = await this.view(runId);
-    return isFinal(view.status) ? view : ended;
+    // It may end while it is looked up.
+    const { promise: ended, resolve } = Promise.withResolvers<RunView>();
+    const waiting = this.#finishing.get(runId) ?? new Set();
+    this.#finishing.set(runId, waiting.add(resolve));
+    const live = this.#runs.get(runId) ?? this.#resting.get(runId);
+    const head = live?.committed ?? (await this.#options.store.loadHead(runId));
+    if (head && !isFinal(head.status)) return ended;
+    waiting.delete(resolve);
+    if (waiting.size === 0) this.#finishing.delete(runId);
+    if (!head) throw new NotFound(`There is no run '${runId}'.`);
+    return this.view(runId);
   }
 
   /** @returns a function that ends the subscription */

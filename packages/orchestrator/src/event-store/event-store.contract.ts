@@ -332,6 +332,9 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
           status: 'running',
           updatedAt: NOON,
         });
+        expect(await store.loadHead('running')).toEqual(open[1]);
+        expect(await store.loadHead('completed')).toMatchObject({ id: 'completed', status: 'completed' });
+        expect(await store.loadHead('unknown')).toBeNull();
         expect((await store.listOpenRuns('queued')).map((run) => run.id)).toEqual(['queued']);
         expect(await store.listOpenRuns('failed')).toEqual([]);
         expect(await store.listGates()).toEqual([aGate('awaiting_clarification'), aGate('awaiting_approval')]);

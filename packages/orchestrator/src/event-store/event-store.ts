@@ -150,6 +150,8 @@ export interface EventStore {
   loadView(runId: string): Promise<RunView | null>;
   /** Newest first. */
   listRuns(filter: RunFilter): Promise<Page<RunView>>;
+  /** Cheap, whatever its history. `null` when there is no such run. */
+  loadHead(runId: string): Promise<RunHead | null>;
   /** Runs that are not final, oldest first: cheap, whatever their histories. */
   listOpenRuns(status?: RunStatus): Promise<readonly RunHead[]>;
   /** Gates that wait for a person, oldest run first. */

@@ -178,6 +178,11 @@ export class SqliteEventStore implements EventStore {
     });
   }
 
+  async loadHead(runId: string): Promise<RunHead | null> {
+    const run = this.#read(() => this.#statements.head.get(runId));
+    return run === undefined ? null : { ...run, updatedAt: toIso(run.updatedAt) };
+  }
+
   async listOpenRuns(status?: RunStatus): Promise<readonly RunHead[]> {
     const runs = this.#read(() => this.#statements.openRuns.all({ status: status ?? null }));
     return runs.map((run) => ({ ...run, updatedAt: toIso(run.updatedAt) }));
@@ -384,11 +389,13 @@ export class SqliteEventStore implements EventStore {
   }
 
   #activitiesOf({ id, number }: RunRow): readonly StoredActivity[] {
-    return this.#statements.activitiesOfRun.all(`${id}/`, `${id}0`, number).map(toActivity);
+    const rows = this.#statements.activitiesOfRun.all(`${id}/`, `${id}0`, number);
+    return rows.map((row) => toActivity({ ...row, runId: id })).sort(byStart);
   }
 
   #timersOf({ id, number }: RunRow): readonly StoredTimer[] {
-    return this.#statements.timersOfRun.all(`${id}/`, `${id}0`, number).map(toTimer);
+    const rows = this.#statements.timersOfRun.all(`${id}/`, `${id}0`, number);
+    return rows.map((row) => toTimer({ ...row, runId: id })).sort(byDueTime);
   }
 
   #loadLists(): Promise<SqliteLists> {
@@ -515,6 +522,8 @@ function toClarificationRow(clarification: Clarification): ClarificationRow {
   };
 }
 
+type HeadColumns = Omit<RunHead, 'updatedAt'> & { readonly updatedAt: number };
+
 interface ActivityColumns {
   readonly key: string;
   readonly runId: string;
@@ -537,6 +546,19 @@ function toActivity(row: ActivityColumns): StoredActivity {
     notBefore: row.notBefore === null ? null : toIso(row.notBefore),
     heartbeat: row.heartbeat === null ? null : readJson(row, row.heartbeat),
   };
+}
+
+/** As the lists over all runs are ordered. */
+function byStart(a: StoredActivity, b: StoredActivity): number {
+  return compare(a.startedAt, b.startedAt) || compare(a.key, b.key);
+}
+
+function byDueTime(a: StoredTimer, b: StoredTimer): number {
+  return compare(a.dueAt, b.dueAt) || compare(a.key, b.key);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function readJson({ runId, key }: ActivityColumns, text: string): JsonValue {
@@ -565,11 +587,14 @@ function toProject(row: ProjectColumns | undefined): Project | null {
 }
 
 function prepareStatements(connection: SqliteDatabase['connection']) {
-  const activities = `SELECT key, run.id AS runId, activity, src, input, started_at AS startedAt, attempt, failures,
-      not_before AS notBefore, heartbeat, epoch
+  const activity = `key, activity, src, input, started_at AS startedAt, attempt, failures, not_before AS notBefore,
+    heartbeat, epoch`;
+  const activities = `SELECT ${activity}, run.id AS runId
     FROM activities JOIN workflow_runs AS run ON run.number = activities.run`;
-  const timers = `SELECT key, run.id AS runId, event, due_at AS dueAt
-    FROM timers JOIN workflow_runs AS run ON run.number = timers.run`;
+  const timer = 'key, event, due_at AS dueAt';
+  const timers = `SELECT ${timer}, run.id AS runId FROM timers JOIN workflow_runs AS run ON run.number = timers.run`;
+  const heads = `SELECT id, project_id AS projectId, user_id AS userId, status, updated_at AS updatedAt
+    FROM workflow_runs`;
   const projects = 'SELECT id, name, repository, base_branch AS baseBranch, created_at AS createdAt FROM projects';
   return {
     steps: connection.prepare<[number, number], StepRow & { readonly runId: string }>(
@@ -584,12 +609,9 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
           ifnull((SELECT CAST(value AS INTEGER) FROM marks WHERE name = 'store.archived_position'), 0))`,
       )
       .pluck(),
-    openRuns: connection.prepare<
-      [{ readonly status: RunStatus | null }],
-      Omit<RunHead, 'updatedAt'> & { readonly updatedAt: number }
-    >(
-      `SELECT id, project_id AS projectId, user_id AS userId, status, updated_at AS updatedAt
-       FROM workflow_runs WHERE completed_at IS NULL AND (@status IS NULL OR status = @status)
+    head: connection.prepare<[string], HeadColumns>(`${heads} WHERE id = ?`),
+    openRuns: connection.prepare<[{ readonly status: RunStatus | null }], HeadColumns>(
+      `${heads} WHERE completed_at IS NULL AND (@status IS NULL OR status = @status)
        ORDER BY created_at, number`,
     ),
     gates: connection
@@ -598,13 +620,13 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
       )
       .pluck(),
     activities: connection.prepare<[], ActivityColumns>(`${activities} ORDER BY started_at, key`),
-    activitiesOfRun: connection.prepare<[string, string, number], ActivityColumns>(
-      // Keys begin with the run's id and a slash, which '0' follows.
-      `${activities} WHERE key > ? AND key < ? AND run = ? ORDER BY started_at, key`,
+    // Keys begin with the run's id and a slash, which '0' follows. Sorting in SQL would cost more than all the rest.
+    activitiesOfRun: connection.prepare<[string, string, number], Omit<ActivityColumns, 'runId'>>(
+      `SELECT ${activity} FROM activities WHERE key > ? AND key < ? AND run = ?`,
     ),
     timers: connection.prepare<[], TimerColumns>(`${timers} ORDER BY due_at, key`),
-    timersOfRun: connection.prepare<[string, string, number], TimerColumns>(
-      `${timers} WHERE key > ? AND key < ? AND run = ? ORDER BY due_at, key`,
+    timersOfRun: connection.prepare<[string, string, number], Omit<TimerColumns, 'runId'>>(
+      `SELECT ${timer} FROM timers WHERE key > ? AND key < ? AND run = ?`,
     ),
     dueTimers: connection.prepare<[number], TimerColumns>(`${timers} WHERE due_at <= ? ORDER BY due_at, key`),
     nextTimer: connection.prepare<[], number | null>('SELECT min(due_at) FROM timers').pluck(),
