@@ -8,7 +8,8 @@ import { type Order, readOrder, type Report } from './orders.ts';
 import { bytesBelow, pssMb, rssMb } from './processes.ts';
 import { lateStepMs, median, percentile } from './statistics.ts';
 
-const WARM_UP = { runs: 300, seconds: 1, steps: 10 };
+/** Until compilers have settled, as in a server that has been up for a while; the same for all. */
+const WARM_UP = { runs: 3_000, seconds: 4, steps: 10 };
 /** Runs that are created at the same time on the way to many waiting ones. */
 const CREATED_AT_ONCE = 100;
 /** Restate stands still for minutes after a restart when a thousand people approve in the same instant. */

@@ -96,8 +96,8 @@ export type EngineMessage =
 
 /** Events after which a snapshot is worth its bytes, given that the log has grown by as much as the last snapshot. */
 const SNAPSHOT_EVERY_EVENTS = 50;
-/** However large the state is: so many are replayed at most. A state of 1 MB then costs 1 KB an event. */
-const SNAPSHOT_AFTER_EVENTS = 1_000;
+/** A large snapshot is also worth its bytes once it is no more than so many for each event that would be replayed. */
+const SNAPSHOT_BYTES_PER_EVENT = 512;
 /** How long a queued run that could not be stored waits before it is tried again. */
 const ADMIT_AGAIN_MS = 2_000;
 /** Runs that came to rest a moment ago and may go on at once; those that wait for longer hold no memory. */
@@ -740,8 +740,8 @@ export class Engine {
 
   #snapshotOf(run: LiveRun): Pick<RunCommit, 'snapshot'> {
     if (run.eventsSinceSnapshot < SNAPSHOT_EVERY_EVENTS) return {};
-    // A large one is not written before as much again has happened, or would have to be replayed for long.
-    if (run.bytesSinceSnapshot < run.snapshotBytes && run.eventsSinceSnapshot < SNAPSHOT_AFTER_EVENTS) return {};
+    const grown = Math.max(run.bytesSinceSnapshot, run.eventsSinceSnapshot * SNAPSHOT_BYTES_PER_EVENT);
+    if (grown < run.snapshotBytes) return {};
     const snapshot = dehydrate(run.definition.machine, run.state);
     run.eventsSinceSnapshot = 0;
     run.bytesSinceSnapshot = 0;
