@@ -149,7 +149,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'late-outcomes-taken',
     what: 'The outcome of an activation that is over counts for its successor.',
-    caughtBy: ['late', 'done', 'alive', 'replay'],
+    caughtBy: ['late', 'ended', 'done', 'alive', 'replay'],
     source: [
       {
         file: ENGINE,
@@ -334,8 +334,8 @@ export const plantedStoreBugs: readonly {
     source: [
       {
         file: 'event-store/sqlite-writer.ts',
-        find: '    if (current === String(this.#epoch)) return;',
-        replace: '    if (current !== null) return;',
+        find: '    if (current === String(this.#epoch)) {',
+        replace: '    if (current !== null) {',
       },
     ],
   },

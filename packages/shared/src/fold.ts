@@ -72,7 +72,7 @@ type Folder = (view: RunView, payload: never, event: WorkflowEvent) => RunView;
 const folders: {
   readonly [Type in WorkflowEventType]?: (view: RunView, payload: EventPayloads[Type], event: WorkflowEvent) => RunView;
 } = {
-  RUN_QUEUED: (view, { position }) => ({ ...view, status: 'queued', queuePosition: position }),
+  RUN_QUEUED: (view, { position }) => ({ ...view, status: 'queued', gate: null, queuePosition: position }),
   RUN_STARTED: (view, _start, event) => ({ ...withoutQueue(view), status: 'running', startedAt: event.timestamp }),
   RUN_MIGRATED: (view, { to }) => ({ ...view, workflow: { ...view.workflow, version: to } }),
   RUN_ADMITTED: (view) => ({ ...withoutQueue(view), status: 'running' }),

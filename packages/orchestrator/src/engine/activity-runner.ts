@@ -14,6 +14,7 @@ import {
 import type { Logger } from 'pino';
 import type { AttemptBooking, EventStore, NewActivity, StoredActivity } from '../event-store/event-store.ts';
 import type { Activity, ActivityContext, ActivityRegistry, RetryPolicy } from '../workflow/activity.ts';
+import { findNonJson } from '../workflow/plain-json.ts';
 import type { Clock } from './clock.ts';
 
 export type Outcome =
@@ -35,6 +36,8 @@ export interface RunnerOptions {
   /** Takes an outcome; resolves when it is stored or known to be late. */
   readonly report: (runId: string, outcome: Outcome) => Promise<void>;
   readonly progress: (progress: Progress) => void;
+  /** Takes secrets out of what is stored. */
+  readonly scrub: <Value>(value: Value) => Value;
 }
 
 /** An activity with the attempts that are booked for it. */
@@ -85,6 +88,8 @@ type Attempt = { readonly ok: true; readonly output: JsonValue } | { readonly ok
 
 /** How long what cannot be stored (a full disk) waits before it is tried again. */
 const STORE_RETRY_MS = 2_000;
+/** No back-off is longer, whatever a provider names. */
+const LONGEST_DELAY_MS = 366 * 24 * 60 * 60_000;
 /** How long an aborted activity has to end; one that does not is no longer waited for, and what it brings is ignored. */
 const GRACE_MS = 30_000;
 
@@ -167,6 +172,8 @@ export class ActivityRunner {
       await this.#carryOut(running);
     } catch (error) {
       this.#options.log.error({ err: error, key: job.key }, 'the activity runner failed');
+      // Nobody would come back to it before the next start.
+      await this.#fail(running, classify(error)).catch(() => undefined);
     }
     if (ofRun.get(job.key) === running) ofRun.delete(job.key);
     const queue = this.#waiting.get(job.runId);
@@ -200,6 +207,13 @@ export class ActivityRunner {
       if (running.aborted) return;
       if (result.ok) {
         const { output } = result;
+        const unfit = findNonJson(output);
+        if (unfit) {
+          const message = `Activity '${job.src}' gave an output that is not JSON: output${unfit.path} ${unfit.what}.`;
+          this.#options.log.error({ key: job.key }, message);
+          await this.#fail(running, { kind: 'bug', reason: 'agent_failed', message });
+          return;
+        }
         await this.#report(running, { type: 'ACTIVITY_COMPLETED', key: job.key, activity: job.activity, output });
         return;
       }
@@ -212,7 +226,8 @@ export class ActivityRunner {
         await this.#fail(running, fault);
         return;
       }
-      const delayMs = fault.retryAfterMs ?? backoffMs(retry, failures, this.#options.random());
+      const asked = fault.retryAfterMs ?? backoffMs(retry, failures, this.#options.random());
+      const delayMs = Number.isFinite(asked) ? Math.min(Math.max(0, asked), LONGEST_DELAY_MS) : retry.maxDelayMs;
       notBefore = new Date(this.#options.clock.now().getTime() + delayMs).toISOString();
       this.#progress(job, {
         kind: 'note',
@@ -342,12 +357,12 @@ export class ActivityRunner {
 /** Stores what an activity says of its progress, one write at a time, the newest last. */
 class Heartbeats {
   last: JsonValue;
-  readonly #options: Pick<RunnerOptions, 'store' | 'log'>;
+  readonly #options: Pick<RunnerOptions, 'store' | 'log' | 'scrub'>;
   readonly #key: string;
   #next: { readonly attempt: number; readonly details: JsonValue } | null = null;
   #writing = false;
 
-  constructor(options: Pick<RunnerOptions, 'store' | 'log'>, { key, heartbeat }: Job) {
+  constructor(options: Pick<RunnerOptions, 'store' | 'log' | 'scrub'>, { key, heartbeat }: Job) {
     this.#options = options;
     this.#key = key;
     this.last = heartbeat;
@@ -365,7 +380,7 @@ class Heartbeats {
       const { attempt, details } = this.#next;
       this.#next = null;
       try {
-        await this.#options.store.heartbeat(this.#key, attempt, details);
+        await this.#options.store.heartbeat(this.#key, attempt, this.#options.scrub(details));
       } catch (error) {
         // Progress may be lost, as with a crash: the next attempt begins further back.
         this.#options.log.warn({ err: error, key: this.#key }, 'the progress of an activity could not be stored');
@@ -440,7 +455,9 @@ async function findOrPerform(
 function classify(error: unknown): ActivityError {
   if (error instanceof RetryableFailure) {
     const { reason, message, retryAfterMs } = error;
-    return { kind: 'retryable', reason, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    // A time that is none would not be stored as it is.
+    const isTime = retryAfterMs !== undefined && Number.isFinite(retryAfterMs);
+    return { kind: 'retryable', reason, message, ...(isTime ? { retryAfterMs } : {}) };
   }
   if (error instanceof NeedsHuman) return { kind: 'needs_human', reason: error.reason, message: error.message };
   if (error instanceof TerminalFailure) return { kind: 'terminal', reason: 'agent_failed', message: error.message };

@@ -2,8 +2,8 @@
 import { InvalidRequest } from '@autonomous/shared';
 import { type Logger, pino } from 'pino';
 import type { EventStore } from '../event-store/event-store.ts';
-import type { ActivityRegistry } from '../workflow/activity.ts';
-import { sourcesOf, type WorkflowDefinition } from '../workflow/definition.ts';
+import type { ActivityRegistry, RetryPolicy } from '../workflow/activity.ts';
+import { isWorkflow, sourcesOf, type WorkflowDefinition } from '../workflow/definition.ts';
 import { createRegistry } from '../workflow/registry.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Engine } from './engine.ts';
@@ -41,6 +41,17 @@ export function createEngine({
   random = Math.random,
   scrub = (value) => value,
 }: EngineSetup): Engine {
+  for (const { name, version } of definitions.filter((definition) => !isWorkflow(definition as unknown))) {
+    throw new InvalidRequest(
+      `Workflow '${name}' version ${version} was not made by defineWorkflow, which finds what cannot be made durable: pass it through defineWorkflow, a copy with changes too.`,
+    );
+  }
+  for (const [name, { retry, perform }] of Object.entries(activities)) {
+    if (typeof perform === 'function' && isRetryPolicy(retry)) continue;
+    throw new InvalidRequest(
+      `Activity '${name}' needs \`perform\` and a \`retry\` policy with attempts, firstDelayMs and maxDelayMs, such as ONE_TRY.`,
+    );
+  }
   const missing = definitions.flatMap((definition) =>
     sourcesOf(definition)
       .filter((src) => activities[src] === undefined)
@@ -53,4 +64,13 @@ export function createEngine({
   }
   const workflows = createRegistry(definitions);
   return new Engine({ store, workflows, activities, log, clock, maxConcurrentRunsPerUser, random, scrub });
+}
+
+function isRetryPolicy(policy: RetryPolicy | undefined): boolean {
+  const { attempts = 0, firstDelayMs = -1, maxDelayMs = -1, factor = 1, jitter = 0 } = policy ?? {};
+  return (
+    Number.isInteger(attempts) &&
+    attempts >= 1 &&
+    [firstDelayMs, maxDelayMs, factor, jitter].every((value) => Number.isFinite(value) && value >= 0)
+  );
 }

@@ -18,8 +18,10 @@ import {
   Stale,
   Unprocessable,
   type WorkflowEvent,
+  Unavailable,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import type {
   EventStore,
   IntegrityFault,
@@ -44,6 +46,7 @@ import {
 } from '../workflow/advance.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import { continueFork, type ForkedRun, forkRun, type ForkRequest } from '../workflow/fork.ts';
+import { findNonJson } from '../workflow/plain-json.ts';
 import type { WorkflowRegistry } from '../workflow/registry.ts';
 import { replay } from '../workflow/replay.ts';
 import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
@@ -94,6 +97,9 @@ export type EngineMessage =
   | { readonly events: readonly WorkflowEvent[]; readonly view: RunView }
   | { readonly progress: Progress };
 
+/** How a run that the engine has set aside is taken up again, where its workflow does not say. */
+const RETRY_OF_PARKED = z.looseObject({ by: z.string() });
+
 /** Events after which a snapshot is worth its bytes, given that the log has grown by as much as the last snapshot. */
 const SNAPSHOT_EVERY_EVENTS = 50;
 /** A large snapshot is also worth its bytes once it is no more than so many for each event that would be replayed. */
@@ -141,7 +147,7 @@ export class Engine {
   /** Runs that nobody may open now. */
   readonly #closed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(message: EngineMessage) => void>();
-  readonly #finishing = new Map<string, Set<(view: RunView) => void>>();
+  readonly #finishing = new Map<string, Set<PromiseWithResolvers<RunView>>>();
   readonly #places: Places;
   readonly #runner: ActivityRunner;
   readonly #timers: Timers;
@@ -160,6 +166,7 @@ export class Engine {
       log: options.log,
       report: (runId, outcome) => this.#report(runId, outcome),
       progress: (progress) => this.#publish({ progress: options.scrub(progress) }),
+      scrub: options.scrub,
     });
     this.#timers = new Timers({
       store: options.store,
@@ -217,6 +224,8 @@ export class Engine {
     this.#timers.stop();
     await this.#runner.stop();
     await Promise.allSettled([...this.#runs.values()].map((run) => run.tail));
+    for (const [runId, waiting] of this.#finishing) for (const end of waiting) end.reject(stoppedBefore(runId));
+    this.#finishing.clear();
   }
 
   /**
@@ -243,16 +252,23 @@ export class Engine {
     });
   }
 
-  /** @returns the run's view once it has ended @throws {NotFound} */
+  /**
+   * @returns the run's view once it has ended
+   * @throws {NotFound} @throws {Unavailable} the engine is stopped before
+   */
   async finished(runId: string): Promise<RunView> {
     // It may end while it is looked up.
-    const { promise: ended, resolve } = Promise.withResolvers<RunView>();
+    const end = Promise.withResolvers<RunView>();
+    end.promise.catch(() => undefined);
     const waiting = this.#finishing.get(runId) ?? new Set();
-    this.#finishing.set(runId, waiting.add(resolve));
+    this.#finishing.set(runId, waiting.add(end));
     const live = this.#runs.get(runId) ?? this.#resting.get(runId);
     const head = live?.committed ?? (await this.#options.store.loadHead(runId));
-    if (head && !isFinal(head.status)) return ended;
-    waiting.delete(resolve);
+    if (head && !isFinal(head.status)) {
+      if (this.#stopped) end.reject(stoppedBefore(runId));
+      return end.promise;
+    }
+    waiting.delete(end);
     if (waiting.size === 0) this.#finishing.delete(runId);
     if (!head) throw new NotFound(`There is no run '${runId}'.`);
     return this.view(runId);
@@ -282,12 +298,12 @@ export class Engine {
     const definition = this.#definition(start.workflow.name, start.workflow.version);
     if (!definition)
       throw new NotFound(`There is no workflow '${start.workflow.name}' version ${start.workflow.version}.`);
-    this.#checkInput(definition, start);
+    const parsed = this.#parsedInput(definition, start);
     await this.#placesKnown;
     const existing =
       (await this.#known(runId)) ?? (await this.#options.store.loadView(runId)) ?? (await this.#known(runId));
     if (existing) return existing;
-    const payload = plain(this.#options.scrub(start)) as unknown as JsonObject;
+    const payload = plain(this.#options.scrub({ ...start, ...parsed })) as unknown as JsonObject;
     const input: NewInput = this.#places.hasRoom(start.userId)
       ? { type: 'RUN_STARTED', payload }
       : {
@@ -329,6 +345,7 @@ export class Engine {
     const existing = await store.loadView(runId);
     if (existing) return this.withPosition(existing);
     const { workflow } = await this.view(sourceId);
+    await this.#refuseDamage(sourceId, wanted.at, `be forked at event ${wanted.at}`);
     const timestamp = this.#now();
     const forked = forkRun(
       await store.readRun(sourceId, 0),
@@ -341,7 +358,7 @@ export class Engine {
     };
     let run = taken(forked);
     if (signal) {
-      const payload = this.#checkSignal(run.definition, signal.type, signal.payload);
+      const payload = this.#checkSignal(run, signal.type, signal.payload);
       const view = foldAll(null, runId, 0, run.events);
       const refusal = this.#refusal({ state: run.state, view }, signal.type, payload, signal.gateId);
       if (refusal) throw refusal;
@@ -396,16 +413,33 @@ export class Engine {
   async signal(runId: string, type: string, payload: JsonObject, gateId?: string): Promise<RunView> {
     await this.#placesKnown;
     if (type === 'RETRY_REQUESTED') await this.#refuseDamaged(runId);
-    return this.#use(runId, async (run) => {
-      const checked = this.#checkSignal(run.definition, type, payload);
-      const refusal = this.#refusal(run, type, checked, gateId);
-      if (refusal) {
-        // What refuses it may not be on disk yet.
-        await run.tail.catch(() => undefined);
-        throw refusal;
-      }
-      return this.#apply(runId, run, { type, payload: this.#options.scrub(checked) });
-    });
+    for (;;) {
+      const view = await this.#use(runId, async (run) => {
+        const checked = this.#checkSignal(run, type, payload);
+        const refusal = this.#refusal(run, type, checked, gateId);
+        if (!refusal) return this.#apply(runId, run, { type, payload: this.#options.scrub(checked) });
+        // What refuses it may not be on disk yet. Where it never gets there, the signal is looked at again.
+        const isStored = await run.tail.then(
+          () => true,
+          () => false,
+        );
+        if (isStored) throw refusal;
+        return null;
+      });
+      if (view) return view;
+    }
+  }
+
+  /** What would be built on a history that is not what was stored is not built. @throws {Conflict} */
+  async #refuseDamage(runId: string, upTo: number, what: string): Promise<void> {
+    const fault = await this.#options.store.verifyRun(runId);
+    if (!fault || fault.sequence > upTo) return;
+    throw new Conflict(
+      `Run ${runId} is damaged and cannot ${what}: ${fault.message}. Export it, or restore the database.`,
+      {
+        extra: { sequence: fault.sequence },
+      },
+    );
   }
 
   /** What was set aside as damaged is not taken up again before it is whole. @throws {Conflict} */
@@ -434,8 +468,14 @@ export class Engine {
     } catch {
       return this.#cancelUnreadable(view, payload);
     }
-    if (run.state.snapshot === null) return this.#cancelUnreadable(run.view, payload);
-    return this.signal(runId, 'RUN_CANCELLED', payload);
+    await run.tail.catch(() => undefined);
+    const { definition, state } = run;
+    // A machine that does not say how it is cancelled is ended without being asked.
+    const isTaken =
+      state.snapshot !== null &&
+      Object.hasOwn(definition.signals, 'RUN_CANCELLED') &&
+      (isFinal(run.view.status) || canTake(state, 'RUN_CANCELLED', payload));
+    return isTaken ? this.signal(runId, 'RUN_CANCELLED', payload) : this.#cancelUnreadable(run.view, payload);
   }
 
   /**
@@ -450,6 +490,7 @@ export class Engine {
       await this.#runs.get(runId)?.tail.catch(() => undefined);
       const view = await store.loadView(runId);
       if (!view) throw new NotFound(`There is no run '${runId}'.`);
+      await this.#refuseDamage(runId, view.lastSequence, 'be migrated');
       const versions = (version: number) => this.#definition(view.workflow.name, version);
       const { definition, state, payload } = await planMigration({ store, versions, view, to, by });
       // From here to the append nothing waits. The run may have gone on while it was read: then it is read again.
@@ -573,20 +614,33 @@ export class Engine {
     return first.type === 'RUN_QUEUED' ? (first.payload['start'] as JsonObject) : first.payload;
   }
 
-  #checkSignal(definition: WorkflowDefinition, type: string, payload: JsonObject): JsonObject {
-    const schema = definition.signals[type];
+  #checkSignal(
+    { definition, state }: Pick<LiveRun, 'definition' | 'state'>,
+    type: string,
+    payload: JsonObject,
+  ): JsonObject {
+    const { name, signals } = definition;
+    // A run that the engine has set aside is taken up again by the engine, whatever its workflow knows of retries.
+    const own = state.parked !== null && type === 'RETRY_REQUESTED' ? RETRY_OF_PARKED : undefined;
+    const schema = (Object.hasOwn(signals, type) ? signals[type] : undefined) ?? own;
     if (!schema || type.startsWith('xstate.')) {
-      const known = Object.keys(definition.signals).join(', ');
-      throw new InvalidRequest(`Workflow '${definition.name}' takes no signal '${type}'; it takes ${known}.`);
+      const known = Object.keys(signals).join(', ');
+      throw new InvalidRequest(`Workflow '${name}' takes no signal '${type}'; it takes ${known || 'none'}.`);
     }
     const parsed = schema.safeParse(payload);
     if (parsed.success) return plain(parsed.data) as JsonObject;
     throw invalid(`The payload of ${type}`, parsed.error.issues);
   }
 
-  #checkInput(definition: WorkflowDefinition, start: RunStart): void {
-    const parsed = definition.input?.safeParse(start.input ?? {});
-    if (parsed && !parsed.success) throw invalid(`The input of workflow '${definition.name}'`, parsed.error.issues);
+  /** What the workflow's schema makes of the input; nothing where it has none. @throws {InvalidRequest} */
+  #parsedInput(definition: WorkflowDefinition, start: RunStart): { readonly input?: JsonObject } {
+    if (!definition.input) return {};
+    const what = `The input of workflow '${definition.name}'`;
+    const parsed = definition.input.safeParse(start.input ?? {});
+    if (!parsed.success) throw invalid(what, parsed.error.issues);
+    const unfit = findNonJson(parsed.data);
+    if (unfit) throw new InvalidRequest(`${what} is not JSON: input${unfit.path} ${unfit.what}.`);
+    return { input: parsed.data as JsonObject }; // Found to be JSON just before.
   }
 
   /** Why a run cannot take a signal now; `null` when it can. */
@@ -607,7 +661,12 @@ export class Engine {
         { extra: winner ? { winner: winner as unknown as JsonObject } : {} },
       );
     }
-    if (run.state.parked !== null && (type === 'RETRY_REQUESTED' || type === 'RUN_CANCELLED')) return null;
+    if (run.state.parked !== null) {
+      if (type === 'RETRY_REQUESTED' || type === 'RUN_CANCELLED') return null;
+      return new Conflict(
+        `Run ${view.id} is set aside (${run.state.parked}) and takes no ${type}: retry it or cancel it first.`,
+      );
+    }
     if (canTake(run.state, type, payload)) return null;
     const stale = (['artifactHash', 'codeTree'] as const).filter(
       (name) => payload[name] !== undefined && view.gate?.[name] !== undefined && payload[name] !== view.gate[name],
@@ -639,12 +698,17 @@ export class Engine {
       if (step.reason === 'late') return run.view;
       await run.tail.catch(() => undefined);
       await this.#park(runId, 'poisoned', `${type} cannot be processed: ${step.message}`);
-      return this.view(runId);
+      if (await this.#options.store.loadHead(runId)) return this.view(runId);
+      throw new Unprocessable(
+        `A run of workflow '${run.definition.name}' cannot begin with this: ${step.message}. Nothing was started.`,
+      );
     }
     const steps: { readonly input: RunInput; readonly step: StepResult }[] = [{ input, step }];
     const { userId } = run.view ?? (payload as unknown as RunStart);
     const wasHolding = holdsPlace(before) || type === 'RUN_STARTED' || type === 'RUN_ADMITTED';
-    if (holdsPlace(step.state) && !wasHolding && !this.#places.hasRoom(userId)) {
+    // One that was set aside while it waited for its place waits again.
+    const waitsAgain = before.parked !== null && step.state.parked === null && step.state.queuedAt !== null;
+    if (waitsAgain || (holdsPlace(step.state) && !wasHolding && !this.#places.hasRoom(userId))) {
       const position = this.#places.enqueue(userId, runId, true);
       const queue: RunInput = { type: 'RUN_QUEUED', payload: { position }, timestamp: input.timestamp };
       const queued = advance(run.definition, step.state, queue);
@@ -670,6 +734,7 @@ export class Engine {
     this.#publish({ events, view });
     this.#carryOn(run, commit, RESUMING.has(type));
     if (holdsPlace(before)) this.#leavePlace(run, userId);
+    else if (waitsAgain) void this.#admit(userId);
     this.#rest(runId, run);
     return view;
   }
@@ -799,7 +864,12 @@ export class Engine {
   async #use<Result>(runId: string, work: (run: LiveRun) => Promise<Result>): Promise<Result> {
     for (;;) {
       const run = await this.#open(runId);
-      if (this.#runs.get(runId) === run) return work(run);
+      if (this.#runs.get(runId) !== run) continue;
+      try {
+        return await work(run);
+      } finally {
+        this.#rest(runId, run);
+      }
     }
   }
 
@@ -1023,7 +1093,7 @@ export class Engine {
 
   #publish(message: EngineMessage): void {
     if ('view' in message && isFinal(message.view.status)) {
-      for (const resolve of this.#finishing.get(message.view.id) ?? []) resolve(message.view);
+      for (const end of this.#finishing.get(message.view.id) ?? []) end.resolve(message.view);
       this.#finishing.delete(message.view.id);
     }
     for (const listener of this.#listeners) {
@@ -1038,6 +1108,10 @@ export class Engine {
   #now(): string {
     return this.#options.clock.now().toISOString();
   }
+}
+
+function stoppedBefore(runId: string): Unavailable {
+  return new Unavailable(`The engine was stopped before run ${runId} ended; it goes on at the next start.`);
 }
 
 /** What happened, without the time at which the engine takes it. */

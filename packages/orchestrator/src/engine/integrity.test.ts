@@ -67,6 +67,20 @@ describe('H07: an engine whose database was damaged while it was stopped', () =>
     expect((await test.engine.cancel('r1', 'me')).status).toBe('cancelled');
   });
 
+  it('builds nothing on what is damaged: no fork from there on, and no other version', async () => {
+    await test.launch('r2');
+    await test.toGate('r2');
+    await test.engine.signal('r2', 'APPROVAL_GRANTED', { by: 'a-marked-person' });
+    await test.call('work');
+    await startDamaged('a-marked-person');
+    const fork = (id: string, at: number) =>
+      test.engine.fork(id, 'r2', { at, by: 'me', branch: `autonomous/${id}`, prepare: async () => undefined });
+    await expect(fork('late', 9)).rejects.toThrow(/Run r2 is damaged and cannot be forked at event 9: .*event 7/);
+    expect((await fork('early', 6)).gate?.kind).toBe('plan');
+    await expect(test.engine.migrate('r2', 2, 'me')).rejects.toThrow(/Run r2 is damaged and cannot be migrated/);
+    expect(test.calls).toEqual([]);
+  });
+
   it('is up again after a second start, with the run still aside', async () => {
     await toGate('r1', 'a marked plan');
     await startDamaged('a marked plan');

@@ -314,7 +314,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason),
     sendMessage: (caller, runId, text) => engine.signal(runId, 'MESSAGE_SENT', { by: caller.userId, text }),
     async sendSignal(caller, runId, { type, ...payload }) {
-      const route = OWN_ROUTES[type];
+      const route = Object.hasOwn(OWN_ROUTES, type) ? OWN_ROUTES[type] : undefined;
       if (route !== undefined) {
         throw new InvalidRequest(
           `${type} is not taken as a signal, since its checks would be passed by: use ${route}.`,

@@ -350,7 +350,9 @@ function movedTimers(state: RunState, ms: number): RunState['timers'] {
 
 /** A run that the engine set aside goes on where its machine is; anything but a retry has to wait for that. */
 function unpark(state: RunState, input: RunInput, sequence: number): Step {
-  if (input.type !== 'RETRY_REQUESTED' || state.view === null) return { ok: false, reason: 'late' };
+  if (input.type !== 'RETRY_REQUESTED') return { ok: false, reason: 'late' };
+  // One that never began has nothing to tell; it goes back to where it waited.
+  if (state.view === null) return unchanged({ ...state, sequence, parked: null });
   const emitted = factsBetween(null, state.view).filter((fact) => fact.type !== 'STAGE_STARTED');
   return { ...unchanged({ ...state, sequence: sequence + emitted.length, parked: null }), emitted };
 }

@@ -1,4 +1,5 @@
 /** All workflow definitions by name and version. Versions are never deleted: runs are bound to theirs. */
+import { InvalidRequest } from '@autonomous/shared';
 import type { WorkflowDefinition } from './definition.ts';
 
 export interface WorkflowRegistry {
@@ -16,7 +17,9 @@ export function createRegistry(definitions: readonly WorkflowDefinition[]): Work
   for (const definition of definitions) {
     const versions = byName.get(definition.name) ?? [];
     if (versions.some((other) => other.version === definition.version)) {
-      throw new Error(`Workflow '${definition.name}' has two definitions of version ${definition.version}.`);
+      throw new InvalidRequest(
+        `Workflow '${definition.name}' has two definitions of version ${definition.version}: give the newer one a version of its own.`,
+      );
     }
     byName.set(
       definition.name,
