@@ -43,7 +43,7 @@ describe('the engine', () => {
 
   it('tells who waits for the end of a run, in memory or not, and once it has ended', async () => {
     await test.launch('r1');
-    const early = test.engine.finished('r1').catch((error: Error) => error.message);
+    const early = test.engine.finished('r1').catch(String);
     const { gate } = await test.toGate('r1');
     await test.restart();
     const late = test.engine.finished('r1');
