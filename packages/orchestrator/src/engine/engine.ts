@@ -190,7 +190,7 @@ export class Engine {
     placesAreKnown();
     // What became due while the server was down comes first: the work that it ends need not begin again.
     await this.#timers.start();
-    const unfinished = new Set((await store.openActivities()).map((activity) => activity.runId));
+    const unfinished = new Set(await store.runsWithActivities());
     for (const head of running) unfinished.add(head.id);
     const ids = [...unfinished];
     for (let from = 0; from < ids.length; from += RECOVER_AT_ONCE)
@@ -330,8 +330,14 @@ export class Engine {
     if (existing) return this.withPosition(existing);
     const { workflow } = await this.view(sourceId);
     const timestamp = this.#now();
+    const history = await store.readRun(sourceId, 0);
+    const erased = history.find(({ type, sequence }) => type === 'ERASED' && sequence <= wanted.at);
+    if (erased) {
+      const message = `event ${erased.sequence} was erased, and what followed from it cannot be computed again`;
+      throw new Conflict(`Run ${sourceId} cannot be forked at event ${wanted.at}: ${message}.`);
+    }
     const forked = forkRun(
-      await store.readRun(sourceId, 0),
+      history,
       (version) => this.#definition(workflow.name, version),
       scrub({ ...wanted, runId, now: timestamp }),
     );
@@ -569,7 +575,7 @@ export class Engine {
   /** What the run's first event says that it starts from. */
   async #queuedStart(runId: string): Promise<JsonObject> {
     const [first] = await this.#options.store.readRun(runId, 0, 1);
-    if (!first) throw new NotFound(`Run ${runId} has no start in its log.`);
+    if (!first || first.type === 'ERASED') throw new NotFound(`Run ${runId} has no start in its log.`);
     return first.type === 'RUN_QUEUED' ? (first.payload['start'] as JsonObject) : first.payload;
   }
 
@@ -968,9 +974,9 @@ export class Engine {
     const { store } = this.#options;
     const stored = (await store.loadView(view.id)) ?? view;
     if (isFinal(stored.status)) throw new Conflict(`Run ${view.id} has already ended: it is ${stored.status}.`);
-    const [activities, timers] = await Promise.all([store.openActivities(view.id), store.openTimers(view.id)]);
+    // What they are may be what cannot be read.
+    const ended = await store.openKeys(view.id);
     const event = newEvent('input', { type: 'RUN_CANCELLED', payload }, this.#now());
-    const ended = { activities: activities.map((activity) => activity.key), timers: timers.map((timer) => timer.key) };
     const cancelled = await this.#appendOutside(stored, [event], ended);
     for (const key of ended.activities) this.#runner.cancel(view.id, key);
     this.#places.release(view.userId, view.id);

@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { damageText } from '../event-store/damage.fixture.ts';
@@ -101,6 +102,27 @@ describe('H07: an engine whose database was damaged while it was stopped', () =>
     });
     expect((await engine.view('r2')).gate).toMatchObject({ kind: 'plan' });
     await engine.stop();
+  });
+
+  it.each([
+    ['input', `UPDATE activities SET input = replace(input, '":', '";') WHERE key LIKE 'r1/%'`],
+    ['heartbeat', `UPDATE activities SET heartbeat = '{"a";1}' WHERE key LIKE 'r1/%'`],
+  ])('sets a run aside whose activity has an %s that cannot be read, and it can be cancelled', async (_, damage) => {
+    await test.launch('r2');
+    await test.toGate('r2');
+    await test.launch('r1');
+    await test.call('draft');
+    await test.engine.stop();
+    await test.store.close();
+    const connection = new Database(path.join(test.folder, 'test.db'));
+    expect(connection.prepare(damage).run().changes).toBe(1);
+    connection.close();
+    await test.restart();
+    expect(await test.engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
+    await test.approve('r2');
+    await test.call('work');
+    expect((await test.engine.cancel('r1', 'me')).status).toBe('cancelled');
+    expect(await test.store.openKeys('r1')).toEqual({ activities: [], timers: [] });
   });
 
   it('keeps what can be read of it as a file', async () => {

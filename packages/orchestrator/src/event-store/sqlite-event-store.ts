@@ -32,9 +32,9 @@ import { CHAIN_START } from './hash-chain.ts';
 import type { StepRow } from './packed-steps.ts';
 import { readGate } from './salvaged-view.ts';
 import { type SqliteDatabase, type SqliteFile, openDatabase } from './sqlite-database.ts';
-import { explainSqliteError } from './sqlite-errors.ts';
+import { explainSqliteError, sqliteCode } from './sqlite-errors.ts';
 import type { SqliteLists } from './sqlite-lists.ts';
-import { DamagedRun, type FoldedView, type RunRow, StoredRuns, readEvents } from './stored-runs.ts';
+import { DamagedRun, type FoldedView, type RunRow, StoredRuns, readWhatCanBeRead } from './stored-runs.ts';
 import { toIso, toMilliseconds } from './times.ts';
 import { type StoreStatistics, WriteQueue } from './write-queue.ts';
 import type { ClarificationRow, StepWrite, WriterFaults } from './writes.ts';
@@ -132,14 +132,24 @@ export class SqliteEventStore implements EventStore {
     });
   }
 
+  async readHistory(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]> {
+    return this.#readAtOnce(() => {
+      const run = this.#runs.find(runId);
+      return run === undefined ? [] : this.#runs.events(run, after, limit, readWhatCanBeRead);
+    });
+  }
+
   async readAll(after: number, limit = DEFAULT_EVENTS): Promise<readonly WorkflowEvent[]> {
     return this.#read(() => {
       const events: WorkflowEvent[] = [];
-      for (const { runId, ...step } of this.#statements.steps.all(after, limit)) {
-        for (const event of readEvents(runId, step)) {
-          if (event.position <= after) continue;
+      let last = after;
+      for (const { runId, ...step } of this.#stepsOfAll(after, limit)) {
+        for (const event of readWhatCanBeRead(runId, step)) {
+          // A damaged step may seem to have more events than it had.
+          if (event.position <= last) continue;
           if (events.length >= limit) return events;
           events.push(event);
+          last = event.position;
         }
       }
       return events;
@@ -195,6 +205,20 @@ export class SqliteEventStore implements EventStore {
   async listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]> {
     const lists = await this.#loadLists();
     return this.#read(() => lists.clarifications(status));
+  }
+
+  async runsWithActivities(): Promise<readonly string[]> {
+    return this.#read(() => this.#statements.runsWithActivities.all());
+  }
+
+  async openKeys(runId: string): ReturnType<EventStore['openKeys']> {
+    return this.#readAtOnce(() => {
+      const { number = -1 } = this.#runs.find(runId) ?? {};
+      const range = [`${runId}/`, `${runId}0`, number] as const;
+      const keysOf = (rows: readonly { readonly key: string }[]) => rows.map(({ key }) => key);
+      const { activitiesOfRun, timersOfRun } = this.#statements;
+      return { activities: keysOf(activitiesOfRun.all(...range)), timers: keysOf(timersOfRun.all(...range)) };
+    });
   }
 
   async openActivities(runId?: string): Promise<readonly StoredActivity[]> {
@@ -369,6 +393,27 @@ export class SqliteEventStore implements EventStore {
 
   #readAtOnce<Result>(query: () => Result): Result {
     return this.#read(() => this.#runs.atOnce(query));
+  }
+
+  /** A page of the file that is lost takes no steps on other pages with it. */
+  #stepsOfAll(after: number, limit: number): readonly PositionedStep[] {
+    const { steps, stepAt, lastPosition } = this.#statements;
+    try {
+      return steps.all(after, limit);
+    } catch (error) {
+      if (sqliteCode(error)?.startsWith('SQLITE_CORRUPT') !== true) throw error;
+    }
+    const readable: PositionedStep[] = [];
+    const last = lastPosition.get() ?? 0;
+    for (let position = after + 1; position <= last && readable.length < limit; position += 1) {
+      try {
+        const step = stepAt.get(position);
+        if (step !== undefined) readable.push(step);
+      } catch {
+        // It is on the lost page; verify names its run.
+      }
+    }
+    return readable;
   }
 
   #viewOf(run: RunRow): RunView {
@@ -586,7 +631,12 @@ function toProject(row: ProjectColumns | undefined): Project | null {
   return row === undefined ? null : { ...row, createdAt: toIso(row.createdAt) };
 }
 
+/** With the run's id, and found by its position. */
+type PositionedStep = StepRow & { readonly runId: string };
+
 function prepareStatements(connection: SqliteDatabase['connection']) {
+  const step = `SELECT id AS runId, position, sequence, at, events, hashes, hash
+    FROM workflow_steps JOIN workflow_runs ON number = run`;
   const activity = `key, activity, src, input, started_at AS startedAt, attempt, failures, not_before AS notBefore,
     heartbeat, epoch`;
   const activities = `SELECT ${activity}, run.id AS runId
@@ -597,11 +647,8 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
     FROM workflow_runs`;
   const projects = 'SELECT id, name, repository, base_branch AS baseBranch, created_at AS createdAt FROM projects';
   return {
-    steps: connection.prepare<[number, number], StepRow & { readonly runId: string }>(
-      `SELECT id AS runId, position, sequence, at, events, hashes, hash
-       FROM workflow_steps JOIN workflow_runs ON number = run
-       WHERE position > ? ORDER BY position LIMIT ?`,
-    ),
+    steps: connection.prepare<[number, number], PositionedStep>(`${step} WHERE position > ? ORDER BY position LIMIT ?`),
+    stepAt: connection.prepare<[number], PositionedStep>(`${step} WHERE position = ?`),
     lastPosition: connection
       .prepare<[], number>(
         `SELECT max(
@@ -620,6 +667,12 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
       )
       .pluck(),
     activities: connection.prepare<[], ActivityColumns>(`${activities} ORDER BY started_at, key`),
+    runsWithActivities: connection
+      .prepare<[], string>(
+        `SELECT run.id FROM activities JOIN workflow_runs AS run ON run.number = activities.run
+         GROUP BY run.number ORDER BY min(started_at), min(key)`,
+      )
+      .pluck(),
     // Keys begin with the run's id and a slash, which '0' follows. Sorting in SQL would cost more than all the rest.
     activitiesOfRun: connection.prepare<[string, string, number], Omit<ActivityColumns, 'runId'>>(
       `SELECT ${activity} FROM activities WHERE key > ? AND key < ? AND run = ?`,

@@ -21,8 +21,9 @@ import { toIso } from './times.ts';
 
 const ALL = -1;
 const STEPS_AT_ONCE = 1_000;
-/** A type that says nothing of a view. */
-const ERASED = 'ERASED';
+/** Types that say nothing of a view: of an event whose payload was erased, and of one that cannot be read. */
+export const ERASED = 'ERASED';
+export const UNREADABLE = 'UNREADABLE';
 
 /** Columns of a run, times in milliseconds. */
 export interface RunRow {
@@ -116,13 +117,19 @@ export class StoredRuns {
 
   /**
    * Events after a sequence, oldest first.
+   * @param read what gives the events of a step
    * @throws {DamagedRun}
    */
-  events(run: RunRow, after: number, limit = Number.POSITIVE_INFINITY): readonly WorkflowEvent[] {
+  events(
+    run: RunRow,
+    after: number,
+    limit = Number.POSITIVE_INFINITY,
+    read: typeof readEvents = readEvents,
+  ): readonly WorkflowEvent[] {
     const events: WorkflowEvent[] = [];
     // A step has at least one event.
     for (const step of this.#steps(run, after, Number.isFinite(limit) ? limit : ALL)) {
-      for (const event of readEvents(run.id, step)) {
+      for (const event of read(run.id, step)) {
         if (event.sequence <= after) continue;
         if (events.length >= limit) return events;
         events.push(event);
@@ -292,12 +299,26 @@ export class StoredRuns {
   }
 }
 
-/** The events of a step. @throws {DamagedRun} */
+/** The events of a step, as readers get them: what was erased has another type, and says what it was. @throws {DamagedRun} */
 export function readEvents(runId: string, step: StepRow): readonly WorkflowEvent[] {
   try {
-    return toEvents(runId, step, parseEvents(step.events));
+    const elements = parseEvents(step.events);
+    const events = toEvents(runId, step, elements);
+    return elements.some(isErased) ? events.map((event, index) => foldable(event, elements[index])) : events;
   } catch (error) {
     throw new DamagedRun(runId, faultIn(step, error), error);
+  }
+}
+
+/** The events of a step; where it cannot be read, as many as it had, which say why and nothing of a view. */
+export function readWhatCanBeRead(runId: string, step: StepRow): readonly WorkflowEvent[] {
+  try {
+    return readEvents(runId, step);
+  } catch (error) {
+    if (!(error instanceof DamagedRun)) throw error;
+    const { message } = error.fault;
+    const lost: EventElement = [UNREADABLE, 1, { message }];
+    return toEvents(runId, step, Array<EventElement>(findDamage(step).count).fill(lost));
   }
 }
 
@@ -325,7 +346,8 @@ function toEvents(
 
 /** What an erased event said is not known any more, so that it must say nothing to a fold. */
 function foldable(event: WorkflowEvent, element: EventElement | undefined): WorkflowEvent {
-  return element !== undefined && isErased(element) ? { ...event, type: ERASED } : event;
+  if (element === undefined || !isErased(element)) return event;
+  return { ...event, type: ERASED, payload: { type: event.type } };
 }
 
 function tipOf({ lastSequence, tip }: RunRow): ChainTip {

@@ -300,6 +300,30 @@ describe('what was stored', () => {
       expect(await store.loadRun('a')).toMatchObject({ view: { lastSequence: 6 } });
     });
 
+    it('leaves its place in the log to events that say why they cannot be read, and all others are read', async () => {
+      tamper(`UPDATE workflow_steps SET events = substr(events, 2) WHERE run = 2 AND sequence = 4`);
+      const store = open();
+      const lost = { type: 'UNREADABLE', payload: { message: expect.stringContaining('event 2 cannot be read') } };
+      const all = await store.readAll(0);
+      expect(all.map((event) => event.position)).toEqual(Array.from({ length: 19 }, (_, index) => index + 1));
+      expect(all.slice(7, 10)).toMatchObject([
+        { ...lost, id: 'b.2', sequence: 2 },
+        { ...lost, id: 'b.3', sequence: 3 },
+        { ...lost, id: 'b.4', sequence: 4 },
+      ]);
+      expect(await store.readAll(8, 3)).toEqual(all.slice(8, 11));
+      expect(all.filter((event) => event.type === 'UNREADABLE')).toHaveLength(3);
+      expect(await store.readHistory('b', 0)).toEqual(all.filter((event) => event.workflowRunId === 'b'));
+      expect(await store.readHistory('b', 2, 1)).toMatchObject([lost]);
+    });
+
+    it.each(['zeroblob(32)', 'zeroblob(320)', "x''"])('keeps the log in order with hashes of %s', async (hashes) => {
+      tamper(`UPDATE workflow_steps SET events = '', hashes = ${hashes} WHERE run = 2 AND sequence = 4`);
+      const positions = (await open().readAll(0)).map((event) => event.position);
+      expect(positions).toEqual([...new Set(positions)].toSorted((a, b) => a - b));
+      expect(positions).toEqual(expect.arrayContaining([1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]));
+    });
+
     it('can be shown and set aside where nothing of it can be read', async () => {
       tamper(`DELETE FROM workflow_steps WHERE run = 2`);
       const store = open();
@@ -408,6 +432,10 @@ describe('what was stored', () => {
       const reopened = open();
       expect((await reopened.verifyTips()).map((fault) => fault.runId).toSorted()).toEqual([...damaged].toSorted());
       expect((await reopened.listRuns({ limit: 100 })).items).toHaveLength(60);
+      const whole = Array.from({ length: 60 }, (_, run) => `run-${run}`).filter((runId) => !damaged.has(runId));
+      expect((await reopened.readAll(0)).map((event) => event.id)).toEqual(
+        whole.flatMap((runId) => [`${runId}.1`, `${runId}.2`]),
+      );
       const [runId = ''] = damaged;
       await expect(reopened.loadRun(runId)).rejects.toThrow(Unprocessable);
       expect((await reopened.exportRun(runId))['unreadable']).not.toEqual([]);
