@@ -49,6 +49,7 @@ import { replay } from '../workflow/replay.ts';
 import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
 import { ActivityRunner, type Outcome } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
+import { differenceOfWork } from './open-work.ts';
 import { Places } from './places.ts';
 import { planMigration } from './run-migration.ts';
 import { Timers } from './timers.ts';
@@ -848,13 +849,7 @@ export class Engine {
     const replayed = replay(definition, from, events);
     if (!replayed.ok) throw await this.#parked(runId, 'poisoned', `event ${replayed.sequence}: ${replayed.message}`);
     const { state } = replayed;
-    const difference =
-      differ('activities', Object.values(state.activities), activities) ??
-      differ(
-        'timers',
-        Object.values(state.timers).map(({ key }) => key),
-        timers,
-      );
+    const difference = differenceOfWork(state, activities, timers);
     if (difference && !isFinal(view.status)) throw await this.#parked(runId, 'poisoned', difference);
     const run: LiveRun = {
       definition,
@@ -1095,12 +1090,6 @@ function sizeOf(run: LiveRun): number {
 
 function byQueue(a: RunView, b: RunView): number {
   return (a.queuePosition ?? 0) - (b.queuePosition ?? 0) || (a.updatedAt < b.updatedAt ? -1 : 1);
-}
-
-function differ(what: string, replayed: readonly string[], stored: readonly { readonly key: string }[]): string | null {
-  const keys = new Set(stored.map(({ key }) => key));
-  if (replayed.length === keys.size && replayed.every((key) => keys.has(key))) return null;
-  return `replay gives the open ${what} [${[...replayed].sort().join(', ')}], stored are [${[...keys].sort().join(', ')}]`;
 }
 
 function describeOutcome(outcome: GateOutcome): string {

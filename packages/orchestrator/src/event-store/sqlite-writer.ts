@@ -111,7 +111,8 @@ export class SqliteWriter {
   #step(write: StepWrite): WriteResult {
     const { runId, expectedSequence, at, events } = write;
     const known = this.#known(runId);
-    const lastSequence = known?.lastSequence ?? 0;
+    let lastSequence = known?.lastSequence ?? 0;
+    if (known !== undefined && lastSequence < expectedSequence) lastSequence = this.#catchUp(known, expectedSequence);
     if (lastSequence !== expectedSequence) {
       throw new Refusal(
         `Run ${runId} is at event ${lastSequence}, not ${expectedSequence}: another step was stored first.`,
@@ -147,6 +148,19 @@ export class SqliteWriter {
     this.#position = position;
     this.#saveWork(write, run.number);
     return position;
+  }
+
+  /**
+   * A damaged file may hold the row of a run as it was before its newest steps: what comes next then follows the newest.
+   * @returns where the run ends
+   */
+  #catchUp(known: KnownRun, expectedSequence: number): number {
+    const last = this.#statements.lastStep.get(known.number);
+    if (last?.sequence === expectedSequence) {
+      known.lastSequence = last.sequence;
+      known.tip = last.hash.toString('hex');
+    }
+    return known.lastSequence;
   }
 
   #known(runId: string): KnownRun | undefined {
@@ -404,6 +418,9 @@ function prepareStatements(connection: Connection) {
     stepWith: connection.prepare<[number, number], StepRow>(
       `SELECT position, sequence, at, events, hashes, hash FROM workflow_steps
        WHERE run = ? AND sequence >= ? ORDER BY sequence LIMIT 1`,
+    ),
+    lastStep: connection.prepare<[number], Pick<StepRow, 'sequence' | 'hash'>>(
+      'SELECT sequence, hash FROM workflow_steps WHERE run = ? ORDER BY sequence DESC LIMIT 1',
     ),
     replaceEvents: write('UPDATE workflow_steps SET events = ? WHERE position = ?'),
     deleteSteps: write('DELETE FROM workflow_steps WHERE run = ?'),

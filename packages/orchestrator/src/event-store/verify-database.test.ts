@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from './event-store.ts';
 import { connectReadOnly } from './sqlite-connection.ts';
 import { openSqliteEventStore, type SqliteEventStore } from './sqlite-event-store.ts';
-import { aStart, anEvent, aStep, aView, NOON } from './steps.fixture.ts';
+import { anActivity, aStart, anEvent, aStep, aView, NOON } from './steps.fixture.ts';
 import { StoredRuns } from './stored-runs.ts';
 import { type DatabaseFault, verifyDatabase } from './verify-database.ts';
 
@@ -175,6 +175,81 @@ describe('what was stored', () => {
           'gate',
           `UPDATE workflow_runs SET gate = '{' WHERE id = 'a'`,
           `UPDATE workflow_runs SET gate = NULL WHERE id = 'a'`,
+        ],
+      ] as const) {
+        tamper(damage);
+        expect(await faultsIn()).toMatchObject([{ runId: 'a', sequence: 7, message: expect.stringContaining(what) }]);
+        tamper(repair);
+      }
+      expect(await faultsIn()).toEqual([]);
+    });
+
+    it('the row of a run that is older than its events, which goes on after the newest of them', async () => {
+      tamper(
+        `UPDATE workflow_runs SET last_sequence = 1, tip = (SELECT hash FROM workflow_steps
+           WHERE run = workflow_runs.number AND sequence = 1) WHERE id = 'a'`,
+      );
+      const store = open();
+      const fault = { runId: 'a', sequence: 6, message: 'events 2 to 6 are stored, though the run ends at event 1' };
+      expect(await store.verifyTips()).toMatchObject([{ runId: 'a', message: expect.stringContaining('event 1') }]);
+      expect(await store.verifyRun('a')).toEqual(fault);
+      expect(await faultsIn()).toEqual([fault]);
+      await expect(store.loadRun('a')).rejects.toThrow(Unprocessable);
+      const view = await store.loadView('a');
+      expect(view?.lastSequence).toBe(6);
+      expect(view?.notices.at(-1)).toContain('1 is not its last event, as its row says, but 6');
+      await store.append(aStep('a', { expectedSequence: 6 }));
+      expect(await store.verifyRun('a')).toBeNull();
+      expect((await store.loadRun('a'))?.view.lastSequence).toBe(7);
+    });
+
+    it.each([500, 1_000])('the tip of a run of %d steps', async (count) => {
+      const store = open();
+      const steps = Array.from({ length: count }, (_, expectedSequence) => aStep('long', { expectedSequence }));
+      await Promise.all(steps.map((step) => store.append(step)));
+      expect(await store.verifyRun('long')).toBeNull();
+      tamper(`UPDATE workflow_runs SET tip = zeroblob(32) WHERE id = 'long'`);
+      expect(await store.verifyRun('long')).toMatchObject({ sequence: count });
+      expect(await faultsIn()).toMatchObject([{ runId: 'long', sequence: count }]);
+    });
+
+    it('nothing in a run that goes on while it is checked', async () => {
+      const store = open();
+      for (let after = 6; after < 1_200; after += 1) void store.append(aStep('a', { expectedSequence: after }));
+      await store.append(aStep('a', { expectedSequence: 1_200 }));
+      let isChecked = false;
+      const checked = store.verifyRun('a').finally(() => (isChecked = true));
+      let last = 1_201;
+      for (; !isChecked; last += 1) await store.append(aStep('a', { expectedSequence: last }));
+      expect(await checked).toBeNull();
+      expect(last).toBeGreaterThan(1_202);
+    });
+
+    it('open work and the status beside the events', async () => {
+      const store = open();
+      const startActivities = [anActivity('a', 'plan')];
+      await store.append(aStep('a', { expectedSequence: 6, startActivities }));
+      await store.close();
+      for (const [what, damage, repair] of [
+        [
+          "activity 'a/1/plan'",
+          `UPDATE activities SET input = replace(input, '":', '";')`,
+          `UPDATE activities SET input = replace(input, '";', '":')`,
+        ],
+        [
+          "activity 'a/1/plan'",
+          `UPDATE activities SET heartbeat = '{"a";1}'`,
+          `UPDATE activities SET heartbeat = NULL`,
+        ],
+        [
+          'it is listed as completed, and its events say running',
+          `UPDATE workflow_runs SET status = 'completed', completed_at = 1 WHERE id = 'a'`,
+          `UPDATE workflow_runs SET status = 'running', completed_at = NULL WHERE id = 'a'`,
+        ],
+        [
+          'it is listed as ended, and is running',
+          `UPDATE workflow_runs SET completed_at = 1 WHERE id = 'a'`,
+          `UPDATE workflow_runs SET completed_at = NULL WHERE id = 'a'`,
         ],
       ] as const) {
         tamper(damage);
