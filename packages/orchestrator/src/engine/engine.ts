@@ -778,7 +778,9 @@ export class Engine {
       const stillOpen = run.state.activities[activity.activity] === activity.key;
       if (stillOpen) this.#runner.begin(activity, limit);
     }
-    if (wasHeld) void this.#resumeActivities(commit.runId, limit);
+    if (!wasHeld) return;
+    this.#timers.freed(commit.runId);
+    void this.#resumeActivities(commit.runId, limit);
   }
 
   async #resumeActivities(runId: string, limit: number): Promise<void> {

@@ -28,14 +28,18 @@ function differ(what: string, replayed: readonly string[], stored: readonly { re
   return `replay gives the open ${what} [${[...replayed].sort().join(', ')}], stored are [${[...keys].sort().join(', ')}]`;
 }
 
+interface Child {
+  readonly src: unknown;
+  getSnapshot(): { readonly input?: JsonValue };
+}
+
 /** What an activity is and was given stands in the machine's state too. */
 function differenceOfActivity({ snapshot, activities }: RunState, stored: StoredActivity): string | null {
   const { key, activity, src, input } = stored;
   if (activities[activity] !== key) return `activity '${key}' is not what replay gives: it is called '${activity}'`;
   // Of a machine that is known only when it runs, children are of any kind; an activity is a promise, with its input.
-  const child = snapshot?.children[activity] as
-    | { readonly src: unknown; getSnapshot(): { readonly input?: JsonValue } }
-    | undefined;
+  const children = (snapshot?.children ?? {}) as Readonly<Record<string, Child>>;
+  const child = children[activity];
   if (child === undefined) return null;
   if (child.src !== src) return `activity '${key}' is not what replay gives: it is a '${src}'`;
   const given = child.getSnapshot().input ?? null;

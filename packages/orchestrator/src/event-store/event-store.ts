@@ -175,8 +175,8 @@ export interface EventStore {
   openTimers(runId?: string): Promise<readonly StoredTimer[]>;
   /** Timers due at or before `now`, soonest first. */
   dueTimers(now: string): Promise<readonly StoredTimer[]>;
-  /** Due time of the soonest timer; `null` when there is none. */
-  nextTimer(): Promise<string | null>;
+  /** Due time of the soonest timer, or of the soonest that is due after a time; `null` when there is none. */
+  nextTimer(after?: string): Promise<string | null>;
   /**
    * Books an attempt before it begins, or the wait before the next one.
    * @throws {Conflict} when the activity is no longer open

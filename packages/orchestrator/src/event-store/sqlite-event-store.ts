@@ -241,8 +241,9 @@ export class SqliteEventStore implements EventStore {
     return this.#read(() => this.#statements.dueTimers.all(toMilliseconds(now)).map(toTimer));
   }
 
-  async nextTimer(): Promise<string | null> {
-    const dueAt = this.#read(() => this.#statements.nextTimer.get());
+  async nextTimer(after?: string): Promise<string | null> {
+    const from = after === undefined ? Number.MIN_SAFE_INTEGER : toMilliseconds(after);
+    const dueAt = this.#read(() => this.#statements.nextTimer.get(from));
     return dueAt === undefined || dueAt === null ? null : toIso(dueAt);
   }
 
@@ -682,7 +683,7 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
       `SELECT ${timer} FROM timers WHERE key > ? AND key < ? AND run = ?`,
     ),
     dueTimers: connection.prepare<[number], TimerColumns>(`${timers} WHERE due_at <= ? ORDER BY due_at, key`),
-    nextTimer: connection.prepare<[], number | null>('SELECT min(due_at) FROM timers').pluck(),
+    nextTimer: connection.prepare<[number], number | null>('SELECT min(due_at) FROM timers WHERE due_at > ?').pluck(),
     project: connection.prepare<[string], ProjectColumns>(`${projects} WHERE id = ?`),
     projectByRepository: connection.prepare<[string, string], ProjectColumns>(
       `${projects} WHERE repository = ? AND name = ?`,

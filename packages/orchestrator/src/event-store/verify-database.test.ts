@@ -217,12 +217,9 @@ describe('what was stored', () => {
       const store = open();
       for (let after = 6; after < 1_200; after += 1) void store.append(aStep('a', { expectedSequence: after }));
       await store.append(aStep('a', { expectedSequence: 1_200 }));
-      let isChecked = false;
-      const checked = store.verifyRun('a').finally(() => (isChecked = true));
-      let last = 1_201;
-      for (; !isChecked; last += 1) await store.append(aStep('a', { expectedSequence: last }));
+      const checked = store.verifyRun('a');
+      for (let after = 1_201; after < 1_300; after += 1) await store.append(aStep('a', { expectedSequence: after }));
       expect(await checked).toBeNull();
-      expect(last).toBeGreaterThan(1_202);
     });
 
     it('open work and the status beside the events', async () => {
