@@ -40,7 +40,7 @@ describe('durable time', () => {
     await test.until('r1', (view) => view.status === 'paused');
     await test.engine.checkTimers();
     test.clock.advance(MINUTE);
-    await test.until('r2', (view) => view.status === 'paused');
+    expect((await test.until('r2', (view) => view.status === 'paused')).gate?.reason).toBe('agent_failed');
   });
 
   it('fires at once what became due while its run was set aside, when it goes on', async () => {

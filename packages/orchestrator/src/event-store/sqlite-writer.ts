@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { GroupCommit, type Outcome, Refusal, Stopped } from './group-commit.ts';
 import { beginLink, CHAIN_START, endLink, linkEvent, sha256 } from './hash-chain.ts';
 import { packSteps, type StepRow, unpackSteps } from './packed-steps.ts';
-import type { Connection } from './sqlite-connection.ts';
+import { BUSY_TIMEOUT_MS, type Connection } from './sqlite-connection.ts';
 import { eraseEvent } from './step-events.ts';
 import type {
   StepWrite,
@@ -62,10 +62,18 @@ export class SqliteWriter {
   /** Carries out what it can of a batch in one transaction. @returns what each came to, in their order */
   write(writes: readonly Write[]): readonly (WriteResult | WriteFailure)[] {
     const outcomes = this.#commits.execute(writes).map(toPlain);
-    // What was erased is in the log still.
-    if (this.#hasErased) this.#connection.pragma('wal_checkpoint(truncate)');
-    this.#hasErased = false;
+    if (this.#hasErased) this.#emptyLog();
     return outcomes;
+  }
+
+  /** What was erased is in the log still; where somebody reads it just now it is emptied with a later write. */
+  #emptyLog(): void {
+    this.#connection.pragma('busy_timeout = 0');
+    try {
+      this.#hasErased = this.#connection.pragma('wal_checkpoint(truncate)', { simple: true }) !== 0;
+    } finally {
+      this.#connection.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 
   statistics(): WriterStatistics {

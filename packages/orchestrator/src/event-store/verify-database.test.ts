@@ -5,6 +5,7 @@ import { InvalidRequest, Unavailable, Unprocessable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from './event-store.ts';
+import { exportFromFile } from './export-run.ts';
 import { connectReadOnly } from './sqlite-connection.ts';
 import { openSqliteEventStore, type SqliteEventStore } from './sqlite-event-store.ts';
 import { anActivity, aStart, anEvent, aStep, aView, NOON } from './steps.fixture.ts';
@@ -439,6 +440,19 @@ describe('what was stored', () => {
         run: { id: 'b', tip: expect.stringMatching(/^base64:/) },
         workflow_steps: [{ sequence: 1 }, { sequence: 4, events: 'nothing' }, { sequence: 6 }],
         unreadable: [],
+      });
+    });
+
+    it('can be exported where its packed events cannot be unpacked', async () => {
+      const store = open();
+      await aRun(store, 'done', true);
+      expect(await store.archive(LATER, 1)).toBe(1);
+      await store.close();
+      tamper(`UPDATE archived_steps SET steps = x'00ff'`);
+      const exported = exportFromFile(file, 'done');
+      expect(exported).toMatchObject({
+        archived_steps: [{ steps: 'base64:AP8=' }],
+        unreadable: [expect.stringContaining('archived_steps')],
       });
     });
 
