@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Clarification,
   FINAL_STATUSES,
+  foldRun,
   type Gate,
   type JsonObject,
   type JsonValue,
@@ -335,14 +336,16 @@ export class SqliteEventStore implements EventStore {
     while (packed < limit) {
       const next = this.#readAtOnce(() => {
         const [run] = this.#runs.finishedRuns(before, place, 1);
-        return run === undefined ? null : { run, ...this.#runs.view(run) };
+        return run ?? null;
       });
       if (next === null) break;
-      place = { completedAt: next.run.completedAt ?? 0, number: next.run.number };
+      const { id, number, lastSequence } = next;
+      place = { completedAt: next.completedAt ?? 0, number };
       // A damaged one stays where it is, for whoever repairs it.
-      if (next.folded === null || (await this.verifyRun(next.run.id)) !== null) continue;
-      const { number, lastSequence } = next.run;
-      const view = JSON.stringify(next.view);
+      if ((await this.verifyRun(id)) !== null) continue;
+      const folded = await this.#foldInTurns(id);
+      if (folded?.lastSequence !== lastSequence) continue;
+      const view = JSON.stringify(folded);
       packed += await this.#queue.write(
         { kind: 'archive', run: number, sequence: lastSequence, view },
         (count) => count,
@@ -415,6 +418,18 @@ export class SqliteEventStore implements EventStore {
       }
     }
     return readable;
+  }
+
+  /** The view of a run, however long, while others have their turns; `null` where its beginning is not known. */
+  async #foldInTurns(runId: string): Promise<RunView | null> {
+    let view: RunView | null = null;
+    for (let after = 0; ;) {
+      const events = await this.readRun(runId, after, STEPS_PER_TURN);
+      for (const event of events) view = foldRun(view, event);
+      if (events.length < STEPS_PER_TURN) return view;
+      after += events.length;
+      await nextTurn();
+    }
   }
 
   #viewOf(run: RunRow): RunView {
