@@ -430,6 +430,8 @@ async function show(
     return EXIT.done;
   }
   const parts = (['plan', 'report', 'diff'] as const).filter((part) => wanted[part]);
+  if (at !== undefined && parts.length > 0)
+    throw new UsageError(`--at shows the run as it was; --${parts[0]} is always the newest one. Give one of the two.`);
   for (const part of parts) say(io, await showOf(client, runId, part));
   if (parts.length > 0) return EXIT.done;
   const found = await client.getRun(runId, at);

@@ -2,8 +2,9 @@
  * Loads the workflows that the server's configuration names: files, or packages as seen from the folder in which the server
  * was started. They run inside the server and are trusted like it; nothing that a repository brings is ever loaded.
  */
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { registerHooks } from 'node:module';
+import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { InvalidRequest } from '@autonomous/shared';
@@ -51,7 +52,8 @@ export async function loadOwnWorkflows(options: OwnWorkflowOptions): Promise<Own
 
 async function loadInto(taken: Taken, name: string, { folder, dataFolder }: OwnWorkflowOptions): Promise<void> {
   const file = isPath(name) ? path.resolve(folder, name) : null;
-  if (file !== null && isWithin(await real(file), await real(dataFolder))) {
+  const found = file ?? packageFile(name, folder);
+  if (found !== null && isWithin(await real(found), await real(dataFolder))) {
     taken.faults.push(`${name} lies in the data folder, where runs write; keep workflows elsewhere.`);
     return;
   }
@@ -180,9 +182,21 @@ function isPath(name: string): boolean {
   return /^[./\\~]|\.[cm]?[jt]s$/.test(name) || path.isAbsolute(name);
 }
 
+/** The file that a package's name stands for, as seen from a folder; `null` where there is none. */
+function packageFile(name: string, folder: string): string | null {
+  try {
+    return createRequire(path.join(folder, 'package.json')).resolve(name);
+  } catch {
+    // Also a package that is for `import` alone: then what is known is where the package lies.
+    const inside = createRequire(path.join(folder, 'package.json')).resolve.paths(name) ?? [];
+    return inside.map((modules) => path.join(modules, name)).find((place) => existsSync(place)) ?? null;
+  }
+}
+
 function isWithin(file: string, folder: string): boolean {
   const relative = path.relative(folder, file);
-  return relative === '' || (!relative.startsWith('..') && !path.isAbsolute(relative));
+  const isOutside = relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
+  return !isOutside;
 }
 
 /** Links may lead anywhere. What is not there yet is where it says. */

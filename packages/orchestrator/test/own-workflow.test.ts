@@ -358,7 +358,23 @@ describe('a server that is given workflows', () => {
   it('refuses what lies where runs write, and packages that are not there, all at once', async () => {
     await load({ 'data/runs/r/evil.ts': GOOD });
     await symlink(path.join(folder, 'data'), path.join(folder, 'link'));
-    const said = await load({}, './data/runs/r/evil.ts', './link/runs/r/evil.ts', 'nobody-has-this');
+    await load({
+      'data/package/index.js': GOOD,
+      'data/package/package.json': '{"type":"module","exports":"./index.js"}',
+    });
+    await mkdir(path.join(folder, 'node_modules'), { recursive: true });
+    await symlink(path.join(folder, 'data/package'), path.join(folder, 'node_modules/evil'));
+    await load({ 'data/..x/wf.ts': GOOD });
+    const said = await load(
+      {},
+      './data/runs/r/evil.ts',
+      './link/runs/r/evil.ts',
+      './data/..x/wf.ts',
+      'evil',
+      'nobody-has-this',
+    );
+    expect(said).toContain('./data/..x/wf.ts lies in the data folder');
+    expect(said).toContain('evil lies in the data folder');
     expect(said).toContain('./data/runs/r/evil.ts lies in the data folder, where runs write');
     expect(said).toContain('./link/runs/r/evil.ts lies in the data folder, where runs write');
     expect(said).toContain(`nobody-has-this cannot be loaded: there is no package of this name in or above ${folder}`);

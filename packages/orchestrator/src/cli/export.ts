@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type JsonObject, NotFound, ServerUnreachable } from '@autonomous/shared';
+import { InvalidRequest, type JsonObject, type JsonValue, NotFound, ServerUnreachable } from '@autonomous/shared';
 import { connect } from './connection.ts';
 import { databaseOf } from './database.ts';
 import { EXIT } from './exit.ts';
@@ -24,7 +24,14 @@ export async function exportRun(io: CliIo, runId: string, options: ExportOptions
   }
   const file = resolve(io.cwd, options.out);
   // It holds requests, plans and answers.
-  await writeFile(file, text, { mode: 0o600 });
+  try {
+    await writeFile(file, text, { mode: 0o600 });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new InvalidRequest(`${file} cannot be written (${why}). Name a file in a folder that is there, with --out.`, {
+      cause,
+    });
+  }
   say(io, file);
   return EXIT.done;
 }
@@ -40,19 +47,19 @@ async function fromServer(io: CliIo, runId: string, { server }: ExportOptions): 
   }
 }
 
-/** @throws {Unavailable} while a server uses the database: that one gives it */
+/** Only reads: the database stays as it is, whatever its version, and a server may be using it. */
 async function fromDatabase(io: CliIo, runId: string, { data }: ExportOptions): Promise<JsonObject> {
   const file = databaseOf(io, data);
   if (!existsSync(file))
     throw new NotFound(
       `There is no database ${file}. Name the data folder of the server with --data or AUTONOMOUS_DATA.`,
     );
-  const { openSqliteEventStore } = await import('../event-store/sqlite-event-store.ts');
-  const store = openSqliteEventStore({ file });
-  try {
-    if ((await store.tipOf(runId)) === null) throw new NotFound(`There is no run '${runId}' in ${file}.`);
-    return await store.exportRun(runId);
-  } finally {
-    await store.close();
-  }
+  const { exportFromFile } = await import('../event-store/export-run.ts');
+  const rows = exportFromFile(file, runId);
+  if (rows['run'] === null && isEmpty(rows['unreadable'])) throw new NotFound(`There is no run '${runId}' in ${file}.`);
+  return rows;
+}
+
+function isEmpty(list: JsonValue | undefined): boolean {
+  return Array.isArray(list) && list.length === 0;
 }

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, type RunView } from '@autonomous/shared';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { damageText } from '../event-store/damage.fixture.ts';
 import { type Finished, makePlace, type Place, type ServerProcess } from './program.fixture.ts';
@@ -63,6 +64,44 @@ describe('verify, export and migrate', () => {
     expect(await online('export', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
   });
 
+  it('export says where it cannot write', async () => {
+    const [id = ''] = runs;
+    for (const out of [join(place.folder, 'nowhere', 'out.json'), place.folder]) {
+      const { exitCode, stderr } = await online('export', id, '--out', out);
+      expect({ exitCode, stderr }).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining(`${out} cannot be written`),
+      });
+      expect(stderr).not.toContain('fault of the program');
+    }
+  });
+
+  it('export reads the database beside its server, and changes nothing in it', async () => {
+    const [id = ''] = runs;
+    const marks = (): unknown => {
+      const connection = new Database(join(place.data, 'orchestrator.db'), { readonly: true });
+      const rows = connection.prepare(`SELECT * FROM marks WHERE name LIKE 'store.%'`).all();
+      connection.close();
+      return rows;
+    };
+    const before = marks();
+    const { exitCode, stdout } = await command('export', id, '--data', place.data);
+    expect({ exitCode, rows: JSON.parse(stdout) as unknown }).toMatchObject({ exitCode: 0, rows: { runId: id } });
+    expect(marks()).toEqual(before);
+    expect(await command('export', 'r-404', '--data', place.data)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("There is no run 'r-404'"),
+    });
+  });
+
+  it('show gives the newest documents or the run as it was, not one for the other', async () => {
+    const [id = ''] = runs;
+    expect(await online('show', id, '--at', '1', '--plan')).toMatchObject({
+      exitCode: 64,
+      stderr: expect.stringContaining('--plan is always the newest one'),
+    });
+  });
+
   it('migrate says why a run stays with its version', async () => {
     const [id = ''] = runs;
     expect(await online('migrate', id, '--to', '1')).toMatchObject({
@@ -89,6 +128,7 @@ describe('verify, export and migrate', () => {
     expect(stdout).toContain(`run ${id}, event ${last?.sequence}: `);
     expect(stdout).toMatch(/\n2 runs, \d+ events, [1-9]\d* faults\n$/);
     expect((await command('export', id)).stdout).toContain(REQUEST);
+    expect((await command('verify')).stdout).toBe(stdout);
     expect((await command('export', id, '--data', place.data)).stdout).toContain(REQUEST);
   });
 

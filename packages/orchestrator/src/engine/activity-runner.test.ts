@@ -89,6 +89,16 @@ describe('an activity', () => {
     expect((await test.call('draft')).context.attempt).toBe(2);
   });
 
+  it('waits no longer than its policy says when the clock was set back meanwhile', async () => {
+    await started({ attempts: 2, maxDelayMs: 2_000 });
+    (await test.call('draft')).fail(new RetryableFailure('Not now'));
+    await booked(1);
+    test.clock.jump(-30 * 24 * 3_600_000);
+    await test.restart();
+    test.clock.advance(2_000);
+    expect((await test.call('draft')).context.attempt).toBe(2);
+  });
+
   it('has no more attempts after a crash than before it; attempts that the crash cut off do not count', async () => {
     await started({ attempts: 2 });
     (await test.call('draft')).fail(new RetryableFailure('Not now'));

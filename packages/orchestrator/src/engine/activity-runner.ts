@@ -194,7 +194,7 @@ export class ActivityRunner {
     let { attempt, failures, notBefore, fresh } = job;
     const heartbeats = new Heartbeats(this.#options, job);
     while (!running.aborted) {
-      await this.#waitUntil(notBefore, running);
+      await this.#waitUntil(notBefore, running, activity.retry);
       if (running.aborted) return;
       if (!fresh) {
         attempt += 1;
@@ -334,9 +334,15 @@ export class ActivityRunner {
     return false;
   }
 
-  async #waitUntil(notBefore: string | null, running: Running): Promise<void> {
+  async #waitUntil(notBefore: string | null, running: Running, { maxDelayMs }: RetryPolicy): Promise<void> {
     if (notBefore === null) return;
-    const ms = Date.parse(notBefore) - this.#options.clock.now().getTime();
+    const now = this.#options.clock.now().getTime();
+    const startedAt = Date.parse(running.job.startedAt);
+    const until = Date.parse(notBefore);
+    // A clock that was set back since would make of seconds what it was set back by. Where it shows less than the start it
+    // was, and the policy's longest delay is enough; otherwise no wait was longer than what lies between start and end of it.
+    const longestMs = now < startedAt ? maxDelayMs : Math.max(maxDelayMs, until - startedAt);
+    const ms = Math.min(until - now, longestMs);
     if (ms > 0) await this.#sleep(ms, running);
   }
 

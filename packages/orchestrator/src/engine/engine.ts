@@ -52,6 +52,7 @@ import { replay } from '../workflow/replay.ts';
 import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
 import { ActivityRunner, type Outcome } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
+import { differenceOfWork } from './open-work.ts';
 import { Places } from './places.ts';
 import { planMigration } from './run-migration.ts';
 import { Timers } from './timers.ts';
@@ -197,7 +198,7 @@ export class Engine {
     placesAreKnown();
     // What became due while the server was down comes first: the work that it ends need not begin again.
     await this.#timers.start();
-    const unfinished = new Set((await store.openActivities()).map((activity) => activity.runId));
+    const unfinished = new Set(await store.runsWithActivities());
     for (const head of running) unfinished.add(head.id);
     const ids = [...unfinished];
     for (let from = 0; from < ids.length; from += RECOVER_AT_ONCE)
@@ -347,8 +348,14 @@ export class Engine {
     const { workflow } = await this.view(sourceId);
     await this.#refuseDamage(sourceId, wanted.at, `be forked at event ${wanted.at}`);
     const timestamp = this.#now();
+    const history = await store.readRun(sourceId, 0);
+    const erased = history.find(({ type, sequence }) => type === 'ERASED' && sequence <= wanted.at);
+    if (erased) {
+      const message = `event ${erased.sequence} was erased, and what followed from it cannot be computed again`;
+      throw new Conflict(`Run ${sourceId} cannot be forked at event ${wanted.at}: ${message}.`);
+    }
     const forked = forkRun(
-      await store.readRun(sourceId, 0),
+      history,
       (version) => this.#definition(workflow.name, version),
       scrub({ ...wanted, runId, now: timestamp }),
     );
@@ -610,7 +617,7 @@ export class Engine {
   /** What the run's first event says that it starts from. */
   async #queuedStart(runId: string): Promise<JsonObject> {
     const [first] = await this.#options.store.readRun(runId, 0, 1);
-    if (!first) throw new NotFound(`Run ${runId} has no start in its log.`);
+    if (!first || first.type === 'ERASED') throw new NotFound(`Run ${runId} has no start in its log.`);
     return first.type === 'RUN_QUEUED' ? (first.payload['start'] as JsonObject) : first.payload;
   }
 
@@ -836,7 +843,9 @@ export class Engine {
       const stillOpen = run.state.activities[activity.activity] === activity.key;
       if (stillOpen) this.#runner.begin(activity, limit);
     }
-    if (wasHeld) void this.#resumeActivities(commit.runId, limit);
+    if (!wasHeld) return;
+    this.#timers.freed(commit.runId);
+    void this.#resumeActivities(commit.runId, limit);
   }
 
   async #resumeActivities(runId: string, limit: number): Promise<void> {
@@ -912,13 +921,7 @@ export class Engine {
     const replayed = replay(definition, from, events);
     if (!replayed.ok) throw await this.#parked(runId, 'poisoned', `event ${replayed.sequence}: ${replayed.message}`);
     const { state } = replayed;
-    const difference =
-      differ('activities', Object.values(state.activities), activities) ??
-      differ(
-        'timers',
-        Object.values(state.timers).map(({ key }) => key),
-        timers,
-      );
+    const difference = differenceOfWork(state, activities, timers);
     if (difference && !isFinal(view.status)) throw await this.#parked(runId, 'poisoned', difference);
     const run: LiveRun = {
       definition,
@@ -1038,9 +1041,9 @@ export class Engine {
     const { store } = this.#options;
     const stored = (await store.loadView(view.id)) ?? view;
     if (isFinal(stored.status)) throw new Conflict(`Run ${view.id} has already ended: it is ${stored.status}.`);
-    const [activities, timers] = await Promise.all([store.openActivities(view.id), store.openTimers(view.id)]);
+    // What they are may be what cannot be read.
+    const ended = await store.openKeys(view.id);
     const event = newEvent('input', { type: 'RUN_CANCELLED', payload }, this.#now());
-    const ended = { activities: activities.map((activity) => activity.key), timers: timers.map((timer) => timer.key) };
     const cancelled = await this.#appendOutside(stored, [event], ended);
     for (const key of ended.activities) this.#runner.cancel(view.id, key);
     this.#places.release(view.userId, view.id);
@@ -1163,12 +1166,6 @@ function sizeOf(run: LiveRun): number {
 
 function byQueue(a: RunView, b: RunView): number {
   return (a.queuePosition ?? 0) - (b.queuePosition ?? 0) || (a.updatedAt < b.updatedAt ? -1 : 1);
-}
-
-function differ(what: string, replayed: readonly string[], stored: readonly { readonly key: string }[]): string | null {
-  const keys = new Set(stored.map(({ key }) => key));
-  if (replayed.length === keys.size && replayed.every((key) => keys.has(key))) return null;
-  return `replay gives the open ${what} [${[...replayed].sort().join(', ')}], stored are [${[...keys].sort().join(', ')}]`;
 }
 
 function describeOutcome(outcome: GateOutcome): string {

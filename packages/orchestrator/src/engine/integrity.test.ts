@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { damageText } from '../event-store/damage.fixture.ts';
@@ -36,6 +37,15 @@ describe('H07: an engine whose database was damaged while it was stopped', () =>
     await test.store.close();
     damageText(path.join(test.folder, 'test.db'), text);
     await test.restart();
+  };
+
+  /** Changes one row while the engine is stopped. */
+  const tamper = async (statement: string): Promise<void> => {
+    await test.engine.stop();
+    await test.store.close();
+    const connection = new Database(path.join(test.folder, 'test.db'));
+    expect(connection.prepare(statement).run().changes).toBe(1);
+    connection.close();
   };
 
   it('sets a run at a gate aside with the event that is not as it was, and the others go on', async () => {
@@ -115,6 +125,60 @@ describe('H07: an engine whose database was damaged while it was stopped', () =>
     });
     expect((await engine.view('r2')).gate).toMatchObject({ kind: 'plan' });
     await engine.stop();
+  });
+
+  it.each([
+    ['input', `UPDATE activities SET input = replace(input, '":', '";') WHERE key LIKE 'r1/%'`],
+    ['heartbeat', `UPDATE activities SET heartbeat = '{"a";1}' WHERE key LIKE 'r1/%'`],
+  ])('sets a run aside whose activity has an %s that cannot be read, and it can be cancelled', async (_, damage) => {
+    await test.launch('r2');
+    await test.toGate('r2');
+    await test.launch('r1');
+    await test.call('draft');
+    await tamper(damage);
+    await test.restart();
+    expect(await test.engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
+    await test.approve('r2');
+    await test.call('work');
+    expect((await test.engine.cancel('r1', 'me')).status).toBe('cancelled');
+    expect(await test.store.openKeys('r1')).toEqual({ activities: [], timers: [] });
+  });
+
+  it('sets a run aside whose row is older than its events; it goes on after all of them', async () => {
+    await test.launch('r1');
+    await test.toGate('r1');
+    await tamper(
+      `UPDATE workflow_runs SET (last_sequence, tip) =
+         (SELECT sequence, hash FROM workflow_steps WHERE run = workflow_runs.number ORDER BY sequence LIMIT 1)`,
+    );
+    await test.restart();
+    expect(await test.engine.view('r1')).toMatchObject({
+      status: 'paused',
+      gate: { reason: 'poisoned' },
+      lastSequence: 7,
+    });
+    await test.engine.signal('r1', 'RETRY_REQUESTED', { by: 'me' });
+    expect((await test.engine.view('r1')).gate).toMatchObject({ kind: 'plan' });
+    await test.approve('r1');
+    expect((await test.call('work')).input).toEqual({ plan: 'the plan' });
+    expect(await test.store.verifyRun('r1')).toBeNull();
+  });
+
+  it.each([
+    ['the input of an activity', `UPDATE activities SET input = replace(input, 'the plan', 'tie plan')`],
+    ['the source of an activity', `UPDATE activities SET src = 'draft'`],
+    ['the name of an activity', `UPDATE activities SET activity = 'drafter'`],
+    ['the time of a timer', 'UPDATE timers SET due_at = due_at + 86400000'],
+    ['the event of a timer', `UPDATE timers SET event = 'other'`],
+  ])('performs nothing where %s is not what the history gives', async (_, damage) => {
+    await test.launch('r1');
+    await test.toGate('r1');
+    await test.approve('r1');
+    await test.call('work');
+    await tamper(damage);
+    await test.restart();
+    expect(await test.engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
+    expect(test.calls).toEqual([]);
   });
 
   it('keeps what can be read of it as a file', async () => {

@@ -2,14 +2,16 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { WorkflowEvent } from '@autonomous/shared';
+import { Unavailable, type WorkflowEvent } from '@autonomous/shared';
+import Database from 'better-sqlite3';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
 import { anEvent, aStep, aView, NOON } from '../event-store/steps.fixture.ts';
 import { type Fixture, git, makeBareRemote, openFixture } from '../repository/git-fixture.fixture.ts';
 import { systemClock } from './clock.ts';
-import { Recorder } from './recorder.ts';
+import { ManualClock } from './engine.fixture.ts';
+import { Recorder, type RecorderOptions } from './recorder.ts';
 import { Transcripts } from './transcripts.ts';
 
 describe('the recorder', () => {
@@ -27,7 +29,7 @@ describe('the recorder', () => {
     rmSync(root, { recursive: true, force: true });
   });
 
-  const aRecorder = () =>
+  const aRecorder = (given: Partial<RecorderOptions> = {}) =>
     new Recorder({
       store,
       repository: fixture.repository,
@@ -35,6 +37,7 @@ describe('the recorder', () => {
       clock: systemClock,
       log: pino({ level: 'silent' }),
       scrub: (text) => text,
+      ...given,
     });
   const complete = (runId: string, projectId = 'p-1'): Promise<readonly WorkflowEvent[]> =>
     store.append(aStep(runId, { events: [anEvent('RUN_STARTED'), anEvent('RUN_COMPLETED')], view: { projectId } }));
@@ -68,6 +71,48 @@ describe('the recorder', () => {
     await next.settled();
     expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
     await next.stop();
+  });
+
+  it('records the other runs where an event of one cannot be read any more', async () => {
+    await complete('r-1');
+    await complete('r-2');
+    const damaged = new Database(path.join(root, 'test.db'));
+    damaged
+      .prepare("UPDATE workflow_steps SET events = replace(events, '\"RUN_STARTED', ';RUN_STARTED') WHERE run = 1")
+      .run();
+    damaged.close();
+    const recorder = aRecorder();
+    await recorder.start();
+    await recorder.settled();
+    expect(recorded()).toEqual(['.autonomous/runs/r-2/events.jsonl']);
+    await recorder.stop();
+  });
+
+  it('lets the server start while the log cannot be read, and records what came before once it can', async () => {
+    await complete('r-1');
+    let isReadable = false;
+    const clock = new ManualClock();
+    const recorder = aRecorder({
+      clock,
+      store: new Proxy(store, {
+        get: (target, name: keyof SqliteEventStore) => {
+          const member: unknown = target[name];
+          if (name === 'readAll' && !isReadable) return () => Promise.reject(new Unavailable('the disk is away'));
+          return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+        },
+      }),
+    });
+    await recorder.start();
+    recorder.hear({ events: await complete('r-2'), view: aView('r-2') });
+    await recorder.settled();
+    expect(git(fixture.remote, 'branch', '--list', 'autonomous/record')).toBe('');
+    isReadable = true;
+    clock.advance(60_000);
+    await vi.waitFor(async () => {
+      await recorder.settled();
+      expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl', '.autonomous/runs/r-2/events.jsonl']);
+    });
+    await recorder.stop();
   });
 
   it('records the runs of one project although the remote of another refuses', async () => {

@@ -45,24 +45,39 @@ export class Recorder {
   #writing: Promise<void> = Promise.resolve();
   /** Before, what is dirty is not yet known, and a mark that is moved would hide it for good. */
   #started = false;
+  /** The log could not be read at the start. */
+  #mustStart = false;
   #stopped = false;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
   }
 
-  /** Finds the runs whose latest events are not in git yet, and records them. Nothing is written before. */
+  /**
+   * Finds the runs whose latest events are not in git yet, and records them. Nothing is written before. A log that cannot be
+   * read now is tried again: runs go on without their record.
+   */
   async start(): Promise<void> {
+    try {
+      await this.#findDirty();
+      this.#started = true;
+    } catch (error) {
+      this.#warn(error);
+    }
+    this.#mustStart = !this.#started;
+    if (this.#mustStart) this.#wake(RETRY_MS);
+    else if (this.#dirty.size > 0) this.#wake(0);
+  }
+
+  async #findDirty(): Promise<void> {
     const { store } = this.#options;
     for (let after = Number((await store.getMark(MARK)) ?? 0); ;) {
       const events = await store.readAll(after);
       const last = events.at(-1);
-      if (!last) break;
+      if (!last) return;
       for (const event of events) this.#note(event);
       after = last.position;
     }
-    this.#started = true;
-    if (this.#dirty.size > 0) this.#wake(0);
   }
 
   /** To be called with everything that the engine publishes. */
@@ -102,6 +117,7 @@ export class Recorder {
   }
 
   async #write(): Promise<void> {
+    if (this.#mustStart && !this.#stopped) await this.start();
     const runIds = [...this.#dirty];
     if (!this.#started || runIds.length === 0) return;
     this.#dirty.clear();

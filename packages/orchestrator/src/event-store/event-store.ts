@@ -137,9 +137,18 @@ export interface EventStore {
    */
   append(commit: RunCommit): Promise<readonly WorkflowEvent[]>;
 
-  /** Events of a run after `sequence`, oldest first, at most `limit` (default all). */
+  /**
+   * Events of a run after `sequence`, oldest first, at most `limit` (default all). One whose payload was erased has the
+   * type `ERASED` and tells which it had.
+   * @throws {Unprocessable} when one of them cannot be read
+   */
   readRun(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
-  /** Events of all runs after `position`, oldest first, at most `limit` (default 500); a shorter list means the end was reached. */
+  /** As {@link readRun}; instead of events that cannot be read stand ones of the type `UNREADABLE`, which fold to nothing. */
+  readHistory(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
+  /**
+   * Events of all runs after `position`, oldest first, at most `limit` (default 500); a shorter list means the end was
+   * reached. One run's damage is no other's: what cannot be read is `UNREADABLE`.
+   */
   readAll(after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
   /** Position of the newest event; 0 when there is none. */
   lastPosition(): Promise<number>;
@@ -158,12 +167,16 @@ export interface EventStore {
   listGates(): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
 
+  /** Ids of the runs that have open activities, oldest activity first; whether they can be read shows when a run is loaded. */
+  runsWithActivities(): Promise<readonly string[]>;
+  /** What a run has open, by key alone. */
+  openKeys(runId: string): Promise<{ readonly activities: readonly string[]; readonly timers: readonly string[] }>;
   openActivities(runId?: string): Promise<readonly StoredActivity[]>;
   openTimers(runId?: string): Promise<readonly StoredTimer[]>;
   /** Timers due at or before `now`, soonest first. */
   dueTimers(now: string): Promise<readonly StoredTimer[]>;
-  /** Due time of the soonest timer; `null` when there is none. */
-  nextTimer(): Promise<string | null>;
+  /** Due time of the soonest timer, or of the soonest that is due after a time; `null` when there is none. */
+  nextTimer(after?: string): Promise<string | null>;
   /**
    * Books an attempt before it begins, or the wait before the next one.
    * @throws {Conflict} when the activity is no longer open

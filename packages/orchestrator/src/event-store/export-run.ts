@@ -1,10 +1,33 @@
 /** Everything that can still be read of a run, row by row, for a person who wants to know what is wrong with it. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
 import { unpackSteps } from './packed-steps.ts';
-import type { Connection } from './sqlite-connection.ts';
+import { type Connection, connectReadOnly } from './sqlite-connection.ts';
+import { explainSqliteError } from './sqlite-errors.ts';
+import { assertCurrent } from './verify-database.ts';
+
+/**
+ * {@link exportRun} from a database file, without changing or holding it.
+ * @throws {InvalidRequest} when it is another program's, or of an older or newer version
+ * @throws {Unavailable} when it is no database or cannot be opened
+ */
+export function exportFromFile(file: string, runId: string): JsonObject {
+  assertCurrent(file);
+  let connection: Connection | undefined;
+  try {
+    connection = connectReadOnly(file);
+    return exportRun(connection, runId);
+  } catch (error) {
+    throw explainSqliteError(error, file);
+  } finally {
+    connection?.close();
+  }
+}
 
 /** Rows of these tables belong to a run by its number. */
 const TABLES = ['run_views', 'snapshots', 'activities', 'timers', 'clarification_requests'] as const;
+
+/** Steps that are looked for one by one. */
+const MAX_STEPS = 1_000_000;
 
 /**
  * The run's rows by table, as they are stored: text as text, bytes in base64. Where a table or a step can't be read, the
@@ -31,7 +54,9 @@ export function exportRun(connection: Connection, runId: string): JsonObject {
   const tables: Record<string, JsonValue> = {};
   if (run !== null) {
     tables['workflow_steps'] = exportSteps(number, Number(run['last_sequence']), rows, attempt);
-    tables['archived_steps'] = attempt('archived_steps', () => exportArchive(connection, number), []);
+    const packed = attempt('archived_steps', () => rows('SELECT * FROM archived_steps WHERE run = ?', number), []);
+    // What cannot be unpacked is given as it is.
+    tables['archived_steps'] = attempt('archived_steps', () => exportArchive(connection, number), packed);
     for (const table of TABLES) {
       tables[table] = attempt(table, () => rows(`SELECT * FROM ${table} WHERE run = ?`, number), []);
     }
@@ -51,7 +76,9 @@ function exportSteps(
   if (steps !== null) return steps;
   const one = 'SELECT * FROM workflow_steps WHERE run = ? AND sequence = ?';
   const readable: JsonObject[] = [];
-  for (let sequence = 1; sequence <= lastSequence; sequence += 1) {
+  // A damaged number of the last event may be any.
+  const last = Math.min(lastSequence, MAX_STEPS);
+  for (let sequence = 1; sequence <= last; sequence += 1) {
     readable.push(...attempt(`the step that ends with event ${sequence}`, () => rows(one, number, sequence), []));
   }
   return readable;

@@ -117,9 +117,17 @@ export class ChainReader {
     if (sequence < tip.sequence) {
       return { sequence: sequence + 1, message: `events ${sequence + 1} to ${tip.sequence} are missing` };
     }
-    if (sequence === tip.sequence && last === tip.hash) return null;
+    if (sequence > tip.sequence) {
+      const known = tip.sequence + 1;
+      return { sequence, message: `${storedEvents(known, sequence)}, though the run ends at event ${tip.sequence}` };
+    }
+    if (last === tip.hash) return null;
     return { sequence: Math.max(sequence, 1), message: `event ${sequence} is not the last one that was stored` };
   }
+}
+
+function storedEvents(first: number, last: number): string {
+  return first === last ? `event ${first} is stored` : `events ${first} to ${last} are stored`;
 }
 
 function nameEvents(first: number, last: number): string {

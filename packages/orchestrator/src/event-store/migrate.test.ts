@@ -101,7 +101,8 @@ describe('a database of the first version', () => {
     let opened = open();
     for (const runId of ['a', 'b', 'c']) expect(await opened.verifyRun(runId)).toBeNull();
     expect(await opened.verifyTips()).toEqual([]);
-    expect(await opened.append(aStep('a', { expectedSequence: 3 }))).toMatchObject([{ id: 'a.4', position: 7 }]);
+    const waiting = { expectedSequence: 3, view: { status: 'awaiting_approval' } } as const;
+    expect(await opened.append(aStep('a', waiting))).toMatchObject([{ id: 'a.4', position: 7 }]);
     expect(await opened.archive('2030-01-01T00:00:00.000Z', 10)).toBe(1);
     await opened.close();
 

@@ -6,7 +6,8 @@ import Database from 'better-sqlite3';
 
 export type Connection = Database.Database;
 
-const BUSY_TIMEOUT_MS = 5_000;
+/** How long a connection waits for another one that writes. */
+export const BUSY_TIMEOUT_MS = 5_000;
 /** The log is written back to the file once it has so many pages (of 4 KB): seldom, and never for long. */
 const CHECKPOINT_PAGES = 2_000;
 const CACHE_KIB = 4_096;

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { InvalidRequest, StorageFull, Unavailable } from '@autonomous/shared';
+import { foldRun, InvalidRequest, type RunView, StorageFull, Unavailable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -424,6 +424,30 @@ describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
       await store.close();
       expect(readFileSync(file).includes(secret)).toBe(false);
       expect(await open().verifyRun('a')).toBeNull();
+    });
+
+    it('also from the log, once whoever reads it meanwhile has done so', async () => {
+      const store = opened[0] as SqliteEventStore;
+      const reader = new Database(file, { readonly: true });
+      reader.exec('BEGIN');
+      reader.prepare('SELECT * FROM workflow_runs').all();
+      await store.erase('a', 3);
+      expect(readFileSync(`${file}-wal`).includes(secret)).toBe(true);
+      reader.close();
+      await store.setMark('later', '1');
+      expect(readFileSync(`${file}-wal`).includes(secret)).toBe(false);
+      expect(readFileSync(file).includes(secret)).toBe(false);
+    });
+
+    it('so that whoever folds the events goes on, and sees what they were', async () => {
+      const store = opened[0] as SqliteEventStore;
+      await store.erase('a', 1);
+      const events = await store.readRun('a', 0);
+      expect(events[0]).toMatchObject({ type: 'ERASED', payload: { type: 'RUN_STARTED' }, sequence: 1 });
+      expect(await store.readAll(0)).toEqual(events);
+      let view: RunView | null = null;
+      for (const event of events) view = foldRun(view, event);
+      expect(view).toBeNull();
     });
 
     it('and says so when there is no such event', async () => {

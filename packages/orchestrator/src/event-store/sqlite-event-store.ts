@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Clarification,
   FINAL_STATUSES,
+  foldRun,
   type Gate,
   type JsonObject,
   type JsonValue,
@@ -32,9 +33,9 @@ import { CHAIN_START } from './hash-chain.ts';
 import type { StepRow } from './packed-steps.ts';
 import { readGate } from './salvaged-view.ts';
 import { type SqliteDatabase, type SqliteFile, openDatabase } from './sqlite-database.ts';
-import { explainSqliteError } from './sqlite-errors.ts';
+import { explainSqliteError, sqliteCode } from './sqlite-errors.ts';
 import type { SqliteLists } from './sqlite-lists.ts';
-import { DamagedRun, type FoldedView, type RunRow, StoredRuns, readEvents } from './stored-runs.ts';
+import { DamagedRun, type FoldedView, type RunRow, StoredRuns, readWhatCanBeRead } from './stored-runs.ts';
 import { toIso, toMilliseconds } from './times.ts';
 import { type StoreStatistics, WriteQueue } from './write-queue.ts';
 import type { ClarificationRow, StepWrite, WriterFaults } from './writes.ts';
@@ -132,14 +133,24 @@ export class SqliteEventStore implements EventStore {
     });
   }
 
+  async readHistory(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]> {
+    return this.#readAtOnce(() => {
+      const run = this.#runs.find(runId);
+      return run === undefined ? [] : this.#runs.events(run, after, limit, readWhatCanBeRead);
+    });
+  }
+
   async readAll(after: number, limit = DEFAULT_EVENTS): Promise<readonly WorkflowEvent[]> {
     return this.#read(() => {
       const events: WorkflowEvent[] = [];
-      for (const { runId, ...step } of this.#statements.steps.all(after, limit)) {
-        for (const event of readEvents(runId, step)) {
-          if (event.position <= after) continue;
+      let last = after;
+      for (const { runId, ...step } of this.#stepsOfAll(after, limit)) {
+        for (const event of readWhatCanBeRead(runId, step)) {
+          // A damaged step may seem to have more events than it had.
+          if (event.position <= last) continue;
           if (events.length >= limit) return events;
           events.push(event);
+          last = event.position;
         }
       }
       return events;
@@ -197,6 +208,20 @@ export class SqliteEventStore implements EventStore {
     return this.#read(() => lists.clarifications(status));
   }
 
+  async runsWithActivities(): Promise<readonly string[]> {
+    return this.#read(() => this.#statements.runsWithActivities.all());
+  }
+
+  async openKeys(runId: string): ReturnType<EventStore['openKeys']> {
+    return this.#readAtOnce(() => {
+      const { number = -1 } = this.#runs.find(runId) ?? {};
+      const range = [`${runId}/`, `${runId}0`, number] as const;
+      const keysOf = (rows: readonly { readonly key: string }[]) => rows.map(({ key }) => key);
+      const { activitiesOfRun, timersOfRun } = this.#statements;
+      return { activities: keysOf(activitiesOfRun.all(...range)), timers: keysOf(timersOfRun.all(...range)) };
+    });
+  }
+
   async openActivities(runId?: string): Promise<readonly StoredActivity[]> {
     return this.#readAtOnce(() => {
       if (runId === undefined) return this.#statements.activities.all().map(toActivity);
@@ -217,8 +242,9 @@ export class SqliteEventStore implements EventStore {
     return this.#read(() => this.#statements.dueTimers.all(toMilliseconds(now)).map(toTimer));
   }
 
-  async nextTimer(): Promise<string | null> {
-    const dueAt = this.#read(() => this.#statements.nextTimer.get());
+  async nextTimer(after?: string): Promise<string | null> {
+    const from = after === undefined ? Number.MIN_SAFE_INTEGER : toMilliseconds(after);
+    const dueAt = this.#read(() => this.#statements.nextTimer.get(from));
     return dueAt === undefined || dueAt === null ? null : toIso(dueAt);
   }
 
@@ -288,17 +314,17 @@ export class SqliteEventStore implements EventStore {
   }
 
   async verifyRun(runId: string): Promise<IntegrityFault | null> {
-    const tip = await this.tipOf(runId);
     let last = CHAIN_START;
     for (;;) {
       const page = this.#readAtOnce(() => {
+        // It may have gone on, or been archived, since the page before.
         const run = this.#runs.find(runId);
-        return run === undefined || tip === null ? null : this.#runs.checkPage(run, last, tip, STEPS_PER_TURN);
+        return run === undefined ? null : this.#runs.checkPage(run, last, STEPS_PER_TURN);
       });
       if (page === null) return null;
       if (page.fault !== null) return { runId, ...page.fault };
+      if (page.isEnd) return null;
       last = page.last;
-      if (tip === null || last.sequence >= tip.sequence) return null;
       await nextTurn();
     }
   }
@@ -310,14 +336,16 @@ export class SqliteEventStore implements EventStore {
     while (packed < limit) {
       const next = this.#readAtOnce(() => {
         const [run] = this.#runs.finishedRuns(before, place, 1);
-        return run === undefined ? null : { run, ...this.#runs.view(run) };
+        return run ?? null;
       });
       if (next === null) break;
-      place = next.run;
+      const { id, number, lastSequence } = next;
+      place = { completedAt: next.completedAt ?? 0, number };
       // A damaged one stays where it is, for whoever repairs it.
-      if (next.folded === null || (await this.verifyRun(next.run.id)) !== null) continue;
-      const { number, lastSequence } = next.run;
-      const view = JSON.stringify(next.view);
+      if ((await this.verifyRun(id)) !== null) continue;
+      const folded = await this.#foldInTurns(id);
+      if (folded?.lastSequence !== lastSequence) continue;
+      const view = JSON.stringify(folded);
       packed += await this.#queue.write(
         { kind: 'archive', run: number, sequence: lastSequence, view },
         (count) => count,
@@ -369,6 +397,39 @@ export class SqliteEventStore implements EventStore {
 
   #readAtOnce<Result>(query: () => Result): Result {
     return this.#read(() => this.#runs.atOnce(query));
+  }
+
+  /** A page of the file that is lost takes no steps on other pages with it. */
+  #stepsOfAll(after: number, limit: number): readonly PositionedStep[] {
+    const { steps, stepAt, lastPosition } = this.#statements;
+    try {
+      return steps.all(after, limit);
+    } catch (error) {
+      if (sqliteCode(error)?.startsWith('SQLITE_CORRUPT') !== true) throw error;
+    }
+    const readable: PositionedStep[] = [];
+    const last = lastPosition.get() ?? 0;
+    for (let position = after + 1; position <= last && readable.length < limit; position += 1) {
+      try {
+        const step = stepAt.get(position);
+        if (step !== undefined) readable.push(step);
+      } catch {
+        // It is on the lost page; verify names its run.
+      }
+    }
+    return readable;
+  }
+
+  /** The view of a run, however long, while others have their turns; `null` where its beginning is not known. */
+  async #foldInTurns(runId: string): Promise<RunView | null> {
+    let view: RunView | null = null;
+    for (let after = 0; ;) {
+      const events = await this.readRun(runId, after, STEPS_PER_TURN);
+      for (const event of events) view = foldRun(view, event);
+      if (events.length < STEPS_PER_TURN) return view;
+      after += events.length;
+      await nextTurn();
+    }
   }
 
   #viewOf(run: RunRow): RunView {
@@ -586,7 +647,12 @@ function toProject(row: ProjectColumns | undefined): Project | null {
   return row === undefined ? null : { ...row, createdAt: toIso(row.createdAt) };
 }
 
+/** With the run's id, and found by its position. */
+type PositionedStep = StepRow & { readonly runId: string };
+
 function prepareStatements(connection: SqliteDatabase['connection']) {
+  const step = `SELECT id AS runId, position, sequence, at, events, hashes, hash
+    FROM workflow_steps JOIN workflow_runs ON number = run`;
   const activity = `key, activity, src, input, started_at AS startedAt, attempt, failures, not_before AS notBefore,
     heartbeat, epoch`;
   const activities = `SELECT ${activity}, run.id AS runId
@@ -597,11 +663,8 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
     FROM workflow_runs`;
   const projects = 'SELECT id, name, repository, base_branch AS baseBranch, created_at AS createdAt FROM projects';
   return {
-    steps: connection.prepare<[number, number], StepRow & { readonly runId: string }>(
-      `SELECT id AS runId, position, sequence, at, events, hashes, hash
-       FROM workflow_steps JOIN workflow_runs ON number = run
-       WHERE position > ? ORDER BY position LIMIT ?`,
-    ),
+    steps: connection.prepare<[number, number], PositionedStep>(`${step} WHERE position > ? ORDER BY position LIMIT ?`),
+    stepAt: connection.prepare<[number], PositionedStep>(`${step} WHERE position = ?`),
     lastPosition: connection
       .prepare<[], number>(
         `SELECT max(
@@ -620,6 +683,12 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
       )
       .pluck(),
     activities: connection.prepare<[], ActivityColumns>(`${activities} ORDER BY started_at, key`),
+    runsWithActivities: connection
+      .prepare<[], string>(
+        `SELECT run.id FROM activities JOIN workflow_runs AS run ON run.number = activities.run
+         GROUP BY run.number ORDER BY min(started_at), min(key)`,
+      )
+      .pluck(),
     // Keys begin with the run's id and a slash, which '0' follows. Sorting in SQL would cost more than all the rest.
     activitiesOfRun: connection.prepare<[string, string, number], Omit<ActivityColumns, 'runId'>>(
       `SELECT ${activity} FROM activities WHERE key > ? AND key < ? AND run = ?`,
@@ -629,7 +698,7 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
       `SELECT ${timer} FROM timers WHERE key > ? AND key < ? AND run = ?`,
     ),
     dueTimers: connection.prepare<[number], TimerColumns>(`${timers} WHERE due_at <= ? ORDER BY due_at, key`),
-    nextTimer: connection.prepare<[], number | null>('SELECT min(due_at) FROM timers').pluck(),
+    nextTimer: connection.prepare<[number], number | null>('SELECT min(due_at) FROM timers WHERE due_at > ?').pluck(),
     project: connection.prepare<[string], ProjectColumns>(`${projects} WHERE id = ?`),
     projectByRepository: connection.prepare<[string, string], ProjectColumns>(
       `${projects} WHERE repository = ? AND name = ?`,

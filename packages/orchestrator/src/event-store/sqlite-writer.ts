@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { GroupCommit, type Outcome, Refusal, Stopped } from './group-commit.ts';
 import { beginLink, CHAIN_START, endLink, linkEvent, sha256 } from './hash-chain.ts';
 import { packSteps, type StepRow, unpackSteps } from './packed-steps.ts';
-import type { Connection } from './sqlite-connection.ts';
+import { BUSY_TIMEOUT_MS, type Connection } from './sqlite-connection.ts';
 import { eraseEvent } from './step-events.ts';
 import type {
   StepWrite,
@@ -62,10 +62,18 @@ export class SqliteWriter {
   /** Carries out what it can of a batch in one transaction. @returns what each came to, in their order */
   write(writes: readonly Write[]): readonly (WriteResult | WriteFailure)[] {
     const outcomes = this.#commits.execute(writes).map(toPlain);
-    // What was erased is in the log still.
-    if (this.#hasErased) this.#connection.pragma('wal_checkpoint(truncate)');
-    this.#hasErased = false;
+    if (this.#hasErased) this.#emptyLog();
     return outcomes;
+  }
+
+  /** What was erased is in the log still; where somebody reads it just now it is emptied with a later write. */
+  #emptyLog(): void {
+    this.#connection.pragma('busy_timeout = 0');
+    try {
+      this.#hasErased = this.#connection.pragma('wal_checkpoint(truncate)', { simple: true }) !== 0;
+    } finally {
+      this.#connection.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 
   statistics(): WriterStatistics {
@@ -111,7 +119,8 @@ export class SqliteWriter {
   #step(write: StepWrite): WriteResult {
     const { runId, expectedSequence, at, events } = write;
     const known = this.#known(runId);
-    const lastSequence = known?.lastSequence ?? 0;
+    let lastSequence = known?.lastSequence ?? 0;
+    if (known !== undefined && lastSequence < expectedSequence) lastSequence = this.#catchUp(known, expectedSequence);
     if (lastSequence !== expectedSequence) {
       throw new Refusal(
         `Run ${runId} is at event ${lastSequence}, not ${expectedSequence}: another step was stored first.`,
@@ -147,6 +156,19 @@ export class SqliteWriter {
     this.#position = position;
     this.#saveWork(write, run.number);
     return position;
+  }
+
+  /**
+   * A damaged file may hold the row of a run as it was before its newest steps: what comes next then follows the newest.
+   * @returns where the run ends
+   */
+  #catchUp(known: KnownRun, expectedSequence: number): number {
+    const last = this.#statements.lastStep.get(known.number);
+    if (last?.sequence === expectedSequence) {
+      known.lastSequence = last.sequence;
+      known.tip = last.hash.toString('hex');
+    }
+    return known.lastSequence;
   }
 
   #known(runId: string): KnownRun | undefined {
@@ -404,6 +426,9 @@ function prepareStatements(connection: Connection) {
     stepWith: connection.prepare<[number, number], StepRow>(
       `SELECT position, sequence, at, events, hashes, hash FROM workflow_steps
        WHERE run = ? AND sequence >= ? ORDER BY sequence LIMIT 1`,
+    ),
+    lastStep: connection.prepare<[number], Pick<StepRow, 'sequence' | 'hash'>>(
+      'SELECT sequence, hash FROM workflow_steps WHERE run = ? ORDER BY sequence DESC LIMIT 1',
     ),
     replaceEvents: write('UPDATE workflow_steps SET events = ? WHERE position = ?'),
     deleteSteps: write('DELETE FROM workflow_steps WHERE run = ?'),

@@ -3,6 +3,7 @@
  * the events after it, and whether all of it is what was written.
  */
 import {
+  FINAL_STATUSES,
   foldRun,
   type JsonObject,
   type JsonValue,
@@ -21,8 +22,11 @@ import { toIso } from './times.ts';
 
 const ALL = -1;
 const STEPS_AT_ONCE = 1_000;
-/** A type that says nothing of a view. */
-const ERASED = 'ERASED';
+/** A step that ends so much later than its run does is no newer one: its own number is damaged. */
+const MAX_STEPS_BEYOND = 1_000_000;
+/** Types that say nothing of a view: of an event whose payload was erased, and of one that cannot be read. */
+export const ERASED = 'ERASED';
+export const UNREADABLE = 'UNREADABLE';
 
 /** Columns of a run, times in milliseconds. */
 export interface RunRow {
@@ -38,6 +42,8 @@ export interface RunRow {
   readonly updatedAt: number;
   readonly lastSequence: number;
   readonly tip: Buffer;
+  /** `null` while the run is open. */
+  readonly completedAt: number | null;
   readonly archivedSequence: number | null;
   /** JSON. */
   readonly gate: string | null;
@@ -105,7 +111,7 @@ export class StoredRuns {
     endedBefore: number,
     after: { readonly completedAt: number; readonly number: number },
     limit: number,
-  ): readonly (RunRow & { readonly completedAt: number })[] {
+  ): readonly RunRow[] {
     return this.#statements.finishedRuns.all(endedBefore, after.completedAt, after.number, limit);
   }
 
@@ -116,13 +122,19 @@ export class StoredRuns {
 
   /**
    * Events after a sequence, oldest first.
+   * @param read what gives the events of a step
    * @throws {DamagedRun}
    */
-  events(run: RunRow, after: number, limit = Number.POSITIVE_INFINITY): readonly WorkflowEvent[] {
+  events(
+    run: RunRow,
+    after: number,
+    limit = Number.POSITIVE_INFINITY,
+    read: typeof readEvents = readEvents,
+  ): readonly WorkflowEvent[] {
     const events: WorkflowEvent[] = [];
     // A step has at least one event.
     for (const step of this.#steps(run, after, Number.isFinite(limit) ? limit : ALL)) {
-      for (const event of readEvents(run.id, step)) {
+      for (const event of read(run.id, step)) {
         if (event.sequence <= after) continue;
         if (events.length >= limit) return events;
         events.push(event);
@@ -135,9 +147,11 @@ export class StoredRuns {
   view(run: RunRow): FoldedView {
     let view = this.#storedView(run);
     let folded = 0;
+    let end = run.lastSequence;
     let damage: string | null = null;
     try {
       for (const step of this.#steps(run, view?.lastSequence ?? 0)) {
+        if (step.sequence > end && step.sequence <= run.lastSequence + MAX_STEPS_BEYOND) end = step.sequence;
         try {
           const elements = parseEvents(step.events);
           for (const [index, event] of toEvents(run.id, step, elements).entries()) {
@@ -152,8 +166,10 @@ export class StoredRuns {
       damage ??= messageOf(error);
     }
     if (damage === null && view !== null && view.lastSequence === run.lastSequence) return { view, folded };
+    // Its row is older than its events: what was stored with the newest of them is not known.
+    if (end > run.lastSequence) damage ??= `${run.lastSequence} is not its last event, as its row says, but ${end}`;
     damage ??= `it has no events from ${(view?.lastSequence ?? 0) + 1} to ${run.lastSequence}`;
-    return { view: salvagedView(run, view, damage), folded: null };
+    return { view: salvagedView({ ...run, lastSequence: end }, view, damage), folded: null };
   }
 
   /**
@@ -193,18 +209,17 @@ export class StoredRuns {
 
   /** Checks all steps of a run, however many, without a pause. */
   checkAll(run: RunRow): ChainFault | null {
-    const tip = tipOf(run);
     let last = CHAIN_START;
     for (;;) {
-      const page = this.checkPage(run, last, tip, STEPS_AT_ONCE);
-      if (page.fault !== null || page.last.sequence >= tip.sequence) return page.fault;
+      const page = this.checkPage(run, last, STEPS_AT_ONCE);
+      if (page.isEnd) return page.fault;
       last = page.last;
     }
   }
 
-  /** Checks what is stored beside the events: state, view and gate. */
+  /** Checks what is stored beside the events: state, view, gate, status and open work. */
   checkBeside(run: RunRow): ChainFault | null {
-    const { number, gate } = run;
+    const { number, gate, lastSequence } = run;
     for (const [what, statement] of [
       ['state', this.#statements.snapshot],
       ['view', this.#statements.view],
@@ -214,32 +229,56 @@ export class StoredRuns {
       const { sequence } = stored;
       return { sequence, message: `its ${what} after event ${sequence} is not what was stored` };
     }
-    if (gate === null || readGate(gate) !== null) return null;
-    return { sequence: run.lastSequence, message: 'its gate cannot be read' };
+    const message =
+      (gate === null || readGate(gate) !== null ? null : 'its gate cannot be read') ??
+      this.#faultOfStatus(run) ??
+      this.#faultOfWork(run);
+    return message === null ? null : { sequence: lastSequence, message };
+  }
+
+  /** What the lists go by must be what the events give. */
+  #faultOfStatus(run: RunRow): string | null {
+    const { view, folded } = this.view(run);
+    // What cannot be folded is a fault of its own.
+    if (folded === null) return null;
+    const { status, completedAt } = run;
+    if (status !== view.status) return `it is listed as ${status}, and its events say ${view.status}`;
+    if (FINAL_STATUSES.has(status) === (completedAt !== null)) return null;
+    return completedAt === null ? `it is listed as open, and is ${status}` : `it is listed as ended, and is ${status}`;
+  }
+
+  #faultOfWork({ id, number }: RunRow): string | null {
+    for (const { key, input, heartbeat } of this.#statements.activities.all(`${id}/`, `${id}0`, number)) {
+      for (const text of [input, heartbeat]) if (!isJson(text)) return `activity '${key}' is not what was stored`;
+    }
+    return null;
   }
 
   /**
-   * Checks the steps of a run after one that was checked.
-   * @param tip where the run ended when the check began
+   * Checks the steps of a run after one that was checked; the last of them must be where the run ends at this moment.
    * @param limit at most so many steps
-   * @returns the first fault, and the last step that is sound: the tip when all were checked
+   * @returns the first fault; else the last step that is sound, and whether all were checked
    */
   checkPage(
     run: RunRow,
     after: ChainTip,
-    tip: ChainTip,
     limit = ALL,
-  ): { readonly fault: ChainFault | null; readonly last: ChainTip } {
+  ): { readonly fault: ChainFault | null; readonly last: ChainTip; readonly isEnd: boolean } {
     let steps: readonly StepRow[];
     try {
-      steps = this.#steps(run, after.sequence, limit).filter((step) => !(step.sequence > tip.sequence));
+      steps = this.#steps(run, after.sequence, limit);
     } catch (error) {
-      return { fault: faultOf(after, error), last: after };
+      return { fault: faultOf(after, error), last: after, isEnd: true };
     }
-    const isEnd = limit === ALL || steps.length < limit;
     const last = steps.at(-1);
-    const fault = checkSteps(run, after, steps, isEnd ? tip : undefined);
-    return { fault, last: last === undefined || isEnd ? tip : { sequence: last.sequence, hash: toHex(last.hash) } };
+    // A full page may be the last one; then the next is empty.
+    const isEnd = limit === ALL || steps.length < limit || last === undefined;
+    const fault = checkSteps(run, after, steps, isEnd ? tipOf(run) : undefined);
+    return {
+      fault,
+      last: last === undefined ? after : { sequence: last.sequence, hash: toHex(last.hash) },
+      isEnd: isEnd || fault !== null,
+    };
   }
 
   /** Where a run ended at this moment. */
@@ -292,12 +331,30 @@ export class StoredRuns {
   }
 }
 
-/** The events of a step. @throws {DamagedRun} */
+/** The events of a step, as readers get them: what was erased has another type, and says what it was. @throws {DamagedRun} */
 export function readEvents(runId: string, step: StepRow): readonly WorkflowEvent[] {
   try {
-    return toEvents(runId, step, parseEvents(step.events));
+    const elements = parseEvents(step.events);
+    const events = toEvents(runId, step, elements);
+    return elements.some(isErased) ? events.map((event, index) => foldable(event, elements[index])) : events;
   } catch (error) {
     throw new DamagedRun(runId, faultIn(step, error), error);
+  }
+}
+
+/** The events of a step; where it cannot be read, as many as it had, which say why and nothing of a view. */
+export function readWhatCanBeRead(runId: string, step: StepRow): readonly WorkflowEvent[] {
+  try {
+    return readEvents(runId, step);
+  } catch (error) {
+    if (!(error instanceof DamagedRun)) throw error;
+    const { message } = error.fault;
+    const lost: EventElement = [UNREADABLE, 1, { message }];
+    return toEvents(
+      runId,
+      step,
+      Array.from({ length: findDamage(step).count }, () => lost),
+    );
   }
 }
 
@@ -325,7 +382,8 @@ function toEvents(
 
 /** What an erased event said is not known any more, so that it must say nothing to a fold. */
 function foldable(event: WorkflowEvent, element: EventElement | undefined): WorkflowEvent {
-  return element !== undefined && isErased(element) ? { ...event, type: ERASED } : event;
+  if (element === undefined || !isErased(element)) return event;
+  return { ...event, type: ERASED, payload: { type: event.type } };
 }
 
 function tipOf({ lastSequence, tip }: RunRow): ChainTip {
@@ -384,6 +442,16 @@ function messageOf(error: unknown): string {
   return code === undefined ? message : `${code}: ${message}`;
 }
 
+function isJson(text: string | null): boolean {
+  if (text === null) return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function isIntact(text: unknown, hash: unknown): boolean {
   return typeof text === 'string' && sha256(text) === toHex(hash);
 }
@@ -394,7 +462,8 @@ function toHex(bytes: unknown): string {
 }
 
 const RUN_COLUMNS = `number, id, project_id AS projectId, user_id AS userId, workflow, exploration_id AS explorationId,
-  created_at AS createdAt, status, stage, updated_at AS updatedAt, last_sequence AS lastSequence, tip,
+  created_at AS createdAt, status, stage, updated_at AS updatedAt, completed_at AS completedAt,
+  last_sequence AS lastSequence, tip,
   archived_sequence AS archivedSequence, gate`;
 const STEP_COLUMNS = 'position, sequence, at, events, hashes, hash';
 
@@ -410,8 +479,8 @@ function prepareStatements(connection: Connection) {
     openRuns: connection
       .prepare<[], number>('SELECT number FROM workflow_runs WHERE completed_at IS NULL ORDER BY created_at, number')
       .pluck(),
-    finishedRuns: connection.prepare<[number, number, number, number], RunRow & { readonly completedAt: number }>(
-      `SELECT ${RUN_COLUMNS}, completed_at AS completedAt FROM workflow_runs
+    finishedRuns: connection.prepare<[number, number, number, number], RunRow>(
+      `SELECT ${RUN_COLUMNS} FROM workflow_runs
        WHERE completed_at IS NOT NULL AND archived_sequence IS NULL AND completed_at < ?
          AND (completed_at, number) > (?, ?)
        ORDER BY completed_at, number LIMIT ?`,
@@ -423,6 +492,11 @@ function prepareStatements(connection: Connection) {
       `SELECT ${STEP_COLUMNS} FROM workflow_steps WHERE run = ? ORDER BY sequence DESC LIMIT 2`,
     ),
     archive: connection.prepare<[number], Buffer>('SELECT steps FROM archived_steps WHERE run = ?').pluck(),
+    // Keys begin with the run's id and a slash, which '0' follows.
+    activities: connection.prepare<
+      [string, string, number],
+      { readonly key: string; readonly input: string; readonly heartbeat: string | null }
+    >('SELECT key, input, heartbeat FROM activities WHERE key > ? AND key < ? AND run = ?'),
     view: connection.prepare<[number], TextRow>('SELECT sequence, view AS data, hash FROM run_views WHERE run = ?'),
     snapshot: connection.prepare<[number], TextRow>('SELECT sequence, data, hash FROM snapshots WHERE run = ?'),
   };

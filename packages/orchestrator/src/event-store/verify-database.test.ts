@@ -5,9 +5,10 @@ import { InvalidRequest, Unavailable, Unprocessable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from './event-store.ts';
+import { exportFromFile } from './export-run.ts';
 import { connectReadOnly } from './sqlite-connection.ts';
 import { openSqliteEventStore, type SqliteEventStore } from './sqlite-event-store.ts';
-import { aStart, anEvent, aStep, aView, NOON } from './steps.fixture.ts';
+import { anActivity, aStart, anEvent, aStep, aView, NOON } from './steps.fixture.ts';
 import { StoredRuns } from './stored-runs.ts';
 import { type DatabaseFault, verifyDatabase } from './verify-database.ts';
 
@@ -184,6 +185,78 @@ describe('what was stored', () => {
       expect(await faultsIn()).toEqual([]);
     });
 
+    it('the row of a run that is older than its events, which goes on after the newest of them', async () => {
+      tamper(
+        `UPDATE workflow_runs SET last_sequence = 1, tip = (SELECT hash FROM workflow_steps
+           WHERE run = workflow_runs.number AND sequence = 1) WHERE id = 'a'`,
+      );
+      const store = open();
+      const fault = { runId: 'a', sequence: 6, message: 'events 2 to 6 are stored, though the run ends at event 1' };
+      expect(await store.verifyTips()).toMatchObject([{ runId: 'a', message: expect.stringContaining('event 1') }]);
+      expect(await store.verifyRun('a')).toEqual(fault);
+      expect(await faultsIn()).toEqual([fault]);
+      await expect(store.loadRun('a')).rejects.toThrow(Unprocessable);
+      const view = await store.loadView('a');
+      expect(view?.lastSequence).toBe(6);
+      expect(view?.notices.at(-1)).toContain('1 is not its last event, as its row says, but 6');
+      await store.append(aStep('a', { expectedSequence: 6 }));
+      expect(await store.verifyRun('a')).toBeNull();
+      expect((await store.loadRun('a'))?.view.lastSequence).toBe(7);
+    });
+
+    it.each([500, 1_000])('the tip of a run of %d steps', async (count) => {
+      const store = open();
+      const steps = Array.from({ length: count }, (_, expectedSequence) => aStep('long', { expectedSequence }));
+      await Promise.all(steps.map((step) => store.append(step)));
+      expect(await store.verifyRun('long')).toBeNull();
+      tamper(`UPDATE workflow_runs SET tip = zeroblob(32) WHERE id = 'long'`);
+      expect(await store.verifyRun('long')).toMatchObject({ sequence: count });
+      expect(await faultsIn()).toMatchObject([{ runId: 'long', sequence: count }]);
+    });
+
+    it('nothing in a run that goes on while it is checked', async () => {
+      const store = open();
+      for (let after = 6; after < 1_200; after += 1) void store.append(aStep('a', { expectedSequence: after }));
+      await store.append(aStep('a', { expectedSequence: 1_200 }));
+      const checked = store.verifyRun('a');
+      for (let after = 1_201; after < 1_300; after += 1) await store.append(aStep('a', { expectedSequence: after }));
+      expect(await checked).toBeNull();
+    });
+
+    it('open work and the status beside the events', async () => {
+      const store = open();
+      const startActivities = [anActivity('a', 'plan')];
+      await store.append(aStep('a', { expectedSequence: 6, startActivities }));
+      await store.close();
+      for (const [what, damage, repair] of [
+        [
+          "activity 'a/1/plan'",
+          `UPDATE activities SET input = replace(input, '":', '";')`,
+          `UPDATE activities SET input = replace(input, '";', '":')`,
+        ],
+        [
+          "activity 'a/1/plan'",
+          `UPDATE activities SET heartbeat = '{"a";1}'`,
+          `UPDATE activities SET heartbeat = NULL`,
+        ],
+        [
+          'it is listed as completed, and its events say running',
+          `UPDATE workflow_runs SET status = 'completed', completed_at = 1 WHERE id = 'a'`,
+          `UPDATE workflow_runs SET status = 'running', completed_at = NULL WHERE id = 'a'`,
+        ],
+        [
+          'it is listed as ended, and is running',
+          `UPDATE workflow_runs SET completed_at = 1 WHERE id = 'a'`,
+          `UPDATE workflow_runs SET completed_at = NULL WHERE id = 'a'`,
+        ],
+      ] as const) {
+        tamper(damage);
+        expect(await faultsIn()).toMatchObject([{ runId: 'a', sequence: 7, message: expect.stringContaining(what) }]);
+        tamper(repair);
+      }
+      expect(await faultsIn()).toEqual([]);
+    });
+
     it('what was archived', async () => {
       const store = open();
       expect(await store.archive(LATER, 1)).toBe(1);
@@ -300,6 +373,30 @@ describe('what was stored', () => {
       expect(await store.loadRun('a')).toMatchObject({ view: { lastSequence: 6 } });
     });
 
+    it('leaves its place in the log to events that say why they cannot be read, and all others are read', async () => {
+      tamper(`UPDATE workflow_steps SET events = substr(events, 2) WHERE run = 2 AND sequence = 4`);
+      const store = open();
+      const lost = { type: 'UNREADABLE', payload: { message: expect.stringContaining('event 2 cannot be read') } };
+      const all = await store.readAll(0);
+      expect(all.map((event) => event.position)).toEqual(Array.from({ length: 19 }, (_, index) => index + 1));
+      expect(all.slice(7, 10)).toMatchObject([
+        { ...lost, id: 'b.2', sequence: 2 },
+        { ...lost, id: 'b.3', sequence: 3 },
+        { ...lost, id: 'b.4', sequence: 4 },
+      ]);
+      expect(await store.readAll(8, 3)).toEqual(all.slice(8, 11));
+      expect(all.filter((event) => event.type === 'UNREADABLE')).toHaveLength(3);
+      expect(await store.readHistory('b', 0)).toEqual(all.filter((event) => event.workflowRunId === 'b'));
+      expect(await store.readHistory('b', 2, 1)).toMatchObject([lost]);
+    });
+
+    it.each(['zeroblob(32)', 'zeroblob(320)', "x''"])('keeps the log in order with hashes of %s', async (hashes) => {
+      tamper(`UPDATE workflow_steps SET events = '', hashes = ${hashes} WHERE run = 2 AND sequence = 4`);
+      const positions = (await open().readAll(0)).map((event) => event.position);
+      expect(positions).toEqual([...new Set(positions)].toSorted((a, b) => a - b));
+      expect(positions).toEqual(expect.arrayContaining([1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]));
+    });
+
     it('can be shown and set aside where nothing of it can be read', async () => {
       tamper(`DELETE FROM workflow_steps WHERE run = 2`);
       const store = open();
@@ -343,6 +440,19 @@ describe('what was stored', () => {
         run: { id: 'b', tip: expect.stringMatching(/^base64:/) },
         workflow_steps: [{ sequence: 1 }, { sequence: 4, events: 'nothing' }, { sequence: 6 }],
         unreadable: [],
+      });
+    });
+
+    it('can be exported where its packed events cannot be unpacked', async () => {
+      const store = open();
+      await aRun(store, 'done', true);
+      expect(await store.archive(LATER, 1)).toBe(1);
+      await store.close();
+      tamper(`UPDATE archived_steps SET steps = x'00ff'`);
+      const exported = exportFromFile(file, 'done');
+      expect(exported).toMatchObject({
+        archived_steps: [{ steps: 'base64:AP8=' }],
+        unreadable: [expect.stringContaining('archived_steps')],
       });
     });
 
@@ -408,6 +518,10 @@ describe('what was stored', () => {
       const reopened = open();
       expect((await reopened.verifyTips()).map((fault) => fault.runId).toSorted()).toEqual([...damaged].toSorted());
       expect((await reopened.listRuns({ limit: 100 })).items).toHaveLength(60);
+      const whole = Array.from({ length: 60 }, (_, run) => `run-${run}`).filter((runId) => !damaged.has(runId));
+      expect((await reopened.readAll(0)).map((event) => event.id)).toEqual(
+        whole.flatMap((runId) => [`${runId}.1`, `${runId}.2`]),
+      );
       const [runId = ''] = damaged;
       await expect(reopened.loadRun(runId)).rejects.toThrow(Unprocessable);
       expect((await reopened.exportRun(runId))['unreadable']).not.toEqual([]);

@@ -70,7 +70,8 @@ async function* faultsOf(file: string, counts: Counts): AsyncGenerator<DatabaseF
   }
 }
 
-function assertCurrent(file: string): void {
+/** @throws {InvalidRequest} when there is no such file, or it is another program's, or of an older or newer version */
+export function assertCurrent(file: string): void {
   const version = inspectDatabase(file)?.version;
   if (version === undefined)
     throw new InvalidRequest(
@@ -79,7 +80,7 @@ function assertCurrent(file: string): void {
   const current = knownMigrations().length;
   if (version === current) return;
   throw new InvalidRequest(
-    `${file} is of version ${version}, and this program checks version ${current}: start its server once, which converts it.`,
+    `${file} is of version ${version}, and this program reads version ${current}: start its server once, which converts it.`,
   );
 }
 

@@ -1,11 +1,27 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { Unavailable } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore, type SqliteEventStoreOptions } from './sqlite-event-store.ts';
 import { anEvent, aStep } from './steps.fixture.ts';
+
+/** Another program that writes until it is told to end, for a second at most. */
+const HOLD_UNTIL_TOLD = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const Database = require(${JSON.stringify(createRequire(import.meta.url).resolve('better-sqlite3'))});
+  const connection = new Database(workerData.file);
+  connection.exec('BEGIN IMMEDIATE');
+  parentPort.postMessage('holds');
+  Atomics.wait(workerData.told, 0, 0, 1_000);
+  connection.exec('ROLLBACK');
+  connection.close();
+`;
 
 describe('the writer in its thread', () => {
   let folder: string;
@@ -158,6 +174,33 @@ describe('the writer where it serves best', () => {
     open({ faults: { syncDelayMs: 5 } });
     await appendAlone('a', 0, 20);
     expect(store.statistics()).toMatchObject({ commits: 20, commitsHere: 0 });
+  });
+
+  it('is not this thread while another program writes, so that this one goes on meanwhile', async () => {
+    open();
+    let sequence = 0;
+    const append = () => store.append(aStep('a', { expectedSequence: sequence++ }));
+    // The newest commits say whether the next one is written here.
+    for (let isHere = false; !isHere || store.statistics().lastCommitMs > 1;) {
+      const { commitsHere } = store.statistics();
+      await append();
+      isHere = store.statistics().commitsHere > commitsHere;
+    }
+    const before = store.statistics().commitsHere;
+    const told = new Int32Array(new SharedArrayBuffer(4));
+    const other = new Worker(HOLD_UNTIL_TOLD, { eval: true, workerData: { file, told } });
+    const ended = once(other, 'exit');
+    await once(other, 'message');
+    const waiting = Promise.allSettled([append(), append()]);
+    // A turn of this thread; one that waits for the other program has none.
+    await nextTurn();
+    Atomics.store(told, 0, 1);
+    Atomics.notify(told, 0);
+    expect((await waiting).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+    expect(store.statistics().commitsHere).toBe(before);
+    await ended;
+    expect(await store.verifyRun('a')).toBeNull();
+    expect(await store.lastPosition()).toBe(sequence);
   });
 
   it('is never this thread for what is large', async () => {

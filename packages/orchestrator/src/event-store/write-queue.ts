@@ -253,7 +253,18 @@ class InlineWriter implements Writer {
   }
 
   send(writes: readonly Write[]): void {
+    this.#answer(this.#writer.write(writes));
+  }
+
+  /** @returns whether it is done; not when another program is writing: then nothing is stored, and nobody is answered */
+  trySend(writes: readonly Write[]): boolean {
     const outcomes = this.#writer.write(writes);
+    if (outcomes.every(isBusy)) return false;
+    this.#answer(outcomes);
+    return true;
+  }
+
+  #answer(outcomes: Written['outcomes']): void {
     this.#listener.written({ kind: 'written', outcomes, statistics: this.#writer.statistics() });
   }
 
@@ -280,8 +291,10 @@ class NearestWriter implements Writer {
   #sentHere = 0;
 
   constructor(connection: Connection, data: WriterThreadData, listener: WriterListener) {
-    // A commit that writes the log back to the file takes long.
+    // A commit that writes the log back to the file takes long, and so may waiting for another program that writes: both
+    // are left to the thread. Readers never wait for writers.
     connection.pragma('wal_autocheckpoint = 0');
+    connection.pragma('busy_timeout = 0');
     const statistics = { near: NO_STATISTICS, thread: NO_STATISTICS };
     const answer = (where: keyof typeof statistics, { kind, outcomes, statistics: newest }: Written): void => {
       statistics[where] = newest;
@@ -308,9 +321,8 @@ class NearestWriter implements Writer {
   }
 
   send(writes: readonly Write[]): void {
-    if (this.#isBestHere(writes)) {
+    if (this.#isBestHere(writes) && this.#near.trySend(writes)) {
       this.#sentHere += 1;
-      this.#near.send(writes);
       return;
     }
     this.#sentHere = 0;
@@ -335,6 +347,10 @@ class NearestWriter implements Writer {
       writes.every(isSmall)
     );
   }
+}
+
+function isBusy(outcome: WriteResult | WriteFailure): boolean {
+  return typeof outcome === 'object' && outcome.kind === 'sqlite' && outcome.code.startsWith('SQLITE_BUSY');
 }
 
 function isSmall(write: Write): boolean {

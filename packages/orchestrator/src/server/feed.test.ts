@@ -1,4 +1,5 @@
 import type { FeedMessage } from '@autonomous/shared';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { NOON } from '../event-store/steps.fixture.ts';
@@ -57,6 +58,22 @@ describe('the feed', () => {
       expect(client.messages[0]).toMatchObject({ type: 'welcome', reset: true });
       await client.until(({ type }) => type === 'caught_up');
       expect(client.positions()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    });
+
+    it('reads past what is damaged, of whichever run', async () => {
+      await server.source.append('bad', 2);
+      await server.source.append('good', 2);
+      const damaged = new Database(server.databaseFile);
+      damaged.prepare(`UPDATE workflow_steps SET events = substr(events, 2) WHERE position = 2`).run();
+      damaged.close();
+      const client = await subscribe(server, { runIds: ['good'] });
+      await client.until(({ type }) => type === 'caught_up');
+      expect(client.positions()).toEqual([3, 4]);
+      const other = await subscribe(server);
+      await other.until(({ type }) => type === 'caught_up');
+      expect(other.positions()).toEqual([1, 2, 3, 4]);
+      await server.source.append('good');
+      await other.untilPosition(5);
     });
 
     it('sends only the runs asked for, and how far it has seen', async () => {

@@ -274,7 +274,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     },
     async listEvents(runId, after, limit) {
       await engine.view(runId);
-      return store.readRun(runId, after, limit);
+      return store.readHistory(runId, after, limit);
     },
     listArtifacts: async (runId) => (await engine.view(runId)).artifacts,
     async getArtifact(runId, artifactId) {

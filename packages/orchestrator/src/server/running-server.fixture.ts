@@ -19,6 +19,7 @@ export interface ServerUnderTest extends RunningServer {
   readonly port: number;
   readonly orchestrator: StubOrchestrator;
   readonly store: SqliteEventStore;
+  readonly databaseFile: string;
   readonly source: TestFeedSource;
   /** Lines of the server's log. */
   readonly logged: readonly Record<string, unknown>[];
@@ -33,7 +34,8 @@ export async function startTestServer(
   options: Partial<Omit<ServerOptions, 'orchestrator'>> & { readonly orchestrator?: StubOrchestrator } = {},
 ): Promise<ServerUnderTest> {
   const folder = await mkdtemp(join(tmpdir(), 'server-'));
-  const store = openSqliteEventStore({ file: join(folder, 'events.db') });
+  const databaseFile = join(folder, 'events.db');
+  const store = openSqliteEventStore({ file: databaseFile });
   const source = new TestFeedSource(store);
   const orchestrator = options.orchestrator ?? stubOrchestrator();
   const logged: Record<string, unknown>[] = [];
@@ -60,6 +62,7 @@ export async function startTestServer(
     port: Number(new URL(server.url).port),
     orchestrator,
     store,
+    databaseFile,
     source,
     logged,
     client: createClient({

@@ -1,4 +1,5 @@
 /** Runs as they were: the view and the statechart after an event, and new runs that go on from there. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Caller,
   Conflict,
@@ -63,7 +64,7 @@ export interface TimeTravel {
 }
 
 /** Events that are read at once. */
-const PAGE = 5_000;
+const PAGE = 500;
 
 export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
   const { engine, store, repository, workflows } = options;
@@ -77,9 +78,11 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     const events: WorkflowEvent[] = [];
     for (;;) {
       const page = await store.readRun(runId, events.at(-1)?.sequence ?? 0, PAGE);
-      events.push(...page);
-      const isPast = events.some((event) => event.sequence > at && event.origin === 'input');
+      for (const event of page) events.push(event);
+      const isPast = page.some((event) => event.sequence > at && event.origin === 'input');
       if (page.length < PAGE || isPast) return throughStep(events, at);
+      // Others have a turn between the pages of a long history.
+      await nextTurn();
     }
   };
 
@@ -89,7 +92,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
   const statechart = async (runId: string, at?: number): Promise<Statechart> => {
     const now = await engine.view(runId);
     const events = await eventsThrough(runId, at ?? now.lastSequence);
-    const view = foldWhole(events);
+    const view = at === undefined ? now : foldWhole(events);
     const definition = definitionOf(view);
     const state = await stateAfter(events, definition, at === undefined ? runId : null);
     const way = pathOf(definition, events);
@@ -239,8 +242,12 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
 function foldWhole(events: readonly WorkflowEvent[]): RunView {
   let view: RunView | null = null;
   for (const event of events) view = foldRun(view, event);
-  if (view === null) throw new Error(`the events of run ${events[0]?.workflowRunId ?? ''} do not begin with its start`);
-  return view;
+  if (view !== null) return view;
+  const [first] = events;
+  const runId = first?.workflowRunId ?? '';
+  if (first?.type === 'ERASED')
+    throw new Conflict(`The beginning of run ${runId} was erased: what it was after an event is not known any more.`);
+  throw new Error(`the events of run ${runId} do not begin with its start`);
 }
 
 /** Where the new run's branch begins: at the commit that the source's was at. `null` before it had one. */

@@ -72,7 +72,7 @@ export const runsQuery = z.strictObject({
   explorationId: id.optional(),
 });
 /** A sequence number: the run as it was after that event. */
-export const atQuery = z.strictObject({ at: z.coerce.number().int().min(1).optional() });
+export const atQuery = z.strictObject({ at: z.preprocess(wholeNumber, z.coerce.number().int().min(1).optional()) });
 export const eventsQuery = z.strictObject({
   after: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(1_000).default(500),
@@ -446,3 +446,8 @@ export const me = z.object({ userId: z.string() }).openapi('Me');
 export const ticket = z.object({ ticket: z.string() }).openapi('Ticket');
 export const signInLink = z.object({ url: z.string() }).openapi('SignInLink');
 export const health = z.object({ status: z.literal('ok') }).openapi('Health');
+
+/** Number() reads more than people write for the number of an event: '0x2', '1e0', ' '. */
+function wholeNumber(value: unknown): unknown {
+  return typeof value === 'string' && !/^\d+$/.test(value) ? Number.NaN : value;
+}
