@@ -82,7 +82,7 @@ const waiting = { status: 'awaiting_approval' };
 
 describe('an event that is raised', () => {
   const counting = {
-    NEXT: { actions: assign({ n: ({ context }: { context: { n: number } }) => context.n + 1 } as never) },
+    NEXT: { actions: assign({ n: ({ context }: { context: { n: number } }) => context.n + 1 }) },
   };
   const counted = (action: unknown) =>
     new Run(
@@ -91,9 +91,9 @@ describe('an event that is raised', () => {
     );
 
   it.each([
-    ['without a delay', raise({ type: 'NEXT' } as never)],
-    ['without a delay and with an id', raise({ type: 'NEXT' } as never, { id: 'next' })],
-    ['by enqueueActions', enqueueActions(({ enqueue }) => enqueue.raise({ type: 'NEXT' } as never))],
+    ['without a delay', raise({ type: 'NEXT' })],
+    ['without a delay and with an id', raise({ type: 'NEXT' }, { id: 'next' })],
+    ['by enqueueActions', enqueueActions(({ enqueue }) => enqueue.raise({ type: 'NEXT' }))],
   ])('%s is taken once, within the step', (_how, action) => {
     const run = counted(action);
     expect(run.context).toEqual({ n: 1 });
@@ -133,7 +133,7 @@ describe('an event that is raised', () => {
       raising(enqueueActions(({ enqueue }) => enqueue.raise({ type: 'NEXT' }, { id: 'next', delay: 'odd' as never }))),
     ];
     for (const workflow of ways) {
-      const message = expect.stringContaining(`is ${words}, which is no number of milliseconds`) as string;
+      const message = expect.stringContaining(`is ${words}, which is no number of milliseconds`);
       expect(new Run(workflow).try('GO')).toEqual({ ok: false, reason: 'poisoned', message });
     }
   });
@@ -141,7 +141,7 @@ describe('an event that is raised', () => {
   it('far beyond any date sets the run aside', () => {
     const far = raise({ type: 'NEXT' }, { id: 'next', delay: 9e14 });
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: far } } } }));
-    expect(run.try('GO')).toMatchObject({ message: expect.stringContaining('beyond the year 9999') as string });
+    expect(run.try('GO')).toMatchObject({ message: expect.stringContaining('beyond the year 9999') });
   });
 });
 
@@ -151,7 +151,7 @@ describe('the end of a run', () => {
       { a: { meta: waiting, on: { OK: 'done' } }, nudged: { meta: { status: 'running' }, on: { GO: 'a' } } },
       {
         on: { RUN_CANCELLED: '.cancelled', NUDGE: '.nudged' },
-        entry: [raise({ type: 'NUDGE' }, { id: 'nudge', delay: 60_000 }), spawnChild('work', { id: 'w' } as never)],
+        entry: [raise({ type: 'NUDGE' }, { id: 'nudge', delay: 60_000 }), spawnChild('work', { id: 'w' })],
       },
     );
 
@@ -182,7 +182,7 @@ describe('a gate at which the machine stays', () => {
     summary: ({ price }: Order['context']) => `Pay ${price}?`,
     facts: ({ price }: Order['context']) => ({ artifactHash: `hash of ${price}` }),
   };
-  const ask = assign({ asked: ({ context }: Order) => context.asked + 1 } as never);
+  const ask = assign({ asked: ({ context }: Order) => context.asked + 1 });
   const order = () =>
     aWorkflow(
       {
@@ -192,7 +192,7 @@ describe('a gate at which the machine stays', () => {
             APPROVAL_GRANTED: 'done',
             APPROVAL_REJECTED: { target: 'a', reenter: true },
             QUESTION_ASKED: { actions: ask },
-            GO: { actions: assign({ price: 9 } as never) },
+            GO: { actions: assign({ price: 9 }) },
             OK: { actions: ask },
           },
         },
@@ -253,7 +253,7 @@ describe('a child', () => {
     assign((({ spawn }: { spawn: (src: string, options: object) => unknown }) => {
       spawn('work', { id });
       return {};
-    }) as never);
+    }));
 
   it('that assign spawns without keeping it sets the run aside', () => {
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: spawning('w') } } } }));
@@ -264,13 +264,13 @@ describe('a child', () => {
   });
 
   it('that takes the place of one that was asked for does so too', () => {
-    const both = [spawnChild('work', { id: 'w' } as never), spawning('w')];
+    const both = [spawnChild('work', { id: 'w' }), spawning('w')];
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: both } } } }));
     expect(run.try('GO')).toMatchObject({ reason: 'poisoned' });
   });
 
   it('may have an id that is computed, and stays known over a restart', () => {
-    const spawn = spawnChild('work', { id: () => 'item-1' } as never);
+    const spawn = spawnChild('work', { id: () => 'item-1' });
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: spawn }, OK: {} } } }), 'GO');
     expect(run.state.activities).toEqual({ 'item-1': 'r/3/item-1' });
     const stored = JSON.parse(JSON.stringify(dehydrate(run.definition.machine, run.state))) as JsonObject;
@@ -280,31 +280,31 @@ describe('a child', () => {
 
   it('that is started twice in one step is started once, with the last input', () => {
     const twice = enqueueActions(({ enqueue }) => {
-      enqueue.spawnChild('work', { id: 'w', input: 1 } as never);
+      enqueue.spawnChild('work', { id: 'w', input: 1 });
       enqueue.stopChild('nobody');
-      enqueue.spawnChild('work', { id: 'w', input: 2 } as never);
+      enqueue.spawnChild('work', { id: 'w', input: 2 });
     });
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: twice } } } }));
     expect(run.take('GO').started).toEqual([{ key: 'r/3/w', activity: 'w', src: 'work', input: 2 }]);
   });
 
   it('that is stopped and not there is none', () => {
-    const stop = [spawnChild('work', { id: 'undefined' } as never), stopChild('nobody')];
+    const stop = [spawnChild('work', { id: 'undefined' }), stopChild('nobody')];
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: stop } } } }), 'GO');
     expect(run.state.activities).toEqual({ undefined: 'r/3/undefined' });
   });
 
   it('with a systemId would be in the way of the next run', () => {
-    const spawn = enqueueActions(({ enqueue }) => enqueue.spawnChild('work', { id: 'w', systemId: 's' } as never));
+    const spawn = enqueueActions(({ enqueue }) => enqueue.spawnChild('work', { id: 'w', systemId: 's' }));
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: spawn } } } }));
-    expect(run.try('GO')).toMatchObject({ message: expect.stringContaining('spawned with a systemId') as string });
+    expect(run.try('GO')).toMatchObject({ message: expect.stringContaining('spawned with a systemId') });
   });
 });
 
 describe('what a machine was given and what it keeps', () => {
   type List = { readonly context: { readonly list: unknown[] }; readonly event: { readonly items: unknown[] } };
   const keeping = (list: (args: List) => unknown) =>
-    aWorkflow({ a: { meta: waiting, on: { GO: { actions: assign({ list } as never) } } } }, { context: { list: [] } });
+    aWorkflow({ a: { meta: waiting, on: { GO: { actions: assign({ list }) } } } }, { context: { list: [] } });
   const pushing = ({ context }: List) => {
     context.list.push(new Date(0));
     return context.list;
@@ -317,7 +317,7 @@ describe('what a machine was given and what it keeps', () => {
       run.state = state;
       expect(run.try('GO')).toMatchObject({
         reason: 'poisoned',
-        message: expect.stringContaining('not extensible') as string,
+        message: expect.stringContaining('not extensible'),
       });
       expect(run.context).toEqual({ list: [] });
     }
@@ -326,7 +326,7 @@ describe('what a machine was given and what it keeps', () => {
   });
 
   it('cannot be changed in the event that brought it', () => {
-    const run = new Run(keeping(({ event }) => event.items.reverse()));
+    const run = new Run(keeping(({ event }) => [event.items.pop()]));
     const payload = { items: [1, 2] };
     expect(run.try(['GO', payload])).toMatchObject({ reason: 'poisoned' });
     expect(payload).toEqual({ items: [1, 2] });
@@ -336,7 +336,7 @@ describe('what a machine was given and what it keeps', () => {
 describe('a step', () => {
   it('that goes round for ever sets the run aside', () => {
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: 'b' } }, b: { always: 'c' }, c: { always: 'b' } }));
-    expect(run.try('GO')).toMatchObject({ message: expect.stringContaining('Infinite loop') as string });
+    expect(run.try('GO')).toMatchObject({ message: expect.stringContaining('Infinite loop') });
   });
 
   it.each<[string, unknown, string]>([
@@ -351,7 +351,7 @@ describe('a step', () => {
     ['nothing', undefined, 'an event without a type was emitted'],
   ])('that emits %s sets the run aside', (_what, event, words) => {
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: emit(() => event as never) } } } }));
-    expect(run.try('GO')).toMatchObject({ reason: 'poisoned', message: expect.stringContaining(words) as string });
+    expect(run.try('GO')).toMatchObject({ reason: 'poisoned', message: expect.stringContaining(words) });
   });
 
   it('may emit facts of the read model that are whole', () => {

@@ -271,8 +271,8 @@ class Changes {
 
   /** Nothing outlives the machine. */
   endAll(): void {
-    for (const id of [...this.activities.keys()]) this.#stop(id);
-    for (const sendId of [...this.timers.keys()]) this.#disarm(sendId);
+    for (const id of this.activities.keys()) this.#stop(id);
+    for (const sendId of this.timers.keys()) this.#disarm(sendId);
   }
 
   #emit(event: unknown): void {

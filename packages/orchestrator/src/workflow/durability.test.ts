@@ -230,7 +230,7 @@ describe('at its registration a workflow is refused', () => {
       'a spawned activity with a systemId',
       setup({ actors: { work } }).createMachine({
         ...plain,
-        entry: spawnChild('work', { id: 'x', systemId: 's' } as never),
+        entry: spawnChild('work', { id: 'x', systemId: 's' }),
       } as never),
       "state 'm' spawns 'work' with a systemId",
     ],
