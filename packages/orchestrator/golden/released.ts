@@ -31,7 +31,7 @@ export const released: readonly Released[] = [
 ];
 
 /** What every workflow goes through, whatever its definition says: the pure step, its facts, and the read model. */
-const COMMON = [`${WORKFLOW}/advance.ts`, `${WORKFLOW}/replay.ts`, 'shared/src/fold.ts'];
+const COMMON = [`${WORKFLOW}/advance.ts`, `${WORKFLOW}/replay.ts`, `${WORKFLOW}/run-config.ts`, 'shared/src/fold.ts'];
 
 /** What declares a workflow, and refuses it at its registration; it decides nothing of a run. */
 const DECLARATION = `${WORKFLOW}/definition.ts`;

@@ -3,7 +3,15 @@
  */
 import type { EventPayloads, GateOpening, RunStart, WorkflowEvent, WorkflowEventType } from './events.ts';
 import type { JsonObject } from './json.ts';
-import type { Artifact, Clarification, Decision, Gate, GateOutcome, RunView } from './run.ts';
+import {
+  type Artifact,
+  type Clarification,
+  type Decision,
+  FINAL_STATUSES,
+  type Gate,
+  type GateOutcome,
+  type RunView,
+} from './run.ts';
 
 /**
  * The view after one more event of the run.
@@ -102,7 +110,11 @@ const folders: {
       stages: view.stages.map((visit, index) => (index === last ? { ...visit, completedAt: event.timestamp } : visit)),
     };
   },
-  STATE_CHANGED: (view, { status, stage, state }) => ({ ...view, status, currentStage: stage, state, gate: null }),
+  STATE_CHANGED: (view, { status, stage, state }) => {
+    const changed = { ...view, status, currentStage: stage, state, gate: null };
+    // A run that was cancelled and has something to do before its end goes on.
+    return view.status === 'cancelled' && !FINAL_STATUSES.has(status) ? withoutEnd(changed) : changed;
+  },
   APPROVAL_REQUESTED: (view, opening, event) => ({ ...openGate(view, opening, event), pausedAt: event.timestamp }),
   CLARIFICATION_REQUESTED: (view, opening, event) => {
     const clarification: Clarification = {
@@ -118,7 +130,7 @@ const folders: {
       ...openGate(view, opening, event, { question: opening.question }),
       pausedAt: event.timestamp,
       clarificationCount: Math.max(view.clarificationCount, opening.attemptNumber),
-      clarifications: [...view.clarifications, clarification],
+      clarifications: [...withoutOpen(view), clarification],
     };
   },
   RUN_PAUSED: (view, opening, event) => ({
@@ -281,6 +293,19 @@ function settle(view: RunView, _event: WorkflowEvent, change: Partial<Clarificat
   return view.clarifications.map((clarification) =>
     clarification.status === 'pending' ? { ...clarification, ...change } : clarification,
   );
+}
+
+/** A question that is asked anew takes the place of the one that is open. */
+function withoutOpen({ clarifications, gate }: RunView): readonly Clarification[] {
+  if (gate === null) return clarifications;
+  return clarifications.map((each) =>
+    each.id === gate.id && each.status === 'pending' ? { ...each, status: 'ignored' as const } : each,
+  );
+}
+
+function withoutEnd(view: RunView): RunView {
+  const { completedAt: _end, ...rest } = view;
+  return rest;
 }
 
 function ended(view: RunView, event: WorkflowEvent): RunView {

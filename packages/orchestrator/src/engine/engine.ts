@@ -566,6 +566,7 @@ export class Engine {
     await this.#use(runId, async (run) => {
       const timer = Object.values(run.state.timers).find((armed) => armed.key === key);
       if (timer === undefined || run.state.queuedAt !== null || run.state.parked !== null) return;
+      if (isFinal(run.view.status)) return;
       // It may have moved since it was found due.
       if (Date.parse(timer.dueAt) > this.#options.clock.now().getTime()) return;
       await this.#apply(runId, run, { type: 'TIMER_FIRED', payload: { key, event } });
@@ -674,10 +675,11 @@ export class Engine {
         `Run ${view.id} is set aside (${run.state.parked}) and takes no ${type}: retry it or cancel it first.`,
       );
     }
-    if (canTake(run.state, type, payload)) return null;
     const stale = (['artifactHash', 'codeTree'] as const).filter(
       (name) => payload[name] !== undefined && view.gate?.[name] !== undefined && payload[name] !== view.gate[name],
     );
+    const isStale = type === 'APPROVAL_GRANTED' && stale.length > 0;
+    if (!isStale && canTake(run.state, type, payload)) return null;
     if (view.gate && stale.length > 0) {
       return new Stale(
         `The ${stale.join(' and ')} of gate ${view.gate.id} changed since it was shown: look at it again.`,
@@ -703,12 +705,7 @@ export class Engine {
     const step = advance(run.definition, before, input);
     if (!step.ok) {
       if (step.reason === 'late') return run.view;
-      await run.tail.catch(() => undefined);
-      await this.#park(runId, 'poisoned', `${type} cannot be processed: ${step.message}`);
-      if (await this.#options.store.loadHead(runId)) return this.view(runId);
-      throw new Unprocessable(
-        `A run of workflow '${run.definition.name}' cannot begin with this: ${step.message}. Nothing was started.`,
-      );
+      return this.#poisoned(runId, run, input, step.message);
     }
     const steps: { readonly input: RunInput; readonly step: StepResult }[] = [{ input, step }];
     const { userId } = run.view ?? (payload as unknown as RunStart);
@@ -721,7 +718,13 @@ export class Engine {
       const queued = advance(run.definition, step.state, queue);
       if (queued.ok) steps.push({ input: queue, step: queued });
     }
-    const commit = this.#commitOf(run, before, steps, json);
+    let commit: RunCommit;
+    try {
+      commit = this.#commitOf(run, before, steps, json);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return this.#poisoned(runId, run, input, `the read model cannot take what it emits: ${message}`);
+    }
     run.pending += 1;
     this.#updatePlace(run, userId);
     const appended = this.#options.store.append(commit);
@@ -744,6 +747,17 @@ export class Engine {
     else if (waitsAgain) void this.#admit(userId);
     this.#rest(runId, run);
     return view;
+  }
+
+  /** What was known of an activity's outcome is kept: its effect is not to happen again when the run goes on. */
+  async #poisoned(runId: string, run: LiveRun, { type, payload }: RunInput, message: string): Promise<RunView> {
+    await run.tail.catch(() => undefined);
+    const undelivered = type === 'ACTIVITY_COMPLETED' ? { undelivered: payload } : {};
+    await this.#park(runId, 'poisoned', `${type} cannot be processed: ${message}`, undelivered);
+    if (await this.#options.store.loadHead(runId)) return this.view(runId);
+    throw new Unprocessable(
+      `A run of workflow '${run.definition.name}' cannot begin with this: ${message}. Nothing was started.`,
+    );
   }
 
   /**
@@ -853,7 +867,13 @@ export class Engine {
       const stored = await this.#options.store.openActivities(runId);
       // The run may have moved on, or been set aside, while this was read.
       const run = await this.#open(runId);
-      const { activities, parked, queuedAt } = run.state;
+      const { activities, parked, queuedAt, undelivered } = run.state;
+      const known = Object.entries(undelivered ?? {}).find(([id, { key }]) => activities[id] === key)?.[1];
+      if (known !== undefined && parked === null && queuedAt === null) {
+        // A workflow that was mended meanwhile may take it now. Another may wait behind it.
+        await this.#report(runId, { ...known, type: 'ACTIVITY_COMPLETED' } as unknown as Outcome);
+        return await this.#resumeActivities(runId, limit);
+      }
       for (const activity of stored) {
         const isOpen = parked === null && queuedAt === null && activities[activity.activity] === activity.key;
         if (isOpen) this.#runner.resume(activity, limit);
@@ -997,11 +1017,11 @@ export class Engine {
   }
 
   /** Sets a run aside that the machine cannot be trusted with; the log says why, nothing of it runs. */
-  #park(runId: string, reason: PauseReason, message: string): Promise<void> {
-    return this.#alone(runId, () => this.#setAside(runId, reason, message));
+  #park(runId: string, reason: PauseReason, message: string, more: JsonObject = {}): Promise<void> {
+    return this.#alone(runId, () => this.#setAside(runId, reason, message, more));
   }
 
-  async #setAside(runId: string, reason: PauseReason, message: string): Promise<void> {
+  async #setAside(runId: string, reason: PauseReason, message: string, more: JsonObject): Promise<void> {
     const stored = await this.#options.store.loadView(runId);
     if (!stored || isFinal(stored.status)) return;
     if (stored.gate?.reason === reason && stored.status === 'paused') return;
@@ -1013,6 +1033,7 @@ export class Engine {
       details: {},
       reason,
       message,
+      ...more,
     };
     const event = newEvent('input', { type: 'RUN_PAUSED', payload }, this.#now());
     await this.#appendOutside(stored, [event], { activities: [], timers: [] });

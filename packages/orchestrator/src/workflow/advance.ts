@@ -5,12 +5,13 @@
 import type { JsonObject, JsonValue, RunStatus } from '@autonomous/shared';
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import type { WorkflowDefinition } from './definition.ts';
-import { isEngineFact } from './durability.ts';
+import { immediateRaises } from './machine-nodes.ts';
 import { migrateState } from './migration.ts';
 import { describeError, plain, restoreSnapshot } from './persisted-state.ts';
-import { findNonJson } from './plain-json.ts';
-import { initialStep, nextStep, type RequestedAction } from './pure-transition.ts';
-import { type Fact, factsBetween, type StateView, viewOf } from './view.ts';
+import { findNonJson, freezeJson } from './plain-json.ts';
+import { initialStep, nextStep, type RequestedAction, unaskedChildren } from './pure-transition.ts';
+import { type Fact, factsBetween, saidAgain, type StateView, viewOf } from './view.ts';
+import { emissionFault } from './vocabulary.ts';
 
 /** An input event about to be stored: what happened outside, and when (ISO 8601). */
 export interface RunInput {
@@ -41,6 +42,8 @@ export interface RunState {
   readonly queuedAt: string | null;
   /** Why the engine set the run aside; such a run takes no input but its cancellation. */
   readonly parked: string | null;
+  /** Outcomes that the machine could not take when they came: XState id → payload of ACTIVITY_COMPLETED. None: absent. */
+  readonly undelivered?: Readonly<Record<string, JsonObject>> | undefined;
 }
 
 export interface StartedActivity {
@@ -55,6 +58,8 @@ export interface StepResult {
   readonly state: RunState;
   /** Facts that follow from the input, in order; they are stored right after it. */
   readonly emitted: readonly Fact[];
+  /** How many at the end of `emitted` only say again what holds still. Histories of before this was said lack them. */
+  readonly again: number;
   readonly started: readonly StartedActivity[];
   readonly ended: readonly string[];
   readonly armed: readonly ArmedTimer[];
@@ -67,6 +72,9 @@ export type Step =
   | { readonly ok: false; readonly reason: 'late' }
   /** The machine cannot take this step; the run has to be parked. */
   | { readonly ok: false; readonly reason: 'poisoned'; readonly message: string };
+
+/** The last millisecond that dates of four digits a year can say: times are compared as texts. */
+const LAST_DUE_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** A run that has had no input yet. */
 export function newRun(runId: string): RunState {
@@ -92,6 +100,8 @@ export function isFinal(status: RunStatus): boolean {
 /** One step. The input gets the sequence after the state's; what it emits gets the following ones. */
 export function advance(definition: WorkflowDefinition, state: RunState, input: RunInput): Step {
   const sequence = state.sequence + 1;
+  // Whatever comes after the end, nothing brings a run back.
+  if (state.view !== null && isFinal(state.view.status)) return { ok: false, reason: 'late' };
   if (input.type === 'RUN_MIGRATED') return migrateState(definition, state, input);
   if (state.parked !== null && input.type !== 'RUN_CANCELLED') return unpark(state, input, sequence);
   switch (input.type) {
@@ -116,7 +126,7 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
       ? takeFork(definition.machine, { ...state, queuedAt: null }, input, sequence)
       : step(definition.machine, state, input, sequence);
   } catch (error) {
-    return { ok: false, reason: 'poisoned', message: error instanceof Error ? error.message : String(error) };
+    return poisoned(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -130,28 +140,39 @@ export function canTake(state: RunState, type: string, payload: JsonObject): boo
 
 function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
   const settled = settle(state, input);
-  const [snapshot, actions] =
+  // What is stored is what the machine was given, whatever its functions do to it.
+  freezeJson(input.payload);
+  const taken =
     state.snapshot === null
       ? initialStep(machine, { ...input.payload, runId: state.runId, startedAt: input.timestamp })
       : nextStep(machine, state.snapshot, toMachineEvent(input));
+  const [snapshot, actions] = taken;
   if (snapshot.status === 'error') {
-    return {
-      ok: false,
-      reason: 'poisoned',
-      message: `the machine does not handle ${input.type}: ${describeError(snapshot.error)}`,
-    };
+    const what = state.snapshot === null ? 'its first step fails' : `the machine does not handle ${input.type}`;
+    return poisoned(`${what}: ${describeError(snapshot.error)}`);
   }
 
   // What JSON does not keep would be another value after the next start: nothing of such a step is stored.
   const unfit = findNonJson(snapshot.context, state.snapshot?.context);
-  if (unfit) return { ok: false, reason: 'poisoned', message: `context${unfit.path} ${unfit.what}` };
-
-  const changes = new Changes(state.runId, sequence, input.timestamp, settled);
-  for (const action of actions) changes.take(action);
-  if (changes.fault) return { ok: false, reason: 'poisoned', message: changes.fault };
+  if (unfit) return poisoned(`context${unfit.path} ${unfit.what}`);
+  const [unasked] = unaskedChildren(state.snapshot, taken);
+  if (unasked !== undefined)
+    return poisoned(`activity '${unasked}' was spawned within assign, where nothing performs it; use spawnChild`);
 
   const view = viewOf(snapshot);
-  const emitted = [...changes.facts, ...factsBetween(state.view, view)];
+  if ((snapshot.status === 'active') === isFinal(view.status)) return poisoned(unclearEnd(snapshot, view));
+  // Whoever leaves the running states while it waits for its place leaves the queue too.
+  const queuedAt = input.type !== 'RUN_STARTED' && view.status === 'running' ? state.queuedAt : null;
+  // While a run is queued its clock stands still: what is armed then counts from when it came into the queue.
+  const changes = new Changes(machine, state.runId, sequence, queuedAt ?? input.timestamp, settled);
+  if (state.queuedAt !== null && queuedAt === null && input.type !== 'RUN_STARTED')
+    changes.move(Date.parse(input.timestamp) - Date.parse(state.queuedAt));
+  for (const action of actions) changes.take(action);
+  if (changes.fault) return poisoned(changes.fault);
+  if (snapshot.status !== 'active') changes.endAll();
+
+  const again = saidAgain(state.view, view, input.type);
+  const emitted = [...changes.facts, ...factsBetween(state.view, view), ...again];
   return {
     ok: true,
     state: {
@@ -161,16 +182,36 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
       view,
       activities: Object.fromEntries(changes.activities),
       timers: Object.fromEntries(changes.timers),
-      // Whoever leaves the running states while it waits for its place leaves the queue too.
       parked: null,
-      queuedAt: input.type !== 'RUN_STARTED' && view.status === 'running' ? state.queuedAt : null,
+      queuedAt,
+      ...(state.undelivered === undefined ? {} : { undelivered: stillOpen(state.undelivered, changes.activities) }),
     },
     emitted,
+    again: again.length,
     started: changes.started.filter((started) => changes.activities.get(started.activity) === started.key),
     ended: [...changes.ended],
     armed: changes.armed.filter((timer) => [...changes.timers.values()].includes(timer)),
     disarmed: [...changes.disarmed],
   };
+}
+
+function poisoned(message: string): Step {
+  return { ok: false, reason: 'poisoned', message };
+}
+
+function unclearEnd({ status }: AnyMachineSnapshot, view: StateView): string {
+  const where = `state ${JSON.stringify(view.state)}`;
+  return status === 'active'
+    ? `${where} says '${view.status}' and is no end of the machine`
+    : `the machine ended in ${where}, whose meta.status says '${view.status}'; say completed, failed or cancelled`;
+}
+
+function stillOpen(
+  outcomes: Readonly<Record<string, JsonObject>>,
+  activities: ReadonlyMap<string, string>,
+): RunState['undelivered'] {
+  const open = Object.entries(outcomes).filter(([id, { key }]) => activities.get(id) === key);
+  return open.length === 0 ? undefined : Object.fromEntries(open);
 }
 
 /** Collects what the actions of one step mean for activities, timers and facts. */
@@ -186,8 +227,11 @@ class Changes {
   readonly #runId: string;
   readonly #sequence: number;
   readonly #timestamp: string;
+  readonly #machine: AnyStateMachine;
 
-  constructor(runId: string, sequence: number, timestamp: string, settled: Settled) {
+  /** @param timestamp from when delays count */
+  constructor(machine: AnyStateMachine, runId: string, sequence: number, timestamp: string, settled: Settled) {
+    this.#machine = machine;
     this.#runId = runId;
     this.#sequence = sequence;
     this.#timestamp = timestamp;
@@ -205,22 +249,52 @@ class Changes {
       case 'xstate.stopChild':
         return this.#stop(childId(action.params));
       case 'xstate.raise':
-        return this.#arm(params);
+        return this.#raise(params);
       case 'xstate.cancel':
         return this.#disarm(String(params['sendId']));
       case 'xstate.emit': {
-        const { type, ...payload } = params['event'] as JsonObject & { type: string };
-        if (isEngineFact(type)) this.fault ??= `${type} was emitted, which only the engine writes`;
-        this.facts.push({ type, payload: plain(payload) });
-        return;
+        return this.#emit(params['event']);
       }
       default:
         this.fault ??= `action '${action.type}' cannot be made durable`;
     }
   }
 
+  /** The run's clock stood still for so long. */
+  move(ms: number): void {
+    for (const [sendId, timer] of this.timers) {
+      const moved = { ...timer, dueAt: new Date(Date.parse(timer.dueAt) + ms).toISOString() };
+      this.timers.set(sendId, moved);
+      this.armed.push(moved);
+    }
+  }
+
+  /** Nothing outlives the machine. */
+  endAll(): void {
+    for (const id of this.activities.keys()) this.#stop(id);
+    for (const sendId of this.timers.keys()) this.#disarm(sendId);
+  }
+
+  #emit(event: unknown): void {
+    const { type, ...rest } = (event ?? {}) as JsonObject;
+    if (typeof type !== 'string' || type === '') {
+      this.fault ??= 'an event without a type was emitted';
+      return;
+    }
+    const payload = plain(rest);
+    const fault = emissionFault(type, payload);
+    if (fault !== null) this.fault ??= `${type} ${fault}`;
+    this.facts.push({ type, payload });
+  }
+
   #start(params: Record<string, unknown>): void {
-    const { id, src } = params;
+    const { src, actorRef } = params;
+    // An id that is a function stands in the child alone.
+    const id = typeof params['id'] === 'function' ? (actorRef as { readonly id?: unknown }).id : params['id'];
+    if (params['systemId'] !== undefined) {
+      this.fault ??= `activity '${String(src)}' was spawned with a systemId, which nothing could look up; leave it out`;
+      return;
+    }
     if (typeof src !== 'string' || typeof id !== 'string') {
       this.fault ??=
         typeof src === 'string'
@@ -231,21 +305,30 @@ class Changes {
     const key = `${this.#runId}/${this.#sequence}/${id}`;
     // A second activation within one step replaces the first, which nobody has seen.
     this.#stop(id);
+    const replaced = this.started.findIndex((started) => started.activity === id);
+    if (replaced >= 0) this.started.splice(replaced, 1);
     this.activities.set(id, key);
     this.started.push({ key, activity: id, src, input: plain((params['input'] ?? null) as JsonValue) });
   }
 
-  #stop(id: string): void {
+  #stop(id: string | null): void {
+    if (id === null) return;
     const key = this.activities.get(id);
     if (key === undefined) return;
     this.activities.delete(id);
     if (!key.startsWith(`${this.#runId}/${this.#sequence}/`)) this.ended.add(key);
   }
 
-  #arm(params: Record<string, unknown>): void {
-    const delayMs = Number(params['delay'] ?? 0);
-    const sendId = params['id'];
-    const event = params['event'] as { type: string };
+  /** XState has taken what was raised without a number as its delay already, within this step. */
+  #raise({ delay, id: sendId, event: raised }: Record<string, unknown>): void {
+    const event = raised as { type: string };
+    // Only what is delayed needs an id: one without a delay comes from a delay that gives nothing.
+    const isDelayed = event.type.startsWith('xstate.after.') || typeof sendId === 'string';
+    if (delay === undefined && !(isDelayed && !immediateRaises(this.#machine).has(String(sendId)))) return;
+    if (typeof delay !== 'number' || !Number.isFinite(delay)) {
+      this.fault ??= `the delay of ${event.type} is ${typeof delay === 'string' ? `'${delay}'` : String(delay)}, which is no number of milliseconds`;
+      return;
+    }
     if (typeof sendId !== 'string') {
       this.fault ??= `${event.type} was raised with a delay and without an explicit id`;
       return;
@@ -254,15 +337,16 @@ class Changes {
       this.fault ??= `${event.type} was raised with a delay and with data, which a timer does not keep; put it into the context`;
       return;
     }
-    if (!Number.isFinite(delayMs)) {
-      this.fault ??= `the delay of ${event.type} is ${delayMs}, which is no number of milliseconds`;
+    const dueAtMs = Date.parse(this.#timestamp) + delay;
+    if (dueAtMs > LAST_DUE_MS) {
+      this.fault ??= `the delay of ${event.type} is ${delay}, which reaches beyond the year 9999`;
       return;
     }
     this.#disarm(sendId);
     const timer: ArmedTimer = {
       key: `${this.#runId}/${this.#sequence}/${sendId}`,
       event: event.type,
-      dueAt: new Date(Date.parse(this.#timestamp) + delayMs).toISOString(),
+      dueAt: new Date(dueAtMs).toISOString(),
     };
     this.timers.set(sendId, timer);
     this.armed.push(timer);
@@ -358,13 +442,14 @@ function unpark(state: RunState, input: RunInput, sequence: number): Step {
 }
 
 function unchanged(state: RunState): StepResult {
-  return { ok: true, state, emitted: [], started: [], ended: [], armed: [], disarmed: [] };
+  return { ok: true, state, emitted: [], again: 0, started: [], ended: [], armed: [], disarmed: [] };
 }
 
-/** `stopChild` carries the actor's reference or its id. */
-function childId(params: unknown): string {
+/** `stopChild` carries the actor's reference or its id, and nothing where there is no such actor. */
+function childId(params: unknown): string | null {
   if (typeof params === 'string') return params;
-  return String((params as { id?: unknown } | undefined)?.id);
+  const { id } = (params ?? {}) as { readonly id?: unknown };
+  return typeof id === 'string' ? id : null;
 }
 
 /** A run's state as plain JSON, for a snapshot. */

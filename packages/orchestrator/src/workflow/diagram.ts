@@ -7,7 +7,8 @@ import { DECISIONS } from '@autonomous/shared';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import type { RunState } from './advance.ts';
 import type { WorkflowDefinition } from './definition.ts';
-import { DECISION_SIGNALS, nodesOf } from './durability.ts';
+import { nodesOf } from './machine-nodes.ts';
+import { DECISION_SIGNALS } from './vocabulary.ts';
 
 /** A run's way through the machine. */
 export interface RunPath {

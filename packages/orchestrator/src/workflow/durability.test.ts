@@ -35,7 +35,10 @@ function faultsOf(machine: unknown, change: Partial<WorkflowDefinition> = {}): s
 }
 
 const work = activity<null, number>();
-const plain = { id: 'm', initial: 'a', states: { a: {}, b: { type: 'final' } } } as const;
+const end = { type: 'final', meta: { status: 'completed' } } as const;
+const plain = { id: 'm', initial: 'a', states: { a: {}, b: end } } as const;
+const waiting = { status: 'awaiting_approval' } as const;
+const ending = (b: object) => createMachine({ ...plain, states: { a: {}, b } } as never);
 const acting = (action: unknown) => createMachine({ ...plain, states: { a: { entry: action }, b: {} } } as never);
 
 describe('at its registration a workflow is refused', () => {
@@ -151,6 +154,103 @@ describe('at its registration a workflow is refused', () => {
       "state 'm.a' offers 'approve', which comes as APPROVAL_GRANTED; declare that signal",
     ],
     [
+      'a gate that is none',
+      createMachine({
+        ...plain,
+        states: { a: { meta: { status: 'paused', gate: { kind: 'g', decisions: [], summary: 'text' } } }, b: end },
+      } as never),
+      "state 'm.a' has a gate that is none",
+    ],
+    [
+      'a final state that does not say how the run ended',
+      ending({ type: 'final' }),
+      "state 'm.b' is final and does not",
+    ],
+    ['an end that is none', ending({ type: 'final', meta: waiting }), "is final and says 'awaiting_approval'"],
+    ['an end that is not final', ending({ meta: end.meta }), "state 'm.b' says 'completed' and is no final state"],
+    [
+      'an end within a state',
+      ending({ initial: 'x', states: { x: end } }),
+      "state 'm.b.x' says 'completed' and is no final state of the machine itself",
+    ],
+    ['a status that does not exist', ending({ meta: { status: 'finished' } }), "has the status 'finished'; there are"],
+    ['a status of the engine', ending({ meta: { status: 'queued' } }), "has the status 'queued'; there are running"],
+    ['a status that is nothing', ending({ meta: { status: undefined } }), "has the status 'undefined'"],
+    ['a gate of its end', ending({ ...end, meta: { ...end.meta, gate: {} } }), "state 'm.b' is final and has a gate"],
+    [
+      'an end of all regions of which nobody says how it is',
+      createMachine({
+        id: 'm',
+        type: 'parallel',
+        states: { x: { initial: 'a', states: { a: {}, b: { type: 'final' } } } },
+      } as never),
+      "state 'm' is parallel and ends by itself",
+    ],
+    [
+      'two states of one id',
+      ending({ id: 'twin', initial: 'x', states: { x: { id: 'twin' } } }),
+      "two states have the id 'twin'",
+    ],
+    [
+      'an emitted event that people say',
+      acting(emit({ type: 'RUN_CANCELLED' })),
+      'RUN_CANCELLED was emitted, which only',
+    ],
+    ['an emitted fact of the engine', acting(emit({ type: 'RUN_COMPLETED' })), 'RUN_COMPLETED was emitted, which only'],
+    [
+      'an emitted fact that is not whole',
+      acting(emit({ type: 'ARTIFACT_CREATED' })),
+      "'artifact.type' has to be a text",
+    ],
+    ['an asynchronous assignment', acting(assign(async () => ({}))), 'is asynchronous, which nothing waits for'],
+    ['an asynchronous part of it', acting(assign({ n: async () => 1 })), 'is asynchronous, which nothing waits for'],
+    ['actions that are enqueued later', acting(enqueueActions(async () => {})), 'is asynchronous, which nothing waits'],
+    [
+      'an asynchronous guard',
+      setup({ guards: { asks: (async () => false) as never } }).createMachine({
+        ...plain,
+        states: { a: { on: { GO: { guard: 'asks', target: 'b' } } }, b: end },
+      } as never),
+      "guard 'asks' is asynchronous",
+    ],
+    [
+      'an asynchronous delay',
+      setup({ delays: { soon: (async () => 1) as never } }).createMachine(plain as never),
+      "delay 'soon' is asynchronous",
+    ],
+    [
+      'snapshots of an activity',
+      setup({ actors: { work } }).createMachine({
+        ...plain,
+        states: { a: { invoke: { id: 'x', src: 'work', onSnapshot: 'b' } }, b: end },
+      } as never),
+      "invokes 'work' with onSnapshot, which never comes",
+    ],
+    [
+      'a spawned activity with a systemId',
+      setup({ actors: { work } }).createMachine({
+        ...plain,
+        entry: spawnChild('work', { id: 'x', systemId: 's' }),
+      } as never),
+      "state 'm' spawns 'work' with a systemId",
+    ],
+    [
+      'an activity that its first step spawns within assign',
+      setup({ actors: { work } }).createMachine({
+        ...plain,
+        context: ({ spawn }: { spawn: (src: string, options: object) => unknown }) => {
+          spawn('work', { id: 'x' });
+          return {};
+        },
+      } as never),
+      "activity 'x' is spawned within assign",
+    ],
+    [
+      'a first step that goes round for ever',
+      createMachine({ ...plain, context: () => ({}), states: { a: { always: 'b' }, b: { always: 'a' } } } as never),
+      'its first step fails: Infinite loop',
+    ],
+    [
       'an action of its first step that nobody sees before',
       acting(enqueueActions(({ enqueue }) => enqueue(() => {}))),
       'its first step gives the action',
@@ -166,10 +266,41 @@ describe('at its registration a workflow is refused', () => {
     ['RUN_STARTED', 'is an event that the engine writes'],
     ['RUN_PAUSED', 'is an event that the engine writes'],
     ['ACTIVITY_COMPLETED', 'is an event that the engine writes'],
+    ['ARTIFACT_CREATED', 'is a fact of the read model'],
+    ['NOTICE', 'is a fact of the read model'],
   ])('for the signal %s', (type, words) => {
     expect(faultsOf(createMachine(plain), { signals: { [type]: z.object({}) } })).toContain(
       `signal '${type}' ${words}`,
     );
+  });
+
+  const cancelling = { RUN_CANCELLED: z.object({}) };
+  const quit = { on: { RUN_CANCELLED: '#m.b' } };
+  it.each<[string, object, string]>([
+    ['in one state only', { initial: 'a', states: { a: { ...quit, always: 'c' }, c: {}, b: end } }, "'m.c'"],
+    [
+      'under a guard',
+      {
+        ...plain,
+        on: { RUN_CANCELLED: { guard: ({ context }: { context: object }) => 'x' in context, target: '.b' } },
+      },
+      "'m.a'",
+    ],
+    ['without going anywhere', { ...plain, on: { RUN_CANCELLED: { actions: assign({}) } } }, "'m.a'"],
+    ['within', { initial: 'a', states: { a: { initial: 'x', states: { x: quit, y: {} } }, b: end } }, "'m.a.y'"],
+  ])('for a RUN_CANCELLED that is taken %s', (_where, config, place) => {
+    const machine = createMachine({ id: 'm', context: {}, ...config } as never);
+    expect(faultsOf(machine, { signals: cancelling })).toContain(`state ${place} does not take RUN_CANCELLED`);
+  });
+
+  it('and not where RUN_CANCELLED is taken everywhere', () => {
+    const regions = { x: { initial: 'i', states: { i: quit } }, y: { initial: 'j', states: { j: {} } } };
+    const states = {
+      a: { ...quit, initial: 'z', states: { z: {} } },
+      p: { type: 'parallel', states: regions },
+      b: end,
+    };
+    expect(faultsOf(createMachine({ id: 'm', initial: 'a', states } as never), { signals: cancelling })).toBe('');
   });
 
   it('for a name and a version that are none', () => {
@@ -208,7 +339,7 @@ describe('at its registration a workflow is refused', () => {
           after: { soon: 'b', later: 'b', 50: 'b' },
           on: { '*': { guard: 'yes' } },
         },
-        b: { type: 'final' },
+        b: end,
       },
     } as never);
     const workflow = define(machine);
@@ -255,7 +386,11 @@ describe('what only running shows', () => {
       'context.ref is a reference to an actor',
     ],
     ['an action of its own', onGo(enqueueActions(({ enqueue }) => enqueue({ type: 'mail' }))), "action 'mail'"],
-    ['an event of the engine that is emitted', onGo(emit({ type: 'RUN_COMPLETED' })), 'RUN_COMPLETED was emitted'],
+    [
+      'an event of the engine that is emitted',
+      onGo(emit(() => ({ type: 'RUN_COMPLETED' }))),
+      'RUN_COMPLETED was emitted',
+    ],
     [
       'a delayed event with data',
       onGo(raise({ type: 'LATER', much: 1 } as never, { id: 'l', delay: 10 })),

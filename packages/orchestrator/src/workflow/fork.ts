@@ -141,7 +141,8 @@ function replayAs(
       run = under(run, definition);
     }
     const input = { ...stored, workflowRunId: request.runId, payload: rewritten(stored, sourceId, request) };
-    const taken = replayInput(run.definition, run.state, input);
+    const at = index;
+    const taken = replayInput(run.definition, run.state, input, (offset) => source[at + offset]);
     if (!taken.ok) return refused(`its history does not replay: event ${taken.sequence}: ${taken.message}`);
     const emitted = taken.step?.emitted ?? [];
     for (const [offset, fact] of emitted.entries()) {
@@ -204,7 +205,11 @@ function startOf(first: WorkflowEvent | undefined): SourceStart | null {
  * A payload of the source as the new run has it. Only what the engine itself compares is another one: what activities gave
  * stays as it is, since it names what is really there.
  */
-function rewritten({ type, payload }: WorkflowEvent, sourceId: string, request: ForkRequest): JsonObject {
+function rewritten(
+  { type, payload }: Pick<WorkflowEvent, 'type' | 'payload'>,
+  sourceId: string,
+  request: ForkRequest,
+): JsonObject {
   switch (type) {
     case 'RUN_STARTED':
       return newStart(payload, request);
@@ -216,11 +221,14 @@ function rewritten({ type, payload }: WorkflowEvent, sourceId: string, request: 
       return { ...payload, branch: request.branch };
     default:
   }
-  const { key, gateId } = payload;
+  const { key, gateId, undelivered } = payload;
   return {
     ...payload,
     ...(typeof key === 'string' && key.startsWith(`${sourceId}/`)
       ? { key: `${request.runId}${key.slice(sourceId.length)}` }
+      : {}),
+    ...(type === 'RUN_PAUSED' && undelivered !== undefined
+      ? { undelivered: rewritten({ type: '', payload: undelivered as JsonObject }, sourceId, request) }
       : {}),
     ...(typeof gateId === 'string' && gateId.startsWith(`${sourceId}.`)
       ? { gateId: `${request.runId}${gateId.slice(sourceId.length)}` }

@@ -33,7 +33,7 @@ export function migrateState(definition: WorkflowDefinition, state: RunState, in
 /** A run that has not begun has nothing to convert. */
 function unstarted(state: RunState): Step {
   const next = { ...state, sequence: state.sequence + 1, parked: null };
-  return { ok: true, state: next, emitted: [], started: [], ended: [], armed: [], disarmed: [] };
+  return { ok: true, state: next, emitted: [], again: 0, started: [], ended: [], armed: [], disarmed: [] };
 }
 
 function rebound({ machine }: WorkflowDefinition, state: RunState): Step {
@@ -85,6 +85,7 @@ function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, tim
       queuedAt: view.status === 'running' ? state.queuedAt : null,
     },
     emitted,
+    again: 0,
     started,
     ended: Object.values(state.activities).filter((key) => !keys.has(key)),
     armed,

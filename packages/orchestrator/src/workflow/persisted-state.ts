@@ -1,5 +1,6 @@
 /** A machine's snapshot as it is stored, and read back without anything being started. */
 import { type AnyMachineSnapshot, type AnyStateMachine, createActor } from 'xstate';
+import { freezeJson } from './plain-json.ts';
 
 /**
  * A snapshot from its stored form.
@@ -8,6 +9,7 @@ import { type AnyMachineSnapshot, type AnyStateMachine, createActor } from 'xsta
 export function restoreSnapshot(machine: AnyStateMachine, stored: unknown): AnyMachineSnapshot {
   const snapshot = createActor(machine, { snapshot: stored as never }).getSnapshot() as AnyMachineSnapshot;
   if (snapshot.status === 'error') throw new Error(`the stored state cannot be read: ${describeError(snapshot.error)}`);
+  freezeJson(snapshot.context);
   return snapshot;
 }
 

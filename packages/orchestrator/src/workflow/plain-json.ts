@@ -12,11 +12,20 @@ const MAX_DEPTH = 200;
 
 /**
  * The first value within `value` that a round trip through JSON changes; `null` when there is none. A key whose value is
- * `undefined` is taken for one that is not there.
+ * `undefined` is taken for one that is not there. What was looked at is frozen: it cannot become another value afterwards
+ * without being looked at again.
  * @param before a value that was found to be plain: parts of `value` that are the very same are not looked at again
  */
 export function findNonJson(value: unknown, before?: unknown): NonJson | null {
   return value === before ? null : find(value, before, 0);
+}
+
+/** Freezes what came from JSON, with all its parts. */
+export function freezeJson<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  if (Array.isArray(value)) for (const item of value as readonly unknown[]) freezeJson(item);
+  else for (const key in value) freezeJson(value[key]);
+  return Object.freeze(value);
 }
 
 function find(value: unknown, before: unknown, depth: number): NonJson | null {
@@ -52,6 +61,7 @@ function findInList(list: readonly unknown[], before: unknown, depth: number): N
     const inner = find(item, known[index], depth + 1);
     if (inner) return { path: `[${index}]${inner.path}`, what: inner.what };
   }
+  Object.freeze(list);
   return null;
 }
 
@@ -65,6 +75,7 @@ function findInObject(object: object, before: unknown, depth: number): NonJson |
     const inner = find(item, known[key], depth + 1);
     if (inner) return { path: `${keyPath(key)}${inner.path}`, what: inner.what };
   }
+  Object.freeze(object);
   return null;
 }
 

@@ -13,6 +13,9 @@ export interface RequestedAction {
 
 export type PureStep = readonly [snapshot: AnyMachineSnapshot, actions: readonly RequestedAction[]];
 
+/** Transitions within one step. What takes more goes round for ever, and everything else would wait for it. */
+const MAX_MICROSTEPS = 10_000;
+
 const scopes = new WeakMap<AnyStateMachine, AnyActorScope>();
 
 /** @param input what the machine's context is made from */
@@ -32,7 +35,24 @@ function collect(machine: AnyStateMachine, step: (scope: AnyActorScope) => AnyMa
   return [step(scope), actions];
 }
 
+/**
+ * Children that are new in a snapshot and that no action asked for: `spawn` within `assign` makes such, and nothing
+ * performs them. Their ids.
+ */
+export function unaskedChildren(before: AnyMachineSnapshot | null, [snapshot, actions]: PureStep): readonly string[] {
+  // Any child is `any` to XState; here they are compared alone.
+  const children = snapshot.children as Readonly<Record<string, unknown>>;
+  const known = before?.children as typeof children | undefined;
+  if (children === known) return [];
+  const asked = new Set<unknown>();
+  for (const { type, params } of actions)
+    if (type === 'xstate.spawnChild') asked.add((params as { readonly actorRef?: unknown }).actorRef);
+  return Object.keys(children).filter((id) => children[id] !== known?.[id] && !asked.has(children[id]));
+}
+
 function inertScope(machine: AnyStateMachine): AnyActorScope {
+  const { maxIterations = Infinity } = machine.options;
+  machine.options = { ...machine.options, maxIterations: Math.min(maxIterations, MAX_MICROSTEPS) };
   const self = createActor(machine);
   const nothing = (): void => undefined;
   return {

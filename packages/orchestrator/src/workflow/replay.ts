@@ -1,7 +1,7 @@
 /** Replaying a run's inputs gives its state, and what they emit must equal what was stored: the determinism check. */
 import { isDeepStrictEqual } from 'node:util';
-import type { WorkflowEvent } from '@autonomous/shared';
-import { advance, type RunState, type StepResult } from './advance.ts';
+import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
+import { advance, isFinal, type RunState, type StepResult } from './advance.ts';
 import type { WorkflowDefinition } from './definition.ts';
 
 export type Replay =
@@ -34,7 +34,8 @@ export function replay(
       if (!next) return mismatch(input, `version ${version} of workflow '${definition.name}' is not registered`);
       definition = next;
     }
-    const taken = replayInput(definition, state, input);
+    const at = index;
+    const taken = replayInput(definition, state, input, (offset) => events[at + offset]);
     if (!taken.ok) return taken;
     const emitted = taken.step?.emitted ?? [];
     for (const [offset, fact] of emitted.entries()) {
@@ -58,11 +59,15 @@ export function replay(
   return { ok: true, state };
 }
 
-/** What follows from one stored input; `step` is `null` for a pause that the engine itself wrote. */
+/**
+ * What follows from one stored input; `step` is `null` for a pause that the engine itself wrote.
+ * @param stored the event so many places after the input. Without it the input is taken as it would be today
+ */
 export function replayInput(
   definition: WorkflowDefinition,
   state: RunState,
   input: WorkflowEvent,
+  stored?: (offset: number) => WorkflowEvent | undefined,
 ): (Extract<Replay, { ok: true }> & { readonly step: StepResult | null }) | Extract<Replay, { ok: false }> {
   if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
   if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
@@ -71,8 +76,22 @@ export function replayInput(
   if (input.type === 'RUN_CANCELLED' && state.snapshot === null)
     return { ok: true, state: { ...state, sequence: input.sequence, queuedAt: null }, step: null };
   const step = advance(definition, state, input);
-  if (step.ok) return { ok: true, state: step.state, step };
-  return mismatch(input, step.reason === 'late' ? `${input.type} names an activation that is not open` : step.message);
+  if (step.ok) {
+    const asStored = stored && step.again > 0 ? withoutUnsaid(step, stored) : step;
+    return { ok: true, state: asStored.state, step: asStored };
+  }
+  if (step.reason === 'poisoned') return mismatch(input, step.message);
+  const hasEnded = state.view !== null && isFinal(state.view.status);
+  return mismatch(input, `${input.type} ${hasEnded ? 'came after the end' : 'names an activation that is not open'}`);
+}
+
+/** A step of a history from before anything was said again. */
+function withoutUnsaid(step: StepResult, stored: (offset: number) => WorkflowEvent | undefined): StepResult {
+  const said = step.emitted.length - step.again;
+  const next = stored(said + 1);
+  if (next?.origin === 'emitted' && next.type === step.emitted[said]?.type) return step;
+  const state = { ...step.state, sequence: step.state.sequence - step.again };
+  return { ...step, state, emitted: step.emitted.slice(0, said), again: 0 };
 }
 
 /** A pause that the engine itself wrote: the machine knows nothing of it. */
@@ -81,7 +100,10 @@ export function isPark(event: { readonly type: string; readonly origin: string }
 }
 
 function parkedAt(state: RunState, event: WorkflowEvent): RunState {
-  return { ...state, sequence: event.sequence, parked: String(event.payload['message'] ?? 'parked') };
+  const parked = { ...state, sequence: event.sequence, parked: String(event.payload['message'] ?? 'parked') };
+  const outcome = event.payload['undelivered'] as JsonObject | undefined;
+  if (outcome === undefined) return parked;
+  return { ...parked, undelivered: { ...state.undelivered, [String(outcome['activity'])]: outcome } };
 }
 
 function mismatch(event: WorkflowEvent, message: string): Extract<Replay, { ok: false }> {

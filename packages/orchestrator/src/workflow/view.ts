@@ -1,8 +1,16 @@
 /** What a machine's active states say to a person, and the standard facts that follow when that changes. */
-import type { GateOpening, JsonObject, JsonValue, RunStatus, Stage } from '@autonomous/shared';
+import {
+  FINAL_STATUSES,
+  type GateOpening,
+  type JsonObject,
+  type JsonValue,
+  type RunStatus,
+  type Stage,
+} from '@autonomous/shared';
 import type { AnyMachineSnapshot } from 'xstate';
 import type { StateMeta } from './definition.ts';
 import { plain } from './persisted-state.ts';
+import { isDecision } from './vocabulary.ts';
 
 /** The engine's own reading of a snapshot: everything the standard facts are derived from. */
 export interface StateView {
@@ -22,16 +30,20 @@ export function viewOf(snapshot: AnyMachineSnapshot): StateView {
   const meta = mergedMeta(snapshot);
   const context: never = snapshot.context as never;
   const stage = typeof meta.stage === 'function' ? meta.stage(context) : (meta.stage ?? null);
-  const gate = meta.gate
-    ? {
-        gate: meta.gate.kind,
-        stage,
-        decisions: typeof meta.gate.decisions === 'function' ? meta.gate.decisions(context) : meta.gate.decisions,
-        summary: meta.gate.summary(context),
-        details: {},
-        ...meta.gate.facts?.(context),
-      }
-    : null;
+  // Nobody decides anything of a run that has ended.
+  const hasGate = meta.gate !== undefined && !FINAL_STATUSES.has(meta.status);
+  const gate =
+    hasGate && meta.gate
+      ? {
+          gate: meta.gate.kind,
+          stage,
+          decisions: typeof meta.gate.decisions === 'function' ? meta.gate.decisions(context) : meta.gate.decisions,
+          summary: meta.gate.summary(context),
+          details: {},
+          ...meta.gate.facts?.(context),
+        }
+      : null;
+  if (gate) assertGate(gate, snapshot.value);
   if (gate && meta.status === 'awaiting_clarification') assertQuestion(gate, snapshot.value);
   return {
     status: meta.status,
@@ -60,11 +72,7 @@ export function factsBetween(before: StateView | null, after: StateView): Fact[]
     if (after.stage !== null) facts.push({ type: 'STAGE_STARTED', payload: { stage: after.stage } });
   }
   if (before === null || !sameState(before, after)) {
-    facts.push({
-      type: 'STATE_CHANGED',
-      payload: { status: after.status, stage: after.stage, state: after.state, gate: after.gate?.gate ?? null },
-    });
-    if (after.gate) facts.push({ type: gateEvent(after.status), payload: after.gate });
+    facts.push(...restOf(after));
     if (after.status === 'completed') {
       facts.push({ type: 'RUN_COMPLETED', payload: after.message === null ? {} : { summary: after.message } });
     }
@@ -73,10 +81,40 @@ export function factsBetween(before: StateView | null, after: StateView): Fact[]
   return facts;
 }
 
+/**
+ * What has to be said again where a step leaves the machine in the state in which it was: the gate, when the input decided
+ * it or what it shows is another; all of the state, when the run was to be cancelled and goes on.
+ */
+export function saidAgain(before: StateView | null, after: StateView, input: string): Fact[] {
+  if (before === null || FINAL_STATUSES.has(after.status) || !sameState(before, after)) return [];
+  if (input === 'RUN_CANCELLED') return restOf(after);
+  if (!after.gate) return [];
+  const isAsBefore = !isDecision(input) && JSON.stringify(before.gate) === JSON.stringify(after.gate);
+  return isAsBefore ? [] : [openingOf(after.status, after.gate)];
+}
+
+/** Where the machine rests, and the gate that is open there. */
+function restOf({ status, stage, state, gate }: StateView): Fact[] {
+  const rest = { type: 'STATE_CHANGED', payload: { status, stage, state, gate: gate?.gate ?? null } };
+  return gate ? [rest, openingOf(status, gate)] : [rest];
+}
+
+function openingOf(status: RunStatus, gate: JsonObject): Fact {
+  return { type: gateEvent(status), payload: gate };
+}
+
 function mergedMeta(snapshot: AnyMachineSnapshot): StateMeta {
   const metas = Object.entries(snapshot.getMeta() as Record<string, StateMeta | undefined>);
   metas.sort(([a], [b]) => depth(a) - depth(b) || (a < b ? -1 : 1));
   return Object.assign({ status: 'running' }, ...metas.map(([, meta]) => meta)) as StateMeta;
+}
+
+/** What everybody who shows it or decides it relies on. */
+function assertGate({ gate, decisions, summary }: Readonly<Record<string, unknown>>, state: unknown): void {
+  if (typeof gate === 'string' && Array.isArray(decisions) && typeof summary === 'string') return;
+  throw new Error(
+    `the gate of state ${JSON.stringify(state)} has to give a text as its kind, a list of decisions and a text as its summary`,
+  );
 }
 
 /** Without it nobody could answer, and nothing could be shown. */

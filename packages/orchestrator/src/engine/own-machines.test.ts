@@ -1,0 +1,221 @@
+/** Machines of all kinds in the engine, with a real SQLite file: what a step cannot take is set aside, and nothing is done twice. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { InvalidRequest, type RunStart, type RunView, Stale } from '@autonomous/shared';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AnyStateMachine, assign, raise, setup } from 'xstate';
+import { z } from 'zod';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
+import { ONE_TRY } from '../workflow/activity.ts';
+import { activity, defineWorkflow, type WorkflowDefinition } from '../workflow/definition.ts';
+import { createEngine } from './create-engine.ts';
+import { ManualClock } from './engine.fixture.ts';
+import type { Engine } from './engine.ts';
+
+const any = z.looseObject({});
+const ENDS = {
+  done: { type: 'final', meta: { status: 'completed' } },
+  cancelled: { type: 'final', meta: { status: 'cancelled' } },
+};
+
+function aWorkflow(states: object, more: object = {}, version = 1): WorkflowDefinition {
+  // What a test tries out need not fit the types of a machine.
+  const machine = setup({ actors: { work: activity<null, number>() } }).createMachine({
+    id: 'm',
+    initial: 'a',
+    context: {},
+    on: { RUN_CANCELLED: '.cancelled' },
+    ...more,
+    states: { ...states, ...ENDS },
+  } as never) as unknown as AnyStateMachine;
+  const signals = { GO: any, RUN_CANCELLED: any, RETRY_REQUESTED: any, APPROVAL_GRANTED: any, STAGE_EXTENDED: any };
+  return defineWorkflow({ name: 'own', version, description: '', machine, signals });
+}
+
+const waiting = { status: 'awaiting_approval' };
+const by = 'Ada';
+
+describe('a workflow of one’s own', () => {
+  let folder: string;
+  let store: SqliteEventStore;
+  let engine: Engine;
+  let clock: ManualClock;
+  let performed: string[];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'own-machines-'));
+    clock = new ManualClock();
+    performed = [];
+  });
+  afterEach(async () => {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function start(...definitions: readonly WorkflowDefinition[]): Promise<void> {
+    store = openSqliteEventStore({ file: path.join(folder, 'test.db'), writer: 'inline' });
+    const perform = (_input: null, { key }: { readonly key: string }) => {
+      performed.push(key);
+      return Promise.resolve(7);
+    };
+    const activities = { work: { retry: ONE_TRY, perform } };
+    engine = createEngine({ store, definitions, activities, clock, log: pino({ level: 'silent' }) });
+    await engine.start();
+  }
+
+  async function stop(): Promise<void> {
+    await engine.stop();
+    await store.close();
+  }
+
+  function until(condition: (view: RunView) => boolean): Promise<RunView> {
+    return new Promise((resolve, reject) => {
+      const end = engine.subscribe((message) => {
+        if (!('events' in message) || !condition(message.view)) return;
+        end();
+        resolve(message.view);
+      });
+      engine.view('r').then((view) => {
+        if (!condition(view)) return;
+        end();
+        resolve(view);
+      }, reject);
+    });
+  }
+
+  const isSetAside = (view: RunView): boolean => view.gate?.reason === 'poisoned';
+  const take = assign({ n: ({ event }: { event: { output: number } }) => event.output });
+  const fail = assign(() => {
+    throw new Error('a bug');
+  });
+  const working = (actions: unknown, version = 1) =>
+    aWorkflow(
+      { a: { meta: { status: 'running' }, invoke: { id: 'w', src: 'work', onDone: { target: 'done', actions } } } },
+      {},
+      version,
+    );
+
+  describe('whose machine cannot take the outcome of an activity', () => {
+    it('keeps the outcome: a retry gives it to the machine again and performs nothing again', async () => {
+      await start(working(fail));
+      await engine.run('own', { id: 'r' });
+      await until(isSetAside);
+      const { lastSequence } = await engine.signal('r', 'RETRY_REQUESTED', { by });
+      await until((view) => isSetAside(view) && view.lastSequence > lastSequence);
+      await stop();
+      await start(working(take));
+      await engine.signal('r', 'RETRY_REQUESTED', { by });
+      await until((view) => view.status === 'completed');
+      expect(performed).toEqual(['r/1/w']);
+      expect((await store.readRun('r', 0)).map(({ type }) => type).slice(-3)).toEqual([
+        'ACTIVITY_COMPLETED',
+        'STATE_CHANGED',
+        'RUN_COMPLETED',
+      ]);
+    });
+
+    it('gives it to the version to which the run is taken', async () => {
+      await start(working(fail));
+      await engine.run('own', { id: 'r' });
+      await until(isSetAside);
+      await stop();
+      await start(working(fail), working(take, 2));
+      await engine.migrate('r', 2, by);
+      await until((view) => view.status === 'completed');
+      expect(performed).toEqual(['r/1/w']);
+    });
+
+    it('knows it after a crash between the retry and the machine’s step', async () => {
+      await start(working(fail));
+      await engine.run('own', { id: 'r' });
+      await until(isSetAside);
+      await stop();
+      await start(working(take));
+      const retried = engine.signal('r', 'RETRY_REQUESTED', { by });
+      await retried;
+      await stop();
+      await start(working(take));
+      await until((view) => view.status === 'completed');
+      expect(performed).toEqual(['r/1/w']);
+    });
+  });
+
+  it('is set aside when the read model cannot take a step', async () => {
+    const stage = { meta: { status: 'running', stage: 'own' }, on: { STAGE_EXTENDED: 'done' } };
+    const definition = aWorkflow({ a: stage });
+    await start(definition);
+    const broken = { config: { maxConcurrency: 1 }, workflow: { name: 'own', version: 1, fingerprint: '' } };
+    const rest = { projectId: '', userId: 'u', request: '', requestedConfig: {}, branch: '' };
+    await engine.launch('r', { ...rest, ...broken } as unknown as RunStart);
+    const view = await engine.signal('r', 'STAGE_EXTENDED', { by, minutes: 1 });
+    expect(view.gate).toMatchObject({ reason: 'poisoned', summary: expect.stringContaining('the read model') });
+  });
+
+  it('ends with its timers', async () => {
+    const nudge = raise({ type: 'NUDGE' }, { id: 'nudge', delay: 60_000 });
+    await start(aWorkflow({ a: { meta: waiting, on: { GO: 'done', NUDGE: 'a' } } }, { entry: nudge }));
+    await engine.run('own', { id: 'r' });
+    expect(await store.openTimers('r')).toHaveLength(1);
+    await engine.signal('r', 'GO', { by });
+    expect(await store.openTimers('r')).toEqual([]);
+  });
+
+  it('is not approved by what was shown before', async () => {
+    type Order = { readonly price: number };
+    const gate = {
+      kind: 'order',
+      decisions: ['approve'],
+      summary: ({ price }: Order) => `Pay ${price}?`,
+      facts: ({ price }: Order) => ({ artifactHash: `hash of ${price}` }),
+    };
+    const on = { APPROVAL_GRANTED: 'done', GO: { actions: assign({ price: 9 }) } };
+    await start(aWorkflow({ a: { meta: { ...waiting, gate }, on } }, { context: { price: 1 } }));
+    const shown = (await engine.run('own', { id: 'r' })).gate;
+    const now = (await engine.signal('r', 'GO', { by })).gate;
+    expect(now).toMatchObject({ summary: 'Pay 9?', artifactHash: 'hash of 9' });
+    const payload = { by, artifactHash: shown?.artifactHash ?? '' };
+    await expect(engine.signal('r', 'APPROVAL_GRANTED', payload)).rejects.toThrow(Stale);
+    await expect(engine.signal('r', 'APPROVAL_GRANTED', payload, shown?.id)).rejects.toThrow('has no open gate');
+    expect((await engine.signal('r', 'APPROVAL_GRANTED', { by }, now?.id)).status).toBe('completed');
+  });
+
+  it('asks anew where the question changes, and the one before is closed', async () => {
+    const gate = {
+      kind: 'question',
+      decisions: [],
+      summary: () => 'Which?',
+      facts: ({ n }: { readonly n: number }) => ({
+        question: { question: `Which of ${n}?`, context: '', responseType: 'text' },
+        attemptNumber: 1,
+      }),
+    };
+    const on = { GO: { actions: assign({ n: 2 }) } };
+    await start(aWorkflow({ a: { meta: { status: 'awaiting_clarification', gate }, on } }, { context: { n: 1 } }));
+    await engine.run('own', { id: 'r' });
+    const { clarifications } = await engine.signal('r', 'GO', { by });
+    expect(clarifications.map(({ question, status }) => [question, status])).toEqual([
+      ['Which of 1?', 'ignored'],
+      ['Which of 2?', 'pending'],
+    ]);
+    expect((await store.listClarifications('pending')).map(({ question }) => question)).toEqual(['Which of 2?']);
+  });
+
+  it('may clean up when it is cancelled', async () => {
+    const cleaning = { meta: { status: 'running' }, invoke: { id: 'w', src: 'work', onDone: 'cancelled' } };
+    await start(aWorkflow({ a: { meta: waiting }, cleaning }, { on: { RUN_CANCELLED: '.cleaning' } }));
+    await engine.run('own', { id: 'r' });
+    const view = await engine.cancel('r', by);
+    expect(view).toMatchObject({ status: 'running' });
+    expect(view).not.toHaveProperty('completedAt');
+    expect(await until(({ status }) => status === 'cancelled')).toMatchObject({ state: 'cancelled' });
+    expect(performed).toHaveLength(1);
+  });
+
+  it.each(['constructor', 'toString', '__proto__'])('takes no signal %s that it does not declare', async (type) => {
+    await start(aWorkflow({ a: { meta: waiting } }));
+    await engine.run('own', { id: 'r' });
+    await expect(engine.signal('r', type, { by })).rejects.toThrow(InvalidRequest);
+  });
+});
