@@ -48,6 +48,7 @@ function renamed(gate: string): WorkflowDefinition {
     machine: setup({ actors: { work: activity<object, string>() } }).createMachine({
       id: 'small',
       initial: gate,
+      on: { RUN_CANCELLED: '.cancelled' },
       states: {
         [gate]: {
           meta: { status: 'awaiting_approval', gate: { kind: 'plan', decisions: ['approve'], summary: () => gate } },
@@ -55,6 +56,7 @@ function renamed(gate: string): WorkflowDefinition {
         },
         working: { meta: { status: 'running' }, invoke: { id: 'worker', src: 'work', onDone: 'completed' } },
         completed: { type: 'final', meta: { status: 'completed' } },
+        cancelled: { type: 'final', meta: { status: 'cancelled' } },
       },
     } as never) as never,
     signals: small.signals,

@@ -79,7 +79,7 @@ export class SqliteWriter {
   statistics(): WriterStatistics {
     const { delayedSyncs = 0, failedCommits = 0 } = this.#faults ?? {};
     const { commits, lastCommitMs } = this.#commits;
-    return { commits, lastCommitMs, delayedSyncs, failedCommits };
+    return { commits, lastCommitMs, holdsErased: this.#hasErased, delayedSyncs, failedCommits };
   }
 
   #perform(write: Write): WriteResult {

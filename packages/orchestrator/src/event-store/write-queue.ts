@@ -38,7 +38,13 @@ const REMEMBERED_SLOWNESS = 0.9;
 /** One commit of so many goes to the thread, since only there the log is written back to the file. */
 const COMMITS_TO_CHECKPOINT = 200;
 
-const NO_STATISTICS: WriterStatistics = { commits: 0, lastCommitMs: 0, delayedSyncs: 0, failedCommits: 0 };
+const NO_STATISTICS: WriterStatistics = {
+  commits: 0,
+  lastCommitMs: 0,
+  holdsErased: false,
+  delayedSyncs: 0,
+  failedCommits: 0,
+};
 
 interface Waiting {
   readonly write: Write;
@@ -289,6 +295,8 @@ class NearestWriter implements Writer {
   #slownessMs = Number.POSITIVE_INFINITY;
   /** Since the thread had something. */
   #sentHere = 0;
+  /** The thread has something to do with its next write. */
+  #isThreadDue = false;
 
   constructor(connection: Connection, data: WriterThreadData, listener: WriterListener) {
     // A commit that writes the log back to the file takes long, and so may waiting for another program that writes: both
@@ -301,6 +309,7 @@ class NearestWriter implements Writer {
       const { lastCommitMs } = newest;
       const known = Number.isFinite(this.#slownessMs) ? this.#slownessMs * REMEMBERED_SLOWNESS : 0;
       this.#slownessMs = Math.max(lastCommitMs, known);
+      if (where === 'thread') this.#isThreadDue = newest.holdsErased;
       listener.written({ kind, outcomes, statistics: { ...sum(statistics.near, statistics.thread), lastCommitMs } });
     };
     this.#near = new InlineWriter(connection, data, {
@@ -341,6 +350,7 @@ class NearestWriter implements Writer {
   #isBestHere(writes: readonly Write[]): boolean {
     return (
       this.#away === 0 &&
+      !this.#isThreadDue &&
       writes.length <= NEAR_WRITES &&
       this.#slownessMs <= NEAR_COMMIT_MS &&
       this.#sentHere < COMMITS_TO_CHECKPOINT &&
@@ -381,6 +391,7 @@ function lengthOf({ events, startActivities }: StepWrite): number {
 
 function sum(a: WriterStatistics, b: WriterStatistics): Omit<WriterStatistics, 'lastCommitMs'> {
   return {
+    holdsErased: a.holdsErased || b.holdsErased,
     commits: a.commits + b.commits,
     delayedSyncs: a.delayedSyncs + b.delayedSyncs,
     failedCommits: a.failedCommits + b.failedCommits,

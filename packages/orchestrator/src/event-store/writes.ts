@@ -131,6 +131,8 @@ export interface WriterStatistics {
   readonly commits: number;
   /** How long the disk took for the newest of them. */
   readonly lastCommitMs: number;
+  /** What was erased is in the log of the database still: this writer has to empty it with its next write. */
+  readonly holdsErased: boolean;
   /** Injected so far. */
   readonly delayedSyncs: number;
   readonly failedCommits: number;
