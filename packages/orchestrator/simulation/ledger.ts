@@ -89,10 +89,11 @@ export class Ledger {
     if (run.events.length > 0 && run.isFinal) fail('ended', `run ${run.id} took ${events[0]?.type} after its end`);
     if (events.length !== commit.events.length)
       fail('unique', `${commit.events.length} events of run ${run.id} were given, ${events.length} stored`);
+    const queuedAt = run.events.length > 0 && run.view.status === 'queued' ? this.#queuedAt(run) : null;
     const timersBefore = new Map([...run.timers].map(([key, timer]) => [key, { ...timer }]));
     for (const event of events) this.#recordEvent(run, event);
     this.#recordActivities(run, commit, events);
-    this.#recordTimers(run, commit, events, timersBefore);
+    this.#recordTimers(run, commit, events, { timers: timersBefore, queuedAt });
     if (run.isFinal && run.activities.size + run.timers.size > 0) {
       const left = [...run.activities.keys(), ...run.timers.keys()].join(', ');
       fail('ended', `run ${run.id} is ${run.view.status} and leaves ${left} open`);
@@ -290,13 +291,17 @@ export class Ledger {
     run: RunTruth,
     commit: RunCommit,
     events: readonly WorkflowEvent[],
-    before: ReadonlyMap<string, OpenTimer>,
+    before: { readonly timers: ReadonlyMap<string, OpenTimer>; readonly queuedAt: number | null },
   ): void {
     for (const timer of commit.setTimers) {
       const dueAt = Date.parse(timer.dueAt);
-      const known = before.get(timer.key);
+      const known = before.timers.get(timer.key);
+      // The clock of a run that waits for its place stands still.
+      const stoodAt = run.view.status === 'queued' ? before.queuedAt : null;
       const expected =
-        known === undefined ? armedFor(run, timer, events) : known.dueAt + waitedMs(events, this.#queuedAt(run));
+        known === undefined
+          ? armedFor(run, timer, events, stoodAt)
+          : known.dueAt + waitedMs(run, events, before.queuedAt);
       if (expected !== null && expected !== dueAt)
         fail('timers', `timer ${timer.key} is armed for ${timer.dueAt}, not ${iso(expected)}`);
       run.timers.set(timer.key, { event: timer.event, dueAt, shown: known === undefined ? 0 : -Infinity });
@@ -323,19 +328,21 @@ function armedFor(
   run: RunTruth,
   timer: { readonly key: string; readonly event: string },
   events: readonly WorkflowEvent[],
+  stoodAt: number | null,
 ): number | null {
   const sequence = Number(timer.key.slice(run.id.length + 1).split('/')[0]);
   const input = events.find((event) => event.sequence === sequence);
   if (input === undefined) return fail('timers', `timer ${timer.key} is armed by none of its step's inputs`);
   const delayMs = /^xstate\.after\.(\d+)\./.exec(timer.event)?.[1];
-  return delayMs === undefined ? null : Date.parse(input.timestamp) + Number(delayMs);
+  return delayMs === undefined ? null : (stoodAt ?? Date.parse(input.timestamp)) + Number(delayMs);
 }
 
-/** By how much open timers move: the time that their run waited in the queue. */
-function waitedMs(events: readonly WorkflowEvent[], queuedAt: number | null): number {
+/** By how much open timers move: the time that their run waited in the queue, until it was admitted or left by itself. */
+function waitedMs(run: RunTruth, events: readonly WorkflowEvent[], queuedAt: number | null): number {
   const admitted = events.find((event) => event.type === 'RUN_ADMITTED');
-  if (admitted === undefined || queuedAt === null) return 0;
-  return Math.max(0, Date.parse(admitted.timestamp) - queuedAt);
+  const left = admitted ?? (run.view.status === 'queued' ? undefined : events[0]);
+  if (left === undefined || queuedAt === null) return 0;
+  return Math.max(0, Date.parse(left.timestamp) - queuedAt);
 }
 
 function compare(what: string, runId: string, replayed: readonly string[], stored: readonly string[]): void {

@@ -166,7 +166,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   // While a run is queued its clock stands still: what is armed then counts from when it came into the queue.
   const changes = new Changes(machine, state.runId, sequence, queuedAt ?? input.timestamp, settled);
   if (state.queuedAt !== null && queuedAt === null && input.type !== 'RUN_STARTED')
-    changes.move(Date.parse(input.timestamp) - Date.parse(state.queuedAt));
+    changes.move(Math.max(0, Date.parse(input.timestamp) - Date.parse(state.queuedAt)));
   for (const action of actions) changes.take(action);
   if (changes.fault) return poisoned(changes.fault);
   if (snapshot.status !== 'active') changes.endAll();
