@@ -107,6 +107,8 @@ const SNAPSHOT_EVERY_EVENTS = 50;
 const SNAPSHOT_BYTES_PER_EVENT = 512;
 /** How long a queued run that could not be stored waits before it is tried again. */
 const ADMIT_AGAIN_MS = 2_000;
+/** The same for a run's open work. */
+const TAKE_UP_AGAIN_MS = 2_000;
 /** Runs that came to rest a moment ago and may go on at once; those that wait for longer hold no memory. */
 const RESTING_RUNS = 256;
 /** What they may hold together, as JSON of their states. */
@@ -880,7 +882,12 @@ export class Engine {
       }
       this.#rest(runId, run);
     } catch (error) {
-      this.#options.log.error({ err: error, runId }, "a run's activities could not be read");
+      this.#options.log.error({ err: error, runId }, "a run's activities could not be taken up");
+      // One that is set aside or gone stays so; a disk that is full now may have room later.
+      if (error instanceof Conflict || error instanceof NotFound || this.#stopped) return;
+      this.#options.clock.after(TAKE_UP_AGAIN_MS, () => {
+        if (!this.#stopped) void this.#resumeActivities(runId, limit);
+      });
     }
   }
 
