@@ -149,7 +149,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'late-outcomes-taken',
     what: 'The outcome of an activation that is over counts for its successor.',
-    caughtBy: ['late', 'ended', 'done', 'alive', 'replay'],
+    caughtBy: ['late', 'done', 'alive', 'replay'],
     source: [
       {
         file: ENGINE,
