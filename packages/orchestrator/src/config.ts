@@ -7,6 +7,7 @@ import { type Fault, InvalidRequest, type RunConfigRequest } from '@autonomous/s
 import { z } from 'zod';
 import { createScrubber } from './artifacts/secrets.ts';
 import type { ModelSettings } from './models/registry.ts';
+import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
 import { BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './workflow/run-config.ts';
@@ -33,6 +34,8 @@ export interface ServerConfig {
     readonly defaultBranch: string | null;
   };
   readonly models: ModelSettings;
+  /** Absolute folder in which a cassette of every run is kept; `null`: none is. */
+  readonly recordFolder: string | null;
   readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
   readonly runLimits: RunLimits;
   readonly maxConcurrentRunsPerUser: number;
@@ -40,6 +43,8 @@ export interface ServerConfig {
   readonly archiveAfterDays: number;
   /** Workflows of one's own: paths or names of packages, and the absolute folder where they begin. */
   readonly workflows: { readonly names: readonly string[]; readonly folder: string };
+  /** Estimated tokens that instructions and prompt of one call of an agent may have. */
+  readonly contextTokens: number;
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
   /** False: the plan's constraints are no condition. Nothing asks for it yet: so far constraints are only reported. */
@@ -151,7 +156,8 @@ export const SERVER_VARIABLES = {
   OPENAI_BASE_URL: baseUrl(),
   DEEPSEEK_BASE_URL: baseUrl(),
   OPENAI_COMPATIBLE_BASE_URL: baseUrl(),
-  AUTONOMOUS_SCRIPT: variable(text, 'the path of a script file'),
+  AUTONOMOUS_SCRIPT: variable(text, 'the path of a script or cassette'),
+  AUTONOMOUS_RECORD: variable(text, 'the path of a folder'),
   DEFAULT_PLANNER_MODEL: modelId(),
   DEFAULT_IMPLEMENTER_MODEL: modelId(),
   DEFAULT_VALIDATOR_MODEL: modelId(),
@@ -166,6 +172,7 @@ export const SERVER_VARIABLES = {
     list.pipe(z.array(z.string().max(1_000)).min(1)),
     'paths of files or names of packages with commas between them',
   ),
+  CONTEXT_TOKENS: whole(16_000, 2_000_000),
   DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
   DEFAULT_AUTO_MERGE: flag(),
   ENABLE_AUTO_RETRY: flag(),
@@ -244,6 +251,7 @@ export function readServerConfig(
       },
       script,
     },
+    recordFolder: values.AUTONOMOUS_RECORD === undefined ? null : pathOf(values.AUTONOMOUS_RECORD),
     runDefaults: {
       modelRouting: defaultModels(values, script),
       maxClarifications: values.DEFAULT_MAX_CLARIFICATIONS ?? BUILT_IN_RUN_CONFIG.maxClarifications,
@@ -260,6 +268,7 @@ export function readServerConfig(
       names: (values.AUTONOMOUS_WORKFLOWS ?? []).map((name) => (name.startsWith('~/') ? pathOf(name) : name)),
       folder: resolve(working),
     },
+    contextTokens: values.CONTEXT_TOKENS ?? 60_000,
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,
     driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? true,
     allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,
@@ -343,7 +352,7 @@ function contradictions(values: Values): readonly Fault[] {
   return faults;
 }
 
-function readScript(path: string, faults: Fault[]): Script | null {
+function readScript(path: string, faults: Fault[]): Script | Cassette | null {
   let yaml: string;
   try {
     yaml = readFileSync(path, 'utf8');
@@ -356,7 +365,7 @@ function readScript(path: string, faults: Fault[]): Script | null {
     return null;
   }
   try {
-    return parseScript(yaml, path);
+    return isCassette(yaml) ? parseCassette(yaml, path) : parseScript(yaml, path);
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error;
     faults.push(
@@ -370,7 +379,7 @@ function readScript(path: string, faults: Fault[]): Script | null {
  * The models of a run that names none. With nothing but a script to play, that script; else the documented names, which stay also
  * where their key is missing: `Models.check` says what to set.
  */
-function defaultModels(values: Values, script: Script | null): DefaultModels {
+function defaultModels(values: Values, script: Script | Cassette | null): DefaultModels {
   const { DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL, DEFAULT_VALIDATOR_MODEL, ALLOWED_MODELS } = values;
   const hasDefault = [DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL, DEFAULT_VALIDATOR_MODEL].some(
     (model) => model !== undefined,

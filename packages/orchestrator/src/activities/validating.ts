@@ -130,7 +130,7 @@ export function review(tools: BuildTools): Of<'review'> {
         const [planText, diff, facts] = await Promise.all([
           repository.readFile(project, input.head, input.plan.path),
           repository.diff(project, input.baseCommit, input.head),
-          projectFacts(tools, project, input.head, work),
+          projectFacts(tools, context, project, input, work),
         ]);
         return callAgent(tools, context, {
           role: validator,
@@ -142,8 +142,8 @@ export function review(tools: BuildTools): Of<'review'> {
             constraints: input.plan.constraints,
             diff: diff.patch,
             evidence: input.evidence.flatMap((evidence) => evidence.commands),
-            ...facts,
           },
+          facts,
           model: input.config.modelRouting.validator,
           work,
           notes: input.notes,

@@ -14,7 +14,8 @@ import {
 } from '@autonomous/shared';
 import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool, zodSchema } from 'ai';
 import { z } from 'zod';
-import type { Models, ResolvedModel } from '../models/model.ts';
+import type { ModelRecorder, Models, ResolvedModel } from '../models/model.ts';
+import { MESSAGE_FIRST, messageText } from '../roles/prompt-parts.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage } from './agent.ts';
 import {
   askModel,
@@ -25,9 +26,12 @@ import {
   type ToolCall,
 } from './model-step.ts';
 import { SANDBOX_TOOLS, type SandboxTool } from './sandbox-tools.ts';
+import { nudgeText, restartText, StallWatch, type WatchedCall } from './stall-watch.ts';
 
 export interface ToolLoopOptions {
   readonly models: Models;
+  /** Absent: nothing is recorded. */
+  readonly recorder?: ModelRecorder;
   /** Most tokens of one answer; absent means the model's own figure. */
   readonly maxOutputTokens?: number;
   readonly timeouts?: Partial<StepTimeouts>;
@@ -39,6 +43,9 @@ const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
 
 /** How often a result that does not fit its schema may be mended. */
 const MENDS = 2;
+
+/** Answers that are left to the model at least when a person has said something. */
+const STEPS_FOR_A_MESSAGE = 10;
 
 /** Characters of a tool's input or result that go into progress. */
 const PROGRESS_CHARACTERS = 2_000;
@@ -75,17 +82,22 @@ class ToolLoop<Result> {
   readonly #request: AgentRequest<Result>;
   readonly #model: ResolvedModel;
   readonly #tools: ToolSet;
-  readonly #messages: ModelMessage[];
+  #messages: ModelMessage[];
+  /** What people said, and how much of it the model has been told. */
+  readonly #heard: string[] = [];
+  #told = 0;
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
   #stepsLeft: number;
   #toldToFinish = false;
   #idleAnswers = 0;
   #invalidResults = 0;
+  readonly #stalls = new StallWatch();
 
   constructor(options: ToolLoopOptions, request: AgentRequest<Result>) {
     this.#options = options;
     this.#request = request;
-    this.#model = options.models.resolve(request.model);
+    const model = options.models.resolve(request.model);
+    this.#model = options.recorder?.record(model, request.runId) ?? model;
     this.#tools = describeTools(request);
     this.#messages = [{ role: 'user', content: request.prompt }];
     this.#stepsLeft = request.maxSteps;
@@ -93,6 +105,8 @@ class ToolLoop<Result> {
 
   async perform(): Promise<AgentOutcome<Result>> {
     while (true) {
+      await this.#hearMessages();
+      this.#tellMessages();
       if (this.#stepsLeft <= 0) this.#demandFinish();
       this.#stepsLeft--;
       const answer = await this.#nextAnswer();
@@ -101,6 +115,7 @@ class ToolLoop<Result> {
         this.#say(
           'Your answer reached the output limit and was cut; no tool of it was run. Go on in smaller pieces: write long files in several steps.',
         );
+        this.#watchProgress([]);
       } else if (answer.toolCalls.length === 0) {
         this.#answerIdleText();
       } else {
@@ -176,6 +191,7 @@ class ToolLoop<Result> {
     for (const call of calls.filter((candidate) => !isEnding(candidate))) results.set(call, await this.#runTool(call));
 
     const failed = [...results.values()].some((result) => !result.ok);
+    const isTold = calls.some(isEnding) && (await this.#hearMessages());
     for (const [index, call] of calls.filter(isEnding).entries()) {
       this.#report(call, call.name);
       if (failed) {
@@ -185,6 +201,8 @@ class ToolLoop<Result> {
             `Not taken, because another tool call of the same answer failed. Look at it, then call ${call.name} again.`,
           ),
         );
+      } else if (isTold) {
+        results.set(call, fault(MESSAGE_FIRST));
       } else if (index > 0) {
         results.set(call, fault('Not taken: only the first call of finish or ask in an answer counts.'));
       } else {
@@ -200,7 +218,55 @@ class ToolLoop<Result> {
     }
 
     this.#messages.push({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
+    this.#watchProgress(
+      calls.map((call) => {
+        const { ok, text } = results.get(call) ?? fault('Not run.');
+        return { name: call.name, input: call.input, ok, result: text };
+      }),
+    );
     return null;
+  }
+
+  /** Takes what people said since the last look. @returns whether there was anything */
+  async #hearMessages(): Promise<boolean> {
+    const { messages, onProgress } = this.#request;
+    const news = (await messages?.()) ?? [];
+    for (const { by, text } of news) {
+      onProgress({ kind: 'message', text, data: { by } });
+      this.#heard.push(text);
+    }
+    if (news.length === 0) return false;
+    this.#stalls.heardNews();
+    // What a person asks for in the last moment has to be possible.
+    this.#stepsLeft = Math.max(this.#stepsLeft, STEPS_FOR_A_MESSAGE);
+    this.#toldToFinish = false;
+    return true;
+  }
+
+  #tellMessages(): void {
+    for (const text of this.#heard.slice(this.#told)) this.#say(messageText(text));
+    this.#told = this.#heard.length;
+  }
+
+  /** Nudges an agent that goes in circles, then begins its conversation anew, then gives up on it. */
+  #watchProgress(calls: readonly WatchedCall[]): void {
+    const verdict = this.#stalls.step(calls);
+    if (verdict.kind === 'go_on') return;
+    const { role, prompt, onProgress } = this.#request;
+    const { why } = verdict;
+    if (verdict.kind === 'nudge') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It was told so.` });
+      this.#say(nudgeText(why));
+    } else if (verdict.kind === 'restart') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It begins anew, with a note of what was tried.` });
+      this.#messages = [{ role: 'user', content: `${prompt}\n\n${restartText(why, this.#stalls.tried)}` }];
+      this.#told = 0;
+    } else {
+      throw new NeedsHuman(
+        'stalled',
+        `The ${role} (${this.#model.id}) makes no progress: it ${why}, after it had been told and had begun anew. Its files are kept. Say what it should do differently and retry, or choose another model.`,
+      );
+    }
   }
 
   #finish(call: ToolCall): AgentOutcome<Result> | ToolText {
