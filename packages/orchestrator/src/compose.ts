@@ -123,7 +123,11 @@ export async function startOrchestrator({
       });
     const tools: BuildTools = {
       repository,
-      agent: createToolLoopAgent({ models, ...(cassettes ? { recorder: cassettes } : {}) }),
+      agent: createToolLoopAgent({
+        models,
+        mcpServers: config.mcpServers,
+        ...(cassettes ? { recorder: cassettes } : {}),
+      }),
       sandboxes: provider,
       parser,
       workFolder: path.join(config.dataFolder, 'work'),

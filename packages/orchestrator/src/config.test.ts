@@ -35,6 +35,7 @@ describe('without any variable', () => {
       runLimits: { autoStages: ['planning', 'implementation', 'fixes'], autoMerge: true, models: null },
       maxConcurrentRunsPerUser: 5,
       archiveAfterDays: 30,
+      mcpServers: [],
       recordFolder: null,
       contextTokens: 60_000,
       autoRetry: true,
@@ -71,6 +72,9 @@ describe('without any variable', () => {
 it('takes every variable', () => {
   const script = join(folder, 'demo.yaml');
   writeFileSync(script, 'name: demo\nroles: {}\n');
+  const headers = { authorization: 'Bearer ${DEEPSEEK_API_KEY}' };
+  const mcp = { servers: { docs: { url: 'http://docs.acme.test/mcp', headers, roles: ['planner'] } } };
+  writeFileSync(join(folder, 'servers.json'), JSON.stringify(mcp));
   const env: Record<keyof typeof SERVER_VARIABLES, string> = {
     ORCHESTRATOR_HOST: '0.0.0.0',
     ORCHESTRATOR_PORT: '8080',
@@ -96,6 +100,7 @@ it('takes every variable', () => {
     OPENAI_COMPATIBLE_BASE_URL: 'http://ollama:11434/v1',
     AUTONOMOUS_SCRIPT: 'demo.yaml',
     AUTONOMOUS_RECORD: 'cassettes',
+    AUTONOMOUS_MCP: 'servers.json',
     DEFAULT_PLANNER_MODEL: 'openai:gpt-4o',
     DEFAULT_IMPLEMENTER_MODEL: 'claude-sonnet-4-5',
     DEFAULT_VALIDATOR_MODEL: 'openai-compatible:llama3:8b',
@@ -136,6 +141,15 @@ it('takes every variable', () => {
       },
       script: { name: 'demo', roles: {} },
     },
+    mcpServers: [
+      {
+        name: 'docs',
+        reach: { kind: 'http', url: 'http://docs.acme.test/mcp', headers: { authorization: 'Bearer deepseek-canary' } },
+        roles: ['planner'],
+        tools: null,
+        timeoutMs: 60_000,
+      },
+    ],
     recordFolder: join(folder, 'cassettes'),
     runDefaults: {
       modelRouting: {
@@ -167,6 +181,7 @@ it('takes every variable', () => {
       'openai-canary',
       'deepseek-canary',
       'compatible-canary',
+      'deepseek-canary',
     ],
   });
 });
@@ -332,6 +347,7 @@ describe('.env.example', () => {
 
   it('holds values that the server takes, and none that is in force', () => {
     expect(example).not.toMatch(/^[^#\n]/m);
+    writeFileSync(join(folder, 'mcp.json'), '{"servers": {}}');
     const env = Object.fromEntries(lines.map((line) => [line[1] ?? '', line[2] ?? '']));
     const { ALLOWED_MODELS: _, ...rest } = env;
     expect(faultsOf(rest)).toEqual([]);

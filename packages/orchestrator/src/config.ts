@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type Fault, InvalidRequest, type RunConfigRequest } from '@autonomous/shared';
 import { z } from 'zod';
+import { type McpServers, parseMcpServers } from './agents/mcp-servers.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import type { ModelSettings } from './models/registry.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
@@ -36,6 +37,8 @@ export interface ServerConfig {
   readonly models: ModelSettings;
   /** Absolute folder in which a cassette of every run is kept; `null`: none is. */
   readonly recordFolder: string | null;
+  /** Servers of tools that some roles have beside those in the sandbox. */
+  readonly mcpServers: McpServers['servers'];
   readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
   readonly runLimits: RunLimits;
   readonly maxConcurrentRunsPerUser: number;
@@ -158,6 +161,7 @@ export const SERVER_VARIABLES = {
   OPENAI_COMPATIBLE_BASE_URL: baseUrl(),
   AUTONOMOUS_SCRIPT: variable(text, 'the path of a script or cassette'),
   AUTONOMOUS_RECORD: variable(text, 'the path of a folder'),
+  AUTONOMOUS_MCP: variable(text, 'the path of a JSON file that names MCP servers'),
   DEFAULT_PLANNER_MODEL: modelId(),
   DEFAULT_IMPLEMENTER_MODEL: modelId(),
   DEFAULT_VALIDATOR_MODEL: modelId(),
@@ -210,6 +214,7 @@ export function readServerConfig(
   const { home = homedir(), working = process.cwd() } = folders;
   const pathOf = (path: string): string => resolve(working, path.startsWith('~/') ? join(home, path.slice(2)) : path);
   const script = values.AUTONOMOUS_SCRIPT === undefined ? null : readScript(pathOf(values.AUTONOMOUS_SCRIPT), faults);
+  const mcp = values.AUTONOMOUS_MCP === undefined ? null : readMcp(pathOf(values.AUTONOMOUS_MCP), env, faults);
   if (faults.length > 0) throw refusal(faults);
 
   const dataHome = env['XDG_DATA_HOME'];
@@ -251,6 +256,7 @@ export function readServerConfig(
       },
       script,
     },
+    mcpServers: mcp?.servers ?? [],
     recordFolder: values.AUTONOMOUS_RECORD === undefined ? null : pathOf(values.AUTONOMOUS_RECORD),
     runDefaults: {
       modelRouting: defaultModels(values, script),
@@ -277,10 +283,13 @@ export function readServerConfig(
       name: values.COMMIT_AUTHOR_NAME ?? 'Autonomous',
       email: values.COMMIT_AUTHOR_EMAIL ?? 'autonomous@localhost',
     },
-    secrets: variableNames().flatMap((variableName) => {
-      const value = values[variableName];
-      return SERVER_VARIABLES[variableName].secret && typeof value === 'string' ? [value] : [];
-    }),
+    secrets: [
+      ...variableNames().flatMap((variableName) => {
+        const value = values[variableName];
+        return SERVER_VARIABLES[variableName].secret && typeof value === 'string' ? [value] : [];
+      }),
+      ...(mcp?.secrets ?? []),
+    ],
   };
 }
 
@@ -371,6 +380,25 @@ function readScript(path: string, faults: Fault[]): Script | Cassette | null {
     faults.push(
       ...error.faults.map(({ message }) => ({ path: 'AUTONOMOUS_SCRIPT', message: `AUTONOMOUS_SCRIPT: ${message}` })),
     );
+    return null;
+  }
+}
+
+function readMcp(path: string, env: Readonly<Record<string, string | undefined>>, faults: Fault[]): McpServers | null {
+  try {
+    return parseMcpServers(readFileSync(path, 'utf8'), path, env);
+  } catch (error) {
+    if (error instanceof InvalidRequest) {
+      faults.push(
+        ...error.faults.map(({ message }) => ({ path: 'AUTONOMOUS_MCP', message: `AUTONOMOUS_MCP: ${message}` })),
+      );
+      return null;
+    }
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    faults.push({
+      path: 'AUTONOMOUS_MCP',
+      message: `AUTONOMOUS_MCP names ${path}, which cannot be read (${why}); allowed is the path of a JSON file.`,
+    });
     return null;
   }
 }

@@ -17,6 +17,8 @@ import { z } from 'zod';
 import type { ModelRecorder, Models, ResolvedModel } from '../models/model.ts';
 import { MESSAGE_FIRST, messageText } from '../roles/prompt-parts.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage } from './agent.ts';
+import type { McpServer } from './mcp-servers.ts';
+import { openOutsideTools, type OutsideTool } from './mcp-tools.ts';
 import {
   askModel,
   MODEL_TRIES,
@@ -30,6 +32,8 @@ import { nudgeText, restartText, StallWatch, type WatchedCall } from './stall-wa
 
 export interface ToolLoopOptions {
   readonly models: Models;
+  /** Whose tools some roles have beside those in the sandbox. */
+  readonly mcpServers?: readonly McpServer[];
   /** Absent: nothing is recorded. */
   readonly recorder?: ModelRecorder;
   /** Most tokens of one answer; absent means the model's own figure. */
@@ -55,7 +59,14 @@ export function createToolLoopAgent(options: ToolLoopOptions): Agent {
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return {
     name: 'tool-loop',
-    perform: async (request) => await new ToolLoop(options, request).perform(),
+    async perform(request) {
+      const outside = await openOutsideTools(options.mcpServers ?? [], request);
+      try {
+        return await new ToolLoop(options, request, outside.tools).perform();
+      } finally {
+        await outside.close();
+      }
+    },
   };
 }
 
@@ -82,6 +93,7 @@ class ToolLoop<Result> {
   readonly #request: AgentRequest<Result>;
   readonly #model: ResolvedModel;
   readonly #tools: ToolSet;
+  readonly #outside: ReadonlyMap<string, OutsideTool>;
   #messages: ModelMessage[];
   /** What people said, and how much of it the model has been told. */
   readonly #heard: string[] = [];
@@ -93,12 +105,13 @@ class ToolLoop<Result> {
   #invalidResults = 0;
   readonly #stalls = new StallWatch();
 
-  constructor(options: ToolLoopOptions, request: AgentRequest<Result>) {
+  constructor(options: ToolLoopOptions, request: AgentRequest<Result>, outside: readonly OutsideTool[]) {
     this.#options = options;
     this.#request = request;
     const model = options.models.resolve(request.model);
     this.#model = options.recorder?.record(model, request.runId) ?? model;
-    this.#tools = describeTools(request);
+    this.#outside = new Map(outside.map((tool) => [tool.name, tool]));
+    this.#tools = describeTools(request, outside);
     this.#messages = [{ role: 'user', content: request.prompt }];
     this.#stepsLeft = request.maxSteps;
   }
@@ -295,7 +308,12 @@ class ToolLoop<Result> {
   }
 
   async #runTool(call: ToolCall): Promise<ToolText> {
-    const { sandbox, signal, onProgress } = this.#request;
+    const { sandbox, signal } = this.#request;
+    const outside = this.#outside.get(call.name);
+    if (outside !== undefined) {
+      this.#report(call, call.name);
+      return this.#reportResult(call, await outside.call(call.input, signal));
+    }
     const known = sandboxTool(call.name, this.#tools);
     const parsed = known?.input.safeParse(call.input);
     this.#report(call, known !== undefined && parsed?.success ? known.title(parsed.data) : call.name);
@@ -305,7 +323,12 @@ class ToolLoop<Result> {
         : parsed.success
           ? await performTool(known, parsed.data, sandbox, signal)
           : fault(`The input of ${call.name} does not fit: ${describeFaults(call.input, parsed.error)}.`);
-    onProgress({ kind: 'tool_result', text: cut(result.text), data: { tool: call.name, ok: result.ok } });
+    return this.#reportResult(call, result);
+  }
+
+  #reportResult(call: ToolCall, result: ToolText): ToolText {
+    const { ok, text } = result;
+    this.#request.onProgress({ kind: 'tool_result', text: cut(text), data: { tool: call.name, ok } });
     return result;
   }
 
@@ -336,7 +359,7 @@ function fault(text: string): ToolText {
 }
 
 /** Without `execute`: the SDK tells the model about them, and running them stays with the loop. */
-function describeTools<Result>(request: AgentRequest<Result>): ToolSet {
+function describeTools<Result>(request: AgentRequest<Result>, outside: readonly OutsideTool[]): ToolSet {
   const tools: ToolSet = {};
   for (const name of request.tools) {
     tools[name] =
@@ -344,6 +367,8 @@ function describeTools<Result>(request: AgentRequest<Result>): ToolSet {
         ? unchecked('Asks a person one question and ends this call; the work goes on with the answer.', questionSchema)
         : unchecked(SANDBOX_TOOLS[name].description, SANDBOX_TOOLS[name].input);
   }
+  for (const { name, description, inputSchema } of outside)
+    tools[name] = tool({ description, inputSchema: jsonSchema(inputSchema) }) as ToolSet[string];
   return { ...tools, finish: unchecked('Ends the work with its result.', request.resultSchema) };
 }
 

@@ -94,7 +94,8 @@ function toolExchanges({ prompt }: ModelRequest): JsonObject[] {
   const answered = prompt[last];
   const inputs = new Map<string, JsonValue>();
   if (answered?.role === 'assistant') {
-    for (const part of answered.content) if (part.type === 'tool-call') inputs.set(part.toolCallId, part.input as JsonValue);
+    for (const part of answered.content)
+      if (part.type === 'tool-call') inputs.set(part.toolCallId, part.input as JsonValue);
   }
   return prompt.slice(last + 1).flatMap((message) =>
     message.role !== 'tool'

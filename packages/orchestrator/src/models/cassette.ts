@@ -119,7 +119,7 @@ export function askedBy({ prompt, tools = [] }: ModelRequest): Asked | null {
   return {
     ...call,
     step: prompt.filter(({ role }) => role === 'assistant').length,
-    conversation: hashOf(JSON.stringify([...offered, ...prompt.flatMap(saidIn)])),
+    conversation: hashOf([...offered, ...prompt.flatMap(saidIn)]),
     told: [...(last === -1 ? offered : []), ...prompt.slice(last + 1).flatMap(saidIn)],
   };
 }
@@ -167,8 +167,9 @@ function resultText(output: { readonly type: string; readonly value?: unknown })
   return typeof output.value === 'string' ? output.value : JSON.stringify(output.value ?? null);
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(withoutVolatile(text)).digest('hex');
+function hashOf(said: readonly Said[]): string {
+  const lasting = said.map(({ part, text }) => [part, withoutVolatile(text)]);
+  return createHash('sha256').update(JSON.stringify(lasting)).digest('hex');
 }
 
 function malformed(fileName: string, line: number, what: string): InvalidRequest {
