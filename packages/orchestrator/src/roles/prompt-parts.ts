@@ -244,7 +244,8 @@ export function planPart(plan: string): PromptPart {
     name: 'plan',
     priority: PRIORITY.plan,
     title: 'The plan, as it was accepted:',
-    text: plan,
+    // Its front matter says who wrote it and when.
+    text: plan.replace(/^---\n[\s\S]*?\n---\n+/, ''),
     most: 60_000,
   });
 }
