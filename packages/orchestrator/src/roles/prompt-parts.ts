@@ -1,6 +1,7 @@
 /** What the prompts of several roles share: their common input, rules, and fences around the text of others. */
 import type { JsonValue } from '@autonomous/shared';
 import { z } from 'zod';
+import { parseFrontMatter } from '../artifacts/front-matter.ts';
 import type { PromptPart } from './prompt-budget.ts';
 
 export const NOTE_KINDS = ['answer', 'feedback', 'message', 'parser', 'checks', 'review'] as const;
@@ -244,10 +245,17 @@ export function planPart(plan: string): PromptPart {
     name: 'plan',
     priority: PRIORITY.plan,
     title: 'The plan, as it was accepted:',
-    // Its front matter says who wrote it and when.
-    text: plan.replace(/^---\n[\s\S]*?\n---\n+/, ''),
+    text: withTitle(plan),
     most: 60_000,
   });
+}
+
+/** A plan's document with its title alone in place of the front matter, which says who wrote it and when. */
+function withTitle(document: string): string {
+  const parsed = parseFrontMatter(document);
+  if (!parsed.ok) return document;
+  const { title } = parsed.fields;
+  return typeof title === 'string' ? `Title: ${title}\n\n${parsed.body}` : parsed.body;
 }
 
 export function constraintsPart(constraints: JsonValue): PromptPart {
