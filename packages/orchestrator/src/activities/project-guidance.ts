@@ -9,7 +9,7 @@ import { implementer } from '../roles/implementer.ts';
 import { planReply } from '../roles/plan-reply.ts';
 import { planner } from '../roles/planner.ts';
 import type { Guide, Skill } from '../roles/prompt-parts.ts';
-import type { RoleName, ToolName } from '../roles/role.ts';
+import { ROLE_NAMES, type RoleName, type ToolName } from '../roles/role.ts';
 import {
   overridePath,
   type ParsedOverride,
@@ -51,7 +51,10 @@ export async function readGuidance(
   const wanted: string[] = [];
   for (const path of [...GUIDE_NAMES.filter((name) => all.includes(name)), ...skillFiles.slice(0, MOST_SKILLS)])
     if (await isShown(path)) wanted.push(path);
-  const texts = await tools.repository.readFiles(project, commit, wanted, MOST_BYTES);
+  const texts =
+    wanted.length === 0
+      ? new Map<string, string>()
+      : await tools.repository.readFiles(project, commit, wanted, MOST_BYTES);
   const notices = wanted.filter((path) => !texts.has(path)).map(unread);
   if (skillFiles.length > MOST_SKILLS)
     notices.push(`The project has ${skillFiles.length} skills; only the first ${MOST_SKILLS} are listed.`);
@@ -94,13 +97,31 @@ export async function readOverride(
   commit: string,
   role: RoleName,
 ): Promise<ParsedOverride> {
-  const path = overridePath(role);
-  const [text, paths] = await Promise.all([
-    tools.repository.readFiles(project, commit, [path], MOST_BYTES).then((texts) => texts.get(path)),
-    tools.repository.listFiles(project, commit),
-  ]);
-  if (text !== undefined) return parseOverride(role, text, ROLES[role]);
-  return { override: null, notices: paths.includes(path) ? [unread(path)] : [] };
+  const paths = await tools.repository.listFiles(project, commit);
+  const read = await readRoleFiles(tools, project, commit, paths, [role]);
+  return read.get(role) ?? { override: null, notices: [] };
+}
+
+/** The role files that there are, of these roles. @param paths all of the commit */
+async function readRoleFiles(
+  tools: Pick<BuildTools, 'repository'>,
+  project: RemoteProject,
+  commit: string,
+  paths: readonly string[],
+  roles: readonly RoleName[],
+): Promise<ReadonlyMap<RoleName, ParsedOverride>> {
+  const present = roles.filter((role) => paths.includes(overridePath(role)));
+  // Most projects have none.
+  if (present.length === 0) return new Map();
+  const texts = await tools.repository.readFiles(project, commit, present.map(overridePath), MOST_BYTES);
+  return new Map(
+    present.map((role): [RoleName, ParsedOverride] => {
+      const path = overridePath(role);
+      const text = texts.get(path);
+      const unreadable = { override: null, notices: [unread(path)] };
+      return [role, text === undefined ? unreadable : parseOverride(role, text, ROLES[role])];
+    }),
+  );
 }
 
 /**
@@ -114,13 +135,13 @@ export async function readOverrides(
   commit: string,
   projectConfig: ProjectConfig | null,
 ): Promise<{ readonly projectConfig: ProjectConfig | null; readonly notices: readonly string[] }> {
-  const stray = strayOverrides(await tools.repository.listFiles(project, commit));
-  const notices: string[] = [...stray];
+  const paths = await tools.repository.listFiles(project, commit);
+  const notices = strayOverrides(paths);
   const routing: Record<string, string> = {};
-  for (const role of Object.keys(ROLES) as RoleName[]) {
-    const { override, notices: faults } = await readOverride(tools, project, commit, role);
+  const files = await readRoleFiles(tools, project, commit, paths, ROLE_NAMES);
+  for (const [role, { override, notices: faults }] of files) {
     notices.push(...faults);
-    if (override?.model === null || override === null) continue;
+    if (override === null || override.model === null) continue;
     const refusal = modelFault(tools, role, override);
     if (refusal === null) routing[role] = override.model;
     else notices.push(refusal);
