@@ -37,6 +37,8 @@ describe('the command line', () => {
     [['run', 'x', '--server', 'ftp://x'], "--server is 'ftp://x'"],
     [['reject', 'r-1'], "required option '--feedback <text>' not specified"],
     [['answer', 'r-1'], 'There is no answer'],
+    [['message', 'r-1'], "missing required argument 'text'"],
+    [['message', 'r-1', ' '], 'There is no message'],
     [['extend', 'r-1', 'soon'], "'soon' is no number of minutes"],
     [['list', '--limit', '0'], 'A whole number from 1 to 200'],
   ])('refuses %j with 64 and a reason', async (args, reason) => {
@@ -111,6 +113,21 @@ describe('the command line', () => {
     expect(await command('run', 'x', '--workflow', 'dance')).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("There is no workflow 'dance'"),
+    });
+  });
+
+  it('tells a run something, until it has ended', async () => {
+    const started = await command('run', REQUEST, '--detach');
+    const [id = ''] = started.stdout.split('\n', 1);
+    expect(await command('message', id, 'Mind', 'the', 'gap')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^said; the run is /),
+    });
+    expect((await command('history', id)).stdout).toContain('local says: Mind the gap');
+    await command('cancel', id);
+    expect(await command('message', id, 'Too late')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('has already ended'),
     });
   });
 

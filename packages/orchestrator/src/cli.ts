@@ -73,6 +73,7 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
     .option('--port <port>', 'where it listens; 0 chooses a free one (ORCHESTRATOR_PORT)')
     .option('--host <address>', 'address it listens on (ORCHESTRATOR_HOST)')
     .option('--data <folder>', 'folder of everything it keeps (AUTONOMOUS_DATA)')
+    .option('--record <folder>', 'keeps a cassette of every run there (AUTONOMOUS_RECORD)')
     // Loaded when needed: a client needs none of the server's libraries.
     .action(ending(async (options: object) => (await import('./serve.ts')).serve(options, io)));
   command('doctor', 'says whether this machine has all that a run needs')
@@ -128,6 +129,15 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
   );
   client('ignore <run>', 'leaves a question unanswered: the planner plans without it').action(
     decision('ignore', () => ({})),
+  );
+  client('message <run> <text...>', 'tells the agent of a run something; it is heard at its next step').action(
+    ending(async (runId: string, words: string[], { server }: ServerOptions) => {
+      const text = words.join(' ');
+      if (text.trim() === '') throw new UsageError('There is no message; give it after the run.');
+      const told = await (await connect(io, server)).sendMessage(runId, text);
+      say(io, `said; the run is ${statusOf(told)}`);
+      return EXIT.done;
+    }),
   );
   client('cancel <run>', 'ends a run')
     .option('--reason <text>', 'kept with the run')

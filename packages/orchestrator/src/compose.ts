@@ -19,6 +19,7 @@ import { writeExport } from './engine/run-export.ts';
 import { Transcripts } from './engine/transcripts.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
+import { createRecorder } from './models/cassette-recorder.ts';
 import { createModels } from './models/registry.ts';
 import { loadOwnWorkflows } from './own-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
@@ -97,6 +98,16 @@ export async function startOrchestrator({
       ...(config.github.token === null ? {} : { token: config.github.token }),
     });
     const models = createModels(config.models);
+    const cassettes =
+      config.recordFolder === null
+        ? null
+        : createRecorder({
+            folder: config.recordFolder,
+            scrub: scrubber.scrubJson,
+            now: () => systemClock.now(),
+            onError: (error, runId) => log.error({ err: error, runId }, 'the cassette of a run cannot be written'),
+          });
+    if (cassettes) stops.push(() => cassettes.flush());
     const transcripts = new Transcripts(path.join(config.dataFolder, 'transcripts'));
     stops.push(() => transcripts.flush());
     const parser = createMermaidParser();
@@ -112,13 +123,18 @@ export async function startOrchestrator({
       });
     const tools: BuildTools = {
       repository,
-      agent: createToolLoopAgent({ models }),
+      agent: createToolLoopAgent({
+        models,
+        mcpServers: config.mcpServers,
+        ...(cassettes ? { recorder: cassettes } : {}),
+      }),
       sandboxes: provider,
       parser,
       workFolder: path.join(config.dataFolder, 'work'),
       limits: LIMITS,
       allowSetupNetwork: config.allowSetupNetwork,
       autoRetry: config.autoRetry,
+      contextTokens: config.contextTokens,
       project: async (id) => {
         const project = await store.getProject(id);
         if (!project) throw new Error(`project ${id} is not in the database`);
@@ -129,9 +145,10 @@ export async function startOrchestrator({
         if (!view) throw new Error(`run ${runId} is not in the database`);
         return view;
       },
-      events: (runId) => store.readRun(runId, 0),
+      events: (runId, after = 0) => store.readRun(runId, after),
       uploadPath: async (id) => (await uploads.get(id))?.path ?? null,
       resolveConfig,
+      checkModel: (id) => models.check(id),
       scrub: scrubber.scrub,
     };
     const instrumented = instrument?.(tools) ?? tools;

@@ -35,6 +35,9 @@ describe('without any variable', () => {
       runLimits: { autoStages: ['planning', 'implementation', 'fixes'], autoMerge: true, models: null },
       maxConcurrentRunsPerUser: 5,
       archiveAfterDays: 30,
+      mcpServers: [],
+      recordFolder: null,
+      contextTokens: 60_000,
       autoRetry: true,
       driftDetection: true,
       allowSetupNetwork: false,
@@ -69,6 +72,9 @@ describe('without any variable', () => {
 it('takes every variable', () => {
   const script = join(folder, 'demo.yaml');
   writeFileSync(script, 'name: demo\nroles: {}\n');
+  const headers = { authorization: 'Bearer ${DEEPSEEK_API_KEY}' };
+  const mcp = { servers: { docs: { url: 'http://docs.acme.test/mcp', headers, roles: ['planner'] } } };
+  writeFileSync(join(folder, 'servers.json'), JSON.stringify(mcp));
   const env: Record<keyof typeof SERVER_VARIABLES, string> = {
     ORCHESTRATOR_HOST: '0.0.0.0',
     ORCHESTRATOR_PORT: '8080',
@@ -93,12 +99,15 @@ it('takes every variable', () => {
     DEEPSEEK_BASE_URL: 'https://gateway.acme.test/deepseek',
     OPENAI_COMPATIBLE_BASE_URL: 'http://ollama:11434/v1',
     AUTONOMOUS_SCRIPT: 'demo.yaml',
+    AUTONOMOUS_RECORD: 'cassettes',
+    AUTONOMOUS_MCP: 'servers.json',
     DEFAULT_PLANNER_MODEL: 'openai:gpt-4o',
     DEFAULT_IMPLEMENTER_MODEL: 'claude-sonnet-4-5',
     DEFAULT_VALIDATOR_MODEL: 'openai-compatible:llama3:8b',
     ALLOWED_MODELS: 'openai:gpt-4o, anthropic:claude-sonnet-4-5,openai-compatible:llama3:8b,',
     MAX_CONCURRENT_RUNS_PER_USER: '2',
     ARCHIVE_AFTER_DAYS: '7',
+    CONTEXT_TOKENS: '30000',
     AUTONOMOUS_WORKFLOWS: './own.ts, some-package,~/more/own.js',
     DEFAULT_MAX_CLARIFICATIONS: '0',
     DEFAULT_AUTO_MERGE: 'true',
@@ -132,6 +141,16 @@ it('takes every variable', () => {
       },
       script: { name: 'demo', roles: {} },
     },
+    mcpServers: [
+      {
+        name: 'docs',
+        reach: { kind: 'http', url: 'http://docs.acme.test/mcp', headers: { authorization: 'Bearer deepseek-canary' } },
+        roles: ['planner'],
+        tools: null,
+        timeoutMs: 60_000,
+      },
+    ],
+    recordFolder: join(folder, 'cassettes'),
     runDefaults: {
       modelRouting: {
         planner: 'openai:gpt-4o',
@@ -149,6 +168,7 @@ it('takes every variable', () => {
     maxConcurrentRunsPerUser: 2,
     archiveAfterDays: 7,
     workflows: { names: ['./own.ts', 'some-package', '/home/somebody/more/own.js'], folder },
+    contextTokens: 30_000,
     autoRetry: false,
     driftDetection: false,
     allowSetupNetwork: true,
@@ -161,6 +181,7 @@ it('takes every variable', () => {
       'openai-canary',
       'deepseek-canary',
       'compatible-canary',
+      'deepseek-canary',
     ],
   });
 });
@@ -216,6 +237,7 @@ describe('faults', () => {
     ['OPENAI_BASE_URL', ['localhost:1234', 'ftp://x', 'https://x?key=1', 'file:///etc/passwd']],
     ['MAX_CONCURRENT_RUNS_PER_USER', ['0', '1001']],
     ['ARCHIVE_AFTER_DAYS', ['-1', '1.5']],
+    ['CONTEXT_TOKENS', ['100', 'many']],
     ['DEFAULT_MAX_CLARIFICATIONS', ['101']],
     ['ALLOWED_MODELS', [',', 'a b']],
     ['ALLOW_AUTO_STAGES', ['all', 'none,planning']],
@@ -325,6 +347,7 @@ describe('.env.example', () => {
 
   it('holds values that the server takes, and none that is in force', () => {
     expect(example).not.toMatch(/^[^#\n]/m);
+    writeFileSync(join(folder, 'mcp.json'), '{"servers": {}}');
     const env = Object.fromEntries(lines.map((line) => [line[1] ?? '', line[2] ?? '']));
     const { ALLOWED_MODELS: _, ...rest } = env;
     expect(faultsOf(rest)).toEqual([]);

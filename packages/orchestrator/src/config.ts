@@ -5,8 +5,10 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type Fault, InvalidRequest, type RunConfigRequest } from '@autonomous/shared';
 import { z } from 'zod';
+import { type McpServers, parseMcpServers } from './agents/mcp-servers.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import type { ModelSettings } from './models/registry.ts';
+import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
 import { BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './workflow/run-config.ts';
@@ -33,6 +35,10 @@ export interface ServerConfig {
     readonly defaultBranch: string | null;
   };
   readonly models: ModelSettings;
+  /** Absolute folder in which a cassette of every run is kept; `null`: none is. */
+  readonly recordFolder: string | null;
+  /** Servers of tools that some roles have beside those in the sandbox. */
+  readonly mcpServers: McpServers['servers'];
   readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
   readonly runLimits: RunLimits;
   readonly maxConcurrentRunsPerUser: number;
@@ -40,6 +46,8 @@ export interface ServerConfig {
   readonly archiveAfterDays: number;
   /** Workflows of one's own: paths or names of packages, and the absolute folder where they begin. */
   readonly workflows: { readonly names: readonly string[]; readonly folder: string };
+  /** Estimated tokens that instructions and prompt of one call of an agent may have. */
+  readonly contextTokens: number;
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
   /** False: the plan's constraints are no condition. Nothing asks for it yet: so far constraints are only reported. */
@@ -151,7 +159,9 @@ export const SERVER_VARIABLES = {
   OPENAI_BASE_URL: baseUrl(),
   DEEPSEEK_BASE_URL: baseUrl(),
   OPENAI_COMPATIBLE_BASE_URL: baseUrl(),
-  AUTONOMOUS_SCRIPT: variable(text, 'the path of a script file'),
+  AUTONOMOUS_SCRIPT: variable(text, 'the path of a script or cassette'),
+  AUTONOMOUS_RECORD: variable(text, 'the path of a folder'),
+  AUTONOMOUS_MCP: variable(text, 'the path of a JSON file that names MCP servers'),
   DEFAULT_PLANNER_MODEL: modelId(),
   DEFAULT_IMPLEMENTER_MODEL: modelId(),
   DEFAULT_VALIDATOR_MODEL: modelId(),
@@ -166,6 +176,7 @@ export const SERVER_VARIABLES = {
     list.pipe(z.array(z.string().max(1_000)).min(1)),
     'paths of files or names of packages with commas between them',
   ),
+  CONTEXT_TOKENS: whole(16_000, 2_000_000),
   DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
   DEFAULT_AUTO_MERGE: flag(),
   ENABLE_AUTO_RETRY: flag(),
@@ -203,6 +214,7 @@ export function readServerConfig(
   const { home = homedir(), working = process.cwd() } = folders;
   const pathOf = (path: string): string => resolve(working, path.startsWith('~/') ? join(home, path.slice(2)) : path);
   const script = values.AUTONOMOUS_SCRIPT === undefined ? null : readScript(pathOf(values.AUTONOMOUS_SCRIPT), faults);
+  const mcp = values.AUTONOMOUS_MCP === undefined ? null : readMcp(pathOf(values.AUTONOMOUS_MCP), env, faults);
   if (faults.length > 0) throw refusal(faults);
 
   const dataHome = env['XDG_DATA_HOME'];
@@ -244,6 +256,8 @@ export function readServerConfig(
       },
       script,
     },
+    mcpServers: mcp?.servers ?? [],
+    recordFolder: values.AUTONOMOUS_RECORD === undefined ? null : pathOf(values.AUTONOMOUS_RECORD),
     runDefaults: {
       modelRouting: defaultModels(values, script),
       maxClarifications: values.DEFAULT_MAX_CLARIFICATIONS ?? BUILT_IN_RUN_CONFIG.maxClarifications,
@@ -260,6 +274,7 @@ export function readServerConfig(
       names: (values.AUTONOMOUS_WORKFLOWS ?? []).map((name) => (name.startsWith('~/') ? pathOf(name) : name)),
       folder: resolve(working),
     },
+    contextTokens: values.CONTEXT_TOKENS ?? 60_000,
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,
     driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? true,
     allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,
@@ -268,10 +283,13 @@ export function readServerConfig(
       name: values.COMMIT_AUTHOR_NAME ?? 'Autonomous',
       email: values.COMMIT_AUTHOR_EMAIL ?? 'autonomous@localhost',
     },
-    secrets: variableNames().flatMap((variableName) => {
-      const value = values[variableName];
-      return SERVER_VARIABLES[variableName].secret && typeof value === 'string' ? [value] : [];
-    }),
+    secrets: [
+      ...variableNames().flatMap((variableName) => {
+        const value = values[variableName];
+        return SERVER_VARIABLES[variableName].secret && typeof value === 'string' ? [value] : [];
+      }),
+      ...(mcp?.secrets ?? []),
+    ],
   };
 }
 
@@ -343,7 +361,7 @@ function contradictions(values: Values): readonly Fault[] {
   return faults;
 }
 
-function readScript(path: string, faults: Fault[]): Script | null {
+function readScript(path: string, faults: Fault[]): Script | Cassette | null {
   let yaml: string;
   try {
     yaml = readFileSync(path, 'utf8');
@@ -356,7 +374,7 @@ function readScript(path: string, faults: Fault[]): Script | null {
     return null;
   }
   try {
-    return parseScript(yaml, path);
+    return isCassette(yaml) ? parseCassette(yaml, path) : parseScript(yaml, path);
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error;
     faults.push(
@@ -366,11 +384,30 @@ function readScript(path: string, faults: Fault[]): Script | null {
   }
 }
 
+function readMcp(path: string, env: Readonly<Record<string, string | undefined>>, faults: Fault[]): McpServers | null {
+  try {
+    return parseMcpServers(readFileSync(path, 'utf8'), path, env);
+  } catch (error) {
+    if (error instanceof InvalidRequest) {
+      faults.push(
+        ...error.faults.map(({ message }) => ({ path: 'AUTONOMOUS_MCP', message: `AUTONOMOUS_MCP: ${message}` })),
+      );
+      return null;
+    }
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    faults.push({
+      path: 'AUTONOMOUS_MCP',
+      message: `AUTONOMOUS_MCP names ${path}, which cannot be read (${why}); allowed is the path of a JSON file.`,
+    });
+    return null;
+  }
+}
+
 /**
  * The models of a run that names none. With nothing but a script to play, that script; else the documented names, which stay also
  * where their key is missing: `Models.check` says what to set.
  */
-function defaultModels(values: Values, script: Script | null): DefaultModels {
+function defaultModels(values: Values, script: Script | Cassette | null): DefaultModels {
   const { DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL, DEFAULT_VALIDATOR_MODEL, ALLOWED_MODELS } = values;
   const hasDefault = [DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL, DEFAULT_VALIDATOR_MODEL].some(
     (model) => model !== undefined,

@@ -15,6 +15,7 @@ export interface ServeOptions {
   readonly port?: string;
   readonly host?: string;
   readonly data?: string;
+  readonly record?: string;
 }
 
 /** A supervisor kills after ten seconds; what is not done by then is taken up at the next start. */
@@ -48,13 +49,14 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
 }
 
 /** The options win over the variables of the same meaning. */
-function configFrom({ port, host, data }: ServeOptions, io: CliIo): ServerConfig {
+function configFrom({ port, host, data, record }: ServeOptions, io: CliIo): ServerConfig {
   try {
     return readServerConfig({
       ...io.env,
       ...(port === undefined ? {} : { ORCHESTRATOR_PORT: port }),
       ...(host === undefined ? {} : { ORCHESTRATOR_HOST: host }),
       ...(data === undefined ? {} : { AUTONOMOUS_DATA: resolve(io.cwd, data) }),
+      ...(record === undefined ? {} : { AUTONOMOUS_RECORD: resolve(io.cwd, record) }),
     });
   } catch (error) {
     if (error instanceof InvalidRequest) throw new UsageError(error.message, { cause: error });

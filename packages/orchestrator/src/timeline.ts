@@ -54,8 +54,11 @@ export function describeProgress(progress: Progress): string | null {
       return progress.data?.['ok'] === false ? `${who}: that failed: ${oneLine(progress.text)}` : null;
     case 'command':
       return oneLine(progress.text);
+    case 'message':
+      return `${who} hears: ${oneLine(progress.text)}`;
     case 'output':
     case 'usage':
+    case 'prompt':
       return null;
     default:
       return progress.kind satisfies never;

@@ -8,7 +8,8 @@ export const FEED_PROTOCOL = 1;
 export interface Progress {
   readonly runId: string;
   readonly activity: string;
-  readonly kind: 'text' | 'tool_call' | 'tool_result' | 'command' | 'output' | 'usage' | 'note';
+  /** `prompt` is the first line of an agent's call: what it was given. `message` is what a person said to it. */
+  readonly kind: 'prompt' | 'message' | 'text' | 'tool_call' | 'tool_result' | 'command' | 'output' | 'usage' | 'note';
   /** A line a person can read. */
   readonly text: string;
   readonly role?: string;

@@ -4,16 +4,22 @@ import path from 'node:path';
 import type { Agent, AgentOutcome } from '../agents/agent.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import type { Note as PromptNote } from '../roles/prompt-parts.ts';
+import { composeCall, describeCall } from '../roles/call-context.ts';
+import type { CommonInput, Guide, Note as PromptNote, Skill } from '../roles/prompt-parts.ts';
 import type { Role } from '../roles/role.ts';
+import { historyOf } from '../roles/run-history.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { Cost, Note } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
+import { readGuidance, readOverride } from './project-guidance.ts';
+import { startOf, Steering } from './steering.ts';
 import type { WorkFolder } from './work-folders.ts';
 
-export interface AgentCall<Input, Result> {
+export interface AgentCall<Input extends CommonInput, Result> {
   readonly role: Role<Input, Result>;
-  readonly input: Input;
+  /** Without what `facts` say. */
+  readonly input: Omit<Input, 'memory' | 'files' | 'guides' | 'skills' | 'history'>;
+  readonly facts: ProjectFacts;
   readonly model: string;
   readonly work: WorkFolder;
   /** Notes whose uploads are shown to the agent under `/uploads`. */
@@ -24,11 +30,29 @@ export interface AgentCall<Input, Result> {
 const LISTED_FILES = 1_500;
 
 /** @throws {RetryableFailure | NeedsHuman} as the agent and the sandbox do */
-export async function callAgent<Input, Result>(
+export async function callAgent<Input extends CommonInput, Result>(
   tools: BuildTools,
   context: ActivityContext,
-  { role, input, model, work, notes }: AgentCall<Input, Result>,
+  { role, input, facts, model, work, notes }: AgentCall<Input, Result>,
 ): Promise<{ readonly outcome: AgentOutcome<Result>; readonly cost: Cost }> {
+  const steering = new Steering(tools, context);
+  const said = (await steering.hear()).map(({ text }): PromptNote => ({ kind: 'message', text }));
+  const { override, notices } = await readOverride(tools, facts.project, facts.baseCommit, role.name);
+  const { memory, files, guides, skills, history } = facts;
+  const known = { memory, files, guides, skills, history, notes: [...input.notes, ...said] };
+  // What was left out of the input is put back here; the compiler does not follow that through a type parameter.
+  const given = { ...input, ...known } as unknown as Input;
+  const call = composeCall(role, given, override, tools.contextTokens);
+  const line = describeCall({
+    role,
+    number: input.call,
+    model,
+    context: call,
+    override,
+    notices: [...facts.notices, ...notices],
+  });
+  context.progress({ kind: 'prompt', ...line, role: role.name, model });
+
   const sandbox = await tools.sandboxes.open({
     key: context.key,
     folder: work.folder,
@@ -44,9 +68,11 @@ export async function callAgent<Input, Result>(
       key: context.key,
       role: role.name,
       model,
-      instructions: role.instructions,
-      prompt: role.prompt(input),
-      tools: role.tools,
+      instructions: call.instructions,
+      prompt: call.prompt,
+      tools: call.tools,
+      ...(override?.outsideTools ? { outsideTools: override.outsideTools } : {}),
+      messages: steering.hear,
       resultSchema: role.result,
       sandbox,
       maxSteps: role.maxSteps,
@@ -61,23 +87,40 @@ export async function callAgent<Input, Result>(
   }
 }
 
-/** What every prompt says of the project: nothing of what the checkout left out. */
+/** What every prompt says of the project and the run: nothing of what the checkout left out. */
+export interface ProjectFacts {
+  readonly project: RemoteProject;
+  /** Where the run started: roles, guides and skills are read there. */
+  readonly baseCommit: string;
+  readonly memory: string | null;
+  readonly files: readonly string[];
+  readonly guides: readonly Guide[];
+  readonly skills: readonly Skill[];
+  readonly history: readonly string[];
+  readonly notices: readonly string[];
+}
+
 export async function projectFacts(
   tools: BuildTools,
+  context: ActivityContext,
   project: RemoteProject,
-  head: string,
+  { head, baseCommit }: { readonly head: string; readonly baseCommit: string },
   { folder }: WorkFolder,
-): Promise<{ readonly memory: string | null; readonly files: readonly string[] }> {
-  const [memory, paths] = await Promise.all([
+): Promise<ProjectFacts> {
+  const isShown = (file: string) => isThere(path.join(folder, file));
+  const [memory, paths, guidance, events] = await Promise.all([
     tools.repository.readFile(project, head, MEMORY_PATH),
     tools.repository.listFiles(project, head),
+    readGuidance(tools, project, baseCommit, isShown),
+    tools.events(context.runId),
   ]);
   const files: string[] = [];
   for (const file of paths) {
     if (files.length === LISTED_FILES) break;
-    if (!file.startsWith('.autonomous/') && (await isThere(path.join(folder, file)))) files.push(file);
+    if (!file.startsWith('.autonomous/') && (await isShown(file))) files.push(file);
   }
-  return { memory, files };
+  const history = historyOf(events, startOf(context.key));
+  return { project, baseCommit, memory, files, history, ...guidance };
 }
 
 function isThere(file: string): Promise<boolean> {

@@ -15,17 +15,22 @@ export interface BuildTools {
   readonly limits: SandboxLimits;
   /** May a project's install step use the network? Nothing else ever may. */
   readonly allowSetupNetwork: boolean;
+  /** Estimated tokens of instructions and prompt of one call, at most. */
+  readonly contextTokens: number;
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
   project(id: string): Promise<RemoteProject & { readonly name: string }>;
   view(runId: string): Promise<RunView>;
-  events(runId: string): Promise<readonly WorkflowEvent[]>;
+  /** @param after sequence of the last event already seen; all events when absent */
+  events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;
   /** Host path of an uploaded file; `null` when there is none. */
   uploadPath(id: string): Promise<string | null>;
   resolveConfig(
     project: ProjectConfig | null,
     request: RunConfigRequest,
   ): { readonly config: RunConfig; readonly notices: readonly string[] };
+  /** Can this server use a model? Gives its full id, or says why not. */
+  checkModel(id: string): { readonly ok: true; readonly id: string } | { readonly ok: false; readonly message: string };
   /** Takes known secrets and token patterns out of text before it is stored. */
   scrub(text: string): string;
 }

@@ -13,6 +13,7 @@ import { parseProjectConfig } from '../workflow/run-config.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
+import { readOverrides } from './project-guidance.ts';
 import { inReadingRoom } from './reading-room.ts';
 import { fetchRemote } from './remote.ts';
 
@@ -39,7 +40,8 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
       const text = await repository.readFile(project, baseCommit, CONFIG_PATH);
       const parsed = text === null ? null : parseProjectConfig(text);
       const projectConfig = parsed?.ok ? parsed.config : null;
-      const { config, notices } = tools.resolveConfig(projectConfig, input.requestedConfig);
+      const overrides = await readOverrides(tools, project, baseCommit, projectConfig);
+      const { config, notices } = tools.resolveConfig(overrides.projectConfig, input.requestedConfig);
       const found = await findProjectCommands(await repository.listFiles(project, baseCommit), (path) =>
         repository.readFile(project, baseCommit, path),
       );
@@ -52,6 +54,7 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
           ...(parsed !== null && !parsed.ok
             ? [`${CONFIG_PATH} is not valid and is ignored: ${parsed.faults.map(faultText).join('; ')}`]
             : []),
+          ...overrides.notices,
           ...otherBranchNotice(projectConfig, branch),
           ...(await localNotices(tools, project)),
         ],
@@ -77,8 +80,8 @@ export function plan(tools: BuildTools): Of<'plan'> {
             call: input.call,
             request: input.request,
             notes: promptNotes(input.notes),
-            ...(await projectFacts(tools, project, input.head, work)),
           },
+          facts: await projectFacts(tools, context, project, input, work),
           model: input.config.modelRouting.planner,
           work,
           notes: input.notes,
@@ -140,8 +143,8 @@ export function replyToPerson(tools: BuildTools): Of<'replyToPerson'> {
             notes: promptNotes(input.notes),
             plan: (input.plan && (await tools.repository.readFile(project, input.head, input.plan.path))) ?? '',
             question: input.question,
-            ...(await projectFacts(tools, project, input.head, work)),
           },
+          facts: await projectFacts(tools, context, project, input, work),
           model: input.config.modelRouting.planner,
           work,
           notes: input.notes,

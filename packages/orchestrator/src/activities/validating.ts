@@ -130,7 +130,7 @@ export function review(tools: BuildTools): Of<'review'> {
         const [planText, diff, facts] = await Promise.all([
           repository.readFile(project, input.head, input.plan.path),
           repository.diff(project, input.baseCommit, input.head),
-          projectFacts(tools, project, input.head, work),
+          projectFacts(tools, context, project, input, work),
         ]);
         return callAgent(tools, context, {
           role: validator,
@@ -140,10 +140,10 @@ export function review(tools: BuildTools): Of<'review'> {
             notes: promptNotes(input.notes),
             plan: planText ?? '',
             constraints: input.plan.constraints,
-            diff: diff.patch,
+            diff: withoutOwnFolder(diff.patch),
             evidence: input.evidence.flatMap((evidence) => evidence.commands),
-            ...facts,
           },
+          facts,
           model: input.config.modelRouting.validator,
           work,
           notes: input.notes,
@@ -155,6 +155,14 @@ export function review(tools: BuildTools): Of<'review'> {
       return { verdict, severity, summary: tools.scrub(summary), feedback: tools.scrub(feedback), cost };
     },
   };
+}
+
+/** A patch without the files of the orchestrator: the plan is shown by itself, and nothing in there is the implementer's. */
+function withoutOwnFolder(patch: string): string {
+  return patch
+    .split(/^(?=diff --git )/m)
+    .filter((file) => !/^diff --git "?a\/\.autonomous\//.test(file))
+    .join('');
 }
 
 /** Writes the validation report onto the run's branch; the code tree, which evidence binds to, stays as it is. */

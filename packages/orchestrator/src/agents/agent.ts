@@ -20,10 +20,14 @@ export interface AgentRequest<Result> {
   readonly instructions: string;
   readonly prompt: string;
   readonly tools: readonly ToolName[];
+  /** Names of tools from outside (MCP), `server__tool` or `server__*`, that are left; absent leaves all that the role has. */
+  readonly outsideTools?: readonly string[];
   readonly resultSchema: z.ZodType<Result>;
   readonly sandbox: Sandbox;
   readonly maxSteps: number;
   readonly signal: AbortSignal;
+  /** What people said since the last call of this function, oldest first. Absent: nobody can say anything. */
+  readonly messages?: () => Promise<readonly { readonly by: string; readonly text: string }[]>;
   readonly onProgress: (progress: Pick<Progress, 'kind' | 'text' | 'data'>) => void;
 }
 

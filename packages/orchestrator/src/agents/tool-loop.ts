@@ -14,8 +14,11 @@ import {
 } from '@autonomous/shared';
 import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool, zodSchema } from 'ai';
 import { z } from 'zod';
-import type { Models, ResolvedModel } from '../models/model.ts';
+import type { ModelRecorder, Models, ResolvedModel } from '../models/model.ts';
+import { MESSAGE_FIRST, messageText } from '../roles/prompt-parts.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage } from './agent.ts';
+import type { McpServer } from './mcp-servers.ts';
+import { openOutsideTools, type OutsideTool } from './mcp-tools.ts';
 import {
   askModel,
   MODEL_TRIES,
@@ -25,9 +28,14 @@ import {
   type ToolCall,
 } from './model-step.ts';
 import { SANDBOX_TOOLS, type SandboxTool } from './sandbox-tools.ts';
+import { nudgeText, restartText, StallWatch, type WatchedCall } from './stall-watch.ts';
 
 export interface ToolLoopOptions {
   readonly models: Models;
+  /** Whose tools some roles have beside those in the sandbox. */
+  readonly mcpServers?: readonly McpServer[];
+  /** Absent: nothing is recorded. */
+  readonly recorder?: ModelRecorder;
   /** Most tokens of one answer; absent means the model's own figure. */
   readonly maxOutputTokens?: number;
   readonly timeouts?: Partial<StepTimeouts>;
@@ -40,6 +48,9 @@ const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
 /** How often a result that does not fit its schema may be mended. */
 const MENDS = 2;
 
+/** Answers that are left to the model at least when a person has said something. */
+const STEPS_FOR_A_MESSAGE = 10;
+
 /** Characters of a tool's input or result that go into progress. */
 const PROGRESS_CHARACTERS = 2_000;
 
@@ -48,7 +59,14 @@ export function createToolLoopAgent(options: ToolLoopOptions): Agent {
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return {
     name: 'tool-loop',
-    perform: async (request) => await new ToolLoop(options, request).perform(),
+    async perform(request) {
+      const outside = await openOutsideTools(options.mcpServers ?? [], request);
+      try {
+        return await new ToolLoop(options, request, outside.tools).perform();
+      } finally {
+        await outside.close();
+      }
+    },
   };
 }
 
@@ -75,24 +93,33 @@ class ToolLoop<Result> {
   readonly #request: AgentRequest<Result>;
   readonly #model: ResolvedModel;
   readonly #tools: ToolSet;
-  readonly #messages: ModelMessage[];
+  readonly #outside: ReadonlyMap<string, OutsideTool>;
+  #messages: ModelMessage[];
+  /** What people said, and how much of it the model has been told. */
+  readonly #heard: string[] = [];
+  #told = 0;
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
   #stepsLeft: number;
   #toldToFinish = false;
   #idleAnswers = 0;
   #invalidResults = 0;
+  readonly #stalls = new StallWatch();
 
-  constructor(options: ToolLoopOptions, request: AgentRequest<Result>) {
+  constructor(options: ToolLoopOptions, request: AgentRequest<Result>, outside: readonly OutsideTool[]) {
     this.#options = options;
     this.#request = request;
-    this.#model = options.models.resolve(request.model);
-    this.#tools = describeTools(request);
+    const model = options.models.resolve(request.model);
+    this.#model = options.recorder?.record(model, request.runId) ?? model;
+    this.#outside = new Map(outside.map((tool) => [tool.name, tool]));
+    this.#tools = describeTools(request, outside);
     this.#messages = [{ role: 'user', content: request.prompt }];
     this.#stepsLeft = request.maxSteps;
   }
 
   async perform(): Promise<AgentOutcome<Result>> {
     while (true) {
+      await this.#hearMessages();
+      this.#tellMessages();
       if (this.#stepsLeft <= 0) this.#demandFinish();
       this.#stepsLeft--;
       const answer = await this.#nextAnswer();
@@ -101,6 +128,7 @@ class ToolLoop<Result> {
         this.#say(
           'Your answer reached the output limit and was cut; no tool of it was run. Go on in smaller pieces: write long files in several steps.',
         );
+        this.#watchProgress([]);
       } else if (answer.toolCalls.length === 0) {
         this.#answerIdleText();
       } else {
@@ -176,6 +204,7 @@ class ToolLoop<Result> {
     for (const call of calls.filter((candidate) => !isEnding(candidate))) results.set(call, await this.#runTool(call));
 
     const failed = [...results.values()].some((result) => !result.ok);
+    const isTold = calls.some(isEnding) && (await this.#hearMessages());
     for (const [index, call] of calls.filter(isEnding).entries()) {
       this.#report(call, call.name);
       if (failed) {
@@ -185,6 +214,8 @@ class ToolLoop<Result> {
             `Not taken, because another tool call of the same answer failed. Look at it, then call ${call.name} again.`,
           ),
         );
+      } else if (isTold) {
+        results.set(call, fault(MESSAGE_FIRST));
       } else if (index > 0) {
         results.set(call, fault('Not taken: only the first call of finish or ask in an answer counts.'));
       } else {
@@ -200,7 +231,55 @@ class ToolLoop<Result> {
     }
 
     this.#messages.push({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
+    this.#watchProgress(
+      calls.map((call) => {
+        const { ok, text } = results.get(call) ?? fault('Not run.');
+        return { name: call.name, input: call.input, ok, result: text };
+      }),
+    );
     return null;
+  }
+
+  /** Takes what people said since the last look. @returns whether there was anything */
+  async #hearMessages(): Promise<boolean> {
+    const { messages, onProgress } = this.#request;
+    const news = (await messages?.()) ?? [];
+    for (const { by, text } of news) {
+      onProgress({ kind: 'message', text, data: { by } });
+      this.#heard.push(text);
+    }
+    if (news.length === 0) return false;
+    this.#stalls.heardNews();
+    // What a person asks for in the last moment has to be possible.
+    this.#stepsLeft = Math.max(this.#stepsLeft, STEPS_FOR_A_MESSAGE);
+    this.#toldToFinish = false;
+    return true;
+  }
+
+  #tellMessages(): void {
+    for (const text of this.#heard.slice(this.#told)) this.#say(messageText(text));
+    this.#told = this.#heard.length;
+  }
+
+  /** Nudges an agent that goes in circles, then begins its conversation anew, then gives up on it. */
+  #watchProgress(calls: readonly WatchedCall[]): void {
+    const verdict = this.#stalls.step(calls);
+    if (verdict.kind === 'go_on') return;
+    const { role, prompt, onProgress } = this.#request;
+    const { why } = verdict;
+    if (verdict.kind === 'nudge') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It was told so.` });
+      this.#say(nudgeText(why));
+    } else if (verdict.kind === 'restart') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It begins anew, with a note of what was tried.` });
+      this.#messages = [{ role: 'user', content: `${prompt}\n\n${restartText(why, this.#stalls.tried)}` }];
+      this.#told = 0;
+    } else {
+      throw new NeedsHuman(
+        'stalled',
+        `The ${role} (${this.#model.id}) makes no progress: it ${why}, after it had been told and had begun anew. Its files are kept. Say what it should do differently and retry, or choose another model.`,
+      );
+    }
   }
 
   #finish(call: ToolCall): AgentOutcome<Result> | ToolText {
@@ -229,7 +308,12 @@ class ToolLoop<Result> {
   }
 
   async #runTool(call: ToolCall): Promise<ToolText> {
-    const { sandbox, signal, onProgress } = this.#request;
+    const { sandbox, signal } = this.#request;
+    const outside = this.#outside.get(call.name);
+    if (outside !== undefined) {
+      this.#report(call, call.name);
+      return this.#reportResult(call, await outside.call(call.input, signal));
+    }
     const known = sandboxTool(call.name, this.#tools);
     const parsed = known?.input.safeParse(call.input);
     this.#report(call, known !== undefined && parsed?.success ? known.title(parsed.data) : call.name);
@@ -239,7 +323,12 @@ class ToolLoop<Result> {
         : parsed.success
           ? await performTool(known, parsed.data, sandbox, signal)
           : fault(`The input of ${call.name} does not fit: ${describeFaults(call.input, parsed.error)}.`);
-    onProgress({ kind: 'tool_result', text: cut(result.text), data: { tool: call.name, ok: result.ok } });
+    return this.#reportResult(call, result);
+  }
+
+  #reportResult(call: ToolCall, result: ToolText): ToolText {
+    const { ok, text } = result;
+    this.#request.onProgress({ kind: 'tool_result', text: cut(text), data: { tool: call.name, ok } });
     return result;
   }
 
@@ -270,7 +359,7 @@ function fault(text: string): ToolText {
 }
 
 /** Without `execute`: the SDK tells the model about them, and running them stays with the loop. */
-function describeTools<Result>(request: AgentRequest<Result>): ToolSet {
+function describeTools<Result>(request: AgentRequest<Result>, outside: readonly OutsideTool[]): ToolSet {
   const tools: ToolSet = {};
   for (const name of request.tools) {
     tools[name] =
@@ -278,6 +367,8 @@ function describeTools<Result>(request: AgentRequest<Result>): ToolSet {
         ? unchecked('Asks a person one question and ends this call; the work goes on with the answer.', questionSchema)
         : unchecked(SANDBOX_TOOLS[name].description, SANDBOX_TOOLS[name].input);
   }
+  for (const { name, description, inputSchema } of outside)
+    tools[name] = tool({ description, inputSchema: jsonSchema(inputSchema) }) as ToolSet[string];
   return { ...tools, finish: unchecked('Ends the work with its result.', request.resultSchema) };
 }
 

@@ -12,6 +12,12 @@ export interface ResolvedModel {
   readonly keyVariable?: string;
 }
 
+/** Writes down what is asked of models and what they answer. */
+export interface ModelRecorder {
+  /** The same model, whose exchanges are recorded for a run. */
+  record(model: ResolvedModel, runId: string): ResolvedModel;
+}
+
 export interface Models {
   /**
    * @param id `provider:model`, or a bare name of a known family (`deepseek-…`, `claude-…`, `gpt-…`, `o…`)

@@ -5,6 +5,8 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { type ModelSummary, NeedsHuman } from '@autonomous/shared';
 import { defaultSettingsMiddleware, type LanguageModel, wrapLanguageModel } from 'ai';
+import type { Cassette } from './cassette.ts';
+import { createCassetteModel } from './cassette-player.ts';
 import type { Models } from './model.ts';
 import type { Script } from './script.ts';
 import { createScriptedModel } from './scripted.ts';
@@ -25,7 +27,7 @@ export interface ModelSettings {
     readonly openaiCompatible?: string | undefined;
   };
   /** What `scripted:<its name>` plays; absent means that there is no scripted model. */
-  readonly script?: Script | null;
+  readonly script?: Script | Cassette | null;
 }
 
 interface Provider {
@@ -51,7 +53,8 @@ const SCRIPTED = 'scripted';
 export function createModels(settings: ModelSettings): Models {
   const providers = createProviders(settings);
   const script = settings.script ?? null;
-  const scripted = script === null ? null : createScriptedModel(script);
+  const scripted =
+    script === null ? null : 'exchanges' in script ? createCassetteModel(script) : createScriptedModel(script);
 
   const check: Models['check'] = (id) => {
     const split = splitId(id, script);
@@ -216,7 +219,10 @@ function isSet(value: string | undefined): value is string {
 }
 
 /** @returns `null` for a bare name of no known family */
-function splitId(id: string, script: Script | null): { readonly provider: string; readonly model: string } | null {
+function splitId(
+  id: string,
+  script: Script | Cassette | null,
+): { readonly provider: string; readonly model: string } | null {
   if (id === SCRIPTED) return { provider: SCRIPTED, model: script?.name ?? 'demo' };
   if (id.includes(':')) {
     const [provider, model] = splitOnce(id);

@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman } from '@autonomous/shared';
 import type { LanguageModel } from 'ai';
+import { MESSAGE_FIRST } from '../roles/prompt-parts.ts';
 import { parseCallLine } from '../roles/role.ts';
 import { callsOf, findScriptCall, type Script, type ScriptTurn } from './script.ts';
 
@@ -50,7 +51,7 @@ export function createScriptedModel(script: Script): LanguageModelV4 {
 }
 
 async function play(script: Script, options: CallOptions): Promise<{ turn: ScriptTurn; content: Content[] }> {
-  const number = options.prompt.filter((message) => message.role === 'assistant').length;
+  const number = turnsPlayed(options.prompt);
   const turn = findTurn(script, firstUserText(options.prompt), number);
   if (turn.delayMs !== undefined)
     await sleep(turn.delayMs, undefined, options.abortSignal && { signal: options.abortSignal });
@@ -62,6 +63,19 @@ async function play(script: Script, options: CallOptions): Promise<{ turn: Scrip
     input: JSON.stringify(tool.input),
   }));
   return { turn, content: [...text, ...tools] };
+}
+
+/** A turn whose end was not taken, since a person said something meanwhile, is played again. */
+function turnsPlayed(prompt: Prompt): number {
+  const answers = prompt.filter((message) => message.role === 'assistant').length;
+  const repeated = prompt.filter(
+    (message) =>
+      message.role === 'tool' &&
+      message.content.some(
+        (part) => part.type === 'tool-result' && 'value' in part.output && part.output.value === MESSAGE_FIRST,
+      ),
+  );
+  return answers - repeated.length;
 }
 
 /** @param number of the turn within its call, from 0 */

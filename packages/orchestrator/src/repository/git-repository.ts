@@ -28,6 +28,7 @@ import {
   makeCodeTree,
   mergeCommits,
   readTexts,
+  withoutLarge,
   type TreeEdit,
   withScratch,
   writeBlobs,
@@ -271,15 +272,13 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       return readTextFile(place, await treeOf(place, treeish), path);
     },
 
-    async readFiles(project, treeish, paths) {
+    async readFiles(project, treeish, paths, maxBytes) {
       for (const path of paths) assertFilePath(path);
       const place = await mirrorOf(project);
       const wanted = new Set(paths);
       const entries = await listTree(place, await treeOf(place, treeish));
-      return readTexts(
-        place,
-        entries.filter(({ path, mode }) => wanted.has(path) && isFileMode(mode)),
-      );
+      const files = entries.filter(({ path, mode }) => wanted.has(path) && isFileMode(mode));
+      return readTexts(place, maxBytes === undefined ? files : await withoutLarge(place, files, maxBytes));
     },
 
     async writeFiles(project, tree, files) {

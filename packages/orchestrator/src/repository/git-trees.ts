@@ -81,6 +81,19 @@ export async function readTexts(place: GitPlace, entries: readonly TreeEntry[]):
   return texts;
 }
 
+/** The files that have at most so many bytes; nothing of the others is read. */
+export async function withoutLarge(
+  place: GitPlace,
+  entries: readonly TreeEntry[],
+  maxBytes: number,
+): Promise<readonly TreeEntry[]> {
+  if (entries.length === 0) return [];
+  const input = entries.map(({ oid }) => `${oid}\n`).join('');
+  const { stdout } = await runGit(place, { args: ['cat-file', '--batch-check=%(objectsize)'], input });
+  const sizes = stdout.toString('latin1').split('\n');
+  return entries.filter((_, index) => Number(sizes[index]) <= maxBytes);
+}
+
 /** Stores texts as blobs. @returns their ids, in the same order */
 export async function writeBlobs(place: GitPlace, contents: readonly string[]): Promise<string[]> {
   if (contents.length === 0) return [];

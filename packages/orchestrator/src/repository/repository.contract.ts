@@ -116,6 +116,9 @@ export function describeRepository(
         'src/cart.js': MAIN_FILES['src/cart.js'],
       });
       expect(await repository.readFiles(project, tree, [])).toEqual(new Map());
+      expect([
+        ...(await repository.readFiles(project, tree, ['empty.txt', 'ä ö.txt', 'src/cart.js'], 4)).keys(),
+      ]).toEqual(['empty.txt', 'ä ö.txt']);
     });
 
     it('gives the tree where a branch is now, however often it was asked before', async () => {

@@ -90,8 +90,16 @@ export interface Repository {
   listFiles(project: RemoteProject, treeish: string): Promise<readonly string[]>;
   /** UTF-8 text; `null` when there is no such file. */
   readFile(project: RemoteProject, treeish: string, path: string): Promise<string | null>;
-  /** The same of many files in two processes, by path; files that are not there, or are no files, are left out. */
-  readFiles(project: RemoteProject, treeish: string, paths: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /**
+   * The same of many files in few processes, by path; files that are not there, are no files (symlinks), or have more than
+   * `maxBytes` are left out.
+   */
+  readFiles(
+    project: RemoteProject,
+    treeish: string,
+    paths: readonly string[],
+    maxBytes?: number,
+  ): Promise<ReadonlyMap<string, string>>;
   /** A new tree with these files written (`null` removes one). */
   writeFiles(project: RemoteProject, tree: string, files: Readonly<Record<string, string | null>>): Promise<string>;
   /** A new tree where `paths` are as in `from`: present with its content there, or absent when they are absent there. */

@@ -9,11 +9,14 @@ import {
   decisionSchema,
   fence,
   filesPart,
-  joinParts,
+  fixedPart,
+  guideParts,
+  historyPart,
   memoryPart,
-  notesPart,
+  noteParts,
   planPart,
   requestPart,
+  skillsPart,
 } from './prompt-parts.ts';
 import { callLine, type Role } from './role.ts';
 
@@ -32,7 +35,7 @@ export type ImplementerResult = z.infer<typeof implementerResultSchema>;
 
 export const implementer: Role<ImplementerInput, ImplementerResult> = {
   name: 'implementer',
-  version: 1,
+  version: 2,
   tools: ['read', 'write', 'edit', 'list', 'search', 'run', 'ask'],
   maxSteps: 150,
   result: implementerResultSchema,
@@ -78,18 +81,23 @@ ${ASKING_RULES}
 
 ${COMMON_RULES}`,
 
-  prompt: (input) =>
-    joinParts([
-      callLine('implementer', input.call),
-      requestPart(input),
-      planPart(input.plan),
-      constraintsPart(input.constraints),
-      memoryPart(input),
-      filesPart(input),
+  parts: (input) => [
+    fixedPart('call', callLine('implementer', input.call)),
+    requestPart(input),
+    planPart(input.plan),
+    constraintsPart(input.constraints),
+    ...guideParts(input),
+    skillsPart(input),
+    memoryPart(input),
+    filesPart(input),
+    fixedPart(
+      'test command',
       input.testCommand === null
         ? 'No test command is known for this project. Find out from its files how tests are run; if there are none, set up the plainest way its language has.'
         : `The project's tests are run with:\n${fence('test command', input.testCommand)}`,
-      notesPart(input),
-      'Carry out the plan and call "finish".',
-    ]),
+    ),
+    historyPart(input),
+    ...noteParts(input),
+    fixedPart('task', 'Carry out the plan and call "finish".'),
+  ],
 };

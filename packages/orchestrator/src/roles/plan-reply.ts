@@ -5,10 +5,13 @@ import {
   type CommonInput,
   fence,
   filesPart,
-  joinParts,
+  fixedPart,
+  guideParts,
+  historyPart,
   memoryPart,
-  notesPart,
+  noteParts,
   planPart,
+  skillsPart,
 } from './prompt-parts.ts';
 import { callLine, type Role } from './role.ts';
 
@@ -24,7 +27,7 @@ export type PlanReplyResult = z.infer<typeof planReplyResultSchema>;
 
 export const planReply: Role<PlanReplyInput, PlanReplyResult> = {
   name: 'plan-reply',
-  version: 1,
+  version: 2,
   tools: ['read', 'list', 'search'],
   maxSteps: 20,
   result: planReplyResultSchema,
@@ -40,15 +43,17 @@ export const planReply: Role<PlanReplyInput, PlanReplyResult> = {
 
 ${COMMON_RULES}`,
 
-  prompt: (input) =>
-    joinParts([
-      callLine('plan-reply', input.call),
-      `The question of a person, which is your task:\n${fence('question', input.question)}`,
-      planPart(input.plan),
-      `The request that the plan answers:\n${fence('request', input.request)}`,
-      memoryPart(input),
-      filesPart(input),
-      notesPart(input),
-      'Answer the question and call "finish".',
-    ]),
+  parts: (input) => [
+    fixedPart('call', callLine('plan-reply', input.call)),
+    fixedPart('question', `The question of a person, which is your task:\n${fence('question', input.question)}`),
+    planPart(input.plan),
+    fixedPart('request', `The request that the plan answers:\n${fence('request', input.request)}`),
+    ...guideParts(input),
+    skillsPart(input),
+    memoryPart(input),
+    filesPart(input),
+    historyPart(input),
+    ...noteParts(input),
+    fixedPart('task', 'Answer the question and call "finish".'),
+  ],
 };

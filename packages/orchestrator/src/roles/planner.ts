@@ -6,10 +6,13 @@ import {
   type CommonInput,
   decisionSchema,
   filesPart,
-  joinParts,
+  fixedPart,
+  guideParts,
+  historyPart,
   memoryPart,
-  notesPart,
+  noteParts,
   requestPart,
+  skillsPart,
 } from './prompt-parts.ts';
 import { callLine, type Role } from './role.ts';
 
@@ -42,7 +45,7 @@ export type PlannerResult = z.infer<typeof plannerResultSchema>;
 
 export const planner: Role<PlannerInput, PlannerResult> = {
   name: 'planner',
-  version: 1,
+  version: 2,
   tools: ['read', 'list', 'search', 'ask'],
   maxSteps: 40,
   result: plannerResultSchema,
@@ -99,13 +102,15 @@ ${ASKING_RULES}
 
 ${COMMON_RULES}`,
 
-  prompt: (input) =>
-    joinParts([
-      callLine('planner', input.call),
-      requestPart(input),
-      memoryPart(input),
-      filesPart(input),
-      notesPart(input),
-      'Write the plan and call "finish".',
-    ]),
+  parts: (input) => [
+    fixedPart('call', callLine('planner', input.call)),
+    requestPart(input),
+    ...guideParts(input),
+    skillsPart(input),
+    memoryPart(input),
+    filesPart(input),
+    historyPart(input),
+    ...noteParts(input),
+    fixedPart('task', 'Write the plan and call "finish".'),
+  ],
 };

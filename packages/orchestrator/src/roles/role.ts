@@ -1,5 +1,6 @@
 /** What a role is: instructions, tools, the shape of its result, and the prompt that one call of it gets. Pure. */
 import type { z } from 'zod';
+import type { PromptPart } from './prompt-budget.ts';
 
 /** Roles of the built-in workflows; a script names its calls by them. */
 export const ROLE_NAMES = ['planner', 'plan-reply', 'implementer', 'validator'] as const;
@@ -11,15 +12,15 @@ export type ToolName = (typeof TOOL_NAMES)[number];
 
 export interface Role<Input, Result> {
   readonly name: RoleName;
-  /** Part of what a run is bound to: a change of meaning is a new version. */
+  /** Of its instructions and prompt: a change of meaning is a new one. The transcript says which a call was given. */
   readonly version: number;
   readonly instructions: string;
   readonly tools: readonly ToolName[];
   /** Answers of the model in one call, at most. */
   readonly maxSteps: number;
   readonly result: z.ZodType<Result>;
-  /** The first message of a call. Its first line is `callLine(name, input.call)`. */
-  prompt(input: Input): string;
+  /** What the first message of a call is made of. Its first line is `callLine(name, input.call)`. */
+  parts(input: Input): readonly (PromptPart | null)[];
 }
 
 export interface RoleCall {

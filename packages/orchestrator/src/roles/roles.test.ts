@@ -3,7 +3,8 @@ import { type ImplementerInput, implementer } from './implementer.ts';
 import { planReply } from './plan-reply.ts';
 import { planner } from './planner.ts';
 import { fence } from './prompt-parts.ts';
-import { callLine, parseCallLine, ROLE_NAMES } from './role.ts';
+import { assemblePrompt } from './prompt-budget.ts';
+import { callLine, parseCallLine, type Role, ROLE_NAMES } from './role.ts';
 import { validator } from './validator.ts';
 
 const PLAN = 'Goal: greet.\n\n```mermaid\nflowchart TD\n  a["/hello"]\n```\n';
@@ -16,6 +17,9 @@ const implementing: ImplementerInput = {
   testCommand: 'npm test',
 };
 
+const promptOf = <Input>(role: Pick<Role<Input, unknown>, 'parts'>, input: Input): string =>
+  assemblePrompt(role.parts(input), 1_000_000).prompt;
+
 describe('roles', () => {
   it('are named once each, as a script names them', () => {
     expect([planner, planReply, implementer, validator].map((role) => role.name)).toEqual([...ROLE_NAMES]);
@@ -23,10 +27,10 @@ describe('roles', () => {
 
   it('begin every prompt with the line that makes a call recognisable', () => {
     const prompts = [
-      planner.prompt(common),
-      planReply.prompt({ ...common, plan: PLAN, question: 'Why?' }),
-      implementer.prompt(implementing),
-      validator.prompt({ ...implementing, diff: '', evidence: [] }),
+      promptOf(planner, common),
+      promptOf(planReply, { ...common, plan: PLAN, question: 'Why?' }),
+      promptOf(implementer, implementing),
+      promptOf(validator, { ...implementing, diff: '', evidence: [] }),
     ];
     expect(prompts.map(parseCallLine)).toEqual(ROLE_NAMES.map((role) => ({ role, call: 2 })));
   });
@@ -38,7 +42,7 @@ describe('roles', () => {
   });
 
   it('tell who wrote each note, and give notes of persons and programs different titles', () => {
-    const prompt = planner.prompt({
+    const prompt = promptOf(planner, {
       ...common,
       notes: [
         { kind: 'feedback', text: 'Smaller, please' },
@@ -54,7 +58,7 @@ describe('roles', () => {
   });
 
   it('show the validator what was run and how it ended', () => {
-    const prompt = validator.prompt({
+    const prompt = promptOf(validator, {
       ...implementing,
       diff: '+x',
       evidence: [

@@ -1,17 +1,22 @@
 /** The validator: reviews a result whose checks were already run by the engine, against plan and request. */
 import type { CommandEvidence, JsonValue } from '@autonomous/shared';
 import { z } from 'zod';
+import type { PromptPart } from './prompt-budget.ts';
 import {
   COMMON_RULES,
   type CommonInput,
   constraintsPart,
   fence,
   filesPart,
-  joinParts,
+  fixedPart,
+  guideParts,
+  historyPart,
   memoryPart,
-  notesPart,
+  noteParts,
   planPart,
   requestPart,
+  resultPart,
+  skillsPart,
 } from './prompt-parts.ts';
 import { callLine, type Role } from './role.ts';
 
@@ -42,7 +47,7 @@ export type ValidatorResult = z.infer<typeof validatorResultSchema>;
 
 export const validator: Role<ValidatorInput, ValidatorResult> = {
   name: 'validator',
-  version: 1,
+  version: 2,
   tools: ['read', 'list', 'search'],
   maxSteps: 40,
   result: validatorResultSchema,
@@ -74,28 +79,32 @@ it does not. You only read; you change nothing.
 
 ${COMMON_RULES}`,
 
-  prompt: (input) =>
-    joinParts([
-      callLine('validator', input.call),
-      requestPart(input),
-      planPart(input.plan),
-      constraintsPart(input.constraints),
-      memoryPart(input),
-      filesPart(input),
-      evidencePart(input.evidence),
-      input.diff.trim() === ''
-        ? 'The implementer changed nothing.'
-        : `What the implementer changed:\n${fence('diff', input.diff, 120_000)}`,
-      notesPart(input),
-      'Review the result and call "finish".',
-    ]),
+  parts: (input) => [
+    fixedPart('call', callLine('validator', input.call)),
+    requestPart(input),
+    planPart(input.plan),
+    constraintsPart(input.constraints),
+    ...guideParts(input),
+    skillsPart(input),
+    memoryPart(input),
+    filesPart(input),
+    ...evidenceParts(input.evidence),
+    input.diff.trim() === ''
+      ? fixedPart('diff', 'The implementer changed nothing.')
+      : resultPart('diff', 'What the implementer changed:', input.diff, 120_000),
+    historyPart(input),
+    ...noteParts(input),
+    fixedPart('task', 'Review the result and call "finish".'),
+  ],
 };
 
-function evidencePart(evidence: ValidatorInput['evidence']): string {
-  if (evidence.length === 0) return 'No check was run: no command is known for this project.';
-  const runs = evidence.map((run) => {
-    const end = run.exitCode === null ? 'was killed' : `ended with exit code ${run.exitCode}`;
-    return `This command ${end}:\n${fence('command', run.command)}\n${fence('output', run.output, 20_000)}`;
-  });
-  return `The checks that a program ran on the result, in a fresh copy:\n\n${runs.join('\n\n')}`;
+function evidenceParts(evidence: ValidatorInput['evidence']): PromptPart[] {
+  if (evidence.length === 0) return [fixedPart('checks', 'No check was run: no command is known for this project.')];
+  return [
+    fixedPart('checks', 'The checks that a program ran on the result, in a fresh copy:'),
+    ...evidence.map((run) => {
+      const end = run.exitCode === null ? 'was killed' : `ended with exit code ${run.exitCode}`;
+      return resultPart('output', `This command ${end}:\n${fence('command', run.command)}`, run.output, 20_000);
+    }),
+  ];
 }

@@ -1,0 +1,172 @@
+/**
+ * What a project's own files tell agents: AGENTS.md and CLAUDE.md, skills, and changes to roles. Read from the commit that the
+ * run started from, so that no agent writes the guidance of another; symbolic links and large files are not read.
+ */
+import type { ProjectConfig } from '@autonomous/shared';
+import { parseSkill, skillPaths } from '../artifacts/skill-file.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import { implementer } from '../roles/implementer.ts';
+import { planReply } from '../roles/plan-reply.ts';
+import { planner } from '../roles/planner.ts';
+import type { Guide, Skill } from '../roles/prompt-parts.ts';
+import { ROLE_NAMES, type RoleName, type ToolName } from '../roles/role.ts';
+import {
+  overridePath,
+  type ParsedOverride,
+  parseOverride,
+  type RoleOverride,
+  strayOverrides,
+} from '../roles/role-override.ts';
+import { validator } from '../roles/validator.ts';
+import type { BuildTools } from './build-tools.ts';
+
+export interface Guidance {
+  readonly guides: readonly Guide[];
+  readonly skills: readonly Skill[];
+  /** What was not read or does not hold, one sentence each. */
+  readonly notices: readonly string[];
+}
+
+const GUIDE_NAMES = ['AGENTS.md', 'CLAUDE.md'];
+/** Larger files are not read at all. */
+const MOST_BYTES = 128 * 1024;
+const MOST_SKILLS = 100;
+
+const ROLES: Readonly<Record<RoleName, readonly ToolName[]>> = {
+  planner: planner.tools,
+  'plan-reply': planReply.tools,
+  implementer: implementer.tools,
+  validator: validator.tools,
+};
+
+/** @param isShown false for paths that the configuration keeps from agents */
+export async function readGuidance(
+  tools: Pick<BuildTools, 'repository'>,
+  project: RemoteProject,
+  commit: string,
+  isShown: (path: string) => Promise<boolean>,
+): Promise<Guidance> {
+  const all = await tools.repository.listFiles(project, commit);
+  const skillFiles = skillPaths(all);
+  const wanted: string[] = [];
+  for (const path of [...GUIDE_NAMES.filter((name) => all.includes(name)), ...skillFiles.slice(0, MOST_SKILLS)])
+    if (await isShown(path)) wanted.push(path);
+  const texts =
+    wanted.length === 0
+      ? new Map<string, string>()
+      : await tools.repository.readFiles(project, commit, wanted, MOST_BYTES);
+  const notices = wanted.filter((path) => !texts.has(path)).map(unread);
+  if (skillFiles.length > MOST_SKILLS)
+    notices.push(`The project has ${skillFiles.length} skills; only the first ${MOST_SKILLS} are listed.`);
+
+  const skills: Skill[] = [];
+  for (const path of wanted) {
+    const text = texts.get(path);
+    if (text === undefined || !skillFiles.includes(path)) continue;
+    const skill = parseSkill(path, text);
+    if (!skill.ok) notices.push(skill.notice);
+    else if (skills.every(({ name }) => name !== skill.name))
+      skills.push({ name: skill.name, description: skill.description, path });
+  }
+  return { guides: guidesOf(texts, nestedGuides(all)), skills, notices };
+}
+
+/** The root's files; of others only the paths, since they are for the folders that they lie in. */
+function guidesOf(texts: ReadonlyMap<string, string>, nested: readonly string[]): Guide[] {
+  const seen = new Set<string>();
+  const guides = GUIDE_NAMES.flatMap((path): Guide[] => {
+    const text = texts.get(path)?.trim() ?? '';
+    // CLAUDE.md is often a copy of the other, or nothing but a line that includes it.
+    if (text === '' || seen.has(text) || /^@(?:\.\/)?AGENTS\.md$/.test(text)) return [];
+    seen.add(text);
+    return [{ path, text }];
+  });
+  if (nested.length === 0) return guides;
+  const list = `These hold for the folders that they lie in; read them when you work there:\n${nested.join('\n')}`;
+  return [...guides, { path: 'further guides', text: list }];
+}
+
+function nestedGuides(paths: readonly string[]): string[] {
+  return paths.filter((path) => path.includes('/') && GUIDE_NAMES.includes(path.slice(path.lastIndexOf('/') + 1)));
+}
+
+/** What the project changes about one role. */
+export async function readOverride(
+  tools: Pick<BuildTools, 'repository'>,
+  project: RemoteProject,
+  commit: string,
+  role: RoleName,
+): Promise<ParsedOverride> {
+  const paths = await tools.repository.listFiles(project, commit);
+  const read = await readRoleFiles(tools, project, commit, paths, [role]);
+  return read.get(role) ?? { override: null, notices: [] };
+}
+
+/** The role files that there are, of these roles. @param paths all of the commit */
+async function readRoleFiles(
+  tools: Pick<BuildTools, 'repository'>,
+  project: RemoteProject,
+  commit: string,
+  paths: readonly string[],
+  roles: readonly RoleName[],
+): Promise<ReadonlyMap<RoleName, ParsedOverride>> {
+  const present = roles.filter((role) => paths.includes(overridePath(role)));
+  // Most projects have none.
+  if (present.length === 0) return new Map();
+  const texts = await tools.repository.readFiles(project, commit, present.map(overridePath), MOST_BYTES);
+  return new Map(
+    present.map((role): [RoleName, ParsedOverride] => {
+      const path = overridePath(role);
+      const text = texts.get(path);
+      const unreadable = { override: null, notices: [unread(path)] };
+      return [role, text === undefined ? unreadable : parseOverride(role, text, ROLES[role])];
+    }),
+  );
+}
+
+/**
+ * What the project's role files mean for a run as a whole: the models that they name, under what the run itself asks for, and
+ * everything in them that does not hold.
+ * @param projectConfig the project's configuration; the models of role files win over its own
+ */
+export async function readOverrides(
+  tools: Pick<BuildTools, 'repository' | 'checkModel'>,
+  project: RemoteProject,
+  commit: string,
+  projectConfig: ProjectConfig | null,
+): Promise<{ readonly projectConfig: ProjectConfig | null; readonly notices: readonly string[] }> {
+  const paths = await tools.repository.listFiles(project, commit);
+  const notices = strayOverrides(paths);
+  const routing: Record<string, string> = {};
+  const files = await readRoleFiles(tools, project, commit, paths, ROLE_NAMES);
+  for (const [role, { override, notices: faults }] of files) {
+    notices.push(...faults);
+    if (override === null || override.model === null) continue;
+    const refusal = modelFault(tools, role, override);
+    if (refusal === null) routing[role] = override.model;
+    else notices.push(refusal);
+  }
+  if (Object.keys(routing).length === 0) return { projectConfig, notices };
+  const defaults = projectConfig?.defaultRunConfig ?? {};
+  return {
+    projectConfig: {
+      ...projectConfig,
+      defaultRunConfig: { ...defaults, modelRouting: { ...defaults.modelRouting, ...routing } },
+    },
+    notices,
+  };
+}
+
+function modelFault(
+  tools: Pick<BuildTools, 'checkModel'>,
+  role: RoleName,
+  { path, model }: RoleOverride,
+): string | null {
+  if (role === 'plan-reply') return `${path} names a model, which is ignored: the plan-reply has that of the planner.`;
+  const checked = tools.checkModel(model ?? '');
+  return checked.ok ? null : `${path} names a model that is ignored. ${checked.message}`;
+}
+
+function unread(path: string): string {
+  return `${path} is not read: it is no plain file, or has more than ${MOST_BYTES / 1024} KB.`;
+}

@@ -1,0 +1,47 @@
+/** The log of a run as an agent is told of it: what was decided, tried and found so far, a line each. Pure. */
+import { isEvent, type WorkflowEvent } from '@autonomous/shared';
+
+const LONGEST_LINE = 300;
+
+/**
+ * What a call of an agent should know of the log, oldest first. Answers, feedback and messages are left out: a call is told of
+ * them as notes, in full.
+ * @param through sequence of the event that started the call: a repeated call is told the same
+ */
+export function historyOf(events: readonly WorkflowEvent[], through: number): string[] {
+  return events.flatMap((event) => {
+    const line = event.sequence <= through ? lineOf(event) : null;
+    return line === null ? [] : [`- ${shortened(line)}`];
+  });
+}
+
+function lineOf(event: WorkflowEvent): string | null {
+  if (isEvent(event, 'STAGE_STARTED')) return `${event.payload.stage} began`;
+  if (isEvent(event, 'APPROVAL_GRANTED')) return 'a person approved what was shown';
+  if (isEvent(event, 'APPROVAL_REJECTED')) return 'a person rejected what was shown';
+  if (isEvent(event, 'CLARIFICATION_REQUESTED')) return `a person was asked: ${event.payload.question.question}`;
+  if (isEvent(event, 'CLARIFICATION_IGNORED')) return 'the question was left unanswered';
+  if (isEvent(event, 'DECISION_RECORDED')) return `decided: ${event.payload.topic}: ${event.payload.choice}`;
+  if (isEvent(event, 'IMPLEMENTATION_SUCCEEDED')) {
+    const { summary, filesChanged } = event.payload;
+    return `the implementer finished (${filesChanged.length} files changed so far): ${summary}`;
+  }
+  if (isEvent(event, 'EVIDENCE_RECORDED')) {
+    const { mode, passed } = event.payload;
+    return `the checks ${passed ? 'passed' : 'failed'} on the ${mode === 'as_is' ? 'result as it was' : "result with the base commit's tests"}`;
+  }
+  if (isEvent(event, 'VALIDATION_PASSED')) return `validation passed: ${event.payload.summary}`;
+  if (isEvent(event, 'VALIDATION_FAILED'))
+    return `validation failed (${event.payload.severity}): ${event.payload.summary}`;
+  if (isEvent(event, 'FIX_DECIDED'))
+    return event.payload.decision === 'retry' ? 'it was to be tried again' : 'a person accepted the result as it was';
+  if (isEvent(event, 'RUN_PAUSED')) return `paused (${event.payload.reason}): ${event.payload.message}`;
+  if (isEvent(event, 'RETRY_REQUESTED')) return 'a person had it go on';
+  if (isEvent(event, 'BASE_INTEGRATED')) return `the base branch ${event.payload.baseBranch} moved and was taken in`;
+  return null;
+}
+
+function shortened(line: string): string {
+  const flat = line.replaceAll(/\s+/g, ' ').trim();
+  return flat.length > LONGEST_LINE ? `${flat.slice(0, LONGEST_LINE)}…` : flat;
+}
