@@ -22,8 +22,8 @@ import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
 import { createModels } from './models/registry.ts';
 import { loadOwnWorkflows } from './own-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
+import { createSandboxProvider } from './sandboxes/provider-choice.ts';
 import type { SandboxLimits, SandboxProvider } from './sandboxes/sandbox.ts';
-import { createBubblewrapProvider } from './sandboxes/bubblewrap.ts';
 import type { FeedSource } from './server/feed.ts';
 import { type RunningServer, startServer } from './server/http-server.ts';
 import { createOrchestrator } from './server/orchestrator-service.ts';
@@ -38,7 +38,7 @@ import { checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.t
 export interface ComposeOptions {
   readonly config: ServerConfig;
   readonly log: Logger;
-  /** Only the bundled demo gives one of its own; every other server uses bubblewrap. */
+  /** Only the bundled demo gives one of its own; every other server uses the one that its configuration names. */
   readonly sandboxes?: SandboxProvider;
   /** Wraps a port to measure it. */
   readonly instrument?: (tools: BuildTools) => BuildTools;
@@ -55,6 +55,7 @@ export interface RunningOrchestrator {
   readonly server: RunningServer;
   readonly token: string;
   readonly engine: Engine;
+  readonly sandboxes: SandboxProvider;
   /** Resolves with the reason when nothing can be stored any more: only a restart helps then. */
   readonly failed: Promise<Error>;
   /** Resolves when the record in git is up to date, as far as it can be. */
@@ -102,7 +103,9 @@ export async function startOrchestrator({
     const parser = createMermaidParser();
     stops.push(() => parser.close());
     const uploads = await openUploads(path.join(config.dataFolder, 'uploads'));
-    const provider = sandboxes ?? createBubblewrapProvider({ hiddenFolders: [config.dataFolder] });
+    const provider =
+      sandboxes ?? createSandboxProvider(config.sandbox, { server: store.feedId, dataFolder: config.dataFolder });
+    stops.push(async () => provider.close?.());
     const resolveConfig: BuildTools['resolveConfig'] = (project, request) =>
       resolveRunConfig({
         server: { defaults: config.runDefaults, limits: config.runLimits },
@@ -206,11 +209,12 @@ export async function startOrchestrator({
     stops.push(() => engine.stop());
     stops.push(() => server.close());
     await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map(({ id }) => id)));
+    await endAbandonedSandboxes(provider, store, log);
     await engine.start();
     await recorder.start();
     archiver.start();
     await createDefaultProject(config, orchestrator, log);
-    return { server, token, engine, failed, settled: () => recorder.settled(), stop: stopAll };
+    return { server, token, engine, sandboxes: provider, failed, settled: () => recorder.settled(), stop: stopAll };
   } catch (error) {
     await stopAll();
     throw error;
@@ -229,6 +233,16 @@ async function makeDataFolder(folder: string): Promise<void> {
       { cause },
     );
   }
+}
+
+/** Sandboxes of an earlier process whose work nobody goes on with. What goes on may take up its own. */
+async function endAbandonedSandboxes(provider: SandboxProvider, store: EventStore, log: Logger): Promise<void> {
+  if (provider.endAbandoned === undefined) return;
+  const openKeys = new Set((await store.openActivities()).map(({ key }) => key));
+  // Nobody waits: where the provider is away, the server is there all the same.
+  provider
+    .endAbandoned(openKeys)
+    .catch((error: unknown) => log.warn({ err: error }, 'sandboxes of an earlier process could not be ended'));
 }
 
 /** What agents and checks left behind; git has everything that counts. */

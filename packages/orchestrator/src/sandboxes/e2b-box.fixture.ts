@@ -35,9 +35,10 @@ const running = new Map<number, ChildProcess>();
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const request = JSON.parse(line) as BoxRequest;
-  perform(request).catch((error: NodeJS.ErrnoException) =>
-    answer({ id: request.id, kind: 'failed', code: error.code ?? 'internal', message: error.message }),
-  );
+  perform(request).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'internal';
+    answer({ id: request.id, kind: 'failed', code, message: String(error) });
+  });
 });
 
 async function perform(request: BoxRequest): Promise<void> {

@@ -172,9 +172,8 @@ function isExit(error: unknown): error is Error & E2bResult {
 
 async function sendInput(machine: Machine, stdin: string | Uint8Array): Promise<string> {
   const file = `${TRANSIT}/stdin-${randomUUID()}`;
-  await machine.files.write(file, new Blob([typeof stdin === 'string' ? stdin : Uint8Array.from(stdin)]), {
-    user: 'root',
-  });
+  const content = new Blob([typeof stdin === 'string' ? stdin : Uint8Array.from(stdin)]);
+  await machine.files.write(file, content.stream(), { user: 'root' });
   return file;
 }
 

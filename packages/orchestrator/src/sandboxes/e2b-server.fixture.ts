@@ -13,7 +13,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
 import type { BoxAnswer, BoxRequest } from './e2b-box.fixture.ts';
 
 export const API_KEY = 'e2b_0123456789abcdef0123456789abcdef01234567';
@@ -44,6 +43,10 @@ export interface E2bServer {
     /** New machines are answered when it resolves. */
     holdCreate?: Promise<void>;
     refusePause?: boolean;
+    /** Nobody answers. */
+    away?: boolean;
+    /** The machine in which a command with this text begins is lost; once. */
+    loseAt?: string;
     /** Changes what a file is said to hold. */
     onDownload?: (path: string, content: Buffer) => Buffer;
   };
@@ -81,9 +84,12 @@ export async function startE2bServer(): Promise<E2bServer> {
     const body = await jsonOf(request);
     if (id === undefined) {
       if (request.method === 'POST') return create(body as unknown as CreateBody);
-      const wanted = new URLSearchParams(url.searchParams.get('metadata') ?? '');
+      // The SDK encodes keys and values twice.
+      const wanted = [...new URLSearchParams(url.searchParams.get('metadata') ?? '')].map((pair) =>
+        pair.map(decodeURIComponent),
+      );
       const found = [...boxes.values()].filter((box) =>
-        [...wanted].every(([key, value]) => box.metadata[key] === value),
+        wanted.every(([key = '', value]) => box.metadata[key] === value),
       );
       return { status: 200, body: found.map((box) => box.info()) };
     }
@@ -133,9 +139,14 @@ export async function startE2bServer(): Promise<E2bServer> {
         return null;
       }
       case 'POST /files':
-        return { status: 200, body: await receiveFiles(request, url, box) };
+        return { status: 200, body: await receiveFile(request, url, box) };
       case 'POST /process.Process/Start':
-        await startProcess(request, response, box);
+        await startProcess(request, response, box, async (config) => {
+          const { loseAt } = faults;
+          if (loseAt === undefined || !JSON.stringify(config).includes(loseAt)) return;
+          delete faults.loseAt;
+          await end(box);
+        });
         return null;
       case 'POST /process.Process/List':
         return { status: 200, body: { processes: [...box.processes].map(([pid, config]) => ({ pid, config })) } };
@@ -152,6 +163,7 @@ export async function startE2bServer(): Promise<E2bServer> {
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', 'http://e2b');
     requests.push(`${request.method} ${url.pathname}`);
+    if (faults.away) return void response.destroy();
     const id = request.headers['e2b-sandbox-id'];
     let answer: Answer | null;
     if (id === undefined) answer = await controlPlane(request, url);
@@ -168,11 +180,14 @@ export async function startE2bServer(): Promise<E2bServer> {
   };
 
   const server = createServer((request, response) => {
-    handle(request, response).catch((error: NodeJS.ErrnoException) => {
-      if (response.headersSent || response.destroyed) return void response.destroy();
-      const isMissing = error.code === 'ENOENT';
+    handle(request, response).catch((error: unknown) => {
+      if (response.headersSent || response.destroyed) {
+        response.destroy();
+        return;
+      }
+      const isMissing = codeOf(error) === 'ENOENT';
       response.writeHead(isMissing ? 404 : 500, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ code: isMissing ? 404 : 500, message: error.message }));
+      response.end(JSON.stringify({ code: isMissing ? 404 : 500, message: String(error) }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -389,18 +404,25 @@ function bwrapArguments(folder: string, root: string, internet: boolean): string
     return lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
   });
   const etc = ['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'ssl'];
-  return [
-    ...['--bind', root, '/', '--ro-bind', '/usr', '/usr', ...links],
-    ...etc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
-    ...['--dev', '/dev', '--proc', '/proc'],
-    ...['--ro-bind', process.execPath, '/opt/node/bin/node'],
-    ...['--ro-bind', fileURLToPath(new URL('./e2b-box.fixture.ts', import.meta.url)), '/opt/box.fixture.ts'],
-    ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(internet ? [] : ['--unshare-net'])],
-    ...['--die-with-parent', '--new-session', '--hostname', 'e2b', '--chdir', '/', '--cap-add', 'ALL', '--clearenv'],
-    ...['--setenv', 'BOX_HAS_USERS', IS_ROOT ? '1' : '0'],
-    ...(IS_ROOT ? [] : oneUser(folder)),
-    ...['--', '/opt/node/bin/node', '--disable-warning=ExperimentalWarning', '/opt/box.fixture.ts'],
-  ];
+  const mounts = ['--bind', root, '/', '--ro-bind', '/usr', '/usr', ...links];
+  mounts.push(...etc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]));
+  mounts.push('--dev', '/dev', '--proc', '/proc', '--ro-bind', process.execPath, '/opt/node/bin/node');
+  mounts.push('--ro-bind', fileURLToPath(new URL('./e2b-box.fixture.ts', import.meta.url)), '/opt/box.fixture.ts');
+  const apart = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(internet ? [] : ['--unshare-net'])];
+  apart.push(
+    '--die-with-parent',
+    '--new-session',
+    '--hostname',
+    'e2b',
+    '--chdir',
+    '/',
+    '--cap-add',
+    'ALL',
+    '--clearenv',
+  );
+  apart.push('--setenv', 'BOX_HAS_USERS', IS_ROOT ? '1' : '0', ...(IS_ROOT ? [] : oneUser(folder)));
+  const daemon = ['/opt/node/bin/node', '--disable-warning=ExperimentalWarning', '/opt/box.fixture.ts'];
+  return [...mounts, ...apart, '--', ...daemon];
 }
 
 /** Without root no second user can be had: the program that changes to one leaves that out. */
@@ -410,9 +432,16 @@ function oneUser(folder: string): string[] {
   return ['--unshare-user', '--uid', '0', '--gid', '0', '--ro-bind', join(folder, 'setpriv'), '/usr/bin/setpriv'];
 }
 
-async function startProcess(request: IncomingMessage, response: ServerResponse, box: Box): Promise<void> {
+async function startProcess(
+  request: IncomingMessage,
+  response: ServerResponse,
+  box: Box,
+  before: (config: ProcessConfig) => Promise<void>,
+): Promise<void> {
   const body = (await bytesOf(request)).subarray(5);
   const { process: config } = JSON.parse(body.toString()) as { process: ProcessConfig };
+  await before(config);
+  if (response.destroyed) return;
   const basic = /^Basic (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
   const user = Buffer.from(basic, 'base64').toString().split(':')[0] || 'user';
   response.writeHead(200, { 'content-type': 'application/connect+json' });
@@ -455,24 +484,12 @@ function envelope(message: object, flags = 0): Buffer {
   return Buffer.concat([head, json]);
 }
 
-async function receiveFiles(request: IncomingMessage, url: URL, box: Box): Promise<object[]> {
-  const received = await bytesOf(request);
-  const bytes = request.headers['content-encoding'] === 'gzip' ? gunzipSync(received) : received;
-  const type = request.headers['content-type'] ?? '';
-  const path = url.searchParams.get('path');
-  const written: object[] = [];
-  const put = async (target: string, content: Buffer): Promise<void> => {
-    await box.write(target, content);
-    written.push({ name: target.split('/').at(-1), type: 'file', path: target });
-  };
-  if (!type.startsWith('multipart/')) await put(path ?? '', bytes);
-  else {
-    const form = await new Response(Uint8Array.from(bytes), { headers: { 'content-type': type } }).formData();
-    for (const file of form.getAll('file')) {
-      if (file instanceof File) await put(path ?? file.name, Buffer.from(await file.arrayBuffer()));
-    }
-  }
-  return written;
+async function receiveFile(request: IncomingMessage, url: URL, box: Box): Promise<object[]> {
+  const path = url.searchParams.get('path') ?? '';
+  if (request.headers['content-type'] !== 'application/octet-stream')
+    throw new Error('only octet streams are taken here');
+  await box.write(path, await bytesOf(request));
+  return [{ name: path.split('/').at(-1), type: 'file', path }];
 }
 
 async function bytesOf(request: IncomingMessage): Promise<Buffer> {
@@ -484,6 +501,10 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
 async function jsonOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
   const text = (await bytesOf(request)).toString();
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function fault(code: number, message: string): Answer {

@@ -132,7 +132,6 @@ class E2b {
         timeoutMs,
         metadata: { ...marks },
         allowInternetAccess: marks.autonomousNetwork === 'open',
-        secure: true,
       });
     } catch (error) {
       throw explainE2bFailure(error, `No E2B sandbox of template "${template}" can be started`);
@@ -385,7 +384,11 @@ class Root implements RemoteMachine {
   }
 
   async writeFile(path: string, content: Blob): Promise<void> {
-    await this.#machine.files.write(path, content, { user: 'root', requestTimeoutMs: TRANSFER_TIMEOUT_MS });
+    // As a stream: what is given as a whole would be held in memory twice.
+    await this.#machine.files.write(path, content.stream(), {
+      user: 'root',
+      signal: AbortSignal.timeout(TRANSFER_TIMEOUT_MS),
+    });
   }
 
   async readFile(path: string): Promise<AsyncIterable<Uint8Array>> {

@@ -11,6 +11,9 @@ import { create, Parser, type ReadEntry } from 'tar';
 
 const LONGEST_PATH_BYTES = 4_000;
 
+/** What a link leads to in place of what it must not lead to; nothing has this name. */
+export const NOT_TAKEN = '.not-taken-from-the-sandbox';
+
 /**
  * Writes everything in a folder into a gzipped archive; links as links. Pipes, sockets, devices and names that are no UTF-8 are left out.
  * @returns whether there is an archive: an empty folder has none
@@ -71,14 +74,16 @@ export class FolderWriter {
     this.#real.add(path);
   }
 
-  /** Makes a symlink where it leads to something inside the folder. @returns whether it does */
-  async link(path: string, target: string): Promise<boolean> {
-    if (!leadsInside(path, target)) return false;
+  /**
+   * Makes a symlink. Of one that may lead out of the folder only a broken one is made, so that whoever takes the files on sees
+   * that there is something which is not taken.
+   */
+  async link(path: string, wanted: string): Promise<void> {
+    const target = leadsInside(path, wanted) ? wanted : NOT_TAKEN;
     const place = await this.#place(path);
-    if ((await readlink(place).catch(() => null)) === target) return true;
+    if ((await readlink(place).catch(() => null)) === target) return;
     await rm(place, { recursive: true, force: true });
     await symlink(target, place);
-    return true;
   }
 
   /**

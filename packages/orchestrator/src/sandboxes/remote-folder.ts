@@ -7,7 +7,7 @@ import { openAsBlob } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
-import { FolderWriter, isPathBelow, packFolder, type WantedFile } from './folder-archive.ts';
+import { FolderWriter, isPathBelow, NOT_TAKEN, packFolder, type WantedFile } from './folder-archive.ts';
 
 /** What a folder needs of the other machine. Each call rejects with an error that says who must act. */
 export interface RemoteMachine {
@@ -73,7 +73,8 @@ export class RemoteFolder {
   }
 
   /**
-   * Brings back what changed since. Special files, links that lead out of the folder and names that are no UTF-8 stay behind.
+   * Brings back what changed since. Names that are no UTF-8 stay behind; in place of special files and of links that may lead out
+   * of the folder comes a broken link.
    * @throws {NeedsHuman} `agent_failed` when there is more than is ever taken, `storage_full` when the host has no room for it
    * @throws {RetryableFailure} when what comes is not what the other machine said it has
    */
@@ -89,7 +90,10 @@ export class RemoteFolder {
     for (const path of topmost(gone)) await writer.remove(path);
     for (const [path, { kind }] of changed) if (kind === 'd') await writer.makeFolder(path);
     if (files.size > 0) await this.#fetchFiles(writer, files);
-    for (const [path, { kind, target }] of changed) if (kind === 'l') await writer.link(path, target);
+    for (const [path, { kind, target }] of changed) {
+      if (kind === 'l') await writer.link(path, target);
+      else if (kind !== 'd' && kind !== 'f') await writer.link(path, NOT_TAKEN);
+    }
     this.#known = now;
   }
 
@@ -166,8 +170,8 @@ function parseListing(bytes: Buffer): Listing {
     fields.push(bytes.subarray(start, end));
     if (fields.length < 6) continue;
     const texts = fields.splice(0).map(decoded);
-    const [kind, mode, size, changedAt, target, path] = texts;
-    if (kind == null || mode == null || size == null || changedAt == null || target == null || path == null) continue;
+    if (texts.includes(null)) continue;
+    const [kind = '', mode = '', size = '', , target = '', path = ''] = texts.map(String);
     if (!isPathBelow(path) || !/^\d{1,15}$/.test(size) || !/^[0-7]{1,5}$/.test(mode)) continue;
     listing.set(path, {
       kind,
