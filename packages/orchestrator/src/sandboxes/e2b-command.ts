@@ -4,11 +4,13 @@
  * can become nobody else, under limits and with a clean environment.
  */
 import { randomUUID } from 'node:crypto';
+import { NeedsHuman } from '@autonomous/shared';
 import type { CommandHandle, CommandResult as E2bResult, Sandbox as Machine } from 'e2b';
 import { CappedOutput } from './capped-output.ts';
 import { DEFAULT_MAX_OUTPUT_BYTES, ENDLESS_OUTPUT_BYTES, neverStarted, withLine } from './child-process.ts';
+import { OTHER_TEMPLATE } from './e2b-failure.ts';
 import { AS_USER } from './remote-folder.ts';
-import type { CommandRequest, CommandResult, SandboxLimits } from './sandbox.ts';
+import type { CommandRequest, CommandResult, SandboxSpec } from './sandbox.ts';
 import { quoted } from './sandbox-files.ts';
 
 export const WORKSPACE = '/workspace';
@@ -39,7 +41,11 @@ export interface StartedCommand {
  * Starts a command as the agent's user in `/workspace`.
  * @param request its command fits on a command line: see `assertCommand`
  */
-export function startCommand(machine: Machine, limits: SandboxLimits, request: CommandRequest): StartedCommand {
+export function startCommand(
+  machine: Machine,
+  spec: Pick<SandboxSpec, 'limits' | 'network'>,
+  request: CommandRequest,
+): StartedCommand {
   if (request.signal?.aborted) {
     const { exitCode, stdout, stderr, timedOut, durationMs } = neverStarted();
     return { done: Promise.resolve({ exitCode, stdout, stderr, timedOut, durationMs }), end: () => {} };
@@ -73,7 +79,7 @@ export function startCommand(machine: Machine, limits: SandboxLimits, request: C
 
   const perform = async (): Promise<CommandResult> => {
     const input = request.stdin === undefined ? null : await sendInput(machine, request.stdin);
-    const handle = await machine.commands.run(wrapped(limits, input), {
+    const handle = await machine.commands.run(wrapped(spec, input), {
       background: true,
       user: 'root',
       cwd: '/',
@@ -93,9 +99,15 @@ export function startCommand(machine: Machine, limits: SandboxLimits, request: C
       durationMs: Math.round(performance.now() - startedAt),
     });
     if (endedBecause !== null) return result(null, `[ended by the sandbox: ${endedBecause}]\n`);
-    if (exit === null || exit.exitCode < 0 || !stdout.marked) {
-      const why = exit?.error ?? exit?.stderr.trim() ?? '';
-      return result(null, `[ended by the machine: ${why || 'no reason was given'}; its memory is probably used up]\n`);
+    if (exit === null || exit.exitCode < 0) {
+      const why = exit?.error ?? 'no reason was given';
+      return result(null, `[ended by the machine: ${why}; its memory is probably used up]\n`);
+    }
+    if (!stdout.marked) {
+      throw new NeedsHuman(
+        'sandbox_unavailable',
+        `No command can be run in the E2B sandbox: ${exit.stderr.trim()}. ${OTHER_TEMPLATE}`,
+      );
     }
     return result(exit.exitCode, '');
   };
@@ -181,15 +193,17 @@ async function sendInput(machine: Machine, stdin: string | Uint8Array): Promise<
  * What root's shell runs. The first process of the namespace stays root and waits: the command is not the first one, which
  * signals do not reach as they reach others. COMMAND is passed as a variable, since it would not fit twice into the arguments.
  */
-function wrapped(limits: SandboxLimits, input: string | null): string {
-  const variables = `CI=1 HOME=${HOME} LANG=C.UTF-8 PATH="$PATH" TERM=dumb TMPDIR=/tmp`;
+function wrapped({ limits, network }: Pick<SandboxSpec, 'limits' | 'network'>, input: string | null): string {
+  const variables = [`CI=1 HOME=${HOME} LANG=C.UTF-8 PATH="$PATH" TERM=dumb TMPDIR=/tmp`];
+  // As with bubblewrap: packages which an agent has just added must not run code where the network is open.
+  if (network === 'open') variables.push('npm_config_ignore_scripts=true npm_config_audit=false npm_config_fund=false');
   const first = [
     input === null ? 'exec 3< /dev/null' : `exec 3< ${input}; rm -f ${input}`,
     `mark='${MARK}'; printf %s "$mark"; printf %s "$mark" >&2`,
     [
       `${AS_USER.replace(/ --$/, '')} --inh-caps=-all --bounding-set=-all --no-new-privs --`,
       `prlimit --fsize=${limits.fileBytes} --nproc=${limits.processes} --cpu=${limits.cpuSeconds} --core=0 --`,
-      `env -i ${variables} sh -c 'cd ${WORKSPACE} && exec sh -c "$1"' sh "$COMMAND" 0<&3 3<&-`,
+      `env -i ${variables.join(' ')} sh -c 'cd ${WORKSPACE} && exec sh -c "$1"' sh "$COMMAND" 0<&3 3<&-`,
     ].join(' '),
     'exit $?',
   ].join('\n');

@@ -11,7 +11,7 @@ const OF_THE_SDK =
 /** What Node's fetch says of a connection that could not be made, or that ended. */
 const OF_THE_NETWORK = /fetch failed|terminated|other side closed|socket hang up|ECONNRE|ENOTFOUND|EAI_AGAIN|UND_ERR/;
 
-const OTHER_TEMPLATE = 'Set E2B_TEMPLATE to a template of your E2B team that is made from Debian or Ubuntu.';
+export const OTHER_TEMPLATE = 'Set E2B_TEMPLATE to a template of your E2B team that is made from Debian or Ubuntu.';
 
 /**
  * @param what says what could not be done; the error's own words are added

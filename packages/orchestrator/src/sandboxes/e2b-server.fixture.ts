@@ -273,7 +273,7 @@ class Box {
     this.internet = body.allow_internet_access !== false;
     this.#folder = folder;
     this.#onTimeout = onTimeout;
-    this.#daemon = spawn('bwrap', bwrapArguments(folder, root, this.internet), { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#daemon = spawn('bwrap', bwrapArguments(folder, root, body), { stdio: ['pipe', 'pipe', 'inherit'] });
     // It may be gone while something is still sent to it.
     this.#daemon.stdin?.on('error', () => {});
     if (this.#daemon.stdout) {
@@ -398,7 +398,8 @@ async function makeRoot(root: string): Promise<void> {
   for (const [path, content] of Object.entries(files)) await writeFile(join(root, path), content);
 }
 
-function bwrapArguments(folder: string, root: string, internet: boolean): string[] {
+/** @param body a machine of template `bare` has no setpriv */
+function bwrapArguments(folder: string, root: string, body: CreateBody): string[] {
   const links = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'].flatMap((path) => {
     if (!existsSync(path)) return [];
     return lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
@@ -408,7 +409,12 @@ function bwrapArguments(folder: string, root: string, internet: boolean): string
   mounts.push(...etc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]));
   mounts.push('--dev', '/dev', '--proc', '/proc', '--ro-bind', process.execPath, '/opt/node/bin/node');
   mounts.push('--ro-bind', fileURLToPath(new URL('./e2b-box.fixture.ts', import.meta.url)), '/opt/box.fixture.ts');
-  const apart = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(internet ? [] : ['--unshare-net'])];
+  const apart = [
+    '--unshare-pid',
+    '--unshare-ipc',
+    '--unshare-uts',
+    ...(body.allow_internet_access === false ? ['--unshare-net'] : []),
+  ];
   apart.push(
     '--die-with-parent',
     '--new-session',
@@ -420,6 +426,7 @@ function bwrapArguments(folder: string, root: string, internet: boolean): string
     'ALL',
     '--clearenv',
   );
+  if (body.templateID === 'bare') apart.push('--ro-bind', join(root, 'etc/motd'), '/usr/bin/setpriv');
   apart.push('--setenv', 'BOX_HAS_USERS', IS_ROOT ? '1' : '0', ...(IS_ROOT ? [] : oneUser(folder)));
   const daemon = ['/opt/node/bin/node', '--disable-warning=ExperimentalWarning', '/opt/box.fixture.ts'];
   return [...mounts, ...apart, '--', ...daemon];

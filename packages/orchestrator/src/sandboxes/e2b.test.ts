@@ -148,6 +148,11 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(Number(processes)).toBeLessThan(6);
     });
 
+    it('runs no install scripts of npm where the network is open', async () => {
+      const sandbox = await open({ network: 'open' });
+      expect((await run(sandbox, 'env')).stdout).toContain('npm_config_ignore_scripts=true\n');
+    });
+
     it('holds a command to its limits', async () => {
       const sandbox = await open();
       const { stdout } = await run(
@@ -362,6 +367,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       ['a wrong key', {}, { apiKey: API_KEY.replace('0', '1') }, 'Invalid API key', 'E2B_API_KEY'],
       ['something that is no key', {}, { apiKey: 'hunter2' }, 'key', 'E2B_API_KEY'],
       ['an unknown template', {}, { template: 'missing' }, "template 'missing' not found", 'E2B_TEMPLATE'],
+      ['a template that lacks something', {}, { template: 'bare' }, 'it has no program setpriv', 'E2B_TEMPLATE'],
       ['too many requests', { rateLimit: 600 }, {}, 'Rate limit', 'MAX_CONCURRENT_RUNS_PER_USER'],
       ['a service that is down', { away: true }, {}, 'fetch failed', 'E2B_API_URL'],
     ])('says what is wrong and the way out: %s', async (_what, faults, options, reason, way) => {
@@ -397,6 +403,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
     it.each([
       ['a person for a wrong key', {}, { apiKey: API_KEY.replace('0', '1') }, 'NeedsHuman'],
       ['a person for an unknown template', {}, { template: 'missing' }, 'NeedsHuman'],
+      ['a person for a template that lacks something', {}, { template: 'bare' }, 'NeedsHuman'],
       ['time for too many requests', { rateLimit: 600 }, {}, 'RetryableFailure'],
       ['time for a service that is down', { away: true }, {}, 'RetryableFailure'],
     ])('asks %s (D07)', async (_what, faults, options, name) => {

@@ -51,6 +51,13 @@ export function createE2bProvider(options: E2bOptions): SandboxProvider {
   };
 }
 
+/** What a sandbox is that only shows whether there can be one. */
+const PROBE = {
+  key: 'availability',
+  network: 'none',
+  limits: { memoryBytes: 2 ** 30, fileBytes: 2 ** 20, processes: 64, cpuSeconds: 5 },
+} as const;
+
 /** The metadata that E2B keeps with a sandbox; its list can be searched by it. */
 type Marks = Readonly<
   Record<'autonomousServer' | 'autonomousRun' | 'autonomousActivity' | 'autonomousNetwork', string>
@@ -167,6 +174,8 @@ class E2b {
         for (const { sandboxId, metadata } of await pages.nextItems()) {
           // A service that does not search by metadata lists those of others too.
           if (metadata['autonomousServer'] !== this.#options.server) continue;
+          // It is somebody's question, which is being answered.
+          if (metadata['autonomousActivity'] === PROBE.key) continue;
           const name = nameOf(metadata);
           if (openKeys.has(metadata['autonomousActivity'] ?? '') && !this.#left.has(name))
             this.#left.set(name, sandboxId);
@@ -189,11 +198,10 @@ class E2b {
     const startedAt = performance.now();
     const { template = 'base' } = this.#options;
     try {
-      const machine = await this.#create(this.#marks('availability', 'none'), REQUEST_TIMEOUT_MS);
+      const machine = await this.#create(this.#marks(PROBE.key, PROBE.network), REQUEST_TIMEOUT_MS);
       try {
         await new Root(machine).asRoot(PREPARE);
-        const limits = { memoryBytes: 0, fileBytes: 1, processes: 64, cpuSeconds: 5 };
-        const { exitCode, stderr } = await startCommand(machine, limits, { command: 'true', timeoutMs: 30_000 }).done;
+        const { exitCode, stderr } = await startCommand(machine, PROBE, { command: 'true', timeoutMs: 30_000 }).done;
         if (exitCode !== 0)
           throw new NeedsHuman('sandbox_unavailable', `no command can be run in it: ${stderr.trim()}`);
       } finally {
@@ -275,7 +283,7 @@ class E2bSandbox implements Sandbox {
     this.#assertOpen('runs no more commands');
     assertCommand(request.command);
     return this.#used(async () => {
-      const started = startCommand(this.#machine, this.#spec.limits, request);
+      const started = startCommand(this.#machine, this.#spec, request);
       this.#running.add(started);
       return started.done.finally(() => this.#running.delete(started));
     });
