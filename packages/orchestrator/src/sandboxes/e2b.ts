@@ -408,7 +408,7 @@ class Root implements RemoteMachine {
 /** Makes the folders, empty; says what the template lacks. */
 const PREPARE = `
 for tool in unshare setpriv prlimit tar find head; do
-  command -v "$tool" > /dev/null || { echo "it has no program $tool" >&2; exit ${LACKING}; }
+  [ -x "$(command -v "$tool")" ] || { echo "it has no program $tool" >&2; exit ${LACKING}; }
 done
 id user > /dev/null 2>&1 || { echo "it has no user named user" >&2; exit ${LACKING}; }
 set -e
