@@ -35,6 +35,8 @@ export interface StartedCommand {
   readonly done: Promise<CommandResult>;
   /** Kills it with all its children. May be called twice; the first reason stands. */
   end(because: string): void;
+  /** Whether it was told to end. */
+  isEnding(): boolean;
 }
 
 /**
@@ -48,7 +50,11 @@ export function startCommand(
 ): StartedCommand {
   if (request.signal?.aborted) {
     const { exitCode, stdout, stderr, timedOut, durationMs } = neverStarted();
-    return { done: Promise.resolve({ exitCode, stdout, stderr, timedOut, durationMs }), end: () => {} };
+    return {
+      done: Promise.resolve({ exitCode, stdout, stderr, timedOut, durationMs }),
+      end: () => {},
+      isEnding: () => true,
+    };
   }
   const startedAt = performance.now();
   const stdout = new MarkedOutput(request.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
@@ -89,7 +95,10 @@ export function startCommand(
       onStdout: (text) => take(stdout, text),
       onStderr: (text) => take(stderr, text),
     });
-    const exit = await exitOf(handle, killed);
+    const exit = await exitOf(handle, killed).catch((error: unknown) => {
+      if (endedBecause !== null) return null;
+      throw error;
+    });
     if (fault !== undefined) throw fault;
     const result = (exitCode: number | null, note: string): CommandResult => ({
       exitCode,
@@ -125,7 +134,7 @@ export function startCommand(
     clearTimeout(timer);
     request.signal?.removeEventListener('abort', abort);
   });
-  return { done, end };
+  return { done, end, isEnding: () => endedBecause !== null };
 }
 
 /** One stream of a command, from its mark on. */

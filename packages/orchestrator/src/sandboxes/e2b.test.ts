@@ -1,4 +1,5 @@
 /** E2B's real SDK against a service on this machine that speaks its protocol: the contract, and all that can go wrong. */
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -269,6 +270,33 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('untouched');
     });
 
+    it('is the same byte by byte, there and back, and comes once', async () => {
+      const content = randomBytes(3_000_000);
+      await writeFile(join(folder, 'there.bin'), content);
+      const sandbox = await open();
+      await run(sandbox, 'cat there.bin there.bin > back.bin');
+      await sandbox.sync();
+      expect((await readFile(join(folder, 'back.bin'))).equals(Buffer.concat([content, content]))).toBe(true);
+      const before = downloads();
+      await sandbox.sync();
+      expect(downloads() - before).toBe(1);
+    });
+
+    it('is what a command had written when it was ended, and nothing of what it did meanwhile is torn', async () => {
+      const sandbox = await open();
+      const controller = new AbortController();
+      const running = sandbox.run({
+        command: 'date +%N > busy.txt; echo up; while :; do date +%N > busy.txt; done',
+        timeoutMs: 20_000,
+        signal: controller.signal,
+        onOutput: () => controller.abort(),
+      });
+      await new Promise((resolve) => controller.signal.addEventListener('abort', resolve));
+      await sandbox.sync();
+      expect(await readFile(join(folder, 'busy.txt'), 'utf8')).toMatch(/^(\d{9}\n)?$/);
+      expect((await running).exitCode).toBeNull();
+    });
+
     it('is nothing where the machine lies about what it has', async () => {
       const sandbox = await open();
       await run(sandbox, 'echo x > aa-evil; echo y > b.txt');
@@ -423,6 +451,10 @@ function aProvider(options: Partial<E2bOptions> = {}): SandboxProvider {
     server: 'server-1',
     ...options,
   });
+}
+
+function downloads(): number {
+  return server.requests.filter((request) => request === 'GET /files').length;
 }
 
 function creations(): number {

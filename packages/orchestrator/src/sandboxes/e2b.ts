@@ -291,6 +291,9 @@ class E2bSandbox implements Sandbox {
 
   async sync(): Promise<void> {
     this.#assertOpen('gives nothing back');
+    // A command that was just aborted may still write a file or two.
+    const ending = [...this.#running].filter((started) => started.isEnding());
+    await Promise.allSettled(ending.map(({ done }) => done));
     await this.#used(async () => {
       for (const folder of this.#folders) await folder.fetch();
     });
@@ -306,9 +309,8 @@ class E2bSandbox implements Sandbox {
     clearTimeout(this.#pausing);
     const running = [...this.#running];
     for (const started of running) started.end('the sandbox was disposed');
-    await Promise.allSettled(running.map(({ done }) => done));
     // One that cannot be ended now ends by itself: nobody keeps it alive any more.
-    await this.#machine.kill().catch(() => {});
+    await Promise.allSettled([this.#machine.kill(), ...running.map(({ done }) => done)]);
     this.#onDispose();
   }
 
