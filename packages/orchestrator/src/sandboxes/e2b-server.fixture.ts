@@ -3,7 +3,7 @@
  * with JSON). A machine is one bubblewrap with a writable file tree of its own, in which `e2b-box.fixture.ts` does what the real
  * service's daemon does: several commands share it, have root and an ordinary user, and live on until somebody ends them.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { BoxAnswer, BoxRequest } from './e2b-box.fixture.ts';
 
 export const API_KEY = 'e2b_0123456789abcdef0123456789abcdef01234567';
@@ -263,7 +264,8 @@ class Box {
     const folder = await mkdtemp(join(base, 'box-'));
     const root = join(folder, 'root');
     await makeRoot(root);
-    await writeFile(join(folder, 'setpriv'), NO_SETPRIV, { mode: 0o755 });
+    for (const [name, script] of Object.entries(STAND_INS))
+      await writeFile(join(folder, name), script, { mode: 0o755 });
     return new Box(folder, root, body, onTimeout);
   }
 
@@ -316,6 +318,8 @@ class Box {
     this.#daemon.kill('SIGKILL');
     if (this.#daemon.exitCode === null && this.#daemon.signalCode === null) await closed;
     for (const stream of this.streams) stream.destroy();
+    // What is read-only in there is so for us too, where we are not root.
+    await promisify(execFile)('chmod', ['-R', 'u+rwX', this.#folder]).catch(() => {});
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
@@ -426,17 +430,27 @@ function bwrapArguments(folder: string, root: string, body: CreateBody): string[
     'ALL',
     '--clearenv',
   );
-  if (body.templateID === 'bare') apart.push('--ro-bind', join(root, 'etc/motd'), '/usr/bin/setpriv');
   apart.push('--setenv', 'BOX_HAS_USERS', IS_ROOT ? '1' : '0', ...(IS_ROOT ? [] : oneUser(folder)));
+  if (body.templateID === 'bare') apart.push('--ro-bind', join(root, 'etc/motd'), '/usr/bin/setpriv');
   const daemon = ['/opt/node/bin/node', '--disable-warning=ExperimentalWarning', '/opt/box.fixture.ts'];
   return [...mounts, ...apart, '--', ...daemon];
 }
 
-/** Without root no second user can be had: the program that changes to one leaves that out. */
-const NO_SETPRIV = '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n';
+/**
+ * Without root a machine's second user is its first in a user namespace of its own: without any right, and owner of what the
+ * first one owns.
+ */
+const STAND_INS = {
+  setpriv: `#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+exec unshare --user --map-user=1000 --map-group=1000 "$@"
+`,
+  chown: '#!/bin/sh\n',
+};
 
 function oneUser(folder: string): string[] {
-  return ['--unshare-user', '--uid', '0', '--gid', '0', '--ro-bind', join(folder, 'setpriv'), '/usr/bin/setpriv'];
+  const mounts = Object.keys(STAND_INS).flatMap((name) => ['--ro-bind', join(folder, name), `/usr/bin/${name}`]);
+  return ['--unshare-user', '--uid', '0', '--gid', '0', ...mounts];
 }
 
 async function startProcess(
