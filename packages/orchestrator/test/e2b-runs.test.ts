@@ -1,12 +1,28 @@
 /** Whole runs whose commands run in machines of E2B: a service on this machine that speaks its protocol. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createClient } from '@autonomous/shared';
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
+import { createE2bProvider } from '../src/sandboxes/e2b.ts';
 import { API_KEY, startE2bServer } from '../src/sandboxes/e2b-server.fixture.ts';
-import { aScript, aServer, FILES, type FixtureOptions, projectConfig, runs, when } from './orchestrator.fixture.ts';
+import { TEST_LIMITS } from '../src/sandboxes/sandbox.contract.ts';
+import {
+  aScript,
+  aServer,
+  FILES,
+  type FixtureOptions,
+  git,
+  makeRemote,
+  processesWith,
+  projectConfig,
+  runs,
+  when,
+} from './orchestrator.fixture.ts';
+import { startServerProcess } from './server-process.fixture.ts';
 
 const e2b = await startE2bServer();
 afterAll(() => e2b.close());
@@ -25,9 +41,11 @@ const MERGED_BY_A_PERSON = {
   git: { autoMerge: true },
 };
 
+const E2B = { SANDBOX_PROVIDER: 'e2b', E2B_API_KEY: API_KEY, E2B_API_URL: e2b.url, E2B_SANDBOX_URL: e2b.url };
+const PATIENCE = { timeout: 60_000 };
+
 function aServerWithE2b(options: FixtureOptions = {}) {
-  const env = { SANDBOX_PROVIDER: 'e2b', E2B_API_KEY: API_KEY, E2B_API_URL: e2b.url, E2B_SANDBOX_URL: e2b.url };
-  return aServer({ ...options, env: { ...env, ...options.env } });
+  return aServer({ ...options, env: { ...E2B, ...options.env } });
 }
 
 describe.skipIf(!bubblewrap.ok)('a run in machines of E2B', () => {
@@ -96,6 +114,46 @@ describe.skipIf(!bubblewrap.ok)('a run in machines of E2B', () => {
     await server.decide(run, { decision: 'extend', minutes: 10 });
     await server.until(run, { status: 'completed' });
     expect(await server.file(run.branch, 'feature.sh')).toBe('half\n');
+  });
+});
+
+describe.skipIf(!bubblewrap.ok)('a server that is killed', () => {
+  it('takes the machine of the work that goes on up again, and ends all others of its own', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'e2b-runs-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const [remote, script] = [path.join(folder, 'remote.git'), path.join(folder, 'script.yaml')];
+    await makeRemote(remote, FILES);
+    const implementer = [runs('echo half >> half.txt; sleep 4.3617', 'echo feature > feature.sh')];
+    await writeFile(script, aScript({ implementer }));
+    const env = { ...E2B, AUTONOMOUS_SCRIPT: script, PATH: process.env['PATH'] ?? '', HOME: folder };
+    const start = async () => {
+      const server = await startServerProcess({ dataFolder: path.join(folder, 'data'), port: '0', env });
+      onTestFinished(async () => void (await server.end('SIGKILL')));
+      return { server, client: createClient({ baseUrl: server.url, token: server.token }) };
+    };
+
+    const { server, client } = await start();
+    const { id: projectId } = await client.createProject({ name: 'notes', repository: remote });
+    const run = await client.launchRun({ projectId, request: 'Add the feature', config: TRUSTED });
+    await expect.poll(() => processesWith('sleep 4.3617'), PATIENCE).not.toEqual([]);
+    await server.end('SIGKILL');
+    const machine = e2b.machines().find(({ metadata }) => metadata['autonomousRun'] === run.id);
+    const serverId = machine?.metadata['autonomousServer'] ?? '';
+    const earlier = createE2bProvider({
+      apiKey: API_KEY,
+      apiUrl: e2b.url,
+      sandboxUrl: e2b.url,
+      timeoutMinutes: 10,
+      server: serverId,
+    });
+    await earlier.open({ key: 'r-gone/1/check', folder, readOnly: [], network: 'none', limits: TEST_LIMITS });
+    expect(e2b.machines()).toHaveLength(2);
+
+    const next = await start();
+    await expect.poll(async () => (await next.client.getRun(run.id)).status, PATIENCE).toBe('completed');
+    expect(e2b.requests).toContain(`POST /v2/sandboxes/${machine?.id}/connect`);
+    expect(await git('--git-dir', remote, 'show', `${run.branch}:half.txt`)).toBe('half\n');
+    expect(e2b.machines()).toEqual([]);
   });
 });
 
