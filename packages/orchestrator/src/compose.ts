@@ -23,8 +23,8 @@ import { createRecorder } from './models/cassette-recorder.ts';
 import { createModels } from './models/registry.ts';
 import { loadOwnWorkflows } from './own-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
+import { createSandboxProvider } from './sandboxes/provider-choice.ts';
 import type { SandboxLimits, SandboxProvider } from './sandboxes/sandbox.ts';
-import { createBubblewrapProvider } from './sandboxes/bubblewrap.ts';
 import type { FeedSource } from './server/feed.ts';
 import { type RunningServer, startServer } from './server/http-server.ts';
 import { createOrchestrator } from './server/orchestrator-service.ts';
@@ -39,7 +39,7 @@ import { checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.t
 export interface ComposeOptions {
   readonly config: ServerConfig;
   readonly log: Logger;
-  /** Only the bundled demo gives one of its own; every other server uses bubblewrap. */
+  /** Only the bundled demo gives one of its own; every other server uses the one that its configuration names. */
   readonly sandboxes?: SandboxProvider;
   /** Wraps a port to measure it. */
   readonly instrument?: (tools: BuildTools) => BuildTools;
@@ -56,6 +56,7 @@ export interface RunningOrchestrator {
   readonly server: RunningServer;
   readonly token: string;
   readonly engine: Engine;
+  readonly sandboxes: SandboxProvider;
   /** Resolves with the reason when nothing can be stored any more: only a restart helps then. */
   readonly failed: Promise<Error>;
   /** Resolves when the record in git is up to date, as far as it can be. */
@@ -113,7 +114,9 @@ export async function startOrchestrator({
     const parser = createMermaidParser();
     stops.push(() => parser.close());
     const uploads = await openUploads(path.join(config.dataFolder, 'uploads'));
-    const provider = sandboxes ?? createBubblewrapProvider({ hiddenFolders: [config.dataFolder] });
+    const provider =
+      sandboxes ?? createSandboxProvider(config.sandbox, { server: store.feedId, dataFolder: config.dataFolder });
+    stops.push(async () => provider.close?.());
     const resolveConfig: BuildTools['resolveConfig'] = (project, request) =>
       resolveRunConfig({
         server: { defaults: config.runDefaults, limits: config.runLimits },
@@ -223,11 +226,12 @@ export async function startOrchestrator({
     stops.push(() => engine.stop());
     stops.push(() => server.close());
     await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map(({ id }) => id)));
+    await endAbandonedSandboxes(provider, store, log);
     await engine.start();
     await recorder.start();
     archiver.start();
     await createDefaultProject(config, orchestrator, log);
-    return { server, token, engine, failed, settled: () => recorder.settled(), stop: stopAll };
+    return { server, token, engine, sandboxes: provider, failed, settled: () => recorder.settled(), stop: stopAll };
   } catch (error) {
     await stopAll();
     throw error;
@@ -246,6 +250,16 @@ async function makeDataFolder(folder: string): Promise<void> {
       { cause },
     );
   }
+}
+
+/** Sandboxes of an earlier process whose work nobody goes on with. What goes on may take up its own. */
+async function endAbandonedSandboxes(provider: SandboxProvider, store: EventStore, log: Logger): Promise<void> {
+  if (provider.endAbandoned === undefined) return;
+  const openKeys = new Set((await store.openActivities()).map(({ key }) => key));
+  // Nobody waits: where the provider is away, the server is there all the same.
+  provider
+    .endAbandoned(openKeys)
+    .catch((error: unknown) => log.warn({ err: error }, 'sandboxes of an earlier process could not be ended'));
 }
 
 /** What agents and checks left behind; git has everything that counts. */

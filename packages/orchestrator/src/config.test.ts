@@ -116,6 +116,12 @@ it('takes every variable', () => {
     ALLOW_AUTO_MERGE: '1',
     ALLOW_AUTO_STAGES: 'implementation, fixes',
     ALLOW_SETUP_NETWORK: 'true',
+    SANDBOX_PROVIDER: 'e2b',
+    E2B_API_KEY: 'e2b-canary',
+    E2B_TEMPLATE: 'our-team/node:24',
+    E2B_API_URL: 'https://api.e2b.acme.test',
+    E2B_SANDBOX_URL: 'https://sandbox.e2b.acme.test',
+    E2B_TIMEOUT_MINUTES: '30',
   };
   expect(read(env)).toEqual({
     host: '0.0.0.0',
@@ -172,6 +178,16 @@ it('takes every variable', () => {
     autoRetry: false,
     driftDetection: false,
     allowSetupNetwork: true,
+    sandbox: {
+      provider: 'e2b',
+      e2b: {
+        apiKey: 'e2b-canary',
+        template: 'our-team/node:24',
+        apiUrl: 'https://api.e2b.acme.test',
+        sandboxUrl: 'https://sandbox.e2b.acme.test',
+        timeoutMinutes: 30,
+      },
+    },
     logLevel: 'debug',
     commitAuthor: { name: 'Build Bot', email: 'bot@acme.test' },
     secrets: [
@@ -181,6 +197,7 @@ it('takes every variable', () => {
       'openai-canary',
       'deepseek-canary',
       'compatible-canary',
+      'e2b-canary',
       'deepseek-canary',
     ],
   });
@@ -210,6 +227,14 @@ describe('faults', () => {
     expect(() => read(env)).toThrow(
       /^The configuration has 6 faults:\n {2}ORCHESTRATOR_PORT is[\s\S]*GITHUB_REPO_NAME is not; set both or none\.$/,
     );
+  });
+
+  it('name the key that the chosen sandbox needs', () => {
+    expect(faultsOf({ SANDBOX_PROVIDER: 'e2b' })).toEqual([
+      { path: 'E2B_API_KEY', message: expect.stringContaining('SANDBOX_PROVIDER is e2b and E2B_API_KEY is not set') },
+    ]);
+    expect(faultsOf({ SANDBOX_PROVIDER: 'none' })[0]?.message).toContain('allowed is bubblewrap or e2b');
+    expect(read({ E2B_API_KEY: 'e2b_0123' }).sandbox).toEqual({ provider: 'bubblewrap' });
   });
 
   it('never show a secret', () => {

@@ -11,6 +11,7 @@ import type { ModelSettings } from './models/registry.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
+import type { SandboxSettings } from './sandboxes/provider-choice.ts';
 import { BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './workflow/run-config.ts';
 
 export interface ServerConfig {
@@ -54,6 +55,8 @@ export interface ServerConfig {
   readonly driftDetection: boolean;
   /** May a project's install step use the network? */
   readonly allowSetupNetwork: boolean;
+  /** Where the commands of agents and checks run. */
+  readonly sandbox: SandboxSettings;
   readonly logLevel: LogLevel;
   readonly commitAuthor: { readonly name: string; readonly email: string };
   /** Every secret value above: what a scrubber has to know. */
@@ -187,6 +190,13 @@ export const SERVER_VARIABLES = {
     `some of ${TRUST_STAGES.join(', ')} with commas between them, or none`,
   ),
   ALLOW_SETUP_NETWORK: flag(),
+
+  SANDBOX_PROVIDER: variable(z.enum(['bubblewrap', 'e2b']), 'bubblewrap or e2b'),
+  E2B_API_KEY: apiKey(),
+  E2B_TEMPLATE: variable(text.regex(/^[\w.:/-]{1,200}$/), 'the name or id of a template'),
+  E2B_API_URL: baseUrl(),
+  E2B_SANDBOX_URL: baseUrl(),
+  E2B_TIMEOUT_MINUTES: whole(1, 1_440),
 } satisfies Readonly<Record<string, Variable<unknown>>>;
 
 type VariableName = keyof typeof SERVER_VARIABLES;
@@ -278,6 +288,7 @@ export function readServerConfig(
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,
     driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? true,
     allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,
+    sandbox: sandboxSettings(values),
     logLevel: values.LOG_LEVEL ?? 'info',
     commitAuthor: {
       name: values.COMMIT_AUTHOR_NAME ?? 'Autonomous',
@@ -342,6 +353,12 @@ function contradictions(values: Values): readonly Fault[] {
       path: 'OPENAI_COMPATIBLE_BASE_URL',
       message:
         'OPENAI_COMPATIBLE_API_KEY is set and OPENAI_COMPATIBLE_BASE_URL is not; set the address to which the key belongs.',
+    });
+  }
+  if (values.SANDBOX_PROVIDER === 'e2b' && values.E2B_API_KEY === undefined) {
+    faults.push({
+      path: 'E2B_API_KEY',
+      message: 'SANDBOX_PROVIDER is e2b and E2B_API_KEY is not set; set the key of your E2B team.',
     });
   }
   if (values.DEFAULT_AUTO_MERGE === true && values.ALLOW_AUTO_MERGE === false) {
@@ -430,6 +447,21 @@ function defaultModels(values: Values, script: Script | Cassette | null): Defaul
     planner: DEFAULT_PLANNER_MODEL ?? within(scripted ?? orUsable(planner, 'DEEPSEEK_API_KEY')),
     implementer: DEFAULT_IMPLEMENTER_MODEL ?? within(scripted ?? orUsable(implementer, 'ANTHROPIC_API_KEY')),
     validator: DEFAULT_VALIDATOR_MODEL ?? within(scripted ?? orUsable(validator, 'OPENAI_API_KEY')),
+  };
+}
+
+function sandboxSettings(values: Values): SandboxSettings {
+  const apiKey = values.E2B_API_KEY;
+  if (values.SANDBOX_PROVIDER !== 'e2b' || apiKey === undefined) return { provider: 'bubblewrap' };
+  return {
+    provider: 'e2b',
+    e2b: {
+      apiKey,
+      timeoutMinutes: values.E2B_TIMEOUT_MINUTES ?? 15,
+      ...(values.E2B_TEMPLATE === undefined ? {} : { template: values.E2B_TEMPLATE }),
+      ...(values.E2B_API_URL === undefined ? {} : { apiUrl: values.E2B_API_URL }),
+      ...(values.E2B_SANDBOX_URL === undefined ? {} : { sandboxUrl: values.E2B_SANDBOX_URL }),
+    },
   };
 }
 

@@ -2,9 +2,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { makePlace, type Place, SCRIPT } from './cli/program.fixture.ts';
 import type { Check } from './doctor.ts';
+import { API_KEY, startE2bServer } from './sandboxes/e2b-server.fixture.ts';
 
 let place: Place;
 
@@ -59,6 +60,17 @@ describe('doctor', () => {
     });
     expect(check('GitHub')).toEqual({ name: 'GitHub', status: 'ok', detail: 'GITHUB_TOKEN is set' });
     expect(stdout).not.toMatch(/1234567890/);
+  });
+
+  it('starts a sandbox of the provider that is configured', async () => {
+    const e2b = await startE2bServer();
+    onTestFinished(() => e2b.close());
+    const env = { SANDBOX_PROVIDER: 'e2b', E2B_API_KEY: API_KEY, E2B_API_URL: e2b.url, E2B_SANDBOX_URL: e2b.url };
+    const { check } = await examine(env);
+    expect(check('sandbox')).toMatchObject({ status: 'ok', detail: expect.stringContaining('E2B started a sandbox') });
+    e2b.faults.away = true;
+    const away = await examine(env);
+    expect(away.check('sandbox')).toMatchObject({ status: 'missing', way: expect.stringContaining('E2B_API_URL') });
   });
 
   it('tells a running server from another program at its port', async () => {

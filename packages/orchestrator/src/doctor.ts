@@ -11,7 +11,7 @@ import { type CliIo, hasColor, sayJson } from './cli/io.ts';
 import { modelStatus } from './cli/model-status.ts';
 import { readServerConfig, type ServerConfig } from './config.ts';
 import { inspectDatabase } from './event-store/sqlite-database.ts';
-import { createBubblewrapProvider } from './sandboxes/bubblewrap.ts';
+import { createSandboxProvider } from './sandboxes/provider-choice.ts';
 import { printable } from './timeline.ts';
 
 export interface Check {
@@ -84,8 +84,8 @@ async function checkGit(): Promise<Check> {
   }
 }
 
-async function checkSandbox({ dataFolder }: ServerConfig): Promise<Check> {
-  const answer = await createBubblewrapProvider({ hiddenFolders: [dataFolder] }).availability();
+async function checkSandbox({ sandbox, dataFolder }: ServerConfig): Promise<Check> {
+  const answer = await createSandboxProvider(sandbox, { server: 'doctor', dataFolder }).availability();
   return answer.ok ? present('sandbox', answer.detail) : missing('sandbox', answer.reason, answer.mend);
 }
 

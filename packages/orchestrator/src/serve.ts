@@ -8,7 +8,6 @@ import { type CliIo, say } from './cli/io.ts';
 import { modelStatus } from './cli/model-status.ts';
 import { type RunningOrchestrator, startOrchestrator } from './compose.ts';
 import { readServerConfig, type ServerConfig } from './config.ts';
-import { createBubblewrapProvider } from './sandboxes/bubblewrap.ts';
 import { printable } from './timeline.ts';
 
 export interface ServeOptions {
@@ -91,8 +90,8 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-async function greeting(config: ServerConfig, { server }: RunningOrchestrator): Promise<string> {
-  const sandbox = await createBubblewrapProvider({ hiddenFolders: [config.dataFolder] }).availability();
+async function greeting(config: ServerConfig, { server, sandboxes }: RunningOrchestrator): Promise<string> {
+  const sandbox = await sandboxes.availability();
   const models = modelStatus(config);
   const rows: readonly (readonly [string, string])[] = [
     ['address', server.url],

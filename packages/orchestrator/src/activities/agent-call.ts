@@ -82,6 +82,10 @@ export async function callAgent<Input extends CommonInput, Result>(
     await sandbox.sync();
     const { usage, model: id, scripted } = outcome;
     return { outcome, cost: { role: role.name, model: id, scripted, ...usage } };
+  } catch (error) {
+    // What it did until it was interrupted becomes a checkpoint. A sandbox that is lost has nothing to give.
+    await sandbox.sync().catch(() => {});
+    throw error;
   } finally {
     await sandbox.dispose();
   }

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { ImportResult } from '../repository/repository.ts';
 import { implementer } from '../roles/implementer.ts';
-import { type Activity, type ActivityContext, ONE_TRY, THREE_TRIES } from '../workflow/activity.ts';
+import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { Implemented } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
@@ -16,7 +16,7 @@ const FOLDER = 'implementation';
 
 export function setUp(tools: BuildTools): Of<'setUp'> {
   return {
-    retry: ONE_TRY,
+    retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
       const project = await tools.project(input.projectId);
       context.progress({ kind: 'command', text: `$ ${input.setup.command}` });
@@ -41,7 +41,7 @@ export function setUp(tools: BuildTools): Of<'setUp'> {
 
 export function implement(tools: BuildTools): Of<'implement'> {
   return {
-    retry: ONE_TRY,
+    retry: ONE_TRY_A_SANDBOX,
     async perform(input, context): Promise<Implemented> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);

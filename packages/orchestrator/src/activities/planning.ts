@@ -6,7 +6,7 @@ import { findProjectCommands } from '../artifacts/project-commands.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { planReply } from '../roles/plan-reply.ts';
 import { planner } from '../roles/planner.ts';
-import { type Activity, type ActivityContext, ONE_TRY, THREE_TRIES } from '../workflow/activity.ts';
+import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { CommittedPlan, Prepared, ProjectCommand } from '../workflow/definitions/build-types.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
@@ -71,7 +71,7 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
 
 export function plan(tools: BuildTools): Of<'plan'> {
   return {
-    retry: ONE_TRY,
+    retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
       const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) =>
         callAgent(tools, context, {
@@ -132,7 +132,7 @@ export function revisePlan(tools: BuildTools): Of<'revisePlan'> {
 
 export function replyToPerson(tools: BuildTools): Of<'replyToPerson'> {
   return {
-    retry: ONE_TRY,
+    retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
       const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) =>
         callAgent(tools, context, {

@@ -5,7 +5,7 @@ import { hashOf } from '../artifacts/plan-document.ts';
 import { pathsToRestore, restoreScripts } from '../artifacts/project-commands.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
-import { type Activity, type ActivityContext, ONE_TRY, THREE_TRIES } from '../workflow/activity.ts';
+import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { Checked, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
@@ -123,7 +123,7 @@ async function withBaseTests(
 
 export function review(tools: BuildTools): Of<'review'> {
   return {
-    retry: ONE_TRY,
+    retry: ONE_TRY_A_SANDBOX,
     async perform(input, context): Promise<Reviewed> {
       const { repository } = tools;
       const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) => {

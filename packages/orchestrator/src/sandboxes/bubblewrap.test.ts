@@ -20,7 +20,12 @@ const available = await provider.availability();
 if (!available.ok) process.stderr.write(`bubblewrap tests are skipped: ${available.reason}. ${available.mend}\n`);
 
 describe.skipIf(!available.ok)('bubblewrap', () => {
-  describeSandboxContract(provider, { endsEscapedProcesses: true, mountsReadOnly: true });
+  describeSandboxContract(provider, {
+    endsEscapedProcesses: true,
+    mountsReadOnly: true,
+    sharesFolder: true,
+    hasServersNode: true,
+  });
 
   let root: string;
   let folder: string;

@@ -10,7 +10,7 @@ import type { CommandRequest, CommandResult } from './sandbox.ts';
 export const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
 
 /** A command that writes more than this in all is ended: nobody reads it, and carrying it costs the server. */
-const ENDLESS_OUTPUT_BYTES = 64 * 1024 * 1024;
+export const ENDLESS_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /** How long pipes may stay open after the process is gone, held by a process that left its group. */
 const PIPE_GRACE_MS = 2_000;
@@ -153,7 +153,8 @@ export function withLine(text: string, line: string): string {
   return line === '' || text === '' || text.endsWith('\n') ? text + line : `${text}\n${line}`;
 }
 
-function neverStarted(): ProcessEnd {
+/** The end of a command whose signal was aborted before it began. */
+export function neverStarted(): ProcessEnd {
   const stderr = '[ended by the sandbox: aborted before it started]\n';
   return {
     exitCode: null,

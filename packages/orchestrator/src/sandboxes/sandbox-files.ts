@@ -180,7 +180,8 @@ function faultOf(path: string): string | null {
   return null;
 }
 
-function quoted(text: string): string {
+/** The text as one word of a shell command, whatever it holds. */
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -57,10 +57,14 @@ export interface CommandResult {
 export interface Sandbox {
   /** `bubblewrap`, `e2b`, or `none` for the bundled demo where no sandbox exists. */
   readonly provider: string;
+  /** @throws {RetryableFailure} `sandbox_unavailable` when the sandbox is lost with all that was not synchronised */
   run(request: CommandRequest): Promise<CommandResult>;
-  /** Brings the host folder up to date with the sandbox's files. Nothing to do where the folder is shared. */
+  /**
+   * Brings the host's folder and HOME up to date with the sandbox's files. Nothing to do where they are shared.
+   * @throws {RetryableFailure | NeedsHuman} when they cannot be had, or are more than is taken
+   */
   sync(): Promise<void>;
-  /** Ends every process inside. May be called twice. */
+  /** Ends every process inside; what was not synchronised is lost where the folder is not shared. May be called twice. */
   dispose(): Promise<void>;
 }
 
@@ -68,6 +72,16 @@ export interface SandboxProvider {
   readonly name: string;
   /** Really starts one. An answer that one can be started is kept for a minute. */
   availability(): Promise<Availability>;
-  /** @throws {NeedsHuman} `sandbox_unavailable` when none can be started */
+  /**
+   * @throws {NeedsHuman} `sandbox_unavailable` when none can be started
+   * @throws {RetryableFailure} `sandbox_unavailable` when time may mend that
+   */
   open(spec: SandboxSpec): Promise<Sandbox>;
+  /**
+   * Ends what an earlier process of this server has left running elsewhere; absent where nothing outlives the process.
+   * @param openKeys keys of the work that goes on: what stands for it may be taken up again
+   */
+  endAbandoned?(openKeys: ReadonlySet<string>): Promise<void>;
+  /** Ends every sandbox that is still open; absent where none outlives the process. */
+  close?(): Promise<void>;
 }

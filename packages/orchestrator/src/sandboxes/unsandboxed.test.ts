@@ -6,7 +6,12 @@ import { expect, it } from 'vitest';
 import { describeSandboxContract, TEST_LIMITS } from './sandbox.contract.ts';
 import { createUnsandboxedProvider } from './unsandboxed.ts';
 
-describeSandboxContract(createUnsandboxedProvider(), { endsEscapedProcesses: false, mountsReadOnly: false });
+describeSandboxContract(createUnsandboxedProvider(), {
+  endsEscapedProcesses: false,
+  mountsReadOnly: false,
+  sharesFolder: true,
+  hasServersNode: true,
+});
 
 it('refuses read-only mounts, which it could only ignore', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'unsandboxed-'));

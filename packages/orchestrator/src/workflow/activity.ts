@@ -1,5 +1,5 @@
 /** What an activity is to the engine: work that happens outside, at least once, and is recognised when it repeats. */
-import type { JsonValue, PauseReason, Progress } from '@autonomous/shared';
+import { type JsonValue, PAUSE_REASONS, type PauseReason, type Progress } from '@autonomous/shared';
 
 /** When and how often an activity that failed is tried again, and how long an attempt may take. */
 export interface RetryPolicy {
@@ -60,3 +60,12 @@ export const ONE_TRY: RetryPolicy = { attempts: 1, firstDelayMs: 0, maxDelayMs: 
 
 /** Three tries with exponential back-off: what git and a remote get. */
 export const THREE_TRIES: RetryPolicy = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 30_000 };
+
+/**
+ * For agents and install steps: what fails in them they have tried themselves. A sandbox that was lost is the fault of neither,
+ * and the work begins anew from the last commit.
+ */
+export const ONE_TRY_A_SANDBOX: RetryPolicy = {
+  ...THREE_TRIES,
+  final: PAUSE_REASONS.filter((reason) => reason !== 'sandbox_unavailable'),
+};

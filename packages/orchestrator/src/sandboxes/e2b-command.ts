@@ -1,0 +1,220 @@
+/**
+ * One command in an E2B sandbox. Of itself E2B would let its children live on, would run it as a user who may become root, and
+ * with the environment of the template. So root starts it: in a process namespace of its own, which ends with it, as a user who
+ * can become nobody else, under limits and with a clean environment.
+ */
+import { randomUUID } from 'node:crypto';
+import { NeedsHuman } from '@autonomous/shared';
+import type { CommandHandle, CommandResult as E2bResult, Sandbox as Machine } from 'e2b';
+import { CappedOutput } from './capped-output.ts';
+import { DEFAULT_MAX_OUTPUT_BYTES, ENDLESS_OUTPUT_BYTES, neverStarted, withLine } from './child-process.ts';
+import { OTHER_TEMPLATE } from './e2b-failure.ts';
+import { AS_USER } from './remote-folder.ts';
+import type { CommandRequest, CommandResult, SandboxSpec } from './sandbox.ts';
+import { quoted } from './sandbox-files.ts';
+
+export const WORKSPACE = '/workspace';
+export const HOME = '/home/agent';
+/** Only root can look into it. */
+export const TRANSIT = '/var/lib/autonomous';
+
+/**
+ * Stands before all output. What a login shell says before is none of the command's; and E2B's decoder would take a byte
+ * order mark at the beginning for its own.
+ */
+const MARK = '\u0002';
+
+/** How long a command that was killed has to end; its stream is dropped then. */
+const KILL_GRACE_MS = 10_000;
+
+/** setTimeout fires at once beyond this. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export interface StartedCommand {
+  /** @throws whatever E2B says where the command's end cannot be known */
+  readonly done: Promise<CommandResult>;
+  /** Kills it with all its children. May be called twice; the first reason stands. */
+  end(because: string): void;
+  /** Whether it was told to end. */
+  isEnding(): boolean;
+}
+
+/**
+ * Starts a command as the agent's user in `/workspace`.
+ * @param request its command fits on a command line: see `assertCommand`
+ */
+export function startCommand(
+  machine: Machine,
+  spec: Pick<SandboxSpec, 'limits' | 'network'>,
+  request: CommandRequest,
+): StartedCommand {
+  if (request.signal?.aborted) {
+    const { exitCode, stdout, stderr, timedOut, durationMs } = neverStarted();
+    return {
+      done: Promise.resolve({ exitCode, stdout, stderr, timedOut, durationMs }),
+      end: () => {},
+      isEnding: () => true,
+    };
+  }
+  const startedAt = performance.now();
+  const stdout = new MarkedOutput(request.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
+  const stderr = new MarkedOutput(request.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
+  let endedBecause: string | null = null;
+  let timedOut = false;
+  let fault: Error | undefined;
+  const { promise: killed, resolve: onKilled } = Promise.withResolvers<void>();
+
+  const end = (because: string): void => {
+    if (endedBecause !== null) return;
+    endedBecause = because;
+    onKilled();
+  };
+  const take = (output: MarkedOutput, text: string): void => {
+    const fresh = output.push(text);
+    if (stdout.totalBytes + stderr.totalBytes > ENDLESS_OUTPUT_BYTES) {
+      end(`more than ${ENDLESS_OUTPUT_BYTES / 1024 / 1024} MB of output`);
+    }
+    if (fresh === '' || endedBecause !== null) return;
+    try {
+      request.onOutput?.(fresh);
+    } catch (error) {
+      fault = error instanceof Error ? error : new Error(String(error));
+      end('its listener failed');
+    }
+  };
+
+  const perform = async (): Promise<CommandResult> => {
+    const input = request.stdin === undefined ? null : await sendInput(machine, request.stdin);
+    const handle = await machine.commands.run(wrapped(spec, input), {
+      background: true,
+      user: 'root',
+      cwd: '/',
+      envs: { COMMAND: request.command },
+      // The limit is ours; 0 switches the SDK's own off.
+      timeoutMs: 0,
+      onStdout: (text) => take(stdout, text),
+      onStderr: (text) => take(stderr, text),
+    });
+    const exit = await exitOf(handle, killed).catch((error: unknown) => {
+      if (endedBecause !== null) return null;
+      throw error;
+    });
+    if (fault !== undefined) throw fault;
+    const result = (exitCode: number | null, note: string): CommandResult => ({
+      exitCode,
+      stdout: stdout.text(),
+      stderr: withLine(stderr.text(), note),
+      timedOut,
+      durationMs: Math.round(performance.now() - startedAt),
+    });
+    if (endedBecause !== null) return result(null, `[ended by the sandbox: ${endedBecause}]\n`);
+    if (exit === null || exit.exitCode < 0) {
+      const why = exit?.error ?? 'no reason was given';
+      return result(null, `[ended by the machine: ${why}; its memory is probably used up]\n`);
+    }
+    if (!stdout.marked) {
+      throw new NeedsHuman(
+        'sandbox_unavailable',
+        `No command can be run in the E2B sandbox: ${exit.stderr.trim()}. ${OTHER_TEMPLATE}`,
+      );
+    }
+    return result(exit.exitCode, '');
+  };
+
+  const abort = (): void => end('aborted');
+  request.signal?.addEventListener('abort', abort, { once: true });
+  const timer = setTimeout(
+    () => {
+      timedOut = true;
+      end(`time limit of ${request.timeoutMs} ms`);
+    },
+    Math.min(request.timeoutMs, LONGEST_TIMER_MS),
+  );
+  const done = perform().finally(() => {
+    clearTimeout(timer);
+    request.signal?.removeEventListener('abort', abort);
+  });
+  return { done, end, isEnding: () => endedBecause !== null };
+}
+
+/** One stream of a command, from its mark on. */
+class MarkedOutput {
+  readonly #kept: CappedOutput;
+  #marked = false;
+
+  constructor(maxBytes: number) {
+    this.#kept = new CappedOutput(maxBytes);
+  }
+
+  get marked(): boolean {
+    return this.#marked;
+  }
+
+  get totalBytes(): number {
+    return this.#kept.totalBytes;
+  }
+
+  /** @returns what of the text is the command's */
+  push(text: string): string {
+    const start = this.#marked ? 0 : text.indexOf(MARK) + 1;
+    if (!this.#marked && start === 0) return '';
+    this.#marked = true;
+    const fresh = text.slice(start);
+    this.#kept.push(Buffer.from(fresh));
+    return fresh;
+  }
+
+  text(): string {
+    return this.#kept.text();
+  }
+}
+
+/** The end of a command. `null`: it was killed and E2B did not say that it ended. */
+async function exitOf(handle: CommandHandle, killed: Promise<void>): Promise<E2bResult | null> {
+  const ended = handle.wait().catch((error: unknown) => {
+    if (isExit(error)) return error;
+    throw error;
+  });
+  const dropped = killed.then(async () => {
+    await handle.kill().catch(() => false);
+    const { promise: late, resolve } = Promise.withResolvers<null>();
+    const timer = setTimeout(() => resolve(null), KILL_GRACE_MS);
+    const last = await Promise.race([ended.catch(() => null), late]).finally(() => clearTimeout(timer));
+    if (last === null) await handle.disconnect();
+    return last;
+  });
+  return Promise.race([ended, dropped]);
+}
+
+/** The SDK rejects with the result of a command that failed. */
+function isExit(error: unknown): error is Error & E2bResult {
+  return error instanceof Error && error.name === 'CommandExitError' && 'exitCode' in error;
+}
+
+async function sendInput(machine: Machine, stdin: string | Uint8Array): Promise<string> {
+  const file = `${TRANSIT}/stdin-${randomUUID()}`;
+  const content = new Blob([typeof stdin === 'string' ? stdin : Uint8Array.from(stdin)]);
+  await machine.files.write(file, content.stream(), { user: 'root' });
+  return file;
+}
+
+/**
+ * What root's shell runs. The first process of the namespace stays root and waits: the command is not the first one, which
+ * signals do not reach as they reach others. COMMAND is passed as a variable, since it would not fit twice into the arguments.
+ */
+function wrapped({ limits, network }: Pick<SandboxSpec, 'limits' | 'network'>, input: string | null): string {
+  const variables = [`CI=1 HOME=${HOME} LANG=C.UTF-8 PATH="$PATH" TERM=dumb TMPDIR=/tmp`];
+  // As with bubblewrap: packages which an agent has just added must not run code where the network is open.
+  if (network === 'open') variables.push('npm_config_ignore_scripts=true npm_config_audit=false npm_config_fund=false');
+  const first = [
+    input === null ? 'exec 3< /dev/null' : `exec 3< ${input}; rm -f ${input}`,
+    `mark='${MARK}'; printf %s "$mark"; printf %s "$mark" >&2`,
+    [
+      `${AS_USER.replace(/ --$/, '')} --inh-caps=-all --bounding-set=-all --no-new-privs --`,
+      `prlimit --fsize=${limits.fileBytes} --nproc=${limits.processes} --cpu=${limits.cpuSeconds} --core=0 --`,
+      `env -i ${variables.join(' ')} sh -c 'cd ${WORKSPACE} && exec sh -c "$1"' sh "$COMMAND" 0<&3 3<&-`,
+    ].join(' '),
+    'exit $?',
+  ].join('\n');
+  return `exec unshare --fork --kill-child --pid --mount-proc --ipc -- sh -c ${quoted(first)}`;
+}

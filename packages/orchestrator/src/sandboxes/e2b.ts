@@ -1,0 +1,438 @@
+/**
+ * Sandboxes by E2B: a small virtual machine for each activity, at E2B or at a service that speaks its protocol. For servers that
+ * have no user namespaces of their own, and for agents that shall not run on the server's machine at all.
+ *
+ * The run's folder is copied there when a sandbox is opened; `sync` brings back what changed. Nothing outlives the activity but
+ * what a killed server leaves: its next start ends it or takes it up again, and E2B ends it after `timeoutMinutes`.
+ */
+import { openAsBlob } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { isAbsolute, normalize } from 'node:path';
+import { Readable } from 'node:stream';
+import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
+import type { Sandbox as Machine } from 'e2b';
+import { assertCommand } from './child-process.ts';
+import { HOME, type StartedCommand, startCommand, TRANSIT, WORKSPACE } from './e2b-command.ts';
+import { explainE2bFailure, LACKING, wayOutOf } from './e2b-failure.ts';
+import { RemoteFolder, type RemoteMachine, sendArchive } from './remote-folder.ts';
+import type { Availability, CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
+import { quoted } from './sandbox-files.ts';
+
+export interface E2bOptions {
+  readonly apiKey: string;
+  /** Name or id of the template. Default `base`. */
+  readonly template?: string;
+  /** Other addresses than E2B's own. */
+  readonly apiUrl?: string;
+  readonly sandboxUrl?: string;
+  /** How long a sandbox lives of which nobody hears any more. */
+  readonly timeoutMinutes: number;
+  /** Tells this server's sandboxes from those of others with the same key. */
+  readonly server: string;
+  /** A sandbox in which no command ran for so long is paused until the next one. Default 5 minutes. */
+  readonly pauseAfterMs?: number;
+}
+
+const AVAILABILITY_KEPT_MS = 60_000;
+const PAUSE_AFTER_MS = 5 * 60_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Archives of a whole project with its dependencies. */
+const TRANSFER_TIMEOUT_MS = 20 * 60_000;
+const STOCK_TIMEOUT_MS = 15_000;
+
+export function createE2bProvider(options: E2bOptions): SandboxProvider {
+  const e2b = new E2b(options);
+  return {
+    name: 'e2b',
+    availability: () => e2b.availability(),
+    open: (spec) => e2b.open(spec),
+    endAbandoned: (openKeys) => e2b.endAbandoned(openKeys),
+    close: () => e2b.close(),
+  };
+}
+
+/** What a sandbox is that only shows whether there can be one. */
+const PROBE = {
+  key: 'availability',
+  network: 'none',
+  limits: { memoryBytes: 2 ** 30, fileBytes: 2 ** 20, processes: 64, cpuSeconds: 5 },
+} as const;
+
+/** The metadata that E2B keeps with a sandbox; its list can be searched by it. */
+type Marks = Readonly<
+  Record<'autonomousServer' | 'autonomousRun' | 'autonomousActivity' | 'autonomousNetwork', string>
+>;
+
+/** All sandboxes of one server. */
+class E2b {
+  readonly #options: E2bOptions;
+  readonly #opened = new Set<E2bSandbox>();
+  /** Ids of sandboxes that an earlier process left, by the marks of the work that goes on now. */
+  readonly #left = new Map<string, string>();
+  #stock: Promise<void> = Promise.resolve();
+  #loaded: Promise<typeof Machine> | undefined;
+  #answer: { readonly at: number; readonly availability: Promise<Availability> } | undefined;
+
+  constructor(options: E2bOptions) {
+    this.#options = options;
+  }
+
+  availability(): Promise<Availability> {
+    if (this.#answer === undefined || performance.now() - this.#answer.at > AVAILABILITY_KEPT_MS) {
+      const asked = { at: performance.now(), availability: this.#probe() };
+      this.#answer = asked;
+      // Whoever has mended what was missing is not told for another minute that it is.
+      void asked.availability.then(({ ok }) => {
+        if (!ok && this.#answer === asked) this.#answer = undefined;
+      });
+    }
+    return this.#answer.availability;
+  }
+
+  async open(spec: SandboxSpec): Promise<Sandbox> {
+    assertSpec(spec);
+    await this.#stock;
+    const machine = await this.#machineFor(spec);
+    const sandbox = new E2bSandbox(machine, spec, this.#options, () => this.#opened.delete(sandbox));
+    this.#opened.add(sandbox);
+    try {
+      await sandbox.prepare();
+      return sandbox;
+    } catch (error) {
+      await sandbox.dispose();
+      throw error;
+    }
+  }
+
+  endAbandoned(openKeys: ReadonlySet<string>): Promise<void> {
+    const stock = this.#takeStock(openKeys);
+    this.#stock = stock.catch(() => {});
+    return stock;
+  }
+
+  async close(): Promise<void> {
+    await this.#stock;
+    const left = [...this.#left.values()];
+    this.#left.clear();
+    await Promise.all([...this.#opened].map((sandbox) => sandbox.dispose()));
+    await this.#kill(left);
+  }
+
+  /** One that an earlier process left for the same work, or a new one. */
+  async #machineFor(spec: SandboxSpec): Promise<Machine> {
+    const marks = this.#marks(spec.key, spec.network);
+    const left = this.#left.get(nameOf(marks));
+    if (left !== undefined) {
+      this.#left.delete(nameOf(marks));
+      const found = await this.#adopt(left);
+      if (found !== null) return found;
+    }
+    return this.#create(marks, this.#options.timeoutMinutes * 60_000);
+  }
+
+  async #create(marks: Marks, timeoutMs: number): Promise<Machine> {
+    const { template = 'base' } = this.#options;
+    try {
+      const sandboxes = await this.#load();
+      return await sandboxes.create(template, {
+        ...this.#connection(),
+        timeoutMs,
+        metadata: { ...marks },
+        allowInternetAccess: marks.autonomousNetwork === 'open',
+      });
+    } catch (error) {
+      throw explainE2bFailure(error, `No E2B sandbox of template "${template}" can be started`);
+    }
+  }
+
+  /** @returns `null` when it is gone */
+  async #adopt(id: string): Promise<Machine | null> {
+    try {
+      const sandboxes = await this.#load();
+      const timeoutMs = this.#options.timeoutMinutes * 60_000;
+      const machine = await sandboxes.connect(id, { ...this.#connection(), timeoutMs });
+      // What the earlier process had started goes on until somebody ends it.
+      const processes = await machine.commands.list();
+      await Promise.all(processes.map(({ pid }) => machine.commands.kill(pid)));
+      return machine;
+    } catch {
+      await this.#kill([id]);
+      return null;
+    }
+  }
+
+  async #takeStock(openKeys: ReadonlySet<string>): Promise<void> {
+    const sandboxes = await this.#load();
+    const query = {
+      metadata: { autonomousServer: this.#options.server },
+      state: ['running' as const, 'paused' as const],
+    };
+    const orphans: string[] = [];
+    try {
+      const pages = sandboxes.list({ ...this.#connection(), requestTimeoutMs: STOCK_TIMEOUT_MS, query });
+      while (pages.hasNext) {
+        for (const { sandboxId, metadata } of await pages.nextItems()) {
+          // A service that does not search by metadata lists those of others too.
+          if (metadata['autonomousServer'] !== this.#options.server) continue;
+          // It is somebody's question, which is being answered.
+          if (metadata['autonomousActivity'] === PROBE.key) continue;
+          const name = nameOf(metadata);
+          if (openKeys.has(metadata['autonomousActivity'] ?? '') && !this.#left.has(name))
+            this.#left.set(name, sandboxId);
+          else orphans.push(sandboxId);
+        }
+      }
+    } catch (error) {
+      throw explainE2bFailure(error, 'E2B does not say which sandboxes an earlier process has left');
+    }
+    await this.#kill(orphans);
+  }
+
+  async #kill(ids: readonly string[]): Promise<void> {
+    const sandboxes = await this.#load();
+    // E2B ends by itself what cannot be ended now.
+    await Promise.allSettled(ids.map((id) => sandboxes.kill(id, this.#connection())));
+  }
+
+  async #probe(): Promise<Availability> {
+    const startedAt = performance.now();
+    const { template = 'base' } = this.#options;
+    try {
+      const machine = await this.#create(this.#marks(PROBE.key, PROBE.network), REQUEST_TIMEOUT_MS);
+      try {
+        await new Root(machine).asRoot(PREPARE);
+        const { exitCode, stderr } = await startCommand(machine, PROBE, { command: 'true', timeoutMs: 30_000 }).done;
+        if (exitCode !== 0)
+          throw new NeedsHuman('sandbox_unavailable', `no command can be run in it: ${stderr.trim()}`);
+      } finally {
+        await machine.kill();
+      }
+    } catch (error) {
+      const { message } = explainE2bFailure(error, `No E2B sandbox of template "${template}" can be used`);
+      return { ok: false, reason: message, mend: wayOutOf(error) };
+    }
+    const tookMs = Math.round(performance.now() - startedAt);
+    return { ok: true, detail: `E2B started a sandbox of template "${template}" in ${tookMs} ms` };
+  }
+
+  #marks(key: string, network: string): Marks {
+    return {
+      autonomousServer: this.#options.server,
+      autonomousRun: key.split('/')[0] ?? key,
+      autonomousActivity: key,
+      autonomousNetwork: network,
+    };
+  }
+
+  #connection() {
+    const { apiKey, apiUrl, sandboxUrl } = this.#options;
+    return {
+      apiKey,
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      ...(apiUrl === undefined ? {} : { apiUrl }),
+      ...(sandboxUrl === undefined ? {} : { sandboxUrl }),
+    };
+  }
+
+  /** The SDK's entry, loaded when it is needed: most servers use another provider. */
+  #load(): Promise<typeof Machine> {
+    return (this.#loaded ??= import('e2b').then((sdk) => sdk.Sandbox));
+  }
+}
+
+class E2bSandbox implements Sandbox {
+  readonly provider = 'e2b';
+  readonly #machine: Machine;
+  readonly #root: Root;
+  readonly #spec: SandboxSpec;
+  readonly #options: E2bOptions;
+  readonly #onDispose: () => void;
+  readonly #folders: readonly RemoteFolder[];
+  readonly #running = new Set<StartedCommand>();
+  readonly #keepingAlive: NodeJS.Timeout;
+  #pausing: NodeJS.Timeout | undefined;
+  #uses = 0;
+  /** Whether it was really paused; `null` while it is to run. */
+  #paused: Promise<boolean> | null = null;
+  #lost: RetryableFailure | null = null;
+  #disposed: Promise<void> | null = null;
+
+  constructor(machine: Machine, spec: SandboxSpec, options: E2bOptions, onDispose: () => void) {
+    this.#machine = machine;
+    this.#root = new Root(machine);
+    this.#spec = spec;
+    this.#options = options;
+    this.#onDispose = onDispose;
+    const { fileBytes } = spec.limits;
+    const pairs = [[spec.folder, WORKSPACE] as const, ...(spec.home === undefined ? [] : [[spec.home, HOME] as const])];
+    this.#folders = pairs.map(
+      ([host, inside]) => new RemoteFolder(this.#root, { host, inside, transit: TRANSIT, fileBytes }),
+    );
+    this.#keepingAlive = setInterval(() => void this.#keepAlive(), (options.timeoutMinutes * 60_000) / 3).unref();
+  }
+
+  async prepare(): Promise<void> {
+    await this.#used(async () => {
+      await this.#root.asRoot(PREPARE);
+      for (const folder of this.#folders) await folder.send();
+      for (const mount of this.#spec.readOnly) await this.#copyReadOnly(mount);
+    });
+  }
+
+  async run(request: CommandRequest): Promise<CommandResult> {
+    this.#assertOpen('runs no more commands');
+    assertCommand(request.command);
+    return this.#used(async () => {
+      const started = startCommand(this.#machine, this.#spec, request);
+      this.#running.add(started);
+      return started.done.finally(() => this.#running.delete(started));
+    });
+  }
+
+  async sync(): Promise<void> {
+    this.#assertOpen('gives nothing back');
+    // A command that was just aborted may still write a file or two.
+    const ending = [...this.#running].filter((started) => started.isEnding());
+    await Promise.allSettled(ending.map(({ done }) => done));
+    await this.#used(async () => {
+      for (const folder of this.#folders) await folder.fetch();
+    });
+  }
+
+  dispose(): Promise<void> {
+    this.#disposed ??= this.#end();
+    return this.#disposed;
+  }
+
+  async #end(): Promise<void> {
+    clearInterval(this.#keepingAlive);
+    clearTimeout(this.#pausing);
+    const running = [...this.#running];
+    for (const started of running) started.end('the sandbox was disposed');
+    // One that cannot be ended now ends by itself: nobody keeps it alive any more.
+    await Promise.allSettled([this.#machine.kill(), ...running.map(({ done }) => done)]);
+    this.#onDispose();
+  }
+
+  #assertOpen(what: string): void {
+    if (this.#disposed !== null) throw new Error(`Sandbox ${this.#spec.key} is disposed and ${what}`);
+    if (this.#lost !== null) throw this.#lost;
+  }
+
+  /** Does something with the machine, which is awake and not paused meanwhile. */
+  async #used<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#uses += 1;
+    clearTimeout(this.#pausing);
+    try {
+      await this.#wake();
+      return await work();
+    } catch (error) {
+      const failure = explainE2bFailure(
+        error,
+        `The E2B sandbox ${this.#machine.sandboxId} of ${this.#spec.key} is lost; the work begins anew from the last commit`,
+      );
+      if (failure instanceof RetryableFailure && failure !== error) this.#lost = failure;
+      throw failure;
+    } finally {
+      this.#uses -= 1;
+      if (this.#uses === 0) this.#pauseLater();
+    }
+  }
+
+  /** While a person is awaited nothing shall run that costs. */
+  #pauseLater(): void {
+    if (this.#disposed !== null || this.#lost !== null) return;
+    const pause = (): void => {
+      // Where it cannot be paused it goes on, kept alive as before.
+      this.#paused = this.#machine.pause().catch(() => false);
+    };
+    this.#pausing = setTimeout(pause, this.#options.pauseAfterMs ?? PAUSE_AFTER_MS).unref();
+  }
+
+  async #wake(): Promise<void> {
+    const paused = this.#paused;
+    if (paused === null) return;
+    if (await paused) await this.#machine.connect({ timeoutMs: this.#options.timeoutMinutes * 60_000 });
+    if (this.#paused === paused) this.#paused = null;
+  }
+
+  async #keepAlive(): Promise<void> {
+    if (this.#paused !== null && (await this.#paused)) return;
+    // Where it is gone the next command says so.
+    await this.#machine.setTimeout(this.#options.timeoutMinutes * 60_000).catch(() => {});
+  }
+
+  async #copyReadOnly({ host, inside }: SandboxSpec['readOnly'][number]): Promise<void> {
+    const found = await stat(host).catch(() => null);
+    if (found === null) {
+      throw new NeedsHuman(
+        'sandbox_unavailable',
+        `"${host}" has to be shown read-only in the sandbox, and is not there.`,
+      );
+    }
+    const path = quoted(inside);
+    if (found.isDirectory()) {
+      await this.#root.asRoot(`mkdir -p ${path}`);
+      await sendArchive(this.#root, host, TRANSIT, (archive) => `tar -xzf ${archive} --no-same-owner -C ${path}`);
+    } else {
+      await this.#root.writeFile(inside, await openAsBlob(host));
+    }
+    await this.#root.asRoot(`chown -R root:root ${path} && chmod -R a-w,a+rX ${path}`);
+  }
+}
+
+/** What root does in a machine. */
+class Root implements RemoteMachine {
+  readonly #machine: Machine;
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  async asRoot(script: string): Promise<void> {
+    await this.#machine.commands.run(script, { user: 'root', cwd: '/', timeoutMs: TRANSFER_TIMEOUT_MS });
+  }
+
+  async writeFile(path: string, content: Blob): Promise<void> {
+    // As a stream: what is given as a whole would be held in memory twice.
+    await this.#machine.files.write(path, content.stream(), {
+      user: 'root',
+      signal: AbortSignal.timeout(TRANSFER_TIMEOUT_MS),
+    });
+  }
+
+  async readFile(path: string): Promise<AsyncIterable<Uint8Array>> {
+    const options = { format: 'stream', user: 'root', requestTimeoutMs: TRANSFER_TIMEOUT_MS } as const;
+    return Readable.fromWeb(await this.#machine.files.read(path, options));
+  }
+}
+
+/** Makes the folders, empty; says what the template lacks. */
+const PREPARE = `
+for tool in unshare setpriv prlimit tar find head; do
+  [ -x "$(command -v "$tool")" ] || { echo "it has no program $tool" >&2; exit ${LACKING}; }
+done
+id user > /dev/null 2>&1 || { echo "it has no user named user" >&2; exit ${LACKING}; }
+set -e
+mkdir -p ${TRANSIT} && chmod 0700 ${TRANSIT}
+find ${TRANSIT} -mindepth 1 -delete
+find /tmp -mindepth 1 -user user -delete
+for folder in ${WORKSPACE} ${HOME}; do
+  mkdir -p "$folder"
+  find "$folder" -mindepth 1 -delete
+  chown user:user "$folder"
+done
+`;
+
+/** Sandboxes of this name can stand for each other. */
+function nameOf(marks: Readonly<Record<string, string>>): string {
+  return `${marks['autonomousNetwork']} ${marks['autonomousActivity']}`;
+}
+
+function assertSpec(spec: SandboxSpec): void {
+  const inside = spec.readOnly.map((mount) => mount.inside);
+  const wrong = [spec.folder, ...(spec.home === undefined ? [] : [spec.home]), ...inside].find(
+    (path) => !isAbsolute(path) || normalize(path) !== path,
+  );
+  if (wrong !== undefined) throw new Error(`Sandbox ${spec.key}: "${wrong}" is not an absolute, normal path`);
+}

@@ -1,0 +1,184 @@
+/**
+ * A host folder as a tar archive, and the way back. What comes back is hostile: it was packed by a machine on which an agent
+ * could do as it liked. Only the files that were asked for are taken, nothing is followed and nothing lands outside.
+ */
+import { once } from 'node:events';
+import { constants, type Dirent } from 'node:fs';
+import { lstat, mkdir, open, readdir, readlink, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { RetryableFailure } from '@autonomous/shared';
+import { create, Parser, type ReadEntry } from 'tar';
+
+const LONGEST_PATH_BYTES = 4_000;
+
+/** What a link leads to in place of what it must not lead to; nothing has this name. */
+export const NOT_TAKEN = '.not-taken-from-the-sandbox';
+
+/**
+ * Writes everything in a folder into a gzipped archive; links as links. Pipes, sockets, devices and names that are no UTF-8 are left out.
+ * @returns whether there is an archive: an empty folder has none
+ */
+export async function packFolder(folder: string, archive: string): Promise<boolean> {
+  const paths: string[] = [];
+  await walk(folder, '.', paths);
+  if (paths.length === 0) return false;
+  // Each path begins with "./": to tar, one that begins with "@" would name another archive.
+  await create({ cwd: folder, file: archive, gzip: { level: 1 }, portable: true, noDirRecurse: true }, paths);
+  return true;
+}
+
+async function walk(root: string, folder: string, paths: string[]): Promise<void> {
+  const entries: Dirent[] = await readdir(join(root, folder), { withFileTypes: true });
+  for (const entry of entries) {
+    if (entry.name.includes('\ufffd')) continue;
+    const path = `${folder}/${entry.name}`;
+    if (entry.isFile() || entry.isSymbolicLink() || entry.isDirectory()) paths.push(path);
+    if (entry.isDirectory()) await walk(root, path, paths);
+  }
+}
+
+/** A file of the other side that is wanted. */
+export interface WantedFile {
+  readonly size: number;
+  readonly executable: boolean;
+}
+
+/** The host side of a folder that is kept as another machine has it. Nobody else changes it meanwhile. */
+export class FolderWriter {
+  readonly #root: string;
+  /** Folders on the way to a path that were seen to be folders, and no links to them. */
+  readonly #real = new Set<string>();
+
+  /** @param root absolute; there */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Removes a file, a link or a whole folder, if it is there. */
+  async remove(path: string): Promise<void> {
+    if (!(await this.#isReached(dirname(path)))) return;
+    this.#real.clear();
+    await rm(join(this.#root, path), { recursive: true, force: true });
+  }
+
+  /** Makes a folder and those above it; what stands in its place and is none goes. */
+  async makeFolder(path: string): Promise<void> {
+    if (path === '.' || this.#real.has(path)) return;
+    await this.makeFolder(dirname(path));
+    const target = join(this.#root, path);
+    const found = await kindOf(target);
+    if (found !== 'folder') {
+      if (found !== 'nothing') await rm(target, { force: true });
+      await mkdir(target);
+    }
+    this.#real.add(path);
+  }
+
+  /**
+   * Makes a symlink. Of one that may lead out of the folder only a broken one is made, so that whoever takes the files on sees
+   * that there is something which is not taken.
+   */
+  async link(path: string, wanted: string): Promise<void> {
+    const target = leadsInside(path, wanted) ? wanted : NOT_TAKEN;
+    const place = await this.#place(path);
+    if ((await readlink(place).catch(() => null)) === target) return;
+    await rm(place, { recursive: true, force: true });
+    await symlink(target, place);
+  }
+
+  /**
+   * Takes the wanted files out of an archive.
+   * @throws {RetryableFailure} when it holds anything else, or not all of them: it was cut, or somebody wrote to it meanwhile
+   */
+  async unpack(archive: AsyncIterable<Uint8Array>, wanted: ReadonlyMap<string, WantedFile>): Promise<void> {
+    const missing = new Map(wanted);
+    const { promise: failed, reject } = Promise.withResolvers<never>();
+    failed.catch(() => {});
+    const writing: Promise<void>[] = [];
+    const parser = new Parser({
+      strict: true,
+      onReadEntry: (entry) => {
+        const path = entry.path.replace(/^\.\//, '');
+        const file = missing.get(path);
+        if (entry.type !== 'File' || file === undefined || entry.size !== file.size) {
+          reject(
+            damaged(`it holds ${entry.type} ${JSON.stringify(entry.path.slice(0, 200))}, which was not asked for`),
+          );
+          entry.resume();
+          return;
+        }
+        missing.delete(path);
+        const written = this.#write(path, file, entry);
+        written.catch(reject);
+        writing.push(written);
+      },
+    });
+    parser.on('error', (error) => reject(damaged(String(error))));
+    const feed = async (): Promise<void> => {
+      const ended = once(parser, 'end');
+      ended.catch(() => {});
+      for await (const chunk of archive) if (!parser.write(Buffer.from(chunk))) await once(parser, 'drain');
+      parser.end();
+      await ended;
+      await Promise.all(writing);
+    };
+    await Promise.race([feed(), failed]);
+    const [first] = missing.keys();
+    if (first !== undefined) throw damaged(`${missing.size} of ${wanted.size} files are missing, ${first} among them`);
+  }
+
+  async #write(path: string, { executable }: WantedFile, content: ReadEntry): Promise<void> {
+    const place = await this.#place(path);
+    await rm(place, { recursive: true, force: true });
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    const file = await open(place, flags, executable ? 0o755 : 0o644);
+    try {
+      for await (const chunk of content) await file.writeFile(chunk);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Where a path lies, its folder made. */
+  async #place(path: string): Promise<string> {
+    await this.makeFolder(dirname(path));
+    return join(this.#root, path);
+  }
+
+  /** Whether a folder can be reached without following anything. */
+  async #isReached(folder: string): Promise<boolean> {
+    if (folder === '.' || this.#real.has(folder)) return true;
+    if (!(await this.#isReached(dirname(folder)))) return false;
+    return (await kindOf(join(this.#root, folder))) === 'folder';
+  }
+}
+
+async function kindOf(path: string): Promise<'nothing' | 'folder' | 'other'> {
+  try {
+    return (await lstat(path)).isDirectory() ? 'folder' : 'other';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'nothing';
+    throw error;
+  }
+}
+
+/** A path that names something below a folder and nothing else, as `find` writes it. */
+export function isPathBelow(path: string): boolean {
+  if (path === '' || path.includes('\0') || Buffer.byteLength(path) > LONGEST_PATH_BYTES) return false;
+  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+}
+
+/**
+ * Whether a link stays inside the folder. It may go up first and down then: a ".." after a name would lead elsewhere where that
+ * name is a link itself.
+ */
+function leadsInside(path: string, target: string): boolean {
+  const up = /^(?:\.\.?\/)*(?:\.\.?$)?/.exec(target)?.[0] ?? '';
+  const ups = up.split('/').filter((part) => part === '..').length;
+  const down = target.slice(up.length);
+  return ups < path.split('/').length && (down === '' ? up !== '' : isPathBelow(down.replace(/\/$/, '')));
+}
+
+function damaged(what: string): RetryableFailure {
+  return new RetryableFailure(`What the sandbox gave back cannot be taken: ${what}`, { reason: 'sandbox_unavailable' });
+}

@@ -1,0 +1,212 @@
+/**
+ * A folder of the host and its copy on another machine. It goes over as a whole once; afterwards only what changed there comes
+ * back. The kernel's change time (ctime) says what did: a command can set the time of a file as it likes, not this one.
+ */
+import { randomUUID } from 'node:crypto';
+import { openAsBlob } from 'node:fs';
+import { rm, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { NeedsHuman } from '@autonomous/shared';
+import { FolderWriter, isPathBelow, NOT_TAKEN, packFolder, type WantedFile } from './folder-archive.ts';
+
+/** What a folder needs of the other machine. Each call rejects with an error that says who must act. */
+export interface RemoteMachine {
+  /** Runs a script by bash as root, in `/`. */
+  asRoot(script: string): Promise<void>;
+  writeFile(path: string, content: Blob): Promise<void>;
+  readFile(path: string): Promise<AsyncIterable<Uint8Array>>;
+}
+
+export interface RemoteFolderPlace {
+  /** Absolute host folder. */
+  readonly host: string;
+  /** Absolute folder on the other machine, there and empty. */
+  readonly inside: string;
+  /** Absolute folder there that only root can look into, for what is on its way. */
+  readonly transit: string;
+  /** Largest file that is taken back, bytes. */
+  readonly fileBytes: number;
+}
+
+/** Becomes the agent's user for one command; what stands on stdin was opened before. */
+export const AS_USER = 'setpriv --reuid=user --regid=user --init-groups --';
+
+/** Most bytes of changed files in one go; an install step brings back all that it installed. */
+const MAX_CHANGED_BYTES = 4 * 1024 ** 3;
+/** A listing has about 150 bytes an entry, hence 400,000 entries. */
+const MAX_LISTING_BYTES = 64 * 1024 ** 2;
+const RESERVED_DISK_BYTES = 512 * 1024 ** 2;
+
+interface Entry {
+  readonly kind: string;
+  readonly size: number;
+  readonly executable: boolean;
+  /** Where a link leads. */
+  readonly target: string;
+  /** Another one for each change. */
+  readonly version: string;
+}
+
+type Listing = ReadonlyMap<string, Entry>;
+
+export class RemoteFolder {
+  readonly #machine: RemoteMachine;
+  readonly #place: RemoteFolderPlace;
+  /** What the other machine had when both were last the same. */
+  #known: Listing = new Map();
+
+  constructor(machine: RemoteMachine, place: RemoteFolderPlace) {
+    this.#machine = machine;
+    this.#place = place;
+  }
+
+  /** Copies everything to the other machine. */
+  async send(): Promise<void> {
+    const { host, inside, transit } = this.#place;
+    await sendArchive(
+      this.#machine,
+      host,
+      transit,
+      (archive) => `${AS_USER} tar -xzf - --no-same-owner -C ${inside} < ${archive}`,
+    );
+    this.#known = await this.#list();
+  }
+
+  /**
+   * Brings back what changed since. Names that are no UTF-8 stay behind; in place of special files and of links that may lead out
+   * of the folder comes a broken link.
+   * @throws {NeedsHuman} `agent_failed` when there is more than is ever taken, `storage_full` when the host has no room for it
+   * @throws {RetryableFailure} when what comes is not what the other machine said it has
+   */
+  async fetch(): Promise<void> {
+    const now = await this.#list();
+    const { host } = this.#place;
+    const writer = new FolderWriter(host);
+    const changed = [...now].filter(([path, { version }]) => this.#known.get(path)?.version !== version);
+    const files = new Map<string, WantedFile>(changed.filter(([, { kind }]) => kind === 'f'));
+    await this.#assertRoom(files);
+
+    const gone = [...this.#known.keys()].filter((path) => !now.has(path));
+    for (const path of topmost(gone)) await writer.remove(path);
+    for (const [path, { kind }] of changed) if (kind === 'd') await writer.makeFolder(path);
+    if (files.size > 0) await this.#fetchFiles(writer, files);
+    for (const [path, { kind, target }] of changed) {
+      if (kind === 'l') await writer.link(path, target);
+      else if (kind !== 'd' && kind !== 'f') await writer.link(path, NOT_TAKEN);
+    }
+    this.#known = now;
+  }
+
+  async #fetchFiles(writer: FolderWriter, files: ReadonlyMap<string, WantedFile>): Promise<void> {
+    const { inside, transit } = this.#place;
+    const [names, archive] = [`${transit}/wanted`, `${transit}/changed.tar`];
+    await this.#machine.writeFile(names, new Blob([...files.keys()].map((path) => `./${path}\0`)));
+    await this.#machine.asRoot(
+      `tar -C ${inside} --null --no-recursion --format=gnu --hard-dereference -cf ${archive} -T ${names}; status=$?; [ $status -le 1 ]`,
+    );
+    await writer.unpack(await this.#machine.readFile(archive), files);
+    await this.#machine.asRoot(`rm -f ${names} ${archive}`);
+  }
+
+  async #assertRoom(files: ReadonlyMap<string, WantedFile>): Promise<void> {
+    let bytes = 0;
+    for (const [path, { size }] of files) {
+      bytes += size;
+      if (size > this.#place.fileBytes) throw tooMuch(`${path}, which has ${megabytes(size)}`);
+    }
+    if (bytes > MAX_CHANGED_BYTES) throw tooMuch(`${megabytes(bytes)} of new and changed files`);
+    const disk = await statfs(this.#place.host);
+    if (disk.bavail * disk.bsize - bytes >= RESERVED_DISK_BYTES) return;
+    throw new NeedsHuman(
+      'storage_full',
+      `The sandbox has ${megabytes(bytes)} of new and changed files, and the disk of ${this.#place.host} has no room for them. Free some.`,
+    );
+  }
+
+  async #list(): Promise<Listing> {
+    const { inside, transit } = this.#place;
+    const file = `${transit}/listing`;
+    const format = String.raw`%y\0%m\0%s\0%C@\0%l\0%P\0`;
+    await this.#machine.asRoot(
+      `find ${inside} -mindepth 1 -printf '${format}' | head -c ${MAX_LISTING_BYTES + 1} > ${file}`,
+    );
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of await this.#machine.readFile(file)) {
+      bytes += chunk.length;
+      if (bytes > MAX_LISTING_BYTES) throw tooMuch('more than 400,000 entries');
+      chunks.push(chunk);
+    }
+    return parseListing(Buffer.concat(chunks));
+  }
+}
+
+/**
+ * Carries a host folder over and has it unpacked; nothing happens where it is empty.
+ * @param unpack the script for an archive at a path there
+ */
+export async function sendArchive(
+  machine: RemoteMachine,
+  host: string,
+  transit: string,
+  unpack: (archive: string) => string,
+): Promise<void> {
+  const archive = `${host}.${randomUUID()}.tgz`;
+  try {
+    if (!(await packFolder(host, archive))) return;
+    const there = `${transit}/outgoing.tgz`;
+    await machine.writeFile(there, await openAsBlob(archive));
+    await machine.asRoot(`${unpack(there)}; status=$?; rm -f ${there}; exit $status`);
+  } finally {
+    await rm(archive, { force: true });
+  }
+}
+
+/** Reads what `find` wrote, six fields an entry. What no honest machine would say is left out. */
+function parseListing(bytes: Buffer): Listing {
+  const listing = new Map<string, Entry>();
+  const fields: Buffer[] = [];
+  for (let start = 0, end = bytes.indexOf(0); end >= 0; start = end + 1, end = bytes.indexOf(0, start)) {
+    fields.push(bytes.subarray(start, end));
+    if (fields.length < 6) continue;
+    const texts = fields.splice(0).map(decoded);
+    if (texts.includes(null)) continue;
+    const [kind = '', mode = '', size = '', , target = '', path = ''] = texts.map(String);
+    if (!isPathBelow(path) || !/^\d{1,15}$/.test(size) || !/^[0-7]{1,5}$/.test(mode)) continue;
+    listing.set(path, {
+      kind,
+      size: Number(size),
+      executable: (Number.parseInt(mode, 8) & 0o100) !== 0,
+      target,
+      version: texts.slice(0, 5).join(' '),
+    });
+  }
+  return listing;
+}
+
+/** `null` where it is no UTF-8. */
+function decoded(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Those that lie in none of the others. */
+function topmost(paths: readonly string[]): string[] {
+  const all = new Set(paths);
+  const lies = (path: string): boolean => path !== '.' && (all.has(path) || lies(dirname(path)));
+  return paths.filter((path) => !lies(dirname(path)));
+}
+
+function tooMuch(what: string): NeedsHuman {
+  return new NeedsHuman(
+    'agent_failed',
+    `The sandbox holds ${what}: more than is taken back. Have it generate less, then retry.`,
+  );
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 / 1024)} MB`;
+}
