@@ -1,6 +1,7 @@
 /** One fresh call of a role for a run: its folder, its sandbox, its prompt, its cost. */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import type { RunConfig } from '@autonomous/shared';
 import type { Agent, AgentOutcome } from '../agents/agent.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -9,12 +10,14 @@ import type { Role } from '../roles/role.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { Cost, Note } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
+import { egressRoleOf, networkOf, refusalNotes } from './egress.ts';
 import type { WorkFolder } from './work-folders.ts';
 
 export interface AgentCall<Input, Result> {
   readonly role: Role<Input, Result>;
   readonly input: Input;
   readonly model: string;
+  readonly config: RunConfig;
   readonly work: WorkFolder;
   /** Notes whose uploads are shown to the agent under `/uploads`. */
   readonly notes: readonly Note[];
@@ -27,14 +30,16 @@ const LISTED_FILES = 1_500;
 export async function callAgent<Input, Result>(
   tools: BuildTools,
   context: ActivityContext,
-  { role, input, model, work, notes }: AgentCall<Input, Result>,
+  { role, input, model, config, work, notes }: AgentCall<Input, Result>,
 ): Promise<{ readonly outcome: AgentOutcome<Result>; readonly cost: Cost }> {
+  const egressRole = egressRoleOf(role.name);
   const sandbox = await tools.sandboxes.open({
     key: context.key,
     folder: work.folder,
     home: work.home,
     readOnly: await uploadMounts(tools, notes),
-    network: 'none',
+    network: await networkOf(tools, egressRole, config),
+    onRefused: refusalNotes(context.progress, egressRole),
     limits: tools.limits,
   });
   try {
