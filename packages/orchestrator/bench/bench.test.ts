@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runBench } from './bench.ts';
+import { run } from './sandboxes.bench.ts';
 
 const FIXTURES = path.join(import.meta.dirname, 'fixtures');
 
@@ -79,6 +80,14 @@ describe('the benches', () => {
     if (args[0] === 'scale') expect(figures).toMatchObject({ events: 120, poisonedParked: 1 });
     else expect(figures).toMatchObject({ vsRaw1: expect.any(Number), vsRaw50: expect.any(Number) });
   });
+});
+
+it('sandboxes measures each beside a bare spawn, in little', { timeout: 240_000 }, async () => {
+  const { figures } = await run(['--samples', '1']);
+  expect(figures).toMatchObject({ bareSpawnP50Ms: expect.any(Number) });
+  // What cannot run here is named and has no figure.
+  expect(Object.keys(figures)).toContain('bubblewrapStartOverBareP50Ms');
+  await expect(run(['--samples', '0'])).rejects.toThrow('--samples N');
 });
 
 async function bench(...args: string[]) {

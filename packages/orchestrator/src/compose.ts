@@ -5,6 +5,7 @@ import { type JsonValue, type RunView, Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { createBuildActivities } from './activities/build-activities.ts';
 import type { BuildTools } from './activities/build-tools.ts';
+import { DependencyCache } from './activities/dependency-cache.ts';
 import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
 import { createToolLoopAgent } from './agents/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
@@ -23,6 +24,7 @@ import { createRecorder } from './models/cassette-recorder.ts';
 import { createModels } from './models/registry.ts';
 import { loadOwnWorkflows } from './own-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
+import { packageRegistries } from './sandboxes/package-registries.ts';
 import { createSandboxProvider } from './sandboxes/provider-choice.ts';
 import type { SandboxLimits, SandboxProvider } from './sandboxes/sandbox.ts';
 import type { FeedSource } from './server/feed.ts';
@@ -66,8 +68,8 @@ export interface RunningOrchestrator {
 }
 
 const MB = 1024 * 1024;
-/** What a command inside a sandbox may use: enough for compilers and test suites of usual projects. */
-const LIMITS: SandboxLimits = { memoryBytes: 4_096 * MB, fileBytes: 1_024 * MB, processes: 512, cpuSeconds: 3_600 };
+/** What a command inside a sandbox may use beside what is configured: enough for compilers and test suites of usual projects. */
+const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_024 * MB, cpuSeconds: 3_600 };
 
 /**
  * Starts everything: storage, engine, feed, HTTP.
@@ -134,8 +136,13 @@ export async function startOrchestrator({
       sandboxes: provider,
       parser,
       workFolder: path.join(config.dataFolder, 'work'),
-      limits: LIMITS,
-      allowSetupNetwork: config.allowSetupNetwork,
+      limits: { ...LIMITS, ...config.sandboxLimits },
+      dependencies: new DependencyCache({
+        folder: path.join(config.dataFolder, 'dependencies'),
+        maxBytes: config.dependencyCacheBytes,
+      }),
+      egress: async (role) =>
+        config.egress[role] ?? (role === 'setup' && config.allowSetupNetwork ? await packageRegistries() : []),
       autoRetry: config.autoRetry,
       contextTokens: config.contextTokens,
       project: async (id) => {

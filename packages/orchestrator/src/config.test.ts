@@ -41,6 +41,8 @@ describe('without any variable', () => {
       autoRetry: true,
       driftDetection: true,
       allowSetupNetwork: false,
+      egress: {},
+      sandboxLimits: { memoryBytes: 4_096 * 2 ** 20, processes: 512, diskBytes: 10_240 * 2 ** 20 },
       logLevel: 'info',
       secrets: [],
     });
@@ -122,6 +124,11 @@ it('takes every variable', () => {
     E2B_API_URL: 'https://api.e2b.acme.test',
     E2B_SANDBOX_URL: 'https://sandbox.e2b.acme.test',
     E2B_TIMEOUT_MINUTES: '30',
+    EGRESS_ALLOW: 'setup=npm.acme.test, internal:10.0.0.5:4873; implementer=api.acme.test:8443',
+    SANDBOX_MEMORY_MB: '2048',
+    SANDBOX_PROCESSES: '256',
+    SANDBOX_DISK_MB: '1024',
+    SETUP_CACHE_MB: '512',
   };
   expect(read(env)).toEqual({
     host: '0.0.0.0',
@@ -170,6 +177,12 @@ it('takes every variable', () => {
       autoStages: ['implementation', 'fixes'],
       autoMerge: true,
       models: ['openai:gpt-4o', 'anthropic:claude-sonnet-4-5', 'openai-compatible:llama3:8b'],
+      egress: {
+        planner: [],
+        implementer: ['api.acme.test:8443'],
+        validator: [],
+        setup: ['npm.acme.test', 'internal:10.0.0.5:4873'],
+      },
     },
     maxConcurrentRunsPerUser: 2,
     archiveAfterDays: 7,
@@ -188,6 +201,9 @@ it('takes every variable', () => {
         timeoutMinutes: 30,
       },
     },
+    egress: { setup: ['npm.acme.test', 'internal:10.0.0.5:4873'], implementer: ['api.acme.test:8443'] },
+    sandboxLimits: { memoryBytes: 2_048 * 2 ** 20, processes: 256, diskBytes: 1_024 * 2 ** 20 },
+    dependencyCacheBytes: 512 * 2 ** 20,
     logLevel: 'debug',
     commitAuthor: { name: 'Build Bot', email: 'bot@acme.test' },
     secrets: [
@@ -267,6 +283,22 @@ describe('faults', () => {
     ['ALLOWED_MODELS', [',', 'a b']],
     ['ALLOW_AUTO_STAGES', ['all', 'none,planning']],
     ['DEFAULT_PLANNER_MODEL', ['a b']],
+    [
+      'EGRESS_ALLOW',
+      [
+        'npm.acme.test',
+        'setup=*.acme.test',
+        'setup=ACME.test',
+        'setup=acme.test.',
+        'setup=http://acme.test',
+        'setup=a.test;setup=b.test',
+        'somebody=acme.test',
+        '{"setup": "acme.test"}',
+        '{"setup": [1]}',
+        '{',
+      ],
+    ],
+    ['SANDBOX_PROCESSES', ['1']],
   ])('refuse wrong values of %s', (name, values) => {
     const complete: Record<string, string> = name === 'GITHUB_REPO_NAME' ? { GITHUB_REPO_OWNER: 'acme' } : {};
     for (const value of values)
@@ -285,6 +317,9 @@ describe('faults', () => {
   });
 
   it('name what contradicts itself', () => {
+    expect(faultsOf({ EGRESS_ALLOW: 'setup=npm.acme.test', ALLOW_SETUP_NETWORK: 'false' })).toMatchObject([
+      { path: 'EGRESS_ALLOW', message: expect.stringContaining('ALLOW_SETUP_NETWORK') },
+    ]);
     expect(faultsOf({ DEFAULT_AUTO_MERGE: 'true', ALLOW_AUTO_MERGE: 'false' })).toMatchObject([
       { path: 'DEFAULT_AUTO_MERGE' },
     ]);
@@ -302,6 +337,14 @@ describe('faults', () => {
     const faults = faultsOf({ AUTONOMOUS_SCRIPT: 'bad.yaml', ORCHESTRATOR_PORT: 'x' });
     expect(faults.map((fault) => fault.path)).toEqual(['ORCHESTRATOR_PORT', 'AUTONOMOUS_SCRIPT', 'AUTONOMOUS_SCRIPT']);
   });
+});
+
+it('takes allow-lists as JSON too, and empty ones', () => {
+  expect(read({ EGRESS_ALLOW: '{"setup": [], "planner": ["docs.acme.test"]}' }).egress).toEqual({
+    setup: [],
+    planner: ['docs.acme.test'],
+  });
+  expect(read({ EGRESS_ALLOW: 'setup=' }).egress).toEqual({ setup: [] });
 });
 
 describe('default models', () => {

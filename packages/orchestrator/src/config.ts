@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { type Fault, InvalidRequest, type RunConfigRequest } from '@autonomous/shared';
+import { EGRESS_ROLES, type EgressRole, type Fault, InvalidRequest, type RunConfigRequest } from '@autonomous/shared';
 import { z } from 'zod';
 import { type McpServers, parseMcpServers } from './agents/mcp-servers.ts';
 import { createScrubber } from './artifacts/secrets.ts';
@@ -11,6 +11,7 @@ import type { ModelSettings } from './models/registry.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
+import { EGRESS_ENTRY_FORM, parseEgressEntry } from './sandboxes/egress-rules.ts';
 import type { SandboxSettings } from './sandboxes/provider-choice.ts';
 import { BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './workflow/run-config.ts';
 
@@ -53,10 +54,16 @@ export interface ServerConfig {
   readonly autoRetry: boolean;
   /** False: the plan's constraints are no condition. Nothing asks for it yet: so far constraints are only reported. */
   readonly driftDetection: boolean;
-  /** May a project's install step use the network? */
+  /** May a project's install step reach the package registries, where `egress` names no hosts for it? */
   readonly allowSetupNetwork: boolean;
   /** Where the commands of agents and checks run. */
   readonly sandbox: SandboxSettings;
+  /** Entries of each role's allow-list; a role that is absent was not named. */
+  readonly egress: { readonly [Role in EgressRole]?: readonly string[] };
+  /** What a command in a sandbox may take, where it is not the usual. */
+  readonly sandboxLimits: { readonly memoryBytes: number; readonly processes: number; readonly diskBytes: number };
+  /** What install steps left is kept up to this size, bytes. */
+  readonly dependencyCacheBytes: number;
   readonly logLevel: LogLevel;
   readonly commitAuthor: { readonly name: string; readonly email: string };
   /** Every secret value above: what a scrubber has to know. */
@@ -117,6 +124,34 @@ const list = z.string().transform((value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
+
+/** `role=host,host;role=host`, or the same as a JSON object of lists. */
+const egressLists = text
+  .transform((value) => (value.startsWith('{') ? parseJson(value) : listsByRole(value)))
+  .pipe(z.partialRecord(z.enum(EGRESS_ROLES), z.array(z.string().refine((entry) => parseEgressEntry(entry) !== null))));
+
+/** `null` for what is no JSON. */
+function parseJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return null;
+  }
+}
+
+/** `null` where a part is no list or names a role once more. */
+function listsByRole(value: string): Readonly<Record<string, readonly string[]>> | null {
+  const lists: Record<string, readonly string[]> = {};
+  for (const part of value.split(';').filter((each) => each.trim() !== '')) {
+    const [role = '', hosts, ...more] = part.split('=').map((word) => word.trim());
+    if (hosts === undefined || more.length > 0 || Object.hasOwn(lists, role)) return null;
+    lists[role] = hosts
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '');
+  }
+  return lists;
+}
 
 /** Every variable that the server reads. Each stands in `.env.example` with what it is for; a test compares the two. */
 export const SERVER_VARIABLES = {
@@ -197,6 +232,14 @@ export const SERVER_VARIABLES = {
   E2B_API_URL: baseUrl(),
   E2B_SANDBOX_URL: baseUrl(),
   E2B_TIMEOUT_MINUTES: whole(1, 1_440),
+  EGRESS_ALLOW: variable(
+    egressLists,
+    `lists of hosts by role (${EGRESS_ROLES.join(', ')}), as role=host,host;role=host or as JSON; a host is ${EGRESS_ENTRY_FORM}`,
+  ),
+  SANDBOX_MEMORY_MB: whole(256, 1_048_576),
+  SANDBOX_PROCESSES: whole(32, 65_536),
+  SANDBOX_DISK_MB: whole(64, 16_777_216),
+  SETUP_CACHE_MB: whole(0, 16_777_216),
 } satisfies Readonly<Record<string, Variable<unknown>>>;
 
 type VariableName = keyof typeof SERVER_VARIABLES;
@@ -277,6 +320,7 @@ export function readServerConfig(
       autoStages: values.ALLOW_AUTO_STAGES ?? TRUST_STAGES,
       autoMerge: values.ALLOW_AUTO_MERGE ?? true,
       models: values.ALLOWED_MODELS ?? null,
+      egress: egressLimits(values),
     },
     maxConcurrentRunsPerUser: values.MAX_CONCURRENT_RUNS_PER_USER ?? 5,
     archiveAfterDays: values.ARCHIVE_AFTER_DAYS ?? 30,
@@ -289,6 +333,13 @@ export function readServerConfig(
     driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? true,
     allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,
     sandbox: sandboxSettings(values),
+    egress: values.EGRESS_ALLOW ?? {},
+    sandboxLimits: {
+      memoryBytes: (values.SANDBOX_MEMORY_MB ?? 4_096) * MB,
+      processes: values.SANDBOX_PROCESSES ?? 512,
+      diskBytes: (values.SANDBOX_DISK_MB ?? 10_240) * MB,
+    },
+    dependencyCacheBytes: (values.SETUP_CACHE_MB ?? 10_240) * MB,
     logLevel: values.LOG_LEVEL ?? 'info',
     commitAuthor: {
       name: values.COMMIT_AUTHOR_NAME ?? 'Autonomous',
@@ -302,6 +353,14 @@ export function readServerConfig(
       ...(mcp?.secrets ?? []),
     ],
   };
+}
+
+const MB = 1024 * 1024;
+
+/** What projects and runs are measured by. Registries that npm names are known only where they are used. */
+function egressLimits({ EGRESS_ALLOW = {}, ALLOW_SETUP_NETWORK = false }: Values): ServerConfig['egress'] {
+  const agents = { planner: [], implementer: [], validator: [] };
+  return { ...agents, ...(ALLOW_SETUP_NETWORK ? {} : { setup: [] }), ...EGRESS_ALLOW };
 }
 
 function variableNames(): readonly VariableName[] {
@@ -359,6 +418,12 @@ function contradictions(values: Values): readonly Fault[] {
     faults.push({
       path: 'E2B_API_KEY',
       message: 'SANDBOX_PROVIDER is e2b and E2B_API_KEY is not set; set the key of your E2B team.',
+    });
+  }
+  if (values.ALLOW_SETUP_NETWORK === false && (values.EGRESS_ALLOW?.setup ?? []).length > 0) {
+    faults.push({
+      path: 'EGRESS_ALLOW',
+      message: 'EGRESS_ALLOW names hosts for setup and ALLOW_SETUP_NETWORK is false; leave one of the two out.',
     });
   }
   if (values.DEFAULT_AUTO_MERGE === true && values.ALLOW_AUTO_MERGE === false) {

@@ -79,7 +79,8 @@ describe('an install step', () => {
     });
     await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void registry.close());
-    const get = `node -e "fetch('http://127.0.0.1:${(registry.address() as AddressInfo).port}').then(() => console.log('reached')).catch(() => process.exit(9))"`;
+    const host = `127.0.0.1:${(registry.address() as AddressInfo).port}`;
+    const get = `node -e "fetch('http://${host}').then((r) => { if (!r.ok) process.exit(9); console.log('reached'); }).catch(() => process.exit(9))"`;
     const files = withSetup(`mkdir -p node_modules && ${get} > node_modules/log`);
 
     const closed = await aServer({ files });
@@ -89,16 +90,62 @@ describe('an install step', () => {
 
     const open = await aServer({
       files,
-      env: { ALLOW_SETUP_NETWORK: 'true' },
+      env: { EGRESS_ALLOW: `setup=internal:${host}` },
       script: aScript({
-        implementer: [runs(`cp node_modules/log setup.txt; ${get} > agent.txt || echo refused > agent.txt`)],
+        implementer: [
+          runs(
+            `cp node_modules/log setup.txt; ${get} > agent.txt || echo refused > agent.txt; curl -s http://registry.test/ > said.txt`,
+          ),
+        ],
       }),
     });
     const run = await open.launch('Add the feature', TRUSTED);
     await open.until(run, { status: 'completed' });
     expect(await open.file(run.branch, 'setup.txt')).toBe('reached\n');
     expect(await open.file(run.branch, 'agent.txt')).toBe('refused\n');
+    expect(await open.file(run.branch, 'said.txt')).toContain('Refused: registry.test is not on the allow-list');
     expect(calls).toBe(1);
+    // The refusal stands on the run.
+    const transcript = await open.client.getTranscript(run.id);
+    expect(transcript.filter(({ kind }) => kind === 'note')).toMatchObject([
+      {
+        activity: 'implementer',
+        text: 'Network: refused for the implementer: registry.test is not on the allow-list of this sandbox.',
+        data: { egressRefused: { role: 'implementer', host: 'registry.test', port: 80, reason: 'host' } },
+      },
+    ]);
+  });
+
+  it('reaches fewer hosts where the project or the run says so, and never more', async () => {
+    let calls = 0;
+    const registry = createServer((_request, response) => {
+      calls += 1;
+      response.end('package');
+    });
+    await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void registry.close());
+    const host = `127.0.0.1:${(registry.address() as AddressInfo).port}`;
+    const setup = `mkdir -p node_modules; curl -sf http://${host}/ > node_modules/log; true`;
+    const commands = { setup, test: 'true' };
+    const server = await aServer({
+      files: {
+        ...FILES,
+        '.autonomous/config.json': projectConfig({
+          defaultRunConfig: { commands, egress: { setup: ['evil.test'], implementer: ['evil.test'] } },
+        }),
+      },
+      env: { EGRESS_ALLOW: `setup=internal:${host}` },
+    });
+    const run = await server.launch('Add the feature', TRUSTED);
+    const { notices } = await server.until(run, { status: 'completed' });
+    expect(calls).toBe(0);
+    expect(notices).toEqual([
+      "The project's configuration lets the implementer reach evil.test, which this server does not allow: it is ignored.",
+      "The project's configuration lets the setup reach evil.test, which this server does not allow: it is ignored.",
+    ]);
+    // A request is told at once.
+    const asking = server.launch('Add the feature', { ...TRUSTED, egress: { implementer: [host] } });
+    await expect(asking).rejects.toThrow(`This server does not let the implementer reach ${host}`);
   });
 });
 

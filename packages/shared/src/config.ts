@@ -24,6 +24,13 @@ const gitShape = {
 /** Shell commands of the project, run in the sandbox. `null` says that there is none. */
 const commandsShape = { setup: z.string().min(1).max(4_000).nullable(), test: z.string().min(1).max(4_000).nullable() };
 
+/** Who has a network of its own in a sandbox: the roles of agents, and the install step. */
+export const EGRESS_ROLES = ['planner', 'implementer', 'validator', 'setup'] as const;
+export type EgressRole = (typeof EGRESS_ROLES)[number];
+/** Hosts as `host` or `host:port`. They narrow what the server allows and never widen it. */
+const egressHosts = z.array(z.string().regex(/^[a-z0-9.:[\]-]{1,260}$/)).max(200);
+const egressShape = { planner: egressHosts, implementer: egressHosts, validator: egressHosts, setup: egressHosts };
+
 /** The complete configuration of a run, after all defaults and limits. */
 export const runConfigSchema = z.strictObject({
   trustMode: z.strictObject(trustModeShape),
@@ -35,6 +42,8 @@ export const runConfigSchema = z.strictObject({
   git: z.strictObject(gitShape),
   /** Absent keys are found from the project's own files. */
   commands: z.strictObject(commandsShape).partial(),
+  /** Absent, as a whole or for a role: all that the server allows. */
+  egress: z.strictObject(egressShape).partial().optional(),
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
@@ -49,6 +58,7 @@ export const runConfigRequestSchema = z
     timeoutMinutes: z.strictObject(timeoutShape).partial(),
     git: z.strictObject(gitShape).partial(),
     commands: runConfigSchema.shape.commands,
+    egress: z.strictObject(egressShape).partial(),
   })
   .partial();
 export type RunConfigRequest = z.infer<typeof runConfigRequestSchema>;

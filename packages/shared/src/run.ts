@@ -124,6 +124,19 @@ export interface CommandEvidence {
   readonly output: string;
 }
 
+/** A package, in a version, that the result depends on and its base did not. */
+export interface NewDependency {
+  readonly name: string;
+  /** As the file has it; `any` where it says none. */
+  readonly version: string;
+  /** The lockfile or manifest that names it. */
+  readonly file: string;
+  /** Versions that the base had; absent where the name itself is new. */
+  readonly was?: string;
+  /** The package wants to run code when it is installed. Absent: it does not, or the file does not tell. */
+  readonly hasInstallScript?: boolean;
+}
+
 export interface Evidence {
   /** `as_is`: the result itself. `base_tests`: the result with the base commit's tests, test configuration and scripts put back. */
   readonly mode: 'as_is' | 'base_tests';
@@ -135,6 +148,8 @@ export interface Evidence {
   readonly sandbox: string;
   /** For `base_tests`: paths that differ from the base among tests, test configuration and scripts. */
   readonly restored?: readonly string[];
+  /** For `as_is`: absent where nothing is new. */
+  readonly newDependencies?: readonly NewDependency[];
   readonly recordedAt: string;
 }
 

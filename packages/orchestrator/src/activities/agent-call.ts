@@ -1,6 +1,7 @@
 /** One fresh call of a role for a run: its folder, its sandbox, its prompt, its cost. */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import type { RunConfig } from '@autonomous/shared';
 import type { Agent, AgentOutcome } from '../agents/agent.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -11,6 +12,7 @@ import { historyOf } from '../roles/run-history.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { Cost, Note } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
+import { egressRoleOf, networkOf, refusalNotes } from './egress.ts';
 import { readGuidance, readOverride } from './project-guidance.ts';
 import { startOf, Steering } from './steering.ts';
 import type { WorkFolder } from './work-folders.ts';
@@ -21,6 +23,7 @@ export interface AgentCall<Input extends CommonInput, Result> {
   readonly input: Omit<Input, 'memory' | 'files' | 'guides' | 'skills' | 'history'>;
   readonly facts: ProjectFacts;
   readonly model: string;
+  readonly config: RunConfig;
   readonly work: WorkFolder;
   /** Notes whose uploads are shown to the agent under `/uploads`. */
   readonly notes: readonly Note[];
@@ -33,7 +36,7 @@ const LISTED_FILES = 1_500;
 export async function callAgent<Input extends CommonInput, Result>(
   tools: BuildTools,
   context: ActivityContext,
-  { role, input, facts, model, work, notes }: AgentCall<Input, Result>,
+  { role, input, facts, model, config, work, notes }: AgentCall<Input, Result>,
 ): Promise<{ readonly outcome: AgentOutcome<Result>; readonly cost: Cost }> {
   const steering = new Steering(tools, context);
   const said = (await steering.hear()).map(({ text }): PromptNote => ({ kind: 'message', text }));
@@ -53,12 +56,14 @@ export async function callAgent<Input extends CommonInput, Result>(
   });
   context.progress({ kind: 'prompt', ...line, role: role.name, model });
 
+  const egressRole = egressRoleOf(role.name);
   const sandbox = await tools.sandboxes.open({
     key: context.key,
     folder: work.folder,
     home: work.home,
     readOnly: await uploadMounts(tools, notes),
-    network: 'none',
+    network: await networkOf(tools, egressRole, config),
+    onRefused: refusalNotes(context.progress, egressRole),
     limits: tools.limits,
   });
   try {

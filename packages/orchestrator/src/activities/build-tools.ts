@@ -1,9 +1,17 @@
 /** What the activities of a build work with: ports, and the few facts of the server that they need. */
-import type { ProjectConfig, RunConfig, RunConfigRequest, RunView, WorkflowEvent } from '@autonomous/shared';
+import type {
+  EgressRole,
+  ProjectConfig,
+  RunConfig,
+  RunConfigRequest,
+  RunView,
+  WorkflowEvent,
+} from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
+import type { DependencyCache } from './dependency-cache.ts';
 
 export interface BuildTools {
   readonly repository: Repository;
@@ -13,8 +21,10 @@ export interface BuildTools {
   /** Absolute folder under which each run has its plain-file work folders. */
   readonly workFolder: string;
   readonly limits: SandboxLimits;
-  /** May a project's install step use the network? Nothing else ever may. */
-  readonly allowSetupNetwork: boolean;
+  /** What install steps left. */
+  readonly dependencies: DependencyCache;
+  /** Entries of the allow-list that the server gives a role; an empty list lets nothing through. */
+  egress(role: EgressRole): Promise<readonly string[]>;
   /** Estimated tokens of instructions and prompt of one call, at most. */
   readonly contextTokens: number;
   /** False: every failed validation asks a person. */

@@ -38,6 +38,7 @@ describe('the checkpoint of an interrupted implementation', () => {
       excludePaths: [],
       setup: null,
       signal: new AbortController().signal,
+      progress: () => {},
     });
   const context = { key: 'r-1/9/checkpoint', startedAt: '2026-03-01T12:00:00.000Z' } as ActivityContext;
   /** As the activity runner does it. */

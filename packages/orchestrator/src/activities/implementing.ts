@@ -8,7 +8,8 @@ import type { Implemented } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
-import { closeFolder, ensureInstalled, installedInto, openFolder, runFolder } from './work-folders.ts';
+import { setupOf, withInstalled } from './install-step.ts';
+import { closeFolder, installedInto, openFolder, runFolder } from './work-folders.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
@@ -19,21 +20,10 @@ export function setUp(tools: BuildTools): Of<'setUp'> {
     retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
       const project = await tools.project(input.projectId);
-      context.progress({ kind: 'command', text: `$ ${input.setup.command}` });
-      await ensureInstalled(
-        tools,
-        {
-          project,
-          runId: input.runId,
-          name: 'setup',
-          treeish: input.head,
-          excludePaths: input.excludePaths,
-          setup: input.setup,
-          signal: context.signal,
-          onOutput: (chunk) => context.progress({ kind: 'output', text: chunk }),
-        },
-        input.setup,
-      );
+      const { runId, head: treeish, excludePaths, setup } = input;
+      const { signal, progress } = context;
+      const request = { project, runId, treeish, excludePaths, signal, progress };
+      await withInstalled(tools, request, setup, async () => undefined);
       return { ran: true };
     },
   };
@@ -51,8 +41,9 @@ export function implement(tools: BuildTools): Of<'implement'> {
         name: FOLDER,
         treeish: input.head,
         excludePaths: input.excludePaths,
-        setup: input.setup,
+        setup: await setupOf(tools, { project, runId: input.runId, treeish: input.head }, input.setup),
         signal: context.signal,
+        progress: context.progress,
       });
       const { outcome, cost } = await callAgent(tools, context, {
         role: implementer,
@@ -66,6 +57,7 @@ export function implement(tools: BuildTools): Of<'implement'> {
         },
         facts: await projectFacts(tools, context, project, input, work),
         model: input.config.modelRouting.implementer,
+        config: input.config,
         work,
         notes: input.notes,
       });

@@ -19,7 +19,7 @@ export async function inReadingRoom<Result>(
   read: (project: RemoteProject, work: WorkFolder) => Promise<Result>,
 ): Promise<Result> {
   const project = await tools.project(projectId);
-  const { signal } = context;
+  const { signal, progress } = context;
   const work = await openFolder(tools, {
     project,
     runId,
@@ -28,6 +28,7 @@ export async function inReadingRoom<Result>(
     excludePaths,
     setup: null,
     signal,
+    progress,
   });
   try {
     return await read(project, work);

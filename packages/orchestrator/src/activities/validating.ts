@@ -1,7 +1,8 @@
 /** Activities of the stage validation: the project's own checks in a fresh sandbox, the reviewer, the report. */
 import path from 'node:path';
-import { type CommandEvidence, NeedsHuman } from '@autonomous/shared';
+import { type CommandEvidence, NeedsHuman, type NewDependency } from '@autonomous/shared';
 import { hashOf } from '../artifacts/plan-document.ts';
+import { namesDependencies, newDependencies } from '../artifacts/dependencies.ts';
 import { pathsToRestore, restoreScripts } from '../artifacts/project-commands.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
@@ -11,6 +12,7 @@ import type { Checked, Reported, Reviewed } from '../workflow/definitions/build-
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
+import { setupOf } from './install-step.ts';
 import { inReadingRoom } from './reading-room.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 import { closeFolder, openFolder } from './work-folders.ts';
@@ -38,7 +40,14 @@ export function check(tools: BuildTools): Of<'check'> {
         input.mode === 'as_is'
           ? { tree: resultTree, restored: [] }
           : await withBaseTests(tools, project, input, resultTree);
-      const evidence = { mode: input.mode, codeTree, commit: input.commit, restored: checked.restored };
+      const added = input.mode === 'as_is' ? await dependenciesAdded(tools, project, input) : [];
+      const evidence = {
+        mode: input.mode,
+        codeTree,
+        commit: input.commit,
+        restored: checked.restored,
+        ...(added.length === 0 ? {} : { newDependencies: added }),
+      };
       const work = await openFolder(tools, {
         project,
         runId: input.runId,
@@ -46,8 +55,9 @@ export function check(tools: BuildTools): Of<'check'> {
         treeish: checked.tree,
         // What is not shown to agents is not there for their code either, whose output they are shown.
         excludePaths: input.excludePaths,
-        setup: input.setup,
+        setup: await setupOf(tools, { project, runId: input.runId, treeish: checked.tree }, input.setup),
         signal: context.signal,
+        progress: context.progress,
       });
       const sandbox = await tools.sandboxes.open({
         key: context.key,
@@ -66,6 +76,21 @@ export function check(tools: BuildTools): Of<'check'> {
       }
     },
   };
+}
+
+async function dependenciesAdded(
+  { repository }: BuildTools,
+  project: RemoteProject,
+  { baseCommit, commit }: BuildActivities['check']['input'],
+): Promise<readonly NewDependency[]> {
+  const { files } = await repository.diff(project, baseCommit, commit);
+  const paths = files.map((file) => file.path).filter(namesDependencies);
+  if (paths.length === 0) return [];
+  const [base, result] = await Promise.all([
+    repository.readFiles(project, baseCommit, paths),
+    repository.readFiles(project, commit, paths),
+  ]);
+  return newDependencies(base, result);
 }
 
 async function runCheck(
@@ -145,6 +170,7 @@ export function review(tools: BuildTools): Of<'review'> {
           },
           facts,
           model: input.config.modelRouting.validator,
+          config: input.config,
           work,
           notes: input.notes,
         });

@@ -73,6 +73,7 @@ async function codeFiles(
     excludePaths: [],
     setup: null,
     signal: context.signal,
+    progress: context.progress,
   });
   const files: CodeFile[] = [];
   for (const file of (await tools.repository.listFiles(project, head)).slice(0, SEARCHED_FILES)) {

@@ -235,6 +235,24 @@ async function setupOfPhp(tree: Tree): Promise<ProjectCommand | null> {
   return isEmpty ? null : { command: 'composer install --no-interaction', source };
 }
 
+// ---- what an install step reads ----
+
+const INSTALL_INPUTS: readonly RegExp[] = [
+  /^(package|package-lock|npm-shrinkwrap|composer)[.]json$/,
+  /^(pnpm-lock|pnpm-workspace)[.]yaml$|^[.]pnpmfile[.]c?js$/,
+  /^yarn[.]lock$|^bun[.]lockb?$|^bunfig[.]toml$|^[.](npmrc|yarnrc|yarnrc[.]yml|nvmrc|node-version|python-version)$/,
+  /requirements[^/]*[.]txt$/,
+  /^(pyproject|uv|rust-toolchain)[.]toml$|^(uv|poetry|Pipfile|Cargo|Gemfile|composer)[.]lock$/,
+  /^(Pipfile|Gemfile|Makefile|GNUmakefile|makefile|rust-toolchain)$|^setup[.](py|cfg)$|[.]gemspec$/,
+  /^Cargo[.]toml$|^go[.](mod|sum|work)$/,
+];
+
+/** Lockfiles, manifests and settings of package managers, in whatever folder they lie. */
+export function isInstallInput(path: string): boolean {
+  const file = path.slice(path.lastIndexOf('/') + 1);
+  return !isOwnRecord(path) && INSTALL_INPUTS.some((pattern) => pattern.test(file));
+}
+
 // ---- JSON ----
 
 function parseJson(text: string): unknown {

@@ -164,6 +164,7 @@ export function renderValidationReport(report: ValidationReport): string {
     report.evidence.length === 0
       ? 'No command was run: there is no evidence for this result.'
       : report.evidence.map((evidence) => evidenceSection(evidence, report.codeTree)).join('\n\n'),
+    dependencySection(report.evidence),
     '## Constraints of the plan',
     constraintSection(report.constraints),
     report.feedback === undefined ? null : `## What the validator says\n\n${fenced(report.feedback)}`,
@@ -209,6 +210,19 @@ function evidenceSection(evidence: Evidence, codeTree: string): string {
     if (output.trim() !== '') parts.push(`Output of ${code(command)}:\n\n${fenced(output)}`);
   }
   return parts.join('\n\n');
+}
+
+function dependencySection(evidence: readonly Evidence[]): string | null {
+  const added = evidence.flatMap(({ newDependencies = [] }) => newDependencies);
+  if (added.length === 0) return null;
+  const rows = added.map(({ name, version, was = '', file, hasInstallScript }) => [
+    code(name),
+    code(version),
+    was === '' ? 'new' : code(was),
+    hasInstallScript === true ? 'yes' : '',
+    code(file),
+  ]);
+  return `## New dependencies\n\n${table(['Package', 'Version', 'Before', 'Install script', 'File'], rows)}`;
 }
 
 function constraintSection(constraints: readonly ConstraintResult[]): string {

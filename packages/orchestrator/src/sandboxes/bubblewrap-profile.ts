@@ -9,6 +9,7 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { EGRESS_SOCKET, proxyVariables, RELAY_FILES, withRelay } from './egress-relay.ts';
 import type { NpmSettings } from './npm-settings.ts';
 import type { SandboxSpec } from './sandbox.ts';
 
@@ -42,8 +43,10 @@ const HIDDEN_IN_USR = ['/usr/etc', '/usr/local/etc', '/usr/src'];
 
 export interface ProfileRequest {
   readonly spec: SandboxSpec;
-  /** Present when the network is open. */
+  /** Present when anything can be reached. */
   readonly npm: NpmSettings | null;
+  /** Socket of the egress proxy on the host; `null` where there is none. */
+  readonly egressSocket: string | null;
   /** Host folders that stay out of sight even where they lie inside /usr. */
   readonly hiddenFolders: readonly string[];
 }
@@ -55,7 +58,7 @@ export interface Profile {
   readonly files: readonly string[];
 }
 
-export function sandboxProfile({ spec, npm, hiddenFolders }: ProfileRequest): Profile {
+export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders }: ProfileRequest): Profile {
   const files: string[] = [];
   const file = (content: string, path: string): string[] => {
     files.push(content);
@@ -64,12 +67,20 @@ export function sandboxProfile({ spec, npm, hiddenFolders }: ProfileRequest): Pr
   const open = spec.network === 'open';
   const args = [
     ...isolation(open),
-    ...environment(),
+    ...environment(egressSocket === null ? {} : egressVariables(spec)),
     ...system(hiddenFolders),
     ...etc(file, open),
     ...devices(spec.limits.memoryBytes),
     ...(spec.home === undefined ? scratch(HOME, spec.limits.memoryBytes) : ['--bind', spec.home, HOME]),
-    ...(npm === null ? [] : npmFiles(file, npm)),
+    ...(npm === null ? [] : packageManagerFiles(file, npm, open)),
+    ...(egressSocket === null
+      ? []
+      : [
+          ...Object.entries(RELAY_FILES).flatMap(([path, content]) => file(content, path)),
+          '--ro-bind',
+          egressSocket,
+          EGRESS_SOCKET,
+        ]),
     '--bind',
     spec.folder,
     '/workspace',
@@ -82,9 +93,9 @@ export function sandboxProfile({ spec, npm, hiddenFolders }: ProfileRequest): Pr
   return { args, files };
 }
 
-/** The command under its limits; it runs inside. */
-export function limitedCommand({ limits }: SandboxSpec, command: string): string[] {
-  return [
+/** The command under its limits, with the relay to the egress proxy where there is one; it runs inside. */
+export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgress: boolean): string[] {
+  const limited = [
     'prlimit',
     `--data=${limits.memoryBytes + isolates() * RESERVED_BY_ISOLATE_BYTES}`,
     `--fsize=${limits.fileBytes}`,
@@ -96,6 +107,7 @@ export function limitedCommand({ limits }: SandboxSpec, command: string): string
     '-c',
     command,
   ];
+  return hasEgress ? withRelay(nodeInside(), limited) : limited;
 }
 
 /** Test runners start a thread or two for each processor. */
@@ -124,7 +136,7 @@ function isolation(openNetwork: boolean): string[] {
   ];
 }
 
-function environment(): string[] {
+function environment(more: Readonly<Record<string, string>>): string[] {
   const variables = {
     PATH: searchPath().join(':'),
     HOME,
@@ -132,8 +144,15 @@ function environment(): string[] {
     TERM: 'dumb',
     TMPDIR: '/tmp',
     CI: '1',
+    ...more,
   };
   return Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]);
+}
+
+function egressVariables({ network }: SandboxSpec): Readonly<Record<string, string>> {
+  const allow = typeof network === 'object' ? network.allow : [];
+  // What an agent has just added must not run code while it is installed.
+  return { ...proxyVariables(allow), ...(allow.length === 0 ? {} : { YARN_ENABLE_SCRIPTS: 'false' }) };
 }
 
 function searchPath(): string[] {
@@ -160,6 +179,10 @@ function system(hiddenFolders: readonly string[]): string[] {
 /** True when the Node that runs this server is not one that the sandbox has in its /usr. */
 function nodeLiesOutside(): boolean {
   return !['/usr/bin', '/usr/local/bin'].includes(dirname(realpathSync(process.execPath)));
+}
+
+function nodeInside(): string {
+  return nodeLiesOutside() ? join(NODE_PREFIX, 'bin/node') : realpathSync(process.execPath);
 }
 
 /** The server's own Node, with the npm beside it if there is one; nothing else of the folder they lie in. */
@@ -211,8 +234,19 @@ function scratch(path: string, bytes: number): string[] {
   return ['--size', String(bytes), '--tmpfs', path];
 }
 
-function npmFiles(file: (content: string, path: string) => string[], npm: NpmSettings): string[] {
+/** Settings of npm, pnpm and both yarns; they also keep install scripts from running. */
+function packageManagerFiles(
+  file: (content: string, path: string) => string[],
+  npm: NpmSettings,
+  openNetwork: boolean,
+): string[] {
   const certificates = '/etc/npm-certificates.pem';
-  if (npm.certificates === null) return file(npm.npmrc, `${HOME}/.npmrc`);
-  return [...file(npm.certificates, certificates), ...file(`${npm.npmrc}cafile=${certificates}\n`, `${HOME}/.npmrc`)];
+  // The egress proxy is the only one that can be reached.
+  const npmrc = openNetwork ? npm.npmrc : npm.npmrc.replace(/^(?:https-)?proxy=.*\n/gm, '');
+  const yarnrc = '--install.ignore-scripts true\n--add.ignore-scripts true\n';
+  return [
+    ...(npm.certificates === null ? [] : file(npm.certificates, certificates)),
+    ...file(npm.certificates === null ? npmrc : `${npmrc}cafile=${certificates}\n`, `${HOME}/.npmrc`),
+    ...file(yarnrc, `${HOME}/.yarnrc`),
+  ];
 }

@@ -2,8 +2,9 @@
  * Sandboxes by bubblewrap, the embedded default on Linux. Each command is one bwrap of its own: own processes, users,
  * network and file tree; nothing of the host's environment; the run's folder is the only thing that can be written.
  *
- * Processes die with their command, and /tmp is empty for each. With `network: 'open'` the host's network is shared as it
- * is, its loopback included; that is why it is for an install step alone and why npm's install scripts are off in it.
+ * Processes die with their command, and /tmp is empty for each. A sandbox with an allow-list still has no network of the
+ * host's: a relay inside leads to the egress proxy's socket. With `network: 'open'` the host's network is shared as it is, its
+ * loopback included. Where anything can be reached, install scripts of npm's packages are off.
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
@@ -13,10 +14,11 @@ import { NeedsHuman } from '@autonomous/shared';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
 import { limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
 import { assertCommand, type ProcessEnd, type StartedProcess, startProcess, withLine } from './child-process.ts';
+import { type EgressProxy, removeAbandonedSockets, startEgressProxy } from './egress-proxy.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
 import { createProcessCgroup, removeAbandonedCgroups } from './process-cgroup.ts';
 import type { Availability, CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
-import { type Breach, watchSandbox } from './sandbox-watch.ts';
+import { type Breach, DiskUse, watchSandbox } from './sandbox-watch.ts';
 
 const AVAILABILITY_KEPT_MS = 60_000;
 const RESERVED_DISK_BYTES = 512 * 1024 * 1024;
@@ -65,8 +67,10 @@ export function createBubblewrapProvider(options: BubblewrapOptions = {}): Sandb
       const answered = await availability();
       if (!answered.ok)
         throw new NeedsHuman('sandbox_unavailable', `No sandbox can be started: ${answered.reason}. ${answered.mend}`);
-      if (spec.network === 'open') npm ??= readNpmSettings();
-      return new BubblewrapSandbox(spec, located(options), spec.network === 'open' ? ((await npm) ?? null) : null);
+      const { network } = spec;
+      const reachesOut = network === 'open' || (typeof network === 'object' && network.allow.length > 0);
+      if (reachesOut) npm ??= readNpmSettings();
+      return new BubblewrapSandbox(spec, located(options), reachesOut ? ((await npm) ?? null) : null);
     },
   };
 }
@@ -77,18 +81,24 @@ class BubblewrapSandbox implements Sandbox {
   readonly #options: BubblewrapOptions;
   readonly #npm: NpmSettings | null;
   readonly #running = new Set<StartedProcess>();
+  readonly #disk: DiskUse;
+  #egress: Promise<EgressProxy> | undefined;
   #disposed = false;
 
   constructor(spec: SandboxSpec, options: BubblewrapOptions, npm: NpmSettings | null) {
     this.#spec = spec;
     this.#options = options;
     this.#npm = npm;
+    const { folder, home, limits } = spec;
+    this.#disk = new DiskUse([folder, ...(home === undefined ? [] : [home])], limits.diskBytes ?? Infinity);
   }
 
   async run(request: CommandRequest): Promise<CommandResult> {
     if (this.#disposed) throw new Error(`Sandbox ${this.#spec.key} is disposed and runs no more commands`);
     assertCommand(request.command);
-    const launched = launch(this.#spec, this.#options, this.#npm, request);
+    const egress = request.offline ? null : await this.#startEgress();
+    if (this.#disposed) throw new Error(`Sandbox ${this.#spec.key} is disposed and runs no more commands`);
+    const launched = launch(this.#spec, this.#options, { npm: this.#npm, egress, disk: this.#disk }, request);
     this.#running.add(launched.process);
     const end = await launched.process.done.finally(() => this.#running.delete(launched.process));
     const breach = launched.breach();
@@ -109,11 +119,20 @@ class BubblewrapSandbox implements Sandbox {
     // The folder itself is mounted.
   }
 
+  /** With the first command that may use it: file tools alone need none. */
+  async #startEgress(): Promise<EgressProxy | null> {
+    const { network, onRefused } = this.#spec;
+    if (typeof network !== 'object') return null;
+    this.#egress ??= startEgressProxy({ allow: network.allow, onRefused });
+    return this.#egress;
+  }
+
   async dispose(): Promise<void> {
     this.#disposed = true;
     const running = [...this.#running];
     for (const started of running) started.end('the sandbox was disposed');
     await Promise.allSettled(running.map(({ done }) => done));
+    await (await this.#egress)?.close();
   }
 }
 
@@ -124,13 +143,21 @@ interface Launched {
   breach(): Breach | null;
 }
 
+/** What a sandbox has beside its spec. */
+interface Belongings {
+  readonly npm: NpmSettings | null;
+  readonly egress: EgressProxy | null;
+  readonly disk: DiskUse;
+}
+
 function launch(
   spec: SandboxSpec,
   options: BubblewrapOptions,
-  npm: NpmSettings | null,
+  { npm, egress, disk }: Belongings,
   request: CommandRequest,
 ): Launched {
-  const profile = sandboxProfile({ spec, npm, hiddenFolders: options.hiddenFolders ?? [] });
+  const egressSocket = egress?.socketPath ?? null;
+  const profile = sandboxProfile({ spec, npm, egressSocket, hiddenFolders: options.hiddenFolders ?? [] });
   let status = '';
   let firstPid: number | undefined;
   let breach: Breach | null = null;
@@ -144,6 +171,7 @@ function launch(
     stopWatching ??= watchSandbox({
       pid: firstPid,
       folder: spec.folder,
+      disk,
       limits: spec.limits,
       reservedDiskBytes: options.reservedDiskBytes ?? RESERVED_DISK_BYTES,
       onBreach: (found) => {
@@ -167,7 +195,7 @@ function launch(
       '3',
       ...profile.args,
       '--',
-      ...limitedCommand(spec, request.command),
+      ...limitedCommand(spec, request.command, egress !== null),
     ],
     cwd: '/',
     env: LAUNCH_ENVIRONMENT,
@@ -236,7 +264,10 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
     limits: { memoryBytes: 2 ** 30, fileBytes: 2 ** 20, processes: 64, cpuSeconds: 5 },
   };
   removeAbandonedCgroups();
-  const launched = launch(spec, { ...options, reservedDiskBytes: 0 }, null, {
+  // Another server of another user may own some of them.
+  await removeAbandonedSockets().catch(() => undefined);
+  const belongings = { npm: null, egress: null, disk: new DiskUse([], Infinity) };
+  const launched = launch(spec, { ...options, reservedDiskBytes: 0 }, belongings, {
     command: 'true',
     timeoutMs: PROBE_TIMEOUT_MS,
   });

@@ -1,6 +1,6 @@
 /** Addresses are passed on, secrets are not. */
 import { expect, it } from 'vitest';
-import { renderNpmrc } from './npm-settings.ts';
+import { registriesOf, renderNpmrc } from './npm-settings.ts';
 
 it('passes on registries and proxies without their credentials', () => {
   const npmrc = renderNpmrc({
@@ -36,4 +36,14 @@ it('passes on nothing else, whatever its name or value', () => {
   });
   expect(npmrc).not.toContain('canary');
   expect(npmrc).not.toContain('ignore-scripts=false');
+});
+
+it('names the hosts of all registries as entries of an allow-list', () => {
+  const settings = {
+    registry: 'https://user:canary@registry.example/npm/',
+    '@scope:registry': 'http://10.0.0.5:4873/',
+    '@other:registry': 'https://registry.example/',
+    proxy: 'http://proxy.example/',
+  };
+  expect(registriesOf(settings)).toEqual(['registry.example', '10.0.0.5:4873']);
 });

@@ -9,12 +9,18 @@ export interface NpmSettings {
   readonly npmrc: string;
   /** PEM certificates to trust in place of npm's own; `null` when the host sets none. */
   readonly certificates: string | null;
+  /** Where packages come from, as entries of an allow-list: `host`, or `host:port` where that is not the usual one. */
+  readonly registries: readonly string[];
 }
 
 /** The host's settings, read through npm itself; those of npm's defaults where npm is missing. */
 export async function readNpmSettings(): Promise<NpmSettings> {
   const settings = await readHostSettings();
-  return { npmrc: renderNpmrc(settings), certificates: await readCertificates(settings) };
+  return {
+    npmrc: renderNpmrc(settings),
+    certificates: await readCertificates(settings),
+    registries: registriesOf(settings),
+  };
 }
 
 /**
@@ -31,6 +37,15 @@ export function renderNpmrc(settings: Readonly<Record<string, unknown>>): string
     if (safe !== null) lines.push(`${key}=${safe}`);
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Hosts of all registries that the settings name; npm's own default is among them, since npm says it too. */
+export function registriesOf(settings: Readonly<Record<string, unknown>>): string[] {
+  const hosts = Object.entries(settings).flatMap(([key, value]) => {
+    if (typeof value !== 'string' || !URL.canParse(value)) return [];
+    return key === 'registry' || /^@[\w.-]+:registry$/.test(key) ? [new URL(value).host] : [];
+  });
+  return [...new Set(hosts)];
 }
 
 async function readHostSettings(): Promise<Readonly<Record<string, unknown>>> {

@@ -198,7 +198,7 @@ function runScript(
   command: string,
   options: { readonly stdin?: string; readonly maxOutputBytes?: number },
 ): Promise<CommandResult> {
-  return sandbox.run({ command, timeoutMs: TIMEOUT_MS, ...options });
+  return sandbox.run({ command, timeoutMs: TIMEOUT_MS, offline: true, ...options });
 }
 
 function unexpected(verb: string, path: string, result: CommandResult): InvalidRequest {

@@ -1,14 +1,26 @@
 /**
  * Watches what a bubblewrap sandbox takes, for what the kernel's own limits leave open: the resident memory of a process
- * (RLIMIT_RSS does nothing), processes where the server is root, and a disk filled with many small files.
+ * (RLIMIT_RSS does nothing), processes where the server is root, and a disk filled with many files.
  */
+import { execFile } from 'node:child_process';
 import { readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import type { SandboxLimits } from './sandbox.ts';
 
 const INTERVAL_MS = 250;
 
+/** The folders are measured when as much has gone from the disk since they last were, or after so long. */
+const MEASURED_AFTER_BYTES = 256 * 1024 * 1024;
+const MEASURED_AFTER_MS = 10_000;
+/** What was full is measured again so soon: time enough for a command that tidies up. */
+const TIDIED_WITHIN_MS = 2_000;
+/** Measuring takes at most this share of the time. */
+const MEASURING_SHARE = 0.1;
+const MEASURING_TIMEOUT_MS = 60_000;
+
 export interface Breach {
-  readonly kind: 'processes' | 'memory' | 'disk';
+  /** `disk`: the machine's is full. `folder`: the sandbox has used up its share. */
+  readonly kind: 'processes' | 'memory' | 'disk' | 'folder';
   /** For a person: the figure that was passed. */
   readonly message: string;
 }
@@ -17,6 +29,7 @@ export interface WatchRequest {
   /** Host pid of the first process in the sandbox's pid namespace. */
   readonly pid: number;
   readonly folder: string;
+  readonly disk: DiskUse;
   readonly limits: SandboxLimits;
   /** Space that must stay free on the disk that holds the folder. */
   readonly reservedDiskBytes: number;
@@ -38,15 +51,79 @@ export function watchSandbox(request: WatchRequest): () => void {
   return () => clearInterval(timer);
 }
 
-async function findDiskBreach({ folder, reservedDiskBytes }: WatchRequest): Promise<Breach | null> {
-  const disk = await statfs(folder).catch(() => null);
-  if (disk === null) return null;
-  const freeBytes = disk.bavail * disk.bsize;
-  if (freeBytes >= reservedDiskBytes) return null;
+async function findDiskBreach({ folder, disk, reservedDiskBytes }: WatchRequest): Promise<Breach | null> {
+  const found = await statfs(folder).catch(() => null);
+  if (found === null) return null;
+  const freeBytes = found.bavail * found.bsize;
+  if (freeBytes >= reservedDiskBytes) return disk.findBreach(freeBytes);
   return {
     kind: 'disk',
     message: `only ${megabytes(freeBytes)} are free on the disk of ${folder}; ${megabytes(reservedDiskBytes)} are kept in reserve`,
   };
+}
+
+/** What a sandbox's folders hold, over all its commands. Measured by `du`, since that costs the server no time of its own. */
+export class DiskUse {
+  readonly #folders: readonly string[];
+  readonly #limitBytes: number;
+  #freeBytes: number | null = null;
+  #measuring = false;
+  #measuredAt = performance.now();
+  #restMs = 0;
+  #isFull = false;
+  /** Found and not yet told. */
+  #breach: Breach | null = null;
+
+  /** @param limitBytes `Infinity` is no limit */
+  constructor(folders: readonly string[], limitBytes: number) {
+    this.#folders = folders;
+    this.#limitBytes = limitBytes;
+  }
+
+  /**
+   * What the last measurement found, told once; begins the next one where it is due.
+   * @param freeBytes of the disk, now
+   */
+  findBreach(freeBytes: number): Breach | null {
+    this.#freeBytes ??= freeBytes;
+    const gone = this.#freeBytes - freeBytes;
+    const passedMs = performance.now() - this.#measuredAt;
+    const soonest = this.#isFull ? TIDIED_WITHIN_MS : MEASURED_AFTER_MS;
+    const isDue = passedMs > soonest || gone > Math.min(MEASURED_AFTER_BYTES, this.#limitBytes / 8);
+    if (this.#limitBytes !== Infinity && isDue && passedMs > this.#restMs && !this.#measuring) {
+      this.#freeBytes = freeBytes;
+      void this.#measure();
+    }
+    const breach = this.#breach;
+    this.#breach = null;
+    return breach;
+  }
+
+  async #measure(): Promise<void> {
+    this.#measuring = true;
+    const startedAt = performance.now();
+    const bytes = await bytesIn(this.#folders);
+    this.#measuring = false;
+    this.#measuredAt = performance.now();
+    this.#restMs = (this.#measuredAt - startedAt) / MEASURING_SHARE;
+    this.#isFull = bytes > this.#limitBytes;
+    if (!this.#isFull) return;
+    this.#freeBytes = null;
+    this.#breach = {
+      kind: 'folder',
+      message: `its folder and HOME hold ${megabytes(bytes)}; the limit is ${megabytes(this.#limitBytes)}`,
+    };
+  }
+}
+
+async function bytesIn(folders: readonly string[]): Promise<number> {
+  const args = ['-n', '10', 'du', '-sk', '--', ...folders];
+  // Files that vanish meanwhile make du complain and go on; its figures are on stdout all the same.
+  const { stdout } = await promisify(execFile)('nice', args, { timeout: MEASURING_TIMEOUT_MS }).catch(
+    (error: unknown) => error as { readonly stdout?: string },
+  );
+  const kilobytes = (stdout ?? '').split('\n').map((line) => Number(/^\d+/.exec(line)?.[0] ?? 0));
+  return kilobytes.reduce((sum, each) => sum + each, 0) * 1024;
 }
 
 async function findProcessBreach({ pid, limits }: WatchRequest): Promise<Breach | null> {

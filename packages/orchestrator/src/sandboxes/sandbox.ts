@@ -14,6 +14,18 @@ export interface SandboxLimits {
   readonly processes: number;
   /** Processor time of each process, seconds. */
   readonly cpuSeconds: number;
+  /** What the folder and HOME may hold together, bytes. Watched, so a fast writer gets some beyond it. Absent: all but the reserve. */
+  readonly diskBytes?: number;
+}
+
+/** Something that a program inside asked the network for and did not get. Host and message are printable. */
+export interface EgressRefusal {
+  /** `address`: the name leads into a private network. `fronting`: another host was named inside the request. */
+  readonly reason: 'host' | 'port' | 'address' | 'fronting' | 'malformed' | 'limit';
+  readonly host: string;
+  /** 0 where the request named none. */
+  readonly port: number;
+  readonly message: string;
 }
 
 export interface SandboxSpec {
@@ -28,8 +40,14 @@ export interface SandboxSpec {
   readonly home?: string;
   /** Files or folders that are visible and not writable: host path → absolute path inside. */
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
-  /** `open` is for a project's install step alone and only where the server's configuration allows it. */
-  readonly network: 'none' | 'open';
+  /**
+   * `allow`: an egress proxy lets through these hosts, written `host` (ports 443 and 80) or `host:port`, and nothing else; with
+   * an empty list it is there to say no, and to tell of it. `internal:` before an entry allows private addresses too: only
+   * the operator's configuration may say so. `open` is the host's network as it is, its loopback included.
+   */
+  readonly network: 'none' | 'open' | { readonly allow: readonly string[] };
+  /** Told of what the egress proxy refused, once of each host, port and reason. */
+  readonly onRefused?: ((refusal: EgressRefusal) => void) | undefined;
   readonly limits: SandboxLimits;
 }
 
@@ -38,6 +56,8 @@ export interface CommandRequest {
   readonly command: string;
   readonly stdin?: string | Uint8Array;
   readonly timeoutMs: number;
+  /** The command needs no network, and gets none: it starts faster than one that has an egress proxy. */
+  readonly offline?: true;
   readonly signal?: AbortSignal;
   /** Bytes of stdout and of stderr kept (each); what is beyond is dropped from the middle. Default 1 MB. */
   readonly maxOutputBytes?: number;

@@ -347,3 +347,38 @@ describe("a project's configuration file", () => {
     );
   });
 });
+
+describe('hosts that sandboxes may reach', () => {
+  const egress = { planner: [], implementer: ['docs.test', 'internal:10.0.0.5:8080'] };
+  const limits: RunLimits = { ...everything, egress };
+
+  it('are what project and run have in common; who says nothing takes nothing away', () => {
+    const project = { defaultRunConfig: { egress: { implementer: ['docs.test', 'a.test'], setup: ['npm.test'] } } };
+    expect(resolve({ project, request: { egress: { implementer: ['a.test', 'b.test'] } } }).config.egress).toEqual({
+      implementer: ['a.test'],
+      setup: ['npm.test'],
+    });
+    expect(resolve({ request: { egress: { validator: [] } } }).config.egress).toEqual({ validator: [] });
+    expect(resolve({ limits }).config).not.toHaveProperty('egress');
+  });
+
+  it('beyond those of the server are reported, and refused where a request asks for them', () => {
+    const asked = { egress: { planner: ['docs.test'], implementer: ['10.0.0.5:8080', 'docs.test:8443'] } };
+    const notices = resolve({ limits, project: { defaultRunConfig: asked } }).notices;
+    expect(notices).toEqual([
+      "The project's configuration lets the planner reach docs.test, which this server does not allow: it is ignored.",
+      "The project's configuration lets the implementer reach docs.test:8443, which this server does not allow: it is ignored.",
+    ]);
+    expect(checkRunConfigRequest(asked, limits, () => ({ ok: true, id: '' })).map(({ path }) => path)).toEqual([
+      'egress.planner',
+      'egress.implementer',
+    ]);
+    // The server's list for setup is not known here: packages come from where npm says.
+    expect(resolve({ limits, request: { egress: { setup: ['npm.test'] } } }).notices).toEqual([]);
+  });
+
+  it('cannot be marked as internal by anybody but the operator', () => {
+    const asked = { egress: { implementer: ['internal:10.0.0.5:8080', 'internal:docs.test'] } };
+    expect(resolve({ limits, request: asked }).notices).toHaveLength(2);
+  });
+});

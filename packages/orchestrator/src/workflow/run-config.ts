@@ -3,6 +3,8 @@
  * project allow together: a project can tighten what the server allows and never widen it. Pure.
  */
 import {
+  EGRESS_ROLES,
+  type EgressRole,
   type Fault,
   type ProjectConfig,
   projectConfigSchema,
@@ -22,6 +24,8 @@ export interface RunLimits {
   readonly autoMerge: boolean;
   /** Models that may be used; `null` allows all. */
   readonly models: readonly string[] | null;
+  /** Hosts that sandboxes may reach, by role; a role that is absent has a list that is not known here. */
+  readonly egress?: { readonly [Role in EgressRole]?: readonly string[] };
 }
 
 /** `Models.check`: gives the full id, or says why the model cannot be used here. */
@@ -110,6 +114,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
       mergeStrategy: choose((layer) => layer.git?.mergeStrategy) ?? builtIn.git.mergeStrategy,
     },
     commands: { ...(setup === undefined ? {} : { setup }), ...(test === undefined ? {} : { test }) },
+    ...narrowedEgress(layers),
   };
   return {
     config: { ...config, git: { ...config.git, autoMerge: mayMerge(config, server.limits, project, notices) } },
@@ -151,6 +156,14 @@ export function checkRunConfigRequest(
       faults.push({
         path: `modelRouting.${role}`,
         message: `This server does not allow the model "${model}"; allowed are ${allowed} (ALLOWED_MODELS).`,
+      });
+    }
+  }
+  for (const role of EGRESS_ROLES) {
+    for (const host of beyondEgress(request, limits, role)) {
+      faults.push({
+        path: `egress.${role}`,
+        message: `This server does not let the ${role} reach ${host} (EGRESS_ALLOW).`,
       });
     }
   }
@@ -278,7 +291,29 @@ function withinLimits(
     notices.push(`${who} names the model "${model}" for the ${role}, which this server does not allow: it is ignored.`);
     delete modelRouting[role];
   }
+  for (const role of EGRESS_ROLES) {
+    for (const host of beyondEgress(layer, limits, role))
+      notices.push(`${who} lets the ${role} reach ${host}, which this server does not allow: it is ignored.`);
+  }
   return { ...layer, trustMode, git, modelRouting };
+}
+
+/** Hosts that a layer names and the server does not have; those of an unknown list are sorted out where they are used. */
+function beyondEgress({ egress }: RunConfigRequest, limits: RunLimits, role: EgressRole): readonly string[] {
+  const allowed = limits.egress?.[role]?.map((entry) => entry.replace(/^internal:/, ''));
+  if (allowed === undefined) return [];
+  return (egress?.[role] ?? []).filter((host) => !allowed.includes(host));
+}
+
+/** What all layers that speak of a role have in common: each can only take away. */
+function narrowedEgress(layers: readonly RunConfigRequest[]): Pick<RunConfig, 'egress'> {
+  const egress: { [Role in EgressRole]?: string[] } = {};
+  for (const role of EGRESS_ROLES) {
+    const lists = layers.flatMap((layer) => (layer.egress?.[role] === undefined ? [] : [layer.egress[role]]));
+    const [first, ...others] = lists;
+    if (first !== undefined) egress[role] = first.filter((host) => others.every((list) => list.includes(host)));
+  }
+  return Object.keys(egress).length === 0 ? {} : { egress };
 }
 
 /** `git.autoMerge: false` of a project is a limit, not only a default: whoever may start a run cannot merge past it. */

@@ -79,6 +79,9 @@ const evidence: Required<Evidence> = {
   commands: [{ command: 'npm test', exitCode: null, durationMs: 12.5, output: '' }],
   sandbox: 'bubblewrap',
   restored: ['a.test.ts'],
+  newDependencies: [
+    { name: 'expresss', version: '0.0.1', file: 'package-lock.json', was: '0.0.0', hasInstallScript: true },
+  ],
   recordedAt: NOON,
 };
 

@@ -12,6 +12,7 @@ import type {
   Clarification,
   CommandEvidence,
   Evidence,
+  NewDependency,
   Gate,
   GateOutcome,
   Question,
@@ -284,6 +285,17 @@ const evidence = answer<Evidence>('Evidence', {
   ),
   sandbox: z.string(),
   restored: strings.optional(),
+  newDependencies: z
+    .array(
+      answer<NewDependency>('NewDependency', {
+        name: z.string(),
+        version: z.string(),
+        file: z.string(),
+        was: z.string().optional(),
+        hasInstallScript: z.boolean().optional(),
+      }),
+    )
+    .optional(),
   recordedAt: time,
 });
 

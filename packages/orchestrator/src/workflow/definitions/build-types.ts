@@ -212,6 +212,8 @@ export interface BuildContext extends RunHeader {
   readonly unsaved: string | null;
   readonly codeTree: string | null;
   readonly evidence: readonly Checked[];
+  /** What was last said of new dependencies; absent where nothing was. */
+  readonly dependencyNotice?: string;
   readonly review: Reviewed | null;
   readonly failure: Failure | null;
   readonly report: Reported | null;

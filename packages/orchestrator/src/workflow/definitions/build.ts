@@ -232,6 +232,16 @@ const reportInput = (context: BuildContext): ReportInput => ({
 
 const notTaken = (refused: string) => ({ type: 'NOTICE' as const, message: `Not taken from the sandbox: ${refused}` });
 
+/** What a person should know of packages that the result brings in; `null` where there are none. */
+const newDependencies = ({ newDependencies: added = [] }: Checked): string | null => {
+  if (added.length === 0) return null;
+  const list = added.map(({ name, version, file, was, hasInstallScript }) => {
+    const facts = [file, ...(was ? [`was ${was}`] : []), ...(hasInstallScript ? ['has an install script'] : [])];
+    return `${name} ${version} (${facts.join(', ')})`;
+  });
+  return `New dependencies: ${list.join('; ')}`.slice(0, 10_000);
+};
+
 /** The approved, committed plan: implementation and later stages are only reachable with one. */
 function planOf(context: BuildContext): CommittedPlan {
   if (context.plan === null) throw new Error('there is no committed plan');
@@ -514,6 +524,11 @@ const machine = setup({
     }),
     keepEvidence: enqueueActions(({ enqueue, context }, { checked }: { checked: Checked }) => {
       enqueue.emit({ type: 'EVIDENCE_RECORDED', ...checked });
+      const notice = newDependencies(checked);
+      if (notice !== null && notice !== context.dependencyNotice) {
+        enqueue.emit({ type: 'NOTICE', message: notice });
+        enqueue.assign({ dependencyNotice: notice });
+      }
       enqueue.assign({
         evidence: [...context.evidence.filter((evidence) => evidence.mode !== checked.mode), withoutOutput(checked)],
         failure: checked.passed ? null : checksFailed(checked),
@@ -1358,6 +1373,9 @@ const machine = setup({
                   review: context.review?.summary,
                   accepted: context.accepted,
                   checks: context.evidence.map(({ mode, passed, sandbox }) => ({ mode, passed, sandbox })),
+                  newDependencies: context.evidence
+                    .find(({ mode }) => mode === 'as_is')
+                    ?.newDependencies?.map((each) => ({ ...each })),
                 },
               }),
             },

@@ -1,0 +1,41 @@
+/** What a role may reach from its sandbox, and word on the run of what it was refused. */
+import type { EgressRole, RunConfig } from '@autonomous/shared';
+import type { EgressRefusal, SandboxSpec } from '../sandboxes/sandbox.ts';
+import type { ActivityContext } from '../workflow/activity.ts';
+import type { BuildTools } from './build-tools.ts';
+
+/** The server's list, less what the project or the run leaves out of it. An empty one lets nothing through and says so. */
+export async function networkOf(
+  tools: Pick<BuildTools, 'egress'>,
+  role: EgressRole,
+  config: RunConfig,
+): Promise<Extract<SandboxSpec['network'], object>> {
+  const allowed = await tools.egress(role);
+  const wanted = config.egress?.[role];
+  return { allow: wanted === undefined ? allowed : allowed.filter((entry) => wanted.includes(withoutMark(entry))) };
+}
+
+/** The role of the allow-lists that an agent's role belongs to. */
+export function egressRoleOf(role: string): EgressRole {
+  if (role === 'implementer' || role === 'validator') return role;
+  return 'planner';
+}
+
+/** Puts refusals on the run, as lines of its transcript. */
+export function refusalNotes(
+  progress: ActivityContext['progress'],
+  role: EgressRole,
+): (refusal: EgressRefusal) => void {
+  return ({ host, port, reason, message }) =>
+    progress({
+      kind: 'note',
+      role,
+      text: `Network: refused for the ${role}: ${message}.`,
+      data: { egressRefused: { role, host, port, reason } },
+    });
+}
+
+/** The mark is the operator's own: nobody else writes it. */
+function withoutMark(entry: string): string {
+  return entry.replace(/^internal:/, '');
+}

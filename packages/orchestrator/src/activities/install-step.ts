@@ -1,0 +1,186 @@
+/**
+ * A project's install step: run once for what goes into it, its result kept and copied into each folder of a run.
+ *
+ * What is shared between runs is installed from the base commit alone, which no agent has touched. Where an agent changed what
+ * the step reads, such as a lockfile, the result belongs to that run and reaches no other.
+ */
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { NeedsHuman } from '@autonomous/shared';
+import { hashOf } from '../artifacts/plan-document.ts';
+import { findProjectCommands, isInstallInput } from '../artifacts/project-commands.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import type { ActivityContext } from '../workflow/activity.ts';
+import type { ProjectCommand } from '../workflow/definitions/build-types.ts';
+import type { BuildTools } from './build-tools.ts';
+import { type InstalledDependencies, removeTree } from './dependency-cache.ts';
+import { networkOf, refusalNotes } from './egress.ts';
+
+export interface InstallRequest {
+  readonly project: RemoteProject;
+  readonly runId: string;
+  readonly treeish: string;
+  readonly excludePaths: readonly string[];
+  readonly signal: AbortSignal;
+  readonly progress: ActivityContext['progress'];
+}
+
+/** Time that an install step may take. */
+const SETUP_TIMEOUT_MS = 20 * 60_000;
+
+/**
+ * Gives what the step left to `use`, which may copy it and must not change it.
+ * @throws {NeedsHuman} `setup_failed` with the end of its output
+ */
+export async function withInstalled<Result>(
+  tools: BuildTools,
+  request: InstallRequest,
+  setup: ProjectCommand,
+  use: (installed: InstalledDependencies) => Promise<Result>,
+): Promise<Result> {
+  const { baseCommit } = await tools.view(request.runId);
+  const own = await inputsOf(tools, request, request.treeish, setup);
+  const isOfTheBase = baseCommit !== undefined && own === (await inputsOf(tools, request, baseCommit, setup));
+  const treeish = isOfTheBase ? baseCommit : request.treeish;
+  const key = hashOf(
+    JSON.stringify({
+      inputs: own,
+      project: request.project.id,
+      runId: isOfTheBase ? null : request.runId,
+      command: setup.command,
+      excludePaths: request.excludePaths,
+      provider: tools.sandboxes.name,
+      platform: [process.platform, process.arch, process.versions.modules],
+    }),
+  );
+  return tools.dependencies.use(key, (entry) => install(tools, { ...request, treeish }, setup, entry), use, {
+    signal: request.signal,
+    onWait: () =>
+      request.progress({ kind: 'note', text: 'Another run carries out the same install step; waiting for it.' }),
+  });
+}
+
+/**
+ * The step for a tree in which an agent may have begun to use packages: the run's own, else the one that the tree's files ask for.
+ * That is looked for only where the network lets it come to anything, and where the configuration does not say that there is none.
+ */
+export async function setupOf(
+  tools: BuildTools,
+  { project, runId, treeish }: Pick<InstallRequest, 'project' | 'runId' | 'treeish'>,
+  setup: ProjectCommand | null,
+): Promise<ProjectCommand | null> {
+  if (setup !== null) return setup;
+  const { config } = await tools.view(runId);
+  if (config.commands.setup === null || (await networkOf(tools, 'setup', config)).allow.length === 0) return null;
+  const paths = await tools.repository.listFiles(project, treeish);
+  const found = await findProjectCommands(paths, (file) => tools.repository.readFile(project, treeish, file));
+  return found.setup;
+}
+
+/** One hash of all files that the step is known to read. */
+async function inputsOf(
+  tools: BuildTools,
+  { project }: InstallRequest,
+  treeish: string,
+  setup: ProjectCommand,
+): Promise<string> {
+  const words = new Set(setup.command.split(/[\s;&|()<>"'=]+/).map((word) => word.replace(/^\.\//, '')));
+  const paths = (await tools.repository.listFiles(project, treeish)).filter(
+    (file) => isInstallInput(file) || words.has(file) || file === setup.source,
+  );
+  const contents = await tools.repository.readFiles(project, treeish, paths);
+  return hashOf(JSON.stringify(paths.map((file) => [file, hashOf(contents.get(file) ?? '')])));
+}
+
+async function install(
+  tools: BuildTools,
+  request: InstallRequest,
+  setup: ProjectCommand,
+  entry: Omit<InstalledDependencies, 'installed'>,
+): Promise<readonly string[]> {
+  const checkout = `${entry.folder}.checkout`;
+  request.progress({ kind: 'command', text: `$ ${setup.command}` });
+  await tools.repository.checkout(request.project, request.treeish, checkout, request.excludePaths);
+  const tracked = new Set(await readdir(checkout, { recursive: true }));
+  await runSetup(tools, request, setup, checkout, entry.home);
+  const installed = await moveUntracked(checkout, entry.folder, tracked);
+  await removeTree(checkout);
+  return installed;
+}
+
+async function runSetup(
+  tools: BuildTools,
+  { runId, signal, progress }: InstallRequest,
+  setup: ProjectCommand,
+  folder: string,
+  home: string,
+): Promise<void> {
+  const { config } = await tools.view(runId);
+  const network = await networkOf(tools, 'setup', config);
+  const refused: string[] = [];
+  const tell = refusalNotes(progress, 'setup');
+  const sandbox = await tools.sandboxes.open({
+    key: `${runId}/setup`,
+    folder,
+    home,
+    readOnly: [],
+    network,
+    onRefused: (refusal) => {
+      refused.push(refusal.message);
+      tell(refusal);
+    },
+    limits: tools.limits,
+  });
+  try {
+    const result = await sandbox.run({
+      command: setup.command,
+      timeoutMs: SETUP_TIMEOUT_MS,
+      signal,
+      onOutput: (chunk) => progress({ kind: 'output', text: chunk }),
+    });
+    signal.throwIfAborted();
+    if (result.exitCode === 0) return;
+    const output = tools.scrub(`${result.stdout}\n${result.stderr}`.trim().slice(-4_000));
+    throw new NeedsHuman(
+      'setup_failed',
+      [
+        `The install step \`${setup.command}\` (from ${setup.source}) failed with exit code ${result.exitCode ?? 'none'}.`,
+        ...(network.allow.length > 0
+          ? []
+          : [
+              'It had no network: set ALLOW_SETUP_NETWORK=true on the server if the step needs the package registries, or EGRESS_ALLOW for other hosts.',
+            ]),
+        ...(refused.length === 0 ? [] : [`The network refused it: ${refused.slice(0, 10).join('; ')}.`]),
+        output,
+      ].join('\n'),
+    );
+  } finally {
+    await sandbox.sync();
+    await sandbox.dispose();
+  }
+}
+
+/** Moves what a checkout did not have into `overlay`, keeping its place. Returns it as gitignore patterns. */
+async function moveUntracked(folder: string, overlay: string, tracked: ReadonlySet<string>): Promise<string[]> {
+  await mkdir(overlay, { recursive: true });
+  const installed: string[] = [];
+  const visit = async (relative: string): Promise<void> => {
+    for (const name of await readdir(path.join(folder, relative))) {
+      const entry = path.join(relative, name);
+      const stats = await lstat(path.join(folder, entry));
+      if (!tracked.has(entry)) {
+        await mkdir(path.join(overlay, relative), { recursive: true });
+        await rename(path.join(folder, entry), path.join(overlay, entry));
+        installed.push(`/${entry.split(path.sep).map(escapePattern).join('/')}`);
+      } else if (stats.isDirectory()) {
+        await visit(entry);
+      }
+    }
+  };
+  await visit('');
+  return installed;
+}
+
+function escapePattern(name: string): string {
+  return name.replace(/[\\*?[\]! #]/g, '\\$&');
+}

@@ -1,0 +1,427 @@
+/**
+ * The one way out of a sandbox: an HTTP proxy on a unix socket that lets through what an allow-list names.
+ *
+ * The name that is checked is the name that is dialled: the proxy resolves it itself, checks the address it got, and dials
+ * that address. CONNECT carries TLS and whatever else a client speaks; plain HTTP, inside a tunnel or not, is read request
+ * by request, and its Host has to be the host that was asked for. What lies inside TLS is not seen.
+ */
+import { lookup } from 'node:dns/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, METHODS, request as httpRequest, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  checkTarget,
+  EGRESS_ENTRY_FORM,
+  type EgressEntry,
+  isPublicAddress,
+  parseEgressEntry,
+  printable,
+} from './egress-rules.ts';
+import type { EgressRefusal } from './sandbox.ts';
+
+export interface EgressLimits {
+  /** Connections at the same time. */
+  readonly connections: number;
+  /** Bytes in both directions, in all. */
+  readonly bytes: number;
+  /** A connection over which nothing comes for so long is closed. */
+  readonly idleMs: number;
+}
+
+export interface EgressProxyOptions {
+  /** Entries as `parseEgressEntry` reads them; none lets nothing through. */
+  readonly allow: readonly string[];
+  /** Told once of each host, port and reason. */
+  readonly onRefused?: ((refusal: EgressRefusal) => void) | undefined;
+  readonly limits?: Partial<EgressLimits>;
+  /** All addresses of a name; the system's resolver when absent. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+}
+
+export interface EgressProxy {
+  /** Absolute path of the socket on the host; only this user can connect to it. */
+  readonly socketPath: string;
+  /** Ends every connection. May be called twice. */
+  close(): Promise<void>;
+}
+
+const LIMITS: EgressLimits = { connections: 128, bytes: 4 * 1024 ** 3, idleMs: 120_000 };
+const PREFIX = 'autonomous-egress-';
+const CONNECT_TIMEOUT_MS = 15_000;
+const DIALLED_ADDRESSES = 4;
+const COUNTING_MS = 500;
+/** Different refusals that are told; a program that tries all ports of all hosts is not worth more lines. */
+const TOLD_REFUSALS = 100;
+/** After so many answers that are refusals or failures, each further one waits. */
+const PACED_AFTER = 200;
+const PACE_MS = 500;
+
+/** Headers that concern one connection and not the message (RFC 9110, 7.6.1), and what is said to a proxy alone. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Something that is answered with a status and a line, and closes the connection. */
+class Refused extends Error {
+  readonly status: number;
+  /** `null` where nothing was refused: the other side is away. */
+  readonly refusal: EgressRefusal | null;
+
+  constructor(status: number, message: string, refusal: EgressRefusal | null) {
+    super(message);
+    this.status = status;
+    this.refusal = refusal;
+  }
+}
+
+/** @throws {Error} for an entry that cannot be read: the configuration has checked it before */
+export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
+  const entries = options.allow.map((text): EgressEntry => {
+    const entry = parseEgressEntry(text);
+    if (entry === null) throw new Error(`"${text}" is no entry of an allow-list; allowed is ${EGRESS_ENTRY_FORM}`);
+    return entry;
+  });
+  const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const socketPath = join(folder, 'proxy.sock');
+  const proxy = new ProxyServer(options, entries);
+  await proxy.listen(socketPath);
+  return {
+    socketPath,
+    async close() {
+      await proxy.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Removes the sockets of servers that were killed. */
+export async function removeAbandonedSockets(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const owner = name.startsWith(PREFIX) ? name.slice(PREFIX.length).split('-')[0] : undefined;
+    if (owner === undefined || existsSync(`/proc/${owner}`)) continue;
+    await rm(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+class ProxyServer {
+  readonly #entries: readonly EgressEntry[];
+  readonly #limits: EgressLimits;
+  readonly #resolve: NonNullable<EgressProxyOptions['resolve']>;
+  readonly #onRefused: EgressProxyOptions['onRefused'];
+  // The Host header is checked here, for the tunnel's own request it does not count.
+  readonly #server = createServer({ maxHeaderSize: 32_768, requireHostHeader: false });
+  readonly #clients = new Set<Socket>();
+  readonly #upstreams = new Set<Socket>();
+  /** Tunnels in which plain HTTP is spoken, by their client's end. */
+  readonly #tunnels = new WeakMap<Socket, Target>();
+  readonly #told = new Set<string>();
+  /** Of connections that are closed. */
+  #bytes = 0;
+  #counting: NodeJS.Timeout | undefined;
+  #failures = 0;
+
+  constructor({ limits, resolve, onRefused }: EgressProxyOptions, entries: readonly EgressEntry[]) {
+    this.#entries = entries;
+    this.#limits = { ...LIMITS, ...limits };
+    this.#resolve = resolve ?? systemAddresses;
+    this.#onRefused = onRefused;
+    this.#server.maxConnections = 2 * this.#limits.connections;
+    this.#server.on('connection', (client: Socket) => this.#keep(this.#clients, client));
+    this.#server.on('connect', (request, client, head) => {
+      // A server that listens on a socket itself gives sockets.
+      const socket = client as Socket;
+      this.#tunnel(request, socket, head).catch((error: unknown) => this.#pace(() => this.#endTunnel(socket, error)));
+    });
+    this.#server.on('request', (request, response) => {
+      this.#forward(request, response).catch((error: unknown) => this.#pace(() => this.#endRequest(response, error)));
+    });
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, client) => {
+      if (error.code?.startsWith('HPE_') !== true) client.destroy();
+      else {
+        const error = refused('malformed', '', 0, 'a request could not be read', 400);
+        this.#pace(() => this.#endTunnel(client as Socket, error));
+      }
+    });
+  }
+
+  listen(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(path, () => resolve());
+    });
+  }
+
+  close(): Promise<void> {
+    clearInterval(this.#counting);
+    this.#endAll();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  // ---- CONNECT
+
+  async #tunnel(request: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
+    const target = this.#targetOf(request.url ?? '', null);
+    const upstream = await this.#dial(target);
+    client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+    if (head.length > 0) client.unshift(head);
+    upstream.pipe(client);
+    const either = (): void => {
+      upstream.destroy();
+      client.destroy();
+    };
+    upstream.once('error', either).once('close', either);
+    client.once('error', either).once('close', () => upstream.destroy());
+    // Not before the first byte is it known what the client speaks; a server may speak first.
+    client.once('data', (first: Buffer) => {
+      client.pause();
+      client.unshift(first);
+      if (!isPlainHttp(first)) {
+        client.pipe(upstream);
+        return;
+      }
+      upstream.removeListener('close', either);
+      upstream.unpipe(client);
+      upstream.destroy();
+      this.#tunnels.set(client, target);
+      this.#server.emit('connection', client);
+      client.resume();
+    });
+  }
+
+  #endTunnel(client: Socket, error: unknown): void {
+    const { status, message } = this.#answerTo(error);
+    if (client.writable) {
+      const body = `${message}\n`;
+      client.end(
+        `HTTP/1.1 ${status} ${status === 502 ? 'Bad Gateway' : 'Forbidden'}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      );
+    }
+    // Whoever sends on without reading does not hold the connection open.
+    client.resume();
+    setTimeout(() => client.destroy(), 1_000).unref();
+  }
+
+  // ---- plain HTTP
+
+  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const tunnel = this.#tunnels.get(request.socket) ?? null;
+    const { path, ...target } = this.#urlOf(request, tunnel);
+    this.#checkHost(request, target);
+    const socket = await this.#dial(target);
+    const outgoing = httpRequest({
+      createConnection: () => socket,
+      method: request.method ?? 'GET',
+      path,
+      headers: [...forwardedHeaders(request), ...framing(request), 'Connection', 'close'],
+      setHost: false,
+    });
+    outgoing.once('response', (incoming) => {
+      response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', forwardedHeaders(incoming));
+      incoming.pipe(response);
+      incoming.once('error', () => response.destroy());
+    });
+    outgoing.once('error', (error) => this.#endRequest(response, unreachable(target, error)));
+    response.once('close', () => outgoing.destroy());
+    request.pipe(outgoing);
+  }
+
+  #endRequest(response: ServerResponse, error: unknown): void {
+    const { status, message } = this.#answerTo(error);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' });
+    response.end(`${message}\n`);
+  }
+
+  /** Read by hand: URL brings 0x7f000001, upper case and other spellings into a form of its own. */
+  #urlOf(request: IncomingMessage, tunnel: Target | null): Target & { readonly path: string } {
+    const url = request.url ?? '';
+    if (tunnel !== null && url.startsWith('/')) return { ...tunnel, path: url };
+    const [, authority, path] = /^http:\/\/([^/?#@\\]+)([/?][^#]*)?$/.exec(url) ?? [];
+    if (authority === undefined) {
+      throw refused('malformed', url, 0, `"${printable(url)}" is no http address; for https use CONNECT`, 400);
+    }
+    const target = this.#targetOf(authority, 80);
+    if (tunnel !== null && (tunnel.host !== target.host || tunnel.port !== target.port)) {
+      throw refused(
+        'fronting',
+        target.host,
+        target.port,
+        `${printable(authority)} was asked for in a tunnel to ${tunnel.host}:${tunnel.port}`,
+      );
+    }
+    return { ...target, path: path === undefined ? '/' : path.startsWith('?') ? `/${path}` : path };
+  }
+
+  #checkHost(request: IncomingMessage, { host, port }: Target): void {
+    const named = request.rawHeaders.filter(
+      (_, index) => index % 2 === 0 && request.rawHeaders[index]?.toLowerCase() === 'host',
+    );
+    const name = host.includes(':') ? `[${host}]` : host;
+    const asked = request.headers.host;
+    if (named.length === 1 && (asked === `${name}:${port}` || (port === 80 && asked === name))) return;
+    const message = `the Host header ${printable(asked ?? '(none)')} is not the host that is asked for, ${name}:${port}`;
+    throw refused('fronting', host, port, message);
+  }
+
+  // ---- both
+
+  /** @param defaultPort `null` where a port has to be named */
+  #targetOf(authority: string, defaultPort: number | null): Target {
+    const [, named, port] = /^(\[[^\]]*\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(authority) ?? [];
+    if (named === undefined || (port === undefined && defaultPort === null)) {
+      throw refused('malformed', authority, 0, `"${printable(authority)}" is no host with a port`, 400);
+    }
+    return { host: named.replace(/^\[(.*)\]$/, '$1'), port: port === undefined ? (defaultPort ?? 0) : Number(port) };
+  }
+
+  async #dial(target: Target): Promise<Socket> {
+    const { host, port } = target;
+    const answer = checkTarget(this.#entries, host, port);
+    if (!answer.ok) throw refused(answer.reason, host, port, answer.message);
+    if (this.#upstreams.size >= this.#limits.connections) {
+      throw refused('limit', host, port, `more than ${this.#limits.connections} connections at the same time`);
+    }
+    if (this.#bytesSoFar() > this.#limits.bytes) {
+      throw refused('limit', host, port, `more than ${this.#limits.bytes} bytes went over the network`);
+    }
+    const found = await this.#resolve(host).catch((error: unknown) => {
+      throw unreachable(target, error);
+    });
+    const addresses = answer.entry.internal ? found : found.filter(isPublicAddress);
+    if (addresses.length === 0) {
+      const message = `${host} leads to ${found.map(printable).join(', ')}, which is no public address; where it is meant, the operator writes internal: before the entry`;
+      throw refused('address', host, port, message);
+    }
+    let failure: unknown;
+    for (const address of addresses.slice(0, DIALLED_ADDRESSES)) {
+      try {
+        const socket = await connected(address, port);
+        this.#keep(this.#upstreams, socket);
+        return socket;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw unreachable(target, failure);
+  }
+
+  /** Bounds a connection of either side, and remembers it until it is closed. */
+  #keep(side: Set<Socket>, socket: Socket): void {
+    if (side.has(socket)) return;
+    side.add(socket);
+    socket.setTimeout(this.#limits.idleMs, () => socket.destroy());
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => {
+      side.delete(socket);
+      if (side === this.#upstreams) this.#bytes += socket.bytesRead + socket.bytesWritten;
+    });
+    this.#counting ??= setInterval(() => {
+      if (this.#bytesSoFar() > this.#limits.bytes) this.#endAll();
+    }, COUNTING_MS).unref();
+  }
+
+  /** Over the outer side; the inner one carries the same once more. */
+  #bytesSoFar(): number {
+    return [...this.#upstreams].reduce(
+      (sum, { bytesRead, bytesWritten }) => sum + bytesRead + bytesWritten,
+      this.#bytes,
+    );
+  }
+
+  #endAll(): void {
+    for (const socket of [...this.#clients, ...this.#upstreams]) socket.destroy();
+  }
+
+  /** A program that asks for ever what it does not get must not keep the server busy. */
+  #pace(answer: () => void): void {
+    this.#failures += 1;
+    if (this.#failures <= PACED_AFTER) answer();
+    else setTimeout(answer, PACE_MS);
+  }
+
+  /** What a client is told; a refusal is also told to whoever logs, once. */
+  #answerTo(error: unknown): { readonly status: number; readonly message: string } {
+    if (!(error instanceof Refused)) return { status: 502, message: `The proxy failed: ${String(error)}` };
+    const { refusal, status, message } = error;
+    if (refusal === null) return { status, message };
+    const key = `${refusal.reason} ${refusal.host} ${refusal.port}`;
+    if (!this.#told.has(key) && this.#told.size < TOLD_REFUSALS) {
+      this.#told.add(key);
+      this.#onRefused?.(refusal);
+    }
+    return { status, message };
+  }
+}
+
+function refused(reason: EgressRefusal['reason'], host: string, port: number, message: string, status = 403): Refused {
+  return new Refused(status, `Refused: ${message}.`, { reason, host: printable(host), port, message });
+}
+
+async function systemAddresses(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address);
+}
+
+/** Dials an address, never a name. */
+function connected(address: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: address, port });
+    const timer = setTimeout(() => socket.destroy(new Error('it did not answer in time')), CONNECT_TIMEOUT_MS);
+    socket.once('error', reject);
+    socket.once('close', () => clearTimeout(timer));
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      socket.removeListener('error', reject);
+      resolve(socket);
+    });
+  });
+}
+
+function unreachable({ host, port }: Target, error: unknown): Refused {
+  if (error instanceof Refused) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new Refused(502, `${host}:${port} is allowed and could not be reached: ${why}.`, null);
+}
+
+/** Headers as they were written, without those of the connection. */
+function forwardedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  const kept: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    const lower = name.toLowerCase();
+    if (!HOP_BY_HOP.has(lower) && !named.has(lower)) kept.push(name, rawHeaders[index + 1] ?? '');
+  }
+  return kept;
+}
+
+/** A body without its length stays one in chunks: what follows it must not be read as a second request. */
+function framing({ headers }: IncomingMessage): string[] {
+  return headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
+}
+
+/** HTTP/2 without TLS begins with PRI; the parser refuses it, so that no Host goes unseen. */
+const FIRST_WORDS = [...METHODS, 'PRI'].map((method) => `${method} `);
+
+function isPlainHttp(first: Buffer): boolean {
+  const text = first.subarray(0, 20).toString('latin1');
+  return FIRST_WORDS.some((word) => text.startsWith(word) || word.startsWith(text));
+}
