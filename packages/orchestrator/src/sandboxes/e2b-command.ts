@@ -9,6 +9,7 @@ import type { CommandHandle, CommandResult as E2bResult, Sandbox as Machine } fr
 import { CappedOutput } from './capped-output.ts';
 import { DEFAULT_MAX_OUTPUT_BYTES, ENDLESS_OUTPUT_BYTES, neverStarted, withLine } from './child-process.ts';
 import { OTHER_TEMPLATE } from './e2b-failure.ts';
+import { e2bNetwork } from './e2b-network.ts';
 import { AS_USER } from './remote-folder.ts';
 import type { CommandRequest, CommandResult, SandboxSpec } from './sandbox.ts';
 import { quoted } from './sandbox-files.ts';
@@ -85,7 +86,7 @@ export function startCommand(
 
   const perform = async (): Promise<CommandResult> => {
     const input = request.stdin === undefined ? null : await sendInput(machine, request.stdin);
-    const handle = await machine.commands.run(wrapped(spec, input), {
+    const handle = await machine.commands.run(wrapped(spec, request, input), {
       background: true,
       user: 'root',
       cwd: '/',
@@ -202,10 +203,15 @@ async function sendInput(machine: Machine, stdin: string | Uint8Array): Promise<
  * What root's shell runs. The first process of the namespace stays root and waits: the command is not the first one, which
  * signals do not reach as they reach others. COMMAND is passed as a variable, since it would not fit twice into the arguments.
  */
-function wrapped({ limits, network }: Pick<SandboxSpec, 'limits' | 'network'>, input: string | null): string {
+function wrapped(
+  { limits, network }: Pick<SandboxSpec, 'limits' | 'network'>,
+  { offline }: Pick<CommandRequest, 'offline'>,
+  input: string | null,
+): string {
+  const { reachesOut } = e2bNetwork(network);
   const variables = [`CI=1 HOME=${HOME} LANG=C.UTF-8 PATH="$PATH" TERM=dumb TMPDIR=/tmp`];
-  // As with bubblewrap: packages which an agent has just added must not run code where the network is open.
-  if (network === 'open') variables.push('npm_config_ignore_scripts=true npm_config_audit=false npm_config_fund=false');
+  // As with bubblewrap: packages which an agent has just added must not run code where something can be reached.
+  if (reachesOut) variables.push('npm_config_ignore_scripts=true npm_config_audit=false npm_config_fund=false');
   const first = [
     input === null ? 'exec 3< /dev/null' : `exec 3< ${input}; rm -f ${input}`,
     `mark='${MARK}'; printf %s "$mark"; printf %s "$mark" >&2`,
@@ -216,5 +222,6 @@ function wrapped({ limits, network }: Pick<SandboxSpec, 'limits' | 'network'>, i
     ].join(' '),
     'exit $?',
   ].join('\n');
-  return `exec unshare --fork --kill-child --pid --mount-proc --ipc -- sh -c ${quoted(first)}`;
+  const apart = `--pid --mount-proc --ipc${offline && reachesOut ? ' --net' : ''}`;
+  return `exec unshare --fork --kill-child ${apart} -- sh -c ${quoted(first)}`;
 }

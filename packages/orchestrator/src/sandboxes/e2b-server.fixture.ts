@@ -23,6 +23,7 @@ export interface MachineInfo {
   readonly template: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly internet: boolean;
+  readonly network?: CreateBody['network'];
   readonly state: 'running' | 'paused';
   /** When it ends by itself, milliseconds since 1970. */
   readonly endAt: number;
@@ -198,11 +199,12 @@ export async function startE2bServer(): Promise<E2bServer> {
     requests,
     faults,
     machines: () =>
-      [...boxes.values()].map(({ id, template, metadata, internet, state, endAt }) => ({
+      [...boxes.values()].map(({ id, template, metadata, internet, network, state, endAt }) => ({
         id,
         template,
         metadata,
         internet,
+        network,
         state,
         endAt,
       })),
@@ -233,6 +235,7 @@ interface CreateBody {
   readonly timeout?: number;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly allow_internet_access?: boolean;
+  readonly network?: { readonly allowOut?: readonly string[]; readonly denyOut?: readonly string[] };
 }
 
 interface ProcessConfig {
@@ -249,6 +252,8 @@ class Box {
   readonly template: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly internet: boolean;
+  /** What it was made with; names are not looked for in its traffic: it has the network, or none at all. */
+  readonly network: CreateBody['network'];
   readonly processes = new Map<number, ProcessConfig>();
   readonly streams = new Set<ServerResponse>();
   state: 'running' | 'paused' = 'running';
@@ -272,7 +277,8 @@ class Box {
   private constructor(folder: string, root: string, body: CreateBody, onTimeout: () => void) {
     this.template = body.templateID;
     this.metadata = body.metadata ?? {};
-    this.internet = body.allow_internet_access !== false;
+    this.internet = reachesOut(body);
+    this.network = body.network;
     this.#folder = folder;
     this.#onTimeout = onTimeout;
     this.#daemon = spawn('bwrap', bwrapArguments(folder, root, body), { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -402,6 +408,10 @@ async function makeRoot(root: string): Promise<void> {
   for (const [path, content] of Object.entries(files)) await writeFile(join(root, path), content);
 }
 
+function reachesOut({ allow_internet_access: internet, network }: CreateBody): boolean {
+  return internet !== false && !(network?.denyOut?.includes('0.0.0.0/0') && (network.allowOut ?? []).length === 0);
+}
+
 /** @param body a machine of template `bare` has no setpriv */
 function bwrapArguments(folder: string, root: string, body: CreateBody): string[] {
   const links = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'].flatMap((path) => {
@@ -413,12 +423,7 @@ function bwrapArguments(folder: string, root: string, body: CreateBody): string[
   mounts.push(...etc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]));
   mounts.push('--dev', '/dev', '--proc', '/proc', '--ro-bind', process.execPath, '/opt/node/bin/node');
   mounts.push('--ro-bind', fileURLToPath(new URL('./e2b-box.fixture.ts', import.meta.url)), '/opt/box.fixture.ts');
-  const apart = [
-    '--unshare-pid',
-    '--unshare-ipc',
-    '--unshare-uts',
-    ...(body.allow_internet_access === false ? ['--unshare-net'] : []),
-  ];
+  const apart = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(reachesOut(body) ? [] : ['--unshare-net'])];
   apart.push(
     '--die-with-parent',
     '--new-session',

@@ -81,6 +81,36 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(server.machines().map(({ internet }) => internet)).toEqual([false, true]);
     });
 
+    it('reaches the hosts of its allow-list and no others; one without hosts reaches nothing', async () => {
+      await open({ network: { allow: ['registry.test', 'docs.test'] } });
+      expect(machine()).toMatchObject({
+        network: { allowOut: ['docs.test', 'registry.test'], denyOut: ['0.0.0.0/0'] },
+        metadata: { autonomousNetwork: 'docs.test,registry.test' },
+      });
+      await open({ key: 'r-1/9/validator', network: { allow: [] } });
+      expect(server.machines().map(({ internet }) => internet)).toEqual([true, false]);
+    });
+
+    it.each(['docs.test:8443', 'internal:10.0.0.5', '203.0.113.7', 'internal:docs.test'])(
+      'is not made where E2B would let through more than the allow-list says: %s',
+      async (entry) => {
+        await expect(open({ network: { allow: ['docs.test', entry] } })).rejects.toMatchObject({
+          reason: 'sandbox_unavailable',
+          message: expect.stringMatching(new RegExp(`cannot keep to ${entry} of EGRESS_ALLOW.*SANDBOX_PROVIDER`)),
+        });
+        expect(server.machines()).toEqual([]);
+      },
+    );
+
+    it('gives a command no network that needs none', async () => {
+      const sandbox = await open({ network: { allow: ['docs.test'] } });
+      const command = 'ls /sys/class/net /proc/net/dev >/dev/null; grep -c : /proc/net/dev';
+      const outside = await run(sandbox, command);
+      const inside = await sandbox.run({ command, timeoutMs: 20_000, offline: true });
+      expect(Number(inside.stdout)).toBe(1);
+      expect(Number(outside.stdout)).toBeGreaterThan(1);
+    });
+
     it('is made from the template that the server names', async () => {
       await open({}, aProvider({ template: 'our-team' }));
       expect(machine().template).toBe('our-team');

@@ -14,6 +14,7 @@ import type { Sandbox as Machine } from 'e2b';
 import { assertCommand } from './child-process.ts';
 import { HOME, type StartedCommand, startCommand, TRANSIT, WORKSPACE } from './e2b-command.ts';
 import { explainE2bFailure, LACKING, wayOutOf } from './e2b-failure.ts';
+import { type E2bNetwork, e2bNetwork } from './e2b-network.ts';
 import { RemoteFolder, type RemoteMachine, sendArchive } from './remote-folder.ts';
 import type { Availability, CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
 import { quoted } from './sandbox-files.ts';
@@ -120,17 +121,18 @@ class E2b {
 
   /** One that an earlier process left for the same work, or a new one. */
   async #machineFor(spec: SandboxSpec): Promise<Machine> {
-    const marks = this.#marks(spec.key, spec.network);
+    const network = e2bNetwork(spec.network);
+    const marks = this.#marks(spec.key, network);
     const left = this.#left.get(nameOf(marks));
     if (left !== undefined) {
       this.#left.delete(nameOf(marks));
       const found = await this.#adopt(left);
       if (found !== null) return found;
     }
-    return this.#create(marks, this.#options.timeoutMinutes * 60_000);
+    return this.#create(marks, network, this.#options.timeoutMinutes * 60_000);
   }
 
-  async #create(marks: Marks, timeoutMs: number): Promise<Machine> {
+  async #create(marks: Marks, network: E2bNetwork, timeoutMs: number): Promise<Machine> {
     const { template = 'base' } = this.#options;
     try {
       const sandboxes = await this.#load();
@@ -138,7 +140,7 @@ class E2b {
         ...this.#connection(),
         timeoutMs,
         metadata: { ...marks },
-        allowInternetAccess: marks.autonomousNetwork === 'open',
+        ...network.options,
       });
     } catch (error) {
       throw explainE2bFailure(error, `No E2B sandbox of template "${template}" can be started`);
@@ -198,7 +200,8 @@ class E2b {
     const startedAt = performance.now();
     const { template = 'base' } = this.#options;
     try {
-      const machine = await this.#create(this.#marks(PROBE.key, PROBE.network), REQUEST_TIMEOUT_MS);
+      const network = e2bNetwork(PROBE.network);
+      const machine = await this.#create(this.#marks(PROBE.key, network), network, REQUEST_TIMEOUT_MS);
       try {
         await new Root(machine).asRoot(PREPARE);
         const { exitCode, stderr } = await startCommand(machine, PROBE, { command: 'true', timeoutMs: 30_000 }).done;
@@ -215,12 +218,12 @@ class E2b {
     return { ok: true, detail: `E2B started a sandbox of template "${template}" in ${tookMs} ms` };
   }
 
-  #marks(key: string, network: string): Marks {
+  #marks(key: string, network: E2bNetwork): Marks {
     return {
       autonomousServer: this.#options.server,
       autonomousRun: key.split('/')[0] ?? key,
       autonomousActivity: key,
-      autonomousNetwork: network,
+      autonomousNetwork: network.mark,
     };
   }
 
