@@ -19,6 +19,7 @@ import { writeExport } from './engine/run-export.ts';
 import { Transcripts } from './engine/transcripts.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
+import { createPrices } from './models/prices.ts';
 import { createModels } from './models/registry.ts';
 import { loadOwnWorkflows } from './own-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
@@ -33,7 +34,7 @@ import type { ActivityRegistry } from './workflow/activity.ts';
 import { isFinal } from './workflow/advance.ts';
 import { build } from './workflow/definitions/build.ts';
 import { createRegistry } from './workflow/registry.ts';
-import { checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.ts';
+import { budgetFaults, checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.ts';
 
 export interface ComposeOptions {
   readonly config: ServerConfig;
@@ -97,6 +98,7 @@ export async function startOrchestrator({
       ...(config.github.token === null ? {} : { token: config.github.token }),
     });
     const models = createModels(config.models);
+    const prices = createPrices(config.prices);
     const transcripts = new Transcripts(path.join(config.dataFolder, 'transcripts'));
     stops.push(() => transcripts.flush());
     const parser = createMermaidParser();
@@ -113,6 +115,7 @@ export async function startOrchestrator({
     const tools: BuildTools = {
       repository,
       agent: createToolLoopAgent({ models }),
+      prices,
       sandboxes: provider,
       parser,
       workFolder: path.join(config.dataFolder, 'work'),
@@ -180,6 +183,8 @@ export async function startOrchestrator({
       repository: instrumented.repository,
       workflows,
       models,
+      prices,
+      budgetFaults: (budgets) => budgetFaults(budgets, config.runLimits),
       sandboxes: provider,
       uploads,
       transcripts,

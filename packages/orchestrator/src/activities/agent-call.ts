@@ -9,6 +9,7 @@ import type { Role } from '../roles/role.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { Cost, Note } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
+import { createCallMeter } from './call-meter.ts';
 import type { WorkFolder } from './work-folders.ts';
 
 export interface AgentCall<Input, Result> {
@@ -39,6 +40,8 @@ export async function callAgent<Input, Result>(
   });
   try {
     const agent: Agent = tools.agent;
+    const { config } = await tools.view(context.runId);
+    const meter = createCallMeter(context, tools.prices, role.name, config);
     const outcome = await agent.perform<Result>({
       runId: context.runId,
       key: context.key,
@@ -51,11 +54,13 @@ export async function callAgent<Input, Result>(
       sandbox,
       maxSteps: role.maxSteps,
       signal: context.signal,
+      meter,
       onProgress: (progress) => context.progress({ ...progress, role: role.name, model }),
     });
     await sandbox.sync();
     const { usage, model: id, scripted } = outcome;
-    return { outcome, cost: { role: role.name, model: id, scripted, ...usage } };
+    const metered = meter.metered ? { metered: true } : {};
+    return { outcome, cost: { role: role.name, model: id, scripted, ...usage, ...metered } };
   } finally {
     await sandbox.dispose();
   }

@@ -2,12 +2,14 @@
 import type { ProjectConfig, RunConfig, RunConfigRequest, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';
+import type { Prices } from '../models/prices.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
 
 export interface BuildTools {
   readonly repository: Repository;
   readonly agent: Agent;
+  readonly prices: Prices;
   readonly sandboxes: SandboxProvider;
   readonly parser: MermaidParser;
   /** Absolute folder under which each run has its plain-file work folders. */

@@ -15,9 +15,10 @@ import {
 import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool, zodSchema } from 'ai';
 import { z } from 'zod';
 import type { Models, ResolvedModel } from '../models/model.ts';
-import type { Agent, AgentOutcome, AgentRequest, AgentUsage } from './agent.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from './agent.ts';
 import {
   askModel,
+  CHARACTERS_PER_TOKEN,
   MODEL_TRIES,
   type RetryDelays,
   type StepAnswer,
@@ -39,6 +40,9 @@ const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
 
 /** How often a result that does not fit its schema may be mended. */
 const MENDS = 2;
+
+/** What an answer is taken to have at most, where neither the model nor the configuration gives a figure. */
+const ASSUMED_OUTPUT_TOKENS = 32_000;
 
 /** Characters of a tool's input or result that go into progress. */
 const PROGRESS_CHARACTERS = 2_000;
@@ -75,7 +79,11 @@ class ToolLoop<Result> {
   readonly #request: AgentRequest<Result>;
   readonly #model: ResolvedModel;
   readonly #tools: ToolSet;
-  readonly #messages: ModelMessage[];
+  readonly #messages: ModelMessage[] = [];
+  /** Of everything that goes to the model with the next request. */
+  #characters: number;
+  /** The request that was sent last. */
+  #booked: BookedCall | undefined;
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
   #stepsLeft: number;
   #toldToFinish = false;
@@ -87,7 +95,8 @@ class ToolLoop<Result> {
     this.#request = request;
     this.#model = options.models.resolve(request.model);
     this.#tools = describeTools(request);
-    this.#messages = [{ role: 'user', content: request.prompt }];
+    this.#characters = request.instructions.length + JSON.stringify(this.#tools).length;
+    this.#add({ role: 'user', content: request.prompt });
     this.#stepsLeft = request.maxSteps;
   }
 
@@ -96,7 +105,7 @@ class ToolLoop<Result> {
       if (this.#stepsLeft <= 0) this.#demandFinish();
       this.#stepsLeft--;
       const answer = await this.#nextAnswer();
-      this.#messages.push(answer.message);
+      this.#add(answer.message);
       if (answer.cutByLimit) {
         this.#say(
           'Your answer reached the output limit and was cut; no tool of it was run. Go on in smaller pieces: write long files in several steps.',
@@ -113,6 +122,7 @@ class ToolLoop<Result> {
 
   async #nextAnswer(): Promise<StepAnswer> {
     const { signal, instructions, onProgress } = this.#request;
+    const inputTokens = Math.ceil(this.#characters / CHARACTERS_PER_TOKEN);
     const answer = await askModel({
       model: this.#model.model,
       modelId: this.#model.id,
@@ -124,24 +134,41 @@ class ToolLoop<Result> {
       timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
       delays: { ...DELAYS, ...this.#options.delays },
       signal,
-      onCall: () => {
+      inputTokens,
+      onCall: async () => {
+        const call = await this.#book(inputTokens);
+        this.#booked = call;
         this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
+        // Only tool calls can be refused when it is settled, and there are none.
+        return (usage) => void call?.settle(usage).catch(() => undefined);
       },
       onRetry: (attempt, message) =>
         onProgress({ kind: 'note', text: `Try ${attempt} of ${MODEL_TRIES} failed, trying again. ${message}` }),
     });
+    const { usage } = answer;
     this.#usage = {
       ...this.#usage,
-      inputTokens: this.#usage.inputTokens + answer.inputTokens,
-      outputTokens: this.#usage.outputTokens + answer.outputTokens,
+      inputTokens: this.#usage.inputTokens + usage.inputTokens,
+      outputTokens: this.#usage.outputTokens + usage.outputTokens,
     };
     if (answer.text.trim() !== '') onProgress({ kind: 'text', text: answer.text });
     onProgress({
       kind: 'usage',
-      text: `${answer.inputTokens} tokens in, ${answer.outputTokens} out`,
-      data: { inputTokens: answer.inputTokens, outputTokens: answer.outputTokens },
+      text: `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+      data: { ...usage },
     });
+    await this.#booked?.settle(usage, answer.toolCalls.filter((call) => !isEnding(call)).length);
     return answer;
+  }
+
+  #book(inputTokens: number): Promise<BookedCall> | undefined {
+    const outputTokens = this.#options.maxOutputTokens ?? this.#model.maxOutputTokens ?? ASSUMED_OUTPUT_TOKENS;
+    return this.#request.meter?.book(this.#model, { inputTokens, outputTokens });
+  }
+
+  #add(message: ModelMessage): void {
+    this.#messages.push(message);
+    this.#characters += JSON.stringify(message).length;
   }
 
   /** The steps are used up: one more, to finish. */
@@ -199,7 +226,7 @@ class ToolLoop<Result> {
       }
     }
 
-    this.#messages.push({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
+    this.#add({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
     return null;
   }
 
@@ -252,7 +279,7 @@ class ToolLoop<Result> {
   }
 
   #say(text: string): void {
-    this.#messages.push({ role: 'user', content: text });
+    this.#add({ role: 'user', content: text });
   }
 
   #signature() {

@@ -9,6 +9,8 @@ import {
   NeedsHuman,
   type Progress,
   RetryableFailure,
+  type RunView,
+  type SpendingFact,
   TerminalFailure,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
@@ -35,6 +37,11 @@ export interface RunnerOptions {
   /** Takes an outcome; resolves when it is stored or known to be late. */
   readonly report: (runId: string, outcome: Outcome) => Promise<void>;
   readonly progress: (progress: Progress) => void;
+  /** Appends what an activity spends; see `ActivityContext.spend`. */
+  readonly spend: (
+    job: Pick<Job, 'runId' | 'activity' | 'key'>,
+    write: (run: RunView) => SpendingFact,
+  ) => Promise<void>;
 }
 
 /** An activity with the attempts that are booked for it. */
@@ -248,6 +255,7 @@ export class ActivityRunner {
         limits?.alive();
         if (details !== undefined && !ending.aborted) heartbeats.keep(attempt, details);
       },
+      spend: (write) => this.#options.spend(job, write),
       progress: (progress) => this.#progress(job, progress),
     };
     try {

@@ -10,6 +10,8 @@ export interface ResolvedModel {
   readonly scripted: boolean;
   /** Environment variable that holds the provider's key: what a person looks at when the key is refused. */
   readonly keyVariable?: string;
+  /** Most tokens of one answer, where that is known. */
+  readonly maxOutputTokens?: number;
 }
 
 export interface Models {

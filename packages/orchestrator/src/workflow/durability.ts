@@ -36,6 +36,8 @@ const ENGINE_FACTS: ReadonlySet<string> = new Set([
   'ACTIVITY_COMPLETED',
   'ACTIVITY_FAILED',
   'TIMER_FIRED',
+  'CALL_BOOKED',
+  'CALL_SETTLED',
 ]);
 
 /** May only the engine write an event of this type? */
@@ -52,7 +54,7 @@ export const DECISION_SIGNALS: Readonly<Record<Decision, readonly string[]>> = {
   ask: ['QUESTION_ASKED'],
   retry: ['RETRY_REQUESTED', 'FIX_DECIDED'],
   accept: ['FIX_DECIDED'],
-  extend: ['STAGE_EXTENDED'],
+  extend: ['STAGE_EXTENDED', 'BUDGET_CHANGED'],
 };
 
 /** Actions whose effect is plain data that the engine stores. */
