@@ -84,10 +84,10 @@ export function withBudgets<Config extends Budgets>(config: Config, change: Budg
   return { ...rest, ...Object.fromEntries(budgets) } as unknown as Config;
 }
 
-/** `$0.0042`, `$12.50`: cents where there are some, else the first digits that say something. */
+/** `$12.50`; below ten cents the first two digits that say something, as `$0.0042`. */
 export function dollars(usd: number): string {
   if (usd === 0 || usd >= 0.1) return `$${usd.toFixed(2)}`;
-  return `$${Number(usd.toPrecision(2)).toFixed(Math.min(9, 1 - Math.floor(Math.log10(usd))))}`;
+  return `$${Number(usd.toPrecision(2)).toFixed(9).replace(/0+$/, '')}`;
 }
 
 const NOTHING: Spending = { inputTokens: 0, outputTokens: 0, calls: 0 };

@@ -1,5 +1,6 @@
 /** What a call to a model costs: list prices from a kept table that comes with the program, and those that the server's own configuration names. */
 import { createRequire } from 'node:module';
+import type { calcPrice } from '@pydantic/genai-prices';
 
 /** Tokens of one call, as the provider counted them. */
 export interface CallUsage {
@@ -33,8 +34,9 @@ export interface Prices {
 const TABLE_NAMES: Readonly<Record<string, string>> = { 'openai-chat': 'openai' };
 
 /** Loaded when it is first needed: the table takes a tenth of a second, which no start has to wait for. */
-const table = (): typeof import('@pydantic/genai-prices') =>
-  createRequire(import.meta.url)('@pydantic/genai-prices') as typeof import('@pydantic/genai-prices');
+const table = (): { readonly calcPrice: typeof calcPrice } =>
+  // The package's own types say what it exports.
+  createRequire(import.meta.url)('@pydantic/genai-prices') as { readonly calcPrice: typeof calcPrice };
 
 /** @param own prices by full id, which come before the table's */
 export function createPrices(own: ReadonlyMap<string, OwnPrice> = new Map()): Prices {
