@@ -13,7 +13,7 @@ import {
 } from '@autonomous/shared';
 import { z } from 'zod';
 import { createScrubber } from './artifacts/secrets.ts';
-import type { OwnPrice } from './models/prices.ts';
+import type { OwnPrice } from './models/model.ts';
 import { type ModelSettings, PROVIDER_NAMES } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';

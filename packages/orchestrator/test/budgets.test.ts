@@ -46,7 +46,7 @@ async function aProvider(play: Play) {
     return { ...calls(...Array.from({ length: play.atOnce ?? 1 }, () => step)), content: play.says ?? 'Next.' };
   });
   await provider.start();
-  onTestFinished(async () => void (await provider.stop()));
+  onTestFinished(() => provider.stop());
   return {
     env: { OPENAI_API_KEY: 'key', OPENAI_BASE_URL: `${provider.url}/v1` },
     /** Those that wait for their answer included. */

@@ -23,7 +23,10 @@ describe('what a run has spent', () => {
   it('counts a booked call at most, and what it came to in its place', () => {
     const waiting = after(['CALL_BOOKED', { ...charge, ...booked }]);
     expect(waiting.cost).toEqual({
-      ...{ inputTokens: 300, outputTokens: 8_000, calls: 1, costUsd: 0.1 },
+      inputTokens: 300,
+      outputTokens: 8_000,
+      calls: 1,
+      costUsd: 0.1,
       booked: { calls: 1, costUsd: 0.1 },
       parts: [{ ...withoutCall(charge), inputTokens: 300, outputTokens: 8_000, calls: 1, costUsd: 0.1 }],
     });
@@ -44,8 +47,13 @@ describe('what a run has spent', () => {
       ],
     );
     const sums = {
-      ...{ inputTokens: 250, outputTokens: 40, calls: 1, costUsd: 0.02 },
-      ...{ cachedInputTokens: 200, reasoningTokens: 30, toolCalls: 2 },
+      inputTokens: 250,
+      outputTokens: 40,
+      calls: 1,
+      costUsd: 0.02,
+      cachedInputTokens: 200,
+      reasoningTokens: 30,
+      toolCalls: 2,
     };
     expect(settled.cost).toEqual({ ...sums, parts: [{ ...withoutCall(charge), ...sums }] });
   });
@@ -75,7 +83,9 @@ describe('what a run has spent', () => {
     expect(counted.cost).toMatchObject({ inputTokens: 300, calls: 1 });
     expect(counted.scriptedModels).toEqual(['a:b']);
     expect(after(['COST_RECORDED', finished]).cost).toEqual({
-      ...{ inputTokens: 7, outputTokens: 5, calls: 2 },
+      inputTokens: 7,
+      outputTokens: 5,
+      calls: 2,
       parts: [{ stage: null, role: 'planner', model: 'a:b', inputTokens: 7, outputTokens: 5, calls: 2 }],
     });
   });

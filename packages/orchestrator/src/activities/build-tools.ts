@@ -2,7 +2,7 @@
 import type { ProjectConfig, RunConfig, RunConfigRequest, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';
-import type { Prices } from '../models/prices.ts';
+import type { Prices } from '../models/model.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
 

@@ -15,7 +15,7 @@ import {
   usedUpBudget,
 } from '@autonomous/shared';
 import type { CallMeter } from '../agents/agent.ts';
-import type { CallUsage, Prices } from '../models/prices.ts';
+import type { CallUsage, Prices } from '../models/model.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 
 export interface AgentCallMeter extends CallMeter {

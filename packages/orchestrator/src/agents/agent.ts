@@ -1,7 +1,7 @@
 /** The port to agents: who carries out a role with a model, tools in a sandbox and a result of a given shape. */
 import type { Progress, Question } from '@autonomous/shared';
 import type { z } from 'zod';
-import type { CallUsage } from '../models/prices.ts';
+import type { CallUsage } from '../models/model.ts';
 import type { ToolName } from '../roles/role.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { type AssistantModelMessage, type LanguageModel, type ModelMessage, streamText, type ToolSet } from 'ai';
-import type { CallUsage } from '../models/prices.ts';
+import type { CallUsage } from '../models/model.ts';
 import { classifyModelError, StreamCut, wasRefused } from './model-errors.ts';
 
 export interface StepTimeouts {

@@ -1,34 +1,7 @@
 /** What a call to a model costs: list prices from a kept table that comes with the program, and those that the server's own configuration names. */
 import { createRequire } from 'node:module';
 import type { calcPrice } from '@pydantic/genai-prices';
-
-/** Tokens of one call, as the provider counted them. */
-export interface CallUsage {
-  /** All of them, cached ones included. */
-  readonly inputTokens: number;
-  /** All of them, those for reasoning included. */
-  readonly outputTokens: number;
-  /** Of the input: read from what the provider had kept. */
-  readonly cachedInputTokens?: number;
-  /** Of the input: written into what the provider keeps, which some charge for. */
-  readonly cacheWriteTokens?: number;
-  /** Of the output: of which nothing is shown. */
-  readonly reasoningTokens?: number;
-}
-
-/** US dollars for a million tokens. */
-export interface OwnPrice {
-  readonly inputUsdPerMillion: number;
-  readonly outputUsdPerMillion: number;
-}
-
-export interface Prices {
-  /**
-   * @param modelId full id, `provider:model`
-   * @returns US dollars; `null` where the price is not known
-   */
-  priceOf(modelId: string, usage: CallUsage): number | null;
-}
+import type { CallUsage, OwnPrice, Prices } from './model.ts';
 
 /** Names of our providers that the table has under another one. */
 const TABLE_NAMES: Readonly<Record<string, string>> = { 'openai-chat': 'openai' };
