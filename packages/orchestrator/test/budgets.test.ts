@@ -9,7 +9,18 @@ import { createClient, type RunView } from '@autonomous/shared';
 import { type ChatCompletionRequest, type FixtureResponse, LLMock } from '@copilotkit/aimock';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseCallLine } from '../src/roles/role.ts';
-import { aPlan, aScript, aServer, FILES, makeRemote, projectConfig, runs, writes } from './orchestrator.fixture.ts';
+import {
+  aPlan,
+  aScript,
+  aServer,
+  asks,
+  FILES,
+  makeRemote,
+  passes,
+  projectConfig,
+  runs,
+  writes,
+} from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
 
 const MODEL = 'openai-chat:gpt-4o';
@@ -147,6 +158,36 @@ describe('F08: an agent that never ends', () => {
     expect(spentOf(paused)).toBe(0);
     await server.decide(run, { decision: 'extend', maxToolCalls: null });
     expect(await server.until(run, { status: 'completed' })).toMatchObject({ cost: { toolCalls: 6 } });
+  });
+});
+
+describe('F08: an agent that is never content', () => {
+  it('is stopped by the number of its questions', async () => {
+    const question = (number: number) => asks({ question: `And number ${number}?` });
+    const server = await aServer({
+      script: aScript({ planner: [question(1), question(2), question(3), question(4)] }),
+    });
+    const run = await server.launch('Add the feature', { ...trusted, maxClarifications: 2 });
+    for (const response of ['Yes.', 'No.']) {
+      await server.until(run, { gate: 'clarification' });
+      await server.decide(run, { decision: 'answer', response });
+    }
+    const { gate, cost } = await server.until(run, { gate: 'escalation' });
+    expect(gate?.summary).toContain('More than 2 questions');
+    expect(cost.parts).toMatchObject([{ role: 'planner', calls: 3 }]);
+  });
+
+  it('is stopped by the number of fixes', async () => {
+    const again = passes({ verdict: 'fail', summary: 'Not yet.', feedback: 'Once more.' });
+    const steps = ['a', 'b', 'c', 'd'].map((name) => writes({ [`${name}.sh`]: name }));
+    const server = await aServer({
+      script: aScript({ implementer: steps, validator: [again, again, again, again] }),
+    });
+    const run = await server.launch('Add the feature', { ...trusted, maxFixAttempts: 1 });
+    const { gate, fixAttempts, cost } = await server.until(run, { gate: 'fix' });
+    expect(gate?.summary).toBe('Not yet.');
+    expect(fixAttempts).toBe(1);
+    expect(cost.parts?.find(({ role }) => role === 'validator')).toMatchObject({ calls: 2 });
   });
 });
 
