@@ -263,59 +263,57 @@ interface Reply {
   readonly status: number;
   readonly type: string;
   readonly body: Buffer;
-  /** Only the whole answer itself may be used. */
-  readonly exact: boolean;
+  /** `never`: nothing of it may be used. `whole`: the whole result or nothing. `other`: it may say something else. */
+  readonly usable: 'never' | 'whole' | 'other';
 }
 
 /** Replies as broken servers, gateways and models send them. */
-function aReply(whole: readonly object[]): fc.Arbitrary<Reply> {
+function aReply({ whole, ending }: Format): fc.Arbitrary<Reply> {
   const stream = eventStream(whole);
-  const type = fc.constantFrom('text/event-stream', 'application/json', 'text/html', 'application/octet-stream');
-  const text = (body: fc.Arbitrary<string>, exact: boolean, status = fc.constant<number>(200)): fc.Arbitrary<Reply> =>
+  const withoutEnding = eventStream(whole.slice(0, -ending));
+  const events = (body: fc.Arbitrary<string>, usable: Reply['usable'], status = fc.constant<number>(200)) =>
     fc.record({
       status,
       type: fc.constant('text/event-stream'),
-      body: body.map((it) => Buffer.from(it)),
-      exact: fc.constant(exact),
+      body: body.map((text) => Buffer.from(text)),
+      usable: fc.constant(usable),
     });
-  const at = fc.nat(stream.length - 1);
+  const bytes = (body: fc.Arbitrary<Buffer>) =>
+    fc.record({
+      status: fc.constantFrom(200, 200, 429, 500),
+      type: fc.constantFrom('text/event-stream', 'application/json', 'text/html', 'application/octet-stream'),
+      body,
+      usable: fc.constant<Reply['usable']>('never'),
+    });
+  const stray = fc.oneof(fc.constantFrom(...whole), fc.object({ maxDepth: 2 }));
   return fc.oneof(
-    text(
-      at.map((end) => stream.slice(0, end)),
-      true,
+    // Cut off before it is said that it is complete, at any place or between two events.
+    events(
+      fc.nat(withoutEnding.length).map((end) => withoutEnding.slice(0, end)),
+      'never',
     ),
-    text(
+    events(
+      fc.nat(whole.length - ending).map((count) => eventStream(whole.slice(0, count))),
+      'never',
+    ),
+    events(
       fc
-        .tuple(at, fc.string({ maxLength: 8 }))
+        .tuple(fc.nat(stream.length - 1), fc.string({ maxLength: 8 }))
         .map(([from, put]) => stream.slice(0, from) + put + stream.slice(from + 1)),
-      false,
+      'other',
     ),
-    text(fc.shuffledSubarray([...whole]).map(eventStream), true),
-    text(
+    events(fc.shuffledSubarray([...whole]).map(eventStream), 'whole'),
+    events(fc.array(stray, { maxLength: 8 }).map(eventStream), 'whole'),
+    events(
       fc
         .array(fc.json({ maxDepth: 3 }), { maxLength: 5 })
         .map((all) => all.map((json) => `data: ${json}\n\n`).join('')),
-      true,
+      'never',
     ),
-    text(
-      fc.array(fc.oneof(fc.constantFrom(...whole), fc.object({ maxDepth: 2 })), { maxLength: 8 }).map(eventStream),
-      true,
-    ),
-    text(fc.constant(' '.repeat(1_000_000)), true),
-    text(fc.constant(''), true),
-    text(fc.constant(stream), true, fc.constantFrom(201, 204, 206, 301, 400, 404, 418, 451, 500, 503, 599)),
-    fc.record({
-      status: fc.constantFrom(200, 200, 200, 429, 500),
-      type,
-      body: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
-      exact: fc.constant(true),
-    }),
-    fc.record({
-      status: fc.constant(200),
-      type,
-      body: fc.constant(Buffer.from('<!doctype html><html><body>502 Bad gateway</body></html>')),
-      exact: fc.constant(true),
-    }),
+    events(fc.constantFrom('', ' '.repeat(1_000_000)), 'never'),
+    events(fc.constant(stream), 'whole', fc.constantFrom(201, 204, 206, 301, 400, 404, 418, 451, 500, 503, 599)),
+    bytes(fc.uint8Array({ maxLength: 300 }).map((all) => Buffer.from(all))),
+    bytes(fc.constant(Buffer.from('<!doctype html><html><body>502 Bad gateway</body></html>'))),
   );
 }
 
@@ -334,7 +332,7 @@ describe('J03: whatever a server replies', () => {
       const { sandbox } = await aWorkplace();
       const agent = anAgentAt(url, { delays: { firstDelayMs: 0, maxDelayMs: 0 } });
       await fc.assert(
-        fc.asyncProperty(aReply(formatOf(model).whole), async (given) => {
+        fc.asyncProperty(aReply(formatOf(model)), async (given) => {
           reply = given;
           const request = await aRequest({ model, sandbox, tools: ['read'], maxSteps: 2 });
           const outcome = await agent.perform(request).catch((error: unknown) => error);
@@ -344,7 +342,8 @@ describe('J03: whatever a server replies', () => {
             return;
           }
           expect(outcome).toMatchObject({ kind: 'finished', result: { summary: expect.any(String) } });
-          if (given.exact) expect(outcome).toMatchObject({ result: { summary: 'the whole result' } });
+          expect(given.usable).not.toBe('never');
+          if (given.usable === 'whole') expect(outcome).toMatchObject({ result: { summary: 'the whole result' } });
         }),
         { numRuns: 250 },
       );
