@@ -343,6 +343,14 @@ export const buildScenarios: Scenarios = {
     },
     (start) => start().send('RUN_CANCELLED', { by, reason: 'No longer needed.' }),
   ),
+  'the budget is used up, then raised': () =>
+    pausedAt(approved({ maxCostUsd: 1, maxTokens: 1_000 }), 'implementer', 'budget')
+      .send('BUDGET_CHANGED', { by, maxCostUsd: 2, maxTokens: null })
+      .implemented(),
+  'the budget is changed while it works': () =>
+    DrivenRun.start()
+      .send('BUDGET_CHANGED', { by, maxToolCalls: 50 })
+      .done('prepare', outputs.prepare({ ...aConfig, maxToolCalls: 50 })),
 };
 
 const aDecisions = [{ topic: 'Session', choice: 'cookie', rationale: 'simple' }];

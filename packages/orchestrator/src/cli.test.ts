@@ -40,6 +40,8 @@ describe('the command line', () => {
     [['message', 'r-1'], "missing required argument 'text'"],
     [['message', 'r-1', ' '], 'There is no message'],
     [['extend', 'r-1', 'soon'], "'soon' is no number of minutes"],
+    [['extend', 'r-1', '5', '--max-tokens', '9'], 'Give minutes or budgets, not both'],
+    [['extend', 'r-1', '--max-cost-usd', '-1'], "'-1' is no maxCostUsd"],
     [['list', '--limit', '0'], 'A whole number from 1 to 200'],
   ])('refuses %j with 64 and a reason', async (args, reason) => {
     const said = { stdout: '', stderr: '' };

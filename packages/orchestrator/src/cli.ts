@@ -12,7 +12,16 @@ import {
 } from '@autonomous/shared';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { connect } from './cli/connection.ts';
-import { answerOf, approvalOf, openGate, readTextFile, statusOf, whatIsApproved } from './cli/decide.ts';
+import {
+  answerOf,
+  approvalOf,
+  type BudgetOptions,
+  extensionOf,
+  openGate,
+  readTextFile,
+  statusOf,
+  whatIsApproved,
+} from './cli/decide.ts';
 import { personAtTerminal } from './cli/dialog.ts';
 import { EXIT, exitCodeOf, explainError, UsageError } from './cli/exit.ts';
 import { type ExportOptions, exportRun } from './cli/export.ts';
@@ -117,16 +126,19 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
   client('accept <run>', 'takes a result although its validation failed')
     .requiredOption('--reason <text>', 'why; kept with the run')
     .action(decision('accept', ({ reason }: { reason: string }) => ({ reason })));
-  client('extend <run> <minutes>', 'gives a stage more time').action(
-    ending(async (runId: string, minutes: string, { server }: ServerOptions) => {
-      if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes}' is no number of minutes.`);
-      const extended = await (
-        await connect(io, server)
-      ).decideOpenGate(runId, { decision: 'extend', minutes: Number(minutes) });
-      say(io, `extended; the run is ${statusOf(extended)}`);
-      return EXIT.done;
-    }),
-  );
+  client('extend <run> [minutes]', 'gives a stage more time, or a run another budget')
+    .option('--max-cost-usd <dollars>', 'what the run may cost from its beginning; none: without a bound')
+    .option('--max-tokens <count>', 'how many tokens it may use, or none')
+    .option('--max-tool-calls <count>', 'how many tool calls it may make, or none')
+    .action(
+      ending(async (runId: string, minutes: string | undefined, { server, ...budgets }: ExtendOptions) => {
+        const extended = await (
+          await connect(io, server)
+        ).decideOpenGate(runId, { decision: 'extend', ...extensionOf(minutes, budgets) });
+        say(io, `extended; the run is ${statusOf(extended)}`);
+        return EXIT.done;
+      }),
+    );
   client('ignore <run>', 'leaves a question unanswered: the planner plans without it').action(
     decision('ignore', () => ({})),
   );
@@ -227,6 +239,7 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
 interface ServerOptions {
   readonly server?: string;
 }
+interface ExtendOptions extends ServerOptions, BudgetOptions {}
 interface JsonOptions extends ServerOptions {
   readonly json?: boolean;
 }

@@ -21,6 +21,7 @@ import { Transcripts } from './engine/transcripts.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
 import { createRecorder } from './models/cassette-recorder.ts';
+import { createPrices } from './models/prices.ts';
 import { createModels } from './models/registry.ts';
 import { loadOwnWorkflows } from './own-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
@@ -36,7 +37,7 @@ import type { ActivityRegistry } from './workflow/activity.ts';
 import { isFinal } from './workflow/advance.ts';
 import { build } from './workflow/definitions/build.ts';
 import { createRegistry } from './workflow/registry.ts';
-import { checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.ts';
+import { budgetFaults, checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.ts';
 
 export interface ComposeOptions {
   readonly config: ServerConfig;
@@ -111,6 +112,7 @@ export async function startOrchestrator({
             onError: (error, runId) => log.error({ err: error, runId }, 'the cassette of a run cannot be written'),
           });
     if (cassettes) stops.push(() => cassettes.flush());
+    const prices = createPrices(config.prices);
     const transcripts = new Transcripts(path.join(config.dataFolder, 'transcripts'));
     stops.push(() => transcripts.flush());
     const parser = createMermaidParser();
@@ -133,6 +135,7 @@ export async function startOrchestrator({
         mcpServers: config.mcpServers,
         ...(cassettes ? { recorder: cassettes } : {}),
       }),
+      prices,
       sandboxes: provider,
       parser,
       workFolder: path.join(config.dataFolder, 'work'),
@@ -207,6 +210,8 @@ export async function startOrchestrator({
       repository: instrumented.repository,
       workflows,
       models,
+      prices,
+      budgetFaults: (budgets) => budgetFaults(budgets, config.runLimits),
       sandboxes: provider,
       uploads,
       transcripts,

@@ -100,6 +100,9 @@ it('takes every variable', () => {
     OPENAI_BASE_URL: 'https://gateway.acme.test/openai',
     DEEPSEEK_BASE_URL: 'https://gateway.acme.test/deepseek',
     OPENAI_COMPATIBLE_BASE_URL: 'http://ollama:11434/v1',
+    MODEL_ENDPOINTS: 'vllm=http://vllm:8000/v1, openrouter=https://openrouter.ai/api/v1',
+    MODEL_ENDPOINT_KEYS: 'openrouter=endpoint-canary=',
+    MODEL_PRICES: 'openai-compatible:llama3:8b=0/0, vllm:qwen=0.5/1.5',
     AUTONOMOUS_SCRIPT: 'demo.yaml',
     AUTONOMOUS_RECORD: 'cassettes',
     AUTONOMOUS_MCP: 'servers.json',
@@ -113,6 +116,12 @@ it('takes every variable', () => {
     AUTONOMOUS_WORKFLOWS: './own.ts, some-package,~/more/own.js',
     DEFAULT_MAX_CLARIFICATIONS: '0',
     DEFAULT_AUTO_MERGE: 'true',
+    DEFAULT_MAX_COST_USD: '2.5',
+    DEFAULT_MAX_TOKENS: '500000',
+    DEFAULT_MAX_TOOL_CALLS: '100',
+    LIMIT_MAX_COST_USD: '10',
+    LIMIT_MAX_TOKENS: '1000000',
+    LIMIT_MAX_TOOL_CALLS: '100',
     ENABLE_AUTO_RETRY: 'false',
     ENABLE_VALIDATION_DRIFT_DETECTION: '0',
     ALLOW_AUTO_MERGE: '1',
@@ -152,6 +161,10 @@ it('takes every variable', () => {
         deepseek: 'https://gateway.acme.test/deepseek',
         openaiCompatible: 'http://ollama:11434/v1',
       },
+      endpoints: [
+        { name: 'vllm', baseUrl: 'http://vllm:8000/v1', apiKey: undefined },
+        { name: 'openrouter', baseUrl: 'https://openrouter.ai/api/v1', apiKey: 'endpoint-canary=' },
+      ],
       script: { name: 'demo', roles: {} },
     },
     mcpServers: [
@@ -164,6 +177,10 @@ it('takes every variable', () => {
       },
     ],
     recordFolder: join(folder, 'cassettes'),
+    prices: new Map([
+      ['openai-compatible:llama3:8b', { inputUsdPerMillion: 0, outputUsdPerMillion: 0 }],
+      ['vllm:qwen', { inputUsdPerMillion: 0.5, outputUsdPerMillion: 1.5 }],
+    ]),
     runDefaults: {
       modelRouting: {
         planner: 'openai:gpt-4o',
@@ -172,6 +189,9 @@ it('takes every variable', () => {
       },
       maxClarifications: 0,
       git: { autoMerge: true },
+      maxCostUsd: 2.5,
+      maxTokens: 500_000,
+      maxToolCalls: 100,
     },
     runLimits: {
       autoStages: ['implementation', 'fixes'],
@@ -183,6 +203,7 @@ it('takes every variable', () => {
         validator: [],
         setup: ['npm.acme.test', 'internal:10.0.0.5:4873'],
       },
+      budgets: { maxCostUsd: 10, maxTokens: 1_000_000, maxToolCalls: 100 },
     },
     maxConcurrentRunsPerUser: 2,
     archiveAfterDays: 7,
@@ -215,6 +236,7 @@ it('takes every variable', () => {
       'compatible-canary',
       'e2b-canary',
       'deepseek-canary',
+      'endpoint-canary=',
     ],
   });
 });
@@ -280,6 +302,10 @@ describe('faults', () => {
     ['ARCHIVE_AFTER_DAYS', ['-1', '1.5']],
     ['CONTEXT_TOKENS', ['100', 'many']],
     ['DEFAULT_MAX_CLARIFICATIONS', ['101']],
+    ['DEFAULT_MAX_COST_USD', ['0', '-1', '1e3', '$5', '1,5']],
+    ['LIMIT_MAX_TOKENS', ['0', '1.5']],
+    ['MODEL_ENDPOINTS', ['http://x/v1', 'a=ftp://x', 'A B=http://x', 'a=http://x?key=1', 'openai=http://x', ',']],
+    ['MODEL_PRICES', ['a:b', 'a:b=1', 'a:b=-1/1', 'b=1/1', 'a:b=1/x']],
     ['ALLOWED_MODELS', [',', 'a b']],
     ['ALLOW_AUTO_STAGES', ['all', 'none,planning']],
     ['DEFAULT_PLANNER_MODEL', ['a b']],
@@ -322,6 +348,12 @@ describe('faults', () => {
     ]);
     expect(faultsOf({ DEFAULT_AUTO_MERGE: 'true', ALLOW_AUTO_MERGE: 'false' })).toMatchObject([
       { path: 'DEFAULT_AUTO_MERGE' },
+    ]);
+    expect(faultsOf({ DEFAULT_MAX_COST_USD: '5', LIMIT_MAX_COST_USD: '4.99' })).toMatchObject([
+      { path: 'DEFAULT_MAX_COST_USD' },
+    ]);
+    expect(faultsOf({ MODEL_ENDPOINTS: 'a=http://x', MODEL_ENDPOINT_KEYS: 'b=key' })).toMatchObject([
+      { path: 'MODEL_ENDPOINT_KEYS', message: expect.not.stringContaining("key'") },
     ]);
     expect(faultsOf({ OPENAI_COMPATIBLE_API_KEY: 'x' })).toMatchObject([{ path: 'OPENAI_COMPATIBLE_BASE_URL' }]);
     expect(faultsOf({ DEFAULT_PLANNER_MODEL: 'a:x', ALLOWED_MODELS: 'a:y' })).toMatchObject([

@@ -3,17 +3,27 @@ import { readFileSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { EGRESS_ROLES, type EgressRole, type Fault, InvalidRequest, type RunConfigRequest } from '@autonomous/shared';
+import {
+  BUDGET_NAMES,
+  type BudgetName,
+  type Budgets,
+  EGRESS_ROLES,
+  type EgressRole,
+  type Fault,
+  InvalidRequest,
+  type RunConfigRequest,
+} from '@autonomous/shared';
 import { z } from 'zod';
 import { type McpServers, parseMcpServers } from './agents/mcp-servers.ts';
 import { createScrubber } from './artifacts/secrets.ts';
-import type { ModelSettings } from './models/registry.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
+import type { OwnPrice } from './models/model.ts';
+import { type ModelSettings, PROVIDER_NAMES } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
 import { EGRESS_ENTRY_FORM, parseEgressEntry } from './sandboxes/egress-rules.ts';
 import type { SandboxSettings } from './sandboxes/provider-choice.ts';
-import { BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './workflow/run-config.ts';
+import { BUDGET_LIMIT_VARIABLES, BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './workflow/run-config.ts';
 
 export interface ServerConfig {
   readonly host: string;
@@ -41,6 +51,8 @@ export interface ServerConfig {
   readonly recordFolder: string | null;
   /** Servers of tools that some roles have beside those in the sandbox. */
   readonly mcpServers: McpServers['servers'];
+  /** Prices by the full id of the model, for those that the price table does not know or that cost this server something else. */
+  readonly prices: ReadonlyMap<string, OwnPrice>;
   readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
   readonly runLimits: RunLimits;
   readonly maxConcurrentRunsPerUser: number;
@@ -118,6 +130,16 @@ const baseUrl = (): Variable<string> =>
   variable(text.refine(isPlainHttpUrl), 'an http or https URL without user name, password, query and fragment');
 const modelId = (): Variable<string> =>
   variable(text.regex(/^\S{1,200}$/), 'a model as provider:model, or a known bare name such as deepseek-reasoner');
+/** US dollars, as they are written: 0.5, 20. */
+const money = (): Variable<number> =>
+  variable(
+    z
+      .string()
+      .regex(/^\d{1,6}(?:\.\d{1,6})?$/)
+      .transform(Number)
+      .pipe(z.number().positive()),
+    'US dollars above 0, such as 0.5 or 20',
+  );
 const list = z.string().transform((value) =>
   value
     .split(',')
@@ -152,6 +174,22 @@ function listsByRole(value: string): Readonly<Record<string, readonly string[]>>
   }
   return lists;
 }
+
+/** `name=value, name=value` */
+const pairs = (name: RegExp, value: RegExp) =>
+  list.pipe(
+    z
+      .array(
+        z
+          .string()
+          .regex(/=/)
+          .transform((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)] as const)
+          .refine(([left, right]) => name.test(left) && value.test(right)),
+      )
+      .min(1)
+      .transform((all) => new Map(all)),
+  );
+const ENDPOINT_NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
 /** Every variable that the server reads. Each stands in `.env.example` with what it is for; a test compares the two. */
 export const SERVER_VARIABLES = {
@@ -197,6 +235,27 @@ export const SERVER_VARIABLES = {
   OPENAI_BASE_URL: baseUrl(),
   DEEPSEEK_BASE_URL: baseUrl(),
   OPENAI_COMPATIBLE_BASE_URL: baseUrl(),
+  MODEL_ENDPOINTS: variable(
+    pairs(ENDPOINT_NAME, /^https?:\/\//).refine((endpoints) => [...endpoints.values()].every(isPlainHttpUrl)),
+    'NAME=URL with commas between them, such as ollama=http://localhost:11434/v1; names have small letters, digits and dashes',
+  ),
+  MODEL_ENDPOINT_KEYS: {
+    schema: pairs(ENDPOINT_NAME, /^[\x21-\x7e]+$/),
+    allowed: 'NAME=KEY with commas between them, each name one of MODEL_ENDPOINTS',
+    secret: true,
+  },
+  MODEL_PRICES: variable(
+    pairs(/^[a-z0-9-]+:\S+$/, /^\d+(?:\.\d+)?\/\d+(?:\.\d+)?$/).transform(
+      (prices): ReadonlyMap<string, OwnPrice> =>
+        new Map(
+          [...prices].map(([id, price]) => {
+            const [input = 0, output = 0] = price.split('/').map(Number);
+            return [id, { inputUsdPerMillion: input, outputUsdPerMillion: output }];
+          }),
+        ),
+    ),
+    'PROVIDER:MODEL=INPUT/OUTPUT in US dollars for a million tokens, with commas between them, such as ollama:qwen3=0/0',
+  ),
   AUTONOMOUS_SCRIPT: variable(text, 'the path of a script or cassette'),
   AUTONOMOUS_RECORD: variable(text, 'the path of a folder'),
   AUTONOMOUS_MCP: variable(text, 'the path of a JSON file that names MCP servers'),
@@ -217,6 +276,12 @@ export const SERVER_VARIABLES = {
   CONTEXT_TOKENS: whole(16_000, 2_000_000),
   DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
   DEFAULT_AUTO_MERGE: flag(),
+  DEFAULT_MAX_COST_USD: money(),
+  DEFAULT_MAX_TOKENS: whole(1, 999_999_999),
+  DEFAULT_MAX_TOOL_CALLS: whole(1, 999_999_999),
+  LIMIT_MAX_COST_USD: money(),
+  LIMIT_MAX_TOKENS: whole(1, 999_999_999),
+  LIMIT_MAX_TOOL_CALLS: whole(1, 999_999_999),
   ENABLE_AUTO_RETRY: flag(),
   ENABLE_VALIDATION_DRIFT_DETECTION: flag(),
   ALLOW_AUTO_MERGE: flag(),
@@ -307,20 +372,28 @@ export function readServerConfig(
         deepseek: values.DEEPSEEK_BASE_URL,
         openaiCompatible: values.OPENAI_COMPATIBLE_BASE_URL,
       },
+      endpoints: [...(values.MODEL_ENDPOINTS ?? [])].map(([endpoint, baseUrl]) => ({
+        name: endpoint,
+        baseUrl,
+        apiKey: values.MODEL_ENDPOINT_KEYS?.get(endpoint),
+      })),
       script,
     },
     mcpServers: mcp?.servers ?? [],
     recordFolder: values.AUTONOMOUS_RECORD === undefined ? null : pathOf(values.AUTONOMOUS_RECORD),
+    prices: values.MODEL_PRICES ?? new Map(),
     runDefaults: {
       modelRouting: defaultModels(values, script),
       maxClarifications: values.DEFAULT_MAX_CLARIFICATIONS ?? BUILT_IN_RUN_CONFIG.maxClarifications,
       git: { autoMerge: values.DEFAULT_AUTO_MERGE ?? BUILT_IN_RUN_CONFIG.git.autoMerge },
+      ...budgetsFrom(values, DEFAULT_BUDGETS),
     },
     runLimits: {
       autoStages: values.ALLOW_AUTO_STAGES ?? TRUST_STAGES,
       autoMerge: values.ALLOW_AUTO_MERGE ?? true,
       models: values.ALLOWED_MODELS ?? null,
       egress: egressLimits(values),
+      budgets: budgetsFrom(values, BUDGET_LIMIT_VARIABLES),
     },
     maxConcurrentRunsPerUser: values.MAX_CONCURRENT_RUNS_PER_USER ?? 5,
     archiveAfterDays: values.ARCHIVE_AFTER_DAYS ?? 30,
@@ -348,7 +421,8 @@ export function readServerConfig(
     secrets: [
       ...variableNames().flatMap((variableName) => {
         const value = values[variableName];
-        return SERVER_VARIABLES[variableName].secret && typeof value === 'string' ? [value] : [];
+        if (!SERVER_VARIABLES[variableName].secret) return [];
+        return value instanceof Map ? [...value.values()].map(String) : typeof value === 'string' ? [value] : [];
       }),
       ...(mcp?.secrets ?? []),
     ],
@@ -361,6 +435,21 @@ const MB = 1024 * 1024;
 function egressLimits({ EGRESS_ALLOW = {}, ALLOW_SETUP_NETWORK = false }: Values): ServerConfig['egress'] {
   const agents = { planner: [], implementer: [], validator: [] };
   return { ...agents, ...(ALLOW_SETUP_NETWORK ? {} : { setup: [] }), ...EGRESS_ALLOW };
+}
+
+const DEFAULT_BUDGETS = {
+  maxCostUsd: 'DEFAULT_MAX_COST_USD',
+  maxTokens: 'DEFAULT_MAX_TOKENS',
+  maxToolCalls: 'DEFAULT_MAX_TOOL_CALLS',
+} as const satisfies Record<BudgetName, VariableName>;
+type BudgetVariable = Extract<VariableName, `${'DEFAULT' | 'LIMIT'}_MAX_${'COST_USD' | 'TOKENS' | 'TOOL_CALLS'}`>;
+
+function budgetsFrom(values: Values, variables: Readonly<Record<BudgetName, BudgetVariable>>): Budgets {
+  const set = BUDGET_NAMES.flatMap((budget) => {
+    const value = values[variables[budget]];
+    return value === undefined ? [] : [[budget, value] as const];
+  });
+  return Object.fromEntries(set);
 }
 
 function variableNames(): readonly VariableName[] {
@@ -432,6 +521,25 @@ function contradictions(values: Values): readonly Fault[] {
       message: 'DEFAULT_AUTO_MERGE is true and ALLOW_AUTO_MERGE is false; a default has to lie within the limit.',
     });
   }
+  for (const budget of BUDGET_NAMES) {
+    const [byDefault, limit] = [DEFAULT_BUDGETS[budget], BUDGET_LIMIT_VARIABLES[budget]];
+    const [asked, allowed] = [values[byDefault], values[limit]];
+    if (asked === undefined || allowed === undefined || asked <= allowed) continue;
+    faults.push({
+      path: byDefault,
+      message: `${byDefault} is ${asked} and ${limit} is ${allowed}; a default has to lie within the limit.`,
+    });
+  }
+  for (const name of values.MODEL_ENDPOINTS?.keys() ?? []) {
+    if (!PROVIDER_NAMES.includes(name)) continue;
+    const message = `MODEL_ENDPOINTS names '${name}', which is a provider already; choose another name.`;
+    faults.push({ path: 'MODEL_ENDPOINTS', message });
+  }
+  for (const name of values.MODEL_ENDPOINT_KEYS?.keys() ?? []) {
+    if (values.MODEL_ENDPOINTS?.has(name)) continue;
+    const message = `MODEL_ENDPOINT_KEYS has a key for '${name}', which is none of MODEL_ENDPOINTS; add its address.`;
+    faults.push({ path: 'MODEL_ENDPOINT_KEYS', message });
+  }
   for (const name of ['DEFAULT_PLANNER_MODEL', 'DEFAULT_IMPLEMENTER_MODEL', 'DEFAULT_VALIDATOR_MODEL'] as const) {
     const model = values[name];
     if (model === undefined || values.ALLOWED_MODELS === undefined || isAllowed(model, values.ALLOWED_MODELS)) continue;
@@ -499,6 +607,7 @@ function defaultModels(values: Values, script: Script | Cassette | null): Defaul
     values.OPENAI_API_KEY,
     values.DEEPSEEK_API_KEY,
     values.OPENAI_COMPATIBLE_BASE_URL,
+    values.MODEL_ENDPOINTS,
   ].some((setting) => setting !== undefined);
   const scripted = script !== null && !hasDefault && !hasProvider ? `scripted:${script.name}` : null;
   const within = (model: string): string =>

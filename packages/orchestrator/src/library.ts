@@ -20,6 +20,7 @@ export {
   NotFound,
   RetryableFailure,
   type RunView,
+  type SpendingFact,
   StorageFull,
   TerminalFailure,
   Unavailable,

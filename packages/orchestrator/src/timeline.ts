@@ -3,16 +3,17 @@
  * Words of models that only play a script are labelled "(scripted)", and so are their names.
  */
 import { stripVTControlCharacters, styleText } from 'node:util';
-import type {
-  Artifact,
-  EventPayloads,
-  GateOpening,
-  JsonValue,
-  PauseReason,
-  Progress,
-  RunView,
-  WorkflowEvent,
-  WorkflowEventType,
+import {
+  type Artifact,
+  BUDGET_NAMES,
+  type EventPayloads,
+  type GateOpening,
+  type JsonValue,
+  type PauseReason,
+  type Progress,
+  type RunView,
+  type WorkflowEvent,
+  type WorkflowEventType,
 } from '@autonomous/shared';
 
 /** `wait` stands out: a person has to act. `quiet` is what may be overlooked. */
@@ -230,6 +231,12 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
     entry(
       'quiet',
       `${role}: ${scripted && !isScriptedModel(model) ? `${model} (scripted)` : modelName(model)}, ${count(calls, 'call')}, ${figure(inputTokens)} tokens in, ${figure(outputTokens)} out`,
+    ),
+  CALL_BOOKED: nothing,
+  CALL_SETTLED: nothing,
+  BUDGET_CHANGED: ({ by, ...change }) =>
+    plain(
+      `${by} sets ${BUDGET_NAMES.flatMap((name) => (change[name] === undefined ? [] : `${name} ${change[name] ?? 'without a bound'}`)).join(', ')}`,
     ),
   NOTICE: ({ message }) => plain(message),
   BASE_INTEGRATED: ({ baseBranch, baseCommit, commit }) =>

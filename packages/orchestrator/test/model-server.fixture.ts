@@ -177,6 +177,8 @@ export class ModelServer {
         readFile: async () => null,
       } as unknown as Repository,
       models: { check: () => ({ ok: true }) } as unknown as Models,
+      prices: { priceOf: () => 0 },
+      budgetFaults: () => [],
       sandboxes: {} as unknown as SandboxProvider,
       uploads: {} as unknown as Uploads,
       transcripts: {} as unknown as Transcripts,

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isEvent, type RunView } from '@autonomous/shared';
+import { type EventPayloads, isEvent, type RunView } from '@autonomous/shared';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseScript } from '../src/models/script.ts';
 import { DEMO_SCRIPT, type DemoServer, startDemoServer } from './demo-server.fixture.ts';
@@ -102,11 +102,30 @@ describe('a build run', () => {
     expect(waitedMs).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1_000);
 
     // What it cost, and that nothing takes it for scripted.
-    expect(run.cost).toEqual({
-      inputTokens: TURNS.length * TURN_TOKENS.input,
-      outputTokens: TURNS.length * TURN_TOKENS.output,
+    const settled = settledCalls(server, run);
+    expect(settled).toHaveLength(TURNS.length + 3);
+    const isAnswer = (tokens: Tokens) =>
+      tokens.inputTokens === TURN_TOKENS.input && tokens.outputTokens === TURN_TOKENS.output;
+    expect(settled.filter(isAnswer)).toHaveLength(TURNS.length);
+    // Nobody charges for what is refused; what the cut answer cost is an estimate.
+    expect(settled.filter((tokens) => !isAnswer(tokens))).toMatchObject([
+      { role: 'planner', inputTokens: 0, outputTokens: 0 },
+      { role: 'implementer', inputTokens: expect.any(Number), outputTokens: expect.any(Number) },
+      { role: 'validator', inputTokens: 0, outputTokens: 0 },
+    ]);
+    const sum = (name: keyof Tokens) => settled.reduce((total, tokens) => total + tokens[name], 0);
+    expect(run.cost).toMatchObject({
+      inputTokens: sum('inputTokens'),
+      outputTokens: sum('outputTokens'),
       calls: TURNS.length + 3,
     });
+    expect(sum('outputTokens')).toBeGreaterThan(TURNS.length * TURN_TOKENS.output);
+    expect(run.cost.booked).toBeUndefined();
+    expect(run.cost.parts?.map(({ role, model }) => [role, model])).toEqual([
+      ['planner', planner],
+      ['implementer', implementer],
+      ['validator', validator],
+    ]);
     expect(costsOf(server, run)).toEqual([planner, implementer, implementer, implementer, validator]);
     expect(run.scriptedModels).toEqual([]);
     expect(run.artifacts.map((artifact) => artifact.scripted)).not.toContain(true);
@@ -220,6 +239,15 @@ async function startProviders(faultFor: (asked: Asked) => Fault | null) {
 
 function mapRouting<Value>(routing: Routing, map: (model: Model) => Value): Record<keyof Routing, Value> {
   return { planner: map(routing.planner), implementer: map(routing.implementer), validator: map(routing.validator) };
+}
+
+type Tokens = Pick<EventPayloads['CALL_SETTLED'], 'inputTokens' | 'outputTokens'>;
+
+/** What each request to a model came to, in order. */
+function settledCalls(server: DemoServer, run: RunView): readonly EventPayloads['CALL_SETTLED'][] {
+  return server.events.flatMap((event) =>
+    event.workflowRunId === run.id && isEvent(event, 'CALL_SETTLED') ? [event.payload] : [],
+  );
 }
 
 /** Models of all calls that cost something; none of them says that it is scripted. */

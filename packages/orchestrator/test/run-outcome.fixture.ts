@@ -17,7 +17,10 @@ export async function outcomeOf(server: DemoServer, run: RunView) {
     status: run.status,
     merged: run.merged?.baseBranch,
     stages: run.stages.map(({ stage }) => stage),
-    events: server.events.filter((event) => event.workflowRunId === run.id).map(({ type }) => type),
+    events: server.events
+      // How often a model is asked is a matter of the provider's faults.
+      .filter(({ workflowRunId, type }) => workflowRunId === run.id && !type.startsWith('CALL_'))
+      .map(({ type }) => type),
     gates: run.gates.map(({ kind, decision, notes }) => ({ kind, decision, notes })),
     questions: run.clarifications.map(
       ({ id: _id, workflowRunId: _run, createdAt: _at, answeredAt: _then, ...rest }) => rest,

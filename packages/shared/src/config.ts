@@ -21,6 +21,21 @@ const gitShape = {
   baseBranch: z.string().min(1).max(200),
   mergeStrategy: z.enum(['squash', 'merge', 'ff']),
 };
+/** What a run may spend; absent means without a bound. */
+const budgetShape = {
+  /** US dollars. */
+  maxCostUsd: z.number().positive().max(1_000_000),
+  /** Input and output tokens together. */
+  maxTokens: z.number().int().min(1).max(1e12),
+  maxToolCalls: z.number().int().min(1).max(1e9),
+};
+/** Other budgets; `null` takes one away. */
+export const budgetChangeShape = {
+  maxCostUsd: budgetShape.maxCostUsd.nullable().optional(),
+  maxTokens: budgetShape.maxTokens.nullable().optional(),
+  maxToolCalls: budgetShape.maxToolCalls.nullable().optional(),
+};
+
 /** Shell commands of the project, run in the sandbox. `null` says that there is none. */
 const commandsShape = { setup: z.string().min(1).max(4_000).nullable(), test: z.string().min(1).max(4_000).nullable() };
 
@@ -44,6 +59,9 @@ export const runConfigSchema = z.strictObject({
   commands: z.strictObject(commandsShape).partial(),
   /** Absent, as a whole or for a role: all that the server allows. */
   egress: z.strictObject(egressShape).partial().optional(),
+  maxCostUsd: budgetShape.maxCostUsd.optional(),
+  maxTokens: budgetShape.maxTokens.optional(),
+  maxToolCalls: budgetShape.maxToolCalls.optional(),
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
@@ -59,6 +77,8 @@ export const runConfigRequestSchema = z
     git: z.strictObject(gitShape).partial(),
     commands: runConfigSchema.shape.commands,
     egress: z.strictObject(egressShape).partial(),
+    /** `null`: without a bound, where the server allows that. */
+    ...budgetChangeShape,
   })
   .partial();
 export type RunConfigRequest = z.infer<typeof runConfigRequestSchema>;

@@ -5,6 +5,7 @@
 import type { RunConfig, RunConfigRequest } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { Artifact, Decision, Evidence, PauseReason, Question, RunDecision, RunStatus, Stage } from './run.ts';
+import type { BudgetChange } from './spending.ts';
 
 /** Everything a run starts from; also the payload of RUN_QUEUED when no place was free. */
 export interface RunStart {
@@ -40,6 +41,27 @@ export interface GateOpening {
   readonly artifactHash?: string;
   readonly codeTree?: string;
   readonly details: JsonObject;
+}
+
+/** Whom a request to a model is charged to. */
+export interface CallCharge {
+  /** `<activation key>#<attempt>.<number>` */
+  readonly call: string;
+  readonly stage: Stage | null;
+  readonly role: string;
+  /** `provider:model` */
+  readonly model: string;
+}
+
+export interface CallCost {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Of the input tokens. */
+  readonly cachedInputTokens?: number;
+  /** Of the output tokens. */
+  readonly reasoningTokens?: number;
+  /** US dollars; `null` where the model's price is not known. */
+  readonly costUsd: number | null;
 }
 
 export interface EventPayloads {
@@ -115,6 +137,7 @@ export interface EventPayloads {
   RUN_RESUMED: { readonly stage: Stage | null };
   STAGE_EXTENDED: { readonly by: string; readonly minutes: number };
   MESSAGE_SENT: { readonly by: string; readonly text: string };
+  /** What a finished call of an agent came to. */
   COST_RECORDED: {
     readonly role: string;
     readonly model: string;
@@ -122,7 +145,21 @@ export interface EventPayloads {
     readonly inputTokens: number;
     readonly outputTokens: number;
     readonly calls: number;
+    /** Each request of it was booked by CALL_BOOKED and is counted already. */
+    readonly metered?: boolean;
   };
+  /** A request is about to go to a model. It counts at what it can come to at most, until CALL_SETTLED says what it did. */
+  CALL_BOOKED: CallCharge & CallCost;
+  /** What a booked request came to. */
+  CALL_SETTLED: CallCharge &
+    CallCost & {
+      /** What CALL_BOOKED counted, which counts no more. */
+      readonly booked: CallCost;
+      /** Tool calls of the answer that are carried out. */
+      readonly toolCalls: number;
+    };
+  /** Others than before; `null` takes a budget away. */
+  BUDGET_CHANGED: { readonly by: string; readonly gateId?: string } & BudgetChange;
   NOTICE: { readonly message: string };
   /** The base branch had moved: its changes are in the run's branch now, and what is proven is proven anew. */
   BASE_INTEGRATED: {
@@ -173,6 +210,11 @@ export interface EventPayloads {
 
 export type WorkflowEventType = keyof EventPayloads;
 export type EventOrigin = 'input' | 'emitted';
+
+/** What an activity writes into the log of its run while it is under way. It changes nothing of where the run is. */
+export type SpendingFact = {
+  [Type in 'CALL_BOOKED' | 'CALL_SETTLED']: { readonly type: Type; readonly payload: EventPayloads[Type] };
+}['CALL_BOOKED' | 'CALL_SETTLED'];
 
 /** A stored event. `sequence` counts from 1 within its run, `position` over all runs of one database. */
 export interface WorkflowEvent<Type extends string = string> {

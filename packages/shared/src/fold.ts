@@ -12,6 +12,7 @@ import {
   type GateOutcome,
   type RunView,
 } from './run.ts';
+import { addBooked, addSpending, BUDGET_NAMES, withBudgets } from './spending.ts';
 
 /**
  * The view after one more event of the run.
@@ -178,16 +179,37 @@ const folders: {
     evidence: [...view.evidence, { ...payload, recordedAt: event.timestamp }],
   }),
   DECISION_RECORDED: (view, decision) => ({ ...view, decisions: [...view.decisions, decision] }),
-  COST_RECORDED: (view, { inputTokens, outputTokens, calls, model, scripted }) => ({
+  COST_RECORDED: (view, { inputTokens, outputTokens, calls, role, model, scripted, metered = false }) => ({
     ...view,
-    cost: {
-      inputTokens: view.cost.inputTokens + inputTokens,
-      outputTokens: view.cost.outputTokens + outputTokens,
-      calls: view.cost.calls + calls,
-    },
+    cost: metered
+      ? view.cost
+      : addSpending(view.cost, { stage: view.currentStage, role, model }, { inputTokens, outputTokens, calls }),
     scriptedModels:
       scripted && !view.scriptedModels.includes(model) ? [...view.scriptedModels, model] : view.scriptedModels,
   }),
+  CALL_BOOKED: (view, { stage, role, model, inputTokens, outputTokens, costUsd }) => {
+    const change = { inputTokens, outputTokens, calls: 1, ...price(costUsd) };
+    const booked = { calls: 1, costUsd: costUsd ?? 0 };
+    return { ...view, cost: addBooked(addSpending(view.cost, { stage, role, model }, change), booked) };
+  },
+  CALL_SETTLED: (view, { stage, role, model, booked, toolCalls, cachedInputTokens, reasoningTokens, ...came }) => {
+    const change = {
+      inputTokens: came.inputTokens - booked.inputTokens,
+      outputTokens: came.outputTokens - booked.outputTokens,
+      ...(cachedInputTokens === undefined ? {} : { cachedInputTokens }),
+      ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+      toolCalls,
+      costUsd: (came.costUsd ?? 0) - (booked.costUsd ?? 0),
+    };
+    const unbooked = { calls: -1, costUsd: -(booked.costUsd ?? 0) };
+    return { ...view, cost: addBooked(addSpending(view.cost, { stage, role, model }, change), unbooked) };
+  },
+  BUDGET_CHANGED: (view, { by, ...payload }, event) => {
+    const changed = { ...view, config: withBudgets(view.config, payload) };
+    if (view.gate?.reason !== 'budget') return changed;
+    const named = BUDGET_NAMES.filter((name) => payload[name] !== undefined);
+    return decided(changed, 'extend', by, event, named.map((name) => `${name} ${payload[name] ?? 'none'}`).join(', '));
+  },
   BASE_INTEGRATED: (view, { baseBranch, baseCommit, commit, codeTree }) => ({
     ...view,
     baseCommit,
@@ -213,6 +235,11 @@ function apply(view: RunView, event: WorkflowEvent): RunView {
   // The table is total over the vocabulary it names; the payload's type follows from the event's type.
   const folder = folders[event.type as WorkflowEventType] as Folder | undefined;
   return folder ? folder(view, event.payload as never, event) : view;
+}
+
+/** A call whose price is not known counts as such, and as nothing in dollars. */
+function price(costUsd: number | null): { readonly costUsd: number } | { readonly unpricedCalls: number } {
+  return costUsd === null ? { unpricedCalls: 1 } : { costUsd };
 }
 
 /** Gates and artifacts are named after the event that made them. */

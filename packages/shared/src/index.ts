@@ -11,3 +11,4 @@ export * from './fold.ts';
 export * from './json.ts';
 export * from './run.ts';
 export * from './run-store.ts';
+export * from './spending.ts';

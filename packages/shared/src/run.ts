@@ -176,6 +176,37 @@ export interface StageVisit {
   readonly completedAt?: string;
 }
 
+/** What calls to models came to. What is absent is none, or was not counted when the run was made. */
+export interface Spending {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Requests to models, repeated ones and those without an answer included. */
+  readonly calls: number;
+  /** Of the input tokens: those that the provider had kept from an earlier call. */
+  readonly cachedInputTokens?: number;
+  /** Of the output tokens: those of which nothing is shown. */
+  readonly reasoningTokens?: number;
+  readonly toolCalls?: number;
+  /** US dollars, by list prices; calls of models without a known price count as nothing. */
+  readonly costUsd?: number;
+  /** Calls of models without a known price. */
+  readonly unpricedCalls?: number;
+}
+
+export interface SpendingPart extends Spending {
+  readonly stage: Stage | null;
+  readonly role: string;
+  /** `provider:model` */
+  readonly model: string;
+}
+
+export interface RunCost extends Spending {
+  /** The share of calls whose answer is not known: under way, or lost with a process. They count at what they can cost at most. */
+  readonly booked?: { readonly calls: number; readonly costUsd: number };
+  /** The same sums by stage, role and model, in the order in which each was first called. */
+  readonly parts?: readonly SpendingPart[];
+}
+
 /** The read model of a run: a fold of its events, the same on the server and in every client. */
 export interface RunView {
   readonly id: string;
@@ -212,7 +243,7 @@ export interface RunView {
   readonly evidence: readonly Evidence[];
   readonly decisions: readonly RunDecision[];
   readonly stages: readonly StageVisit[];
-  readonly cost: { readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
+  readonly cost: RunCost;
   /** Model ids whose output is part of this run and that only play a script. */
   readonly scriptedModels: readonly string[];
   readonly published?: {

@@ -12,6 +12,7 @@ import { historyOf } from '../roles/run-history.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { Cost, Note } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
+import { createCallMeter } from './call-meter.ts';
 import { egressRoleOf, networkOf, refusalNotes } from './egress.ts';
 import { readGuidance, readOverride } from './project-guidance.ts';
 import { startOf, Steering } from './steering.ts';
@@ -68,6 +69,8 @@ export async function callAgent<Input extends CommonInput, Result>(
   });
   try {
     const agent: Agent = tools.agent;
+    const { config } = await tools.view(context.runId);
+    const meter = createCallMeter(context, tools.prices, role.name, config);
     const outcome = await agent.perform<Result>({
       runId: context.runId,
       key: context.key,
@@ -82,11 +85,13 @@ export async function callAgent<Input extends CommonInput, Result>(
       sandbox,
       maxSteps: role.maxSteps,
       signal: context.signal,
+      meter,
       onProgress: (progress) => context.progress({ ...progress, role: role.name, model }),
     });
     await sandbox.sync();
     const { usage, model: id, scripted } = outcome;
-    return { outcome, cost: { role: role.name, model: id, scripted, ...usage } };
+    const metered = meter.metered ? { metered: true } : {};
+    return { outcome, cost: { role: role.name, model: id, scripted, ...usage, ...metered } };
   } catch (error) {
     // What it did until it was interrupted becomes a checkpoint. A sandbox that is lost has nothing to give.
     await sandbox.sync().catch(() => {});

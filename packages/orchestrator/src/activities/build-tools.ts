@@ -9,6 +9,7 @@ import type {
 } from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';
+import type { Prices } from '../models/model.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { DependencyCache } from './dependency-cache.ts';
@@ -16,6 +17,7 @@ import type { DependencyCache } from './dependency-cache.ts';
 export interface BuildTools {
   readonly repository: Repository;
   readonly agent: Agent;
+  readonly prices: Prices;
   readonly sandboxes: SandboxProvider;
   readonly parser: MermaidParser;
   /** Absolute folder under which each run has its plain-file work folders. */

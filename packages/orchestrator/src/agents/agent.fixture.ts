@@ -1,5 +1,7 @@
 /** What the tests of agents share: a folder to work in, a request, and a provider that answers over real HTTP. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { FixtureFileResponse, FixtureOpts, LLMock } from '@copilotkit/aimock';
@@ -12,6 +14,34 @@ import type { Sandbox } from '../sandboxes/sandbox.ts';
 import { createUnsandboxedProvider } from '../sandboxes/unsandboxed.ts';
 import type { AgentRequest } from './agent.ts';
 import { createToolLoopAgent, type ToolLoopOptions } from './tool-loop.ts';
+
+/** A model behind each wire format, and each way to it. */
+export const PROVIDERS = [
+  'anthropic:claude-sonnet-4-5',
+  'openai:gpt-5',
+  'openai-chat:gpt-4o',
+  'deepseek:deepseek-chat',
+  'openai-compatible:local',
+];
+
+/** A server on this machine that answers every request whose body has come. @returns the base URL of its API */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server: Server = createServer((request, response) => {
+    request.resume().on('end', () => listener(request, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+export const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
+  await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 
 export interface Workplace {
   readonly sandbox: Sandbox;

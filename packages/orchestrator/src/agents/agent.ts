@@ -1,6 +1,7 @@
 /** The port to agents: who carries out a role with a model, tools in a sandbox and a result of a given shape. */
 import type { Progress, Question } from '@autonomous/shared';
 import type { z } from 'zod';
+import type { CallUsage } from '../models/model.ts';
 import type { ToolName } from '../roles/role.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 
@@ -8,6 +9,27 @@ export interface AgentUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly calls: number;
+}
+
+/** Keeps the run's books of what an agent's requests to models cost: nothing is sent that is not booked. */
+export interface CallMeter {
+  /**
+   * To be called before each request to a model, repeated ones included.
+   * @param model full id, `provider:model`
+   * @param most what the request can come to
+   * @returns once it is on disk
+   * @throws {NeedsHuman} `budget` when the run may spend no more; nothing may be sent then
+   */
+  book(model: { readonly id: string; readonly scripted: boolean }, most: CallUsage): Promise<BookedCall>;
+}
+
+export interface BookedCall {
+  /**
+   * Says what it came to, in place of what it can come to. To be called once; a call that is lost stays as it was booked.
+   * @param toolCalls that its answer asks for
+   * @throws {NeedsHuman} `budget` when the run may not make so many tool calls; none may be made then
+   */
+  settle(usage: CallUsage, toolCalls?: number): Promise<void>;
 }
 
 export interface AgentRequest<Result> {
@@ -28,6 +50,8 @@ export interface AgentRequest<Result> {
   readonly signal: AbortSignal;
   /** What people said since the last call of this function, oldest first. Absent: nobody can say anything. */
   readonly messages?: () => Promise<readonly { readonly by: string; readonly text: string }[]>;
+  /** Absent: what it costs is only in the outcome. */
+  readonly meter?: CallMeter;
   readonly onProgress: (progress: Pick<Progress, 'kind' | 'text' | 'data'>) => void;
 }
 

@@ -64,6 +64,12 @@ export function classifyModelError(
   );
 }
 
+/** Was the request refused, or never arrived? Nobody charges for it then. */
+export function wasRefused(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === undefined ? apiErrorIn(error) !== undefined : status >= 400;
+}
+
 /** Time-out, conflict and "too early" pass by themselves. */
 const TRANSIENT_CLIENT_ERRORS: ReadonlySet<number> = new Set([408, 409, 425]);
 
@@ -95,16 +101,57 @@ function statusOf(error: unknown): number | undefined {
   return undefined;
 }
 
-/** Milliseconds that the server asks to wait, by `retry-after-ms` or `retry-after` (seconds or a date). */
+/** However far away: a longer time is nobody's rate limit. */
+const MAX_RETRY_AFTER_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** Milliseconds until the server says that it answers again; absent where it does not say. */
 function retryAfterOf(error: unknown, now: number): number | undefined {
-  const headers = apiErrorIn(error)?.responseHeaders;
-  const exact = Number.parseFloat(headers?.['retry-after-ms'] ?? '');
-  const header = headers?.['retry-after'] ?? '';
+  const headers = apiErrorIn(error)?.responseHeaders ?? {};
+  const exact = Number.parseFloat(headers['retry-after-ms'] ?? '');
+  const header = headers['retry-after'] ?? '';
   const seconds = /^\s*\d+(?:\.\d+)?\s*$/.test(header) ? Number.parseFloat(header) : Number.NaN;
-  const candidates = [exact, seconds * 1_000, Date.parse(header) - now];
+  const candidates = [exact, seconds * 1_000, Date.parse(header) - now, resetAfter(headers, now)];
   const found = candidates.find((value) => Number.isFinite(value));
-  return found === undefined ? undefined : Math.max(0, Math.ceil(found));
+  return found === undefined ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(0, Math.ceil(found)));
 }
+
+/** `anthropic-ratelimit-tokens-reset`, `x-ratelimit-reset-requests`, `x-ratelimit-reset` */
+const RESET_HEADER = /^(?:anthropic-|x-)?ratelimit-(?:(.+)-reset|reset(?:-(.+))?)$/;
+
+/**
+ * When the limits that are used up begin anew, by the headers that name the state of each; the last of them counts.
+ * Limits of which something remains are not what was hit.
+ */
+function resetAfter(headers: Readonly<Record<string, string>>, now: number): number {
+  const waits = Object.entries(headers).flatMap(([name, value]) => {
+    const match = RESET_HEADER.exec(name);
+    if (match === null) return [];
+    const remaining =
+      match[1] === undefined
+        ? headers[name.replace('reset', 'remaining')]
+        : headers[name.replace(/reset$/, 'remaining')];
+    if (remaining !== undefined && Number(remaining) > 0) return [];
+    const ms = waitFrom(value, now);
+    return Number.isFinite(ms) ? [ms] : [];
+  });
+  return waits.length === 0 ? Number.NaN : Math.max(...waits);
+}
+
+/** `6m0s`, `120ms`, seconds, seconds or milliseconds since the epoch, or a date: as each provider has it. */
+function waitFrom(value: string, now: number): number {
+  const text = value.trim();
+  if (/^\d+(?:\.\d+)?$/.test(text)) {
+    const figure = Number(text);
+    if (figure > 1e12) return figure - now;
+    return figure > 1e9 ? figure * 1_000 - now : figure * 1_000;
+  }
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g)];
+  if (parts.length > 0 && parts.map(([part]) => part).join('') === text)
+    return parts.reduce((sum, [, figure, unit = 's']) => sum + Number(figure) * (UNITS[unit] ?? 0), 0);
+  return Date.parse(text) - now;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** One line of what the error says; parsers quote whole answers. */
 function wordsOf(error: unknown): string {

@@ -6,7 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { type AssistantModelMessage, type LanguageModel, type ModelMessage, streamText, type ToolSet } from 'ai';
-import { classifyModelError, StreamCut } from './model-errors.ts';
+import type { CallUsage } from '../models/model.ts';
+import { classifyModelError, StreamCut, wasRefused } from './model-errors.ts';
 
 export interface StepTimeouts {
   /** Until the first piece of an answer. Models that think first can be silent for minutes. */
@@ -34,8 +35,13 @@ export interface StepRequest {
   readonly timeouts: StepTimeouts;
   readonly delays: RetryDelays;
   readonly signal: AbortSignal;
-  /** Before each request to the model, repeated ones included. */
-  readonly onCall: () => void;
+  /**
+   * Before each request to the model, repeated ones included.
+   * @returns told what a request came to that brought no answer
+   */
+  readonly onCall: () => Promise<(usage: CallUsage) => void>;
+  /** Of the conversation so far, roughly. */
+  readonly inputTokens: number;
   /** Before a wait; `attempt` is the one that failed, from 1. */
   readonly onRetry: (attempt: number, message: string) => void;
 }
@@ -54,9 +60,13 @@ export interface StepAnswer {
   readonly message: AssistantModelMessage;
   /** True when it ends at the model's output limit: its last part is incomplete. */
   readonly cutByLimit: boolean;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
+  readonly usage: CallUsage;
 }
+
+/** Characters of text that count as a token where nobody counted: low, so that the sum is rather too high. */
+export const CHARACTERS_PER_TOKEN = 3;
+/** Far more than any model says in one answer. */
+const MAX_ANSWER_CHARACTERS = 4_000_000;
 
 /** Tries for one answer, the first included. */
 export const MODEL_TRIES = 3;
@@ -70,10 +80,12 @@ export const MODEL_TRIES = 3;
 export async function askModel(request: StepRequest): Promise<StepAnswer> {
   for (let attempt = 1; ; attempt++) {
     request.signal.throwIfAborted();
+    const settle = await request.onCall();
+    const received: Received = { characters: 0 };
     try {
-      request.onCall();
-      return await streamAnswer(request);
+      return await streamAnswer(request, received);
     } catch (error) {
+      settle(lostUsage(error, request, received));
       request.signal.throwIfAborted();
       const failure = classifyModelError(error, request.modelId, request.keyVariable);
       if (!(failure instanceof RetryableFailure)) throw failure;
@@ -91,7 +103,21 @@ function backOffMs(attempt: number, delays: RetryDelays): number {
   return full / 2 + (Math.random() * full) / 2;
 }
 
-async function streamAnswer(request: StepRequest): Promise<StepAnswer> {
+/** What has come of an answer, in whatever form. */
+interface Received {
+  characters: number;
+  /** Where the provider said so, before it showed that the answer is of no use. */
+  usage?: CallUsage;
+}
+
+/** Of an answer that broke off nobody says what it cost. */
+function lostUsage(error: unknown, request: StepRequest, { characters, usage }: Received): CallUsage {
+  if (usage !== undefined) return usage;
+  if (characters === 0 && wasRefused(error)) return { inputTokens: 0, outputTokens: 0 };
+  return { inputTokens: request.inputTokens, outputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN) };
+}
+
+async function streamAnswer(request: StepRequest, received: Received): Promise<StepAnswer> {
   const watchdog = createWatchdog(request.timeouts, request.signal);
   try {
     const result = streamText({
@@ -111,11 +137,17 @@ async function streamAnswer(request: StepRequest): Promise<StepAnswer> {
     for await (const part of result.stream) {
       if (part.type === 'error') failure ??= part.error;
       else if (part.type === 'abort') throw watchdog.signal.reason;
-      else if (CONTENT_PARTS.has(part.type)) watchdog.feed();
+      else if (CONTENT_PARTS.has(part.type)) {
+        received.characters += charactersOf(part);
+        if (received.characters <= MAX_ANSWER_CHARACTERS) watchdog.feed();
+        else watchdog.giveUp(new StreamCut(`the answer did not end within ${MAX_ANSWER_CHARACTERS} characters`));
+      }
     }
     if (failure !== undefined)
       throw failure instanceof Error ? failure : new Error('the stream failed', { cause: failure });
-    return completeAnswer((await result.steps).at(-1), request.modelId);
+    const step = (await result.steps).at(-1);
+    if (step?.usage.inputTokens) received.usage = usageOf(step.usage);
+    return completeAnswer(step, request.modelId);
   } finally {
     watchdog.stop();
   }
@@ -129,6 +161,12 @@ const CONTENT_PARTS: ReadonlySet<string> = new Set([
   'tool-input-delta',
   'tool-call',
 ]);
+
+/** At least one, so that an answer that began is known from one that did not. */
+function charactersOf(part: object): number {
+  const text = 'text' in part ? part.text : 'delta' in part ? part.delta : undefined;
+  return typeof text === 'string' ? Math.max(1, text.length) : 1;
+}
 
 type Step = Awaited<ReturnType<typeof streamText>['steps']>[number];
 
@@ -154,7 +192,7 @@ function completeAnswer(step: Step | undefined, modelId: string): StepAnswer {
   if (!cutByLimit && (message === undefined || (text.trim() === '' && step.toolCalls.length === 0))) {
     throw new StreamCut('the answer was empty');
   }
-  const usage = { inputTokens: step.usage.inputTokens ?? 0, outputTokens: step.usage.outputTokens ?? 0 };
+  const usage = usageOf(step.usage);
   if (cutByLimit || message === undefined) {
     // Only its text is whole: a half tool call must not run, and reasoning without what it led to is refused.
     return {
@@ -162,7 +200,7 @@ function completeAnswer(step: Step | undefined, modelId: string): StepAnswer {
       toolCalls: [],
       message: { role: 'assistant', content: text.trim() === '' ? '(cut off)' : text },
       cutByLimit,
-      ...usage,
+      usage,
     };
   }
   const toolCalls = step.toolCalls.map((call) => ({
@@ -170,13 +208,27 @@ function completeAnswer(step: Step | undefined, modelId: string): StepAnswer {
     name: call.toolName,
     input: call.input as unknown,
   }));
-  return { text, toolCalls, message, cutByLimit, ...usage };
+  return { text, toolCalls, message, cutByLimit, usage };
+}
+
+function usageOf({ inputTokens = 0, outputTokens = 0, ...details }: Step['usage']): CallUsage {
+  const { cacheReadTokens, cacheWriteTokens } = details.inputTokenDetails;
+  const { reasoningTokens } = details.outputTokenDetails;
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cacheReadTokens ? { cachedInputTokens: cacheReadTokens } : {}),
+    ...(cacheWriteTokens ? { cacheWriteTokens } : {}),
+    ...(reasoningTokens ? { reasoningTokens } : {}),
+  };
 }
 
 interface Watchdog {
   /** Aborted by the caller's signal or by silence. */
   readonly signal: AbortSignal;
   feed(): void;
+  /** Ends the answer at once. */
+  giveUp(reason: StreamCut): void;
   stop(): void;
 }
 
@@ -191,6 +243,7 @@ function createWatchdog(timeouts: StepTimeouts, callerSignal: AbortSignal): Watc
       clearTimeout(timer);
       timer = setTimeout(bark(timeouts.idleMs, 'the answer stood still'), timeouts.idleMs);
     },
+    giveUp: (reason) => silence.abort(reason),
     stop: () => clearTimeout(timer),
   };
 }

@@ -1,19 +1,19 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { LLMock } from '@copilotkit/aimock';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Models } from '../models/model.ts';
-import { anAgentAt, answerInTurn, aRequest, aWorkplace, calls, finish } from './agent.fixture.ts';
+import {
+  anAgentAt,
+  answerInTurn,
+  aRequest,
+  aWorkplace,
+  calls,
+  failureOf,
+  finish,
+  PROVIDERS,
+  serve,
+} from './agent.fixture.ts';
 import { createToolLoopAgent } from './tool-loop.ts';
-
-const PROVIDERS = [
-  'anthropic:claude-sonnet-4-5',
-  'openai:gpt-5',
-  'openai-chat:gpt-4o',
-  'deepseek:deepseek-chat',
-  'openai-compatible:local',
-];
 
 const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
 let baseUrl = '';
@@ -74,12 +74,6 @@ const RESPONSES_WITHOUT_END = [
     item: { type: 'function_call', id: 'f1', call_id: 'c1', name: 'write', arguments: WRITE, status: 'completed' },
   },
 ];
-
-const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
-  await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
 
 /** What the model was sent last, as text. Each provider escapes quotes in its own way, so backslashes are left out. */
 const lastRequest = () => JSON.stringify(provider.getLastRequest()?.body).replaceAll('\\', '');
@@ -527,15 +521,3 @@ describe('the tool loop', () => {
     });
   });
 });
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server: Server = createServer((request, response) => {
-    request.resume().on('end', () => listener(request, response));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-}

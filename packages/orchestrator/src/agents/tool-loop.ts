@@ -16,11 +16,12 @@ import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool,
 import { z } from 'zod';
 import type { ModelRecorder, Models, ResolvedModel } from '../models/model.ts';
 import { MESSAGE_FIRST, messageText } from '../roles/prompt-parts.ts';
-import type { Agent, AgentOutcome, AgentRequest, AgentUsage } from './agent.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from './agent.ts';
 import type { McpServer } from './mcp-servers.ts';
 import { openOutsideTools, type OutsideTool } from './mcp-tools.ts';
 import {
   askModel,
+  CHARACTERS_PER_TOKEN,
   MODEL_TRIES,
   type RetryDelays,
   type StepAnswer,
@@ -50,6 +51,9 @@ const MENDS = 2;
 
 /** Answers that are left to the model at least when a person has said something. */
 const STEPS_FOR_A_MESSAGE = 10;
+
+/** What an answer is taken to have at most, where neither the model nor the configuration gives a figure. */
+const ASSUMED_OUTPUT_TOKENS = 32_000;
 
 /** Characters of a tool's input or result that go into progress. */
 const PROGRESS_CHARACTERS = 2_000;
@@ -94,10 +98,16 @@ class ToolLoop<Result> {
   readonly #model: ResolvedModel;
   readonly #tools: ToolSet;
   readonly #outside: ReadonlyMap<string, OutsideTool>;
-  #messages: ModelMessage[];
+  #messages: ModelMessage[] = [];
   /** What people said, and how much of it the model has been told. */
   readonly #heard: string[] = [];
   #told = 0;
+  /** Of everything that goes to the model with the next request. */
+  #characters = 0;
+  /** Of what goes with each: instructions and tools. */
+  readonly #fixedCharacters: number;
+  /** The request that was sent last. */
+  #booked: BookedCall | undefined;
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
   #stepsLeft: number;
   #toldToFinish = false;
@@ -112,7 +122,8 @@ class ToolLoop<Result> {
     this.#model = options.recorder?.record(model, request.runId) ?? model;
     this.#outside = new Map(outside.map((tool) => [tool.name, tool]));
     this.#tools = describeTools(request, outside);
-    this.#messages = [{ role: 'user', content: request.prompt }];
+    this.#fixedCharacters = request.instructions.length + JSON.stringify(this.#tools).length;
+    this.#begin(request.prompt);
     this.#stepsLeft = request.maxSteps;
   }
 
@@ -123,7 +134,7 @@ class ToolLoop<Result> {
       if (this.#stepsLeft <= 0) this.#demandFinish();
       this.#stepsLeft--;
       const answer = await this.#nextAnswer();
-      this.#messages.push(answer.message);
+      this.#add(answer.message);
       if (answer.cutByLimit) {
         this.#say(
           'Your answer reached the output limit and was cut; no tool of it was run. Go on in smaller pieces: write long files in several steps.',
@@ -141,6 +152,7 @@ class ToolLoop<Result> {
 
   async #nextAnswer(): Promise<StepAnswer> {
     const { signal, instructions, onProgress } = this.#request;
+    const inputTokens = Math.ceil(this.#characters / CHARACTERS_PER_TOKEN);
     const answer = await askModel({
       model: this.#model.model,
       modelId: this.#model.id,
@@ -152,24 +164,48 @@ class ToolLoop<Result> {
       timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
       delays: { ...DELAYS, ...this.#options.delays },
       signal,
-      onCall: () => {
+      inputTokens,
+      onCall: async () => {
+        const call = await this.#book(inputTokens);
+        this.#booked = call;
         this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
+        // Only tool calls can be refused when it is settled, and there are none.
+        return (usage) => void call?.settle(usage).catch(() => undefined);
       },
       onRetry: (attempt, message) =>
         onProgress({ kind: 'note', text: `Try ${attempt} of ${MODEL_TRIES} failed, trying again. ${message}` }),
     });
+    const { usage } = answer;
     this.#usage = {
       ...this.#usage,
-      inputTokens: this.#usage.inputTokens + answer.inputTokens,
-      outputTokens: this.#usage.outputTokens + answer.outputTokens,
+      inputTokens: this.#usage.inputTokens + usage.inputTokens,
+      outputTokens: this.#usage.outputTokens + usage.outputTokens,
     };
     if (answer.text.trim() !== '') onProgress({ kind: 'text', text: answer.text });
     onProgress({
       kind: 'usage',
-      text: `${answer.inputTokens} tokens in, ${answer.outputTokens} out`,
-      data: { inputTokens: answer.inputTokens, outputTokens: answer.outputTokens },
+      text: `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+      data: { ...usage },
     });
+    await this.#booked?.settle(usage, answer.toolCalls.filter((call) => !isEnding(call)).length);
     return answer;
+  }
+
+  #book(inputTokens: number): Promise<BookedCall> | undefined {
+    const outputTokens = this.#options.maxOutputTokens ?? this.#model.maxOutputTokens ?? ASSUMED_OUTPUT_TOKENS;
+    return this.#request.meter?.book(this.#model, { inputTokens, outputTokens });
+  }
+
+  /** Nothing is left of what was said before. */
+  #begin(content: string): void {
+    this.#messages = [];
+    this.#characters = this.#fixedCharacters;
+    this.#say(content);
+  }
+
+  #add(message: ModelMessage): void {
+    this.#messages.push(message);
+    this.#characters += JSON.stringify(message).length;
   }
 
   /** The steps are used up: one more, to finish. */
@@ -230,7 +266,7 @@ class ToolLoop<Result> {
       }
     }
 
-    this.#messages.push({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
+    this.#add({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
     this.#watchProgress(
       calls.map((call) => {
         const { ok, text } = results.get(call) ?? fault('Not run.');
@@ -272,7 +308,7 @@ class ToolLoop<Result> {
       this.#say(nudgeText(why));
     } else if (verdict.kind === 'restart') {
       onProgress({ kind: 'note', text: `No progress: it ${why}. It begins anew, with a note of what was tried.` });
-      this.#messages = [{ role: 'user', content: `${prompt}\n\n${restartText(why, this.#stalls.tried)}` }];
+      this.#begin(`${prompt}\n\n${restartText(why, this.#stalls.tried)}`);
       this.#told = 0;
     } else {
       throw new NeedsHuman(
@@ -341,7 +377,7 @@ class ToolLoop<Result> {
   }
 
   #say(text: string): void {
-    this.#messages.push({ role: 'user', content: text });
+    this.#add({ role: 'user', content: text });
   }
 
   #signature() {

@@ -1,7 +1,16 @@
 /** The commands that decide a run's open gate: what is sent names exactly what was fetched. */
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import type { Client, Decision, Gate, GateDecision, Question, RunView } from '@autonomous/shared';
+import {
+  BUDGET_NAMES,
+  type BudgetChange,
+  type Client,
+  type Decision,
+  type Gate,
+  type GateDecision,
+  type Question,
+  type RunView,
+} from '@autonomous/shared';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
 
@@ -26,6 +35,40 @@ export async function openGate(client: Client, runId: string, decision: Decision
 /** Approves what the gate shows: the server refuses it when plan or code have moved since. */
 export function approvalOf(gate: Gate, notes: string | undefined, editedPlan?: string): GateDecision {
   return { decision: 'approve', artifactHash: gate.artifactHash, codeTree: gate.codeTree, notes, editedPlan };
+}
+
+/** Budgets as options of the command line give them. */
+export interface BudgetOptions {
+  readonly maxCostUsd?: string;
+  readonly maxTokens?: string;
+  readonly maxToolCalls?: string;
+}
+
+/** What `extend` sends: minutes for a stage, or other budgets for the run. @throws {UsageError} */
+export function extensionOf(
+  minutes: string | undefined,
+  options: BudgetOptions,
+): BudgetChange & { readonly minutes?: number } {
+  const budgets = BUDGET_NAMES.flatMap((name) => {
+    const given = options[name];
+    if (given === undefined) return [];
+    const value = given === 'none' ? null : Number(given);
+    if (value !== null && !(value > 0))
+      throw new UsageError(`'${given}' is no ${name}; give a number above 0, or none.`);
+    return [[name, value] as const];
+  });
+  if (budgets.length === 0) {
+    if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes ?? ''}' is no number of minutes.`);
+    return { minutes: Number(minutes) };
+  }
+  if (minutes !== undefined) throw new UsageError('Give minutes or budgets, not both.');
+  return Object.fromEntries(budgets);
+}
+
+/** `maxCostUsd=20`; `null` for anything else. */
+export function budgetOf(text: string): BudgetChange | null {
+  const [, name, value] = /^\s*(maxCostUsd|maxTokens|maxToolCalls)\s*=\s*(\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
+  return name === undefined ? null : { [name]: Number(value) };
 }
 
 /** `Review the plan 'Login' (hash 1e536a73bb, code 32ff5b5bc8)` */

@@ -8,7 +8,7 @@ import {
   type GateDecision,
   ServerUnreachable,
 } from '@autonomous/shared';
-import { answerOf, approvalOf, readTextFile } from './decide.ts';
+import { answerOf, approvalOf, budgetOf, readTextFile } from './decide.ts';
 import { CommandFailure, explainError, UsageError } from './exit.ts';
 import type { AskPerson } from './follow.ts';
 import { type CliIo, note, say } from './io.ts';
@@ -143,6 +143,10 @@ async function complete(ask: Ask, io: CliIo, gate: Gate, decision: Decision): Pr
       return reason === null ? null : { decision, reason };
     }
     case 'extend': {
+      if (gate.reason === 'budget') {
+        const budget = budgetOf((await text('another budget, such as maxCostUsd=20')) ?? '');
+        return budget === null ? null : { decision, ...budget };
+      }
       const minutes = Number(await text('minutes'));
       return minutes > 0 ? { decision, minutes } : null;
     }

@@ -19,7 +19,8 @@ export function modelStatus({ models, runDefaults }: ServerConfig): ModelStatus 
   const usable = roles.flatMap(({ role, check }) => (check.ok ? [`${role} ${modelName(check.id)}`] : []));
   const faults = new Set(roles.flatMap(({ role, check }) => (check.ok ? [] : [`${role}: ${check.message}`])));
   if (faults.size === 0) return { ok: true, detail: usable.join(', '), way: '' };
-  const hasProvider = [...Object.values(models.keys), models.baseUrls?.openaiCompatible, models.script].some(Boolean);
+  const { keys, baseUrls, endpoints = [], script } = models;
+  const hasProvider = [...Object.values(keys), baseUrls?.openaiCompatible, ...endpoints, script].some(Boolean);
   if (!hasProvider) {
     return {
       ok: false,

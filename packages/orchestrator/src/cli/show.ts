@@ -1,5 +1,5 @@
 /** What the reading commands print: runs, gates, plans, reports, differences. */
-import type { Artifact, Client, Gate, RunView } from '@autonomous/shared';
+import { type Artifact, type Client, dollars, type Gate, type RunView } from '@autonomous/shared';
 import { ARTIFACT_NAMES, modelName } from '../timeline.ts';
 import { statusOf } from './decide.ts';
 import { CommandFailure } from './exit.ts';
@@ -38,6 +38,7 @@ export function runPage(run: RunView): string {
       run.branch === '' ? undefined : [...new Set([planner, implementer, validator])].map(modelName).join(', '),
     ],
     ['tokens', `${run.cost.inputTokens} in, ${run.cost.outputTokens} out, ${run.cost.calls} calls`],
+    ['cost', costOf(run)],
     ...run.artifacts.map((artifact): readonly [string, string] => [
       `${ARTIFACT_NAMES[artifact.type]} ${artifact.version}`,
       `${artifact.gitPath ?? artifact.hash}${artifact.scripted ? ' (scripted)' : ''}`,
@@ -53,6 +54,17 @@ export function runPage(run: RunView): string {
     ...run.notices.map((notice): readonly [string, string] => ['notice', notice]),
   ];
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(11)}${value}`])).join('\n');
+}
+
+/** What the run has cost, what of it is an estimate, and what it may cost. */
+function costOf({ cost, config: { maxCostUsd } }: RunView): string | undefined {
+  const { costUsd, unpricedCalls = 0, booked } = cost;
+  if (costUsd === undefined && unpricedCalls === 0 && maxCostUsd === undefined) return undefined;
+  return [
+    `${dollars(costUsd ?? 0)}${maxCostUsd === undefined ? '' : ` of ${dollars(maxCostUsd)}`}`,
+    ...(booked === undefined ? [] : [`at most ${dollars(booked.costUsd)} of it for calls without an answer`]),
+    ...(unpricedCalls === 0 ? [] : [`${unpricedCalls} calls of unknown price`]),
+  ].join(', ');
 }
 
 /**

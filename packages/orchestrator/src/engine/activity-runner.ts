@@ -9,6 +9,8 @@ import {
   NeedsHuman,
   type Progress,
   RetryableFailure,
+  type RunView,
+  type SpendingFact,
   TerminalFailure,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
@@ -38,6 +40,11 @@ export interface RunnerOptions {
   readonly progress: (progress: Progress) => void;
   /** Takes secrets out of what is stored. */
   readonly scrub: <Value>(value: Value) => Value;
+  /** Appends what an activity spends; see `ActivityContext.spend`. */
+  readonly spend: (
+    job: Pick<Job, 'runId' | 'activity' | 'key'>,
+    write: (run: RunView) => SpendingFact,
+  ) => Promise<void>;
 }
 
 /** An activity with the attempts that are booked for it. */
@@ -263,6 +270,7 @@ export class ActivityRunner {
         limits?.alive();
         if (details !== undefined && !ending.aborted) heartbeats.keep(attempt, details);
       },
+      spend: (write) => this.#options.spend(job, write),
       progress: (progress) => this.#progress(job, progress),
     };
     try {

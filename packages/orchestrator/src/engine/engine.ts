@@ -15,6 +15,7 @@ import {
   type RunStart,
   type RunStatus,
   type RunView,
+  type SpendingFact,
   Stale,
   Unprocessable,
   type WorkflowEvent,
@@ -170,6 +171,7 @@ export class Engine {
       report: (runId, outcome) => this.#report(runId, outcome),
       progress: (progress) => this.#publish({ progress: options.scrub(progress) }),
       scrub: options.scrub,
+      spend: (job, write) => this.#spend(job, write),
     });
     this.#timers = new Timers({
       store: options.store,
@@ -561,6 +563,22 @@ export class Engine {
       // What an activity gave becomes JSON before anybody sees it; a text is JSON as it is.
       const isPlain = typeof scrubbed['output'] === 'string';
       await this.#apply(runId, run, { type, payload: isPlain ? scrubbed : (JSON.parse(json) as JsonObject), json });
+    });
+  }
+
+  /** What an activity books goes out of the door only while it is open; what comes of it is written later too. */
+  async #spend(
+    { runId, activity, key }: { readonly runId: string; readonly activity: string; readonly key: string },
+    write: (run: RunView) => SpendingFact,
+  ): Promise<void> {
+    await this.#use(runId, async (run) => {
+      const { state, view } = run;
+      if (isFinal(view.status) || state.parked !== null)
+        throw new Conflict(`Run ${runId} is ${view.status}; nothing is spent for it any more.`);
+      const { type, payload } = write(view);
+      if (type === 'CALL_BOOKED' && state.activities[activity] !== key)
+        throw new Conflict(`Run ${runId} went on without ${activity}; nothing is spent for it any more.`);
+      await this.#apply(runId, run, { type, payload: plain(this.#options.scrub(payload)) as unknown as JsonObject });
     });
   }
 

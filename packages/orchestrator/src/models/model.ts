@@ -1,4 +1,4 @@
-/** The port to models: ids `provider:model` become language models of the AI SDK. */
+/** The port to models: ids `provider:model` become language models of the AI SDK, and their calls have a price. */
 import type { ModelSummary } from '@autonomous/shared';
 import type { LanguageModel } from 'ai';
 
@@ -10,6 +10,8 @@ export interface ResolvedModel {
   readonly scripted: boolean;
   /** Environment variable that holds the provider's key: what a person looks at when the key is refused. */
   readonly keyVariable?: string;
+  /** Most tokens of one answer, where that is known. */
+  readonly maxOutputTokens?: number;
 }
 
 /** Writes down what is asked of models and what they answer. */
@@ -27,4 +29,32 @@ export interface Models {
   /** @throws {NeedsHuman} `model_unavailable` with the message of `check` */
   resolve(id: string): ResolvedModel;
   list(defaults: Readonly<Record<string, string>>): readonly ModelSummary[];
+}
+
+/** Tokens of one call, as the provider counted them. */
+export interface CallUsage {
+  /** All of them, cached ones included. */
+  readonly inputTokens: number;
+  /** All of them, those for reasoning included. */
+  readonly outputTokens: number;
+  /** Of the input: read from what the provider had kept. */
+  readonly cachedInputTokens?: number;
+  /** Of the input: written into what the provider keeps, which some charge for. */
+  readonly cacheWriteTokens?: number;
+  /** Of the output: of which nothing is shown. */
+  readonly reasoningTokens?: number;
+}
+
+/** US dollars for a million tokens. */
+export interface OwnPrice {
+  readonly inputUsdPerMillion: number;
+  readonly outputUsdPerMillion: number;
+}
+
+export interface Prices {
+  /**
+   * @param modelId full id, `provider:model`
+   * @returns US dollars; `null` where the price is not known
+   */
+  priceOf(modelId: string, usage: CallUsage): number | null;
 }

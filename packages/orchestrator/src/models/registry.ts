@@ -8,6 +8,7 @@ import { defaultSettingsMiddleware, type LanguageModel, wrapLanguageModel } from
 import type { Cassette } from './cassette.ts';
 import { createCassetteModel } from './cassette-player.ts';
 import type { Models } from './model.ts';
+import { createProviderFetch } from './provider-fetch.ts';
 import type { Script } from './script.ts';
 import { createScriptedModel } from './scripted.ts';
 
@@ -26,6 +27,12 @@ export interface ModelSettings {
     readonly deepseek?: string | undefined;
     readonly openaiCompatible?: string | undefined;
   };
+  /** Further servers that speak OpenAI's chat completions; a model of one is `<its name>:<model>`. */
+  readonly endpoints?: readonly {
+    readonly name: string;
+    readonly baseUrl: string;
+    readonly apiKey?: string | undefined;
+  }[];
   /** What `scripted:<its name>` plays; absent means that there is no scripted model. */
   readonly script?: Script | Cassette | null;
 }
@@ -37,8 +44,20 @@ interface Provider {
   readonly keyVariable: string;
   readonly usable: boolean;
   readonly wellKnown: readonly string[];
+  /** Most tokens of one answer, where that is known. */
+  maxOutputTokens?(model: string): number;
   create(model: string): LanguageModel;
 }
+
+/** Names that no endpoint of one's own can have. */
+export const PROVIDER_NAMES: readonly string[] = [
+  'anthropic',
+  'openai',
+  'openai-chat',
+  'deepseek',
+  'openai-compatible',
+  'scripted',
+];
 
 /** Bare names of families whose provider is clear, as people write them in configurations. */
 const FAMILIES: readonly (readonly [RegExp, string])[] = [
@@ -106,7 +125,14 @@ export function createModels(settings: ModelSettings): Models {
       if (name === SCRIPTED && scripted !== null) return { id: checked.id, model: scripted, scripted: true };
       const provider = providers.get(name);
       if (provider === undefined) throw new Error(`No provider for the checked model ${checked.id}`);
-      return { id: checked.id, model: provider.create(model), scripted: false, keyVariable: provider.keyVariable };
+      const maxOutputTokens = provider.maxOutputTokens?.(model);
+      return {
+        id: checked.id,
+        model: provider.create(model),
+        scripted: false,
+        keyVariable: provider.keyVariable,
+        ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      };
     },
 
     list(defaults) {
@@ -138,10 +164,10 @@ export function createModels(settings: ModelSettings): Models {
   };
 }
 
-function createProviders({ keys, baseUrls = {} }: ModelSettings): ReadonlyMap<string, Provider> {
-  const openai = createOpenAI(access(keys.openai, baseUrls.openai));
-  const anthropic = createAnthropic(access(keys.anthropic, baseUrls.anthropic));
-  const deepseek = createDeepSeek(access(keys.deepseek, baseUrls.deepseek));
+function createProviders({ keys, baseUrls = {}, endpoints = [] }: ModelSettings): ReadonlyMap<string, Provider> {
+  const openai = createOpenAI(access(keys.openai, baseUrls.openai, 'OPENAI_BASE_URL'));
+  const anthropic = createAnthropic(access(keys.anthropic, baseUrls.anthropic, 'ANTHROPIC_BASE_URL'));
+  const deepseek = createDeepSeek(access(keys.deepseek, baseUrls.deepseek, 'DEEPSEEK_BASE_URL'));
   const openaiKey = { variable: 'OPENAI_API_KEY', keyVariable: 'OPENAI_API_KEY', usable: isSet(keys.openai) };
 
   return new Map<string, Provider>([
@@ -151,6 +177,7 @@ function createProviders({ keys, baseUrls = {} }: ModelSettings): ReadonlyMap<st
         variable: 'ANTHROPIC_API_KEY',
         keyVariable: 'ANTHROPIC_API_KEY',
         usable: isSet(keys.anthropic),
+        maxOutputTokens: anthropicMaxOutputTokens,
         wellKnown: ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-sonnet-4-5'],
         create: (model) =>
           wrapLanguageModel({
@@ -196,22 +223,44 @@ function createProviders({ keys, baseUrls = {} }: ModelSettings): ReadonlyMap<st
         keyVariable: 'OPENAI_COMPATIBLE_API_KEY',
         usable: isSet(baseUrls.openaiCompatible),
         wellKnown: [],
-        create: (model) =>
-          createOpenAICompatible({
-            name: 'openai-compatible',
-            baseURL: baseUrls.openaiCompatible ?? '',
-            // Without it these servers send no token counts in a stream.
-            includeUsage: true,
-            ...(isSet(keys.openaiCompatible) ? { apiKey: keys.openaiCompatible } : {}),
-          })(model),
+        create: compatible(
+          'openai-compatible',
+          baseUrls.openaiCompatible ?? '',
+          keys.openaiCompatible,
+          'OPENAI_COMPATIBLE_BASE_URL',
+        ),
       },
     ],
+    ...endpoints.map(({ name, baseUrl, apiKey }): [string, Provider] => [
+      name,
+      {
+        variable: 'MODEL_ENDPOINTS',
+        keyVariable: 'MODEL_ENDPOINT_KEYS',
+        usable: true,
+        wellKnown: [],
+        create: compatible(name, baseUrl, apiKey, 'MODEL_ENDPOINTS'),
+      },
+    ]),
   ]);
 }
 
+/** @param variable environment variable with the address */
+function compatible(name: string, baseURL: string, key: string | undefined, variable: string) {
+  return (model: string): LanguageModel =>
+    createOpenAICompatible({
+      name,
+      baseURL,
+      // Without it these servers send no token counts in a stream.
+      includeUsage: true,
+      fetch: createProviderFetch(variable),
+      ...(isSet(key) ? { apiKey: key } : {}),
+    })(model);
+}
+
 /** The SDK would else look into the environment by itself, behind the back of `keys`. */
-function access(key: string | undefined, baseUrl: string | undefined): { apiKey: string; baseURL?: string } {
-  return { apiKey: key ?? '', ...(isSet(baseUrl) ? { baseURL: baseUrl } : {}) };
+function access(key: string | undefined, baseUrl: string | undefined, variable: string) {
+  const fetch = createProviderFetch(variable);
+  return { apiKey: key ?? '', fetch, ...(isSet(baseUrl) ? { baseURL: baseUrl } : {}) };
 }
 
 function isSet(value: string | undefined): value is string {

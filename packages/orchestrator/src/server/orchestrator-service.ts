@@ -1,6 +1,8 @@
 /** The API's meaning: commands become signals to the engine, reads come from the store and from git. */
 import { createHash, randomInt } from 'node:crypto';
 import {
+  BUDGET_NAMES,
+  type BudgetChange,
   type Caller,
   Conflict,
   type Exploration,
@@ -25,12 +27,14 @@ import {
   type RunView,
   Stale,
   Unprocessable,
+  usedUpBudget,
+  withBudgets,
 } from '@autonomous/shared';
 import { slugOf } from '../artifacts/plan-document.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import type { Models } from '../models/model.ts';
+import type { Models, Prices } from '../models/model.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
@@ -47,6 +51,7 @@ export interface ServiceOptions {
   readonly repository: Repository;
   readonly workflows: WorkflowRegistry;
   readonly models: Models;
+  readonly prices: Prices;
   readonly sandboxes: SandboxProvider;
   readonly uploads: Uploads;
   readonly transcripts: Transcripts;
@@ -59,6 +64,8 @@ export interface ServiceOptions {
   ): { readonly config: RunConfig; readonly notices: readonly string[] };
   /** All faults of what a request asks for. */
   checkConfig(request: RunConfigRequest): readonly Fault[];
+  /** Budgets beyond what the server allows. */
+  budgetFaults(budgets: BudgetChange): readonly Fault[];
 }
 
 const DEFAULT_WORKFLOW = 'build';
@@ -74,6 +81,7 @@ const OWN_ROUTES: Readonly<Record<string, string>> = {
   FIX_DECIDED: GATES,
   RETRY_REQUESTED: GATES,
   STAGE_EXTENDED: 'POST /api/runs/:id/extend',
+  BUDGET_CHANGED: 'POST /api/runs/:id/extend',
   MESSAGE_SENT: 'POST /api/runs/:id/message',
   RUN_CANCELLED: 'POST /api/runs/:id/cancel',
 };
@@ -148,9 +156,30 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       const check = models.check(config.modelRouting[role]);
       return check.ok ? [] : [{ path: `config.modelRouting.${role}`, message: check.message }];
     });
-    if (unusable.length === 0) return;
-    const messages = [...new Set(unusable.map((fault) => fault.message))];
-    throw new Unprocessable(`The run has no usable model for every role: ${messages.join(' ')}`, { faults: unusable });
+    if (unusable.length > 0) {
+      const messages = [...new Set(unusable.map((fault) => fault.message))];
+      throw new Unprocessable(`The run has no usable model for every role: ${messages.join(' ')}`, {
+        faults: unusable,
+      });
+    }
+    refuseUnknownPrices(config);
+  };
+
+  /** A budget in dollars cannot be kept with models whose price nobody knows. */
+  const refuseUnknownPrices = (config: RunConfig): void => {
+    if (config.maxCostUsd === undefined) return;
+    const unpriced = ROLES.flatMap((role) => {
+      const check = models.check(config.modelRouting[role]);
+      if (!check.ok || options.prices.priceOf(check.id, { inputTokens: 1, outputTokens: 1 }) !== null) return [];
+      const message = `The price of ${check.id} is not known.`;
+      return [{ path: `config.modelRouting.${role}`, message }];
+    });
+    if (unpriced.length === 0) return;
+    const messages = [...new Set(unpriced.map((fault) => fault.message))].join(' ');
+    throw new Unprocessable(
+      `The run may spend $${config.maxCostUsd} (maxCostUsd), which cannot be watched: ${messages} Choose another model, set maxTokens instead of maxCostUsd, or name the price in MODEL_PRICES of the server's environment.`,
+      { faults: unpriced },
+    );
   };
 
   /**
@@ -206,12 +235,34 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       );
     }
     refuseStale(gate, decision);
+    if (gate.reason === 'budget' && decision.decision === 'extend') {
+      return { type: 'BUDGET_CHANGED', payload: { ...budgetsOf(decision), by: caller.userId } };
+    }
     const { type, payload } = await signalOf(decision, gate, uploads);
     return { type, payload: { ...payload, by: caller.userId } };
   };
 
+  /** @throws {InvalidRequest} when it names none, or they are beyond the server's limits */
+  const budgetsOf = (decision: GateDecision): BudgetChange & JsonObject => {
+    const change = present(Object.fromEntries(BUDGET_NAMES.map((name) => [name, decision[name]])));
+    if (Object.keys(change).length === 0 || decision.minutes !== undefined) {
+      const message = `For a budget 'extend' takes ${BUDGET_NAMES.join(', ')}, at least one of them, and no minutes.`;
+      throw new InvalidRequest(message, { faults: [{ path: 'maxCostUsd', message }] });
+    }
+    const faults = options.budgetFaults(change);
+    if (faults.length > 0) throw new InvalidRequest(faults.map((fault) => fault.message).join(' '), { faults });
+    return change;
+  };
+
+  /** @throws {InvalidRequest} when the run would stop at once for the same reason */
+  const refuseSpent = ({ id, config, cost }: RunView, change: BudgetChange): void => {
+    const why = usedUpBudget(withBudgets(config, change), cost);
+    if (why !== null) throw new InvalidRequest(`Run ${id} could not go on with that: ${why}. Give it more.`);
+  };
+
   const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {
     const { type, payload } = await signalFor(caller, gate, decision);
+    if (type === 'BUDGET_CHANGED') refuseSpent(await engine.view(runId), payload);
     return engine.signal(runId, type, payload, gate.id);
   };
 
@@ -229,6 +280,11 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
 
   const decideOpenGate = async (caller: Caller, runId: string, decision: GateDecision): Promise<RunView> => {
     const view = await engine.view(runId);
+    // Budgets can be changed at any time, whatever the run waits for.
+    const isBudget = decision.decision === 'extend' && BUDGET_NAMES.some((name) => decision[name] !== undefined);
+    if (isBudget && view.gate?.reason !== 'budget') {
+      return engine.signal(runId, 'BUDGET_CHANGED', { ...budgetsOf(decision), by: caller.userId });
+    }
     if (view.gate) return decide(caller, runId, view.gate, decision);
     if (decision.decision === 'extend') {
       return engine.signal(runId, 'STAGE_EXTENDED', { by: caller.userId, minutes: minutesOf(decision) });

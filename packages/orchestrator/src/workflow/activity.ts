@@ -1,5 +1,12 @@
 /** What an activity is to the engine: work that happens outside, at least once, and is recognised when it repeats. */
-import { type JsonValue, PAUSE_REASONS, type PauseReason, type Progress } from '@autonomous/shared';
+import {
+  type JsonValue,
+  PAUSE_REASONS,
+  type PauseReason,
+  type Progress,
+  type RunView,
+  type SpendingFact,
+} from '@autonomous/shared';
 
 /** When and how often an activity that failed is tried again, and how long an attempt may take. */
 export interface RetryPolicy {
@@ -38,6 +45,14 @@ export interface ActivityContext {
   readonly heartbeat: (details?: JsonValue) => void;
   /** What an earlier attempt last said by `heartbeat`; `null` when nothing. */
   readonly lastHeartbeat: JsonValue;
+  /**
+   * Writes what a call to a model is going to cost, or has cost, into the run's log at once.
+   * @param write gives the fact, told of the run as it is at that moment, all earlier facts included; what it throws is
+   *   thrown, and nothing is written
+   * @returns when it is on disk
+   * @throws {Conflict} when the activity is no longer open (a booking) or the run has ended
+   */
+  readonly spend: (write: (run: RunView) => SpendingFact) => Promise<void>;
   readonly progress: (progress: Pick<Progress, 'kind' | 'text' | 'role' | 'model' | 'scripted' | 'data'>) => void;
 }
 

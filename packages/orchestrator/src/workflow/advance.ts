@@ -103,6 +103,8 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
   // Whatever comes after the end, nothing brings a run back.
   if (state.view !== null && isFinal(state.view.status)) return { ok: false, reason: 'late' };
   if (input.type === 'RUN_MIGRATED') return migrateState(definition, state, input);
+  // What is spent changes what people see of a run, and nothing of where it is.
+  if (input.type === 'CALL_BOOKED' || input.type === 'CALL_SETTLED') return unchanged({ ...state, sequence });
   if (state.parked !== null && input.type !== 'RUN_CANCELLED') return unpark(state, input, sequence);
   switch (input.type) {
     case 'RUN_QUEUED':

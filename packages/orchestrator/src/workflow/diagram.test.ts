@@ -213,6 +213,7 @@ describe('what can happen next', () => {
       { type: 'APPROVAL_GRANTED', decisions: ['approve'] },
       { type: 'APPROVAL_REJECTED', decisions: ['reject'] },
       { type: 'QUESTION_ASKED', decisions: ['ask'] },
+      { type: 'BUDGET_CHANGED', decisions: [] },
       { type: 'MESSAGE_SENT', decisions: [] },
       { type: 'RUN_CANCELLED', decisions: [] },
     ]);
@@ -222,7 +223,12 @@ describe('what can happen next', () => {
   it('at work are its timers and activities', () => {
     const run = DrivenRun.start();
     const { signals, timers, activities } = possible(run);
-    expect(signals.map(({ type }) => type)).toEqual(['STAGE_EXTENDED', 'MESSAGE_SENT', 'RUN_CANCELLED']);
+    expect(signals.map(({ type }) => type)).toEqual([
+      'STAGE_EXTENDED',
+      'BUDGET_CHANGED',
+      'MESSAGE_SENT',
+      'RUN_CANCELLED',
+    ]);
     expect(timers).toEqual([{ event: 'after planningTimeout', dueAt: new Date(run.now + 600_000).toISOString() }]);
     expect(activities).toEqual([{ id: 'prepare', source: 'prepare', key: 'r/1/prepare' }]);
   });

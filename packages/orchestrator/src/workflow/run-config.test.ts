@@ -72,6 +72,42 @@ describe('defaults', () => {
   });
 });
 
+describe('budgets', () => {
+  const limits: RunLimits = { ...everything, budgets: { maxCostUsd: 10, maxTokens: 1_000 } };
+  const project = { defaultRunConfig: { maxCostUsd: 4, maxToolCalls: 9 } };
+
+  it('are what the run, the project or the server says, and none where nobody does', () => {
+    const budgetsOf = ({ config }: ReturnType<typeof resolve>) => [
+      config.maxCostUsd,
+      config.maxTokens,
+      config.maxToolCalls,
+    ];
+    expect(budgetsOf(resolve())).toEqual([undefined, undefined, undefined]);
+    expect(budgetsOf(resolve({ defaults: { maxCostUsd: 2, maxTokens: 5 } }))).toEqual([2, 5, undefined]);
+    expect(budgetsOf(resolve({ project, defaults: { maxCostUsd: 2, maxTokens: 5 } }))).toEqual([4, 5, 9]);
+    expect(budgetsOf(resolve({ project, request: { maxCostUsd: 1, maxToolCalls: 3 } }))).toEqual([1, undefined, 3]);
+    expect(budgetsOf(resolve({ defaults: { maxTokens: 5 }, request: { maxTokens: null } }))[1]).toBeUndefined();
+  });
+
+  it('are at most what server and project allow, and it is said where that is less than was asked for', () => {
+    const { config, notices } = resolve({ limits, project, request: { maxCostUsd: 7, maxTokens: 5_000 } });
+    expect(config).toMatchObject({ maxCostUsd: 4, maxTokens: 1_000, maxToolCalls: 9 });
+    expect(notices).toEqual([
+      'The maxCostUsd of 7 that was asked for is more than the project allows: it is 4.',
+      'The maxTokens of 5000 that was asked for is more than this server allows: it is 1000.',
+    ]);
+    expect(resolve({ limits }).config).toMatchObject({ maxCostUsd: 10, maxTokens: 1_000 });
+    expect(resolve({ limits, project, request: { maxCostUsd: null } }).config.maxCostUsd).toBe(4);
+  });
+
+  it('beyond the limits of the server are faults of a request', () => {
+    const check = (request: RunConfigRequest) =>
+      checkRunConfigRequest(request, limits, (id) => ({ ok: true, id })).map(({ path }) => path);
+    expect(check({ maxCostUsd: 10, maxTokens: 1_000, maxToolCalls: 1_000_000 })).toEqual([]);
+    expect(check({ maxCostUsd: 10.01, maxTokens: null })).toEqual(['maxCostUsd', 'maxTokens']);
+  });
+});
+
 describe('limits of the server', () => {
   const loosening = {
     defaultRunConfig: {

@@ -3,6 +3,9 @@
  * project allow together: a project can tighten what the server allows and never widen it. Pure.
  */
 import {
+  BUDGET_NAMES,
+  type BudgetName,
+  type Budgets,
   EGRESS_ROLES,
   type EgressRole,
   type Fault,
@@ -26,7 +29,16 @@ export interface RunLimits {
   readonly models: readonly string[] | null;
   /** Hosts that sandboxes may reach, by role; a role that is absent has a list that is not known here. */
   readonly egress?: { readonly [Role in EgressRole]?: readonly string[] };
+  /** The most that a run's own budgets may be; absent ones are not limited. */
+  readonly budgets?: Budgets;
 }
+
+/** The environment variables by which a server limits the budgets of runs. */
+export const BUDGET_LIMIT_VARIABLES = {
+  maxCostUsd: 'LIMIT_MAX_COST_USD',
+  maxTokens: 'LIMIT_MAX_TOKENS',
+  maxToolCalls: 'LIMIT_MAX_TOOL_CALLS',
+} as const satisfies Readonly<Record<BudgetName, string>>;
 
 /** `Models.check`: gives the full id, or says why the model cannot be used here. */
 export type ModelCheck = (
@@ -115,6 +127,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     },
     commands: { ...(setup === undefined ? {} : { setup }), ...(test === undefined ? {} : { test }) },
     ...narrowedEgress(layers),
+    ...budgetsOf(sources, choose, notices),
   };
   return {
     config: { ...config, git: { ...config.git, autoMerge: mayMerge(config, server.limits, project, notices) } },
@@ -167,9 +180,22 @@ export function checkRunConfigRequest(
       });
     }
   }
+  faults.push(...budgetFaults(request, limits));
   const branchFault = request.git?.baseBranch === undefined ? null : baseBranchFault(request.git.baseBranch);
   if (branchFault !== null) faults.push({ path: 'git.baseBranch', message: branchFault });
   return faults;
+}
+
+/** Budgets that are asked for and lie beyond the server's limits. */
+export function budgetFaults(request: Pick<RunConfigRequest, BudgetName>, limits: RunLimits): readonly Fault[] {
+  return BUDGET_NAMES.flatMap((name) => {
+    const asked = request[name];
+    const limit = limits.budgets?.[name];
+    if (asked === undefined || limit === undefined || (asked !== null && asked <= limit)) return [];
+    const given = asked === null ? 'no bound' : `${asked}`;
+    const message = `This server allows a ${name} of at most ${limit} (${BUDGET_LIMIT_VARIABLES[name]}), and ${given} is asked for.`;
+    return [{ path: name, message }];
+  });
 }
 
 /** A run's complete configuration as a wish for the same. */
@@ -314,6 +340,26 @@ function narrowedEgress(layers: readonly RunConfigRequest[]): Pick<RunConfig, 'e
     if (first !== undefined) egress[role] = first.filter((host) => others.every((list) => list.includes(host)));
   }
   return Object.keys(egress).length === 0 ? {} : { egress };
+}
+
+/** The smallest of what was asked for, what the project says and what the server allows; the server's default where nobody asks. */
+function budgetsOf(
+  { project, server }: RunConfigSources,
+  choose: <Value>(read: (layer: RunConfigRequest) => Value | undefined) => Value | undefined,
+  notices: string[],
+): Budgets {
+  const chosen = BUDGET_NAMES.flatMap((name) => {
+    const asked = choose((layer) => layer[name]) ?? Infinity;
+    const ofProject = project?.defaultRunConfig?.[name] ?? Infinity;
+    const ofServer = server.limits.budgets?.[name] ?? Infinity;
+    const budget = Math.min(asked, ofProject, ofServer);
+    if (budget < asked && asked !== Infinity) {
+      const whose = budget === ofServer ? 'this server allows' : 'the project allows';
+      notices.push(`The ${name} of ${asked} that was asked for is more than ${whose}: it is ${budget}.`);
+    }
+    return budget === Infinity ? [] : [[name, budget] as const];
+  });
+  return Object.fromEntries(chosen);
 }
 
 /** `git.autoMerge: false` of a project is a limit, not only a default: whoever may start a run cannot merge past it. */

@@ -23,6 +23,8 @@ const ENGINE_FACTS: ReadonlySet<string> = new Set([
   'ACTIVITY_COMPLETED',
   'ACTIVITY_FAILED',
   'TIMER_FIRED',
+  'CALL_BOOKED',
+  'CALL_SETTLED',
 ]);
 
 /** The signals as which a gate's decisions reach the machine; one of them suffices. */
@@ -34,7 +36,7 @@ export const DECISION_SIGNALS: Readonly<Record<Decision, readonly string[]>> = {
   ask: ['QUESTION_ASKED'],
   retry: ['RETRY_REQUESTED', 'FIX_DECIDED'],
   accept: ['FIX_DECIDED'],
-  extend: ['STAGE_EXTENDED'],
+  extend: ['STAGE_EXTENDED', 'BUDGET_CHANGED'],
 };
 
 const DECISIONS: ReadonlySet<string> = new Set(Object.values(DECISION_SIGNALS).flat());

@@ -3,6 +3,7 @@ import type { RunConfigRequest } from '../config.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Artifact, Clarification, Decision, Gate, RunStatus, RunView } from '../run.ts';
+import type { BudgetChange } from '../spending.ts';
 
 /** Who makes a request. The local token's owner is `local`. */
 export interface Caller {
@@ -76,8 +77,8 @@ export interface RunFilter extends PageRequest {
   readonly explorationId?: string | undefined;
 }
 
-/** The one way to decide a gate. Which fields a decision needs: `reject` feedback, `answer` response, `ask` question, `accept` reason, `extend` minutes. */
-export interface GateDecision {
+/** The one way to decide a gate. Which fields a decision needs: `reject` feedback, `answer` response, `ask` question, `accept` reason, `extend` minutes or, at a budget that is used up, another one. */
+export interface GateDecision extends BudgetChange {
   readonly decision: Decision;
   readonly artifactHash?: string | undefined;
   readonly codeTree?: string | undefined;

@@ -438,7 +438,7 @@ const routes = {
   extend: route({
     method: 'post',
     path: '/api/runs/{id}/extend',
-    summary: 'Give the stage more time',
+    summary: 'Give the stage more time, or the run other budgets',
     request: { params, body: takes(schemas.extendBody) },
     responses: theRun,
   }),

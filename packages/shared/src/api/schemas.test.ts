@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunConfig } from '../config.ts';
-import type { Artifact, Clarification, Evidence, Gate, RunView } from '../run.ts';
+import type { Artifact, Clarification, Evidence, Gate, RunView, Spending, SpendingPart } from '../run.ts';
 import type { TranscriptEntry } from './orchestrator.ts';
 import * as schemas from './schemas.ts';
 
@@ -15,6 +15,9 @@ const config: RunConfig = {
   timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
   git: { createPR: false, autoMerge: false, baseBranch: 'main', mergeStrategy: 'squash' },
   commands: { setup: null, test: 'npm test' },
+  maxCostUsd: 5,
+  maxTokens: 1_000_000,
+  maxToolCalls: 200,
 };
 
 const question = {
@@ -85,6 +88,18 @@ const evidence: Required<Evidence> = {
   recordedAt: NOON,
 };
 
+const spending: Required<Spending> = {
+  inputTokens: 1,
+  outputTokens: 2,
+  calls: 3,
+  cachedInputTokens: 1,
+  reasoningTokens: 1,
+  toolCalls: 4,
+  costUsd: 0.5,
+  unpricedCalls: 1,
+};
+const part: Required<SpendingPart> = { ...spending, stage: 'planning', role: 'planner', model: 'a:b' };
+
 const run: Required<RunView> = {
   id: 'r-1',
   projectId: 'p-1',
@@ -116,7 +131,7 @@ const run: Required<RunView> = {
   evidence: [evidence],
   decisions: [{ topic: 'auth', choice: 'OAuth', rationale: 'exists' }],
   stages: [{ stage: 'planning', startedAt: NOON, completedAt: NOON }],
-  cost: { inputTokens: 1, outputTokens: 2, calls: 3 },
+  cost: { ...spending, booked: { calls: 1, costUsd: 0.25 }, parts: [part] },
   scriptedModels: ['scripted:demo'],
   published: { branch: 'b', commit: 'c', pushed: true, note: 'no forge' },
   merged: { baseBranch: 'main', commit: 'c', strategy: 'squash' },

@@ -3,7 +3,7 @@
  * Answers are described for OpenAPI and never validated at run time; their keys are checked against the types here.
  */
 import { z } from '@hono/zod-openapi';
-import { runConfigRequestSchema, runConfigSchema } from '../config.ts';
+import { budgetChangeShape, runConfigRequestSchema, runConfigSchema } from '../config.ts';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -16,8 +16,11 @@ import type {
   Gate,
   GateOutcome,
   Question,
+  RunCost,
   RunDecision,
   RunView,
+  Spending,
+  SpendingPart,
   StageVisit,
 } from '../run.ts';
 import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
@@ -127,7 +130,9 @@ const decisionShapes = {
     minutes: z
       .number()
       .positive()
-      .max(7 * 24 * 60),
+      .max(7 * 24 * 60)
+      .optional(),
+    ...budgetChangeShape,
   },
 };
 export const approveBody = z.strictObject(decisionShapes.approve);
@@ -299,6 +304,17 @@ const evidence = answer<Evidence>('Evidence', {
   recordedAt: time,
 });
 
+const spendingShape: Shape<Spending> = {
+  inputTokens: count,
+  outputTokens: count,
+  calls: count,
+  cachedInputTokens: count.optional(),
+  reasoningTokens: count.optional(),
+  toolCalls: count.optional(),
+  costUsd: z.number().optional(),
+  unpricedCalls: count.optional(),
+};
+
 export const runView = answer<RunView>('Run', {
   id: z.string(),
   projectId: z.string(),
@@ -344,7 +360,20 @@ export const runView = answer<RunView>('Run', {
   stages: z.array(
     answer<StageVisit>('StageVisit', { stage: z.string(), startedAt: time, completedAt: time.optional() }),
   ),
-  cost: z.object({ inputTokens: count, outputTokens: count, calls: count }),
+  cost: answer<RunCost>('Cost', {
+    ...spendingShape,
+    booked: z.object({ calls: count, costUsd: z.number() }).optional(),
+    parts: z
+      .array(
+        answer<SpendingPart>('CostPart', {
+          ...spendingShape,
+          stage: z.string().nullable(),
+          role: z.string(),
+          model: z.string(),
+        }),
+      )
+      .optional(),
+  }),
   scriptedModels: strings,
   published: z
     .object({ branch: z.string(), commit: z.string(), pushed: z.boolean(), note: z.string().optional() })

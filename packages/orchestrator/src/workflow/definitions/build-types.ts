@@ -56,6 +56,8 @@ export interface Cost {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly calls: number;
+  /** Each request was booked by itself and is counted already. */
+  readonly metered?: boolean;
 }
 
 export interface PlanDraft {

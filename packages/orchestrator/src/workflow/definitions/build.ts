@@ -2,7 +2,7 @@
  * The build workflow: plan, ask, implement, check, publish.
  * Work and clock of a stage are parallel regions, so that extending a stage re-arms its clock and leaves its work alone.
  */
-import type { EventPayloads, PauseReason } from '@autonomous/shared';
+import { type EventPayloads, type PauseReason, withBudgets } from '@autonomous/shared';
 import { and, assign, emit, enqueueActions, not, setup } from 'xstate';
 import { z } from 'zod';
 import { activity, defineWorkflow, type StateMeta } from '../definition.ts';
@@ -43,6 +43,7 @@ type Signals = {
       | 'FIX_DECIDED'
       | 'RETRY_REQUESTED'
       | 'STAGE_EXTENDED'
+      | 'BUDGET_CHANGED'
       | 'MESSAGE_SENT'
       | 'RUN_CANCELLED'
   ]: { readonly type: Type } & EventPayloads[Type];
@@ -186,6 +187,13 @@ const signals = {
       .number()
       .positive()
       .max(7 * 24 * 60),
+  }),
+  BUDGET_CHANGED: z.strictObject({
+    by,
+    gateId,
+    maxCostUsd: z.number().positive().nullable().optional(),
+    maxTokens: z.number().int().positive().nullable().optional(),
+    maxToolCalls: z.number().int().positive().nullable().optional(),
   }),
   MESSAGE_SENT: z.strictObject({ by, text }),
   RUN_CANCELLED: z.strictObject({ by, reason: z.string().max(20_000).optional() }),
@@ -462,6 +470,15 @@ const machine = setup({
           ? { ...context.config, timeoutMinutes: { ...context.config.timeoutMinutes, [stage]: event.minutes } }
           : context.config,
     }),
+    // Also as a wish, which holds if the project's configuration is still to be read.
+    changeBudget: assign(({ context, event }) => {
+      if (event.type !== 'BUDGET_CHANGED') return {};
+      const { type: _type, by: _by, gateId: _gateId, ...change } = event;
+      return {
+        config: withBudgets(context.config, change),
+        requestedConfig: { ...context.requestedConfig, ...change },
+      };
+    }),
     noteMessage: assign({
       notes: ({ context, event }) =>
         event.type === 'MESSAGE_SENT'
@@ -601,6 +618,7 @@ const machine = setup({
   on: {
     RUN_CANCELLED: '.cancelled',
     MESSAGE_SENT: { actions: 'noteMessage' },
+    BUDGET_CHANGED: { actions: 'changeBudget' },
     RUN_FORKED: { actions: 'takeFork' },
   },
   states: {
@@ -1561,7 +1579,10 @@ const machine = setup({
         stage: (context) => context.paused?.stage ?? null,
         gate: {
           kind: 'pause',
-          decisions: (context) => (context.paused?.reason === 'timeout' ? ['retry', 'extend'] : ['retry']),
+          decisions: (context) =>
+            context.paused?.reason === 'timeout' || context.paused?.reason === 'budget'
+              ? ['retry', 'extend']
+              : ['retry'],
           summary: (context) => context.paused?.message ?? '',
           facts: (context) => ({
             reason: context.paused?.reason,
@@ -1589,6 +1610,11 @@ const machine = setup({
             paused: null,
             notes: event.notes ? [...context.notes, { kind: 'message' as const, text: event.notes }] : context.notes,
           })),
+        },
+        BUDGET_CHANGED: {
+          guard: ({ context }) => context.paused?.reason === 'budget',
+          target: 'active.last',
+          actions: ['changeBudget', assign({ paused: null })],
         },
         STAGE_EXTENDED: {
           guard: ({ context }) => context.paused?.reason === 'timeout',

@@ -1,0 +1,118 @@
+/**
+ * The books of one agent call: every request to a model is an event of the run's log before it is sent, and another one when
+ * it is known what it came to. Nothing is lost by a crash, a time-out or a failure: what was not settled stays as it was booked.
+ */
+import {
+  BUDGET_NAMES,
+  type CallCost,
+  type CallCharge,
+  Conflict,
+  dollars,
+  NeedsHuman,
+  type RunConfig,
+  type RunView,
+  StorageFull,
+  usedUpBudget,
+} from '@autonomous/shared';
+import type { CallMeter } from '../agents/agent.ts';
+import type { CallUsage, Prices } from '../models/model.ts';
+import type { ActivityContext } from '../workflow/activity.ts';
+
+export interface AgentCallMeter extends CallMeter {
+  /** True once a request was booked: then the run has counted what the call comes to. */
+  readonly metered: boolean;
+}
+
+/** @param config of the run when the call began */
+export function createCallMeter(
+  context: Pick<ActivityContext, 'key' | 'attempt' | 'spend'>,
+  prices: Prices,
+  role: string,
+  config: RunConfig,
+): AgentCallMeter {
+  let requests = 0;
+  // A script costs nothing, and a run that has no budgets need not be told of each of its turns.
+  const hasBudget = BUDGET_NAMES.some((name) => config[name] !== undefined);
+  return {
+    get metered() {
+      return requests > 0;
+    },
+    async book({ id: model, scripted }, most) {
+      if (scripted && !hasBudget) return { settle: async () => undefined };
+      requests += 1;
+      const call = `${context.key}#${context.attempt}.${requests}`;
+      const booked = costOf(prices, model, most);
+      let charge: CallCharge = { call, stage: null, role, model };
+      await stored(
+        context.spend((run) => {
+          refuseOverBudget(run, model, booked);
+          charge = { ...charge, stage: run.currentStage };
+          return { type: 'CALL_BOOKED', payload: { ...charge, ...booked } };
+        }),
+      );
+      return {
+        async settle(usage, wanted = 0) {
+          const refused = Promise.withResolvers<NeedsHuman | null>();
+          const written = context.spend((run) => {
+            // What other calls of the run have made until now counts; this one's own booking has none.
+            const why = wanted === 0 ? null : overBudget(run.config, { toolCalls: run.cost.toolCalls ?? 0 }, wanted);
+            refused.resolve(why === null ? null : usedUp(why));
+            const cost = costOf(prices, model, usage);
+            return {
+              type: 'CALL_SETTLED',
+              payload: { ...charge, ...cost, booked, toolCalls: why === null ? wanted : 0 },
+            };
+          });
+          // What cannot be written, as the run has gone on without this call or the disk is full, stays as it was booked.
+          written.catch(() => refused.resolve(null));
+          const refusal = await refused.promise;
+          if (refusal !== null) throw refusal;
+        },
+      };
+    },
+  };
+}
+
+/** @throws {NeedsHuman} `budget` */
+function refuseOverBudget({ config, cost }: RunView, model: string, { costUsd }: CallCost): void {
+  if (config.maxCostUsd !== undefined && costUsd === null) {
+    throw new NeedsHuman(
+      'budget',
+      `The run may spend ${dollars(config.maxCostUsd)} (maxCostUsd), and the price of ${model} is not known. ` +
+        'Name it in MODEL_PRICES and restart the server, then retry; or take maxCostUsd away and set maxTokens instead.',
+    );
+  }
+  const why = usedUpBudget(config, cost);
+  if (why !== null) throw usedUp(why);
+}
+
+function overBudget(config: RunConfig, { toolCalls }: { readonly toolCalls: number }, wanted: number): string | null {
+  const { maxToolCalls } = config;
+  return usedUpBudget({ maxToolCalls }, { inputTokens: 0, outputTokens: 0, calls: 0, toolCalls }, wanted);
+}
+
+function usedUp(why: string): NeedsHuman {
+  return new NeedsHuman('budget', `The run's budget is used up: ${why}. Give it more to go on.`);
+}
+
+function costOf(prices: Prices, model: string, usage: CallUsage): CallCost {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage;
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cachedInputTokens === undefined ? {} : { cachedInputTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+    costUsd: prices.priceOf(model, usage),
+  };
+}
+
+/** A request that cannot be booked is not sent. */
+async function stored(write: Promise<void>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (error instanceof StorageFull) throw new NeedsHuman('storage_full', error.message, { cause: error });
+    if (error instanceof Conflict) throw new NeedsHuman('agent_failed', error.message, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,105 @@
+/** Where keys go: to the address that the server's environment gives, and to no other. */
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { projectConfigSchema, runConfigRequestSchema } from '@autonomous/shared';
+import { generateText } from 'ai';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseProjectConfig } from '../workflow/run-config.ts';
+import { createModels } from './registry.ts';
+
+const KEY = 'canary-key';
+
+describe('I07: the address of a provider', () => {
+  it.each([
+    ['anthropic:claude-sonnet-4-5', 'ANTHROPIC_BASE_URL'],
+    ['openai:gpt-5', 'OPENAI_BASE_URL'],
+    ['openai-chat:gpt-4o', 'OPENAI_BASE_URL'],
+    ['deepseek:deepseek-chat', 'DEEPSEEK_BASE_URL'],
+    ['openai-compatible:local', 'OPENAI_COMPATIBLE_BASE_URL'],
+    ['mine:local', 'MODEL_ENDPOINTS'],
+  ])('is the only one that the key of %s goes to, wherever it redirects', async (model, variable) => {
+    const elsewhere: IncomingMessage[] = [];
+    const other = await serve((request, response) => {
+      elsewhere.push(request);
+      response.end();
+    });
+    let asked = 0;
+    for (const status of [301, 302, 303, 307, 308]) {
+      const baseUrl = await serve((request, response) => {
+        asked += JSON.stringify(request.headers).includes(KEY) ? 1 : 0;
+        response.writeHead(status, { location: `${other}/v1/take-it` }).end();
+      });
+      const models = createModels({
+        keys: { anthropic: KEY, openai: KEY, deepseek: KEY, openaiCompatible: KEY },
+        baseUrls: { anthropic: baseUrl, openai: baseUrl, deepseek: baseUrl, openaiCompatible: baseUrl },
+        endpoints: [{ name: 'mine', baseUrl, apiKey: KEY }],
+      });
+      const failure = await generateText({ model: models.resolve(model).model, prompt: 'Hello' }).catch(
+        (error: unknown) => error,
+      );
+      expect(failure).toMatchObject({
+        name: 'NeedsHuman',
+        reason: 'model_unavailable',
+        message: expect.stringContaining(`redirects to ${other}, where its key is not sent`),
+      });
+      expect(String(failure)).toContain(variable);
+    }
+    expect(asked).toBe(5);
+    expect(elsewhere).toEqual([]);
+  });
+
+  it.each([
+    { baseUrl: 'https://evil.test/v1' },
+    { baseUrls: { openai: 'https://evil.test/v1' } },
+    { keys: { openai: KEY } },
+    { modelRouting: { planner: 'gpt-4o', baseUrl: 'https://evil.test/v1' } },
+    { modelRouting: { planner: 'gpt-4o', apiKey: KEY } },
+    { OPENAI_BASE_URL: 'https://evil.test/v1' },
+    { endpoints: [{ name: 'evil', baseUrl: 'https://evil.test/v1' }] },
+  ])('is not for a run, its API caller or a project to set: %j', (config) => {
+    expect(runConfigRequestSchema.safeParse(config).success).toBe(false);
+    expect(projectConfigSchema.safeParse({ defaultRunConfig: config }).success).toBe(false);
+    // Of a project's file all else holds, and a person is told.
+    const parsed = parseProjectConfig(JSON.stringify({ defaultRunConfig: { ...config, maxFixAttempts: 1 } }));
+    expect(parsed).toMatchObject({ ok: true, config: { defaultRunConfig: { maxFixAttempts: 1 } } });
+    expect(JSON.stringify(parsed.ok && parsed.config)).not.toMatch(/evil|canary/);
+    expect(parsed.ok && parsed.notices).toEqual([expect.stringContaining('is not known and is ignored')]);
+  });
+
+  it('takes no model for an address: what stands before the colon is a name and nothing else', () => {
+    const models = createModels({ keys: { openai: KEY } });
+    for (const id of ['https://evil.test/v1:gpt-4o', 'openai@evil.test:gpt-4o', '//evil.test:x'])
+      expect(models.check(id)).toMatchObject({ ok: false });
+  });
+});
+
+describe('an answer', () => {
+  it('that would fill the memory ends as a failed one', async () => {
+    const chunk = Buffer.alloc(1024 * 1024, 0x20);
+    const baseUrl = await serve((_request, response) => {
+      const write = (): void => {
+        while (!response.destroyed && response.write(chunk));
+        if (!response.destroyed) response.once('drain', write);
+      };
+      write();
+    });
+    const models = createModels({ keys: {}, baseUrls: { openaiCompatible: baseUrl } });
+    const { model } = models.resolve('openai-compatible:local');
+    const failure = await generateText({ model, prompt: 'Hello', maxRetries: 0 }).catch((error: unknown) => error);
+    const words: string[] = [];
+    for (let link = failure; link instanceof Error; link = link.cause) words.push(link.message);
+    expect(words.join(' ')).toContain('the answer has more than 64 MB');
+  });
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => listener(request, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

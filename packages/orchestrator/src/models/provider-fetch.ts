@@ -1,0 +1,42 @@
+/**
+ * How providers are asked: a key goes to the address that the server's environment gives, and nowhere else. An answer that
+ * would fill the memory ends as a failed one.
+ */
+import { NeedsHuman } from '@autonomous/shared';
+
+/** The largest answers of models have some hundred thousand characters, each in an event of its own in the worst case. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** @param variable environment variable with the provider's address, for the person who has to mend it */
+export function createProviderFetch(variable: string): typeof fetch {
+  return async (input, init) => {
+    // By itself `fetch` follows, and takes the key along where it stands in a header of the provider's own.
+    const response = await fetch(input, { ...init, redirect: 'manual' });
+    if (response.status >= 300 && response.status < 400 && response.status !== 304) {
+      await response.body?.cancel();
+      throw new NeedsHuman(
+        'model_unavailable',
+        `The provider redirects to ${originOf(response)}, where its key is not sent. If that is the right address, set ${variable} to it, restart the server, then retry.`,
+      );
+    }
+    if (response.body === null) return response;
+    const { status, statusText, headers } = response;
+    return new Response(response.body.pipeThrough(upTo(MAX_ANSWER_BYTES)), { status, statusText, headers });
+  };
+}
+
+function originOf(response: Response): string {
+  const location = response.headers.get('location') ?? '';
+  return URL.canParse(location, response.url) ? new URL(location, response.url).origin : 'another address';
+}
+
+function upTo(limit: number): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, stream) {
+      bytes += chunk.byteLength;
+      if (bytes > limit) stream.error(new Error(`the answer has more than ${limit / 1024 / 1024} MB`));
+      else stream.enqueue(chunk);
+    },
+  });
+}

@@ -1,0 +1,304 @@
+/**
+ * What a run spends and may spend, with models over real HTTP: every request is in the run's books, whatever becomes of it,
+ * and a budget that is used up stops the run after one call too many at most.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createClient, type RunView } from '@autonomous/shared';
+import { type ChatCompletionRequest, type FixtureResponse, LLMock } from '@copilotkit/aimock';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseCallLine } from '../src/roles/role.ts';
+import {
+  aPlan,
+  aScript,
+  aServer,
+  asks,
+  FILES,
+  makeRemote,
+  passes,
+  projectConfig,
+  runs,
+  writes,
+} from './orchestrator.fixture.ts';
+import { startServerProcess } from './server-process.fixture.ts';
+
+const MODEL = 'openai-chat:gpt-4o';
+/** What the provider says of each answer, and what that is in dollars by the list price of the model. */
+const TOKENS = { input: 1_000, output: 100 };
+const CALL_USD = 0.0035;
+
+const [plan] = aPlan().turns;
+const PLAN = plan?.tools?.[0]?.input ?? {};
+const REVIEW = { verdict: 'pass', severity: 'minor', summary: 'As planned.', feedback: '' };
+
+interface Play {
+  /** Tool calls after which the implementer finishes. */
+  finishesAfter: number;
+  /** Tool calls in each of its answers. */
+  atOnce?: number;
+  /** Text of each of its answers. */
+  says?: string;
+  /** Held before the implementer's request with so many tool results is answered. */
+  hold?: { readonly at: number; readonly until: Promise<void> };
+}
+
+/** A provider whose implementer goes on and on; planner and validator do what they should. */
+async function aProvider(play: Play) {
+  const asked: string[] = [];
+  const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true, chunkSize: 50_000 });
+  provider.on({ predicate: () => true }, async (request) => {
+    asked.push(roleOf(request));
+    const made = request.messages.filter((message) => message.role === 'tool').length;
+    if (roleOf(request) !== 'implementer') return calls(['finish', roleOf(request) === 'planner' ? PLAN : REVIEW]);
+    if (play.hold?.at === made) await play.hold.until;
+    if (made >= play.finishesAfter) return calls(['finish', { summary: 'Done.' }]);
+    const step = ['run', { command: `echo ${made} >> steps.txt` }] as const;
+    return { ...calls(...Array.from({ length: play.atOnce ?? 1 }, () => step)), content: play.says ?? 'Next.' };
+  });
+  await provider.start();
+  onTestFinished(() => provider.stop());
+  return {
+    env: { OPENAI_API_KEY: 'key', OPENAI_BASE_URL: `${provider.url}/v1` },
+    /** Those that wait for their answer included. */
+    requestsOf: (role: string) => asked.filter((other) => other === role).length,
+  };
+}
+
+function calls(...toolCalls: readonly (readonly [name: string, input: object])[]): FixtureResponse {
+  return {
+    content: '',
+    toolCalls: toolCalls.map(([name, input]) => ({ name, arguments: JSON.stringify(input) })),
+    usage: {
+      prompt_tokens: TOKENS.input,
+      completion_tokens: TOKENS.output,
+      total_tokens: TOKENS.input + TOKENS.output,
+    },
+  };
+}
+
+function roleOf({ messages }: ChatCompletionRequest): string {
+  const content = messages.find((message) => message.role === 'user')?.content ?? '';
+  const text = typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('');
+  return parseCallLine(text)?.role ?? '';
+}
+
+const WITH_MODEL = { modelRouting: { planner: MODEL, implementer: MODEL, validator: MODEL } };
+const trusted = { trustMode: { planning: 'auto' } } as const;
+const spentOf = ({ cost }: RunView): number => cost.costUsd ?? 0;
+
+describe('F08: an agent that never ends', () => {
+  it('is stopped by the budget in dollars, one call over it at most, and goes on from its work with more', async () => {
+    const play: Play = { finishesAfter: Infinity };
+    const provider = await aProvider(play);
+    const server = await aServer({ env: provider.env });
+    const run = await server.launch('Add the feature', { ...trusted, ...WITH_MODEL, maxCostUsd: 0.02 });
+    const paused = await server.until(run, { gate: 'pause' });
+    expect(paused.gate).toMatchObject({ reason: 'budget', stage: 'implementation', decisions: ['retry', 'extend'] });
+    expect(paused.gate?.summary).toBe(
+      "The run's budget is used up: it has spent $0.021 of $0.02 (maxCostUsd). Give it more to go on.",
+    );
+    expect(spentOf(paused)).toBeGreaterThanOrEqual(0.02);
+    expect(spentOf(paused)).toBeLessThan(0.02 + CALL_USD);
+    const asked = provider.requestsOf('planner') + provider.requestsOf('implementer');
+    expect(paused.cost).toMatchObject({
+      calls: asked,
+      inputTokens: asked * TOKENS.input,
+      outputTokens: asked * TOKENS.output,
+    });
+    expect(paused.cost.booked).toBeUndefined();
+    // What it has done so far is kept.
+    expect((await server.mirror('show', `${run.branch}:steps.txt`)).split('\n').slice(0, 3)).toEqual(['0', '1', '2']);
+
+    await expect(server.decide(run, { decision: 'extend', maxCostUsd: 0.001 })).rejects.toMatchObject({ status: 400 });
+    await expect(server.decide(run, { decision: 'extend', minutes: 5 })).rejects.toMatchObject({ status: 400 });
+    play.finishesAfter = 2;
+    await server.decide(run, { decision: 'extend', maxCostUsd: 1 });
+    const done = await server.until(run, { status: 'completed' });
+    expect(done.config.maxCostUsd).toBe(1);
+    expect(done.gates).toMatchObject([{ kind: 'pause', decision: 'extend', notes: 'maxCostUsd 1' }]);
+    expect((await server.file(run.branch, 'steps.txt'))?.split('\n').filter((line) => line === '0')).toHaveLength(2);
+
+    const implementer = provider.requestsOf('implementer');
+    expect(done.cost.parts).toEqual([
+      { stage: 'planning', role: 'planner', model: MODEL, ...sums(1, 0) },
+      { stage: 'implementation', role: 'implementer', model: MODEL, ...sums(implementer, implementer - 1) },
+      { stage: 'validation', role: 'validator', model: MODEL, ...sums(1, 0) },
+    ]);
+    expect(spentOf(done)).toBeCloseTo((implementer + 2) * CALL_USD, 9);
+  });
+
+  it('is stopped by the number of tool calls, of which none is made beyond it', async () => {
+    const provider = await aProvider({ finishesAfter: Infinity, atOnce: 3 });
+    const server = await aServer({ env: provider.env });
+    const run = await server.launch('Add the feature', { ...trusted, ...WITH_MODEL, maxToolCalls: 7 });
+    const { cost, gate } = await server.until(run, { gate: 'pause' });
+    expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('6 of 7 tool calls') });
+    expect(cost.toolCalls).toBe(6);
+    expect((await server.mirror('show', `${run.branch}:steps.txt`)).trim().split('\n')).toHaveLength(6);
+  });
+
+  it('is stopped by the budget of tokens when it answers with a megabyte each time', async () => {
+    const provider = await aProvider({ finishesAfter: Infinity, says: 'x'.repeat(1_000_000) });
+    const server = await aServer({ env: provider.env });
+    const run = await server.launch('Add the feature', { ...trusted, ...WITH_MODEL, maxTokens: 3_000 });
+    const { cost, gate } = await server.until(run, { gate: 'pause' });
+    expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('of 3000 tokens') });
+    expect(cost.inputTokens + cost.outputTokens).toBe(3 * (TOKENS.input + TOKENS.output));
+  });
+
+  it('is stopped where it only plays a script, which costs nothing', async () => {
+    const server = await aServer({
+      script: aScript({ implementer: [runs('echo 1 >> a', 'echo 2 >> a', 'echo 3 >> a', 'echo 4 >> a')] }),
+    });
+    const run = await server.launch('Add the feature', { ...trusted, maxToolCalls: 2, maxCostUsd: 0.01 });
+    const paused = await server.until(run, { gate: 'pause' });
+    expect(paused.gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('2 of 2 tool calls') });
+    expect(paused.cost).toMatchObject({ toolCalls: 2 });
+    expect(spentOf(paused)).toBe(0);
+    await server.decide(run, { decision: 'extend', maxToolCalls: null });
+    expect(await server.until(run, { status: 'completed' })).toMatchObject({ cost: { toolCalls: 6 } });
+  });
+});
+
+describe('F08: an agent that is never content', () => {
+  it('is stopped by the number of its questions', async () => {
+    const question = (number: number) => asks({ question: `And number ${number}?` });
+    const server = await aServer({
+      script: aScript({ planner: [question(1), question(2), question(3), question(4)] }),
+    });
+    const run = await server.launch('Add the feature', { ...trusted, maxClarifications: 2 });
+    for (const response of ['Yes.', 'No.']) {
+      await server.until(run, { gate: 'clarification' });
+      await server.decide(run, { decision: 'answer', response });
+    }
+    const { gate, cost } = await server.until(run, { gate: 'escalation' });
+    expect(gate?.summary).toContain('More than 2 questions');
+    expect(cost.parts).toMatchObject([{ role: 'planner', calls: 3 }]);
+  });
+
+  it('is stopped by the number of fixes', async () => {
+    const again = passes({ verdict: 'fail', summary: 'Not yet.', feedback: 'Once more.' });
+    const steps = ['a', 'b', 'c', 'd'].map((name) => writes({ [`${name}.sh`]: name }));
+    const server = await aServer({
+      script: aScript({ implementer: steps, validator: [again, again, again, again] }),
+    });
+    const run = await server.launch('Add the feature', { ...trusted, maxFixAttempts: 1 });
+    const { gate, fixAttempts, cost } = await server.until(run, { gate: 'fix' });
+    expect(gate?.summary).toBe('Not yet.');
+    expect(fixAttempts).toBe(1);
+    expect(cost.parts?.find(({ role }) => role === 'validator')).toMatchObject({ calls: 2 });
+  });
+});
+
+describe('the books of a run', () => {
+  it('keep what an agent spent that was ended by its time limit', async () => {
+    const held = Promise.withResolvers<void>();
+    const provider = await aProvider({ finishesAfter: Infinity, hold: { at: 2, until: held.promise } });
+    onTestFinished(() => held.resolve());
+    const server = await aServer({ env: provider.env });
+    const run = await server.launch('Add the feature', {
+      ...trusted,
+      ...WITH_MODEL,
+      timeoutMinutes: { implementation: 0.1 },
+    });
+    const { cost, gate } = await server.until(run, { gate: 'pause' });
+    expect(gate).toMatchObject({ reason: 'timeout' });
+    const part = cost.parts?.find(({ role }) => role === 'implementer');
+    // The third request was sent and never answered: its prompt counts, by an estimate.
+    expect(part).toMatchObject({ calls: 3, toolCalls: 2, outputTokens: 2 * TOKENS.output });
+    expect(part?.inputTokens).toBeGreaterThan(2 * TOKENS.input);
+    expect(cost.booked).toBeUndefined();
+  });
+
+  it('count a request that was lost with the process once, at what it can have cost at most', async () => {
+    const held = Promise.withResolvers<void>();
+    const play: Play = { finishesAfter: 2, hold: { at: 1, until: held.promise } };
+    const provider = await aProvider(play);
+    onTestFinished(() => held.resolve());
+    const folder = await mkdtemp(path.join(tmpdir(), 'budgets-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const remote = path.join(folder, 'remote.git');
+    await makeRemote(remote, FILES);
+    const env = { ...provider.env, PATH: process.env['PATH'] ?? '', HOME: folder };
+    const start = { dataFolder: path.join(folder, 'data'), port: '0', env };
+
+    const first = await startServerProcess(start);
+    const client = createClient({ baseUrl: first.url, token: first.token });
+    const project = await client.createProject({ name: 'notes', repository: remote });
+    const { id } = await client.launchRun({
+      projectId: project.id,
+      request: 'Add the feature',
+      config: { ...trusted, ...WITH_MODEL },
+    });
+    await expect.poll(() => provider.requestsOf('implementer'), { timeout: 60_000 }).toBe(2);
+    const before = await client.getRun(id);
+    expect(before.cost).toMatchObject({ calls: 3, booked: { calls: 1 } });
+    expect(before.cost.booked?.costUsd).toBeGreaterThan(0.3);
+    await first.end('SIGKILL');
+
+    delete play.hold;
+    const second = await startServerProcess(start);
+    onTestFinished(async () => void (await second.end('SIGKILL')));
+    const again = createClient({ baseUrl: second.url, token: second.token });
+    await expect.poll(async () => (await again.getRun(id)).status, { timeout: 60_000 }).toBe('completed');
+    const { cost } = await again.getRun(id);
+    // The agent began anew with three requests; of the two before, the second stays as it was booked.
+    expect(provider.requestsOf('implementer')).toBe(5);
+    expect(cost).toMatchObject({ calls: 7, booked: before.cost.booked });
+    expect(cost.costUsd).toBeCloseTo(6 * CALL_USD + (before.cost.booked?.costUsd ?? 0), 9);
+    expect(cost.outputTokens - 6 * TOKENS.output).toBe(before.cost.outputTokens - 2 * TOKENS.output);
+  });
+});
+
+describe('a budget in dollars', () => {
+  const UNPRICED = 'openai-compatible:of-my-own';
+
+  it('is refused with a model whose price is not known, unless the server names it', async () => {
+    const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1/v1' };
+    const routing = { modelRouting: { planner: UNPRICED, implementer: UNPRICED, validator: UNPRICED } };
+    const server = await aServer({ env });
+    await expect(server.launch('Add the feature', { ...routing, maxCostUsd: 1 })).rejects.toMatchObject({
+      status: 422,
+      message: expect.stringMatching(/The price of openai-compatible:of-my-own is not known\..*MODEL_PRICES/),
+    });
+    await server.launch('Add the feature', { ...routing, maxTokens: 1_000 });
+    const priced = await aServer({ env: { ...env, MODEL_PRICES: `${UNPRICED}=0.5/1.5` } });
+    await priced.launch('Add the feature', { ...routing, maxCostUsd: 1 });
+  });
+
+  it('is at most what the server and the project allow, when it is set and when it is raised', async () => {
+    const server = await aServer({
+      files: {
+        ...FILES,
+        '.autonomous/config.json': projectConfig({
+          defaultRunConfig: { maxCostUsd: 3, maxToolCalls: 1, commands: { test: 'sh test/app.test.sh' } },
+        }),
+      },
+      script: aScript({ implementer: [writes({ 'a.sh': 'a', 'b.sh': 'b' })] }),
+      env: { DEFAULT_MAX_TOKENS: '900000', LIMIT_MAX_COST_USD: '10', LIMIT_MAX_TOOL_CALLS: '5' },
+    });
+    await expect(server.launch('Add the feature', { maxCostUsd: 10.5 })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('LIMIT_MAX_COST_USD'),
+    });
+    const run = await server.launch('Add the feature', { ...trusted, maxCostUsd: 7 });
+    const { config, notices } = await server.until(run, { gate: 'pause' });
+    expect(config).toMatchObject({ maxCostUsd: 3, maxTokens: 900_000, maxToolCalls: 1 });
+    expect(notices).toContain('The maxCostUsd of 7 that was asked for is more than the project allows: it is 3.');
+    for (const maxToolCalls of [6, null])
+      await expect(server.decide(run, { decision: 'extend', maxToolCalls })).rejects.toMatchObject({ status: 400 });
+    await server.decide(run, { decision: 'extend', maxToolCalls: 5 });
+    await server.until(run, { status: 'completed' });
+  });
+});
+
+function sums(requests: number, toolCalls: number) {
+  return {
+    calls: requests,
+    inputTokens: requests * TOKENS.input,
+    outputTokens: requests * TOKENS.output,
+    costUsd: expect.closeTo(requests * CALL_USD, 9),
+    ...(toolCalls === 0 ? {} : { toolCalls }),
+  };
+}

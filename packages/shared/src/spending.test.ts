@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import type { EventPayloads, WorkflowEvent } from './events.ts';
+import { foldRun, viewAtStart } from './fold.ts';
+import type { RunView } from './run.ts';
+import { dollars, usedUpBudget, withBudgets } from './spending.ts';
+
+const charge = { call: 'r/1/planner#1.1', stage: 'planning', role: 'planner', model: 'a:b' };
+const booked = { inputTokens: 300, outputTokens: 8_000, costUsd: 0.1 };
+
+/** A run's view after these events. */
+function after(...events: readonly (readonly [type: string, payload: object])[]): RunView {
+  // Nothing else of its start is looked at.
+  const start = { workflow: { name: 'build', version: 1 }, config: { maxCostUsd: 1 } } as EventPayloads['RUN_STARTED'];
+  let view: RunView = viewAtStart('r', start, '2026-03-01T12:00:00.000Z');
+  for (const [index, [type, payload]] of events.entries()) {
+    const event = { id: '', position: 0, workflowRunId: 'r', origin: 'input', timestamp: '2026-03-01T12:00:00.000Z' };
+    view = foldRun(view, { ...event, sequence: index + 1, type, payload } as WorkflowEvent) ?? view;
+  }
+  return view;
+}
+
+describe('what a run has spent', () => {
+  it('counts a booked call at most, and what it came to in its place', () => {
+    const waiting = after(['CALL_BOOKED', { ...charge, ...booked }]);
+    expect(waiting.cost).toEqual({
+      inputTokens: 300,
+      outputTokens: 8_000,
+      calls: 1,
+      costUsd: 0.1,
+      booked: { calls: 1, costUsd: 0.1 },
+      parts: [{ ...withoutCall(charge), inputTokens: 300, outputTokens: 8_000, calls: 1, costUsd: 0.1 }],
+    });
+    const settled = after(
+      ['CALL_BOOKED', { ...charge, ...booked }],
+      [
+        'CALL_SETTLED',
+        {
+          ...charge,
+          inputTokens: 250,
+          outputTokens: 40,
+          cachedInputTokens: 200,
+          reasoningTokens: 30,
+          costUsd: 0.02,
+          toolCalls: 2,
+          booked,
+        },
+      ],
+    );
+    const sums = {
+      inputTokens: 250,
+      outputTokens: 40,
+      calls: 1,
+      costUsd: 0.02,
+      cachedInputTokens: 200,
+      reasoningTokens: 30,
+      toolCalls: 2,
+    };
+    expect(settled.cost).toEqual({ ...sums, parts: [{ ...withoutCall(charge), ...sums }] });
+  });
+
+  it('leaves no trace of a call that cost nothing in the end, however many there were', () => {
+    const free = { inputTokens: 0, outputTokens: 0, costUsd: 0, toolCalls: 0 };
+    const refused = Array.from({ length: 100 }, (_, index) => {
+      const of = { ...booked, costUsd: 0.1 + index / 7 };
+      return [
+        ['CALL_BOOKED', { ...charge, ...of }],
+        ['CALL_SETTLED', { ...charge, ...free, booked: of }],
+      ] as const;
+    });
+    expect(after(...refused.flat()).cost).toMatchObject({ inputTokens: 0, outputTokens: 0, calls: 100, costUsd: 0 });
+    expect(after(...refused.flat()).cost.booked).toBeUndefined();
+  });
+
+  it('counts calls of unknown price as such', () => {
+    const { cost } = after(['CALL_BOOKED', { ...charge, ...booked, costUsd: null }]);
+    expect(cost).toMatchObject({ unpricedCalls: 1, booked: { calls: 1, costUsd: 0 } });
+    expect(cost.costUsd).toBeUndefined();
+  });
+
+  it('counts a finished call of an agent once: by its requests where they were booked, else as a whole', () => {
+    const finished = { role: 'planner', model: 'a:b', scripted: true, inputTokens: 7, outputTokens: 5, calls: 2 };
+    const counted = after(['CALL_BOOKED', { ...charge, ...booked }], ['COST_RECORDED', { ...finished, metered: true }]);
+    expect(counted.cost).toMatchObject({ inputTokens: 300, calls: 1 });
+    expect(counted.scriptedModels).toEqual(['a:b']);
+    expect(after(['COST_RECORDED', finished]).cost).toEqual({
+      inputTokens: 7,
+      outputTokens: 5,
+      calls: 2,
+      parts: [{ stage: null, role: 'planner', model: 'a:b', inputTokens: 7, outputTokens: 5, calls: 2 }],
+    });
+  });
+});
+
+describe('a budget', () => {
+  const spent = { inputTokens: 900, outputTokens: 100, calls: 3, toolCalls: 4, costUsd: 0.5 };
+
+  it.each([
+    [{}, 0, null],
+    [{ maxCostUsd: 0.51, maxTokens: 1_001, maxToolCalls: 5 }, 1, null],
+    [{ maxCostUsd: 0.5 }, 0, 'it has spent $0.50 of $0.50 (maxCostUsd)'],
+    [{ maxTokens: 1_000 }, 0, 'it has used 1000 of 1000 tokens (maxTokens)'],
+    [{ maxToolCalls: 4 }, 0, 'it has made 4 of 4 tool calls (maxToolCalls)'],
+    [{ maxToolCalls: 5 }, 2, 'it has made 4 of 5 tool calls and wants 2 more (maxToolCalls)'],
+  ])('%j with %i tool calls to come', (budgets, toolCalls, why) => {
+    expect(usedUpBudget(budgets, spent, toolCalls)).toBe(why);
+  });
+
+  it('is set, kept or taken away', () => {
+    const config = { maxCostUsd: 1, maxTokens: 2, other: 'x' };
+    expect(withBudgets(config, { maxCostUsd: 3, maxTokens: null, maxToolCalls: 4 })).toEqual({
+      maxCostUsd: 3,
+      maxToolCalls: 4,
+      other: 'x',
+    });
+    expect(withBudgets(config, {})).toEqual(config);
+  });
+});
+
+it.each([
+  [0, '$0.00'],
+  [0.000_000_4, '$0.0000004'],
+  [0.0123, '$0.012'],
+  [0.02, '$0.02'],
+  [0.1, '$0.10'],
+  [12.345, '$12.35'],
+])('%d dollars are %s', (usd, text) => {
+  expect(dollars(usd)).toBe(text);
+});
+
+function withoutCall({ call: _call, ...key }: typeof charge) {
+  return key;
+}

@@ -1,0 +1,108 @@
+/** What a run has spent and what it may spend: sums for the read model, and the one rule by which a budget is used up. Pure. */
+import type { CallCost } from './events.ts';
+import type { RunCost, Spending, SpendingPart } from './run.ts';
+
+export const BUDGET_NAMES = ['maxCostUsd', 'maxTokens', 'maxToolCalls'] as const;
+export type BudgetName = (typeof BUDGET_NAMES)[number];
+/** What a run may spend: US dollars, input and output tokens together, tool calls. What is absent has no bound. */
+export type Budgets = { readonly [Name in BudgetName]?: number | undefined };
+/** `null` takes a budget away. */
+export type BudgetChange = { readonly [Name in BudgetName]?: number | null | undefined };
+
+/** Whom a call is charged to. */
+export type SpendingKey = Pick<SpendingPart, 'stage' | 'role' | 'model'>;
+
+/** How one call changes the sums; what is absent is none. A part that is taken back is negative. */
+export interface SpendingChange extends Partial<Omit<CallCost, 'costUsd'>> {
+  readonly calls?: number;
+  readonly toolCalls?: number;
+  readonly costUsd?: number;
+  readonly unpricedCalls?: number;
+}
+
+const SUMS = [
+  'inputTokens',
+  'outputTokens',
+  'calls',
+  'cachedInputTokens',
+  'reasoningTokens',
+  'toolCalls',
+  'costUsd',
+  'unpricedCalls',
+] as const satisfies readonly (keyof Spending)[];
+
+/** The sums after a change, in the whole and in the part that it is charged to. */
+export function addSpending(cost: RunCost, key: SpendingKey, change: SpendingChange): RunCost {
+  const parts = cost.parts ?? [];
+  const at = parts.findIndex((part) => part.stage === key.stage && part.role === key.role && part.model === key.model);
+  const part = { ...key, ...summed(parts[at] ?? NOTHING, change) };
+  return {
+    ...cost,
+    ...summed(cost, change),
+    parts: at < 0 ? [...parts, part] : parts.map((other, index) => (index === at ? part : other)),
+  };
+}
+
+/** The share of calls that are booked and whose answer is not known. */
+export function addBooked(cost: RunCost, change: { readonly calls: number; readonly costUsd: number }): RunCost {
+  const { calls = 0, costUsd = 0 } = cost.booked ?? {};
+  const booked = { calls: calls + change.calls, costUsd: rounded(costUsd + change.costUsd) };
+  if (booked.calls > 0) return { ...cost, booked };
+  const { booked: _none, ...rest } = cost;
+  return rest;
+}
+
+/**
+ * Which budget of a run is used up, in words for a person; `null` while the next call may be made.
+ * @param toolCalls that are about to be made
+ */
+export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): string | null {
+  const { maxCostUsd, maxTokens, maxToolCalls } = budgets;
+  const { costUsd = 0, toolCalls: made = 0, inputTokens, outputTokens } = cost;
+  if (maxCostUsd !== undefined && costUsd >= maxCostUsd) {
+    return `it has spent ${dollars(costUsd)} of ${dollars(maxCostUsd)} (maxCostUsd)`;
+  }
+  if (maxTokens !== undefined && inputTokens + outputTokens >= maxTokens) {
+    return `it has used ${inputTokens + outputTokens} of ${maxTokens} tokens (maxTokens)`;
+  }
+  if (maxToolCalls !== undefined && (made >= maxToolCalls || made + toolCalls > maxToolCalls)) {
+    const wanted = toolCalls === 0 ? '' : ` and wants ${toolCalls} more`;
+    return `it has made ${made} of ${maxToolCalls} tool calls${wanted} (maxToolCalls)`;
+  }
+  return null;
+}
+
+/** The configuration with other budgets; `null` takes one away. */
+export function withBudgets<Config extends Budgets>(config: Config, change: BudgetChange): Config {
+  const { maxCostUsd, maxTokens, maxToolCalls, ...rest } = config;
+  const before: Budgets = { maxCostUsd, maxTokens, maxToolCalls };
+  const budgets = BUDGET_NAMES.flatMap((name) => {
+    const value = change[name] === undefined ? before[name] : change[name];
+    return value === undefined || value === null ? [] : [[name, value] as const];
+  });
+  // Nothing but the budgets is another one.
+  return { ...rest, ...Object.fromEntries(budgets) } as unknown as Config;
+}
+
+/** `$12.50`; below ten cents the first two digits that say something, as `$0.0042`. */
+export function dollars(usd: number): string {
+  if (usd === 0 || usd >= 0.1) return `$${usd.toFixed(2)}`;
+  return `$${Number(usd.toPrecision(2)).toFixed(9).replace(/0+$/, '')}`;
+}
+
+const NOTHING: Spending = { inputTokens: 0, outputTokens: 0, calls: 0 };
+
+/** Kinds of which there never were any stay absent, as in runs of before they were counted. */
+function summed(before: Spending, change: SpendingChange): Spending {
+  const sums: Record<string, number> = {};
+  for (const name of SUMS) {
+    const sum = (before[name] ?? 0) + (change[name] ?? 0);
+    if (before[name] !== undefined || sum !== 0) sums[name] = rounded(sum);
+  }
+  return { ...NOTHING, ...sums };
+}
+
+/** Sums of dollars must not gather the errors of binary fractions, nor leave a trace of what was taken back. */
+function rounded(value: number): number {
+  return Math.round(value * 1e9) / 1e9 || 0;
+}
