@@ -12,10 +12,28 @@ import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
 import { limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
-import { assertCommand, type ProcessEnd, type StartedProcess, startProcess, withLine } from './child-process.ts';
+import {
+  assertCommand,
+  type ProcessEnd,
+  sandboxProcess,
+  type SpawnRequest,
+  type StartedProcess,
+  startProcess,
+  streamedRequest,
+  withLine,
+} from './child-process.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
 import { createProcessCgroup, removeAbandonedCgroups } from './process-cgroup.ts';
-import type { Availability, CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
+import type {
+  Availability,
+  CommandRequest,
+  CommandResult,
+  ProcessRequest,
+  Sandbox,
+  SandboxProcess,
+  SandboxProvider,
+  SandboxSpec,
+} from './sandbox.ts';
 import { type Breach, watchSandbox } from './sandbox-watch.ts';
 
 const AVAILABILITY_KEPT_MS = 60_000;
@@ -86,17 +104,31 @@ class BubblewrapSandbox implements Sandbox {
   }
 
   async run(request: CommandRequest): Promise<CommandResult> {
+    const launched = this.#launch(request.command, request);
+    return commandResult(await this.#ended(launched));
+  }
+
+  async start(request: ProcessRequest): Promise<SandboxProcess> {
+    const launched = this.#launch(request.command, streamedRequest(request), request.env);
+    return sandboxProcess(launched.process, this.#ended(launched));
+  }
+
+  #launch(command: string, request: LaunchRequest, env?: ProcessRequest['env']): Launched {
     if (this.#disposed) throw new Error(`Sandbox ${this.#spec.key} is disposed and runs no more commands`);
-    assertCommand(request.command);
-    const launched = launch(this.#spec, this.#options, this.#npm, request);
+    assertCommand(command);
+    const launched = launch(this.#spec, this.#options, this.#npm, { ...request, command, env });
     this.#running.add(launched.process);
+    return launched;
+  }
+
+  async #ended(launched: Launched): Promise<ProcessEnd> {
     const end = await launched.process.done.finally(() => this.#running.delete(launched.process));
     const breach = launched.breach();
     if (breach?.kind === 'disk') throw new NeedsHuman('storage_full', `The command was ended: ${breach.message}`);
-    if (launched.commandRan() || end.endedBecause !== null) return commandResult(end);
+    if (launched.commandRan() || end.endedBecause !== null) return end;
     if (end.foreignSignal !== null) {
       const note = `[ended by the machine with ${end.foreignSignal}; its memory is probably used up]\n`;
-      return commandResult({ ...end, exitCode: null, stderr: withLine(end.stderr, note) });
+      return { ...end, exitCode: null, stderr: withLine(end.stderr, note) };
     }
     const { reason, mend } = explainFailure(end.stderr, this.#options.path ?? 'bwrap', readHostFacts());
     throw new NeedsHuman(
@@ -117,6 +149,8 @@ class BubblewrapSandbox implements Sandbox {
   }
 }
 
+type LaunchRequest = Pick<SpawnRequest, 'stdin' | 'timeoutMs' | 'signal' | 'maxOutputBytes' | 'onOutput' | 'streamed'>;
+
 interface Launched {
   readonly process: StartedProcess;
   /** bwrap reports an exit code only for a command that it could start. */
@@ -128,9 +162,9 @@ function launch(
   spec: SandboxSpec,
   options: BubblewrapOptions,
   npm: NpmSettings | null,
-  request: CommandRequest,
+  { command, env = {}, ...request }: LaunchRequest & { readonly command: string; readonly env?: ProcessRequest['env'] },
 ): Launched {
-  const profile = sandboxProfile({ spec, npm, hiddenFolders: options.hiddenFolders ?? [] });
+  const profile = sandboxProfile({ spec, npm, hiddenFolders: options.hiddenFolders ?? [], env });
   let status = '';
   let firstPid: number | undefined;
   let breach: Breach | null = null;
@@ -167,7 +201,7 @@ function launch(
       '3',
       ...profile.args,
       '--',
-      ...limitedCommand(spec, request.command),
+      ...limitedCommand(spec, command),
     ],
     cwd: '/',
     env: LAUNCH_ENVIRONMENT,
