@@ -6,6 +6,8 @@ import type { Logger } from 'pino';
 import { createBuildActivities } from './activities/build-activities.ts';
 import type { BuildTools } from './activities/build-tools.ts';
 import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
+import { createAcpAgent } from './agents/acp.ts';
+import { createAgentRouter } from './agents/agent-router.ts';
 import { createToolLoopAgent } from './agents/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
 import { createScrubber } from './artifacts/secrets.ts';
@@ -112,7 +114,7 @@ export async function startOrchestrator({
       });
     const tools: BuildTools = {
       repository,
-      agent: createToolLoopAgent({ models }),
+      agent: createAgentRouter({ toolLoop: createToolLoopAgent({ models }), acp: createAcpAgent(config.agents) }),
       sandboxes: provider,
       parser,
       workFolder: path.join(config.dataFolder, 'work'),

@@ -38,6 +38,7 @@ describe('without any variable', () => {
       autoRetry: true,
       driftDetection: true,
       allowSetupNetwork: false,
+      agents: [],
       logLevel: 'info',
       secrets: [],
     });
@@ -69,6 +70,10 @@ describe('without any variable', () => {
 it('takes every variable', () => {
   const script = join(folder, 'demo.yaml');
   writeFileSync(script, 'name: demo\nroles: {}\n');
+  writeFileSync(
+    join(folder, 'agents.json'),
+    JSON.stringify({ claude: { command: 'claude-agent-acp', env: { KEY: { from: 'DEEPSEEK_API_KEY' } } } }),
+  );
   const env: Record<keyof typeof SERVER_VARIABLES, string> = {
     ORCHESTRATOR_HOST: '0.0.0.0',
     ORCHESTRATOR_PORT: '8080',
@@ -93,6 +98,7 @@ it('takes every variable', () => {
     DEEPSEEK_BASE_URL: 'https://gateway.acme.test/deepseek',
     OPENAI_COMPATIBLE_BASE_URL: 'http://ollama:11434/v1',
     AUTONOMOUS_SCRIPT: 'demo.yaml',
+    AUTONOMOUS_AGENTS: './agents.json',
     DEFAULT_PLANNER_MODEL: 'openai:gpt-4o',
     DEFAULT_IMPLEMENTER_MODEL: 'claude-sonnet-4-5',
     DEFAULT_VALIDATOR_MODEL: 'openai-compatible:llama3:8b',
@@ -131,7 +137,22 @@ it('takes every variable', () => {
         openaiCompatible: 'http://ollama:11434/v1',
       },
       script: { name: 'demo', roles: {} },
+      agents: [{ name: 'claude', unusable: null }],
     },
+    agents: [
+      {
+        name: 'claude',
+        command: 'claude-agent-acp',
+        args: [],
+        env: { KEY: 'deepseek-canary' },
+        mounts: [],
+        permissions: { default: 'allow' },
+        network: 'none',
+        authMethod: null,
+        secrets: ['deepseek-canary'],
+        unusable: null,
+      },
+    ],
     runDefaults: {
       modelRouting: {
         planner: 'openai:gpt-4o',
@@ -161,6 +182,7 @@ it('takes every variable', () => {
       'openai-canary',
       'deepseek-canary',
       'compatible-canary',
+      'deepseek-canary',
     ],
   });
 });
@@ -244,6 +266,18 @@ describe('faults', () => {
     expect(faultsOf({ OPENAI_COMPATIBLE_API_KEY: 'x' })).toMatchObject([{ path: 'OPENAI_COMPATIBLE_BASE_URL' }]);
     expect(faultsOf({ DEFAULT_PLANNER_MODEL: 'a:x', ALLOWED_MODELS: 'a:y' })).toMatchObject([
       { path: 'DEFAULT_PLANNER_MODEL' },
+    ]);
+  });
+
+  it('tell of a file of agents that cannot be read, and of everything that is wrong in it', () => {
+    expect(faultsOf({ AUTONOMOUS_AGENTS: 'missing.json' })).toEqual([
+      { path: 'AUTONOMOUS_AGENTS', message: expect.stringContaining('ENOENT') },
+    ]);
+    writeFileSync(join(folder, 'bad.json'), JSON.stringify({ one: { command: '' }, two: { command: 'x', more: 1 } }));
+    expect(faultsOf({ AUTONOMOUS_AGENTS: 'bad.json', ORCHESTRATOR_PORT: 'x' }).map(({ path }) => path)).toEqual([
+      'ORCHESTRATOR_PORT',
+      'AUTONOMOUS_AGENTS',
+      'AUTONOMOUS_AGENTS',
     ]);
   });
 

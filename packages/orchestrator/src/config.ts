@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type Fault, InvalidRequest, type RunConfigRequest } from '@autonomous/shared';
 import { z } from 'zod';
+import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from './agents/acp-agents.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import type { ModelSettings } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
@@ -33,6 +34,8 @@ export interface ServerConfig {
     readonly defaultBranch: string | null;
   };
   readonly models: ModelSettings;
+  /** External coding agents; a role is sent to one by the model id `acp:<name>`. */
+  readonly agents: readonly AcpAgentSettings[];
   readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
   readonly runLimits: RunLimits;
   readonly maxConcurrentRunsPerUser: number;
@@ -152,6 +155,7 @@ export const SERVER_VARIABLES = {
   DEEPSEEK_BASE_URL: baseUrl(),
   OPENAI_COMPATIBLE_BASE_URL: baseUrl(),
   AUTONOMOUS_SCRIPT: variable(text, 'the path of a script file'),
+  AUTONOMOUS_AGENTS: variable(text, 'the path of a JSON file'),
   DEFAULT_PLANNER_MODEL: modelId(),
   DEFAULT_IMPLEMENTER_MODEL: modelId(),
   DEFAULT_VALIDATOR_MODEL: modelId(),
@@ -203,13 +207,17 @@ export function readServerConfig(
   const { home = homedir(), working = process.cwd() } = folders;
   const pathOf = (path: string): string => resolve(working, path.startsWith('~/') ? join(home, path.slice(2)) : path);
   const script = values.AUTONOMOUS_SCRIPT === undefined ? null : readScript(pathOf(values.AUTONOMOUS_SCRIPT), faults);
-  if (faults.length > 0) throw refusal(faults);
-
   const dataHome = env['XDG_DATA_HOME'];
   const dataFolder =
     values.AUTONOMOUS_DATA === undefined
       ? join(dataHome !== undefined && isAbsolute(dataHome) ? dataHome : join(home, '.local', 'share'), 'autonomous')
       : pathOf(values.AUTONOMOUS_DATA);
+  const agents =
+    values.AUTONOMOUS_AGENTS === undefined
+      ? []
+      : readAgents(pathOf(values.AUTONOMOUS_AGENTS), { env, dataFolder }, faults);
+  if (faults.length > 0) throw refusal(faults);
+
   const owner = values.GITHUB_REPO_OWNER;
   const name = values.GITHUB_REPO_NAME;
 
@@ -243,7 +251,9 @@ export function readServerConfig(
         openaiCompatible: values.OPENAI_COMPATIBLE_BASE_URL,
       },
       script,
+      ...(agents.length === 0 ? {} : { agents: agents.map(({ name, unusable }) => ({ name, unusable })) }),
     },
+    agents,
     runDefaults: {
       modelRouting: defaultModels(values, script),
       maxClarifications: values.DEFAULT_MAX_CLARIFICATIONS ?? BUILT_IN_RUN_CONFIG.maxClarifications,
@@ -268,10 +278,13 @@ export function readServerConfig(
       name: values.COMMIT_AUTHOR_NAME ?? 'Autonomous',
       email: values.COMMIT_AUTHOR_EMAIL ?? 'autonomous@localhost',
     },
-    secrets: variableNames().flatMap((variableName) => {
-      const value = values[variableName];
-      return SERVER_VARIABLES[variableName].secret && typeof value === 'string' ? [value] : [];
-    }),
+    secrets: [
+      ...variableNames().flatMap((variableName) => {
+        const value = values[variableName];
+        return SERVER_VARIABLES[variableName].secret && typeof value === 'string' ? [value] : [];
+      }),
+      ...agents.flatMap((agent) => agent.secrets),
+    ],
   };
 }
 
@@ -364,6 +377,31 @@ function readScript(path: string, faults: Fault[]): Script | null {
     );
     return null;
   }
+}
+
+function readAgents(
+  path: string,
+  context: Omit<AgentsFileContext, 'folder'>,
+  faults: Fault[],
+): readonly AcpAgentSettings[] {
+  let json: string;
+  try {
+    json = readFileSync(path, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    faults.push({
+      path: 'AUTONOMOUS_AGENTS',
+      message: `AUTONOMOUS_AGENTS names ${path}, which cannot be read (${why}); allowed is the path of a JSON file.`,
+    });
+    return [];
+  }
+  const parsed = parseAcpAgents(json, { ...context, folder: dirname(path) });
+  if (parsed.ok) return parsed.agents;
+  for (const fault of parsed.faults) {
+    const where = fault.path === '' ? path : `${fault.path} in ${path}`;
+    faults.push({ path: 'AUTONOMOUS_AGENTS', message: `AUTONOMOUS_AGENTS: ${where}: ${fault.message}.` });
+  }
+  return [];
 }
 
 /**

@@ -1,6 +1,7 @@
 /** One fresh call of a role for a run: its folder, its sandbox, its prompt, its cost. */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import type { JsonValue } from '@autonomous/shared';
 import type { Agent, AgentOutcome } from '../agents/agent.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -29,12 +30,13 @@ export async function callAgent<Input, Result>(
   context: ActivityContext,
   { role, input, model, work, notes }: AgentCall<Input, Result>,
 ): Promise<{ readonly outcome: AgentOutcome<Result>; readonly cost: Cost }> {
+  const needs = (await tools.agent.needs?.(model)) ?? null;
   const sandbox = await tools.sandboxes.open({
     key: context.key,
     folder: work.folder,
     home: work.home,
-    readOnly: await uploadMounts(tools, notes),
-    network: 'none',
+    readOnly: [...(await uploadMounts(tools, notes)), ...(needs?.readOnly ?? [])],
+    network: needs?.network ?? 'none',
     limits: tools.limits,
   });
   try {
@@ -51,6 +53,9 @@ export async function callAgent<Input, Result>(
       sandbox,
       maxSteps: role.maxSteps,
       signal: context.signal,
+      answers: notes.filter(({ kind }) => kind === 'answer').map(({ text }) => text),
+      kept: work.goesOn ? keptByAgent(context) : null,
+      keep: (state) => context.heartbeat({ keptByAgent: state }),
       onProgress: (progress) => context.progress({ ...progress, role: role.name, model }),
     });
     await sandbox.sync();
@@ -59,6 +64,12 @@ export async function callAgent<Input, Result>(
   } finally {
     await sandbox.dispose();
   }
+}
+
+/** What the agent of an earlier attempt kept to go on with; it belongs to the files as that attempt left them. */
+export function keptByAgent({ lastHeartbeat }: Pick<ActivityContext, 'lastHeartbeat'>): JsonValue {
+  const isObject = typeof lastHeartbeat === 'object' && lastHeartbeat !== null && !Array.isArray(lastHeartbeat);
+  return isObject && 'keptByAgent' in lastHeartbeat ? (lastHeartbeat['keptByAgent'] ?? null) : null;
 }
 
 /** What every prompt says of the project: nothing of what the checkout left out. */

@@ -5,7 +5,7 @@ import { implementer } from '../roles/implementer.ts';
 import { type Activity, type ActivityContext, ONE_TRY, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { Implemented } from '../workflow/definitions/build-types.ts';
-import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
+import { callAgent, keptByAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
 import { closeFolder, ensureInstalled, installedInto, openFolder, runFolder } from './work-folders.ts';
@@ -52,6 +52,7 @@ export function implement(tools: BuildTools): Of<'implement'> {
         treeish: input.head,
         excludePaths: input.excludePaths,
         setup: input.setup,
+        goOn: keptByAgent(context) !== null,
         signal: context.signal,
       });
       const { outcome, cost } = await callAgent(tools, context, {

@@ -16,6 +16,8 @@ export interface WorkFolder {
   readonly home: string;
   /** What the install step made, as gitignore patterns: never taken back from the sandbox. */
   readonly installed: readonly string[];
+  /** It holds what an earlier attempt left, in `home` too. */
+  readonly goesOn: boolean;
 }
 
 export interface FolderRequest {
@@ -26,6 +28,8 @@ export interface FolderRequest {
   readonly treeish: string;
   readonly excludePaths: readonly string[];
   readonly setup: ProjectCommand | null;
+  /** The folder of an earlier attempt is taken as it is, where it is whole. */
+  readonly goOn?: boolean;
   readonly signal: AbortSignal;
   readonly onOutput?: (chunk: string) => void;
 }
@@ -37,10 +41,12 @@ export function runFolder(tools: BuildTools, runId: string): string {
   return path.join(tools.workFolder, runId);
 }
 
-/** A fresh checkout of a tree with the installed dependencies beside it. What was there before is gone. */
+/** A fresh checkout of a tree with the installed dependencies beside it. What was there before is gone, unless it is gone on with. */
 export async function openFolder(tools: BuildTools, request: FolderRequest): Promise<WorkFolder> {
   const folder = path.join(runFolder(tools, request.runId), request.name);
   const home = homeOf(folder);
+  const left = request.goOn ? await installedInto(folder) : null;
+  if (left !== null) return { folder, home, installed: left, goesOn: true };
   await closeFolder(folder);
   const overlay = request.setup ? await ensureInstalled(tools, request, request.setup) : null;
   await tools.repository.checkout(request.project, request.treeish, folder, request.excludePaths);
@@ -50,7 +56,7 @@ export async function openFolder(tools: BuildTools, request: FolderRequest): Pro
     await copyInto(overlay.home, home);
   }
   await writeFile(installedFile(folder), JSON.stringify(overlay?.installed ?? []));
-  return { folder, home, installed: overlay?.installed ?? [] };
+  return { folder, home, installed: overlay?.installed ?? [], goesOn: false };
 }
 
 /** Removes a folder that was opened, with everything beside it. Nothing happens when it is gone already. */
