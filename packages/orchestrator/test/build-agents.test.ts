@@ -1,16 +1,19 @@
-/** Runs whose implementer is an external agent: through the HTTP API, in a real sandbox, over a restart of the server. */
+/** Runs whose implementer is an external agent: through the HTTP API, in a real sandbox, over the end of the server. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createClient } from '@autonomous/shared';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Step } from '../src/agents/acp-agent.fixture.ts';
 import { RESULT_FILE } from '../src/agents/acp-instructions.ts';
-import { aScript, aServer, startServer } from './orchestrator.fixture.ts';
+import { aScript, aServer, FILES, git, makeRemote } from './orchestrator.fixture.ts';
+import { startServerProcess } from './server-process.fixture.ts';
 
 const WORKSPACE = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 const PROGRAM = '/opt/workspace/packages/orchestrator/src/agents/acp-agent.fixture.ts';
 const KEY = 'canary-0123456789';
+const WAIT = { timeout: 60_000, interval: 200 } as const;
 
 const EDIT: Step = { do: 'write', path: 'feature.sh', content: 'echo feature\n' };
 const DONE: Step = { do: 'write', path: RESULT_FILE, content: '{"summary":"The agent made it."}' };
@@ -63,18 +66,37 @@ it('asks a person for permission, goes on with the answer, and the run is merged
   );
 });
 
-it('is taken up in its session by a server that was stopped in the middle', async () => {
+it('is taken up in its session when the server is killed in the middle', async () => {
   // A new session would play the first turn once more, and wait for ever.
   const env = await agents([[EDIT, { do: 'wait' }], [DONE]]);
-  const server = await aServer({ script: aScript(), env });
-  const run = await server.launch('Add the feature', CONFIG);
-  await server.said(run.id, 'wrote feature.sh');
-  await server.close();
-  const again = await startServer(server.folder, { script: aScript(), env });
-  onTestFinished(again.stop);
-  const status = async () => (await again.client.getRun(run.id)).status;
-  await expect.poll(status, { timeout: 60_000, interval: 200 }).toBe('completed');
-  expect(await server.file('main', 'feature.sh')).toBe('echo feature\n');
+  const folder = await mkdtemp(path.join(tmpdir(), 'agents-killed-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const remote = path.join(folder, 'remote.git');
+  const script = path.join(folder, 'script.yaml');
+  await makeRemote(remote, FILES);
+  await writeFile(script, aScript());
+  const start = async () => {
+    const server = await startServerProcess({
+      dataFolder: path.join(folder, 'data'),
+      port: '0',
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, LOG_LEVEL: 'warn', AUTONOMOUS_SCRIPT: script, ...env },
+    });
+    onTestFinished(async () => void (await server.end('SIGKILL')));
+    return { server, client: createClient({ baseUrl: server.url, token: server.token }) };
+  };
+
+  const { server, client } = await start();
+  const project = await client.createProject({ name: 'notes', repository: remote });
+  const run = await client.launchRun({ projectId: project.id, request: 'Add the feature', config: CONFIG });
+  const said = async () => JSON.stringify(await client.getTranscript(run.id));
+  await expect.poll(said, WAIT).toContain('wrote feature.sh');
+  // Its answer says that everything before it is on disk.
+  await client.sendMessage(run.id, 'Go on.');
+  await server.end('SIGKILL');
+
+  const again = await start();
+  await expect.poll(async () => (await again.client.getRun(run.id)).status, WAIT).toBe('completed');
+  expect(await git('--git-dir', remote, 'show', 'main:feature.sh')).toBe('echo feature\n');
 });
 
 it('has its key for itself: nothing that it says of it is kept', async () => {
