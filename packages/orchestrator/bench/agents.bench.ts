@@ -42,6 +42,9 @@ const INSTRUCTIONS = 'You are the implementer.';
 const INSTANT_SANDBOX: Sandbox = {
   provider: 'none',
   run: async () => ({ exitCode: 0, stdout: OUTPUT, stderr: '', timedOut: false, durationMs: 0 }),
+  start: async () => {
+    throw new Error('no agent here stays');
+  },
   sync: async () => undefined,
   dispose: async () => undefined,
 };

@@ -7,6 +7,8 @@ import { createBuildActivities } from './activities/build-activities.ts';
 import type { BuildTools } from './activities/build-tools.ts';
 import { DependencyCache } from './activities/dependency-cache.ts';
 import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
+import { createAcpAgent } from './agents/acp.ts';
+import { createAgentRouter } from './agents/agent-router.ts';
 import { createToolLoopAgent } from './agents/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
 import { createScrubber } from './artifacts/secrets.ts';
@@ -130,10 +132,13 @@ export async function startOrchestrator({
       });
     const tools: BuildTools = {
       repository,
-      agent: createToolLoopAgent({
-        models,
-        mcpServers: config.mcpServers,
-        ...(cassettes ? { recorder: cassettes } : {}),
+      agent: createAgentRouter({
+        toolLoop: createToolLoopAgent({
+          models,
+          mcpServers: config.mcpServers,
+          ...(cassettes ? { recorder: cassettes } : {}),
+        }),
+        acp: createAcpAgent(config.agents),
       }),
       prices,
       sandboxes: provider,

@@ -43,6 +43,7 @@ describe('without any variable', () => {
       allowSetupNetwork: false,
       egress: {},
       sandboxLimits: { memoryBytes: 4_096 * 2 ** 20, processes: 512, diskBytes: 10_240 * 2 ** 20 },
+      agents: [],
       logLevel: 'info',
       secrets: [],
     });
@@ -77,6 +78,10 @@ it('takes every variable', () => {
   const headers = { authorization: 'Bearer ${DEEPSEEK_API_KEY}' };
   const mcp = { servers: { docs: { url: 'http://docs.acme.test/mcp', headers, roles: ['planner'] } } };
   writeFileSync(join(folder, 'servers.json'), JSON.stringify(mcp));
+  writeFileSync(
+    join(folder, 'agents.json'),
+    JSON.stringify({ claude: { command: 'claude-agent-acp', env: { KEY: { from: 'DEEPSEEK_API_KEY' } } } }),
+  );
   const env: Record<keyof typeof SERVER_VARIABLES, string> = {
     ORCHESTRATOR_HOST: '0.0.0.0',
     ORCHESTRATOR_PORT: '8080',
@@ -106,6 +111,7 @@ it('takes every variable', () => {
     AUTONOMOUS_SCRIPT: 'demo.yaml',
     AUTONOMOUS_RECORD: 'cassettes',
     AUTONOMOUS_MCP: 'servers.json',
+    AUTONOMOUS_AGENTS: './agents.json',
     DEFAULT_PLANNER_MODEL: 'openai:gpt-4o',
     DEFAULT_IMPLEMENTER_MODEL: 'claude-sonnet-4-5',
     DEFAULT_VALIDATOR_MODEL: 'openai-compatible:llama3:8b',
@@ -166,6 +172,7 @@ it('takes every variable', () => {
         { name: 'openrouter', baseUrl: 'https://openrouter.ai/api/v1', apiKey: 'endpoint-canary=' },
       ],
       script: { name: 'demo', roles: {} },
+      agents: [{ name: 'claude', unusable: null }],
     },
     mcpServers: [
       {
@@ -181,6 +188,20 @@ it('takes every variable', () => {
       ['openai-compatible:llama3:8b', { inputUsdPerMillion: 0, outputUsdPerMillion: 0 }],
       ['vllm:qwen', { inputUsdPerMillion: 0.5, outputUsdPerMillion: 1.5 }],
     ]),
+    agents: [
+      {
+        name: 'claude',
+        command: 'claude-agent-acp',
+        args: [],
+        env: { KEY: 'deepseek-canary' },
+        mounts: [],
+        permissions: { default: 'allow' },
+        network: [],
+        authMethod: null,
+        secrets: ['deepseek-canary'],
+        unusable: null,
+      },
+    ],
     runDefaults: {
       modelRouting: {
         planner: 'openai:gpt-4o',
@@ -237,6 +258,7 @@ it('takes every variable', () => {
       'e2b-canary',
       'deepseek-canary',
       'endpoint-canary=',
+      'deepseek-canary',
     ],
   });
 });
@@ -358,6 +380,18 @@ describe('faults', () => {
     expect(faultsOf({ OPENAI_COMPATIBLE_API_KEY: 'x' })).toMatchObject([{ path: 'OPENAI_COMPATIBLE_BASE_URL' }]);
     expect(faultsOf({ DEFAULT_PLANNER_MODEL: 'a:x', ALLOWED_MODELS: 'a:y' })).toMatchObject([
       { path: 'DEFAULT_PLANNER_MODEL' },
+    ]);
+  });
+
+  it('tell of a file of agents that cannot be read, and of everything that is wrong in it', () => {
+    expect(faultsOf({ AUTONOMOUS_AGENTS: 'missing.json' })).toEqual([
+      { path: 'AUTONOMOUS_AGENTS', message: expect.stringContaining('ENOENT') },
+    ]);
+    writeFileSync(join(folder, 'bad.json'), JSON.stringify({ one: { command: '' }, two: { command: 'x', more: 1 } }));
+    expect(faultsOf({ AUTONOMOUS_AGENTS: 'bad.json', ORCHESTRATOR_PORT: 'x' }).map(({ path }) => path)).toEqual([
+      'ORCHESTRATOR_PORT',
+      'AUTONOMOUS_AGENTS',
+      'AUTONOMOUS_AGENTS',
     ]);
   });
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import {
   BUDGET_NAMES,
   type BudgetName,
@@ -14,6 +14,7 @@ import {
   type RunConfigRequest,
 } from '@autonomous/shared';
 import { z } from 'zod';
+import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from './agents/acp-agents.ts';
 import { type McpServers, parseMcpServers } from './agents/mcp-servers.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
@@ -53,6 +54,8 @@ export interface ServerConfig {
   readonly mcpServers: McpServers['servers'];
   /** Prices by the full id of the model, for those that the price table does not know or that cost this server something else. */
   readonly prices: ReadonlyMap<string, OwnPrice>;
+  /** External coding agents; a role is sent to one by the model id `acp:<name>`. */
+  readonly agents: readonly AcpAgentSettings[];
   readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
   readonly runLimits: RunLimits;
   readonly maxConcurrentRunsPerUser: number;
@@ -259,6 +262,7 @@ export const SERVER_VARIABLES = {
   AUTONOMOUS_SCRIPT: variable(text, 'the path of a script or cassette'),
   AUTONOMOUS_RECORD: variable(text, 'the path of a folder'),
   AUTONOMOUS_MCP: variable(text, 'the path of a JSON file that names MCP servers'),
+  AUTONOMOUS_AGENTS: variable(text, 'the path of a JSON file'),
   DEFAULT_PLANNER_MODEL: modelId(),
   DEFAULT_IMPLEMENTER_MODEL: modelId(),
   DEFAULT_VALIDATOR_MODEL: modelId(),
@@ -340,6 +344,12 @@ export function readServerConfig(
     values.AUTONOMOUS_DATA === undefined
       ? join(dataHome !== undefined && isAbsolute(dataHome) ? dataHome : join(home, '.local', 'share'), 'autonomous')
       : pathOf(values.AUTONOMOUS_DATA);
+  const agents =
+    values.AUTONOMOUS_AGENTS === undefined
+      ? []
+      : readAgents(pathOf(values.AUTONOMOUS_AGENTS), { env, dataFolder }, faults);
+  if (faults.length > 0) throw refusal(faults);
+
   const owner = values.GITHUB_REPO_OWNER;
   const name = values.GITHUB_REPO_NAME;
 
@@ -378,10 +388,12 @@ export function readServerConfig(
         apiKey: values.MODEL_ENDPOINT_KEYS?.get(endpoint),
       })),
       script,
+      ...(agents.length === 0 ? {} : { agents: agents.map(({ name, unusable }) => ({ name, unusable })) }),
     },
     mcpServers: mcp?.servers ?? [],
     recordFolder: values.AUTONOMOUS_RECORD === undefined ? null : pathOf(values.AUTONOMOUS_RECORD),
     prices: values.MODEL_PRICES ?? new Map(),
+    agents,
     runDefaults: {
       modelRouting: defaultModels(values, script),
       maxClarifications: values.DEFAULT_MAX_CLARIFICATIONS ?? BUILT_IN_RUN_CONFIG.maxClarifications,
@@ -425,6 +437,7 @@ export function readServerConfig(
         return value instanceof Map ? [...value.values()].map(String) : typeof value === 'string' ? [value] : [];
       }),
       ...(mcp?.secrets ?? []),
+      ...agents.flatMap((agent) => agent.secrets),
     ],
   };
 }
@@ -591,6 +604,31 @@ function readMcp(path: string, env: Readonly<Record<string, string | undefined>>
     });
     return null;
   }
+}
+
+function readAgents(
+  path: string,
+  context: Omit<AgentsFileContext, 'folder'>,
+  faults: Fault[],
+): readonly AcpAgentSettings[] {
+  let json: string;
+  try {
+    json = readFileSync(path, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    faults.push({
+      path: 'AUTONOMOUS_AGENTS',
+      message: `AUTONOMOUS_AGENTS names ${path}, which cannot be read (${why}); allowed is the path of a JSON file.`,
+    });
+    return [];
+  }
+  const parsed = parseAcpAgents(json, { ...context, folder: dirname(path) });
+  if (parsed.ok) return parsed.agents;
+  for (const fault of parsed.faults) {
+    const where = fault.path === '' ? path : `${fault.path} in ${path}`;
+    faults.push({ path: 'AUTONOMOUS_AGENTS', message: `AUTONOMOUS_AGENTS: ${where}: ${fault.message}.` });
+  }
+  return [];
 }
 
 /**

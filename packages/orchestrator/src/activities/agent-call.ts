@@ -1,14 +1,15 @@
 /** One fresh call of a role for a run: its folder, its sandbox, its prompt, its cost. */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import type { RunConfig } from '@autonomous/shared';
-import type { Agent, AgentOutcome } from '../agents/agent.ts';
+import type { JsonValue, RunConfig } from '@autonomous/shared';
+import type { Agent, AgentNeeds, AgentOutcome } from '../agents/agent.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { composeCall, describeCall } from '../roles/call-context.ts';
 import type { CommonInput, Guide, Note as PromptNote, Skill } from '../roles/prompt-parts.ts';
 import type { Role } from '../roles/role.ts';
 import { historyOf } from '../roles/run-history.ts';
+import type { SandboxSpec } from '../sandboxes/sandbox.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { Cost, Note } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
@@ -58,12 +59,13 @@ export async function callAgent<Input extends CommonInput, Result>(
   context.progress({ kind: 'prompt', ...line, role: role.name, model });
 
   const egressRole = egressRoleOf(role.name);
+  const needs = (await tools.agent.needs?.(model)) ?? null;
   const sandbox = await tools.sandboxes.open({
     key: context.key,
     folder: work.folder,
     home: work.home,
-    readOnly: await uploadMounts(tools, notes),
-    network: await networkOf(tools, egressRole, config),
+    readOnly: [...(await uploadMounts(tools, notes)), ...(needs?.readOnly ?? [])],
+    network: withNeeds(await networkOf(tools, egressRole, config), needs),
     onRefused: refusalNotes(context.progress, egressRole),
     limits: tools.limits,
   });
@@ -86,6 +88,9 @@ export async function callAgent<Input extends CommonInput, Result>(
       maxSteps: role.maxSteps,
       signal: context.signal,
       meter,
+      answers: notes.filter(({ kind }) => kind === 'answer').map(({ text }) => text),
+      kept: work.goesOn ? keptByAgent(context) : null,
+      keep: (state) => context.heartbeat({ keptByAgent: state }),
       onProgress: (progress) => context.progress({ ...progress, role: role.name, model }),
     });
     await sandbox.sync();
@@ -99,6 +104,17 @@ export async function callAgent<Input extends CommonInput, Result>(
   } finally {
     await sandbox.dispose();
   }
+}
+
+/** What the role may reach, and what the agent's own program has to. */
+function withNeeds(network: { readonly allow: readonly string[] }, needs: AgentNeeds | null): SandboxSpec['network'] {
+  return { allow: [...new Set([...network.allow, ...(needs?.allow ?? [])])] };
+}
+
+/** What the agent of an earlier attempt kept to go on with; it belongs to the files as that attempt left them. */
+export function keptByAgent({ lastHeartbeat }: Pick<ActivityContext, 'lastHeartbeat'>): JsonValue {
+  const isObject = typeof lastHeartbeat === 'object' && lastHeartbeat !== null && !Array.isArray(lastHeartbeat);
+  return isObject && 'keptByAgent' in lastHeartbeat ? (lastHeartbeat['keptByAgent'] ?? null) : null;
 }
 
 /** What every prompt says of the project and the run: nothing of what the checkout left out. */

@@ -5,7 +5,7 @@ import { implementer } from '../roles/implementer.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { Implemented } from '../workflow/definitions/build-types.ts';
-import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
+import { callAgent, keptByAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
 import { setupOf, withInstalled } from './install-step.ts';
@@ -42,6 +42,7 @@ export function implement(tools: BuildTools): Of<'implement'> {
         treeish: input.head,
         excludePaths: input.excludePaths,
         setup: await setupOf(tools, { project, runId: input.runId, treeish: input.head }, input.setup),
+        goOn: keptByAgent(context) !== null,
         signal: context.signal,
         progress: context.progress,
       });

@@ -14,22 +14,28 @@ export interface WorkFolder {
   readonly home: string;
   /** What the install step made, as gitignore patterns: never taken back from the sandbox. */
   readonly installed: readonly string[];
+  /** It holds what an earlier attempt left, in `home` too. */
+  readonly goesOn: boolean;
 }
 
 export interface FolderRequest extends InstallRequest {
   /** Names the folder within the run. */
   readonly name: string;
   readonly setup: ProjectCommand | null;
+  /** The folder of an earlier attempt is taken as it is, where it is whole. */
+  readonly goOn?: boolean;
 }
 
 export function runFolder(tools: BuildTools, runId: string): string {
   return path.join(tools.workFolder, runId);
 }
 
-/** A fresh checkout of a tree with the installed dependencies beside it. What was there before is gone. */
+/** A fresh checkout of a tree with the installed dependencies beside it. What was there before is gone, unless it is gone on with. */
 export async function openFolder(tools: BuildTools, request: FolderRequest): Promise<WorkFolder> {
   const folder = path.join(runFolder(tools, request.runId), request.name);
   const home = homeOf(folder);
+  const left = request.goOn ? await installedInto(folder) : null;
+  if (left !== null) return { folder, home, installed: left, goesOn: true };
   await closeFolder(folder);
   const fill = async (from: { readonly folder: string; readonly home: string } | null): Promise<void> => {
     await tools.repository.checkout(request.project, request.treeish, folder, request.excludePaths);
@@ -45,7 +51,7 @@ export async function openFolder(tools: BuildTools, request: FolderRequest): Pro
       })
     : fill(null).then(() => []));
   await writeFile(installedFile(folder), JSON.stringify(installed));
-  return { folder, home, installed };
+  return { folder, home, installed, goesOn: false };
 }
 
 /** Removes a folder that was opened, with everything beside it. Nothing happens when it is gone already. */

@@ -1,9 +1,9 @@
 /** The port to agents: who carries out a role with a model, tools in a sandbox and a result of a given shape. */
-import type { Progress, Question } from '@autonomous/shared';
+import type { JsonValue, Progress, Question } from '@autonomous/shared';
 import type { z } from 'zod';
 import type { CallUsage } from '../models/model.ts';
 import type { ToolName } from '../roles/role.ts';
-import type { Sandbox } from '../sandboxes/sandbox.ts';
+import type { Sandbox, SandboxSpec } from '../sandboxes/sandbox.ts';
 
 export interface AgentUsage {
   readonly inputTokens: number;
@@ -37,7 +37,7 @@ export interface AgentRequest<Result> {
   /** Activation key; also the transcript's name. */
   readonly key: string;
   readonly role: string;
-  /** `provider:model` or a bare name that resolves to one. */
+  /** `provider:model`, a bare name that resolves to one, or `acp:<name>` for an external agent. */
   readonly model: string;
   readonly instructions: string;
   readonly prompt: string;
@@ -52,6 +52,15 @@ export interface AgentRequest<Result> {
   readonly messages?: () => Promise<readonly { readonly by: string; readonly text: string }[]>;
   /** Absent: what it costs is only in the outcome. */
   readonly meter?: CallMeter;
+  /** What people answered in this run, as the prompt has it: `Question: …\nAnswer: …`, oldest first. */
+  readonly answers?: readonly string[];
+  /**
+   * What the agent gave to `keep` in an earlier attempt of this activity whose files and HOME are still in the sandbox;
+   * absent or `null`: there was none, and the files are those of the last commit.
+   */
+  readonly kept?: JsonValue;
+  /** Stores what a later attempt needs to go on; the newest wins. It survives the server. */
+  readonly keep?: (state: JsonValue) => void;
   readonly onProgress: (progress: Pick<Progress, 'kind' | 'text' | 'data'>) => void;
 }
 
@@ -71,9 +80,20 @@ export type AgentOutcome<Result> =
       readonly scripted: boolean;
     };
 
+/** What an agent's own program needs of the sandbox. */
+export interface AgentNeeds extends Pick<SandboxSpec, 'readOnly'> {
+  /** Hosts that it has to reach, as entries of an allow-list. */
+  readonly allow: readonly string[];
+}
+
 export interface Agent {
-  /** `tool-loop`, later `acp`. */
+  /** `tool-loop`, `acp`, or `router`, which has both. */
   readonly name: string;
+  /**
+   * What the sandbox of a call has to have for the agent itself; absent or `null`: nothing.
+   * @throws {NeedsHuman} `model_unavailable` when there is no such agent
+   */
+  readonly needs?: (model: string) => Promise<AgentNeeds | null>;
   /**
    * Carries out one fresh call of a role. No partial result is ever returned.
    * @throws {RetryableFailure} when the model failed in a way that time may mend (`model_unavailable`, `rate_limited`)

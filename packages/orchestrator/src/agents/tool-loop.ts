@@ -74,7 +74,8 @@ export function createToolLoopAgent(options: ToolLoopOptions): Agent {
   };
 }
 
-const questionSchema = z
+/** A question as an agent asks it. */
+export const questionSchema = z
   .object({
     question: z.string().min(1).max(2_000).describe('One question, answerable without reading the code'),
     context: z.string().max(4_000).default('').describe('Why it matters and what depends on the answer'),

@@ -68,6 +68,35 @@ describe('createModels', () => {
     });
   });
 
+  it('knows the external agents of the server, what is missing for each, and that they are no models', () => {
+    const agents = [
+      { name: 'claude', unusable: null },
+      { name: 'codex', unusable: 'KEY is not set.' },
+    ];
+    const models = createModels({ keys: {}, agents });
+    expect(models.check('acp:claude')).toEqual({ ok: true, id: 'acp:claude' });
+    expect(models.check('acp:codex')).toEqual({
+      ok: false,
+      message: 'The agent acp:codex cannot be used: KEY is not set.',
+    });
+    expect(models.check('acp:other')).toEqual({
+      ok: false,
+      message: expect.stringContaining('there are claude, codex'),
+    });
+    expect(createModels({ keys: {} }).check('acp:claude')).toEqual({
+      ok: false,
+      message: expect.stringContaining('AUTONOMOUS_AGENTS'),
+    });
+    expect(() => models.resolve('acp:claude')).toThrow('no model');
+    expect(models.list({ implementer: 'acp:claude' })).toContainEqual({
+      id: 'acp:claude',
+      usable: true,
+      scripted: false,
+      defaultFor: ['implementer'],
+    });
+    expect(models.list({})).toContainEqual(expect.objectContaining({ id: 'acp:codex', usable: false }));
+  });
+
   it('lists the well-known models, what is missing for each, and for which roles they are the default', () => {
     const list = createModels({ keys: { openai: 'o' }, script }).list({
       planner: 'deepseek-reasoner',

@@ -35,6 +35,8 @@ export interface ModelSettings {
   }[];
   /** What `scripted:<its name>` plays; absent means that there is no scripted model. */
   readonly script?: Script | Cassette | null;
+  /** External coding agents, which carry a role out themselves: `acp:<name>`. `unusable` says why and the way out. */
+  readonly agents?: readonly { readonly name: string; readonly unusable: string | null }[];
 }
 
 interface Provider {
@@ -67,6 +69,8 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 const SCRIPTED = 'scripted';
+/** Not a provider of models: what follows is the name of an agent. */
+const EXTERNAL = 'acp';
 
 /** The models of a server. Nothing is asked of a provider here; a wrong key shows at the first call. */
 export function createModels(settings: ModelSettings): Models {
@@ -74,14 +78,15 @@ export function createModels(settings: ModelSettings): Models {
   const script = settings.script ?? null;
   const scripted =
     script === null ? null : 'exchanges' in script ? createCassetteModel(script) : createScriptedModel(script);
+  const agents = settings.agents ?? [];
+  const knownNames = [...providers.keys(), SCRIPTED, ...(agents.length === 0 ? [] : [EXTERNAL])].join(', ');
 
   const check: Models['check'] = (id) => {
     const split = splitId(id, script);
     if (split === null) {
-      const known = [...providers.keys(), SCRIPTED].join(', ');
       return {
         ok: false,
-        message: `The model "${id}" names no known provider; write provider:model with one of ${known}.`,
+        message: `The model "${id}" names no known provider; write provider:model with one of ${knownNames}.`,
       };
     }
     const full = `${split.provider}:${split.model}`;
@@ -93,12 +98,12 @@ export function createModels(settings: ModelSettings): Models {
           : `the script of this server is ${SCRIPTED}:${script.name}. Choose that or a real model.`;
       return { ok: false, message: `The model ${full} cannot be used: ${why}` };
     }
+    if (split.provider === EXTERNAL) return checkAgent(split.model, agents);
     const provider = providers.get(split.provider);
     if (provider === undefined) {
-      const known = [...providers.keys(), SCRIPTED].join(', ');
       return {
         ok: false,
-        message: `The model "${id}" names the unknown provider "${split.provider}"; known are ${known}.`,
+        message: `The model "${id}" names the unknown provider "${split.provider}"; known are ${knownNames}.`,
       };
     }
     if (split.model === '')
@@ -122,6 +127,12 @@ export function createModels(settings: ModelSettings): Models {
       const checked = check(id);
       if (!checked.ok) throw new NeedsHuman('model_unavailable', checked.message);
       const [name, model] = splitOnce(checked.id);
+      if (name === EXTERNAL) {
+        throw new NeedsHuman(
+          'model_unavailable',
+          `${checked.id} is an agent that carries out a whole role, and no model; choose a model here.`,
+        );
+      }
       if (name === SCRIPTED && scripted !== null) return { id: checked.id, model: scripted, scripted: true };
       const provider = providers.get(name);
       if (provider === undefined) throw new Error(`No provider for the checked model ${checked.id}`);
@@ -149,6 +160,7 @@ export function createModels(settings: ModelSettings): Models {
         ...rolesById.keys(),
         ...wellKnown,
         ...(script === null ? [] : [`${SCRIPTED}:${script.name}`]),
+        ...agents.map(({ name }) => `${EXTERNAL}:${name}`),
       ]);
       return [...ids].map((id): ModelSummary => {
         const checked = check(id);
@@ -161,6 +173,18 @@ export function createModels(settings: ModelSettings): Models {
         };
       });
     },
+  };
+}
+
+function checkAgent(name: string, agents: NonNullable<ModelSettings['agents']>): ReturnType<Models['check']> {
+  const id = `${EXTERNAL}:${name}`;
+  const agent = agents.find((candidate) => candidate.name === name);
+  if (agent?.unusable === null) return { ok: true, id };
+  if (agent !== undefined) return { ok: false, message: `The agent ${id} cannot be used: ${agent.unusable}` };
+  const known = agents.length === 0 ? 'there is none' : `there are ${agents.map((other) => other.name).join(', ')}`;
+  return {
+    ok: false,
+    message: `There is no agent "${name}" on this server (${known}). Name it in the file of AUTONOMOUS_AGENTS and restart the server, or choose another model.`,
   };
 }
 

@@ -49,6 +49,8 @@ export interface ProfileRequest {
   readonly egressSocket: string | null;
   /** Host folders that stay out of sight even where they lie inside /usr. */
   readonly hiddenFolders: readonly string[];
+  /** Variables beside the sandbox's own. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Profile {
@@ -58,16 +60,23 @@ export interface Profile {
   readonly files: readonly string[];
 }
 
-export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders }: ProfileRequest): Profile {
+export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {} }: ProfileRequest): Profile {
   const files: string[] = [];
   const file = (content: string, path: string): string[] => {
     files.push(content);
     return ['--perms', '0644', '--ro-bind-data', String(3 + files.length), path];
   };
+  // Options that may hold secrets come by a descriptor: everybody on the machine can read a command line.
+  const unseen = (options: readonly string[]): string[] => {
+    if (options.length === 0) return [];
+    files.push(options.map((option) => `${option}\0`).join(''));
+    return ['--args', String(3 + files.length)];
+  };
   const open = spec.network === 'open';
   const args = [
     ...isolation(open),
     ...environment(egressSocket === null ? {} : egressVariables(spec)),
+    ...unseen(Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])),
     ...system(hiddenFolders),
     ...etc(file, open),
     ...devices(spec.limits.memoryBytes),

@@ -164,6 +164,25 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
       }
     });
 
+    it('is a variable of a process that stays, yet on no command line of the host', async () => {
+      const sandbox = await provider.open({
+        key: 'r-1/1/test',
+        folder,
+        readOnly: [],
+        network: 'none',
+        limits: TEST_LIMITS,
+      });
+      const started = await sandbox.start({ command: 'echo "$KEY"; sleep 600', env: { KEY: 'canary-4712' } });
+      const { value } = await started.stdout.getReader().read();
+      expect(Buffer.from(value ?? []).toString()).toBe('canary-4712\n');
+      const lines = await Promise.all(
+        (await processesNaming(folder)).map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+      );
+      expect(lines.join('\n')).toContain('bwrap');
+      expect(lines.join('\n')).not.toContain('canary-4712');
+      await sandbox.dispose();
+    });
+
     it('is no secret file, no other folder and nobody’s home', async () => {
       await writeFile(join(root, 'database.sqlite'), 'canary-4711');
       await mkdir(join(root, 'other-run'));

@@ -13,11 +13,29 @@ import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
 import { limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
-import { assertCommand, type ProcessEnd, type StartedProcess, startProcess, withLine } from './child-process.ts';
+import {
+  assertCommand,
+  type ProcessEnd,
+  sandboxProcess,
+  type SpawnRequest,
+  type StartedProcess,
+  startProcess,
+  streamedRequest,
+  withLine,
+} from './child-process.ts';
 import { type EgressProxy, removeAbandonedSockets, startEgressProxy } from './egress-proxy.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
 import { createProcessCgroup, removeAbandonedCgroups } from './process-cgroup.ts';
-import type { Availability, CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
+import type {
+  Availability,
+  CommandRequest,
+  CommandResult,
+  ProcessRequest,
+  Sandbox,
+  SandboxProcess,
+  SandboxProvider,
+  SandboxSpec,
+} from './sandbox.ts';
 import { type Breach, DiskUse, watchSandbox } from './sandbox-watch.ts';
 
 const AVAILABILITY_KEPT_MS = 60_000;
@@ -94,19 +112,42 @@ class BubblewrapSandbox implements Sandbox {
   }
 
   async run(request: CommandRequest): Promise<CommandResult> {
-    if (this.#disposed) throw new Error(`Sandbox ${this.#spec.key} is disposed and runs no more commands`);
-    assertCommand(request.command);
+    const launched = await this.#launch(request.command, request);
+    return commandResult(await this.#ended(launched));
+  }
+
+  async start(request: ProcessRequest): Promise<SandboxProcess> {
+    const launched = await this.#launch(request.command, streamedRequest(request), request.env);
+    return sandboxProcess(launched.process, this.#ended(launched));
+  }
+
+  async #launch(command: string, request: LaunchRequest, env?: ProcessRequest['env']): Promise<Launched> {
+    this.#assertOpen();
+    assertCommand(command);
     const egress = request.offline ? null : await this.#startEgress();
-    if (this.#disposed) throw new Error(`Sandbox ${this.#spec.key} is disposed and runs no more commands`);
-    const launched = launch(this.#spec, this.#options, { npm: this.#npm, egress, disk: this.#disk }, request);
+    this.#assertOpen();
+    const launched = launch(
+      this.#spec,
+      this.#options,
+      { npm: this.#npm, egress, disk: this.#disk },
+      { ...request, command, env },
+    );
     this.#running.add(launched.process);
+    return launched;
+  }
+
+  #assertOpen(): void {
+    if (this.#disposed) throw new Error(`Sandbox ${this.#spec.key} is disposed and runs no more commands`);
+  }
+
+  async #ended(launched: Launched): Promise<ProcessEnd> {
     const end = await launched.process.done.finally(() => this.#running.delete(launched.process));
     const breach = launched.breach();
     if (breach?.kind === 'disk') throw new NeedsHuman('storage_full', `The command was ended: ${breach.message}`);
-    if (launched.commandRan() || end.endedBecause !== null) return commandResult(end);
+    if (launched.commandRan() || end.endedBecause !== null) return end;
     if (end.foreignSignal !== null) {
       const note = `[ended by the machine with ${end.foreignSignal}; its memory is probably used up]\n`;
-      return commandResult({ ...end, exitCode: null, stderr: withLine(end.stderr, note) });
+      return { ...end, exitCode: null, stderr: withLine(end.stderr, note) };
     }
     const { reason, mend } = explainFailure(end.stderr, this.#options.path ?? 'bwrap', readHostFacts());
     throw new NeedsHuman(
@@ -136,6 +177,11 @@ class BubblewrapSandbox implements Sandbox {
   }
 }
 
+type LaunchRequest = Pick<
+  SpawnRequest,
+  'stdin' | 'timeoutMs' | 'offline' | 'signal' | 'maxOutputBytes' | 'onOutput' | 'streamed'
+>;
+
 interface Launched {
   readonly process: StartedProcess;
   /** bwrap reports an exit code only for a command that it could start. */
@@ -154,10 +200,10 @@ function launch(
   spec: SandboxSpec,
   options: BubblewrapOptions,
   { npm, egress, disk }: Belongings,
-  request: CommandRequest,
+  { command, env = {}, ...request }: LaunchRequest & { readonly command: string; readonly env?: ProcessRequest['env'] },
 ): Launched {
   const egressSocket = egress?.socketPath ?? null;
-  const profile = sandboxProfile({ spec, npm, egressSocket, hiddenFolders: options.hiddenFolders ?? [] });
+  const profile = sandboxProfile({ spec, npm, egressSocket, hiddenFolders: options.hiddenFolders ?? [], env });
   let status = '';
   let firstPid: number | undefined;
   let breach: Breach | null = null;
@@ -195,7 +241,7 @@ function launch(
       '3',
       ...profile.args,
       '--',
-      ...limitedCommand(spec, request.command, egress !== null),
+      ...limitedCommand(spec, command, egress !== null),
     ],
     cwd: '/',
     env: LAUNCH_ENVIRONMENT,

@@ -1,10 +1,13 @@
-/** Starts one command as a process group of its own and sees it to its end: input, capped output, time limit, abort. */
+/**
+ * Starts one command as a process group of its own and sees it to its end: input, capped output, time limit, abort.
+ * A streamed one is spoken to instead: its input stays open and its output is read as it comes.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { InvalidRequest } from '@autonomous/shared';
 import { CappedOutput } from './capped-output.ts';
-import type { CommandRequest, CommandResult } from './sandbox.ts';
+import type { CommandRequest, CommandResult, ProcessExit, ProcessRequest, SandboxProcess } from './sandbox.ts';
 
 /** Kept of stdout and of stderr (each) where a request names no other figure. */
 export const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
@@ -20,7 +23,7 @@ const LONGEST_COMMAND_BYTES = 120_000;
 /** setTimeout fires at once beyond this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export interface ProcessRequest extends Omit<CommandRequest, 'command'> {
+export interface SpawnRequest extends Omit<CommandRequest, 'command'> {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -30,6 +33,8 @@ export interface ProcessRequest extends Omit<CommandRequest, 'command'> {
   readonly descriptors?: readonly ({ readonly write: string } | { readonly read: (text: string) => void })[];
   /** Ends what is not in the process group. */
   readonly killMore?: () => void;
+  /** Leaves stdin and stdout to the caller: only stderr is kept, and no amount of output ends it. */
+  readonly streamed?: boolean;
 }
 
 export interface ProcessEnd extends CommandResult {
@@ -44,9 +49,37 @@ export interface StartedProcess {
   readonly done: Promise<ProcessEnd>;
   /** Kills the process group. May be called twice; the first reason stands. */
   end(because: string): void;
+  /** Both are there for a streamed process that was started. */
+  readonly stdin?: Writable;
+  readonly stdout?: Readable;
 }
 
-export function startProcess(request: ProcessRequest): StartedProcess {
+/** What a streamed process is asked for, for `startProcess`. */
+export function streamedRequest({ signal, maxStderrBytes }: ProcessRequest) {
+  return {
+    streamed: true,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    ...(signal === undefined ? {} : { signal }),
+    ...(maxStderrBytes === undefined ? {} : { maxOutputBytes: maxStderrBytes }),
+  };
+}
+
+/** A streamed process as the port has it. */
+export function sandboxProcess(started: StartedProcess, done: Promise<ProcessEnd>): SandboxProcess {
+  const { stdin = nowhere(), stdout = Readable.from([]) } = started;
+  const exit = done.then(({ exitCode, stderr, endedBecause }): ProcessExit => ({ exitCode, stderr, endedBecause }));
+  // Whoever only talks to it and never asks how it ended is told by the streams.
+  exit.catch(() => {});
+  return {
+    stdin: Writable.toWeb(stdin),
+    // Node's own type of the same stream: the bytes of a pipe.
+    stdout: Readable.toWeb(stdout) as ReadableStream<Uint8Array>,
+    done: exit,
+    end: (because) => started.end(because),
+  };
+}
+
+export function startProcess(request: SpawnRequest): StartedProcess {
   const startedAt = performance.now();
   if (request.signal?.aborted) return { done: Promise.resolve(neverStarted()), end: () => {} };
 
@@ -56,7 +89,7 @@ export function startProcess(request: ProcessRequest): StartedProcess {
     // A group of its own, so that one kill reaches every process which has not left it.
     detached: true,
     stdio: [
-      request.stdin === undefined ? 'ignore' : 'pipe',
+      request.stdin === undefined && !request.streamed ? 'ignore' : 'pipe',
       'pipe',
       'pipe',
       ...(request.descriptors ?? []).map(() => 'pipe' as const),
@@ -72,13 +105,15 @@ export function startProcess(request: ProcessRequest): StartedProcess {
     request.killMore?.();
   };
   const abort = (): void => end('aborted');
-  const timer = setTimeout(
-    () => {
-      timedOut = true;
-      end(`time limit of ${request.timeoutMs} ms`);
-    },
-    Math.min(request.timeoutMs, LONGEST_TIMER_MS),
-  );
+  const timer = Number.isFinite(request.timeoutMs)
+    ? setTimeout(
+        () => {
+          timedOut = true;
+          end(`time limit of ${request.timeoutMs} ms`);
+        },
+        Math.min(request.timeoutMs, LONGEST_TIMER_MS),
+      )
+    : undefined;
   request.signal?.addEventListener('abort', abort, { once: true });
 
   const stdout = new CappedOutput(request.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
@@ -97,14 +132,14 @@ export function startProcess(request: ProcessRequest): StartedProcess {
     stream.on('data', (chunk: Buffer) => {
       output.push(chunk);
       if (endedBecause === null) report(decoder.decode(chunk, { stream: true }));
-      if (stdout.totalBytes + stderr.totalBytes > ENDLESS_OUTPUT_BYTES) {
+      if (!request.streamed && stdout.totalBytes + stderr.totalBytes > ENDLESS_OUTPUT_BYTES) {
         end(`more than ${ENDLESS_OUTPUT_BYTES / 1024 / 1024} MB of output`);
       }
     });
     stream.on('end', () => report(decoder.decode()));
   };
   // Both are pipes: see `stdio` above.
-  collect(child.stdout as Readable, stdout);
+  if (!request.streamed) collect(child.stdout as Readable, stdout);
   collect(child.stderr as Readable, stderr);
   feed(child.stdin, request.stdin);
   request.descriptors?.forEach((descriptor, index) => {
@@ -131,7 +166,9 @@ export function startProcess(request: ProcessRequest): StartedProcess {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', abort);
     });
-  return { done, end };
+  if (!request.streamed) return { done, end };
+  // Both are pipes, as above. A write to a process that is gone fails where it is made, not here.
+  return { done, end, stdin: (child.stdin as Writable).on('error', () => {}), stdout: child.stdout as Readable };
 }
 
 /**
@@ -151,6 +188,11 @@ export function assertCommand(command: string): void {
 /** Puts `line` on a line of its own at the end of `text`. */
 export function withLine(text: string, line: string): string {
   return line === '' || text === '' || text.endsWith('\n') ? text + line : `${text}\n${line}`;
+}
+
+/** The input of a process that was never started. */
+function nowhere(): Writable {
+  return new Writable({ write: (_chunk, _encoding, callback) => callback(new Error('the process is gone')) });
 }
 
 /** The end of a command whose signal was aborted before it began. */

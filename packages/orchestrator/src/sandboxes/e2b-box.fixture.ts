@@ -17,7 +17,11 @@ export type BoxRequest =
       readonly envs: Readonly<Record<string, string>>;
       readonly cwd: string;
       readonly user: string;
+      /** Its input stays open for what `input` brings. */
+      readonly stdin: boolean;
     }
+  /** `null` closes the input. */
+  | { readonly id: number; readonly op: 'input'; readonly pid: number; readonly data: string | null }
   | { readonly id: number; readonly op: 'signal'; readonly pid: number; readonly signal: NodeJS.Signals }
   | { readonly id: number; readonly op: 'read'; readonly path: string }
   | { readonly id: number; readonly op: 'write'; readonly path: string; readonly data: string };
@@ -48,6 +52,9 @@ async function perform(request: BoxRequest): Promise<void> {
     case 'signal':
       answer({ id: request.id, kind: 'end', exitCode: running.get(request.pid)?.kill(request.signal) ? 0 : 1 });
       return;
+    case 'input':
+      answer({ id: request.id, kind: 'end', exitCode: (await input(request)) ? 0 : 1 });
+      return;
     case 'read':
       return read(request);
     case 'write': {
@@ -62,27 +69,41 @@ async function perform(request: BoxRequest): Promise<void> {
   }
 }
 
-function start({ id, cmd, args, envs, cwd, user }: Extract<BoxRequest, { op: 'start' }>): void {
+function start({ id, cmd, args, envs, cwd, user, stdin }: Extract<BoxRequest, { op: 'start' }>): void {
   const home = HOMES[user] ?? '/home/user';
   const child = spawn(cmd, args, {
     cwd: cwd === '' ? home : cwd,
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: home, USER: user, LOGNAME: user, E2B_SANDBOX: 'true', ...envs },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     // The real service starts each process in a session of its own too.
     detached: true,
     ...(CAN_CHANGE_USER && user !== 'root' ? { uid: 1000, gid: 1000 } : {}),
   });
   const { pid } = child;
+  // It may be gone while something is still said to it.
+  child.stdin?.on('error', () => {});
   if (pid !== undefined) {
     running.set(pid, child);
     answer({ id, kind: 'start', pid });
   }
-  carry(id, 'stdout', child.stdout);
-  carry(id, 'stderr', child.stderr);
+  // Both are pipes: see `stdio` above.
+  carry(id, 'stdout', child.stdout as Readable);
+  carry(id, 'stderr', child.stderr as Readable);
   child.once('error', (error) => answer({ id, kind: 'failed', code: 'internal', message: error.message }));
   child.once('close', (code, signal) => {
     if (pid !== undefined) running.delete(pid);
     answer({ id, kind: 'end', exitCode: code ?? -1, ...(signal === null ? {} : { error: `signal: ${signal}` }) });
+  });
+}
+
+/** @returns whether there was a process to take it */
+function input({ pid, data }: Extract<BoxRequest, { op: 'input' }>): Promise<boolean> {
+  const stdin = running.get(pid)?.stdin;
+  if (!stdin || stdin.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const done = (error?: Error | null): void => resolve(!error);
+    if (data === null) stdin.end(done);
+    else stdin.write(Buffer.from(data, 'base64'), done);
   });
 }
 

@@ -11,7 +11,7 @@ import { DEFAULT_MAX_OUTPUT_BYTES, ENDLESS_OUTPUT_BYTES, neverStarted, withLine 
 import { OTHER_TEMPLATE } from './e2b-failure.ts';
 import { e2bNetwork } from './e2b-network.ts';
 import { AS_USER } from './remote-folder.ts';
-import type { CommandRequest, CommandResult, SandboxSpec } from './sandbox.ts';
+import type { CommandRequest, CommandResult, ProcessRequest, SandboxProcess, SandboxSpec } from './sandbox.ts';
 import { quoted } from './sandbox-files.ts';
 
 export const WORKSPACE = '/workspace';
@@ -33,11 +33,23 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface StartedCommand {
   /** @throws whatever E2B says where the command's end cannot be known */
-  readonly done: Promise<CommandResult>;
+  readonly done: Promise<CommandEnd>;
   /** Kills it with all its children. May be called twice; the first reason stands. */
   end(because: string): void;
   /** Whether it was told to end. */
   isEnding(): boolean;
+}
+
+export interface CommandEnd extends CommandResult {
+  /** Why it was ended from here; `null` when it ended by itself. */
+  readonly endedBecause: string | null;
+}
+
+/** How a command is spoken to that stays. */
+interface Conversation {
+  readonly env: Readonly<Record<string, string>>;
+  readonly onStart: (handle: CommandHandle) => void;
+  readonly onStdout: (text: string) => void;
 }
 
 /**
@@ -48,15 +60,9 @@ export function startCommand(
   machine: Machine,
   spec: Pick<SandboxSpec, 'limits' | 'network'>,
   request: CommandRequest,
+  conversation?: Conversation,
 ): StartedCommand {
-  if (request.signal?.aborted) {
-    const { exitCode, stdout, stderr, timedOut, durationMs } = neverStarted();
-    return {
-      done: Promise.resolve({ exitCode, stdout, stderr, timedOut, durationMs }),
-      end: () => {},
-      isEnding: () => true,
-    };
-  }
+  if (request.signal?.aborted) return { done: Promise.resolve(neverStarted()), end: () => {}, isEnding: () => true };
   const startedAt = performance.now();
   const stdout = new MarkedOutput(request.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
   const stderr = new MarkedOutput(request.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
@@ -72,11 +78,12 @@ export function startCommand(
   };
   const take = (output: MarkedOutput, text: string): void => {
     const fresh = output.push(text);
-    if (stdout.totalBytes + stderr.totalBytes > ENDLESS_OUTPUT_BYTES) {
+    if (conversation === undefined && stdout.totalBytes + stderr.totalBytes > ENDLESS_OUTPUT_BYTES) {
       end(`more than ${ENDLESS_OUTPUT_BYTES / 1024 / 1024} MB of output`);
     }
     if (fresh === '' || endedBecause !== null) return;
     try {
+      if (output === stdout) conversation?.onStdout(fresh);
       request.onOutput?.(fresh);
     } catch (error) {
       fault = error instanceof Error ? error : new Error(String(error));
@@ -84,29 +91,36 @@ export function startCommand(
     }
   };
 
-  const perform = async (): Promise<CommandResult> => {
+  const perform = async (): Promise<CommandEnd> => {
     const input = request.stdin === undefined ? null : await sendInput(machine, request.stdin);
-    const handle = await machine.commands.run(wrapped(spec, request, input), {
-      background: true,
-      user: 'root',
-      cwd: '/',
-      envs: { COMMAND: request.command },
-      // The limit is ours; 0 switches the SDK's own off.
-      timeoutMs: 0,
-      onStdout: (text) => take(stdout, text),
-      onStderr: (text) => take(stderr, text),
-    });
+    const names = Object.keys(conversation?.env ?? {});
+    const handle = await machine.commands.run(
+      wrapped(spec, { ...request, names, isOpen: conversation !== undefined }, input),
+      {
+        background: true,
+        stdin: conversation !== undefined,
+        user: 'root',
+        cwd: '/',
+        envs: { COMMAND: request.command, ...passedOn(conversation?.env ?? {}) },
+        // The limit is ours; 0 switches the SDK's own off.
+        timeoutMs: 0,
+        onStdout: (text) => take(stdout, text),
+        onStderr: (text) => take(stderr, text),
+      },
+    );
+    conversation?.onStart(handle);
     const exit = await exitOf(handle, killed).catch((error: unknown) => {
       if (endedBecause !== null) return null;
       throw error;
     });
     if (fault !== undefined) throw fault;
-    const result = (exitCode: number | null, note: string): CommandResult => ({
+    const result = (exitCode: number | null, note: string): CommandEnd => ({
       exitCode,
       stdout: stdout.text(),
       stderr: withLine(stderr.text(), note),
       timedOut,
       durationMs: Math.round(performance.now() - startedAt),
+      endedBecause,
     });
     if (endedBecause !== null) return result(null, `[ended by the sandbox: ${endedBecause}]\n`);
     if (exit === null || exit.exitCode < 0) {
@@ -124,18 +138,80 @@ export function startCommand(
 
   const abort = (): void => end('aborted');
   request.signal?.addEventListener('abort', abort, { once: true });
-  const timer = setTimeout(
-    () => {
-      timedOut = true;
-      end(`time limit of ${request.timeoutMs} ms`);
-    },
-    Math.min(request.timeoutMs, LONGEST_TIMER_MS),
-  );
+  const timer = Number.isFinite(request.timeoutMs)
+    ? setTimeout(
+        () => {
+          timedOut = true;
+          end(`time limit of ${request.timeoutMs} ms`);
+        },
+        Math.min(request.timeoutMs, LONGEST_TIMER_MS),
+      )
+    : undefined;
   const done = perform().finally(() => {
     clearTimeout(timer);
     request.signal?.removeEventListener('abort', abort);
   });
   return { done, end, isEnding: () => endedBecause !== null };
+}
+
+/** A command that stays and is spoken to. */
+export interface StartedProcess extends StartedCommand, Pick<SandboxProcess, 'stdin' | 'stdout'> {}
+
+/** Starts a command without a time limit whose input stays open. Its output waits for nobody: it is kept here until it is read. */
+export function startProcess(
+  machine: Machine,
+  spec: Pick<SandboxSpec, 'limits' | 'network'>,
+  { command, env = {}, signal, maxStderrBytes }: ProcessRequest,
+): StartedProcess {
+  const { promise: handle, resolve: onStart, reject: onNever } = Promise.withResolvers<CommandHandle>();
+  const encoder = new TextEncoder();
+  let output: ReadableStreamDefaultController<Uint8Array> | null = null;
+  const stdout = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      output = controller;
+    },
+    cancel: () => {
+      output = null;
+    },
+  });
+  const request: CommandRequest = {
+    command,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    ...(signal === undefined ? {} : { signal }),
+    ...(maxStderrBytes === undefined ? {} : { maxOutputBytes: maxStderrBytes }),
+  };
+  const started = startCommand(machine, spec, request, {
+    env,
+    onStart,
+    onStdout: (text) => output?.enqueue(encoder.encode(text)),
+  });
+  const done = started.done.then(
+    (end) => {
+      onNever(new Error('the process is gone'));
+      output?.close();
+      return end;
+    },
+    (error: unknown) => {
+      onNever(error);
+      output?.error(error);
+      throw error;
+    },
+  );
+  // Who never speaks to it is told by `done`.
+  handle.catch(() => {});
+  const stdin = new WritableStream<Uint8Array>({
+    write: async (chunk) => {
+      const { pid } = await handle;
+      if (started.isEnding()) throw new Error('the process is gone');
+      await machine.commands.sendStdin(pid, chunk);
+    },
+    close: async () => {
+      const { pid } = await handle;
+      // Where it has ended meanwhile there is nothing to close.
+      await machine.commands.closeStdin(pid).catch(() => undefined);
+    },
+  });
+  return { ...started, done, stdin, stdout };
 }
 
 /** One stream of a command, from its mark on. */
@@ -205,15 +281,20 @@ async function sendInput(machine: Machine, stdin: string | Uint8Array): Promise<
  */
 function wrapped(
   { limits, network }: Pick<SandboxSpec, 'limits' | 'network'>,
-  { offline }: Pick<CommandRequest, 'offline'>,
+  {
+    offline,
+    names,
+    isOpen,
+  }: Pick<CommandRequest, 'offline'> & { readonly names: readonly string[]; readonly isOpen: boolean },
   input: string | null,
 ): string {
   const { reachesOut } = e2bNetwork(network);
   const variables = [`CI=1 HOME=${HOME} LANG=C.UTF-8 PATH="$PATH" TERM=dumb TMPDIR=/tmp`];
   // As with bubblewrap: packages which an agent has just added must not run code where something can be reached.
   if (reachesOut) variables.push('npm_config_ignore_scripts=true npm_config_audit=false npm_config_fund=false');
+  variables.push(...names.map((name) => `${name}="$${PASSED_ON}${name}"`));
   const first = [
-    input === null ? 'exec 3< /dev/null' : `exec 3< ${input}; rm -f ${input}`,
+    isOpen ? 'exec 3<&0' : input === null ? 'exec 3< /dev/null' : `exec 3< ${input}; rm -f ${input}`,
     `mark='${MARK}'; printf %s "$mark"; printf %s "$mark" >&2`,
     [
       `${AS_USER.replace(/ --$/, '')} --inh-caps=-all --bounding-set=-all --no-new-privs --`,
@@ -224,4 +305,11 @@ function wrapped(
   ].join('\n');
   const apart = `--pid --mount-proc --ipc${offline && reachesOut ? ' --net' : ''}`;
   return `exec unshare --fork --kill-child ${apart} -- sh -c ${quoted(first)}`;
+}
+
+/** Before the names of variables on their way through root's shell, whose own they must not change. */
+const PASSED_ON = 'PASSED_ON_';
+
+function passedOn(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [`${PASSED_ON}${name}`, value]));
 }

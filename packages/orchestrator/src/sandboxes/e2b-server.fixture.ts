@@ -154,8 +154,18 @@ export async function startE2bServer(): Promise<E2bServer> {
         return { status: 200, body: { processes: [...box.processes].map(([pid, config]) => ({ pid, config })) } };
       case 'POST /process.Process/SendSignal': {
         const { process: selected } = (await jsonOf(request)) as { process: { pid: number } };
-        if (await box.signal(selected.pid, 'SIGKILL')) return { status: 200, body: {} };
-        return { status: 404, body: { code: 'not_found', message: `process with pid ${selected.pid} not found` } };
+        return sent(selected.pid, await box.signal(selected.pid, 'SIGKILL'));
+      }
+      case 'POST /process.Process/SendInput': {
+        const { process: selected, input } = (await jsonOf(request)) as {
+          process: { pid: number };
+          input: { stdin: string };
+        };
+        return sent(selected.pid, await box.input(selected.pid, input.stdin));
+      }
+      case 'POST /process.Process/CloseStdin': {
+        const { process: selected } = (await jsonOf(request)) as { process: { pid: number } };
+        return sent(selected.pid, await box.input(selected.pid, null));
       }
       default:
         return { status: 404, body: { code: 'unimplemented', message: url.pathname } };
@@ -329,10 +339,10 @@ class Box {
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  start(config: ProcessConfig, user: string, on: (answer: BoxAnswer) => void): void {
+  start(config: ProcessConfig, user: string, stdin: boolean, on: (answer: BoxAnswer) => void): void {
     const { cmd, args = [], envs = {}, cwd = '' } = config;
     let pid: number | undefined;
-    const id = this.#send({ op: 'start', cmd, args, envs, cwd, user }, (answer) => {
+    const id = this.#send({ op: 'start', cmd, args, envs, cwd, user, stdin }, (answer) => {
       if (answer.kind === 'start') {
         pid = answer.pid;
         this.processes.set(pid, config);
@@ -355,6 +365,11 @@ class Box {
 
   async signal(pid: number, signal: NodeJS.Signals): Promise<boolean> {
     return (await this.#ask({ op: 'signal', pid, signal })).exitCode === 0;
+  }
+
+  /** @param data base64; `null` closes the input */
+  async input(pid: number, data: string | null): Promise<boolean> {
+    return (await this.#ask({ op: 'input', pid, data })).exitCode === 0;
   }
 
   async read(path: string): Promise<Buffer> {
@@ -465,7 +480,7 @@ async function startProcess(
   before: (config: ProcessConfig) => Promise<void>,
 ): Promise<void> {
   const body = (await bytesOf(request)).subarray(5);
-  const { process: config } = JSON.parse(body.toString()) as { process: ProcessConfig };
+  const { process: config, stdin = false } = JSON.parse(body.toString()) as { process: ProcessConfig; stdin?: boolean };
   await before(config);
   if (response.destroyed) return;
   const basic = /^Basic (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
@@ -480,7 +495,7 @@ async function startProcess(
   };
   const keepingAlive = setInterval(() => send({ keepalive: {} }), KEEP_ALIVE_MS);
   response.once('close', () => clearInterval(keepingAlive));
-  box.start(config, user, (answer) => {
+  box.start(config, user, stdin, (answer) => {
     switch (answer.kind) {
       case 'start':
         return send({ start: { pid: answer.pid } });
@@ -499,6 +514,11 @@ async function startProcess(
         return undefined;
     }
   });
+}
+
+function sent(pid: number, isTaken: boolean): Answer {
+  if (isTaken) return { status: 200, body: {} };
+  return { status: 404, body: { code: 'not_found', message: `process with pid ${pid} not found` } };
 }
 
 /** A message of a Connect stream: flags, length, JSON. */

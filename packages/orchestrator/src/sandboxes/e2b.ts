@@ -12,11 +12,21 @@ import { Readable } from 'node:stream';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import type { Sandbox as Machine } from 'e2b';
 import { assertCommand } from './child-process.ts';
-import { HOME, type StartedCommand, startCommand, TRANSIT, WORKSPACE } from './e2b-command.ts';
+import { HOME, type StartedCommand, startCommand, startProcess, TRANSIT, WORKSPACE } from './e2b-command.ts';
 import { explainE2bFailure, LACKING, wayOutOf } from './e2b-failure.ts';
 import { type E2bNetwork, e2bNetwork } from './e2b-network.ts';
 import { RemoteFolder, type RemoteMachine, sendArchive } from './remote-folder.ts';
-import type { Availability, CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
+import type {
+  Availability,
+  CommandRequest,
+  CommandResult,
+  ProcessExit,
+  ProcessRequest,
+  Sandbox,
+  SandboxProcess,
+  SandboxProvider,
+  SandboxSpec,
+} from './sandbox.ts';
 import { quoted } from './sandbox-files.ts';
 
 export interface E2bOptions {
@@ -288,8 +298,28 @@ class E2bSandbox implements Sandbox {
     return this.#used(async () => {
       const started = startCommand(this.#machine, this.#spec, request);
       this.#running.add(started);
-      return started.done.finally(() => this.#running.delete(started));
+      const end = await started.done.finally(() => this.#running.delete(started));
+      const { exitCode, stdout, stderr, timedOut, durationMs } = end;
+      return { exitCode, stdout, stderr, timedOut, durationMs };
     });
+  }
+
+  /** While it lives, the machine is not paused. */
+  async start(request: ProcessRequest): Promise<SandboxProcess> {
+    this.#assertOpen('starts no more processes');
+    assertCommand(request.command);
+    const { promise: starting, resolve, reject } = Promise.withResolvers<ReturnType<typeof startProcess>>();
+    const done = this.#used(async (): Promise<ProcessExit> => {
+      const started = startProcess(this.#machine, this.#spec, request);
+      this.#running.add(started);
+      resolve(started);
+      const { exitCode, stderr, endedBecause } = await started.done.finally(() => this.#running.delete(started));
+      return { exitCode, stderr, endedBecause };
+    });
+    // Whoever only talks to it and never asks how it ended is told by the streams.
+    done.catch(reject);
+    const { stdin, stdout, end } = await starting;
+    return { stdin, stdout, done, end };
   }
 
   async sync(): Promise<void> {

@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { InvalidRequest } from '@autonomous/shared';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { CommandResult, Sandbox, SandboxLimits, SandboxProvider, SandboxSpec } from './sandbox.ts';
+import type {
+  CommandResult,
+  ProcessRequest,
+  Sandbox,
+  SandboxLimits,
+  SandboxProcess,
+  SandboxProvider,
+  SandboxSpec,
+} from './sandbox.ts';
 import { listSandboxFiles, readSandboxFile, searchSandbox, writeSandboxFile } from './sandbox-files.ts';
 
 export interface SandboxTraits {
@@ -324,6 +332,118 @@ export function describeSandboxContract(provider: SandboxProvider, traits: Sandb
       });
     }
 
+    describe('a process that stays', () => {
+      const start = async (
+        command: string,
+        request: Partial<ProcessRequest> = {},
+      ): Promise<{ started: SandboxProcess; sandbox: Sandbox; folder: string; output: Output; say: Say }> => {
+        const { sandbox, folder } = await open();
+        const started = await sandbox.start({ command, ...request });
+        const writer = started.stdin.getWriter();
+        const say: Say = { line: (text) => writer.write(Buffer.from(`${text}\n`)), end: () => writer.close() };
+        return { started, sandbox, folder, output: new Output(started.stdout), say };
+      };
+
+      const read = async (sandbox: Sandbox, command: string): Promise<string> =>
+        (await sandbox.run({ command, timeoutMs: 20_000 })).stdout;
+
+      it('is spoken to line by line until its input ends', async () => {
+        const { started, output, say } = await start(
+          'while read line; do echo "got $line"; done; echo bye; echo err >&2; exit 3',
+        );
+        await say.line('héllo');
+        await output.until('got héllo\n');
+        await say.line('again');
+        await output.until('got again\n');
+        await say.end();
+        expect(await output.end()).toBe('got héllo\ngot again\nbye\n');
+        expect(await started.done).toEqual({ exitCode: 3, stderr: 'err\n', endedBecause: null });
+      });
+
+      it('works on the folder, with variables that no other command has', async () => {
+        const { started, sandbox, folder, output } = await start('echo "$EXTRA|$EMPTY|"; pwd > out.txt', {
+          env: { EXTRA: 'canary \'n "quotes" $HOME', EMPTY: '' },
+        });
+        expect(await output.end()).toBe('canary \'n "quotes" $HOME||\n');
+        await started.done;
+        await sandbox.sync();
+        const { stdout } = await sandbox.run({ command: 'pwd; env', timeoutMs: 20_000 });
+        expect(stdout).not.toContain('canary');
+        expect(stdout.startsWith(await readFile(join(folder, 'out.txt'), 'utf8'))).toBe(true);
+      });
+
+      it('may write more than any command could', async () => {
+        const { started, output } = await start('head -c 80000000 /dev/zero');
+        expect(await output.bytes()).toBe(80_000_000);
+        expect((await started.done).exitCode).toBe(0);
+      });
+
+      it('keeps the beginning and the end of what it writes to stderr', async () => {
+        const { started, output } = await start('seq 1 10000 >&2; echo last >&2', { maxStderrBytes: 100 });
+        await output.end();
+        expect((await started.done).stderr).toMatch(/^1\n2\n[\s\S]*\[… \d+ bytes dropped …\][\s\S]*10000\nlast\n$/);
+      });
+
+      it('says how it ended where nobody ended it', async () => {
+        const { started, output } = await start('echo up; kill -9 $$');
+        expect(await output.end()).toBe('up\n');
+        expect(await started.done).toMatchObject({ exitCode: 137, endedBecause: null });
+      });
+
+      it('is ended with all that it started, and what is said to it then fails', async () => {
+        const { started, sandbox, folder, output, say } = await start(
+          `(trap '' TERM HUP; ${ticking('child')}) & echo tick > main; echo up; ${ticking('main')}`,
+        );
+        await output.until('up\n');
+        await expect.poll(() => read(sandbox, 'cat child')).toContain('tick');
+        started.end('enough');
+        started.end('again');
+        expect(await started.done).toMatchObject({ exitCode: null, endedBecause: 'enough' });
+        await expectStill(sandbox, folder, ['child', 'main']);
+        const saying = (async () => {
+          while (true) await say.line('x'.repeat(100_000));
+        })();
+        await expect(saying).rejects.toBeInstanceOf(Error);
+      });
+
+      it('is ended by its signal, and never started when that is aborted beforehand', async () => {
+        const controller = new AbortController();
+        const { started, sandbox, folder, output } = await start(`echo tick > main; echo up; ${ticking('main')}`, {
+          signal: controller.signal,
+        });
+        await output.until('up\n');
+        controller.abort();
+        expect(await started.done).toMatchObject({ exitCode: null, endedBecause: 'aborted' });
+        await expectStill(sandbox, folder, ['main']);
+        const never = await start('touch ran', { signal: AbortSignal.abort() });
+        expect(await never.started.done).toMatchObject({ exitCode: null, endedBecause: 'aborted' });
+        expect(await never.output.end()).toBe('');
+        expect(existsSync(join(never.folder, 'ran'))).toBe(false);
+      });
+
+      it('is ended when the sandbox is disposed', async () => {
+        const { started, sandbox, folder, output } = await start(`echo tick > main; echo up; ${ticking('main')}`);
+        await output.until('up\n');
+        await sandbox.dispose();
+        expect((await started.done).exitCode).toBeNull();
+        if (traits.sharesFolder) await expectStill(null, folder, ['main']);
+        await expect(sandbox.start({ command: 'true' })).rejects.toThrow('disposed');
+      });
+
+      // oxlint-disable-next-line vitest/no-conditional-tests -- what an adapter does not promise is no test of it, rather than a skipped one
+      if (traits.endsEscapedProcesses) {
+        it('is ended with what left its group and session', async () => {
+          const { started, sandbox, folder, output } = await start(
+            `echo tick > escaped; setsid sh -c "${ticking('escaped')}" & echo up; sleep 600`,
+          );
+          await output.until('up\n');
+          started.end('enough');
+          expect((await started.done).endedBecause).toBe('enough');
+          await expectStill(sandbox, folder, ['escaped']);
+        });
+      }
+    });
+
     describe('files', () => {
       it.each(NAMES)('writes, reads, lists and finds %j', async (name) => {
         const { sandbox, folder } = await open();
@@ -408,6 +528,43 @@ export function describeSandboxContract(provider: SandboxProvider, traits: Sandb
       });
     });
   });
+}
+
+interface Say {
+  readonly line: (text: string) => Promise<void>;
+  readonly end: () => Promise<void>;
+}
+
+/** What a process writes, as it comes. */
+class Output {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #decoder = new TextDecoder();
+  #text = '';
+
+  constructor(stdout: ReadableStream<Uint8Array>) {
+    this.#reader = stdout.getReader();
+  }
+
+  async until(text: string): Promise<void> {
+    while (!this.#text.includes(text)) {
+      const { done, value } = await this.#reader.read();
+      if (done) throw new Error(`The output ended without ${JSON.stringify(text)}: ${this.#text}`);
+      this.#text += this.#decoder.decode(value, { stream: true });
+    }
+  }
+
+  /** All of it. */
+  async end(): Promise<string> {
+    for (let part = await this.#reader.read(); !part.done; part = await this.#reader.read())
+      this.#text += this.#decoder.decode(part.value, { stream: true });
+    return this.#text;
+  }
+
+  async bytes(): Promise<number> {
+    let count = 0;
+    for (let part = await this.#reader.read(); !part.done; part = await this.#reader.read()) count += part.value.length;
+    return count;
+  }
 }
 
 /** A loop that makes a file grow for as long as it lives. */

@@ -74,11 +74,46 @@ export interface CommandResult {
   readonly durationMs: number;
 }
 
+export interface ProcessRequest {
+  /** Run by `sh -c` in `/workspace`. */
+  readonly command: string;
+  /** Variables beside the sandbox's own; whatever runs in there can read them. They stand on no command line. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  /** Bytes of stderr kept; what is beyond is dropped from the middle. Default 1 MB. */
+  readonly maxStderrBytes?: number;
+}
+
+export interface ProcessExit {
+  /** `null` when the sandbox ended it: `end`, abort, a limit of the sandbox, `dispose`. */
+  readonly exitCode: number | null;
+  readonly stderr: string;
+  /** Why the sandbox ended it; `null` when it ended by itself. */
+  readonly endedBecause: string | null;
+}
+
+/** A process that lives until it ends by itself or is ended, and is spoken to meanwhile. */
+export interface SandboxProcess {
+  /** Fails when the process is gone. */
+  readonly stdin: WritableStream<Uint8Array>;
+  /** To be read to its end, or cancelled: a process whose output nobody takes stands still. */
+  readonly stdout: ReadableStream<Uint8Array>;
+  /**
+   * Settles when the process is gone.
+   * Rejects with `NeedsHuman`: `sandbox_unavailable` when it could not be started, `storage_full` when the disk is full.
+   */
+  readonly done: Promise<ProcessExit>;
+  /** Kills it with all that it started. May be called twice; the first reason stands. */
+  end(because: string): void;
+}
+
 export interface Sandbox {
   /** `bubblewrap`, `e2b`, or `none` for the bundled demo where no sandbox exists. */
   readonly provider: string;
   /** @throws {RetryableFailure} `sandbox_unavailable` when the sandbox is lost with all that was not synchronised */
   run(request: CommandRequest): Promise<CommandResult>;
+  /** Starts a process without a time limit, under the same other limits as a command. */
+  start(request: ProcessRequest): Promise<SandboxProcess>;
   /**
    * Brings the host's folder and HOME up to date with the sandbox's files. Nothing to do where they are shared.
    * @throws {RetryableFailure | NeedsHuman} when they cannot be had, or are more than is taken

@@ -6,8 +6,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
-import { assertCommand, type StartedProcess, startProcess } from './child-process.ts';
-import type { CommandRequest, CommandResult, Sandbox, SandboxProvider, SandboxSpec } from './sandbox.ts';
+import {
+  assertCommand,
+  sandboxProcess,
+  type SpawnRequest,
+  type StartedProcess,
+  startProcess,
+  streamedRequest,
+} from './child-process.ts';
+import type {
+  CommandRequest,
+  CommandResult,
+  ProcessRequest,
+  Sandbox,
+  SandboxProcess,
+  SandboxProvider,
+  SandboxSpec,
+} from './sandbox.ts';
 
 /** Commands run in the run's folder itself; there is no `/workspace`, no limit but time and output, and the network is open. */
 export function createUnsandboxedProvider(): SandboxProvider {
@@ -42,12 +57,27 @@ class Unsandboxed implements Sandbox {
   }
 
   async run(request: CommandRequest): Promise<CommandResult> {
+    const started = this.#start(request.command, request);
+    const { exitCode, stdout, stderr, timedOut, durationMs } = await started.done;
+    return { exitCode, stdout, stderr, timedOut, durationMs };
+  }
+
+  async start(request: ProcessRequest): Promise<SandboxProcess> {
+    const started = this.#start(request.command, streamedRequest(request), request.env);
+    return sandboxProcess(started, started.done);
+  }
+
+  #start(
+    command: string,
+    request: Omit<SpawnRequest, 'file' | 'args' | 'cwd' | 'env'>,
+    env: ProcessRequest['env'] = {},
+  ): StartedProcess {
     if (this.#disposed) throw new Error(`Sandbox ${this.#spec.key} is disposed and runs no more commands`);
-    assertCommand(request.command);
+    assertCommand(command);
     const started = startProcess({
       ...request,
       file: '/bin/sh',
-      args: ['-c', request.command],
+      args: ['-c', command],
       cwd: this.#spec.folder,
       env: {
         PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
@@ -56,13 +86,11 @@ class Unsandboxed implements Sandbox {
         TERM: 'dumb',
         TMPDIR: this.#scratch,
         CI: '1',
+        ...env,
       },
     });
     this.#running.add(started);
-    const { exitCode, stdout, stderr, timedOut, durationMs } = await started.done.finally(() =>
-      this.#running.delete(started),
-    );
-    return { exitCode, stdout, stderr, timedOut, durationMs };
+    return { ...started, done: started.done.finally(() => this.#running.delete(started)) };
   }
 
   async sync(): Promise<void> {

@@ -1,0 +1,160 @@
+/** Tells what an external agent does, as its session reports it: text, tool calls and their results. */
+import type { JsonObject } from '@autonomous/shared';
+import { z } from 'zod';
+import type { SessionUpdate } from './acp-wire.ts';
+import type { AgentRequest } from './agent.ts';
+
+/** Characters of a tool's input or result that go into progress. */
+const PROGRESS_CHARACTERS = 2_000;
+/** Text is told in pieces of about this length, not word by word as it comes. */
+const TEXT_CHARACTERS = 4_000;
+/** Of a last message, what can become a result. */
+const LAST_MESSAGE_CHARACTERS = 8_000;
+
+const textSchema = z.object({ type: z.literal('text'), text: z.string() });
+const chunkSchema = z.object({ content: textSchema });
+
+const costSchema = z.object({ cost: z.object({ amount: z.number().min(0), currency: z.literal('USD') }) });
+
+/** What `tool_call` and `tool_call_update` have in common, as far as it is told. */
+const toolCallSchema = z.object({
+  toolCallId: z.string(),
+  title: z.string().nullish(),
+  kind: z.string().nullish(),
+  status: z.string().nullish(),
+  rawInput: z.unknown().optional(),
+  content: z.array(z.unknown()).nullish(),
+});
+type ToolCall = z.output<typeof toolCallSchema>;
+
+const partSchema = z.union([
+  z.object({ type: z.literal('content'), content: textSchema }),
+  z.object({ type: z.literal('diff'), path: z.string() }),
+]);
+
+export class AcpProgress {
+  readonly #tell: AgentRequest<unknown>['onProgress'];
+  /** Tool calls that have not ended, with what is known of them. */
+  readonly #calls = new Map<string, KnownCall>();
+  #text = '';
+  #lastMessage = '';
+  #costUsd: number | null = null;
+
+  constructor(tell: AgentRequest<unknown>['onProgress']) {
+    this.#tell = tell;
+  }
+
+  /** What the agent said since its last tool call. */
+  get lastMessage(): string {
+    return this.#lastMessage.trim();
+  }
+
+  /** What the agent says that its session has cost so far, US dollars; `null` where it says nothing. */
+  get costUsd(): number | null {
+    return this.#costUsd;
+  }
+
+  /** Thoughts, plans, modes and commands change nothing that a person has to see; nor does what has another shape. */
+  take(update: SessionUpdate): void {
+    switch (update.sessionUpdate) {
+      case 'agent_message_chunk': {
+        const chunk = chunkSchema.safeParse(update);
+        if (chunk.success) this.#say(chunk.data.content.text);
+        break;
+      }
+      case 'tool_call':
+      case 'tool_call_update': {
+        const call = toolCallSchema.safeParse(update);
+        if (call.success) this.#takeCall(call.data, update.sessionUpdate === 'tool_call');
+        break;
+      }
+      case 'usage_update': {
+        const usage = costSchema.safeParse(update);
+        if (usage.success) this.#costUsd = usage.data.cost.amount;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  /** At the end of a turn and before a tool call: says what is left to say. */
+  flush(): void {
+    for (const call of this.#calls.values()) this.#tellCall(call);
+    const text = this.#text.trim();
+    this.#text = '';
+    if (text !== '') this.#tell({ kind: 'text', text });
+  }
+
+  #say(text: string): void {
+    this.#text += text;
+    this.#lastMessage = (this.#lastMessage + text).slice(-LAST_MESSAGE_CHARACTERS);
+    if (this.#text.length > TEXT_CHARACTERS) this.flush();
+  }
+
+  #takeCall(update: ToolCall, isNew: boolean): void {
+    const { toolCallId, title, kind, status, rawInput, content } = update;
+    const isOver = status === 'completed' || status === 'failed';
+    const known = this.#calls.get(toolCallId);
+    // Some agents report a call only once it is over.
+    if (known === undefined && !isNew && !isOver) return;
+    const call = known ?? { tool: 'other', title: toolCallId, input: undefined, told: false };
+    if (known === undefined) {
+      this.flush();
+      this.#lastMessage = '';
+      this.#calls.set(toolCallId, call);
+    }
+    call.tool = kind ?? call.tool;
+    call.title = title || call.title;
+    call.input = rawInput ?? call.input;
+    // Others begin with a bare name, and say what it is about a moment later.
+    if (isOver || hasContent(call.input)) this.#tellCall(call);
+    if (!isOver) return;
+    this.#calls.delete(toolCallId);
+    const text = (content ?? []).map(textOf).filter(Boolean).join('\n') || call.title;
+    this.#tell({ kind: 'tool_result', text: cut(text), data: { tool: call.tool, ok: status === 'completed' } });
+  }
+
+  #tellCall(call: KnownCall): void {
+    if (call.told) return;
+    call.told = true;
+    this.#tell({
+      kind: 'tool_call',
+      text: cut(call.title.split('\n', 1)[0] ?? call.title),
+      data: { tool: call.tool, input: cutInput(call.input) },
+    });
+  }
+}
+
+/** A tool call that has not ended. */
+interface KnownCall {
+  tool: string;
+  title: string;
+  input: unknown;
+  told: boolean;
+}
+
+function hasContent(input: unknown): boolean {
+  return typeof input === 'object' && input !== null ? Object.keys(input).length > 0 : input !== undefined;
+}
+
+function textOf(part: unknown): string {
+  const parsed = partSchema.safeParse(part);
+  if (!parsed.success) return '';
+  return parsed.data.type === 'content' ? parsed.data.content.text : `changed ${parsed.data.path}`;
+}
+
+function cut(text: string): string {
+  return text.length <= PROGRESS_CHARACTERS ? text : `${text.slice(0, PROGRESS_CHARACTERS)}…`;
+}
+
+function cutInput(input: unknown): JsonObject {
+  if (input === undefined || input === null) return {};
+  if (typeof input !== 'object' || Array.isArray(input)) return { text: cut(JSON.stringify(input)) };
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [
+      name,
+      cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')),
+    ]),
+  );
+}

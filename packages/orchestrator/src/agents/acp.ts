@@ -1,0 +1,333 @@
+/**
+ * An agent that somebody else wrote: a program in the sandbox that speaks the Agent Client Protocol, with a model, prompts and
+ * tools of its own. It gets a role's task as its first message and gives its result in a file, which any agent can write.
+ *
+ * Its process may die: the session is taken up by a new one, as often as `RESTARTS` says. When the server dies, the next attempt of the
+ * same activity takes it up, from the session's id that was kept and the agent's HOME.
+ */
+import { RequestError } from '@agentclientprotocol/sdk';
+import { NeedsHuman, type Question, RetryableFailure } from '@autonomous/shared';
+import { z } from 'zod';
+import type { ProcessExit } from '../sandboxes/sandbox.ts';
+import { readSandboxFile } from '../sandboxes/sandbox-files.ts';
+import type { AcpAgentSettings } from './acp-agents.ts';
+import {
+  EXCHANGE_FOLDER,
+  firstPrompt,
+  mendPrompt,
+  QUESTION_FILE,
+  RESULT_FILE,
+  resumePrompt,
+  STARTED_ANEW,
+} from './acp-instructions.ts';
+import { AcpPeer, AgentGone, STOPPED_SPEAKING } from './acp-peer.ts';
+import { decidePermission } from './acp-permissions.ts';
+import { AcpProgress } from './acp-progress.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage } from './agent.ts';
+import { questionSchema } from './tool-loop.ts';
+
+/** What stands before the agent's name in a model id. */
+export const ACP_PREFIX = 'acp:';
+
+/** New processes that take up a session whose process died by itself. */
+const RESTARTS = 2;
+/** Prompts that ask for a result once more. */
+const MENDS = 1;
+const COMMAND_TIMEOUT_MS = 30_000;
+/** Of what the agent wrote to stderr, what a person is shown. */
+const SHOWN_STDERR = 600;
+/** Lines that are no message, of which a person is told. */
+const TOLD_GARBAGE = 3;
+
+export function createAcpAgent(agents: readonly AcpAgentSettings[]): Agent {
+  const settingsOf = (model: string): AcpAgentSettings => {
+    const name = model.slice(ACP_PREFIX.length);
+    const settings = agents.find((candidate) => candidate.name === name);
+    if (settings === undefined) {
+      const known = agents.map((agent) => agent.name).join(', ') || 'none';
+      throw new NeedsHuman(
+        'model_unavailable',
+        `There is no agent "${name}" on this server; there are: ${known}. Name it in the file of AUTONOMOUS_AGENTS, or choose another model.`,
+      );
+    }
+    if (settings.unusable !== null)
+      throw new NeedsHuman('model_unavailable', `The agent ${name} cannot be used: ${settings.unusable}`);
+    return settings;
+  };
+  return {
+    name: 'acp',
+    async needs(model) {
+      const { mounts, network } = settingsOf(model);
+      return { readOnly: mounts, allow: network };
+    },
+    perform: async (request) => await new AcpCall(settingsOf(request.model), request).perform(),
+  };
+}
+
+/** What is kept of a session for the next attempt. */
+const keptSchema = z.object({ acp: z.object({ agent: z.string(), session: z.string() }) });
+
+const tokens = z.number().int().min(0);
+/** The protocol has it as a draft: the SDK passes it on and has no type for it. */
+const usageSchema = z.object({
+  usage: z.object({
+    inputTokens: tokens,
+    outputTokens: tokens,
+    cachedReadTokens: tokens.nullish(),
+    cachedWriteTokens: tokens.nullish(),
+  }),
+});
+
+/** One call of a role: its session, over all processes that carry it on. */
+class AcpCall<Result> {
+  readonly #settings: AcpAgentSettings;
+  readonly #request: AgentRequest<Result>;
+  readonly #progress: AcpProgress;
+  #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
+  #folder = '';
+  #mends = 0;
+  #garbage = 0;
+
+  constructor(settings: AcpAgentSettings, request: AgentRequest<Result>) {
+    this.#settings = settings;
+    this.#request = request;
+    this.#progress = new AcpProgress(request.onProgress);
+  }
+
+  async perform(): Promise<AgentOutcome<Result>> {
+    let session = this.#keptSession();
+    await this.#prepare(session === null);
+    for (let restarts = 0; ; restarts++) {
+      const interrupted = session !== null;
+      try {
+        const carried = await this.#carryOn(session, (id) => (session = id));
+        await this.#tidy();
+        return carried;
+      } catch (error) {
+        this.#request.signal.throwIfAborted();
+        this.#progress.flush();
+        if (!(error instanceof AgentGone)) throw this.#explained(error);
+        // One that dies before it has a session would die again.
+        const mayLive = error.exit.endedBecause === null || error.exit.endedBecause === STOPPED_SPEAKING;
+        if (session === null || !mayLive || restarts === RESTARTS) throw this.#died(error.exit, restarts);
+        this.#request.onProgress({
+          kind: 'note',
+          text: `The agent ${this.#settings.name} ${howItEnded(error.exit)}; ${interrupted ? 'once more ' : ''}its session is taken up by a new process.`,
+        });
+      }
+    }
+  }
+
+  /** One process: opens the session, and prompts until there is an outcome. */
+  async #carryOn(kept: string | null, keep: (session: string) => void): Promise<AgentOutcome<Result>> {
+    const { sandbox, signal, answers = [] } = this.#request;
+    const peer = await AcpPeer.start({
+      settings: this.#settings,
+      sandbox,
+      folder: this.#folder,
+      signal,
+      onUpdate: (update) => this.#progress.take(update),
+      onPermission: (asked) => decidePermission(this.#settings.name, this.#settings.permissions, asked, answers),
+      onGarbage: (line) => this.#tellGarbage(line),
+    });
+    try {
+      const session = await peer.openSession(kept);
+      keep(session.id);
+      // Without it the next attempt begins with the files of the last commit, which fits an agent that forgets.
+      if (session.resumable) this.#request.keep?.({ acp: { agent: this.#settings.name, session: session.id } });
+      return await this.#prompt(peer, this.#opening(kept, session.resumed));
+    } finally {
+      await peer.end();
+    }
+  }
+
+  async #prompt(peer: AcpPeer, opening: string): Promise<AgentOutcome<Result>> {
+    for (let text = opening; ;) {
+      this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
+      const turn = await peer.prompt(text);
+      this.#progress.flush();
+      if (turn.kind === 'question') return this.#question(turn.question);
+      this.#count(turn.response);
+      if (turn.response.stopReason === 'refusal') {
+        throw new NeedsHuman(
+          'agent_failed',
+          `The agent ${this.#settings.name} refused the work. Say it in other words or choose another model.`,
+        );
+      }
+      const ending = await this.#ending(turn.response.stopReason);
+      if ('kind' in ending) return ending;
+      if (this.#mends === MENDS) return this.#lastResort(ending.fault);
+      this.#mends++;
+      this.#request.onProgress({
+        kind: 'note',
+        text: `No usable result yet, asking for it once more. ${ending.fault}`,
+      });
+      text = mendPrompt(ending.fault, { folder: this.#folder });
+    }
+  }
+
+  #opening(kept: string | null, resumed: boolean): string {
+    const { instructions, prompt, resultSchema } = this.#request;
+    const parts = { folder: this.#folder, mayAsk: this.#mayAsk, instructions, prompt, resultSchema };
+    if (resumed) return resumePrompt(parts);
+    return kept === null ? firstPrompt(parts) : `${STARTED_ANEW}\n\n${firstPrompt(parts)}`;
+  }
+
+  /** What the agent left in its files at the end of a turn. */
+  async #ending(stopReason: string): Promise<AgentOutcome<Result> | { readonly fault: string }> {
+    const question = this.#mayAsk ? await this.#readJson(QUESTION_FILE, questionSchema) : null;
+    if (question?.ok) {
+      const { options, ...rest } = question.value;
+      return this.#question({ ...rest, ...(options === undefined ? {} : { options }) });
+    }
+    const result = await this.#readJson(RESULT_FILE, this.#request.resultSchema);
+    if (result?.ok) {
+      const { usage, model, scripted } = this.#signature();
+      return { kind: 'finished', result: result.value, usage, model, scripted };
+    }
+    const faults = [question, result].flatMap((read) => (read === null ? [] : [read.fault]));
+    if (faults.length > 0) return { fault: faults.join(' ') };
+    const stopped = stopReason === 'end_turn' ? '' : ` (the turn was stopped: ${stopReason})`;
+    return { fault: `There is no file ${this.#folder}/${RESULT_FILE}${stopped}.` };
+  }
+
+  /** @returns `null` when there is no such file */
+  async #readJson<Value>(
+    file: string,
+    schema: z.ZodType<Value>,
+  ): Promise<{ readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string } | null> {
+    const text = await readSandboxFile(this.#request.sandbox, file);
+    if (text === null) return null;
+    let json: unknown;
+    try {
+      json = JSON.parse(text.replace(/^\uFEFF/, ''));
+    } catch (error) {
+      return { ok: false, fault: `${file} is no JSON: ${error instanceof Error ? error.message : String(error)}.` };
+    }
+    const parsed = schema.safeParse(json);
+    if (parsed.success) return { ok: true, value: parsed.data };
+    const faults = parsed.error.issues
+      .slice(0, 10)
+      .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`));
+    return { ok: false, fault: `${file} does not fit its schema: ${faults.join('; ')}.` };
+  }
+
+  /** Where a role asks for a summary and no more, the agent's last words are one: its work lies in the files. */
+  #lastResort(fault: string): AgentOutcome<Result> {
+    const summary = this.#progress.lastMessage;
+    const parsed = this.#request.resultSchema.safeParse({ summary });
+    if (summary !== '' && parsed.success) {
+      this.#request.onProgress({ kind: 'note', text: `The agent's last message is taken as its result. ${fault}` });
+      return { kind: 'finished', result: parsed.data, ...this.#signature() };
+    }
+    throw new NeedsHuman(
+      'agent_failed',
+      `The ${this.#request.role} (${this.#request.model}) gave no valid result, nor after being asked once more: ${fault}`,
+    );
+  }
+
+  #question(question: Question): AgentOutcome<Result> {
+    if (!this.#mayAsk) {
+      throw new NeedsHuman(
+        'agent_failed',
+        `The ${this.#request.role} (${this.#request.model}) stopped to ask where nobody can answer: ${question.question}`,
+      );
+    }
+    return { kind: 'question', question, ...this.#signature() };
+  }
+
+  get #mayAsk(): boolean {
+    return this.#request.tools.includes('ask');
+  }
+
+  #keptSession(): string | null {
+    const kept = keptSchema.safeParse(this.#request.kept);
+    return kept.success && kept.data.acp.agent === this.#settings.name ? kept.data.acp.session : null;
+  }
+
+  /** An empty place for the files of this call; one that goes on keeps what it has written. */
+  async #prepare(fresh: boolean): Promise<void> {
+    const { sandbox, signal } = this.#request;
+    const { exitCode, stdout, stderr } = await sandbox.run({
+      command: `${fresh ? `rm -rf ${EXCHANGE_FOLDER} && ` : ''}mkdir -p ${EXCHANGE_FOLDER} && pwd`,
+      timeoutMs: COMMAND_TIMEOUT_MS,
+      signal,
+    });
+    signal.throwIfAborted();
+    if (exitCode !== 0) {
+      throw new NeedsHuman(
+        'agent_failed',
+        `The folder ${EXCHANGE_FOLDER}, in which the agent leaves its result, cannot be made: ${stderr.trim()}. The project must have no file of this name.`,
+      );
+    }
+    this.#folder = stdout.trim();
+  }
+
+  /** What is left of it would only be reported as something that is not taken. */
+  async #tidy(): Promise<void> {
+    const command = `rm -rf ${EXCHANGE_FOLDER}; rmdir .autonomous 2> /dev/null; true`;
+    await this.#request.sandbox.run({ command, timeoutMs: COMMAND_TIMEOUT_MS });
+  }
+
+  /** The first lines that are no messages: somebody who writes an agent wants to know. */
+  #tellGarbage(line: string): void {
+    this.#garbage++;
+    if (this.#garbage > TOLD_GARBAGE) return;
+    const shown = line.length > 200 ? `${line.slice(0, 200)}…` : line;
+    this.#request.onProgress({ kind: 'note', text: `The agent wrote a line that is no message: ${shown}` });
+  }
+
+  /** Not all agents say what a turn has used. */
+  #count(response: object): void {
+    const reported = usageSchema.safeParse(response);
+    if (!reported.success) return;
+    const { inputTokens: input, outputTokens, cachedReadTokens, cachedWriteTokens } = reported.data.usage;
+    const inputTokens = input + (cachedReadTokens ?? 0) + (cachedWriteTokens ?? 0);
+    this.#usage = {
+      ...this.#usage,
+      inputTokens: this.#usage.inputTokens + inputTokens,
+      outputTokens: this.#usage.outputTokens + outputTokens,
+    };
+    const { costUsd } = this.#progress;
+    this.#request.onProgress({
+      kind: 'usage',
+      text: `${inputTokens} tokens in, ${outputTokens} out${costUsd === null ? '' : `, $${costUsd} so far as the agent reckons`}`,
+      data: { inputTokens, outputTokens, ...(costUsd === null ? {} : { costUsd }) },
+    });
+  }
+
+  #signature() {
+    return { usage: this.#usage, model: this.#request.model, scripted: false };
+  }
+
+  /** What the agent says of a failed turn is most often what its model said; another try may help. */
+  #explained(error: unknown): unknown {
+    if (!(error instanceof RequestError)) return error;
+    const said = [error.message, detailsOf(error.data)].filter((part) => part !== '').join(': ');
+    return new RetryableFailure(`The agent ${this.#settings.name} failed: ${said}`, {
+      cause: error,
+      reason: 'model_unavailable',
+    });
+  }
+
+  #died(exit: ProcessExit, restarts: number): NeedsHuman {
+    const tries = restarts === 0 ? '' : `, ${restarts + 1} times`;
+    const said = exit.stderr.trim();
+    return new NeedsHuman(
+      'agent_failed',
+      `The agent ${this.#settings.name} ${howItEnded(exit)} before its work was done${tries}. ${said === '' ? 'It wrote nothing to stderr.' : `It wrote: ${said.slice(-SHOWN_STDERR)}`}`,
+    );
+  }
+}
+
+function howItEnded({ exitCode, endedBecause }: ProcessExit): string {
+  if (endedBecause !== null) return `was ended: ${endedBecause}`;
+  if (exitCode === null) return 'was killed';
+  return exitCode > 128 ? `was killed by signal ${exitCode - 128}` : `ended with exit code ${exitCode}`;
+}
+
+function detailsOf(data: unknown): string {
+  if (typeof data === 'string') return data;
+  if (typeof data === 'object' && data !== null && 'details' in data) return detailsOf(data.details);
+  return data === undefined || data === null ? '' : JSON.stringify(data).slice(0, 500);
+}
