@@ -318,8 +318,8 @@ class E2bSandbox implements Sandbox {
     });
     // Whoever only talks to it and never asks how it ended is told by the streams.
     done.catch(reject);
-    const { stdin, stdout, end } = await starting;
-    return { stdin, stdout, done, end };
+    const started = await starting;
+    return { stdin: started.stdin, stdout: started.stdout, done, end: (because) => started.end(because) };
   }
 
   async sync(): Promise<void> {
