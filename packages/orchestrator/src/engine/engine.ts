@@ -391,7 +391,7 @@ export class Engine {
       runId,
       expectedSequence: 0,
       events: run.events.map((event) => newEvent(event.origin, event, event.timestamp)),
-      startActivities: run.activities.map((activity) => ({ ...activity, runId, startedAt: timestamp })),
+      startActivities: run.activities.map((activity) => begun({ ...activity, runId, startedAt: timestamp }, run.state)),
       endActivities: [],
       setTimers: Object.values(run.state.timers).map((timer) => ({ ...timer, runId })),
       clearTimers: [],
@@ -834,7 +834,7 @@ export class Engine {
       runId,
       expectedSequence: before.sequence,
       events,
-      startActivities: started,
+      startActivities: started.map((activity) => begun(activity, run.state)),
       endActivities: ended,
       setTimers: [...armed.values()],
       clearTimers: disarmed,
@@ -1175,6 +1175,11 @@ function newEvent(
   timestamp: string,
 ): NewEvent {
   return { type, origin, payload, json: json ?? JSON.stringify(payload), timestamp };
+}
+
+/** Without a place nothing begins: its first attempt is booked when it does. */
+function begun(activity: NewActivity, { queuedAt, parked }: RunState): NewActivity {
+  return queuedAt === null && parked === null ? activity : { ...activity, waits: true };
 }
 
 /** What JSON keeps of a value: the same before and after it was stored. */

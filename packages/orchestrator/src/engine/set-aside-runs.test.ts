@@ -119,8 +119,13 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
   it('puts a run that was set aside while it waited for its place back into the queue', async () => {
     const { promise: busy, resolve: free } = Promise.withResolvers<never>();
     const performed: string[] = [];
-    const work = (_input: never, { runId }: { readonly runId: string }): Promise<never> => {
+    const attempts: number[] = [];
+    const work = (
+      _input: never,
+      { runId, attempt }: { readonly runId: string; readonly attempt: number },
+    ): Promise<never> => {
       performed.push(runId);
+      attempts.push(attempt);
       return runId === 'busy' ? busy : nothing();
     };
     const { engine, store } = await start(work, { maxConcurrentRunsPerUser: 1 });
@@ -135,6 +140,7 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
     free(null as never);
     expect((await engine.finished('a')).status).toBe('completed');
     expect(performed).toEqual(['busy', 'a']);
+    expect(attempts).toEqual([1, 1]);
   });
 
   it('cancels it wherever it is', async () => {

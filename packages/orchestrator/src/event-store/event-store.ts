@@ -48,7 +48,13 @@ export interface StoredActivity {
 }
 
 /** What an activity is when the step that starts it is stored; its first attempt is booked with it. */
-export type NewActivity = Omit<StoredActivity, 'attempt' | 'failures' | 'notBefore' | 'heartbeat' | 'epoch'>;
+export interface NewActivity extends Omit<
+  StoredActivity,
+  'attempt' | 'failures' | 'notBefore' | 'heartbeat' | 'epoch'
+> {
+  /** It cannot begin yet. Absent: its first attempt is booked with it. */
+  readonly waits?: boolean;
+}
 
 export interface StoredTimer {
   readonly key: string;

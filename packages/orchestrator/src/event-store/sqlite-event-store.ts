@@ -494,12 +494,13 @@ function toStepWrite(commit: RunCommit): StepWrite {
             explorationId: view.explorationId ?? null,
             createdAt: toMilliseconds(view.createdAt),
           },
-    startActivities: commit.startActivities.map(({ key, activity, src, input, startedAt }) => ({
+    startActivities: commit.startActivities.map(({ key, activity, src, input, startedAt, waits }) => ({
       key,
       activity,
       src,
       input: JSON.stringify(input),
       startedAt: toMilliseconds(startedAt),
+      attempt: waits === true ? 0 : 1,
     })),
     endActivities: commit.endActivities,
     setTimers: commit.setTimers.map(({ key, event, dueAt }) => ({ key, event, dueAt: toMilliseconds(dueAt) })),

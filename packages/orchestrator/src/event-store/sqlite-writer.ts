@@ -229,8 +229,8 @@ export class SqliteWriter {
 
   #saveWork(write: StepWrite, run: number): void {
     const statements = this.#statements;
-    for (const { key, activity, src, input, startedAt } of write.startActivities) {
-      statements.startActivity.run(key, run, activity, src, input, startedAt, this.#epoch);
+    for (const { key, activity, src, input, startedAt, attempt } of write.startActivities) {
+      statements.startActivity.run(key, run, activity, src, input, startedAt, attempt, this.#epoch);
     }
     for (const key of write.endActivities) statements.endActivity.run(key);
     for (const { key, event, dueAt } of write.setTimers) statements.setTimer.run(key, run, event, dueAt);
@@ -450,7 +450,7 @@ function prepareStatements(connection: Connection) {
     deleteSnapshot: write('DELETE FROM snapshots WHERE run = ?'),
     startActivity: write(
       `INSERT INTO activities (key, run, activity, src, input, started_at, attempt, failures, epoch)
-       VALUES (?, ?, ?, ?, ?, ?, 1, 0, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)`,
     ),
     endActivity: write('DELETE FROM activities WHERE key = ?'),
     bookAttempt: write('UPDATE activities SET attempt = ?, failures = ?, not_before = ?, epoch = ? WHERE key = ?'),

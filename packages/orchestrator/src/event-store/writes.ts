@@ -38,6 +38,8 @@ export interface RunStart {
 }
 
 export interface ActivityRow {
+  /** Attempts that are booked with it: 1, or 0 where it cannot begin yet. */
+  readonly attempt: number;
   readonly key: string;
   readonly activity: string;
   readonly src: string;
