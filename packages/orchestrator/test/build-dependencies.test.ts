@@ -117,14 +117,16 @@ describe('F07: a dependency that an implementer adds', () => {
     expect(output).toContain('good 1.0.0 expresss 0.0.1');
     expect(output).toContain('scripts that ran: none');
     expect(JSON.stringify(evidence)).not.toContain('canary');
-    const listed = [{ name: 'expresss', version: '0.0.1', file: 'package-lock.json', hasInstallScript: true }];
+    const listed = [
+      { name: 'expresss', version: '0.0.1', file: 'package-lock.json', hasInstallScript: true, ageDays: 1 },
+    ];
     expect(evidence[0]?.newDependencies).toEqual(listed);
     expect(gate?.details).toMatchObject({ newDependencies: listed });
-    expect(notices).toEqual(['New dependencies: expresss 0.0.1 (package-lock.json, has an install script)']);
+    expect(notices).toEqual(['New dependencies: expresss 0.0.1 (package-lock.json, 1 day old, has an install script)']);
     await fixture.decide(run, { decision: 'approve' });
     await fixture.until(run, { status: 'completed' });
     const report = await fixture.file(run.branch, `.autonomous/runs/${run.id}/validation-report.md`);
-    expect(report).toMatch(/## New dependencies[\s\S]*`expresss`[\s\S]*yes/);
+    expect(report).toMatch(/## New dependencies[\s\S]*`expresss`[\s\S]*1 day [\s\S]*yes/);
     expect(registry.asked).toContain('/expresss/-/expresss-0.0.1.tgz');
   });
 
@@ -166,6 +168,17 @@ interface Packages {
   readonly [name: string]: { readonly version: string; readonly scripts: Readonly<Record<string, string>> };
 }
 
+/** What a registry says of a package, whose version came a day and a half ago. */
+function packument(name: string, { version }: NonNullable<Packages[string]>): object {
+  const published = new Date(Date.now() - 36 * 60 * 60_000).toISOString();
+  return {
+    name,
+    'dist-tags': { latest: version },
+    versions: { [version]: { name, version, dist: { tarball: `http://127.0.0.1:9/${name}.tgz` } } },
+    time: { created: published, modified: published, [version]: published },
+  };
+}
+
 /** A registry of npm's kind on this machine, to which the server's npm is pointed. */
 async function aRegistry(packages: Packages) {
   const asked: string[] = [];
@@ -181,6 +194,11 @@ async function aRegistry(packages: Packages) {
   }
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
+    const known = packages[request.url?.slice(1) ?? ''];
+    if (known !== undefined) {
+      response.end(JSON.stringify(packument(request.url?.slice(1) ?? '', known)));
+      return;
+    }
     const tarball = tarballs.get(request.url ?? '');
     if (tarball === undefined) response.writeHead(404).end('{"error":"not found"}');
     else response.end(tarball);

@@ -1,5 +1,6 @@
 /** What stops a run until a person has mended it, and that it goes on from where it was. */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -110,19 +111,40 @@ describe('publishing', () => {
   });
 });
 
-it('a missing sandbox pauses the run with the line that mends it; a retry finds it', async () => {
-  const bwrap = path.join(tmpdir(), `bwrap-${randomUUID()}`);
-  onTestFinished(() => rm(bwrap, { force: true }));
-  const server = await aServer({ sandboxes: createBubblewrapProvider({ path: bwrap }) });
-  const run = await server.launch();
-  const { gate } = await server.until(run, { gate: 'pause' });
-  expect(gate).toMatchObject({ reason: 'sandbox_unavailable', stage: 'planning' });
-  expect(gate?.summary).toMatch(/bubblewrap.*install/i);
-  const { checks } = await server.client.readiness();
-  expect(checks.find(({ name }) => name.startsWith('sandbox'))).toMatchObject({ ok: false });
-  await symlink('/usr/bin/bwrap', bwrap);
-  await server.decide(run, { decision: 'retry' });
-  await server.until(run, { status: 'completed' });
+describe('D07: where no sandbox can be started', () => {
+  /** bubblewrap itself, where no process may make a user namespace. */
+  const WITHOUT_NAMESPACES = `#!/bin/sh
+exec /usr/bin/bwrap --unshare-user --disable-userns --dev-bind / / -- /usr/bin/bwrap "$@"
+`;
+
+  it.each([
+    ['bubblewrap is missing', null, /bubblewrap.*install/i],
+    ['user namespaces are off', WITHOUT_NAMESPACES, /namespace/i],
+  ] as const)(
+    'as %s, the run pauses with the reason and what mends it, runs nothing, and a retry goes on',
+    async (_what, program, says) => {
+      const bwrap = path.join(tmpdir(), `bwrap-${randomUUID()}`);
+      const trace = path.join(tmpdir(), `ran-${randomUUID()}`);
+      onTestFinished(() => Promise.all([bwrap, trace].map((file) => rm(file, { force: true }))).then(() => undefined));
+      if (program !== null) await writeFile(bwrap, program, { mode: 0o755 });
+      const server = await aServer({
+        sandboxes: createBubblewrapProvider({ path: bwrap }),
+        script: aScript({ implementer: [runs(`touch ${trace}`, 'echo feature > feature.sh')] }),
+      });
+      const run = await server.launch();
+      const { gate, evidence } = await server.until(run, { gate: 'pause' });
+      expect(gate).toMatchObject({ reason: 'sandbox_unavailable', stage: 'planning' });
+      expect(gate?.summary).toMatch(says);
+      expect(evidence).toEqual([]);
+      const { checks } = await server.client.readiness();
+      expect(checks.find(({ name }) => name.startsWith('sandbox'))).toMatchObject({ ok: false });
+      await rm(bwrap, { force: true });
+      await symlink('/usr/bin/bwrap', bwrap);
+      await server.decide(run, { decision: 'retry' });
+      await server.until(run, { status: 'completed' });
+      expect(existsSync(trace)).toBe(false);
+    },
+  );
 });
 
 it('a run that waits for a person keeps no folder of readers and checks', async () => {

@@ -124,7 +124,8 @@ function followEvents(client: Client) {
   };
 }
 
-async function decide(client: Client, gate: Gate): Promise<void> {
+/** Answers with the first choice, or approves what is shown. */
+export async function decide(client: Client, gate: Gate): Promise<void> {
   if (gate.kind === 'clarification') {
     await client.decideGate(gate.id, { decision: 'answer', response: gate.question?.options?.[0] ?? 'Yes' });
     return;

@@ -25,8 +25,8 @@ export interface ServerProcess {
   readonly ended: Promise<ProcessEnd>;
   /** What it has logged so far. */
   log(): string;
-  /** Lets the process stand still, or go on. */
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Lets the process stand still, or go on, or tells it something that was agreed with what it imports. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGUSR2'): void;
   /** Sends a signal and resolves when the process is gone. May be called again. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<ProcessEnd>;
 }

@@ -200,6 +200,8 @@ const folders: {
       ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
       toolCalls,
       costUsd: (came.costUsd ?? 0) - (booked.costUsd ?? 0),
+      // Its price was found out afterwards.
+      ...(booked.costUsd === null && came.costUsd !== null ? { unpricedCalls: -1 } : {}),
     };
     const unbooked = { calls: -1, costUsd: -(booked.costUsd ?? 0) };
     return { ...view, cost: addBooked(addSpending(view.cost, { stage, role, model }, change), unbooked) };

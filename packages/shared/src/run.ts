@@ -135,6 +135,8 @@ export interface NewDependency {
   readonly was?: string;
   /** The package wants to run code when it is installed. Absent: it does not, or the file does not tell. */
   readonly hasInstallScript?: boolean;
+  /** Whole days since this version was published, when it was looked at; absent where that is not known. */
+  readonly ageDays?: number;
 }
 
 export interface Evidence {

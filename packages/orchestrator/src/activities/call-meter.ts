@@ -102,7 +102,7 @@ function costOf(prices: Prices, model: string, usage: CallUsage): CallCost {
     outputTokens,
     ...(cachedInputTokens === undefined ? {} : { cachedInputTokens }),
     ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    costUsd: prices.priceOf(model, usage),
+    costUsd: prices.priceOf(model, usage) ?? usage.costUsd ?? null,
   };
 }
 

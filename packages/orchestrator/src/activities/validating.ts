@@ -12,6 +12,7 @@ import type { Checked, Reported, Reviewed } from '../workflow/definitions/build-
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
+import { withAges } from './dependency-ages.ts';
 import { setupOf } from './install-step.ts';
 import { inReadingRoom } from './reading-room.ts';
 import { renderReport, reportPath } from './validation-report.ts';
@@ -41,13 +42,6 @@ export function check(tools: BuildTools): Of<'check'> {
           ? { tree: resultTree, restored: [] }
           : await withBaseTests(tools, project, input, resultTree);
       const added = input.mode === 'as_is' ? await dependenciesAdded(tools, project, input) : [];
-      const evidence = {
-        mode: input.mode,
-        codeTree,
-        commit: input.commit,
-        restored: checked.restored,
-        ...(added.length === 0 ? {} : { newDependencies: added }),
-      };
       const work = await openFolder(tools, {
         project,
         runId: input.runId,
@@ -59,6 +53,10 @@ export function check(tools: BuildTools): Of<'check'> {
         signal: context.signal,
         progress: context.progress,
       });
+      // After the install step, which says what is wrong with a registry.
+      const listed = added.length === 0 ? {} : { newDependencies: await withAges(tools, context, added) };
+      const { mode, commit } = input;
+      const evidence = { mode, codeTree, commit, restored: checked.restored, ...listed };
       const sandbox = await tools.sandboxes.open({
         key: context.key,
         folder: work.folder,

@@ -32,6 +32,16 @@ export function resumePrompt({ folder, mayAsk }: Pick<PromptParts, 'folder' | 'm
 export const STARTED_ANEW =
   'An earlier session on this task was ended in the middle of its work and cannot be continued. What it has written may lie in the folder: look first, keep what is right, and go on from there.';
 
+/** Told to an agent whose turn was ended because people said something. */
+export function interruptedPrompt(messages: readonly string[]): string {
+  return `${messages.join('\n\n')}\n\nYour turn was ended so that you hear this; the files are as you left them, and a command that was running is gone. Go on with the task. It ends as you were told.`;
+}
+
+/** Told to an agent that believes to be done, by people who say something in the last moment. */
+export function lastWordPrompt(messages: readonly string[], { folder }: Pick<PromptParts, 'folder'>): string {
+  return `${messages.join('\n\n')}\n\nThis came before your result was taken. See what follows from it, do it, and write your result to ${folder}/${RESULT_FILE} once more if it is another one.`;
+}
+
 /** The one chance to do better after a turn that ended without a usable result. */
 export function mendPrompt(fault: string, { folder }: Pick<PromptParts, 'folder'>): string {
   return `Your turn has ended and the result cannot be taken: ${fault} Finish what is missing, then write the whole, corrected result as JSON to ${folder}/${RESULT_FILE}. This is the last chance.`;

@@ -24,6 +24,8 @@ import { agentStream, type SessionUpdate } from './acp-wire.ts';
 
 /** How long a cancelled turn has to end by itself before its process is killed. */
 const CANCEL_GRACE_MS = 500;
+/** How long one has to end that is to be told something. */
+const INTERRUPT_GRACE_MS = 5_000;
 /** How long a process may live on that has closed its output, or wrote what nobody can read. */
 const EXIT_GRACE_MS = 2_000;
 /** Why such a process was ended. */
@@ -56,7 +58,9 @@ export interface AgentSession {
 export type Turn =
   | { readonly kind: 'ended'; readonly response: PromptResponse }
   /** The agent wants to know something, and its turn was cancelled for it. */
-  | { readonly kind: 'question'; readonly question: Question };
+  | { readonly kind: 'question'; readonly question: Question }
+  /** It was cancelled because somebody has to say something else first. */
+  | { readonly kind: 'interrupted' };
 
 /** The process ended, or stopped speaking, in the middle of something. */
 export class AgentGone extends Error {
@@ -167,9 +171,10 @@ export class AcpPeer {
 
   /**
    * One turn of the agent. Ended by the request's signal, it cancels the turn, gives it half a second, and rejects.
+   * @param interrupt cancels the turn when it resolves, and rejects the prompt when it rejects
    * @throws {RequestError} with what the agent says when its model fails
    */
-  async prompt(text: string): Promise<Turn> {
+  async prompt(text: string, interrupt: Promise<void>): Promise<Turn> {
     const prompt = [{ type: 'text' as const, text }];
     const params = { sessionId: this.#sessionId, prompt };
     const request = this.#agent.request<PromptResponse>(methods.agent.session.prompt, params);
@@ -177,17 +182,23 @@ export class AcpPeer {
     const turn = this.#answer(request);
     turn.catch(() => {});
     const question = this.#asked.promise;
-    const response = await Promise.race([turn, question.then(() => null)]);
+    const response = await Promise.race([turn, question.then(() => null), interrupt.then(() => null)]);
     if (response !== null) this.#turn = null;
     // A turn that ends because it was refused an answer must not win over the question.
     if (response !== null && !this.#hasAsked) return { kind: 'ended', response };
-    await this.#cancel();
-    return { kind: 'question', question: await question };
+    if (this.#hasAsked) {
+      await this.#cancel(CANCEL_GRACE_MS);
+      return { kind: 'question', question: await question };
+    }
+    if (await this.#cancel(INTERRUPT_GRACE_MS)) return { kind: 'interrupted' };
+    // It would take what it is told next for something else: a new process takes its session up.
+    this.#process.end(STOPPED_SPEAKING);
+    throw new AgentGone(await this.#exit());
   }
 
   /** Kills the process with all that it started. A turn that is under way is cancelled before. */
   async end(): Promise<void> {
-    await this.#cancel();
+    await this.#cancel(CANCEL_GRACE_MS);
     this.#process.end('its work is over');
     this.#connection.close();
     await this.#process.done.catch(() => {});
@@ -261,18 +272,22 @@ export class AcpPeer {
     }
   }
 
-  /** Ends the turn that is under way, if there is one: an agent stops its commands and writes its session down. */
-  async #cancel(): Promise<void> {
+  /**
+   * Ends the turn that is under way, if there is one: an agent stops its commands and writes its session down.
+   * @returns whether none is under way any more
+   */
+  async #cancel(graceMs: number): Promise<boolean> {
     const turn = this.#turn;
-    if (turn === null) return;
+    if (turn === null) return true;
     this.#turn = null;
-    const grace = AbortSignal.timeout(CANCEL_GRACE_MS);
-    const over = new Promise((resolve) => grace.addEventListener('abort', resolve, { once: true }));
+    const grace = AbortSignal.timeout(graceMs);
+    const late = new Promise<false>((resolve) => grace.addEventListener('abort', () => resolve(false), { once: true }));
     const cancelled = this.#agent
       .notify(methods.agent.session.cancel, { sessionId: this.#sessionId })
       .then(() => turn)
-      .catch(() => {});
-    await Promise.race([cancelled, over]);
+      .catch(() => {})
+      .then(() => true);
+    return Promise.race([cancelled, late]);
   }
 
   #permit(request: RequestPermissionRequest): RequestPermissionResponse {

@@ -34,14 +34,17 @@ const partSchema = z.union([
 
 export class AcpProgress {
   readonly #tell: AgentRequest<unknown>['onProgress'];
+  readonly #onCall: () => void;
   /** Tool calls that have not ended, with what is known of them. */
   readonly #calls = new Map<string, KnownCall>();
   #text = '';
   #lastMessage = '';
   #costUsd: number | null = null;
 
-  constructor(tell: AgentRequest<unknown>['onProgress']) {
+  /** @param onCall told of each tool call once, when it is first heard of */
+  constructor(tell: AgentRequest<unknown>['onProgress'], onCall: () => void) {
     this.#tell = tell;
+    this.#onCall = onCall;
   }
 
   /** What the agent said since its last tool call. */
@@ -103,6 +106,7 @@ export class AcpProgress {
       this.flush();
       this.#lastMessage = '';
       this.#calls.set(toolCallId, call);
+      this.#onCall();
     }
     call.tool = kind ?? call.tool;
     call.title = title || call.title;

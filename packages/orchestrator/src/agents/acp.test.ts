@@ -288,6 +288,96 @@ describe.skipIf(!available.ok)('an external agent', () => {
     });
   });
 
+  describe('hears what a person says', () => {
+    interface Said {
+      readonly messages: NonNullable<AgentRequest<Result>['messages']>;
+      readonly edited: () => void;
+    }
+    /** Said when the agent has made its edit, once. */
+    const whenEdited = (text: string): Said => {
+      let said: readonly { readonly by: string; readonly text: string }[] = [];
+      return {
+        edited: () => {
+          said = [{ by: 'mia', text }];
+        },
+        messages: async () => {
+          const news = said;
+          said = [];
+          return news;
+        },
+      };
+    };
+
+    it('in the middle of a turn, which ends for it, and goes on in the same session', async () => {
+      const { edited, messages } = whenEdited('Call it done.ts.');
+      const call = await aCall({ turns: [[EDIT, { do: 'wait' }], [DONE]] }, { messages });
+      await call.edited();
+      edited();
+      expect((await call.outcome).kind).toBe('finished');
+      const [, prompt = '', ...more] = await call.prompts();
+      expect(prompt).toMatch(/Call it done\.ts\.[\s\S]*Go on with the task/);
+      expect(more).toEqual([]);
+      expect(call.progress).toContainEqual({ kind: 'message', text: 'Call it done.ts.', data: { by: 'mia' } });
+    });
+
+    it('before its result is taken', async () => {
+      const messages = [[], [{ by: 'mia', text: 'In red.' }]];
+      const other: Step = { do: 'write', path: RESULT_FILE, content: '{"summary":"made it red"}' };
+      const call = await aCall({ turns: [[DONE], [other]] }, { messages: async () => messages.shift() ?? [] });
+      expect(await call.outcome).toMatchObject({ kind: 'finished', result: { summary: 'made it red' } });
+      expect((await call.prompts())[1]).toMatch(/In red\.[\s\S]*before your result was taken/);
+    });
+
+    it('where it does not stop, in a new process that has its session', async () => {
+      const { edited, messages } = whenEdited('Stop that.');
+      const call = await aCall({ turns: [[EDIT, { do: 'wait', deaf: true }], [DONE]], keeps: 'resume' }, { messages });
+      await call.edited();
+      edited();
+      expect((await call.outcome).kind).toBe('finished');
+      expect((await call.prompts())[1]).toMatch(/^Your process was ended[\s\S]*Stop that\./);
+    });
+  });
+
+  describe('keeps the books', () => {
+    type Entry = readonly ['booked' | 'settled', ...unknown[]];
+    const aMeter = (entries: Entry[], refuseAfter = Infinity): NonNullable<AgentRequest<Result>['meter']> => ({
+      book: async ({ id }) => {
+        if (entries.length > refuseAfter) throw new NeedsHuman('budget', 'It is used up.');
+        entries.push(['booked', id]);
+        return {
+          settle: async (usage, toolCalls = 0) => {
+            entries.push(['settled', usage, toolCalls]);
+          },
+        };
+      },
+    });
+
+    it('with each turn and each tool call, and what the agent says at the end of its turn', async () => {
+      const entries: Entry[] = [];
+      const usage = { inputTokens: 100, outputTokens: 20, cachedReadTokens: 5, totalTokens: 125 };
+      const call = await aCall({ turns: [[EDIT, DONE, { do: 'use', usage }]] }, { meter: aMeter(entries) });
+      await call.outcome;
+      const none = { inputTokens: 0, outputTokens: 0 };
+      expect(entries).toEqual([
+        ['booked', 'acp:scripted'],
+        ['settled', none, 1],
+        ['booked', 'acp:scripted'],
+        ['settled', none, 1],
+        ['booked', 'acp:scripted'],
+        ['settled', { inputTokens: 105, outputTokens: 20, cachedInputTokens: 5 }, 0],
+      ]);
+    });
+
+    it('and is stopped at its next tool call where the run may spend no more, with its files kept', async () => {
+      const entries: Entry[] = [];
+      const turns = [[EDIT, { do: 'wait' } as const, DONE]];
+      const call = await aCall({ turns }, { meter: aMeter(entries, 1) });
+      await expect(call.outcome).rejects.toMatchObject({ name: 'NeedsHuman', reason: 'budget' });
+      expect(await call.file('src/made.ts')).toContain('made');
+      expect(await agentProcesses(call.folder)).toEqual([]);
+    });
+  });
+
   describe('asks a person', () => {
     it('by a file', async () => {
       const asked = { question: 'Which colour?', options: ['red', 'blue'], responseType: 'single_choice' };

@@ -10,20 +10,24 @@ import { NeedsHuman, type Question, RetryableFailure } from '@autonomous/shared'
 import { z } from 'zod';
 import type { ProcessExit } from '../sandboxes/sandbox.ts';
 import { readSandboxFile } from '../sandboxes/sandbox-files.ts';
+import type { CallUsage } from '../models/model.ts';
+import { messageText } from '../roles/prompt-parts.ts';
 import type { AcpAgentSettings } from './acp-agents.ts';
 import {
   EXCHANGE_FOLDER,
   firstPrompt,
+  interruptedPrompt,
+  lastWordPrompt,
   mendPrompt,
   QUESTION_FILE,
   RESULT_FILE,
   resumePrompt,
   STARTED_ANEW,
 } from './acp-instructions.ts';
-import { AcpPeer, AgentGone, STOPPED_SPEAKING } from './acp-peer.ts';
+import { AcpPeer, AgentGone, STOPPED_SPEAKING, type Turn } from './acp-peer.ts';
 import { decidePermission } from './acp-permissions.ts';
 import { AcpProgress } from './acp-progress.ts';
-import type { Agent, AgentOutcome, AgentRequest, AgentUsage } from './agent.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from './agent.ts';
 import { questionSchema } from './tool-loop.ts';
 
 /** What stands before the agent's name in a model id. */
@@ -34,6 +38,10 @@ const RESTARTS = 2;
 /** Prompts that ask for a result once more. */
 const MENDS = 1;
 const COMMAND_TIMEOUT_MS = 30_000;
+/** How often it is looked whether a person has said something. */
+const LISTEN_MS = 1_000;
+/** What is known of a turn's use before it is over. */
+const NOTHING: CallUsage = { inputTokens: 0, outputTokens: 0 };
 /** Of what the agent wrote to stderr, what a person is shown. */
 const SHOWN_STDERR = 600;
 /** Lines that are no message, of which a person is told. */
@@ -83,6 +91,11 @@ class AcpCall<Result> {
   readonly #settings: AcpAgentSettings;
   readonly #request: AgentRequest<Result>;
   readonly #progress: AcpProgress;
+  readonly #books: TurnBooks;
+  /** What people said, and how much of it this process of the agent has been told. */
+  readonly #heard: string[] = [];
+  #told = 0;
+  #hearing: Promise<boolean> = Promise.resolve(false);
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
   #folder = '';
   #mends = 0;
@@ -91,7 +104,8 @@ class AcpCall<Result> {
   constructor(settings: AcpAgentSettings, request: AgentRequest<Result>) {
     this.#settings = settings;
     this.#request = request;
-    this.#progress = new AcpProgress(request.onProgress);
+    this.#books = new TurnBooks(request);
+    this.#progress = new AcpProgress(request.onProgress, () => this.#books.toolCall(this.#progress.costUsd));
   }
 
   async perform(): Promise<AgentOutcome<Result>> {
@@ -135,6 +149,7 @@ class AcpCall<Result> {
       keep(session.id);
       // Without it the next attempt begins with the files of the last commit, which fits an agent that forgets.
       if (session.resumable) this.#request.keep?.({ acp: { agent: this.#settings.name, session: session.id } });
+      this.#told = 0;
       return await this.#prompt(peer, this.#opening(kept, session.resumed));
     } finally {
       await peer.end();
@@ -142,12 +157,15 @@ class AcpCall<Result> {
   }
 
   async #prompt(peer: AcpPeer, opening: string): Promise<AgentOutcome<Result>> {
-    for (let text = opening; ;) {
-      this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
-      const turn = await peer.prompt(text);
+    await this.#hear();
+    for (let text = [opening, ...this.#untold()].join('\n\n'); ;) {
+      const turn = await this.#turn(peer, text);
       this.#progress.flush();
       if (turn.kind === 'question') return this.#question(turn.question);
-      this.#count(turn.response);
+      if (turn.kind === 'interrupted') {
+        text = interruptedPrompt(this.#untold());
+        continue;
+      }
       if (turn.response.stopReason === 'refusal') {
         throw new NeedsHuman(
           'agent_failed',
@@ -155,6 +173,11 @@ class AcpCall<Result> {
         );
       }
       const ending = await this.#ending(turn.response.stopReason);
+      // What a person says in the last moment counts.
+      if (await this.#hear()) {
+        text = lastWordPrompt(this.#untold(), { folder: this.#folder });
+        continue;
+      }
       if ('kind' in ending) return ending;
       if (this.#mends === MENDS) return this.#lastResort(ending.fault);
       this.#mends++;
@@ -164,6 +187,47 @@ class AcpCall<Result> {
       });
       text = mendPrompt(ending.fault, { folder: this.#folder });
     }
+  }
+
+  /** One turn, which ends early when a person says something, and is refused when the run may spend no more. */
+  async #turn(peer: AcpPeer, text: string): Promise<Turn> {
+    const { promise: interrupt, resolve, reject } = Promise.withResolvers<void>();
+    interrupt.catch(() => {});
+    this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
+    await this.#books.open(reject);
+    const listening = setInterval(() => {
+      this.#hear().then((isNews) => isNews && resolve(), reject);
+    }, LISTEN_MS);
+    try {
+      const turn = await peer.prompt(text, interrupt);
+      const usage = turn.kind === 'ended' ? this.#count(turn.response) : NOTHING;
+      await this.#books.close(usage, this.#progress.costUsd);
+      return turn;
+    } finally {
+      clearInterval(listening);
+    }
+  }
+
+  /** Takes what people said since the last look. @returns whether there is anything that the agent was not told */
+  #hear(): Promise<boolean> {
+    const look = async (): Promise<boolean> => {
+      const { messages, onProgress } = this.#request;
+      for (const { by, text } of (await messages?.()) ?? []) {
+        onProgress({ kind: 'message', text, data: { by } });
+        this.#heard.push(text);
+      }
+      return this.#told < this.#heard.length;
+    };
+    // One look after the other: each message is given once.
+    this.#hearing = this.#hearing.then(look, look);
+    return this.#hearing;
+  }
+
+  /** For the next prompt. */
+  #untold(): readonly string[] {
+    const untold = this.#heard.slice(this.#told).map(messageText);
+    this.#told = this.#heard.length;
+    return untold;
   }
 
   #opening(kept: string | null, resumed: boolean): string {
@@ -278,9 +342,9 @@ class AcpCall<Result> {
   }
 
   /** Not all agents say what a turn has used. */
-  #count(response: object): void {
+  #count(response: object): CallUsage {
     const reported = usageSchema.safeParse(response);
-    if (!reported.success) return;
+    if (!reported.success) return NOTHING;
     const { inputTokens: input, outputTokens, cachedReadTokens, cachedWriteTokens } = reported.data.usage;
     const inputTokens = input + (cachedReadTokens ?? 0) + (cachedWriteTokens ?? 0);
     this.#usage = {
@@ -294,6 +358,12 @@ class AcpCall<Result> {
       text: `${inputTokens} tokens in, ${outputTokens} out${costUsd === null ? '' : `, $${costUsd} so far as the agent reckons`}`,
       data: { inputTokens, outputTokens, ...(costUsd === null ? {} : { costUsd }) },
     });
+    return {
+      inputTokens,
+      outputTokens,
+      ...(cachedReadTokens ? { cachedInputTokens: cachedReadTokens } : {}),
+      ...(cachedWriteTokens ? { cacheWriteTokens: cachedWriteTokens } : {}),
+    };
   }
 
   #signature() {
@@ -317,6 +387,62 @@ class AcpCall<Result> {
       'agent_failed',
       `The agent ${this.#settings.name} ${howItEnded(exit)} before its work was done${tries}. ${said === '' ? 'It wrote nothing to stderr.' : `It wrote: ${said.slice(-SHOWN_STDERR)}`}`,
     );
+  }
+}
+
+/**
+ * What an agent's turns cost. It makes its requests to a model by itself, and says what they used when its turn is over, if
+ * at all: so a call is booked with the turn and with each tool call, which is when it asks its model again.
+ */
+class TurnBooks {
+  readonly #request: Pick<AgentRequest<unknown>, 'meter' | 'model'>;
+  #booked: BookedCall | undefined;
+  /** Writes one after the other, in the order of what happened. */
+  #written: Promise<void> = Promise.resolve();
+  #refuse: (reason: unknown) => void = () => {};
+  /** Of what the agent says that its session has cost, what is in the books. */
+  #costUsd = 0;
+
+  constructor(request: Pick<AgentRequest<unknown>, 'meter' | 'model'>) {
+    this.#request = request;
+  }
+
+  /**
+   * @param refuse told why the turn that is under way must end
+   * @throws {NeedsHuman} `budget` when the run may spend no more
+   */
+  async open(refuse: (reason: unknown) => void): Promise<void> {
+    this.#refuse = refuse;
+    await this.#book();
+  }
+
+  toolCall(costUsd: number | null): void {
+    this.#written = this.#written
+      .then(async () => {
+        // One that is told of after its turn is over belongs to none.
+        if (this.#booked === undefined) return;
+        await this.#booked.settle({ ...NOTHING, ...this.#since(costUsd) }, 1);
+        await this.#book();
+      })
+      .catch((error: unknown) => this.#refuse(error));
+  }
+
+  async close(usage: CallUsage, costUsd: number | null): Promise<void> {
+    await this.#written;
+    await this.#booked?.settle({ ...usage, ...this.#since(costUsd) });
+    this.#booked = undefined;
+  }
+
+  async #book(): Promise<void> {
+    const { meter, model } = this.#request;
+    this.#booked = await meter?.book({ id: model, scripted: false }, NOTHING);
+  }
+
+  #since(costUsd: number | null): { readonly costUsd?: number } {
+    if (costUsd === null) return {};
+    const more = Math.max(0, costUsd - this.#costUsd);
+    this.#costUsd = Math.max(this.#costUsd, costUsd);
+    return { costUsd: more };
   }
 }
 

@@ -215,14 +215,15 @@ function evidenceSection(evidence: Evidence, codeTree: string): string {
 function dependencySection(evidence: readonly Evidence[]): string | null {
   const added = evidence.flatMap(({ newDependencies = [] }) => newDependencies);
   if (added.length === 0) return null;
-  const rows = added.map(({ name, version, was = '', file, hasInstallScript }) => [
+  const rows = added.map(({ name, version, was = '', file, hasInstallScript, ageDays }) => [
     code(name),
     code(version),
     was === '' ? 'new' : code(was),
+    ageDays === undefined ? '' : `${ageDays} ${ageDays === 1 ? 'day' : 'days'}`,
     hasInstallScript === true ? 'yes' : '',
     code(file),
   ]);
-  return `## New dependencies\n\n${table(['Package', 'Version', 'Before', 'Install script', 'File'], rows)}`;
+  return `## New dependencies\n\n${table(['Package', 'Version', 'Before', 'Age', 'Install script', 'File'], rows)}`;
 }
 
 function constraintSection(constraints: readonly ConstraintResult[]): string {

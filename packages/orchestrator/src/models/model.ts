@@ -43,6 +43,8 @@ export interface CallUsage {
   readonly cacheWriteTokens?: number;
   /** Of the output: of which nothing is shown. */
   readonly reasoningTokens?: number;
+  /** US dollars, as somebody else reckons them; they count where no price is known. */
+  readonly costUsd?: number;
 }
 
 /** US dollars for a million tokens. */

@@ -87,12 +87,12 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
   };
 
   const viewAt = async (runId: string, at: number): Promise<RunView> =>
-    foldWhole((await eventsThrough(runId, at)).filter((event) => event.sequence <= at));
+    await foldWhole((await eventsThrough(runId, at)).filter((event) => event.sequence <= at));
 
   const statechart = async (runId: string, at?: number): Promise<Statechart> => {
     const now = await engine.view(runId);
     const events = await eventsThrough(runId, at ?? now.lastSequence);
-    const view = at === undefined ? now : foldWhole(events);
+    const view = at === undefined ? now : await foldWhole(events);
     const definition = definitionOf(view);
     const state = await stateAfter(events, definition, at === undefined ? runId : null);
     const way = pathOf(definition, events);
@@ -130,13 +130,12 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     const snapshot = (await store.loadRun(first.workflowRunId))?.snapshot ?? null;
     const isUsable = snapshot !== null && snapshot.sequence <= last.sequence;
     const before = isUsable ? events.filter((event) => event.sequence <= snapshot.sequence) : [first];
-    const start = versions(foldWhole(before).workflow.version);
+    const start = versions((await foldWhole(before)).workflow.version);
     if (!start) return null;
     try {
       const from = isUsable ? rehydrate(start.machine, snapshot.data) : newRun(first.workflowRunId);
       const rest = events.filter((event) => event.sequence > from.sequence);
-      const replayed = replay(start, from, rest, versions);
-      return replayed.ok ? replayed.state : null;
+      return await replayInTurns(start, from, rest, versions);
     } catch {
       // A snapshot that its machine cannot read: what can happen next is not known then.
       return null;
@@ -163,7 +162,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       });
     }
     const events = await eventsThrough(sourceId, wanted.at);
-    const view = foldWhole(events);
+    const view = await foldWhole(events);
     definitionOf(view);
     const project = view.projectId === '' ? null : await options.projectOf(view.projectId);
     const change = await changeOf(view, events, wanted.config, project);
@@ -239,9 +238,36 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
   return { viewAt, statechart, fork };
 }
 
-function foldWhole(events: readonly WorkflowEvent[]): RunView {
+/** The state after these events, with turns for others in between; `null` where they do not follow from each other. */
+async function replayInTurns(
+  start: WorkflowDefinition,
+  from: RunState,
+  events: readonly WorkflowEvent[],
+  versions: (version: number) => WorkflowDefinition | undefined,
+): Promise<RunState | null> {
+  let definition = start;
+  let state = from;
+  for (let index = 0; index < events.length;) {
+    let end = Math.min(index + PAGE, events.length);
+    while (end < events.length && events[end]?.origin !== 'input') end += 1;
+    const part = events.slice(index, end);
+    const replayed = replay(definition, state, part, versions);
+    if (!replayed.ok) return null;
+    state = replayed.state;
+    const migrated = part.findLast(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
+    definition = (migrated && versions(Number(migrated.payload['to']))) ?? definition;
+    index = end;
+    if (index < events.length) await nextTurn();
+  }
+  return state;
+}
+
+async function foldWhole(events: readonly WorkflowEvent[]): Promise<RunView> {
   let view: RunView | null = null;
-  for (const event of events) view = foldRun(view, event);
+  for (const [index, event] of events.entries()) {
+    view = foldRun(view, event);
+    if (index % PAGE === PAGE - 1) await nextTurn();
+  }
   if (view !== null) return view;
   const [first] = events;
   const runId = first?.workflowRunId ?? '';

@@ -243,8 +243,13 @@ const notTaken = (refused: string) => ({ type: 'NOTICE' as const, message: `Not 
 /** What a person should know of packages that the result brings in; `null` where there are none. */
 const newDependencies = ({ newDependencies: added = [] }: Checked): string | null => {
   if (added.length === 0) return null;
-  const list = added.map(({ name, version, file, was, hasInstallScript }) => {
-    const facts = [file, ...(was ? [`was ${was}`] : []), ...(hasInstallScript ? ['has an install script'] : [])];
+  const list = added.map(({ name, version, file, was, hasInstallScript, ageDays }) => {
+    const facts = [
+      file,
+      ...(was ? [`was ${was}`] : []),
+      ...(ageDays === undefined ? [] : [`${ageDays} ${ageDays === 1 ? 'day' : 'days'} old`]),
+      ...(hasInstallScript ? ['has an install script'] : []),
+    ];
     return `${name} ${version} (${facts.join(', ')})`;
   });
   return `New dependencies: ${list.join('; ')}`.slice(0, 10_000);
