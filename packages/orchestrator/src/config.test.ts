@@ -255,9 +255,9 @@ it('takes every variable', () => {
       'openai-canary',
       'deepseek-canary',
       'compatible-canary',
+      'endpoint-canary=',
       'e2b-canary',
       'deepseek-canary',
-      'endpoint-canary=',
       'deepseek-canary',
     ],
   });

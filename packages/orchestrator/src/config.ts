@@ -337,8 +337,6 @@ export function readServerConfig(
   const pathOf = (path: string): string => resolve(working, path.startsWith('~/') ? join(home, path.slice(2)) : path);
   const script = values.AUTONOMOUS_SCRIPT === undefined ? null : readScript(pathOf(values.AUTONOMOUS_SCRIPT), faults);
   const mcp = values.AUTONOMOUS_MCP === undefined ? null : readMcp(pathOf(values.AUTONOMOUS_MCP), env, faults);
-  if (faults.length > 0) throw refusal(faults);
-
   const dataHome = env['XDG_DATA_HOME'];
   const dataFolder =
     values.AUTONOMOUS_DATA === undefined
