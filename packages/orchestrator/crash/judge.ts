@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LedgerLine } from './ledger.ts';
 import { type Playback, Unplayable } from './play.ts';
 import type { Scenario } from './scenario.ts';
-import { EFFECT_KINDS, type EffectKind, RECORD_BRANCH, type Story, tell } from './story.ts';
+import { EFFECT_KINDS, type EffectKind, isOfTheBooks, RECORD_BRANCH, type Story, tell } from './story.ts';
 import { readRepository } from './repository-state.ts';
 
 export interface Fault {
@@ -66,6 +66,7 @@ export async function judge(scenario: Scenario, reference: Reference, playback: 
     ...differences(reference.story, story),
     ...modelFaults(scenario, reference, playback, crashes),
     ...bookingFaults(playback),
+    ...bookFaults(playback, crashes),
     ...repeatedEffects(reference, playback, crashes),
     ...(await brokenPromises(scenario, playback)),
     ...(await recordFaults(playback)),
@@ -211,6 +212,23 @@ function bookingFaults({ lives }: Playback): readonly Fault[] {
     for (const [key, attempt] of asked) booked.set(key, attempt);
   }
   return faults;
+}
+
+/** Each request to a model is in the books of its run; only a crash leaves one there that was not sent, or of which nobody knows. */
+function bookFaults({ runs, world }: Playback, crashes: number): readonly Fault[] {
+  const books = runs.flatMap(({ events }) => events.filter(isOfTheBooks));
+  const booked = books.filter(({ type }) => type === 'CALL_BOOKED').length;
+  const open = 2 * booked - books.length;
+  const sent = world.requests.length;
+  const most = crashes * runs.length;
+  const faults = [
+    ...(booked < sent ? [`${sent} requests were sent to models and ${booked} are in the books`] : []),
+    ...(booked > sent + most
+      ? [`${booked} requests are in the books and ${sent} were sent, for ${crashes} crashes`]
+      : []),
+    ...(open > most ? [`${open} requests in the books were never settled, for ${crashes} crashes`] : []),
+  ];
+  return faults.map((what) => ({ kind: 'unbooked', what }));
 }
 
 /** How often each activity began each effect. */

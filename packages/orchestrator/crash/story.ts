@@ -42,11 +42,12 @@ export async function tell(playback: Playback): Promise<Story> {
     readFile(place.letters, 'utf8').catch(() => ''),
     readdir(path.join(place.data, 'work')).catch(() => []),
   ]);
-  const name = namer(playback);
+  const counts = new Map(runs.map(({ view, events }) => [view.id, counterOf(events)]));
+  const name = namer(playback, counts);
   const lines = [
     ...runs.flatMap((run) => tellRun(run)),
-    ...tellRepository('remote', remote),
-    ...tellRepository('mirror', mirror),
+    ...tellRepository('remote', remote, counts),
+    ...tellRepository('mirror', mirror, counts),
     `runs: ${playback.runIds.length}`,
     ...leftFolders.map((folder) => `left work folder: ${folder}`),
     ...(lives.at(-1)?.ledger ?? []).flatMap((line) => tellLeft(line)),
@@ -56,13 +57,50 @@ export async function tell(playback: Playback): Promise<Story> {
 
 function tellRun({ label, view, events }: EndedRun): readonly string[] {
   const title = label === '' ? 'run' : `run ${label}`;
+  const count = counterOf(events);
+  const told = events.filter((event) => !isOfTheBooks(event));
+  // What a repeated call has cost is in the books, which are looked at for themselves.
+  const { cost: _cost, ...shown } = { ...view, lastSequence: count(view.lastSequence) };
   return [
-    ...events.map(({ id: _id, position: _position, ...event }) => `${title}: event ${JSON.stringify(event)}`),
-    ...Object.entries(view).map(([field, value]) => `${title}: ${field} ${JSON.stringify(value)}`),
+    ...told.map(({ id: _id, position: _position, sequence, ...event }) => {
+      return `${title}: event ${JSON.stringify({ ...event, sequence: count(sequence) })}`;
+    }),
+    ...Object.entries(shown).map(([field, value]) => `${title}: ${field} ${JSON.stringify(value)}`),
   ];
 }
 
-function tellRepository(title: string, state: RepositoryState): readonly string[] {
+/** The number that an event would have if no call had been booked. */
+type Count = (sequence: number) => number;
+
+/** A call that is repeated is booked once more, and all that follows moves on by two. */
+function counterOf(events: EndedRun['events']): Count {
+  const books = events.filter(isOfTheBooks).map(({ sequence }) => sequence);
+  return (sequence) => sequence - books.filter((booked) => booked <= sequence).length;
+}
+
+export function isOfTheBooks({ type }: { readonly type: string }): boolean {
+  return type === 'CALL_BOOKED' || type === 'CALL_SETTLED';
+}
+
+/** Lines of a file of a run's record, as if no call had been booked. */
+function withoutBooks(file: string, lines: readonly string[], counts: ReadonlyMap<string, Count>): readonly string[] {
+  const count = counts.get(/^\.autonomous\/runs\/([^/]+)\//.exec(file)?.[1] ?? '');
+  if (count === undefined) return lines;
+  if (file.endsWith('/context.json')) {
+    const counted = (key: string, value: unknown): unknown => {
+      if (key === 'cost') return undefined;
+      return key === 'sequence' && typeof value === 'number' ? count(value) : value;
+    };
+    return JSON.stringify(JSON.parse(lines.join('\n'), counted), null, 2).split('\n');
+  }
+  if (!file.endsWith('/events.jsonl')) return lines;
+  return lines.flatMap((line) => {
+    const event = JSON.parse(line) as { readonly type: string; readonly sequence: number };
+    return isOfTheBooks(event) ? [] : [JSON.stringify({ ...event, sequence: count(event.sequence) })];
+  });
+}
+
+function tellRepository(title: string, state: RepositoryState, counts: ReadonlyMap<string, Count>): readonly string[] {
   return [...state.branches.keys()].toSorted().flatMap((branch) => {
     const where = `${title}: ${branch}`;
     const history = state.historyOf(branch);
@@ -78,10 +116,7 @@ function tellRepository(title: string, state: RepositoryState): readonly string[
         // What agents said while they worked is said again when they begin again.
         .filter(([file]) => !file.endsWith('/transcript.jsonl'))
         .flatMap(([file, text]) =>
-          text
-            .trimEnd()
-            .split('\n')
-            .map((line) => `${where}: ${file}: ${line}`),
+          withoutBooks(file, text.trimEnd().split('\n'), counts).map((line) => `${where}: ${file}: ${line}`),
         ),
     ];
   });
@@ -140,7 +175,7 @@ const DURATION = /("(?:durationMs|waitedMs)": ?)\d+/g;
 const SECONDS = /\| \d+\.\d \|/g;
 
 /** Gives the same names to the same things, text by text. */
-function namer({ runs, world }: Playback): (text: string) => string {
+function namer({ runs, world }: Playback, counts: ReadonlyMap<string, Count>): (text: string) => string {
   const known: readonly (readonly [string, string])[] = [
     [world.place.folder, '<place>'],
     [new URL(world.models.baseUrl).host, '<models>'],
@@ -155,9 +190,18 @@ function namer({ runs, world }: Playback): (text: string) => string {
     hashes.set(start, given);
     return given;
   };
+  // Activities, gates and artifacts are named after the event that made them.
+  const counted = (text: string): string =>
+    runs.reduce(
+      (named, { view: { id } }) =>
+        named.replace(new RegExp(`${id}([/.])(\\d+)\\b`, 'g'), (_whole, separator: string, sequence: string) => {
+          return `${id}${separator}${counts.get(id)?.(Number(sequence)) ?? sequence}`;
+        }),
+      text,
+    );
   return (text) =>
     known
-      .reduce((named, [what, as]) => named.replaceAll(what, as), text)
+      .reduce((named, [what, as]) => named.replaceAll(what, as), counted(text))
       .replace(UUID, '<uuid>')
       .replace(TIME, '<time>')
       .replace(DAY, '<day>')

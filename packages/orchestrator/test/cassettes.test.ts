@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { RunView } from '@autonomous/shared';
 import { expect, it, onTestFinished } from 'vitest';
 import { DEMO_SCRIPT, startDemoServer } from './demo-server.fixture.ts';
 import { aScript, aServer, FILES, runs } from './orchestrator.fixture.ts';
@@ -26,7 +27,7 @@ it('a run that asks, fails its checks and is mended is played to the same end', 
   expect(recorded.outcome).toMatchObject({ status: 'completed', fixAttempts: 1 });
   const played = await demoRun({ AUTONOMOUS_SCRIPT: path.join(folder, `${recorded.run.id}.jsonl`) });
   expect(played.outcome).toEqual(recorded.outcome);
-  expect(played.run.cost).toEqual(recorded.run.cost);
+  expect(withoutModels(played.run.cost)).toEqual(withoutModels(recorded.run.cost));
 });
 
 it('a recorded run is played to the same end without its models; a change is named where it first differs', async () => {
@@ -61,3 +62,8 @@ it('a recorded run is played to the same end without its models; a change is nam
   const paused = await changed.until(await changed.launch(), { gate: 'pause' });
   expect(paused.gate?.summary).toMatch(/exchange 1 \(planner 1, step 1\) differs in .*\n- .*\n\+ How the authors/);
 });
+
+/** What a cassette plays has another name than what it was recorded from. */
+function withoutModels(cost: RunView['cost']): object {
+  return { ...cost, parts: cost.parts?.map(({ model: _model, ...part }) => part) };
+}

@@ -55,13 +55,14 @@ const LAYERS: readonly Layer[] = [
   { row: 1, apart: 'freely', members: ['workflow', 'roles', 'artifacts'] },
 ];
 
-/** What the folders of row 2 may import of each other: the port files, and the one set of rules that sandboxes share with agents. */
+/** What the folders of row 2 may import of each other: the port files, and the rules that sandboxes share with agents. */
 const PORTS = new Set([
   'event-store/event-store.ts',
   'agents/agent.ts',
   'models/model.ts',
   'sandboxes/sandbox.ts',
   'sandboxes/sandbox-files.ts',
+  'sandboxes/egress-rules.ts',
   'repository/repository.ts',
   'forges/forge.ts',
   'notifiers/notifier.ts',
