@@ -160,11 +160,14 @@ async function startServer(
 ): Promise<RunningOrchestrator> {
   const script = path.join(folder, 'script.json');
   const agents = path.join(folder, 'agents.json');
+  // By name: an agent may speak to itself over 127.0.0.1, which then is not listed.
+  const model = new URL(modelUrl);
+  model.hostname = 'localhost';
   const entry = {
-    ...agent.settings(modelUrl),
+    ...agent.settings(model.origin),
     mounts: { [folderOf(name)]: INSIDE },
     permissions: { default: 'allow', execute: 'ask' },
-    network: [`internal:${new URL(modelUrl).host}`],
+    network: [`internal:${model.host}`],
   };
   await writeFile(script, JSON.stringify(SCRIPT));
   await writeFile(agents, JSON.stringify({ [name]: entry }));
