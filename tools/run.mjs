@@ -37,6 +37,8 @@ ensureToolchain();
 environment.PATH = bin + path.delimiter + environment.PATH;
 ensureDependencies();
 environment.PATH = path.join(root, 'node_modules', '.bin') + path.delimiter + environment.PATH;
+// Types are stripped and code is compiled once: a command then starts in a third of the time.
+environment.NODE_COMPILE_CACHE ??= path.join(root, 'node_modules', '.cache', 'node');
 runToItsEnd();
 
 function ensureToolchain() {

@@ -182,6 +182,30 @@ describe('a build run', () => {
     );
   });
 
+  it.concurrent('waits for as long as a provider says that takes no more requests, and goes on without anybody', async ({
+    onTestFinished,
+  }) => {
+    const isRefused = ({ role, attempt }: Asked) => role === 'validator' && attempt <= 3;
+    const providers = await startProviders((asked) => (isRefused(asked) ? 'rate_limit' : null));
+    onTestFinished(providers.stop);
+    const server = await startDemoServer(providers.env);
+    onTestFinished(server.stop);
+
+    const paused = await server.finish((await server.launch({ trustMode: { planning: 'auto' } })).id);
+    expect(paused).toMatchObject({
+      status: 'paused',
+      currentStage: 'validation',
+      gate: { kind: 'pause', reason: 'rate_limited', details: { resumesInMs: RETRY_AFTER_SECONDS * 1_000 } },
+    });
+    await expect
+      .poll(async () => (await server.client.getRun(paused.id)).status, { timeout: 60_000 })
+      .toBe('completed');
+    const asked = providers.served().filter(({ role }) => role === 'validator');
+    expect(asked.map(({ status }) => status)).toEqual([429, 429, 429, 200, ...asked.slice(4).map(() => 200)]);
+    const [last = 0, next = 0] = asked.slice(2, 4).map(({ at }) => at);
+    expect(next - last).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1_000);
+  });
+
   it.concurrent('pauses with the name of the variable whose key is refused', async ({ onTestFinished }) => {
     const providers = await startProviders(() => null);
     onTestFinished(providers.stop);

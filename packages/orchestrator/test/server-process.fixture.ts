@@ -44,7 +44,8 @@ export async function startServerProcess(start: ServerStart): Promise<ServerProc
   const args = [...imports.map((file) => `--import=${file}`), program, 'serve', '--port', port, '--data', dataFolder];
   const child = spawn(process.execPath, args, {
     cwd: path.dirname(dataFolder),
-    env: { ...env },
+    // Nothing that the program does depends on it but how soon it is there.
+    env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';
