@@ -1,12 +1,12 @@
 /**
- * The one place where git processes start. Every one gets the same small environment and settings, an explicit
+ * The one place where git processes are asked for. Every one gets the same small environment and settings, an explicit
  * repository that the server owns, and an argument list; nothing goes through a shell.
  */
-import { spawn } from 'node:child_process';
 import { stat, unlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman } from '@autonomous/shared';
 import { GitError, GitPluginError, simpleGit } from 'simple-git';
+import { launchGit } from './git-launcher.ts';
 
 /** A repository that the server owns. */
 export interface GitPlace {
@@ -216,9 +216,9 @@ function environment(place: GitPlace, config: readonly Setting[] = []): Record<s
   };
 }
 
-function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<GitAnswer>();
-  const child = spawn('git', [...call.args], {
+async function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
+  const order = {
+    args: call.args,
     cwd: call.workTree ?? place.gitDir,
     env: {
       ...environment(place, call.config),
@@ -226,40 +226,15 @@ function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
       ...(call.workTree === undefined ? {} : { GIT_WORK_TREE: call.workTree }),
       ...call.env,
     },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    ...(call.timeoutMs === undefined ? {} : { timeout: call.timeoutMs, killSignal: 'SIGKILL' as const }),
+    input: call.input ?? '',
+    maxOutputBytes: call.maxOutputBytes,
+    timeoutMs: call.timeoutMs,
+  };
+  const { exitCode, stdout, stderr, truncated } = await launchGit(order).catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`git cannot be started; is it installed and in PATH? (${why})`, { cause });
   });
-  const stdout: Buffer[] = [];
-  const stderr: Buffer[] = [];
-  let bytes = 0;
-  let truncated = false;
-  child.stdout.on('data', (chunk: Buffer) => {
-    if (truncated) return;
-    stdout.push(chunk);
-    bytes += chunk.length;
-    if (call.maxOutputBytes !== undefined && bytes > call.maxOutputBytes) {
-      truncated = true;
-      child.kill('SIGKILL');
-    }
-  });
-  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-  child.stdin.on('error', () => {
-    // A command that ends before it has read all of its input says why by its exit code.
-  });
-  child.on('error', (cause) =>
-    reject(new Error(`git cannot be started; is it installed and in PATH? (${cause.message})`, { cause })),
-  );
-  child.on('close', (code) => {
-    const output = Buffer.concat(stdout);
-    resolve({
-      exitCode: code ?? 128,
-      stdout: truncated ? output.subarray(0, call.maxOutputBytes) : output,
-      stderr: Buffer.concat(stderr).toString('utf8'),
-      truncated,
-    });
-  });
-  child.stdin.end(call.input ?? '');
-  return promise;
+  return { exitCode, stdout: Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), stderr, truncated };
 }
 
 function localFailure(args: readonly string[], answer: GitAnswer): Error {

@@ -1,0 +1,88 @@
+/** Speaks with the small process that starts git: one for the whole program, started with the first command. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { GitOrder, GitReport } from './git-launcher-process.ts';
+
+const COMPILED = process.env['NODE_COMPILE_CACHE'];
+
+export type GitRun = Omit<Extract<GitReport, { readonly exitCode: number }>, 'id'>;
+
+const PROGRAM = fileURLToPath(new URL(`./git-launcher-process${import.meta.url.slice(-3)}`, import.meta.url));
+
+/**
+ * Runs git to its end.
+ * @throws {Error} when it cannot be started, or when nobody knows how it ended
+ */
+export function launchGit(order: Omit<GitOrder, 'id'>): Promise<GitRun> {
+  launcher ??= new Launcher(() => (launcher = null));
+  return launcher.run(order);
+}
+
+let launcher: Launcher | null = null;
+
+interface Waiting {
+  readonly resolve: (run: GitRun) => void;
+  readonly reject: (error: Error) => void;
+}
+
+class Launcher {
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+
+  constructor(onEnd: () => void) {
+    this.#process = fork(PROGRAM, [], {
+      serialization: 'advanced',
+      // Nothing of the server's own environment: what git needs comes with each command.
+      env: COMPILED === undefined ? {} : { NODE_COMPILE_CACHE: COMPILED },
+      execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    this.#process.on('message', (report) => this.#take(report as GitReport));
+    // It has ended, or could not be started; the next command starts another one.
+    const end = (why: string): void => {
+      onEnd();
+      const waiting = [...this.#waiting.values()];
+      this.#waiting.clear();
+      for (const { reject } of waiting) reject(new Error(`the process that starts git ${why}`));
+    };
+    this.#process.once('error', (error) => end(`cannot be started: ${error.message}`));
+    this.#process.once('exit', (code, signal) => end(`ended (${signal ?? code})`));
+    this.#hold();
+  }
+
+  run(order: Omit<GitOrder, 'id'>): Promise<GitRun> {
+    const { promise, resolve, reject } = Promise.withResolvers<GitRun>();
+    const id = (this.#lastId += 1);
+    this.#waiting.set(id, { resolve, reject });
+    this.#hold();
+    this.#process.send({ ...order, id } satisfies GitOrder, (error) => {
+      if (error === null) return;
+      this.#waiting.delete(id);
+      this.#hold();
+      reject(error);
+    });
+    return promise;
+  }
+
+  #take(report: GitReport): void {
+    const waiting = this.#waiting.get(report.id);
+    this.#waiting.delete(report.id);
+    this.#hold();
+    if (waiting === undefined) return;
+    if ('fault' in report) waiting.reject(new Error(report.fault));
+    else waiting.resolve(report);
+  }
+
+  /** Keeps the program alive while a command is under way, and no longer. */
+  #hold(): void {
+    const { channel } = this.#process;
+    if (this.#waiting.size > 0) {
+      this.#process.ref();
+      channel?.ref();
+    } else {
+      this.#process.unref();
+      channel?.unref();
+    }
+  }
+}
