@@ -83,6 +83,7 @@ export async function callAgent<Input extends CommonInput, Result>(
       tools: call.tools,
       ...(override?.outsideTools ? { outsideTools: override.outsideTools } : {}),
       messages: steering.hear,
+      said: said.map(({ text }) => text),
       resultSchema: role.result,
       sandbox,
       maxSteps: role.maxSteps,

@@ -102,8 +102,13 @@ function costOf(prices: Prices, model: string, usage: CallUsage): CallCost {
     outputTokens,
     ...(cachedInputTokens === undefined ? {} : { cachedInputTokens }),
     ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    costUsd: prices.priceOf(model, usage) ?? usage.costUsd ?? null,
+    costUsd: dollarsOf(prices.priceOf(model, usage), usage),
   };
+}
+
+function dollarsOf(price: number | null, { costUsd, countedUsd = 0 }: CallUsage): number | null {
+  if (price === null) return costUsd ?? null;
+  return Math.max(price - countedUsd, costUsd ?? 0, 0);
 }
 
 /** A request that cannot be booked is not sent. */

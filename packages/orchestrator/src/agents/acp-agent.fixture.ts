@@ -35,6 +35,8 @@ export type Step =
       readonly title: string;
       readonly kind: ToolKind;
       readonly options?: readonly PermissionOption[];
+      /** Of the tool; its title where it is absent. */
+      readonly input?: string;
     }
   /** What came of it goes into the file `elicited.txt`. */
   | { readonly do: 'elicit'; readonly message: string; readonly properties: object }
@@ -45,6 +47,8 @@ export type Step =
   /** Until the turn is cancelled, or, where it is deaf, for ever. */
   | { readonly do: 'wait'; readonly deaf?: boolean }
   | { readonly do: 'use'; readonly usage: Readonly<Record<string, number>> }
+  /** What its session has cost so far. */
+  | { readonly do: 'cost'; readonly usd: number }
   | { readonly do: 'stop'; readonly reason: PromptResponse['stopReason'] };
 
 export const OPTIONS: readonly PermissionOption[] = [
@@ -133,7 +137,12 @@ async function play(steps: readonly Step[], playing: Playing): Promise<PromptRes
       case 'permit': {
         const { outcome } = await playing.client.request(methods.client.session.requestPermission, {
           sessionId: playing.id,
-          toolCall: { toolCallId: randomUUID(), title: step.title, kind: step.kind, rawInput: { what: step.title } },
+          toolCall: {
+            toolCallId: randomUUID(),
+            title: step.title,
+            kind: step.kind,
+            rawInput: { what: step.input ?? step.title },
+          },
           options: [...(step.options ?? OPTIONS)],
         });
         put(playing.folder, 'permission.txt', outcome.outcome === 'selected' ? outcome.optionId : 'cancelled');
@@ -169,13 +178,21 @@ async function play(steps: readonly Step[], playing: Playing): Promise<PromptRes
         // A draft of the protocol, for which the SDK has no type.
         Object.assign(response, { usage: step.usage });
         break;
+      case 'cost':
+        await tell(playing.client, playing.id, {
+          sessionUpdate: 'usage_update',
+          used: 1,
+          size: 1_000,
+          cost: { amount: step.usd, currency: 'USD' },
+        });
+        break;
       case 'stop':
         response.stopReason = step.reason;
         break;
       default:
         step satisfies never;
     }
-    if (playing.signal.aborted) return { stopReason: 'cancelled' };
+    if (playing.signal.aborted) return { ...response, stopReason: 'cancelled' };
   }
   return response;
 }

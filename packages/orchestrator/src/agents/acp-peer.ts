@@ -30,6 +30,8 @@ const INTERRUPT_GRACE_MS = 5_000;
 const EXIT_GRACE_MS = 2_000;
 /** Why such a process was ended. */
 export const STOPPED_SPEAKING = 'it stopped speaking the protocol';
+/** Why one was ended that did not stop for a message. */
+export const DEAF = 'it did not stop for what a person said';
 /** How long an agent may take to start and to open a session: some compile first. */
 const START_TIMEOUT_MS = 120_000;
 /** What the agent answers when it has no key. */
@@ -41,6 +43,8 @@ export interface PeerOptions {
   /** Absolute path inside of the folder that the agent works in. */
   readonly folder: string;
   readonly signal: AbortSignal;
+  /** Whether a person can be asked; a form of the agent's own tools is declined otherwise. */
+  readonly mayAsk: boolean;
   readonly onUpdate: (update: SessionUpdate) => void;
   readonly onPermission: (request: RequestPermissionRequest) => PermissionDecision;
   /** Told of each line on its output that is no message. */
@@ -58,9 +62,9 @@ export interface AgentSession {
 export type Turn =
   | { readonly kind: 'ended'; readonly response: PromptResponse }
   /** The agent wants to know something, and its turn was cancelled for it. */
-  | { readonly kind: 'question'; readonly question: Question }
+  | { readonly kind: 'question'; readonly question: Question; readonly response: PromptResponse | null }
   /** It was cancelled because somebody has to say something else first. */
-  | { readonly kind: 'interrupted' };
+  | { readonly kind: 'interrupted'; readonly response: PromptResponse | null };
 
 /** The process ended, or stopped speaking, in the middle of something. */
 export class AgentGone extends Error {
@@ -86,7 +90,7 @@ export class AcpPeer {
   /** An agent that loads a session tells its whole history once more. */
   #replaying = false;
   /** The prompt that has not been answered yet. */
-  #turn: Promise<unknown> | null = null;
+  #turn: Promise<PromptResponse> | null = null;
 
   /**
    * @throws {AgentGone} when it ends before it can be spoken to
@@ -187,13 +191,19 @@ export class AcpPeer {
     // A turn that ends because it was refused an answer must not win over the question.
     if (response !== null && !this.#hasAsked) return { kind: 'ended', response };
     if (this.#hasAsked) {
-      await this.#cancel(CANCEL_GRACE_MS);
-      return { kind: 'question', question: await question };
+      const { response: last } = await this.#cancel(CANCEL_GRACE_MS);
+      return { kind: 'question', question: await question, response: last };
     }
-    if (await this.#cancel(INTERRUPT_GRACE_MS)) return { kind: 'interrupted' };
+    const ended = await this.#cancel(INTERRUPT_GRACE_MS);
+    if (ended.isOver) return { kind: 'interrupted', response: ended.response };
     // It would take what it is told next for something else: a new process takes its session up.
-    this.#process.end(STOPPED_SPEAKING);
+    this.#process.end(DEAF);
     throw new AgentGone(await this.#exit());
+  }
+
+  /** Cancels the turn that is under way, if there is one. @returns its end, where the agent still tells it */
+  async cancel(): Promise<PromptResponse | null> {
+    return (await this.#cancel(CANCEL_GRACE_MS)).response;
   }
 
   /** Kills the process with all that it started. A turn that is under way is cancelled before. */
@@ -274,19 +284,21 @@ export class AcpPeer {
 
   /**
    * Ends the turn that is under way, if there is one: an agent stops its commands and writes its session down.
-   * @returns whether none is under way any more
+   * @returns whether none is under way any more, and its end where the agent told it
    */
-  async #cancel(graceMs: number): Promise<boolean> {
+  async #cancel(graceMs: number): Promise<{ readonly isOver: boolean; readonly response: PromptResponse | null }> {
     const turn = this.#turn;
-    if (turn === null) return true;
+    if (turn === null) return { isOver: true, response: null };
     this.#turn = null;
     const grace = AbortSignal.timeout(graceMs);
-    const late = new Promise<false>((resolve) => grace.addEventListener('abort', () => resolve(false), { once: true }));
+    const late = new Promise<{ readonly isOver: false; readonly response: null }>((resolve) => {
+      grace.addEventListener('abort', () => resolve({ isOver: false, response: null }), { once: true });
+    });
     const cancelled = this.#agent
       .notify(methods.agent.session.cancel, { sessionId: this.#sessionId })
       .then(() => turn)
-      .catch(() => {})
-      .then(() => true);
+      .catch(() => null)
+      .then((response) => ({ isOver: true, response }));
     return Promise.race([cancelled, late]);
   }
 
@@ -301,7 +313,7 @@ export class AcpPeer {
   #elicit(request: CreateElicitationRequest): CreateElicitationResponse {
     const question = questionOf(request);
     // An address to open is nothing that can be answered in words.
-    if (question === null) return { action: 'decline' };
+    if (question === null || !this.#options.mayAsk) return { action: 'decline' };
     this.#ask(question);
     return { action: 'cancel' };
   }
@@ -327,6 +339,7 @@ export class AcpPeer {
 
 const LONGEST_QUESTION = 2_000;
 const LONGEST_OPTION = 500;
+const LONGEST_CONTEXT = 4_000;
 const MOST_OPTIONS = 10;
 
 /** A form with one choice is a choice; any other is asked in words, with all its fields. */
@@ -342,7 +355,9 @@ function questionOf(request: CreateElicitationRequest): Question | null {
     const options = optionsOf(choice);
     return {
       question,
-      context: options.flatMap(({ name, description }) => (description ? [`${name}: ${description}`] : [])).join('\n'),
+      context: cut(
+        options.flatMap(({ name, description }) => (description ? [`${name}: ${description}`] : [])).join('\n'),
+      ),
       options: options.map(({ name }) => name),
       responseType: choice.type === 'array' ? 'multiple_choice' : 'single_choice',
     };
@@ -352,7 +367,11 @@ function questionOf(request: CreateElicitationRequest): Question | null {
     const names = optionsOf(field).map(({ name }) => name);
     return title === '' && names.length === 0 ? [] : [`${title}${names.length > 0 ? ` (${names.join(' / ')})` : ''}`];
   });
-  return { question, context: lines.join('\n'), responseType: 'text' };
+  return { question, context: cut(lines.join('\n')), responseType: 'text' };
+}
+
+function cut(context: string): string {
+  return context.length <= LONGEST_CONTEXT ? context : `${context.slice(0, LONGEST_CONTEXT)}…`;
 }
 
 interface FormField {

@@ -1,4 +1,5 @@
 /** What an external agent's request for permission comes to: by policy, or as a question to a person. Pure. */
+import { createHash } from 'node:crypto';
 import type { PermissionOption, RequestPermissionRequest } from '@agentclientprotocol/sdk';
 import type { Question } from '@autonomous/shared';
 
@@ -51,7 +52,8 @@ export function decidePermission(
   if (policy === 'deny') return selectFirst(options, ['reject_once', 'reject_always']);
 
   const subject = `The agent ${agent} asks for permission (${kind}): `;
-  const question = subject + oneLine(toolCall.title ?? toolCall.toolCallId).slice(0, LONGEST_TITLE);
+  const title = oneLine(toolCall.title ?? toolCall.toolCallId).slice(0, LONGEST_TITLE);
+  const question = `${subject}${title}${mark(toolCall)}`;
   const names = distinct(options.map(({ name }) => oneLine(name).slice(0, LONGEST_TITLE)));
   const answer = answerTo(question, answers);
   if (answer !== null) {
@@ -110,6 +112,16 @@ function lastingAnswer(
     }
   }
   return null;
+}
+
+/**
+ * Tells calls apart that have the same title: some agents call every command `bash`, and a title may be cut. What a model says
+ * about a call in words is another each time, and does nothing.
+ */
+function mark({ rawInput }: Pick<RequestPermissionRequest['toolCall'], 'rawInput'>): string {
+  if (rawInput === undefined || rawInput === null) return '';
+  const input = JSON.stringify(rawInput, (key, value: unknown) => (key === 'description' ? undefined : value));
+  return ` [${createHash('sha256').update(oneLine(input)).digest('hex').slice(0, 12)}]`;
 }
 
 function details(rawInput: unknown): string {

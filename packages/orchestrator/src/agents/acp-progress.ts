@@ -37,6 +37,8 @@ export class AcpProgress {
   readonly #onCall: () => void;
   /** Tool calls that have not ended, with what is known of them. */
   readonly #calls = new Map<string, KnownCall>();
+  /** Ids of calls that have ended: some agents tell it twice. */
+  readonly #ended = new Set<string>();
   #text = '';
   #lastMessage = '';
   #costUsd: number | null = null;
@@ -97,6 +99,7 @@ export class AcpProgress {
 
   #takeCall(update: ToolCall, isNew: boolean): void {
     const { toolCallId, title, kind, status, rawInput, content } = update;
+    if (this.#ended.has(toolCallId)) return;
     const isOver = status === 'completed' || status === 'failed';
     const known = this.#calls.get(toolCallId);
     // Some agents report a call only once it is over.
@@ -115,6 +118,7 @@ export class AcpProgress {
     if (isOver || hasContent(call.input)) this.#tellCall(call);
     if (!isOver) return;
     this.#calls.delete(toolCallId);
+    this.#ended.add(toolCallId);
     const text = (content ?? []).map(textOf).filter(Boolean).join('\n') || call.title;
     this.#tell({ kind: 'tool_result', text: cut(text), data: { tool: call.tool, ok: status === 'completed' } });
   }

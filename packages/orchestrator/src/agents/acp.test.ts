@@ -9,9 +9,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createBubblewrapProvider } from '../sandboxes/bubblewrap.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
+import type { CallUsage } from '../models/model.ts';
 import { createAcpAgent } from './acp.ts';
 import { OPTIONS, PROMPTS, type Step } from './acp-agent.fixture.ts';
 import type { AcpAgentSettings } from './acp-agents.ts';
+import { decidePermission } from './acp-permissions.ts';
 import { EXCHANGE_FOLDER, QUESTION_FILE, RESULT_FILE } from './acp-instructions.ts';
 import type { AgentOutcome, AgentRequest } from './agent.ts';
 import { aRequest, type Reported, type Result } from './agent.fixture.ts';
@@ -217,7 +219,16 @@ describe.skipIf(!available.ok)('an external agent', () => {
       { do: 'permit', title, kind, options },
       DONE,
     ];
-    const question = 'The agent scripted asks for permission (execute): npm test';
+    const asked = decidePermission(
+      'scripted',
+      { default: 'ask' },
+      {
+        toolCall: { toolCallId: 'one', title: 'npm test', kind: 'execute', rawInput: { what: 'npm test' } },
+        options: [],
+      },
+      [],
+    );
+    const question = asked.kind === 'ask' ? asked.question.question : '';
 
     it.each([
       ['allow', 'yes'],
@@ -277,6 +288,14 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect(await call.file('permission.txt')).toBe(chosen);
     });
 
+    it('and what a person allowed once holds for no other call of the same title', async () => {
+      const settings = { permissions: { default: 'ask' } } as const;
+      const answers = [`Question: ${question}\nAnswer: Allow`];
+      const step: Step = { do: 'permit', title: 'npm test', kind: 'execute', input: 'curl https://evil.test' };
+      const call = await aCall({ turns: [[step, DONE]], settings }, { answers });
+      expect((await call.outcome).kind).toBe('question');
+    });
+
     it('and "always" holds for other calls of the same kind, and for no other kind', async () => {
       const settings = { permissions: { default: 'ask' } } as const;
       const answers = [`Question: ${question}\nAnswer: Always allow`];
@@ -320,6 +339,18 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect(call.progress).toContainEqual({ kind: 'message', text: 'Call it done.ts.', data: { by: 'mia' } });
     });
 
+    it('before it was killed, though it goes on with a session that was not told', async () => {
+      const turns = [[DONE], [DONE]];
+      const place = await aPlace();
+      const first = await aCall({ turns: [[EDIT, { do: 'wait' }], [DONE]], keeps: 'resume' }, {}, place);
+      await first.edited();
+      first.abort(new Error('the server stops'));
+      await expect(first.outcome).rejects.toThrow('the server stops');
+      const second = await aCall({ turns, keeps: 'resume' }, { kept: first.kept(), said: ['In red.'] }, place);
+      await second.outcome;
+      expect((await second.prompts()).at(-1)).toMatch(/^Your process was ended[\s\S]*In red\./);
+    });
+
     it('before its result is taken', async () => {
       const messages = [[], [{ by: 'mia', text: 'In red.' }]];
       const other: Step = { do: 'write', path: RESULT_FILE, content: '{"summary":"made it red"}' };
@@ -360,10 +391,10 @@ describe.skipIf(!available.ok)('an external agent', () => {
       const none = { inputTokens: 0, outputTokens: 0 };
       expect(entries).toEqual([
         ['booked', 'acp:scripted'],
-        ['settled', none, 1],
         ['booked', 'acp:scripted'],
         ['settled', none, 1],
         ['booked', 'acp:scripted'],
+        ['settled', none, 1],
         ['settled', { inputTokens: 105, outputTokens: 20, cachedInputTokens: 5 }, 0],
       ]);
     });
@@ -371,14 +402,57 @@ describe.skipIf(!available.ok)('an external agent', () => {
     it('and is stopped at its next tool call where the run may spend no more, with its files kept', async () => {
       const entries: Entry[] = [];
       const turns = [[EDIT, { do: 'wait' } as const, DONE]];
-      const call = await aCall({ turns }, { meter: aMeter(entries, 1) });
+      const call = await aCall({ turns }, { meter: aMeter(entries, 0) });
       await expect(call.outcome).rejects.toMatchObject({ name: 'NeedsHuman', reason: 'budget' });
       expect(await call.file('src/made.ts')).toContain('made');
       expect(await agentProcesses(call.folder)).toEqual([]);
+      expect(entries.at(-1)?.[0]).toBe('settled');
+    });
+
+    it('with what a turn used that a question ended', async () => {
+      const entries: Entry[] = [];
+      const usage = { inputTokens: 70, outputTokens: 7, totalTokens: 77 };
+      const turns = [
+        [
+          { do: 'use', usage },
+          { do: 'permit', title: 'npm test', kind: 'execute' },
+        ] as const,
+      ];
+      const settings = { permissions: { default: 'ask' } } as const;
+      const call = await aCall({ turns, settings }, { meter: aMeter(entries) });
+      expect((await call.outcome).kind).toBe('question');
+      expect(entries.at(-1)).toEqual(['settled', { inputTokens: 70, outputTokens: 7 }, 0]);
+    });
+
+    it('with dollars that the agent tells of, once, also where a later attempt goes on with its session', async () => {
+      const entries: Entry[] = [];
+      const turns = [
+        [{ do: 'cost', usd: 0.5 }, EDIT, { do: 'cost', usd: 0.75 }, { do: 'wait' }],
+        [{ do: 'cost', usd: 1 }, DONE],
+      ] as const;
+      const place = await aPlace();
+      const first = await aCall({ turns, keeps: 'resume' }, { meter: aMeter(entries) }, place);
+      await first.edited();
+      first.abort(new Error('the server stops'));
+      await expect(first.outcome).rejects.toThrow('the server stops');
+      const second = await aCall({ turns, keeps: 'resume' }, { meter: aMeter(entries), kept: first.kept() }, place);
+      expect((await second.outcome).kind).toBe('finished');
+      const dollars = entries.flatMap(([what, usage]) =>
+        what === 'settled' ? [(usage as CallUsage).costUsd ?? 0] : [],
+      );
+      expect(dollars.reduce((sum, usd) => sum + usd, 0)).toBeCloseTo(1);
     });
   });
 
   describe('asks a person', () => {
+    it('and is refused by a role in which nobody can be asked', async () => {
+      const settings = { permissions: { default: 'ask' } } as const;
+      const turns = [[{ do: 'permit', title: 'npm test', kind: 'execute' } as const, DONE]];
+      const call = await aCall({ turns, settings }, { tools: ['read'] });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(await call.file('permission.txt')).toBe('cancelled');
+    });
+
     it('by a file', async () => {
       const asked = { question: 'Which colour?', options: ['red', 'blue'], responseType: 'single_choice' };
       const call = await aCall({ turns: [[{ do: 'write', path: QUESTION_FILE, content: JSON.stringify(asked) }]] });
@@ -431,13 +505,11 @@ describe.skipIf(!available.ok)('an external agent', () => {
       });
     });
 
-    it('in a role that may not ask, which needs a person', async () => {
-      const call = await aCall({ turns: [[{ do: 'elicit', message: 'May I?', properties: {} }]] }, { tools: ['read'] });
-      await expect(call.outcome).rejects.toMatchObject({
-        name: 'NeedsHuman',
-        reason: 'agent_failed',
-        message: expect.stringContaining('May I?'),
-      });
+    it('in a role that may not ask, whose form is declined: it decides by itself', async () => {
+      const turns = [[{ do: 'elicit', message: 'May I?', properties: {} } as const, DONE]];
+      const call = await aCall({ turns }, { tools: ['read'] });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(await call.file('elicited.txt')).toBe('decline');
     });
   });
 

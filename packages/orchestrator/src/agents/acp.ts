@@ -5,7 +5,7 @@
  * Its process may die: the session is taken up by a new one, as often as `RESTARTS` says. When the server dies, the next attempt of the
  * same activity takes it up, from the session's id that was kept and the agent's HOME.
  */
-import { RequestError } from '@agentclientprotocol/sdk';
+import { type PromptResponse, RequestError } from '@agentclientprotocol/sdk';
 import { NeedsHuman, type Question, RetryableFailure } from '@autonomous/shared';
 import { z } from 'zod';
 import type { ProcessExit } from '../sandboxes/sandbox.ts';
@@ -24,7 +24,7 @@ import {
   resumePrompt,
   STARTED_ANEW,
 } from './acp-instructions.ts';
-import { AcpPeer, AgentGone, STOPPED_SPEAKING, type Turn } from './acp-peer.ts';
+import { AcpPeer, AgentGone, DEAF, STOPPED_SPEAKING, type Turn } from './acp-peer.ts';
 import { decidePermission } from './acp-permissions.ts';
 import { AcpProgress } from './acp-progress.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from './agent.ts';
@@ -40,6 +40,9 @@ const MENDS = 1;
 const COMMAND_TIMEOUT_MS = 30_000;
 /** How often it is looked whether a person has said something. */
 const LISTEN_MS = 1_000;
+/** Tool calls of one call of a role, at most, and those of them that are not in the books yet. */
+const MOST_TOOL_CALLS = 2_000;
+const MOST_PENDING = 200;
 /** What is known of a turn's use before it is over. */
 const NOTHING: CallUsage = { inputTokens: 0, outputTokens: 0 };
 /** Of what the agent wrote to stderr, what a person is shown. */
@@ -73,7 +76,9 @@ export function createAcpAgent(agents: readonly AcpAgentSettings[]): Agent {
 }
 
 /** What is kept of a session for the next attempt. */
-const keptSchema = z.object({ acp: z.object({ agent: z.string(), session: z.string() }) });
+const keptSchema = z.object({
+  acp: z.object({ agent: z.string(), session: z.string(), costUsd: z.number().min(0).optional() }),
+});
 
 const tokens = z.number().int().min(0);
 /** The protocol has it as a draft: the SDK passes it on and has no type for it. */
@@ -96,6 +101,8 @@ class AcpCall<Result> {
   readonly #heard: string[] = [];
   #told = 0;
   #hearing: Promise<boolean> = Promise.resolve(false);
+  /** Stores what the next attempt has to know of this session. */
+  #keep: () => void = () => {};
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
   #folder = '';
   #mends = 0;
@@ -109,9 +116,11 @@ class AcpCall<Result> {
   }
 
   async perform(): Promise<AgentOutcome<Result>> {
-    let session = this.#keptSession();
+    const kept = this.#keptSession();
+    let session = kept?.session ?? null;
+    this.#books.knows(kept?.costUsd ?? 0);
     await this.#prepare(session === null);
-    for (let restarts = 0; ; restarts++) {
+    for (let restarts = 0; ;) {
       const interrupted = session !== null;
       try {
         const carried = await this.#carryOn(session, (id) => (session = id));
@@ -122,8 +131,11 @@ class AcpCall<Result> {
         this.#progress.flush();
         if (!(error instanceof AgentGone)) throw this.#explained(error);
         // One that dies before it has a session would die again.
-        const mayLive = error.exit.endedBecause === null || error.exit.endedBecause === STOPPED_SPEAKING;
+        const { endedBecause } = error.exit;
+        const mayLive = endedBecause === null || endedBecause === STOPPED_SPEAKING || endedBecause === DEAF;
         if (session === null || !mayLive || restarts === RESTARTS) throw this.#died(error.exit, restarts);
+        // That people have more to say is no fault of the agent's.
+        if (endedBecause !== DEAF) restarts++;
         this.#request.onProgress({
           kind: 'note',
           text: `The agent ${this.#settings.name} ${howItEnded(error.exit)}; ${interrupted ? 'once more ' : ''}its session is taken up by a new process.`,
@@ -140,15 +152,26 @@ class AcpCall<Result> {
       sandbox,
       folder: this.#folder,
       signal,
+      mayAsk: this.#mayAsk,
       onUpdate: (update) => this.#progress.take(update),
-      onPermission: (asked) => decidePermission(this.#settings.name, this.#settings.permissions, asked, answers),
+      onPermission: (asked) => {
+        const decision = decidePermission(this.#settings.name, this.#settings.permissions, asked, answers);
+        // Where nobody can be asked it is not allowed.
+        return decision.kind === 'ask' && !this.#mayAsk ? { kind: 'refuse' } : decision;
+      },
       onGarbage: (line) => this.#tellGarbage(line),
     });
     try {
       const session = await peer.openSession(kept);
       keep(session.id);
       // Without it the next attempt begins with the files of the last commit, which fits an agent that forgets.
-      if (session.resumable) this.#request.keep?.({ acp: { agent: this.#settings.name, session: session.id } });
+      this.#keep = () => {
+        if (!session.resumable) return;
+        const { dollars: costUsd } = this.#books;
+        this.#request.keep?.({ acp: { agent: this.#settings.name, session: session.id, costUsd } });
+      };
+      if (!session.resumed) this.#books.knows(0);
+      this.#keep();
       this.#told = 0;
       return await this.#prompt(peer, this.#opening(kept, session.resumed));
     } finally {
@@ -200,12 +223,22 @@ class AcpCall<Result> {
     }, LISTEN_MS);
     try {
       const turn = await peer.prompt(text, interrupt);
-      const usage = turn.kind === 'ended' ? this.#count(turn.response) : NOTHING;
-      await this.#books.close(usage, this.#progress.costUsd);
+      await this.#close(turn.response);
       return turn;
+    } catch (error) {
+      // Of an agent that is gone nothing more will be known: its turn stays as it was booked.
+      if (!(error instanceof AgentGone)) await this.#close(await peer.cancel()).catch(() => undefined);
+      throw error;
     } finally {
       clearInterval(listening);
     }
+  }
+
+  /** What a turn has come to, whoever ended it. */
+  async #close(response: PromptResponse | null): Promise<void> {
+    const usage = response === null ? NOTHING : this.#count(response);
+    await this.#books.close(usage, this.#progress.costUsd);
+    this.#keep();
   }
 
   /** Takes what people said since the last look. @returns whether there is anything that the agent was not told */
@@ -233,7 +266,8 @@ class AcpCall<Result> {
   #opening(kept: string | null, resumed: boolean): string {
     const { instructions, prompt, resultSchema } = this.#request;
     const parts = { folder: this.#folder, mayAsk: this.#mayAsk, instructions, prompt, resultSchema };
-    if (resumed) return resumePrompt(parts);
+    // What people said before this attempt is in the prompt, which an agent that goes on is not given.
+    if (resumed) return [resumePrompt(parts), ...(this.#request.said ?? []).map(messageText)].join('\n\n');
     return kept === null ? firstPrompt(parts) : `${STARTED_ANEW}\n\n${firstPrompt(parts)}`;
   }
 
@@ -304,9 +338,9 @@ class AcpCall<Result> {
     return this.#request.tools.includes('ask');
   }
 
-  #keptSession(): string | null {
+  #keptSession(): { readonly session: string; readonly costUsd?: number | undefined } | null {
     const kept = keptSchema.safeParse(this.#request.kept);
-    return kept.success && kept.data.acp.agent === this.#settings.name ? kept.data.acp.session : null;
+    return kept.success && kept.data.acp.agent === this.#settings.name ? kept.data.acp : null;
   }
 
   /** An empty place for the files of this call; one that goes on keeps what it has written. */
@@ -402,6 +436,10 @@ class TurnBooks {
   #refuse: (reason: unknown) => void = () => {};
   /** Of what the agent says that its session has cost, what is in the books. */
   #costUsd = 0;
+  /** The same, since the turn began. */
+  #turnUsd = 0;
+  #toolCalls = 0;
+  #pending = 0;
 
   constructor(request: Pick<AgentRequest<unknown>, 'meter' | 'model'>) {
     this.#request = request;
@@ -413,24 +451,48 @@ class TurnBooks {
    */
   async open(refuse: (reason: unknown) => void): Promise<void> {
     this.#refuse = refuse;
+    this.#turnUsd = 0;
     await this.#book();
   }
 
+  /** US dollars of the session that are in the books. */
+  get dollars(): number {
+    return this.#costUsd;
+  }
+
+  /** What of the session's cost was booked before. */
+  knows(costUsd: number): void {
+    this.#costUsd = costUsd;
+  }
+
   toolCall(costUsd: number | null): void {
+    this.#toolCalls += 1;
+    if (this.#toolCalls > MOST_TOOL_CALLS || this.#pending > MOST_PENDING) {
+      const many = `${this.#request.model} made ${this.#toolCalls} tool calls in one call of its role`;
+      const way = 'That leads nowhere. Its files are kept. Split the request, or choose another model.';
+      this.#refuse(new NeedsHuman('agent_failed', `The agent ${many}. ${way}`));
+      return;
+    }
+    this.#pending += 1;
     this.#written = this.#written
       .then(async () => {
+        this.#pending -= 1;
+        const booked = this.#booked;
         // One that is told of after its turn is over belongs to none.
-        if (this.#booked === undefined) return;
-        await this.#booked.settle({ ...NOTHING, ...this.#since(costUsd) }, 1);
+        if (booked === undefined) return;
+        // Where nothing more may be booked, the turn's own booking takes up what it still comes to.
         await this.#book();
+        await booked.settle({ ...NOTHING, ...this.#since(costUsd) }, 1);
       })
       .catch((error: unknown) => this.#refuse(error));
   }
 
   async close(usage: CallUsage, costUsd: number | null): Promise<void> {
     await this.#written;
-    await this.#booked?.settle({ ...usage, ...this.#since(costUsd) });
+    const booked = this.#booked;
     this.#booked = undefined;
+    const countedUsd = this.#turnUsd;
+    await booked?.settle({ ...usage, ...this.#since(costUsd), ...(countedUsd > 0 ? { countedUsd } : {}) });
   }
 
   async #book(): Promise<void> {
@@ -442,6 +504,7 @@ class TurnBooks {
     if (costUsd === null) return {};
     const more = Math.max(0, costUsd - this.#costUsd);
     this.#costUsd = Math.max(this.#costUsd, costUsd);
+    this.#turnUsd += more;
     return { costUsd: more };
   }
 }

@@ -50,6 +50,8 @@ export interface AgentRequest<Result> {
   readonly signal: AbortSignal;
   /** What people said since the last call of this function, oldest first. Absent: nobody can say anything. */
   readonly messages?: () => Promise<readonly { readonly by: string; readonly text: string }[]>;
+  /** What of it is in `prompt` already: an agent that goes on with an earlier attempt's session is given that alone. */
+  readonly said?: readonly string[];
   /** Absent: what it costs is only in the outcome. */
   readonly meter?: CallMeter;
   /** What people answered in this run, as the prompt has it: `Question: …\nAnswer: …`, oldest first. */

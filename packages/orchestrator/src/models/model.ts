@@ -43,8 +43,10 @@ export interface CallUsage {
   readonly cacheWriteTokens?: number;
   /** Of the output: of which nothing is shown. */
   readonly reasoningTokens?: number;
-  /** US dollars, as somebody else reckons them; they count where no price is known. */
+  /** US dollars, as somebody else reckons them. What costs more counts: that, or the price of the tokens. */
   readonly costUsd?: number;
+  /** Of the price of these tokens, what was counted before they were known, US dollars. */
+  readonly countedUsd?: number;
 }
 
 /** US dollars for a million tokens. */
