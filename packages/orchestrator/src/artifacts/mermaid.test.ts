@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createMermaidParser, type ParsedPlan } from './mermaid.ts';
 
@@ -241,6 +242,20 @@ describe('a parser that was told that a plan will come', () => {
     expect(workers).toBe(1);
     process.off('worker', count);
     await other.close();
+  });
+
+  it('ends its worker when no plan comes for a while, and starts another for the next one', async () => {
+    const other = createMermaidParser(50);
+    try {
+      const started = once(process, 'worker') as Promise<[Worker]>;
+      const plan = fence('flowchart TD\n  A --> B');
+      expect(await other.parse(plan)).toMatchObject({ ok: true });
+      const [worker] = await started;
+      await once(worker, 'exit');
+      expect(await other.parse(plan)).toMatchObject({ ok: true });
+    } finally {
+      await other.close();
+    }
   });
 
   it('can be closed while its worker starts', async () => {

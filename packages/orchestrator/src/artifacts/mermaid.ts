@@ -41,18 +41,24 @@ const MAX_BYTES = 50_000;
 /** For all diagrams of a plan together; the worker's own start is not counted. */
 const MAX_PARSE_MS = 3_000;
 const MAX_START_MS = 60_000;
+/** A worker holds a hundred megabytes: one that has had nothing to parse for so long is ended. */
+const IDLE_MS = 120_000;
 
 type Answer = WorkerReply | { readonly kind: 'timed_out' } | { readonly kind: 'crashed'; readonly message: string };
 
-/** A parser whose worker starts with the first plan, or when it is told that one will come. */
-export function createMermaidParser(): MermaidParser {
+/**
+ * A parser whose worker starts with the first plan, or when it is told that one will come, and ends when none has come for
+ * a while.
+ */
+export function createMermaidParser(idleMs: number = IDLE_MS): MermaidParser {
   let worker: Worker | null = null;
+  let resting: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let closed = false;
   let lastId = 0;
 
   function warmUp(): void {
-    turn = turn.then(startedWorker).catch(() => undefined);
+    turn = turn.then(startedWorker).then(rest, () => undefined);
   }
 
   async function parse(markdown: string): Promise<ParsedPlan> {
@@ -68,7 +74,7 @@ export function createMermaidParser(): MermaidParser {
       };
     }
     const mine = turn.then(() => parseDiagrams(found.diagrams));
-    turn = mine.catch(() => undefined);
+    turn = mine.then(rest, rest);
     return mine;
   }
 
@@ -96,7 +102,15 @@ export function createMermaidParser(): MermaidParser {
     return { ok: true, diagrams, constraints: extractConstraints(diagrams) };
   }
 
+  function rest(): void {
+    clearTimeout(resting);
+    resting = setTimeout(() => {
+      turn = turn.then(stopWorker);
+    }, idleMs).unref();
+  }
+
   async function startedWorker(): Promise<Worker> {
+    clearTimeout(resting);
     if (closed) throw new Error('The Mermaid parser is closed.');
     if (worker !== null) return worker;
     const starting = startWorker();
@@ -119,6 +133,7 @@ export function createMermaidParser(): MermaidParser {
 
   async function close(): Promise<void> {
     closed = true;
+    clearTimeout(resting);
     await stopWorker();
   }
 
