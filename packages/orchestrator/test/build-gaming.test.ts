@@ -12,7 +12,7 @@ const PROJECT: Files = {
 };
 const BROKEN = "echo 'echo bye' > app.sh";
 
-it('finds out who changed the tests, their runner or its configuration, and says what was put back', async () => {
+it('F03: finds out who changed the tests, their runner or its configuration, and says what was put back', async () => {
   const tricks = [
     {
       request: 'loosen the test',
@@ -63,7 +63,7 @@ it('finds out who changed the tests, their runner or its configuration, and says
   }
 });
 
-it('gives the checks a HOME that no agent has prepared', async () => {
+it('F03: gives the checks a HOME that no agent has prepared', async () => {
   const server = await aServer({
     files: PROJECT,
     script: aScript({ implementer: [runs(`${BROKEN}; echo 'script-shell=/bin/true' > ~/.npmrc; npm test`)] }),
