@@ -83,7 +83,7 @@ describe('a listing', () => {
     delay.enable();
     await remote.send();
     delay.disable();
-    expect(delay.max / 1e6).toBeLessThan(500);
+    expect(delay.max / 1e6).toBeLessThan(1_000);
 
     listing = Buffer.concat([listing, Buffer.from(file(400_000))]);
     await expect(remote.send()).rejects.toMatchObject({
