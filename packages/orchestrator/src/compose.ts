@@ -148,6 +148,7 @@ export async function startOrchestrator({
       dependencies: new DependencyCache({
         folder: path.join(config.dataFolder, 'dependencies'),
         maxBytes: config.dependencyCacheBytes,
+        log,
       }),
       egress: async (role) =>
         config.egress[role] ?? (role === 'setup' && config.allowSetupNetwork ? await packageRegistries() : []),
@@ -242,7 +243,7 @@ export async function startOrchestrator({
     stops.push(() => archiver.stop());
     stops.push(() => engine.stop());
     stops.push(() => server.close());
-    await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map(({ id }) => id)));
+    await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map(({ id }) => id)), log);
     await endAbandonedSandboxes(provider, store, log);
     await engine.start();
     await recorder.start();

@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DependencyCache, type InstalledDependencies } from './dependency-cache.ts';
+import { DependencyCache, type InstalledDependencies, removeTree } from './dependency-cache.ts';
+import { longNames, nestDeeply } from './deep-folders.fixture.ts';
 
 describe('the cache of installed dependencies', () => {
   let folder: string;
@@ -12,7 +14,8 @@ describe('the cache of installed dependencies', () => {
     folder = await mkdtemp(path.join(tmpdir(), 'dependencies-'));
     made = [];
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+  // Node itself removes nothing that lies too deep.
+  afterEach(() => void execFileSync('rm', ['-rf', '--', folder]));
 
   const open = (maxBytes = 1_000_000_000) => new DependencyCache({ folder, maxBytes });
   const { signal } = new AbortController();
@@ -119,10 +122,65 @@ describe('the cache of installed dependencies', () => {
     expect(made).toEqual(['aa', 'bb', 'cc', 'dd', 'ee', 'cc']);
   });
 
+  it('goes on after an install that nested folders deeper than a path may be long, here and after a restart', async () => {
+    const deep = async (entry: Omit<InstalledDependencies, 'installed'>) => {
+      nestDeeply(entry.home);
+      throw new NeedsHuman('setup_failed', 'hostile');
+    };
+    const cache = open();
+    await expect(cache.use('aa', deep, contents, { signal })).rejects.toMatchObject({ reason: 'setup_failed' });
+    expect(await readdir(folder)).toEqual([]);
+    await mkdir(path.join(folder, '.unfinished-1/home'), { recursive: true });
+    nestDeeply(path.join(folder, '.unfinished-1/home'));
+    expect(await use(open(), 'bb')).toMatchObject({ package: 'bb' });
+    expect(await readdir(folder)).toEqual(['bb']);
+  });
+
+  it('goes on where something unfinished cannot be removed, and says so', async () => {
+    const cacheFolder = path.join(folder, ...longNames(folder, 3_850));
+    await mkdir(cacheFolder, { recursive: true });
+    // Its path is longer than any may be: nobody can name it from outside.
+    const left = `.unfinished-${'x'.repeat(240)}`;
+    execFileSync('mkdir', [left, '.unfinished-1'], { cwd: cacheFolder });
+    const said: unknown[] = [];
+    const log = { warn: (...what: unknown[]) => void said.push(what) };
+    const cache = new DependencyCache({ folder: cacheFolder, maxBytes: 1e9, log });
+    expect(await use(cache, 'aa')).toMatchObject({ package: 'aa' });
+    expect((await readdir(cacheFolder)).sort()).toEqual([left, 'aa']);
+    expect(said).toEqual([[expect.objectContaining({ folder: path.join(cacheFolder, left) }), expect.any(String)]]);
+  });
+
+  it('looks again after a start at which its folder could not be had', async () => {
+    const blocked = path.join(folder, 'cache');
+    await writeFile(blocked, '');
+    const cache = new DependencyCache({ folder: blocked, maxBytes: 1e9 });
+    await expect(use(cache, 'aa')).rejects.toMatchObject({ code: 'EEXIST' });
+    await rm(blocked);
+    expect(await use(cache, 'aa')).toMatchObject({ package: 'aa' });
+  });
+
   it('keeps nothing of an install that a killed server left half done', async () => {
     await mkdir(path.join(folder, '.unfinished-1/project'), { recursive: true });
     await mkdir(path.join(folder, 'aa/project'), { recursive: true });
     expect(await use(open(), 'aa')).toMatchObject({ package: 'aa' });
     expect(await readdir(folder)).toEqual(['aa']);
+  });
+});
+
+describe('removing', () => {
+  let base: string;
+  beforeEach(async () => {
+    base = await mkdtemp(path.join(tmpdir(), 'remove-'));
+  });
+  afterEach(() => void execFileSync('rm', ['-rf', '--', base]));
+
+  it('takes away folders that are nested deeper than a path may be long, read-only ones too', async () => {
+    nestDeeply(base);
+    const other = path.join(base, 'other');
+    await mkdir(path.join(other, 'folder'), { recursive: true });
+    execFileSync('chmod', ['-R', '0555', other]);
+    await removeTree(base);
+    await removeTree(base);
+    expect((await readdir(path.dirname(base))).includes(path.basename(base))).toBe(false);
   });
 });

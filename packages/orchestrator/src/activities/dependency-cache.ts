@@ -10,6 +10,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'n
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { NeedsHuman } from '@autonomous/shared';
+import type { Logger } from 'pino';
 
 export interface InstalledDependencies {
   /** Absolute folder of what was made beside the project's files. */
@@ -25,6 +26,8 @@ export interface DependencyCacheOptions {
   readonly folder: string;
   /** Bytes on disk, all entries together; the one that was used last always stays. */
   readonly maxBytes: number;
+  /** Told of what could not be removed: it is in nobody's way but the disk's. */
+  readonly log?: Pick<Logger, 'warn'>;
 }
 
 interface Manifest {
@@ -60,7 +63,11 @@ export class DependencyCache {
     use: (entry: InstalledDependencies) => Promise<Result>,
     { signal, onWait }: { readonly signal: AbortSignal; readonly onWait?: (() => void) | undefined },
   ): Promise<Result> {
-    this.#tidied ??= this.#removeUnfinished();
+    this.#tidied ??= this.#removeUnfinished().catch((error: unknown) => {
+      // The next one tries again.
+      this.#tidied = undefined;
+      throw error;
+    });
     await this.#tidied;
     this.#inUse.set(key, (this.#inUse.get(key) ?? 0) + 1);
     try {
@@ -116,7 +123,7 @@ export class DependencyCache {
       await removeTree(this.#folderOf(key));
       await rename(work, this.#folderOf(key));
     } catch (error) {
-      await removeTree(work);
+      await this.#tryRemove(work);
       throw error;
     }
     await this.#makeRoom();
@@ -157,15 +164,22 @@ export class DependencyCache {
   async #remove(folder: string): Promise<void> {
     const removed = path.join(this.#options.folder, `${UNFINISHED}${randomUUID()}`);
     await rename(folder, removed);
-    await removeTree(removed);
+    await this.#tryRemove(removed);
   }
 
   /** Of a process that was killed. */
   async #removeUnfinished(): Promise<void> {
     await mkdir(this.#options.folder, { recursive: true });
     for (const name of await readdir(this.#options.folder)) {
-      if (name.startsWith(UNFINISHED)) await removeTree(path.join(this.#options.folder, name));
+      if (name.startsWith(UNFINISHED)) await this.#tryRemove(path.join(this.#options.folder, name));
     }
+  }
+
+  /** Of something that nobody takes for an entry: where it stays, the next process tries again. */
+  async #tryRemove(folder: string): Promise<void> {
+    await removeTree(folder).catch((error: unknown) =>
+      this.#options.log?.warn({ err: error, folder }, 'a folder of installed dependencies could not be removed'),
+    );
   }
 
   #folderOf(key: string): string {
@@ -189,15 +203,20 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Removes a folder with all that is in it, or a file. Nothing happens when it is gone already. */
+/**
+ * Removes a folder with all that is in it, or a file, whatever a sandbox has made of it. Nothing happens when it is gone already.
+ */
 export async function removeTree(entry: string): Promise<void> {
   // An activity that is just being ended may still write a file or two.
   const remove = () => rm(entry, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   await remove().catch(async (error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== 'EACCES' && code !== 'EPERM') throw error;
-    // Package managers leave read-only folders, Go's among them: nothing can be removed from those.
-    await promisify(execFile)('chmod', ['-R', 'u+rwX', '--', entry]);
+    if (code !== 'EACCES' && code !== 'EPERM' && code !== 'ENAMETOOLONG') throw error;
+    // Package managers leave read-only folders, Go's among them: nothing can be removed from those. And folders may be nested
+    // deeper than a path may be long. These two descend folder by folder; what they leave, the last line says.
+    const run = promisify(execFile);
+    await run('chmod', ['-Rf', 'u+rwX', '--', entry]).catch(() => {});
+    await run('rm', ['-rf', '--', entry]).catch(() => {});
     await remove();
   });
 }

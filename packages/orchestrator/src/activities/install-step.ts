@@ -139,7 +139,11 @@ async function runSetup(
       onOutput: (chunk) => progress({ kind: 'output', text: chunk }),
     });
     signal.throwIfAborted();
-    if (result.exitCode === 0) return;
+    if (result.exitCode === 0) {
+      // Of a step that failed nothing is kept, and what it says of itself counts: nothing is brought back.
+      await sandbox.sync();
+      return;
+    }
     const output = tools.scrub(`${result.stdout}\n${result.stderr}`.trim().slice(-4_000));
     throw new NeedsHuman(
       'setup_failed',
@@ -155,7 +159,6 @@ async function runSetup(
       ].join('\n'),
     );
   } finally {
-    await sandbox.sync();
     await sandbox.dispose();
   }
 }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Logger } from 'pino';
 import type { ProjectCommand } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
 import { removeTree } from './dependency-cache.ts';
@@ -85,12 +86,21 @@ export async function removeRunFolder(tools: Pick<BuildTools, 'workFolder'>, run
 }
 
 /**
- * Removes the folders of runs that ended while nobody could tidy up after them.
+ * Removes the folders of runs that ended while nobody could tidy up after them. One that cannot be removed stays, and is logged.
  * @param openRuns ids of the runs that have not ended
  */
-export async function removeAbandonedFolders(workFolder: string, openRuns: ReadonlySet<string>): Promise<void> {
+export async function removeAbandonedFolders(
+  workFolder: string,
+  openRuns: ReadonlySet<string>,
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
   const found = await readdir(workFolder).catch(() => []);
-  for (const runId of found) if (!openRuns.has(runId)) await removeRunFolder({ workFolder }, runId);
+  for (const runId of found) {
+    if (openRuns.has(runId)) continue;
+    await removeRunFolder({ workFolder }, runId).catch((error: unknown) =>
+      log.warn({ err: error, runId }, "a finished run's work folder could not be removed"),
+    );
+  }
 }
 
 /** Copies links as links; what the checkout wrote is not overwritten. */

@@ -65,6 +65,10 @@ async function* chunksOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
 
 async function expectUntouched(): Promise<void> {
   expect(await readdir(base)).toEqual(['folder', 'outside']);
+  await expectUntouchedOutside();
+}
+
+async function expectUntouchedOutside(): Promise<void> {
   expect(await readdir(outside)).toEqual(['secret.txt']);
   expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('untouched');
 }
@@ -129,6 +133,71 @@ describe('an archive that comes back', () => {
     await expectUntouched();
     expect(await readFile(join(folder, 'dir/secret.txt'), 'utf8')).toBe('evil');
     expect(await readFile(join(folder, 'a.txt'), 'utf8')).toBe('evil');
+  });
+});
+
+describe('an archive that was refused', () => {
+  it('writes nothing afterwards, whatever comes still', async () => {
+    const { promise: refused, resolve } = Promise.withResolvers<void>();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const late = async function* (): AsyncGenerator<Uint8Array> {
+      try {
+        // The file behind the one that nobody asked for, in the same chunk and in a later one.
+        yield tarOf({ name: 'evil' }, { name: 'a.txt', content: 'late' }).subarray(0, -1024);
+        await refused;
+        yield tarOf({ name: 'b.txt', content: 'late' });
+      } finally {
+        end();
+      }
+    };
+    const unpacking = new FolderWriter(folder).unpack(late(), wanted('a.txt', 'b.txt'));
+    await expect(unpacking).rejects.toMatchObject({ name: 'RetryableFailure' });
+    resolve();
+    await ended;
+    await new Promise((done) => setTimeout(done, 100));
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('has ended what it was writing when it says so', async () => {
+    const cut = async function* (): AsyncGenerator<Uint8Array> {
+      yield tarOf({ name: 'a.txt', content: 'aaaa' }).subarray(0, 514);
+      throw new Error('the connection is cut');
+    };
+    await expect(new FolderWriter(folder).unpack(cut(), wanted('a.txt'))).rejects.toThrow('cut');
+    await rm(folder, { recursive: true });
+    await new Promise((done) => setTimeout(done, 100));
+    await expectUntouchedOutside();
+    expect(await readdir(base)).toEqual(['outside']);
+  });
+});
+
+describe('what was a folder and is none any more', () => {
+  it('is not gone through: neither by links nor by folders, files and removals', async () => {
+    const writer = new FolderWriter(folder);
+    await writer.makeFolder('a/b/c');
+    await writer.link('a', '.');
+    await writer.link('b', '.');
+    await writer.makeFolder('a/b/c/d');
+    await writer.link('a/b', '..');
+    await writer.link('a/b/outside', 'gone');
+    await expectUntouched();
+    expect((await readdir(folder)).sort()).toEqual(['a', 'b']);
+    expect(await readdir(join(folder, 'a'))).toEqual(['b']);
+    expect(await readdir(join(folder, 'a/b'))).toEqual(['outside']);
+  });
+
+  it('is refused where somebody else has put a link there', async () => {
+    const writer = new FolderWriter(folder);
+    await writer.makeFolder('a');
+    await rm(join(folder, 'a'), { recursive: true });
+    await symlink(outside, join(folder, 'a'));
+    const refused = { name: 'RetryableFailure', message: expect.stringContaining('"a"') };
+    await expect(writer.link('a/secret.txt', 'gone')).rejects.toMatchObject(refused);
+    await expect(writer.makeFolder('a/new')).rejects.toMatchObject(refused);
+    const archive = chunksOf(tarOf({ name: 'a/secret.txt', content: 'evil' }));
+    await expect(writer.unpack(archive, wanted('a/secret.txt'))).rejects.toMatchObject(refused);
+    await writer.remove('a/secret.txt');
+    await expectUntouched();
   });
 });
 

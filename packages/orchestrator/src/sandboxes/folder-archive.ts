@@ -4,10 +4,10 @@
  */
 import { once } from 'node:events';
 import { constants, type Dirent } from 'node:fs';
-import { lstat, mkdir, open, readdir, readlink, rm, symlink } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readlink, realpath, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { RetryableFailure } from '@autonomous/shared';
-import { create, Parser, type ReadEntry } from 'tar';
+import { create, Parser } from 'tar';
 
 const LONGEST_PATH_BYTES = 4_000;
 
@@ -46,8 +46,9 @@ export interface WantedFile {
 /** The host side of a folder that is kept as another machine has it. Nobody else changes it meanwhile. */
 export class FolderWriter {
   readonly #root: string;
-  /** Folders on the way to a path that were seen to be folders, and no links to them. */
+  /** Folders on the way to a path that were seen to be folders, and no links to them; those above each are in here too. */
   readonly #real = new Set<string>();
+  #realRoot: Promise<string> | undefined;
 
   /** @param root absolute; there */
   constructor(root: string) {
@@ -56,7 +57,7 @@ export class FolderWriter {
 
   /** Removes a file, a link or a whole folder, if it is there. */
   async remove(path: string): Promise<void> {
-    if (!(await this.#isReached(dirname(path)))) return;
+    if (!(await this.#isReal(dirname(path)))) return;
     this.#real.clear();
     await rm(join(this.#root, path), { recursive: true, force: true });
   }
@@ -68,6 +69,7 @@ export class FolderWriter {
     const target = join(this.#root, path);
     const found = await kindOf(target);
     if (found !== 'folder') {
+      await this.#assertReal(dirname(path));
       if (found !== 'nothing') await rm(target, { force: true });
       await mkdir(target);
     }
@@ -82,7 +84,7 @@ export class FolderWriter {
     const target = leadsInside(path, wanted) ? wanted : NOT_TAKEN;
     const place = await this.#place(path);
     if ((await readlink(place).catch(() => null)) === target) return;
-    await rm(place, { recursive: true, force: true });
+    await this.#clear(path);
     await symlink(target, place);
   }
 
@@ -94,42 +96,57 @@ export class FolderWriter {
     const missing = new Map(wanted);
     const { promise: failed, reject } = Promise.withResolvers<never>();
     failed.catch(() => {});
+    let isRefused = false;
+    const refuse = (error: unknown): void => {
+      isRefused = true;
+      reject(error);
+    };
     const writing: Promise<void>[] = [];
     const parser = new Parser({
       strict: true,
       onReadEntry: (entry) => {
         const path = entry.path.replace(/^\.\//, '');
         const file = missing.get(path);
-        if (entry.type !== 'File' || file === undefined || entry.size !== file.size) {
-          reject(
+        if (entry.type !== 'File' || file === undefined || entry.size !== file.size)
+          refuse(
             damaged(`it holds ${entry.type} ${JSON.stringify(entry.path.slice(0, 200))}, which was not asked for`),
           );
+        // One chunk may hold several entries: those behind one that was refused come all the same.
+        if (isRefused || file === undefined) {
           entry.resume();
           return;
         }
         missing.delete(path);
-        const written = this.#write(path, file, entry);
-        written.catch(reject);
+        const written = this.#write(path, file, until(failed, entry));
+        written.catch(refuse);
         writing.push(written);
       },
     });
-    parser.on('error', (error) => reject(damaged(String(error))));
+    parser.on('error', (error) => refuse(damaged(String(error))));
     const feed = async (): Promise<void> => {
       const ended = once(parser, 'end');
       ended.catch(() => {});
-      for await (const chunk of archive) if (!parser.write(Buffer.from(chunk))) await once(parser, 'drain');
+      for await (const chunk of until(failed, archive))
+        if (!parser.write(Buffer.from(chunk))) await Promise.race([once(parser, 'drain'), failed]);
       parser.end();
       await ended;
       await Promise.all(writing);
     };
-    await Promise.race([feed(), failed]);
+    try {
+      await Promise.race([feed(), failed]);
+    } catch (error) {
+      refuse(error);
+      // Whoever hears of the failure may do as they like with the folder: nobody writes to it any more.
+      await Promise.allSettled(writing);
+      throw error;
+    }
     const [first] = missing.keys();
     if (first !== undefined) throw damaged(`${missing.size} of ${wanted.size} files are missing, ${first} among them`);
   }
 
-  async #write(path: string, { executable }: WantedFile, content: ReadEntry): Promise<void> {
+  async #write(path: string, { executable }: WantedFile, content: AsyncIterable<Uint8Array>): Promise<void> {
     const place = await this.#place(path);
-    await rm(place, { recursive: true, force: true });
+    await this.#clear(path);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     const file = await open(place, flags, executable ? 0o755 : 0o644);
     try {
@@ -139,17 +156,45 @@ export class FolderWriter {
     }
   }
 
-  /** Where a path lies, its folder made. */
+  /** Where a path lies, its folder made and looked at again: one that was seen may have been replaced since. */
   async #place(path: string): Promise<string> {
     await this.makeFolder(dirname(path));
+    await this.#assertReal(dirname(path));
     return join(this.#root, path);
   }
 
-  /** Whether a folder can be reached without following anything. */
-  async #isReached(folder: string): Promise<boolean> {
-    if (folder === '.' || this.#real.has(folder)) return true;
-    if (!(await this.#isReached(dirname(folder)))) return false;
-    return (await kindOf(join(this.#root, folder))) === 'folder';
+  /** Makes room for what is no folder. What was seen there, or below it, is not there any more. */
+  async #clear(path: string): Promise<void> {
+    if (this.#real.has(path)) this.#real.clear();
+    await rm(join(this.#root, path), { recursive: true, force: true });
+  }
+
+  async #assertReal(folder: string): Promise<void> {
+    if (await this.#isReal(folder)) return;
+    throw damaged(`${JSON.stringify(folder.slice(0, 200))} is to be a folder and something else at once`);
+  }
+
+  /** Whether a folder is there and reached without following anything; it is looked at each time. */
+  async #isReal(folder: string): Promise<boolean> {
+    this.#realRoot ??= realpath(this.#root);
+    const place = join(await this.#realRoot, folder);
+    const found = await realpath(place).catch(() => null);
+    return found === place && (await kindOf(place)) === 'folder';
+  }
+}
+
+/** What comes, until something has failed. */
+async function* until<Item>(failed: Promise<never>, source: AsyncIterable<Item>): AsyncGenerator<Item> {
+  const iterator = source[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), failed]);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    // Nobody waits for it: a machine that says nothing more would hold up the failure.
+    void iterator.return?.().then(undefined, () => {});
   }
 }
 
@@ -179,6 +224,7 @@ function leadsInside(path: string, target: string): boolean {
   return ups < path.split('/').length && (down === '' ? up !== '' : isPathBelow(down.replace(/\/$/, '')));
 }
 
-function damaged(what: string): RetryableFailure {
+/** What the other machine says cannot be so. */
+export function damaged(what: string): RetryableFailure {
   return new RetryableFailure(`What the sandbox gave back cannot be taken: ${what}`, { reason: 'sandbox_unavailable' });
 }

@@ -6,8 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman } from '@autonomous/shared';
-import { FolderWriter, isPathBelow, NOT_TAKEN, packFolder, type WantedFile } from './folder-archive.ts';
+import { damaged, FolderWriter, isPathBelow, NOT_TAKEN, packFolder, type WantedFile } from './folder-archive.ts';
 
 /** What a folder needs of the other machine. Each call rejects with an error that says who must act. */
 export interface RemoteMachine {
@@ -33,8 +34,11 @@ export const AS_USER = 'setpriv --reuid=user --regid=user --init-groups --';
 
 /** Most bytes of changed files in one go; an install step brings back all that it installed. */
 const MAX_CHANGED_BYTES = 4 * 1024 ** 3;
-/** A listing has about 150 bytes an entry, hence 400,000 entries. */
+/** About 150 bytes an entry. */
 const MAX_LISTING_BYTES = 64 * 1024 ** 2;
+const MAX_ENTRIES = 400_000;
+/** Entries of a listing after which the rest of the server has its turn: some ten milliseconds' worth. */
+const ENTRIES_A_TURN = 5_000;
 const RESERVED_DISK_BYTES = 512 * 1024 ** 2;
 
 interface Entry {
@@ -134,7 +138,7 @@ export class RemoteFolder {
     let bytes = 0;
     for await (const chunk of await this.#machine.readFile(file)) {
       bytes += chunk.length;
-      if (bytes > MAX_LISTING_BYTES) throw tooMuch('more than 400,000 entries');
+      if (bytes > MAX_LISTING_BYTES) throw tooMuchListed();
       chunks.push(chunk);
     }
     return parseListing(Buffer.concat(chunks));
@@ -162,42 +166,67 @@ export async function sendArchive(
   }
 }
 
-/** Reads what `find` wrote, six fields an entry. What no honest machine would say is left out. */
-function parseListing(bytes: Buffer): Listing {
+/**
+ * Reads what `find` wrote, six fields an entry. An entry that no honest machine would name is left out.
+ * @throws {RetryableFailure} when something lies in what is no folder: on its way there a link would be followed
+ */
+async function parseListing(bytes: Buffer): Promise<Listing> {
   const listing = new Map<string, Entry>();
-  const fields: Buffer[] = [];
-  for (let start = 0, end = bytes.indexOf(0); end >= 0; start = end + 1, end = bytes.indexOf(0, start)) {
-    fields.push(bytes.subarray(start, end));
-    if (fields.length < 6) continue;
-    const texts = fields.splice(0).map(decoded);
-    if (texts.includes(null)) continue;
-    const [kind = '', mode = '', size = '', , target = '', path = ''] = texts.map(String);
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let read = 0;
+  for (let start = 0, end = endOfEntry(bytes, 0); end >= 0; start = end + 1, end = endOfEntry(bytes, start)) {
+    read += 1;
+    if (read > MAX_ENTRIES) throw tooMuchListed();
+    if (read % ENTRIES_A_TURN === 0) await setImmediate();
+    const [kind = '', mode = '', size = '', changed = '', target = '', path = ''] =
+      decoded(decoder, bytes.subarray(start, end))?.split('\0') ?? [];
     if (!isPathBelow(path) || !/^\d{1,15}$/.test(size) || !/^[0-7]{1,5}$/.test(mode)) continue;
     listing.set(path, {
       kind,
       size: Number(size),
       executable: (Number.parseInt(mode, 8) & 0o100) !== 0,
       target,
-      version: texts.slice(0, 5).join(' '),
+      version: [kind, mode, size, changed, target].join(' '),
     });
+  }
+  let checked = 0;
+  for (const path of listing.keys()) {
+    checked += 1;
+    if (checked % ENTRIES_A_TURN === 0) await setImmediate();
+    const folder = dirname(path);
+    if (folder !== '.' && listing.get(folder)?.kind !== 'd')
+      throw damaged(`${JSON.stringify(path.slice(0, 200))} is said to lie in something that is no folder`);
   }
   return listing;
 }
 
+/** Where the sixth field from `start` on ends; -1 where there are no six. */
+function endOfEntry(bytes: Buffer, start: number): number {
+  let end = start - 1;
+  for (let field = 0; field < 6; field += 1) {
+    end = bytes.indexOf(0, end + 1);
+    if (end < 0) return -1;
+  }
+  return end;
+}
+
 /** `null` where it is no UTF-8. */
-function decoded(bytes: Buffer): string | null {
+function decoded(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     return null;
   }
 }
 
-/** Those that lie in none of the others. */
+/** Those that lie in none of the others. Where a folder of a listing is gone, so is all that was in it. */
 function topmost(paths: readonly string[]): string[] {
   const all = new Set(paths);
-  const lies = (path: string): boolean => path !== '.' && (all.has(path) || lies(dirname(path)));
-  return paths.filter((path) => !lies(dirname(path)));
+  return paths.filter((path) => !all.has(dirname(path)));
+}
+
+function tooMuchListed(): NeedsHuman {
+  return tooMuch(`more than ${MAX_ENTRIES.toLocaleString('en')} entries`);
 }
 
 function tooMuch(what: string): NeedsHuman {

@@ -1,0 +1,86 @@
+/** The install step with a real mirror and cache, in machines that speak E2B's protocol: those outlive whoever forgets them. */
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
+import { createBubblewrapProvider } from '../sandboxes/bubblewrap.ts';
+import { createE2bProvider } from '../sandboxes/e2b.ts';
+import { API_KEY, startE2bServer } from '../sandboxes/e2b-server.fixture.ts';
+import { TEST_LIMITS } from '../sandboxes/sandbox.contract.ts';
+import type { BuildTools } from './build-tools.ts';
+import { DependencyCache } from './dependency-cache.ts';
+import { withInstalled } from './install-step.ts';
+
+const bubblewrap = await createBubblewrapProvider().availability();
+const server = await startE2bServer();
+afterAll(() => server.close());
+
+describe.skipIf(!bubblewrap.ok)('the install step', () => {
+  let temporary: ReturnType<typeof temporaryFolder>;
+  let fixture: Fixture;
+  let tools: BuildTools;
+  beforeEach(async () => {
+    temporary = temporaryFolder();
+    fixture = await openFixture(temporary.path);
+    tools = {
+      repository: fixture.repository,
+      sandboxes: createE2bProvider({
+        apiKey: API_KEY,
+        apiUrl: server.url,
+        sandboxUrl: server.url,
+        timeoutMinutes: 10,
+        server: 'server-1',
+      }),
+      dependencies: new DependencyCache({ folder: path.join(temporary.path, 'dependencies'), maxBytes: 1e9 }),
+      limits: TEST_LIMITS,
+      egress: () => Promise.resolve([]),
+      scrub: (text: string) => text,
+      view: async () => ({ baseCommit: await mainHead(fixture), config: { commands: {} } }),
+      // The other ports have no part in it.
+    } as never;
+  });
+  afterEach(() => {
+    delete server.faults.onDownload;
+    temporary.remove();
+  });
+
+  const install = async (command: string) => {
+    const treeish = await mainHead(fixture);
+    const { signal } = new AbortController();
+    const request = { project: fixture.project, runId: 'r-1', treeish, excludePaths: [], signal, progress: () => {} };
+    return withInstalled(tools, request, { command, source: 'package.json' }, async ({ folder, installed }) => ({
+      names: await readdir(folder),
+      installed,
+    }));
+  };
+  /** A machine in which the step made its file says that it is larger than any that is taken back. */
+  const holdTooMuch = () => {
+    server.faults.onDownload = (file, content) =>
+      file.endsWith('listing') && content.includes('made')
+        ? Buffer.from(`f\x00644\x00${10 ** 14}\x001.0\x00\x00made\x00`)
+        : content;
+  };
+
+  it('gives what it made, and leaves no machine', async () => {
+    expect(await install('echo x > made')).toEqual({ names: ['made'], installed: ['/made'] });
+    expect(server.machines()).toEqual([]);
+  });
+
+  it('says what it said where it failed, whatever it left, and leaves no machine', async () => {
+    holdTooMuch();
+    await expect(install('echo x > made; echo no such package; exit 3')).rejects.toMatchObject({
+      reason: 'setup_failed',
+      message: expect.stringMatching(/exit code 3[^]*no such package/),
+    });
+    expect(server.machines()).toEqual([]);
+  });
+
+  it('leaves no machine where what it made cannot be taken back', async () => {
+    holdTooMuch();
+    await expect(install('echo x > made')).rejects.toMatchObject({
+      reason: 'agent_failed',
+      message: expect.stringContaining('more than is taken back'),
+    });
+    expect(server.machines()).toEqual([]);
+  });
+});
