@@ -135,6 +135,8 @@ export interface NewDependency {
   readonly was?: string;
   /** The package wants to run code when it is installed. Absent: it does not, or the file does not tell. */
   readonly hasInstallScript?: boolean;
+  /** Address or words; where it comes from a place of its own, or the base had this version from elsewhere or with another checksum. */
+  readonly source?: string;
   /** Whole days since this version was published, when it was looked at; absent where that is not known. */
   readonly ageDays?: number;
 }

@@ -5,7 +5,7 @@ import type { NewDependency } from '@autonomous/shared';
 import { z } from 'zod';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { BuildTools } from './build-tools.ts';
-import { networkOf } from './egress.ts';
+import { networkOf, refusalNotes } from './egress.ts';
 import { closeFolder, runFolder } from './work-folders.ts';
 
 /** Names that are asked for, at most: a person looks at so many one by one. */
@@ -26,16 +26,17 @@ const timesSchema = z.record(z.string(), z.string());
  */
 export async function withAges(
   tools: BuildTools,
-  { runId, key, signal, startedAt }: Pick<ActivityContext, 'runId' | 'key' | 'signal' | 'startedAt'>,
+  context: Pick<ActivityContext, 'runId' | 'key' | 'signal' | 'startedAt' | 'progress'>,
   added: readonly NewDependency[],
 ): Promise<readonly NewDependency[]> {
+  const { runId, signal, startedAt } = context;
   const isAsked = ({ name, file }: NewDependency): boolean => OF_NPM.test(file) && NPM_NAME.test(name);
   const names = [...new Set(added.filter(isAsked).map(({ name }) => name))].slice(0, ASKED);
   if (names.length === 0) return added;
   const { config } = await tools.view(runId);
   const network = await networkOf(tools, 'setup', config);
   if (network.allow.length === 0) return added;
-  const answers = await ask(tools, { runId, key, signal }, network, names).catch((error: unknown) => {
+  const answers = await ask(tools, context, network, names).catch((error: unknown) => {
     signal.throwIfAborted();
     // A registry that is away is no reason to stop: the install step has told of it already.
     if (error instanceof Error) return [];
@@ -51,13 +52,20 @@ export async function withAges(
 
 async function ask(
   tools: BuildTools,
-  { runId, key, signal }: Pick<ActivityContext, 'runId' | 'key' | 'signal'>,
+  { runId, key, signal, progress }: Pick<ActivityContext, 'runId' | 'key' | 'signal' | 'progress'>,
   network: Awaited<ReturnType<typeof networkOf>>,
   names: readonly string[],
 ): Promise<readonly string[]> {
   const folder = path.join(runFolder(tools, runId), 'dependency-ages');
   await mkdir(folder, { recursive: true });
-  const sandbox = await tools.sandboxes.open({ key, folder, readOnly: [], network, limits: tools.limits });
+  const sandbox = await tools.sandboxes.open({
+    key,
+    folder,
+    readOnly: [],
+    network,
+    onRefused: refusalNotes(progress, 'setup'),
+    limits: tools.limits,
+  });
   try {
     const view = 'npm view --json --fetch-retries=0 --fetch-timeout=10000';
     const command = names.map((name) => `${view} '${name}' time 2> /dev/null; echo; echo '${MARK}'`).join('\n');

@@ -23,6 +23,9 @@ type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['in
 /** What is kept of a check's output, characters from its end. */
 const KEPT_OUTPUT = 20_000;
 
+/** Of a file that names dependencies: it is read at one go, while the server does nothing else. */
+const MAX_LOCKFILE_BYTES = 4 * 2 ** 20;
+
 /**
  * Runs the project's test command on a fresh checkout: the only source of evidence.
  * In mode `base_tests` the base commit's tests, test configuration and scripts are put back first.
@@ -84,11 +87,17 @@ async function dependenciesAdded(
   const { files } = await repository.diff(project, baseCommit, commit);
   const paths = files.map((file) => file.path).filter(namesDependencies);
   if (paths.length === 0) return [];
-  const [base, result] = await Promise.all([
-    repository.readFiles(project, baseCommit, paths),
-    repository.readFiles(project, commit, paths),
+  const [base, result, there] = await Promise.all([
+    repository.readFiles(project, baseCommit, paths, MAX_LOCKFILE_BYTES),
+    repository.readFiles(project, commit, paths, MAX_LOCKFILE_BYTES),
+    repository.listFiles(project, commit),
   ]);
-  return newDependencies(base, result);
+  const all = new Set(there);
+  return newDependencies(
+    base,
+    result,
+    paths.filter((file) => all.has(file) && !result.has(file)),
+  );
 }
 
 async function runCheck(

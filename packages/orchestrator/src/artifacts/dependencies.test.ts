@@ -81,6 +81,145 @@ describe('new dependencies', () => {
     expect(newDependencies(new Map(), files)).toEqual([{ name: 'new', version: '2.0.0', file: 'package-lock.json' }]);
   });
 
+  it.each([
+    [
+      'package-lock.json',
+      (address: string, checksum: string) =>
+        npm({ 'node_modules/left': { version: '1.0.0', resolved: `${address}.tgz`, integrity: checksum } }),
+    ],
+    [
+      'pnpm-lock.yaml',
+      (address: string, checksum: string) =>
+        `packages:\n\n  left@1.0.0:\n    resolution: {integrity: ${checksum}, tarball: ${address}.tgz}\n\nsnapshots:\n`,
+    ],
+    [
+      'yarn.lock',
+      (address: string, checksum: string) =>
+        `left@^1.0.0:\n  version "1.0.0"\n  resolved "${address}.tgz"\n  integrity ${checksum}\n`,
+    ],
+    [
+      'bun.lock',
+      (address: string, checksum: string) => `    "left": ["left@1.0.0", "${address}.tgz", {}, "${checksum}"],\n`,
+    ],
+    [
+      'Cargo.lock',
+      (address: string, checksum: string) =>
+        `[[package]]\nname = "left"\nversion = "1.0.0"\nsource = "${address}.tgz"\nchecksum = "${checksum}"\n`,
+    ],
+    ['requirements.txt', (address: string, checksum: string) => `left @ ${address}.tgz \\\n    --hash=${checksum}\n`],
+    [
+      'Gemfile.lock',
+      (address: string, checksum: string) =>
+        `GIT\n  remote: ${address}.tgz\n  revision: ${checksum}\n  specs:\n    left (1.0.0)\n`,
+    ],
+  ])('are found in %s also in the same version, from elsewhere or with another checksum', (file, lock) => {
+    const [usual, other] = ['https://registry.npmjs.org/left/-/left', 'https://evil.test/left'];
+    const added = (before: string, after: string) =>
+      newDependencies(new Map([[file, before]]), new Map([[file, after]])).map(({ name, source }) => [name, source]);
+    expect(added(lock(usual, 'sha512-good'), lock(usual, 'sha512-good'))).toEqual([]);
+    expect(added(lock(usual, 'sha512-good'), lock(other, 'sha512-evil'))).toEqual([['left', `${other}.tgz`]]);
+    expect(added(lock(usual, 'sha512-good'), lock(usual, 'sha512-evil'))).toEqual([
+      ['left', 'another checksum, or none'],
+    ]);
+    // A new one says where it comes from if the file took nothing from there before.
+    expect(added('', lock(other, 'sha512-evil'))).toEqual([['left', `${other}.tgz`]]);
+    expect(added(lock(other, 'sha512-good'), lock(other, 'sha512-good'))).toEqual([]);
+  });
+
+  it('are taken from a manifest where no lockfile of its kind, beside it or above, names them', () => {
+    const manifest = json({ dependencies: { evil: '*', own: 'workspace:*' } });
+    const added = (files: Readonly<Record<string, string>>) =>
+      newDependencies(new Map(), new Map(Object.entries(files)))
+        .filter(({ name }) => name === 'evil')
+        .map(({ file }) => file);
+    const lock = npm({ 'node_modules/evil': { version: '1.0.0' } });
+    expect(added({ 'package.json': manifest, 'tools/x/Cargo.lock': '' })).toEqual(['package.json']);
+    expect(added({ 'package.json': manifest, 'tools/x/package-lock.json': lock })).toEqual([
+      'package.json',
+      'tools/x/package-lock.json',
+    ]);
+    expect(added({ 'package.json': manifest, 'package-lock.json': npm({}) })).toEqual(['package.json']);
+    expect(added({ 'web/package.json': manifest, 'package-lock.json': lock })).toEqual(['package-lock.json']);
+    expect(newDependencies(new Map(), new Map([['package.json', manifest]]))).toHaveLength(1);
+  });
+
+  it('are found in every document of a file of pnpm’s, and where go.mod puts one module in place of another', () => {
+    const lock = 'packages:\n\n  pnpm@12.0.0: {}\n\nsnapshots:\n---\npackages:\n\n  evil@1.0.0:\n    resolution: {}\n';
+    const module = 'replace good.test/x => evil.test/x v1.2.3\n';
+    const added = newDependencies(
+      new Map(),
+      new Map([
+        ['pnpm-lock.yaml', lock],
+        ['go.mod', module],
+      ]),
+    );
+    expect(added.map(({ name }) => name)).toEqual(['evil', 'evil.test/x', 'pnpm']);
+  });
+
+  it('are not known of a file that was not read, which is listed itself', () => {
+    expect(newDependencies(new Map(), new Map(), ['package-lock.json'])).toMatchObject([
+      { name: 'package-lock.json', source: expect.stringContaining('too large') },
+    ]);
+  });
+
+  it('show no password of an address', () => {
+    const lock = npm({ 'node_modules/a': { version: '1.0.0', resolved: 'https://me:secret@evil.test/a.tgz' } });
+    const [added] = newDependencies(new Map(), new Map([['package-lock.json', lock]]));
+    expect(added?.source).toBe('https://evil.test/a.tgz');
+  });
+
+  it.each([
+    ...['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'Cargo.lock', 'requirements.txt', 'go.mod', 'Gemfile.lock'],
+    ...['package-lock.json', 'composer.lock', 'package.json'],
+  ])('take four times as long of four times as much in %s, whatever stands there', (file) => {
+    const units = [
+      '\n',
+      ' ',
+      '\t',
+      '[',
+      '(',
+      '"',
+      '@',
+      '/',
+      '{',
+      '\\',
+      'a',
+      '//a',
+      'require ',
+      '    a (x\n',
+      '    a (x\n\n',
+    ];
+    const blocks = [
+      '[[package]]\n',
+      '[[package]]\nname = "',
+      'packages:\n',
+      '  a@1\n',
+      '  "a": ["a@1"\n',
+      '\n\nx@1:\n',
+    ];
+    for (const unit of [...units, ...blocks]) {
+      const measure = (bytes: number): number => {
+        const text = `packages:\n${unit.repeat(bytes / unit.length)}`;
+        const startedAt = performance.now();
+        newDependencies(new Map([[file, text.slice(1)]]), new Map([[file, text]]));
+        return performance.now() - startedAt;
+      };
+      const first = measure(20_000);
+      // The square would be sixteen times; what takes next to no time is not compared.
+      expect(measure(80_000) / Math.max(first, 30), JSON.stringify(unit)).toBeLessThan(10);
+    }
+  });
+
+  it('take no time to speak of where one package comes in very many versions', () => {
+    const lock = (from: number): string =>
+      Array.from({ length: 40_000 }, (_, index) => `a@^${index}:\n  version "${from + index}"\n`).join('\n');
+    const startedAt = performance.now();
+    const added = newDependencies(new Map([['yarn.lock', lock(0)]]), new Map([['yarn.lock', lock(40_000)]]));
+    expect(added).toHaveLength(200);
+    // Each version held against each other one would be 1.6 billion steps.
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
   it('are not looked for in what was installed', () => {
     expect(namesDependencies('node_modules/x/package.json')).toBe(false);
     expect(namesDependencies('src/lock.ts')).toBe(false);

@@ -215,13 +215,13 @@ function evidenceSection(evidence: Evidence, codeTree: string): string {
 function dependencySection(evidence: readonly Evidence[]): string | null {
   const added = evidence.flatMap(({ newDependencies = [] }) => newDependencies);
   if (added.length === 0) return null;
-  const rows = added.map(({ name, version, was = '', file, hasInstallScript, ageDays }) => [
+  const rows = added.map(({ name, version, was = '', file, hasInstallScript, source = '', ageDays }) => [
     code(name),
     code(version),
     was === '' ? 'new' : code(was),
     ageDays === undefined ? '' : `${ageDays} ${ageDays === 1 ? 'day' : 'days'}`,
     hasInstallScript === true ? 'yes' : '',
-    code(file),
+    source === '' ? code(file) : `${code(file)}, source: ${code(source)}`,
   ]);
   return `## New dependencies\n\n${table(['Package', 'Version', 'Before', 'Age', 'Install script', 'File'], rows)}`;
 }

@@ -10,10 +10,14 @@ import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from '
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { EGRESS_SOCKET, proxyVariables, RELAY_FILES, withRelay } from './egress-relay.ts';
-import type { NpmSettings } from './npm-settings.ts';
+import { type NpmSettings, SCRIPTS_OFF } from './npm-settings.ts';
 import type { SandboxSpec } from './sandbox.ts';
 
 export const HOME = '/home/agent';
+const WORKSPACE = '/workspace';
+/** Not in HOME, which the sandbox writes: see `isWrittenInside`. */
+const NPMRC = '/etc/agent-npmrc';
+const CERTIFICATES = '/etc/npm-certificates.pem';
 const NODE_PREFIX = '/opt/node';
 const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
 const RESERVED_BY_ISOLATE_BYTES = 640 * 1024 * 1024;
@@ -75,7 +79,11 @@ export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {
   const open = spec.network === 'open';
   const args = [
     ...isolation(open),
-    ...environment(egressSocket === null ? {} : egressVariables(spec)),
+    ...environment({
+      ...(egressSocket === null ? {} : egressVariables(spec)),
+      // What an agent has just added must not run code while it is installed.
+      ...(npm === null ? {} : { npm_config_userconfig: NPMRC, ...SCRIPTS_OFF }),
+    }),
     ...unseen(Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])),
     ...system(hiddenFolders),
     ...etc(file, open),
@@ -92,14 +100,22 @@ export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {
         ]),
     '--bind',
     spec.folder,
-    '/workspace',
+    WORKSPACE,
     ...spec.readOnly.flatMap(({ host, inside }) => ['--ro-bind', host, inside]),
     '--remount-ro',
     '/',
     '--chdir',
-    '/workspace',
+    WORKSPACE,
   ];
   return { args, files };
+}
+
+/**
+ * True for places in folders that commands write and that outlast them. Nothing may be mounted there: bwrap, which still sees the
+ * host as /oldroot then, would follow a link that an earlier command left and create the mount's target on the host.
+ */
+export function isWrittenInside(path: string): boolean {
+  return [WORKSPACE, HOME].some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
 /** The command under its limits, with the relay to the egress proxy where there is one; it runs inside. */
@@ -159,9 +175,7 @@ function environment(more: Readonly<Record<string, string>>): string[] {
 }
 
 function egressVariables({ network }: SandboxSpec): Readonly<Record<string, string>> {
-  const allow = typeof network === 'object' ? network.allow : [];
-  // What an agent has just added must not run code while it is installed.
-  return { ...proxyVariables(allow), ...(allow.length === 0 ? {} : { YARN_ENABLE_SCRIPTS: 'false' }) };
+  return proxyVariables(typeof network === 'object' ? network.allow : []);
 }
 
 function searchPath(): string[] {
@@ -243,19 +257,16 @@ function scratch(path: string, bytes: number): string[] {
   return ['--size', String(bytes), '--tmpfs', path];
 }
 
-/** Settings of npm, pnpm and both yarns; they also keep install scripts from running. */
+/** Settings of npm, which pnpm and yarn 1 read too. */
 function packageManagerFiles(
   file: (content: string, path: string) => string[],
   npm: NpmSettings,
   openNetwork: boolean,
 ): string[] {
-  const certificates = '/etc/npm-certificates.pem';
   // The egress proxy is the only one that can be reached.
   const npmrc = openNetwork ? npm.npmrc : npm.npmrc.replace(/^(?:https-)?proxy=.*\n/gm, '');
-  const yarnrc = '--install.ignore-scripts true\n--add.ignore-scripts true\n';
   return [
-    ...(npm.certificates === null ? [] : file(npm.certificates, certificates)),
-    ...file(npm.certificates === null ? npmrc : `${npmrc}cafile=${certificates}\n`, `${HOME}/.npmrc`),
-    ...file(yarnrc, `${HOME}/.yarnrc`),
+    ...(npm.certificates === null ? [] : file(npm.certificates, CERTIFICATES)),
+    ...file(npm.certificates === null ? npmrc : `${npmrc}cafile=${CERTIFICATES}\n`, NPMRC),
   ];
 }

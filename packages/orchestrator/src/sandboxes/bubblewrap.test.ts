@@ -139,7 +139,7 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
       process.env['npm_config_registry'] = `http://127.0.0.1:${port}/registry/`;
       try {
         const command =
-          'cat ~/.npmrc; npm config get registry; npm config get ignore-scripts; echo x >> ~/.npmrc; npm view some-package --fetch-retries=0';
+          'cat "$npm_config_userconfig"; npm config get registry; npm config get ignore-scripts; echo x >> "$npm_config_userconfig"; npm view some-package --fetch-retries=0';
         const { stdout } = await run(command, { network: 'open' });
         expect(stdout).toContain(`registry=http://127.0.0.1:${port}/registry/\n`);
         expect(stdout).toContain(`\nhttp://127.0.0.1:${port}/registry/\ntrue\n`);
@@ -380,6 +380,13 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     });
     expect(existsSync(join(folder, 'ran'))).toBe(false);
   });
+
+  it.each(['/workspace/docs', '/home/agent/.npmrc', '/home/agent'])(
+    'mounts nothing at %s, which commands write',
+    async (inside) => {
+      await expect(run('true', { readOnly: [{ host: root, inside }] })).rejects.toThrow(`"${inside}" lies in a folder`);
+    },
+  );
 
   it('pauses with a reason when a folder to mount is gone', async () => {
     const running = run('touch ran', { readOnly: [{ host: join(root, 'gone'), inside: '/gone' }] });

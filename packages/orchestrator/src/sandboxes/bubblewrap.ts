@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
-import { limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
+import { isWrittenInside, limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
 import {
   assertCommand,
   type ProcessEnd,
@@ -328,4 +328,9 @@ function assertSpec(spec: SandboxSpec): void {
     (path) => !isAbsolute(path) || normalize(path) !== path,
   );
   if (wrong !== undefined) throw new Error(`Sandbox ${spec.key}: "${wrong}" is not an absolute, normal path`);
+  const writable = inside.find(isWrittenInside);
+  if (writable !== undefined)
+    throw new Error(
+      `Sandbox ${spec.key}: "${writable}" lies in a folder that commands write; nothing is mounted there`,
+    );
 }

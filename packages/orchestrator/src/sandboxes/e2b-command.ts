@@ -10,6 +10,7 @@ import { CappedOutput } from './capped-output.ts';
 import { DEFAULT_MAX_OUTPUT_BYTES, ENDLESS_OUTPUT_BYTES, neverStarted, withLine } from './child-process.ts';
 import { OTHER_TEMPLATE } from './e2b-failure.ts';
 import { e2bNetwork } from './e2b-network.ts';
+import { SCRIPTS_OFF } from './npm-settings.ts';
 import { AS_USER } from './remote-folder.ts';
 import type { CommandRequest, CommandResult, ProcessRequest, SandboxProcess, SandboxSpec } from './sandbox.ts';
 import { quoted } from './sandbox-files.ts';
@@ -291,7 +292,8 @@ function wrapped(
   const { reachesOut } = e2bNetwork(network);
   const variables = [`CI=1 HOME=${HOME} LANG=C.UTF-8 PATH="$PATH" TERM=dumb TMPDIR=/tmp`];
   // As with bubblewrap: packages which an agent has just added must not run code where something can be reached.
-  if (reachesOut) variables.push('npm_config_ignore_scripts=true npm_config_audit=false npm_config_fund=false');
+  const off = Object.entries(SCRIPTS_OFF).map(([name, value]) => `${name}=${value}`);
+  if (reachesOut) variables.push(...off, 'npm_config_audit=false npm_config_fund=false');
   variables.push(...names.map((name) => `${name}="$${PASSED_ON}${name}"`));
   const first = [
     isOpen ? 'exec 3<&0' : input === null ? 'exec 3< /dev/null' : `exec 3< ${input}; rm -f ${input}`,

@@ -76,7 +76,7 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
       expect(stdout).not.toContain('canary-4711');
       const names = new Set([...stdout.matchAll(/^([A-Za-z_]\w*)=/gm)].map(([, name]) => name ?? ''));
       const declared =
-        'CI HOME LANG PATH TERM TMPDIR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_USE_ENV_PROXY YARN_HTTP_PROXY YARN_HTTPS_PROXY YARN_ENABLE_SCRIPTS';
+        'CI HOME LANG PATH TERM TMPDIR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_USE_ENV_PROXY YARN_HTTP_PROXY YARN_HTTPS_PROXY YARN_ENABLE_SCRIPTS YARN_IGNORE_SCRIPTS npm_config_ignore_scripts pnpm_config_ignore_scripts npm_config_userconfig';
       const ofTheShell = 'PWD OLDPWD SHLVL _';
       expect([...names].filter((name) => !`${declared} ${ofTheShell}`.split(' ').includes(name))).toEqual([]);
       expect(names).toContain('HTTPS_PROXY');
@@ -218,6 +218,36 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
     const { stdout } = await run([...seen, ...written].join('\n'));
     expect(stdout).toBe('');
     expect((await run('cat ../other-run/secret.txt ../orchestrator.db; ls ..')).stdout).not.toContain('canary');
+  });
+
+  it('D04: makes no file on the host by a link that it leaves where a later sandbox mounts something', async () => {
+    const home = join(root, 'home');
+    await mkdir(home);
+    const files = ['.npmrc', '.yarnrc', '.config'];
+    const links = files.map((name) => `ln -s /oldroot${root}/created${name} ~/${name}; ln -s ~/${name} .`);
+    await run(links.join('\n'), { home, network: 'none' });
+    const { exitCode, stdout } = await run('cut -d" " -f5 /proc/self/mountinfo', {
+      home,
+      network: { allow: [`internal:127.0.0.1:${port}`] },
+    });
+    expect(await readdir(root)).toEqual(['home', 'run']);
+    expect(exitCode).toBe(0);
+    // Nor is any other mount's target in what a sandbox writes.
+    expect(stdout.split('\n').filter((mount) => /^\/(home\/agent|workspace)\//.test(mount))).toEqual([]);
+  });
+
+  it('runs no install script where it has a network, although the project’s own settings turn them on', async () => {
+    await writeFile(join(folder, '.npmrc'), 'ignore-scripts=false\n');
+    const scripts = { preinstall: 'echo ran > ran.txt' };
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'x', version: '1.0.0', scripts }));
+    const network = { allow: [`internal:127.0.0.1:${port}`] };
+    const { exitCode } = await run('npm install --offline --no-package-lock', { network });
+    expect(exitCode).toBe(0);
+    expect(existsSync(join(folder, 'ran.txt'))).toBe(false);
+    const { stdout } = await run('env', { network });
+    expect(stdout).toContain('pnpm_config_ignore_scripts=true\n');
+    expect(stdout).toContain('YARN_IGNORE_SCRIPTS=true\n');
+    expect(stdout).toContain('YARN_ENABLE_SCRIPTS=false\n');
   });
 
   describe('D06: taking all there is', { timeout: 120_000 }, () => {

@@ -13,6 +13,20 @@ export interface NpmSettings {
   readonly registries: readonly string[];
 }
 
+/**
+ * Variables that keep packages' install scripts from running. A project's own settings (`ignore-scripts=false` in its .npmrc)
+ * win against a file in HOME, and lose against the environment.
+ */
+export const SCRIPTS_OFF: Readonly<Record<string, string>> = {
+  npm_config_ignore_scripts: 'true',
+  // pnpm 11 and later.
+  pnpm_config_ignore_scripts: 'true',
+  // yarn 1.
+  YARN_IGNORE_SCRIPTS: 'true',
+  // yarn 2 and later.
+  YARN_ENABLE_SCRIPTS: 'false',
+};
+
 /** The host's settings, read through npm itself; those of npm's defaults where npm is missing. */
 export async function readNpmSettings(): Promise<NpmSettings> {
   const settings = await readHostSettings();
@@ -24,8 +38,7 @@ export async function readNpmSettings(): Promise<NpmSettings> {
 }
 
 /**
- * The npmrc of a sandbox. Install scripts are off: the network is open in this step, and packages which an agent has just
- * added must not run code there. Only addresses are passed on, never `_auth`, `_authToken`, passwords or client keys;
+ * The npmrc of a sandbox. Install scripts are off here too (see `SCRIPTS_OFF`). Only addresses are passed on, never `_auth`, `_authToken`, passwords or client keys;
  * npm itself already keeps back an address that holds a password.
  */
 export function renderNpmrc(settings: Readonly<Record<string, unknown>>): string {

@@ -83,7 +83,14 @@ const evidence: Required<Evidence> = {
   sandbox: 'bubblewrap',
   restored: ['a.test.ts'],
   newDependencies: [
-    { name: 'expresss', version: '0.0.1', file: 'package-lock.json', was: '0.0.0', hasInstallScript: true },
+    {
+      name: 'expresss',
+      version: '0.0.1',
+      file: 'package-lock.json',
+      was: '0.0.0',
+      hasInstallScript: true,
+      source: 'https://example.com/expresss.tgz',
+    },
   ],
   recordedAt: NOON,
 };

@@ -298,6 +298,7 @@ const evidence = answer<Evidence>('Evidence', {
         file: z.string(),
         was: z.string().optional(),
         hasInstallScript: z.boolean().optional(),
+        source: z.string().optional(),
         ageDays: z.number().int().optional(),
       }),
     )

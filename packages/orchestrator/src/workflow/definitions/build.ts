@@ -243,12 +243,13 @@ const notTaken = (refused: string) => ({ type: 'NOTICE' as const, message: `Not 
 /** What a person should know of packages that the result brings in; `null` where there are none. */
 const newDependencies = ({ newDependencies: added = [] }: Checked): string | null => {
   if (added.length === 0) return null;
-  const list = added.map(({ name, version, file, was, hasInstallScript, ageDays }) => {
+  const list = added.map(({ name, version, file, was, hasInstallScript, source, ageDays }) => {
     const facts = [
       file,
       ...(was ? [`was ${was}`] : []),
       ...(ageDays === undefined ? [] : [`${ageDays} ${ageDays === 1 ? 'day' : 'days'} old`]),
       ...(hasInstallScript ? ['has an install script'] : []),
+      ...(source ? [`source: ${source}`] : []),
     ];
     return `${name} ${version} (${facts.join(', ')})`;
   });
