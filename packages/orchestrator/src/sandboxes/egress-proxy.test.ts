@@ -107,6 +107,24 @@ describe('what is allowed', () => {
     expect(requests.map(({ url }) => url)).toEqual(['/one', '/two']);
   });
 
+  it.each([
+    ['a status below those of HTTP', '099 Hm', '', '502 Bad Gateway'],
+    ['a status above those of HTTP', '700 Hm', '', '502 Bad Gateway'],
+    ['another protocol', '101 Switching Protocols', 'Upgrade: x\r\nConnection: upgrade\r\n', '502 Bad Gateway'],
+    ['a control character in the reason phrase', '200 O\x01K', '', '200 OK'],
+    ['a control character in a header', '200 OK', 'X-Odd: a\x01b\r\n', '502 Bad Gateway'],
+  ])('a server that answers with %s does no harm', async (_what, status, headers, answered) => {
+    const odd = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(`HTTP/1.1 ${status}\r\n${headers}Content-Length: 0\r\n\r\n`));
+    });
+    await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
+    const host = `allowed.test:${(odd.address() as AddressInfo).port}`;
+    const proxy = await aProxy([`internal:${host}`]);
+    expect(await say(proxy, get(`http://${host}/`, host))).toContain(`HTTP/1.1 ${answered}\r\n`);
+    await new Promise((resolve) => odd.close(resolve));
+  });
+
   it('an address that is listed as it is written', async () => {
     const proxy = await aProxy([`internal:127.0.0.1:${port}`]);
     expect(await say(proxy, get(`http://127.0.0.1:${port}/`, `127.0.0.1:${port}`))).toContain('reached');
@@ -200,6 +218,17 @@ describe('D03: names that are like an allowed one', () => {
     const chunked = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
     await say(proxy, `${get(`http://${host}/one`, host, 'Transfer-Encoding: chunked')}${chunked}`);
     expect(requests.map(({ url, body }) => ({ url, body }))).toEqual([{ url: '/one', body: hidden }]);
+  });
+
+  it('keeps the length of a body that the Connection header names, and the host', async () => {
+    const proxy = await aProxy([`internal:allowed.test:${port}`]);
+    const host = `allowed.test:${port}`;
+    const hidden = get('/hidden', 'evil.test');
+    await say(
+      proxy,
+      `GET http://${host}/one HTTP/1.1\r\nHost: ${host}\r\nConnection: close, content-length, host\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    );
+    expect(requests).toMatchObject([{ url: '/one', body: hidden, headers: { host } }]);
   });
 
   it('refuses everything where the list is empty, and tells once of each host and port', async () => {

@@ -72,6 +72,9 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
+/** Never of the connection, also where its Connection header says so: without them a body would be a second request. */
+const OF_THE_MESSAGE = new Set(['content-length', 'host']);
+
 interface Target {
   readonly host: string;
   readonly port: number;
@@ -232,11 +235,21 @@ class ProxyServer {
       setHost: false,
     });
     outgoing.once('response', (incoming) => {
-      response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', forwardedHeaders(incoming));
-      incoming.pipe(response);
       incoming.once('error', () => response.destroy());
+      try {
+        writeHead(response, incoming);
+        incoming.pipe(response);
+      } catch (error) {
+        // Nobody catches what a listener throws.
+        this.#endRequest(response, unreachable(target, error));
+        outgoing.destroy();
+      }
     });
     outgoing.once('error', (error) => this.#endRequest(response, unreachable(target, error)));
+    // Without an error where the server changes to another protocol.
+    outgoing.once('close', () => {
+      if (!response.headersSent) this.#endRequest(response, unreachable(target, 'it gave no answer'));
+    });
     response.once('close', () => outgoing.destroy());
     request.pipe(outgoing);
   }
@@ -401,6 +414,16 @@ function unreachable({ host, port }: Target, error: unknown): Refused {
   return new Refused(502, `${host}:${port} is allowed and could not be reached: ${why}.`, null);
 }
 
+/**
+ * The reason phrase is this server's own: a stranger's may hold what no header may.
+ * @throws {Error} for an answer that cannot be passed on
+ */
+function writeHead(response: ServerResponse, incoming: IncomingMessage): void {
+  const status = incoming.statusCode ?? 0;
+  if (status < 200 || status > 599) throw new Error(`it answered with the status ${status}`);
+  response.writeHead(status, forwardedHeaders(incoming));
+}
+
 /** Headers as they were written, without those of the connection. */
 function forwardedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
@@ -408,7 +431,8 @@ function forwardedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     const lower = name.toLowerCase();
-    if (!HOP_BY_HOP.has(lower) && !named.has(lower)) kept.push(name, rawHeaders[index + 1] ?? '');
+    if (!HOP_BY_HOP.has(lower) && (OF_THE_MESSAGE.has(lower) || !named.has(lower)))
+      kept.push(name, rawHeaders[index + 1] ?? '');
   }
   return kept;
 }
