@@ -1,7 +1,8 @@
 /** The way out of a sandbox, asked over its real socket, in front of real servers. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { stat } from 'node:fs/promises';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EgressProxy, type EgressProxyOptions, startEgressProxy } from './egress-proxy.ts';
 import type { EgressRefusal } from './sandbox.ts';
@@ -399,6 +400,109 @@ describe('limits', () => {
     expect(answered).toBe(false);
     expect(await late).toContain('403 Forbidden');
     expect(refusals.filter(({ host }) => host !== 'first.test')).toHaveLength(100);
+  });
+
+  it('answer one request of a connection at a time, and none behind a refusal', async () => {
+    const most = { now: 0, ever: 0, all: 0 };
+    server.removeAllListeners('request');
+    server.on('request', (_request, response) => {
+      most.all += 1;
+      most.ever = Math.max(most.ever, ++most.now);
+      setTimeout(() => response.end('reached', () => (most.now -= 1)), 5);
+    });
+    const host = `allowed.test:${port}`;
+    const proxy = await aProxy([`internal:${host}`]);
+    const one = `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    const other = 'GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n';
+    // Cut anywhere, as a network does.
+    const all = one.repeat(20) + other + one.repeat(1000);
+    const answer = await say(proxy, ...(all.match(/[^]{1,997}/g) ?? []));
+    expect(answer.match(/reached/g)).toHaveLength(20);
+    expect(answer.match(/HTTP\/1\.1 403/g)).toHaveLength(1);
+    expect(most).toMatchObject({ ever: 1, all: 20 });
+  });
+
+  it('leave the server its time while connections are flooded with requests', async () => {
+    const proxy = await aProxy([]);
+    const flood = 'GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n'.repeat(1000);
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => say(proxy, flood)));
+    delay.disable();
+    // A server that reads all of it stands still for seconds.
+    expect(delay.max / 1e6).toBeLessThan(500);
+    expect(answers.join('').match(/HTTP\/1\.1 403/g)).toHaveLength(100);
+  });
+
+  it('carry a long answer to its end for whoever reads slowly', async () => {
+    server.removeAllListeners('request');
+    server.on('request', (_request, response) => response.end(Buffer.alloc(3_000_000)));
+    const host = `allowed.test:${port}`;
+    const proxy = await aProxy([`internal:${host}`]);
+    const socket = connect(proxy.socketPath);
+    socket.write(get(`http://${host}/`, host));
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 30);
+    });
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(bytes).toBeGreaterThan(3_000_000);
+  });
+
+  it('count connections that are still being made', async () => {
+    const silent = createTcpServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const target = `allowed.test:${(silent.address() as AddressInfo).port}`;
+    let found = (): void => {};
+    const resolved = new Promise<void>((resolve) => (found = resolve));
+    const resolve = () => resolved.then(() => ['127.0.0.1']);
+    const proxy = await aProxy([`internal:${target}`], { limits: { connections: 2 }, resolve });
+    const answers: string[] = [];
+    const asking = Array.from({ length: 4 }, async () => answers.push(await say(proxy, tunnel(target))));
+    await expect.poll(() => answers).toHaveLength(2);
+    found();
+    await expect.poll(() => new Promise((given) => silent.getConnections((_error, count) => given(count)))).toBe(2);
+    await proxy.close();
+    await Promise.all(asking);
+    expect(answers.filter((answer) => answer.includes('more than 2 connections'))).toHaveLength(2);
+    silent.close();
+  });
+
+  it('give the place of a connection back that could not be made', async () => {
+    const proxy = await aProxy([`internal:allowed.test:1`, `internal:allowed.test:${port}`], {
+      limits: { connections: 1 },
+    });
+    for (const _time of [1, 2]) expect(await say(proxy, tunnel('allowed.test:1'))).toContain('502 Bad Gateway');
+    for (const _time of [1, 2]) {
+      const host = `allowed.test:${port}`;
+      expect(await say(proxy, get(`http://${host}/`, host))).toContain('reached');
+    }
+  });
+
+  it.each([
+    ['the proxy is closed', (proxy: EgressProxy) => proxy.close()],
+    ['its client is gone', (_proxy: EgressProxy, client: Socket) => client.destroy()],
+  ])('make no connection after %s', async (_what, end) => {
+    let dialled = 0;
+    const silent = createTcpServer(() => (dialled += 1));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const target = `allowed.test:${(silent.address() as AddressInfo).port}`;
+    let looking = false;
+    const resolve = async (): Promise<string[]> => {
+      looking = true;
+      await new Promise((given) => setTimeout(given, 200));
+      return ['127.0.0.1'];
+    };
+    const proxy = await aProxy([`internal:${target}`], { resolve });
+    const client = connect(proxy.socketPath).on('error', () => {});
+    client.write(tunnel(target));
+    await expect.poll(() => looking).toBe(true);
+    await end(proxy, client);
+    await new Promise((given) => setTimeout(given, 400));
+    expect(dialled).toBe(0);
+    await new Promise((closed) => silent.close(closed));
   });
 
   it('refuse connections beyond their number', async () => {
