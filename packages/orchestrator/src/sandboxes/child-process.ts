@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { Readable, Writable } from 'node:stream';
-import { InvalidRequest } from '@autonomous/shared';
+import { InvalidRequest, NeedsHuman } from '@autonomous/shared';
 import { CappedOutput } from './capped-output.ts';
 import type { CommandRequest, CommandResult, ProcessExit, ProcessRequest, SandboxProcess } from './sandbox.ts';
 
@@ -45,7 +45,7 @@ export interface ProcessEnd extends CommandResult {
 }
 
 export interface StartedProcess {
-  /** Settles when the process is gone and its output read. Rejects when it cannot be started. */
+  /** Settles when the process is gone and its output read. Rejects with `NeedsHuman` when it cannot be started. */
   readonly done: Promise<ProcessEnd>;
   /** Kills the process group. May be called twice; the first reason stands. */
   end(because: string): void;
@@ -95,6 +95,10 @@ export function startProcess(request: SpawnRequest): StartedProcess {
       ...(request.descriptors ?? []).map(() => 'pipe' as const),
     ],
   });
+  // Before its streams are touched: without free file descriptors it has none, and says why a moment later.
+  const gone = whenGone(child);
+  if (child.pid === undefined) return { done: gone.then(neverStarted, notStarted), end: () => {} };
+
   let endedBecause: string | null = null;
   let timedOut = false;
   let fault: Error | undefined;
@@ -148,7 +152,7 @@ export function startProcess(request: SpawnRequest): StartedProcess {
     else stream.setEncoding('utf8').on('data', descriptor.read).on('error', ignoreClosedPipe);
   });
 
-  const done = whenGone(child)
+  const done = gone
     .then(({ code, signal }): ProcessEnd => {
       if (fault !== undefined) throw fault;
       const note = endedBecause === null ? '' : `[ended by the sandbox: ${endedBecause}]\n`;
@@ -207,6 +211,16 @@ export function neverStarted(): ProcessEnd {
     foreignSignal: null,
     endedBecause: 'aborted',
   };
+}
+
+/** Neither the command nor its author can help that the machine starts no process. */
+function notStarted(error: unknown): never {
+  const why = error instanceof Error ? error.message : String(error);
+  throw new NeedsHuman(
+    'sandbox_unavailable',
+    `The command could not be started: ${why}. Look whether the server's limits of open files and processes are used up`,
+    { cause: error },
+  );
 }
 
 function whenGone(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {

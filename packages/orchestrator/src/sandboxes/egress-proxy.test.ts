@@ -1,7 +1,8 @@
 /** The way out of a sandbox, asked over its real socket, in front of real servers. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { stat } from 'node:fs/promises';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EgressProxy, type EgressProxyOptions, startEgressProxy } from './egress-proxy.ts';
 import type { EgressRefusal } from './sandbox.ts';
@@ -107,6 +108,24 @@ describe('what is allowed', () => {
     expect(requests.map(({ url }) => url)).toEqual(['/one', '/two']);
   });
 
+  it.each([
+    ['a status below those of HTTP', '099 Hm', '', '502 Bad Gateway'],
+    ['a status above those of HTTP', '700 Hm', '', '502 Bad Gateway'],
+    ['another protocol', '101 Switching Protocols', 'Upgrade: x\r\nConnection: upgrade\r\n', '502 Bad Gateway'],
+    ['a control character in the reason phrase', '200 O\x01K', '', '200 OK'],
+    ['a control character in a header', '200 OK', 'X-Odd: a\x01b\r\n', '502 Bad Gateway'],
+  ])('a server that answers with %s does no harm', async (_what, status, headers, answered) => {
+    const odd = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(`HTTP/1.1 ${status}\r\n${headers}Content-Length: 0\r\n\r\n`));
+    });
+    await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
+    const host = `allowed.test:${(odd.address() as AddressInfo).port}`;
+    const proxy = await aProxy([`internal:${host}`]);
+    expect(await say(proxy, get(`http://${host}/`, host))).toContain(`HTTP/1.1 ${answered}\r\n`);
+    await new Promise((resolve) => odd.close(resolve));
+  });
+
   it('an address that is listed as it is written', async () => {
     const proxy = await aProxy([`internal:127.0.0.1:${port}`]);
     expect(await say(proxy, get(`http://127.0.0.1:${port}/`, `127.0.0.1:${port}`))).toContain('reached');
@@ -200,6 +219,17 @@ describe('D03: names that are like an allowed one', () => {
     const chunked = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
     await say(proxy, `${get(`http://${host}/one`, host, 'Transfer-Encoding: chunked')}${chunked}`);
     expect(requests.map(({ url, body }) => ({ url, body }))).toEqual([{ url: '/one', body: hidden }]);
+  });
+
+  it('keeps the length of a body that the Connection header names, and the host', async () => {
+    const proxy = await aProxy([`internal:allowed.test:${port}`]);
+    const host = `allowed.test:${port}`;
+    const hidden = get('/hidden', 'evil.test');
+    await say(
+      proxy,
+      `GET http://${host}/one HTTP/1.1\r\nHost: ${host}\r\nConnection: close, content-length, host\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    );
+    expect(requests).toMatchObject([{ url: '/one', body: hidden, headers: { host } }]);
   });
 
   it('refuses everything where the list is empty, and tells once of each host and port', async () => {
@@ -370,6 +400,109 @@ describe('limits', () => {
     expect(answered).toBe(false);
     expect(await late).toContain('403 Forbidden');
     expect(refusals.filter(({ host }) => host !== 'first.test')).toHaveLength(100);
+  });
+
+  it('answer one request of a connection at a time, and none behind a refusal', async () => {
+    const most = { now: 0, ever: 0, all: 0 };
+    server.removeAllListeners('request');
+    server.on('request', (_request, response) => {
+      most.all += 1;
+      most.ever = Math.max(most.ever, ++most.now);
+      setTimeout(() => response.end('reached', () => (most.now -= 1)), 5);
+    });
+    const host = `allowed.test:${port}`;
+    const proxy = await aProxy([`internal:${host}`]);
+    const one = `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    const other = 'GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n';
+    // Cut anywhere, as a network does.
+    const all = one.repeat(20) + other + one.repeat(1000);
+    const answer = await say(proxy, ...(all.match(/[^]{1,997}/g) ?? []));
+    expect(answer.match(/reached/g)).toHaveLength(20);
+    expect(answer.match(/HTTP\/1\.1 403/g)).toHaveLength(1);
+    expect(most).toMatchObject({ ever: 1, all: 20 });
+  });
+
+  it('leave the server its time while connections are flooded with requests', async () => {
+    const proxy = await aProxy([]);
+    const flood = 'GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n'.repeat(1000);
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => say(proxy, flood)));
+    delay.disable();
+    // A server that reads all of it stands still for seconds.
+    expect(delay.max / 1e6).toBeLessThan(500);
+    expect(answers.join('').match(/HTTP\/1\.1 403/g)).toHaveLength(100);
+  });
+
+  it('carry a long answer to its end for whoever reads slowly', async () => {
+    server.removeAllListeners('request');
+    server.on('request', (_request, response) => response.end(Buffer.alloc(3_000_000)));
+    const host = `allowed.test:${port}`;
+    const proxy = await aProxy([`internal:${host}`]);
+    const socket = connect(proxy.socketPath);
+    socket.write(get(`http://${host}/`, host));
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 30);
+    });
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(bytes).toBeGreaterThan(3_000_000);
+  });
+
+  it('count connections that are still being made', async () => {
+    const silent = createTcpServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const target = `allowed.test:${(silent.address() as AddressInfo).port}`;
+    let found = (): void => {};
+    const resolved = new Promise<void>((resolve) => (found = resolve));
+    const resolve = () => resolved.then(() => ['127.0.0.1']);
+    const proxy = await aProxy([`internal:${target}`], { limits: { connections: 2 }, resolve });
+    const answers: string[] = [];
+    const asking = Array.from({ length: 4 }, async () => answers.push(await say(proxy, tunnel(target))));
+    await expect.poll(() => answers).toHaveLength(2);
+    found();
+    await expect.poll(() => new Promise((given) => silent.getConnections((_error, count) => given(count)))).toBe(2);
+    await proxy.close();
+    await Promise.all(asking);
+    expect(answers.filter((answer) => answer.includes('more than 2 connections'))).toHaveLength(2);
+    silent.close();
+  });
+
+  it('give the place of a connection back that could not be made', async () => {
+    const proxy = await aProxy([`internal:allowed.test:1`, `internal:allowed.test:${port}`], {
+      limits: { connections: 1 },
+    });
+    for (const _time of [1, 2]) expect(await say(proxy, tunnel('allowed.test:1'))).toContain('502 Bad Gateway');
+    for (const _time of [1, 2]) {
+      const host = `allowed.test:${port}`;
+      expect(await say(proxy, get(`http://${host}/`, host))).toContain('reached');
+    }
+  });
+
+  it.each([
+    ['the proxy is closed', (proxy: EgressProxy) => proxy.close()],
+    ['its client is gone', (_proxy: EgressProxy, client: Socket) => client.destroy()],
+  ])('make no connection after %s', async (_what, end) => {
+    let dialled = 0;
+    const silent = createTcpServer(() => (dialled += 1));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const target = `allowed.test:${(silent.address() as AddressInfo).port}`;
+    let looking = false;
+    const resolve = async (): Promise<string[]> => {
+      looking = true;
+      await new Promise((given) => setTimeout(given, 200));
+      return ['127.0.0.1'];
+    };
+    const proxy = await aProxy([`internal:${target}`], { resolve });
+    const client = connect(proxy.socketPath).on('error', () => {});
+    client.write(tunnel(target));
+    await expect.poll(() => looking).toBe(true);
+    await end(proxy, client);
+    await new Promise((given) => setTimeout(given, 400));
+    expect(dialled).toBe(0);
+    await new Promise((closed) => silent.close(closed));
   });
 
   it('refuse connections beyond their number', async () => {

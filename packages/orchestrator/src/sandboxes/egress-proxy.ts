@@ -8,10 +8,19 @@
 import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, METHODS, request as httpRequest, type ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import {
+  type ClientRequest,
+  createServer as createHttpServer,
+  type IncomingMessage,
+  METHODS,
+  request as httpRequest,
+  type ServerResponse,
+} from 'node:http';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { RequestGate } from './egress-gate.ts';
 import {
   checkTarget,
   EGRESS_ENTRY_FORM,
@@ -72,6 +81,9 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
+/** Never of the connection, also where its Connection header says so: without them a body would be a second request. */
+const OF_THE_MESSAGE = new Set(['content-length', 'host']);
+
 interface Target {
   readonly host: string;
   readonly port: number;
@@ -124,12 +136,16 @@ class ProxyServer {
   readonly #limits: EgressLimits;
   readonly #resolve: NonNullable<EgressProxyOptions['resolve']>;
   readonly #onRefused: EgressProxyOptions['onRefused'];
-  // The Host header is checked here, for the tunnel's own request it does not count.
-  readonly #server = createServer({ maxHeaderSize: 32_768, requireHostHeader: false });
+  readonly #server = createServer({ allowHalfOpen: true });
+  /** Listens nowhere: it reads the requests behind a gate. The Host header is checked here; of a tunnel it does not count. */
+  readonly #http = createHttpServer({ maxHeaderSize: 32_768, requireHostHeader: false });
   readonly #clients = new Set<Socket>();
   readonly #upstreams = new Set<Socket>();
+  /** Connections to the outside, with those that are being made. */
+  #places = 0;
+  #closed = false;
   /** Tunnels in which plain HTTP is spoken, by their client's end. */
-  readonly #tunnels = new WeakMap<Socket, Target>();
+  readonly #tunnels = new WeakMap<Duplex, Target>();
   readonly #told = new Set<string>();
   /** Of connections that are closed. */
   #bytes = 0;
@@ -142,44 +158,59 @@ class ProxyServer {
     this.#resolve = resolve ?? systemAddresses;
     this.#onRefused = onRefused;
     this.#server.maxConnections = 2 * this.#limits.connections;
-    this.#server.on('connection', (client: Socket) => this.#keep(this.#clients, client));
-    this.#server.on('connect', (request, client, head) => {
-      // A server that listens on a socket itself gives sockets.
-      const socket = client as Socket;
-      this.#tunnel(request, socket, head).catch((error: unknown) => this.#pace(() => this.#endTunnel(socket, error)));
+    this.#server.on('connection', (client: Socket) => {
+      this.#keep(this.#clients, client);
+      this.#read(client, null);
     });
-    this.#server.on('request', (request, response) => {
+    this.#http.on('connect', (request, client) => {
+      const gate = gateOf(client);
+      gate.hold();
+      this.#tunnel(request, gate).catch((error: unknown) => this.#pace(() => this.#endTunnel(gate, error)));
+    });
+    this.#http.on('request', (request, response) => {
+      gateOf(request.socket).holdFor(request, response);
       this.#forward(request, response).catch((error: unknown) => this.#pace(() => this.#endRequest(response, error)));
     });
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, client) => {
-      if (error.code?.startsWith('HPE_') !== true) client.destroy();
+    this.#http.on('clientError', (error: NodeJS.ErrnoException, client) => {
+      const gate = gateOf(client);
+      gate.hold();
+      if (error.code?.startsWith('HPE_') !== true) gate.destroy();
       else {
         const error = refused('malformed', '', 0, 'a request could not be read', 400);
-        this.#pace(() => this.#endTunnel(client as Socket, error));
+        this.#pace(() => this.#endTunnel(gate, error));
       }
     });
   }
 
   listen(path: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
+      // Later ones are of connections that could not be taken.
+      this.#server.on('error', reject);
       this.#server.listen(path, () => resolve());
     });
   }
 
   close(): Promise<void> {
+    this.#closed = true;
     clearInterval(this.#counting);
     this.#endAll();
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
+  #read(client: Duplex, tunnel: Target | null): void {
+    const gate = new RequestGate(client);
+    if (tunnel !== null) this.#tunnels.set(gate, tunnel);
+    this.#http.emit('connection', gate);
+  }
+
   // ---- CONNECT
 
-  async #tunnel(request: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
+  async #tunnel(request: IncomingMessage, gate: RequestGate): Promise<void> {
     const target = this.#targetOf(request.url ?? '', null);
-    const upstream = await this.#dial(target);
+    const upstream = await this.#dial(target, gate);
+    // With all that came behind the request.
+    const client = gate.release();
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-    if (head.length > 0) client.unshift(head);
     upstream.pipe(client);
     const either = (): void => {
       upstream.destroy();
@@ -198,23 +229,21 @@ class ProxyServer {
       upstream.removeListener('close', either);
       upstream.unpipe(client);
       upstream.destroy();
-      this.#tunnels.set(client, target);
-      this.#server.emit('connection', client);
+      this.#read(client, target);
       client.resume();
     });
+    client.resume();
   }
 
-  #endTunnel(client: Socket, error: unknown): void {
+  #endTunnel(gate: RequestGate, error: unknown): void {
     const { status, message } = this.#answerTo(error);
-    if (client.writable) {
+    if (gate.writable) {
       const body = `${message}\n`;
-      client.end(
+      gate.end(
         `HTTP/1.1 ${status} ${status === 502 ? 'Bad Gateway' : 'Forbidden'}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
       );
     }
-    // Whoever sends on without reading does not hold the connection open.
-    client.resume();
-    setTimeout(() => client.destroy(), 1_000).unref();
+    gate.destroySoon();
   }
 
   // ---- plain HTTP
@@ -223,20 +252,24 @@ class ProxyServer {
     const tunnel = this.#tunnels.get(request.socket) ?? null;
     const { path, ...target } = this.#urlOf(request, tunnel);
     this.#checkHost(request, target);
-    const socket = await this.#dial(target);
-    const outgoing = httpRequest({
-      createConnection: () => socket,
-      method: request.method ?? 'GET',
-      path,
-      headers: [...forwardedHeaders(request), ...framing(request), 'Connection', 'close'],
-      setHost: false,
-    });
+    const socket = await this.#dial(target, gateOf(request.socket));
+    const outgoing = requestOver(socket, request, path);
     outgoing.once('response', (incoming) => {
-      response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage ?? '', forwardedHeaders(incoming));
-      incoming.pipe(response);
       incoming.once('error', () => response.destroy());
+      try {
+        writeHead(response, incoming);
+        incoming.pipe(response);
+      } catch (error) {
+        // Nobody catches what a listener throws.
+        this.#endRequest(response, unreachable(target, error));
+        outgoing.destroy();
+      }
     });
     outgoing.once('error', (error) => this.#endRequest(response, unreachable(target, error)));
+    // Without an error where the server changes to another protocol.
+    outgoing.once('close', () => {
+      if (!response.headersSent) this.#endRequest(response, unreachable(target, 'it gave no answer'));
+    });
     response.once('close', () => outgoing.destroy());
     request.pipe(outgoing);
   }
@@ -293,35 +326,58 @@ class ProxyServer {
     return { host: named.replace(/^\[(.*)\]$/, '$1'), port: port === undefined ? (defaultPort ?? 0) : Number(port) };
   }
 
-  async #dial(target: Target): Promise<Socket> {
+  /** @throws {Refused} also where nobody waits for the connection any more */
+  async #dial(target: Target, client: RequestGate): Promise<Socket> {
     const { host, port } = target;
     const answer = checkTarget(this.#entries, host, port);
     if (!answer.ok) throw refused(answer.reason, host, port, answer.message);
-    if (this.#upstreams.size >= this.#limits.connections) {
+    if (this.#places >= this.#limits.connections) {
       throw refused('limit', host, port, `more than ${this.#limits.connections} connections at the same time`);
     }
     if (this.#bytesSoFar() > this.#limits.bytes) {
       throw refused('limit', host, port, `more than ${this.#limits.bytes} bytes went over the network`);
     }
+    // Taken before anything is waited for: others ask meanwhile.
+    this.#places += 1;
+    try {
+      const socket = await this.#connected(target, answer.entry, client);
+      socket.once('close', () => (this.#places -= 1));
+      return socket;
+    } catch (error) {
+      this.#places -= 1;
+      throw error;
+    }
+  }
+
+  async #connected(target: Target, entry: EgressEntry, client: RequestGate): Promise<Socket> {
+    const { host, port } = target;
     const found = await this.#resolve(host).catch((error: unknown) => {
       throw unreachable(target, error);
     });
-    const addresses = answer.entry.internal ? found : found.filter(isPublicAddress);
+    const addresses = entry.internal ? found : found.filter(isPublicAddress);
     if (addresses.length === 0) {
       const message = `${host} leads to ${found.map(printable).join(', ')}, which is no public address; where it is meant, the operator writes internal: before the entry`;
       throw refused('address', host, port, message);
     }
     let failure: unknown;
     for (const address of addresses.slice(0, DIALLED_ADDRESSES)) {
+      this.#assertAwaited(target, client);
+      const socket = connect({ host: address, port });
+      this.#keep(this.#upstreams, socket);
       try {
-        const socket = await connected(address, port);
-        this.#keep(this.#upstreams, socket);
+        await connected(socket);
+        this.#assertAwaited(target, client);
         return socket;
       } catch (error) {
+        socket.destroy();
         failure = error;
       }
     }
     throw unreachable(target, failure);
+  }
+
+  #assertAwaited(target: Target, client: RequestGate): void {
+    if (this.#closed || client.isGone) throw unreachable(target, 'nobody waits for it any more');
   }
 
   /** Bounds a connection of either side, and remembers it until it is closed. */
@@ -380,25 +436,56 @@ async function systemAddresses(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address);
 }
 
-/** Dials an address, never a name. */
-function connected(address: string, port: number): Promise<Socket> {
+function connected(socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: address, port });
     const timer = setTimeout(() => socket.destroy(new Error('it did not answer in time')), CONNECT_TIMEOUT_MS);
     socket.once('error', reject);
-    socket.once('close', () => clearTimeout(timer));
+    socket.once('close', () => {
+      clearTimeout(timer);
+      reject(new Error('the connection was ended'));
+    });
     socket.once('connect', () => {
       clearTimeout(timer);
-      socket.removeListener('error', reject);
-      resolve(socket);
+      resolve();
     });
   });
+}
+
+/** A request as it came, over a connection that is made and ends with it. */
+function requestOver(socket: Socket, request: IncomingMessage, path: string): ClientRequest {
+  try {
+    return httpRequest({
+      createConnection: () => socket,
+      method: request.method ?? 'GET',
+      path,
+      headers: [...forwardedHeaders(request), ...framing(request), 'Connection', 'close'],
+      setHost: false,
+    });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** Every connection of `#http` is one: `#read` makes them. */
+function gateOf(client: Duplex): RequestGate {
+  return client as RequestGate;
 }
 
 function unreachable({ host, port }: Target, error: unknown): Refused {
   if (error instanceof Refused) return error;
   const why = error instanceof Error ? error.message : String(error);
   return new Refused(502, `${host}:${port} is allowed and could not be reached: ${why}.`, null);
+}
+
+/**
+ * The reason phrase is this server's own: a stranger's may hold what no header may.
+ * @throws {Error} for an answer that cannot be passed on
+ */
+function writeHead(response: ServerResponse, incoming: IncomingMessage): void {
+  const status = incoming.statusCode ?? 0;
+  if (status < 200 || status > 599) throw new Error(`it answered with the status ${status}`);
+  response.writeHead(status, forwardedHeaders(incoming));
 }
 
 /** Headers as they were written, without those of the connection. */
@@ -408,7 +495,8 @@ function forwardedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     const lower = name.toLowerCase();
-    if (!HOP_BY_HOP.has(lower) && !named.has(lower)) kept.push(name, rawHeaders[index + 1] ?? '');
+    if (!HOP_BY_HOP.has(lower) && (OF_THE_MESSAGE.has(lower) || !named.has(lower)))
+      kept.push(name, rawHeaders[index + 1] ?? '');
   }
   return kept;
 }
