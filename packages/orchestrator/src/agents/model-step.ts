@@ -114,7 +114,11 @@ interface Received {
 function lostUsage(error: unknown, request: StepRequest, { characters, usage }: Received): CallUsage {
   if (usage !== undefined) return usage;
   if (characters === 0 && wasRefused(error)) return { inputTokens: 0, outputTokens: 0 };
-  return { inputTokens: request.inputTokens, outputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN) };
+  return estimatedUsage(request, characters);
+}
+
+function estimatedUsage({ inputTokens }: StepRequest, characters: number): CallUsage {
+  return { inputTokens, outputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN) };
 }
 
 async function streamAnswer(request: StepRequest, received: Received): Promise<StepAnswer> {
@@ -146,8 +150,10 @@ async function streamAnswer(request: StepRequest, received: Received): Promise<S
     if (failure !== undefined)
       throw failure instanceof Error ? failure : new Error('the stream failed', { cause: failure });
     const step = (await result.steps).at(-1);
-    if (step?.usage.inputTokens) received.usage = usageOf(step.usage);
-    return completeAnswer(step, request.modelId);
+    // Some servers send a tool call whole, without the pieces that are counted as they come.
+    if (step) received.characters = Math.max(received.characters, step.text.length + lengthOfCalls(step));
+    if (step?.usage.inputTokens) received.usage = usageOf(step.usage, estimatedUsage(request, received.characters));
+    return completeAnswer(step, request, received);
   } finally {
     watchdog.stop();
   }
@@ -168,9 +174,13 @@ function charactersOf(part: object): number {
   return typeof text === 'string' ? Math.max(1, text.length) : 1;
 }
 
+function lengthOfCalls({ toolCalls }: Step): number {
+  return toolCalls.reduce((sum, { input }) => sum + (JSON.stringify(input) ?? '').length, 0);
+}
+
 type Step = Awaited<ReturnType<typeof streamText>['steps']>[number];
 
-function completeAnswer(step: Step | undefined, modelId: string): StepAnswer {
+function completeAnswer(step: Step | undefined, request: StepRequest, received: Received): StepAnswer {
   if (step === undefined) throw new StreamCut('the answer ended before it began');
   const { finishReason, rawFinishReason, text } = step;
   // `other` without a word of the server is what some providers report for a stream that simply ended.
@@ -184,7 +194,7 @@ function completeAnswer(step: Step | undefined, modelId: string): StepAnswer {
   if (finishReason === 'content-filter') {
     throw new NeedsHuman(
       'agent_failed',
-      `The provider of ${modelId} withheld the answer (content filter). Say it in other words or choose another model.`,
+      `The provider of ${request.modelId} withheld the answer (content filter). Say it in other words or choose another model.`,
     );
   }
   const cutByLimit = finishReason === 'length';
@@ -192,7 +202,7 @@ function completeAnswer(step: Step | undefined, modelId: string): StepAnswer {
   if (!cutByLimit && (message === undefined || (text.trim() === '' && step.toolCalls.length === 0))) {
     throw new StreamCut('the answer was empty');
   }
-  const usage = usageOf(step.usage);
+  const usage = usageOf(step.usage, estimatedUsage(request, received.characters));
   if (cutByLimit || message === undefined) {
     // Only its text is whole: a half tool call must not run, and reasoning without what it led to is refused.
     return {
@@ -211,12 +221,16 @@ function completeAnswer(step: Step | undefined, modelId: string): StepAnswer {
   return { text, toolCalls, message, cutByLimit, usage };
 }
 
-function usageOf({ inputTokens = 0, outputTokens = 0, ...details }: Step['usage']): CallUsage {
+/**
+ * What an answer came to. Some servers count nothing, or say 0 of a request that cannot have been empty; without the estimate
+ * in its place no budget would ever be used up.
+ */
+function usageOf({ inputTokens, outputTokens, ...details }: Step['usage'], estimated: CallUsage): CallUsage {
   const { cacheReadTokens, cacheWriteTokens } = details.inputTokenDetails;
   const { reasoningTokens } = details.outputTokenDetails;
   return {
-    inputTokens,
-    outputTokens,
+    inputTokens: inputTokens || estimated.inputTokens,
+    outputTokens: outputTokens || estimated.outputTokens,
     ...(cacheReadTokens ? { cachedInputTokens: cacheReadTokens } : {}),
     ...(cacheWriteTokens ? { cacheWriteTokens } : {}),
     ...(reasoningTokens ? { reasoningTokens } : {}),

@@ -142,6 +142,14 @@ const formatOf = (model: string): Format =>
     ending: 1,
     error: { error: { message: 'Overloaded', type: 'server_error', param: null, code: null } },
   };
+/** The event with what is said of the usage in place of its own, wherever its format has it. */
+function withUsage(event: object, said: object): object {
+  const entries = Object.entries(event).flatMap(([name, value]) => {
+    if (name === 'usage') return Object.entries(said);
+    return [[name, name === 'message' || name === 'response' ? withUsage(value as object, said) : value]];
+  });
+  return Object.fromEntries(entries) as object;
+}
 const eventStream = (events: readonly object[]): string =>
   events
     .map((event) => `event: ${'type' in event ? String(event.type) : 'x'}\ndata: ${JSON.stringify(event)}\n\n`)
@@ -181,6 +189,24 @@ describe.each(PROVIDERS)('%s', (model) => {
     const settled = entries.filter(({ what }) => what === 'settled');
     expect(settled).toHaveLength(3);
     for (const { tokens } of settled) expect(tokens[1]).toBeGreaterThan(0);
+  });
+
+  it.each([
+    // Anthropic's format has no answer without it.
+    ...(model.startsWith('anthropic:') ? [] : [['nothing', {}] as const]),
+    ['zero', { usage: { prompt_tokens: 0, completion_tokens: 0, input_tokens: 0, output_tokens: 0 } }] as const,
+  ])('settles an estimate where the provider says %s of what an answer cost', async (_what, said) => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(eventStream(formatOf(model).whole.map((event) => withUsage(event, said))));
+    });
+    const { meter, entries } = aMeter();
+    const outcome = await anAgentAt(url).perform(await aRequest({ model, meter }));
+    const [booked, settled] = entries;
+    expect(booked?.tokens[0]).toBeGreaterThan(100);
+    expect(settled?.tokens[0]).toBe(booked?.tokens[0]);
+    expect(settled?.tokens[1]).toBeGreaterThanOrEqual(Math.floor(FINISH.length / 3));
+    expect(outcome.usage).toMatchObject({ inputTokens: settled?.tokens[0], outputTokens: settled?.tokens[1] });
   });
 
   it('takes a megabyte of spaces for an empty answer', async () => {

@@ -116,6 +116,15 @@ function toolExchanges({ prompt }: ModelRequest): JsonObject[] {
   );
 }
 
+/** JSON as it is written in the conversation's hash: what looks like a secret in the one must do so in the other. */
+function asHashed(input: string): string {
+  try {
+    return JSON.stringify(JSON.parse(input));
+  } catch {
+    return input;
+  }
+}
+
 /** An answer as its stream brings it. */
 class Answer {
   readonly #content: RecordedContent[] = [];
@@ -140,7 +149,7 @@ class Answer {
       }
       case 'tool-call': {
         const { toolCallId, toolName, input } = part;
-        this.#content.push({ type: 'tool-call', toolCallId, toolName, input });
+        this.#content.push({ type: 'tool-call', toolCallId, toolName, input: asHashed(input) });
         break;
       }
       case 'finish':

@@ -20,6 +20,8 @@ const PROVIDERS = [
   'deepseek:deepseek-chat',
   'openai-compatible:local',
 ];
+// Made of two pieces, so that no scanner takes it for one.
+const KEY = `ghp_${'a1B2c3D4'.repeat(5)}`;
 const PROMPT = `${callLine('implementer', 1)}\n\n===== BEGIN plan =====\nStep 1\nStep 2\n===== END plan =====\n\nMake it.`;
 
 const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
@@ -79,6 +81,24 @@ describe.each(PROVIDERS)('a cassette of %s', (model) => {
     });
     expect(await work.get('a.txt')).toBe('two\n');
     expect(provider.getRequests()).toHaveLength(requests);
+  });
+
+  it('is played although the model wrote what looks like a secret', async () => {
+    const text = await recorded(model, [
+      calls(['write', { path: '.env', content: `DATABASE_URL=postgres://app:hunter22@db.internal/app\nKEY=${KEY}\n` }]),
+      {
+        content: `The key is ${KEY}.`,
+        // As some models write it: with more spaces than JSON needs.
+        toolCalls: [{ name: 'run', arguments: `{ "command" : "cat .env; echo 'Authorization: Basic ${KEY}'" }` }],
+      },
+      calls(['read', { path: '.env' }]),
+      finish('kept'),
+    ]);
+    expect(text).not.toContain('hunter22');
+    expect(text).not.toContain(KEY);
+    const { outcome, work } = await played(text);
+    expect(await outcome).toMatchObject({ kind: 'finished', result: { summary: 'kept' } });
+    expect(await work.get('.env')).toBe('DATABASE_URL=postgres://[secret]@db.internal/app\nKEY=[secret]\n');
   });
 });
 

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { InvalidRequest } from '@autonomous/shared';
 import type { LanguageModel } from 'ai';
 import { z } from 'zod';
+import { createScrubber } from '../artifacts/secrets.ts';
 import { withoutVolatile } from '../artifacts/volatile-text.ts';
 import { parseCallLine, type RoleCall } from '../roles/role.ts';
 
@@ -42,7 +43,7 @@ const modelExchangeSchema = z.object({
   /** Answers before this one in the conversation. */
   step: z.number(),
   model: z.string(),
-  /** SHA-256 of the whole conversation up to here, without what differs each time. */
+  /** SHA-256 of the whole conversation up to here, without what differs each time and what looks like a secret. */
   conversation: z.string(),
   /** What is new in the request since the answer before. */
   told: z.array(saidSchema),
@@ -124,9 +125,9 @@ export function askedBy({ prompt, tools = [] }: ModelRequest): Asked | null {
   };
 }
 
-/** Do both say the same, apart from times, durations and ids? */
+/** Do both say the same, apart from times, durations, ids, and what looks like a secret? */
 export function saysTheSame(one: string, other: string): boolean {
-  return withoutVolatile(one) === withoutVolatile(other);
+  return lasting(one) === lasting(other);
 }
 
 export function firstUserText(prompt: ModelRequest['prompt']): string {
@@ -168,8 +169,17 @@ function resultText(output: { readonly type: string; readonly value?: unknown })
 }
 
 function hashOf(said: readonly Said[]): string {
-  const lasting = said.map(({ part, text }) => [part, withoutVolatile(text)]);
-  return createHash('sha256').update(JSON.stringify(lasting)).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify(said.map(({ part, text }) => [part, lasting(text)])))
+    .digest('hex');
+}
+
+/** By its form alone: whoever plays a cassette does not know the secrets of the server that recorded it. */
+const { scrub } = createScrubber([]);
+
+/** What is the same when a cassette is played, where a model says `[secret]` for whatever secret it said. */
+function lasting(text: string): string {
+  return withoutVolatile(scrub(text));
 }
 
 function malformed(fileName: string, line: number, what: string): InvalidRequest {

@@ -84,7 +84,7 @@ describe('budgets', () => {
     ];
     expect(budgetsOf(resolve())).toEqual([undefined, undefined, undefined]);
     expect(budgetsOf(resolve({ defaults: { maxCostUsd: 2, maxTokens: 5 } }))).toEqual([2, 5, undefined]);
-    expect(budgetsOf(resolve({ project, defaults: { maxCostUsd: 2, maxTokens: 5 } }))).toEqual([4, 5, 9]);
+    expect(budgetsOf(resolve({ project, defaults: { maxCostUsd: 20, maxTokens: 5 } }))).toEqual([4, 5, 9]);
     expect(budgetsOf(resolve({ project, request: { maxCostUsd: 1, maxToolCalls: 3 } }))).toEqual([1, undefined, 3]);
     expect(budgetsOf(resolve({ defaults: { maxTokens: 5 }, request: { maxTokens: null } }))[1]).toBeUndefined();
   });
@@ -98,6 +98,22 @@ describe('budgets', () => {
     ]);
     expect(resolve({ limits }).config).toMatchObject({ maxCostUsd: 10, maxTokens: 1_000 });
     expect(resolve({ limits, project, request: { maxCostUsd: null } }).config.maxCostUsd).toBe(4);
+  });
+
+  it.each([1_000_000, null])('of the server by default are not exceeded by a project that asks for %s', (asked) => {
+    const generous = { defaultRunConfig: { maxCostUsd: asked } };
+    const defaults = { maxCostUsd: 5 };
+    const { config, notices } = resolve({ project: generous, defaults });
+    expect(config.maxCostUsd).toBe(5);
+    expect(notices).toEqual([
+      `The maxCostUsd of ${asked} that the project's configuration asks for is more than the default of this server, which only a run may exceed: it is 5.`,
+    ]);
+    // A run's own wish is another thing, and the project's does not stand in its way.
+    const ofRun = resolve({ project: generous, defaults, limits, request: { maxCostUsd: 8 } });
+    expect(ofRun).toMatchObject({ config: { maxCostUsd: 8 }, notices: [] });
+    const beyond = resolve({ project: generous, defaults: { maxCostUsd: 10 }, limits });
+    expect(beyond.config.maxCostUsd).toBe(10);
+    expect(beyond.notices).toEqual([expect.stringContaining('more than this server allows: it is 10.')]);
   });
 
   it('beyond the limits of the server are faults of a request', () => {

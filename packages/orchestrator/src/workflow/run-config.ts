@@ -127,7 +127,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     },
     commands: { ...(setup === undefined ? {} : { setup }), ...(test === undefined ? {} : { test }) },
     ...narrowedEgress(layers),
-    ...budgetsOf(sources, choose, notices),
+    ...budgetsOf(sources, notices),
   };
   return {
     config: { ...config, git: { ...config.git, autoMerge: mayMerge(config, server.limits, project, notices) } },
@@ -342,20 +342,24 @@ function narrowedEgress(layers: readonly RunConfigRequest[]): Pick<RunConfig, 'e
   return Object.keys(egress).length === 0 ? {} : { egress };
 }
 
-/** The smallest of what was asked for, what the project says and what the server allows; the server's default where nobody asks. */
-function budgetsOf(
-  { project, server }: RunConfigSources,
-  choose: <Value>(read: (layer: RunConfigRequest) => Value | undefined) => Value | undefined,
-  notices: string[],
-): Budgets {
+/**
+ * The smallest of what the run asks for, what the project says and what the server allows; the server's default is for runs
+ * that ask for nothing. Many can write to a repository: it may lower that default, and only a run may exceed it.
+ */
+function budgetsOf({ project, server, request }: RunConfigSources, notices: string[]): Budgets {
   const chosen = BUDGET_NAMES.flatMap((name) => {
-    const asked = choose((layer) => layer[name]) ?? Infinity;
-    const ofProject = project?.defaultRunConfig?.[name] ?? Infinity;
+    const ofProject = project?.defaultRunConfig?.[name];
+    const isOfRun = request[name] !== undefined;
+    const wish = isOfRun ? request[name] : ofProject;
+    const asked = wish ?? Infinity;
     const ofServer = server.limits.budgets?.[name] ?? Infinity;
-    const budget = Math.min(asked, ofProject, ofServer);
-    if (budget < asked && asked !== Infinity) {
-      const whose = budget === ofServer ? 'this server allows' : 'the project allows';
-      notices.push(`The ${name} of ${asked} that was asked for is more than ${whose}: it is ${budget}.`);
+    const byDefault = isOfRun ? Infinity : (server.defaults[name] ?? Infinity);
+    const budget = Math.min(asked, ofProject ?? Infinity, ofServer, byDefault);
+    if (wish !== undefined && budget < asked) {
+      const who = isOfRun ? 'was asked for' : "the project's configuration asks for";
+      const ofOthers = isOfRun ? 'the project allows' : 'the default of this server, which only a run may exceed';
+      const most = budget === ofServer ? 'this server allows' : ofOthers;
+      notices.push(`The ${name} of ${wish} that ${who} is more than ${most}: it is ${budget}.`);
     }
     return budget === Infinity ? [] : [[name, budget] as const];
   });

@@ -234,6 +234,8 @@ export interface BuildContext extends RunHeader {
     /** Milliseconds after which the run resumes by itself; absent where a person has to say so. */
     readonly resumesInMs?: number;
   } | null;
+  /** How often the run went on after a provider's limit without a word of a person or an end of an agent's call. */
+  readonly resumedByItself?: number | undefined;
   readonly decisions: readonly RunDecision[];
   readonly techStack: readonly string[];
   readonly patterns: readonly string[];

@@ -248,6 +248,50 @@ describe('the build workflow', () => {
     expect(paused().send('RETRY_REQUESTED', { by: 'me' }).open).toEqual(['implementer']);
   });
 
+  describe('when a limit of a provider does not end', () => {
+    const waits = (run: DrivenRun) =>
+      Object.values(run.state.timers).map((timer) => Math.round((Date.parse(timer.dueAt) - run.now) / 1_000));
+    const limited = (run: DrivenRun, retryAfterMs: number) =>
+      run.rateLimited('implementer', retryAfterMs).done('checkpoint', outputs.nothingLeft);
+    const resumed = (times: number) => {
+      const run = DrivenRun.start().toImplementation();
+      for (let count = 0; count < times; count += 1) limited(run, 0).fire();
+      return run;
+    };
+
+    it('resumes ever later, and asks a person after five times', () => {
+      const run = DrivenRun.start().toImplementation();
+      const waited: number[] = [];
+      for (let count = 0; count < 5; count += 1) {
+        waited.push(...waits(limited(run, 1_000)));
+        run.fire();
+      }
+      expect(waited).toEqual([1, 60, 120, 240, 480]);
+      limited(run, 1_000);
+      expect(run.state.timers).toEqual({});
+      expect(run.view).toMatchObject({
+        status: 'paused',
+        gate: { reason: 'rate_limited', decisions: ['retry'], summary: expect.stringContaining('by itself 5 times') },
+      });
+    });
+
+    it('waits as long as the provider says where that is longer', () => {
+      expect(waits(limited(resumed(1), 3_600_000))).toEqual([3_600]);
+    });
+
+    it('begins to count anew when a person has retried', () => {
+      const asked = limited(resumed(5), 0).send('RETRY_REQUESTED', { by: 'me' });
+      expect(waits(limited(asked, 1_000))).toEqual([1]);
+      const before = limited(resumed(3), 0).send('RETRY_REQUESTED', { by: 'me' });
+      expect(waits(limited(before, 1_000))).toEqual([1]);
+    });
+
+    it('begins to count anew when an agent has come to an end', () => {
+      const run = resumed(4).implemented().toChecked().rateLimited('validator', 1_000);
+      expect(waits(run.done('checkpoint', outputs.nothingLeft))).toEqual([1]);
+    });
+  });
+
   it('pauses when a stage takes too long, and goes on with more time', () => {
     const run = DrivenRun.start().toImplementation().fire();
     expect(run.open).toEqual(['checkpoint']);

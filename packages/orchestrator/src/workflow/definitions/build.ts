@@ -262,10 +262,25 @@ function planOf(context: BuildContext): CommittedPlan {
   return context.plan;
 }
 
-const counted = (context: BuildContext, role: keyof BuildContext['calls']): BuildContext['calls'] => ({
-  ...context.calls,
-  [role]: context.calls[role] + 1,
+/** An agent's call came to its end: it is counted, and no limit of a provider stands in the way any more. */
+const counted = (context: BuildContext, role: keyof BuildContext['calls']) => ({
+  calls: { ...context.calls, [role]: context.calls[role] + 1 },
+  resumedByItself: undefined,
 });
+
+/** A limit that is reached again each time the run resumes is none that time ends: a person is asked then. */
+const MOST_RESUMES = 5;
+const FIRST_PATIENCE_MS = 30_000;
+
+/** When a run that reached a provider's limit goes on by itself: as the provider says at first, and ever later. */
+const pausedByLimit = ({ resumedByItself = 0 }: BuildContext, message: string, resetMs: number) => {
+  if (resumedByItself >= MOST_RESUMES)
+    return {
+      message: `${message} The run resumed by itself ${resumedByItself} times and got no further: it waits for a person now. Retry when the limit has ended, or go on with another model.`,
+    };
+  const resumesInMs = resumedByItself === 0 ? resetMs : Math.max(resetMs, FIRST_PATIENCE_MS * 2 ** resumedByItself);
+  return { message, resumesInMs };
+};
 
 const minutes = (count: number) => Math.round(count * 60_000);
 
@@ -307,6 +322,7 @@ function forked(context: BuildContext, { config = context.config, requestedConfi
   return {
     config,
     requestedConfig: requestedConfig ?? context.requestedConfig,
+    resumedByItself: undefined,
     ...(test === context.config.commands.test ? {} : { test: { command: test ?? '', source } }),
     ...(setup === context.config.commands.setup
       ? {}
@@ -453,12 +469,13 @@ const machine = setup({
       event.type === 'APPROVAL_GRANTED' && event.editedPlan !== undefined && event.editedPlan.trim() !== '',
   },
   actions: {
-    rememberFailure: enqueueActions(({ enqueue, event }, { stage }: { stage: string }) => {
+    rememberFailure: enqueueActions(({ enqueue, context, event }, { stage }: { stage: string }) => {
       // The engine gives every failed activity an error of this shape.
       const { error } = event as unknown as { error: ActivityError };
       const { reason, message, retryAfterMs } = error;
-      const resumes = reason === 'rate_limited' && retryAfterMs !== undefined ? { resumesInMs: retryAfterMs } : {};
-      enqueue.assign({ paused: { reason, message, stage, ...resumes } });
+      const isLimit = reason === 'rate_limited' && retryAfterMs !== undefined;
+      const pause = isLimit ? pausedByLimit(context, message, retryAfterMs) : { message };
+      enqueue.assign({ paused: { reason, stage, ...pause } });
       if (stage === 'implementation') {
         enqueue.emit({ type: 'IMPLEMENTATION_FAILED', message, reason });
       }
@@ -687,7 +704,7 @@ const machine = setup({
                         actions: [
                           emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
                           assign(({ context, event }) => ({
-                            calls: counted(context, 'planner'),
+                            ...counted(context, 'planner'),
                             question:
                               event.output.kind === 'question'
                                 ? { asked: event.output.question, from: 'planning' as const }
@@ -702,7 +719,7 @@ const machine = setup({
                         actions: [
                           emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
                           assign(({ context, event }) => ({
-                            calls: counted(context, 'planner'),
+                            ...counted(context, 'planner'),
                             parserRetried: true,
                             notes: [
                               ...context.notes,
@@ -720,7 +737,7 @@ const machine = setup({
                         actions: [
                           emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
                           assign(({ context, event }) => ({
-                            calls: counted(context, 'planner'),
+                            ...counted(context, 'planner'),
                             draft: event.output.kind === 'invalid' ? event.output.draft : null,
                             parserMessage: event.output.kind === 'invalid' ? event.output.message : null,
                           })),
@@ -731,7 +748,7 @@ const machine = setup({
                         actions: [
                           emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
                           assign(({ context, event }) => ({
-                            calls: counted(context, 'planner'),
+                            ...counted(context, 'planner'),
                             draft: event.output.kind === 'plan' ? event.output.draft : null,
                             parserMessage: null,
                             parserRetried: false,
@@ -828,7 +845,7 @@ const machine = setup({
                   question: context.personAsks ?? '',
                   reply: event.output.reply,
                 })),
-                assign(({ context }) => ({ calls: counted(context, 'plan-reply'), personAsks: null })),
+                assign(({ context }) => ({ ...counted(context, 'plan-reply'), personAsks: null })),
               ],
             },
             onError: failed('planning'),
@@ -1040,7 +1057,7 @@ const machine = setup({
                           enqueue.emit({ type: 'COST_RECORDED', ...output.cost });
                           for (const refused of output.refused) enqueue.emit(notTaken(refused));
                           enqueue.assign({
-                            calls: counted(context, 'implementer'),
+                            ...counted(context, 'implementer'),
                             unsaved: output.tree,
                             question:
                               output.kind === 'question'
@@ -1059,7 +1076,7 @@ const machine = setup({
                             enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
                           for (const refused of output.refused) enqueue.emit(notTaken(refused));
                           enqueue.assign({
-                            calls: counted(context, 'implementer'),
+                            ...counted(context, 'implementer'),
                             implemented: output,
                             decisions: [...context.decisions, ...output.decisions],
                           });
@@ -1209,7 +1226,7 @@ const machine = setup({
                       actions: [
                         emit(({ event }) => ({ type: 'COST_RECORDED', ...event.output.cost })),
                         assign(({ context, event }) => ({
-                          calls: counted(context, 'validator'),
+                          ...counted(context, 'validator'),
                           review: event.output,
                           failure:
                             context.failure ??
@@ -1606,14 +1623,22 @@ const machine = setup({
           ],
         },
         // A provider named the time at which its limit ends; a person may still retry before.
-        untilReset: { after: { reset: { target: '#build.active.last', actions: assign({ paused: null }) } } },
-        untilAPerson: {},
+        untilReset: {
+          after: {
+            reset: {
+              target: '#build.active.last',
+              actions: assign(({ context }) => ({ paused: null, resumedByItself: (context.resumedByItself ?? 0) + 1 })),
+            },
+          },
+        },
+        untilAPerson: { entry: assign({ resumedByItself: undefined }) },
       },
       on: {
         RETRY_REQUESTED: {
           target: 'active.last',
           actions: assign(({ context, event }) => ({
             paused: null,
+            resumedByItself: undefined,
             notes: event.notes ? [...context.notes, { kind: 'message' as const, text: event.notes }] : context.notes,
           })),
         },
