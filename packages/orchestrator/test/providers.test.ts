@@ -198,9 +198,8 @@ describe('a build run', () => {
       currentStage: 'validation',
       gate: { kind: 'pause', reason: 'rate_limited', details: { resumesInMs: RETRY_AFTER_SECONDS * 1_000 } },
     });
-    await expect
-      .poll(async () => (await server.client.getRun(paused.id)).status, { timeout: 60_000 })
-      .toBe('completed');
+    const status = async () => (await server.client.getRun(paused.id)).status;
+    await vi.waitFor(async () => expect(await status()).toBe('completed'), { timeout: 60_000, interval: 200 });
     const asked = providers.served().filter(({ role }) => role === 'validator');
     expect(asked.map(({ status }) => status)).toEqual([429, 429, 429, 200, ...asked.slice(4).map(() => 200)]);
     const [last = 0, next = 0] = asked.slice(2, 4).map(({ at }) => at);
