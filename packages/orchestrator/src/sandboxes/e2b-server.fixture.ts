@@ -45,6 +45,8 @@ export interface E2bServer {
     /** New machines are answered when it resolves. */
     holdCreate?: Promise<void>;
     refusePause?: boolean;
+    /** How many requests to end a machine are refused from now on. */
+    refuseEnds?: number;
     /** Nobody answers. */
     away?: boolean;
     /** The machine in which a command with this text begins is lost; once. */
@@ -102,6 +104,10 @@ export async function startE2bServer(): Promise<E2bServer> {
       case 'GET ':
         return { status: 200, body: box.info() };
       case 'DELETE ':
+        if (faults.refuseEnds !== undefined && faults.refuseEnds > 0) {
+          faults.refuseEnds -= 1;
+          return fault(500, 'it cannot be ended right now');
+        }
         await end(box);
         return { status: 204 };
       case 'POST timeout':

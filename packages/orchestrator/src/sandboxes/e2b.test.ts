@@ -155,6 +155,15 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(server.machines()).toEqual([]);
     });
 
+    it('that sleeps is ended in the end where E2B cannot end it at once: by itself it would never', async () => {
+      const sandbox = await open({}, aProvider({ pauseAfterMs: 1 }));
+      await expect.poll(() => machine().state).toBe('paused');
+      server.faults.refuseEnds = 1;
+      await sandbox.dispose();
+      expect(server.faults.refuseEnds).toBe(0);
+      expect(server.machines()).toEqual([]);
+    });
+
     it('goes on where it cannot be paused', async () => {
       server.faults.refusePause = true;
       const sandbox = await open({}, aProvider({ pauseAfterMs: 1 }));
@@ -384,6 +393,14 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       await third.endAbandoned?.(new Set(['r-1/7/implementer']));
       await server.lose(id);
       expect((await run(await open({}, third), 'echo anew')).stdout).toBe('anew\n');
+    });
+
+    it('is ended in the end where E2B cannot end it at once', async () => {
+      await open({}, aProvider({ pauseAfterMs: 1 }));
+      await expect.poll(() => machine().state).toBe('paused');
+      server.faults.refuseEnds = 1;
+      await provider.endAbandoned?.(new Set());
+      expect(server.machines()).toEqual([]);
     });
 
     it('with another network is not taken up', async () => {

@@ -9,6 +9,7 @@ import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute, normalize } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as pass } from 'node:timers/promises';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import type { Sandbox as Machine } from 'e2b';
 import { assertCommand } from './child-process.ts';
@@ -50,6 +51,8 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** Archives of a whole project with its dependencies. */
 const TRANSFER_TIMEOUT_MS = 20 * 60_000;
 const STOCK_TIMEOUT_MS = 15_000;
+/** Between the attempts to end a machine. */
+const KILL_PAUSES_MS = [1_000, 4_000, 10_000];
 
 export function createE2bProvider(options: E2bOptions): SandboxProvider {
   const e2b = new E2b(options);
@@ -202,8 +205,8 @@ class E2b {
 
   async #kill(ids: readonly string[]): Promise<void> {
     const sandboxes = await this.#load();
-    // E2B ends by itself what cannot be ended now.
-    await Promise.allSettled(ids.map((id) => sandboxes.kill(id, this.#connection())));
+    // What cannot be ended at all the next start finds again.
+    await Promise.allSettled(ids.map((id) => insistently(() => sandboxes.kill(id, this.#connection()))));
   }
 
   async #probe(): Promise<Availability> {
@@ -342,9 +345,14 @@ class E2bSandbox implements Sandbox {
     clearTimeout(this.#pausing);
     const running = [...this.#running];
     for (const started of running) started.end('the sandbox was disposed');
-    // One that cannot be ended now ends by itself: nobody keeps it alive any more.
-    await Promise.allSettled([this.#machine.kill(), ...running.map(({ done }) => done)]);
+    await Promise.allSettled([this.#kill(), ...running.map(({ done }) => done)]);
     this.#onDispose();
+  }
+
+  /** One that runs and cannot be ended now ends by itself, as nobody keeps it alive any more. One that is paused does not. */
+  async #kill(): Promise<void> {
+    const kill = () => this.#machine.kill();
+    await ((await this.#paused) ? insistently(kill) : kill());
   }
 
   #assertOpen(what: string): void {
@@ -412,6 +420,19 @@ class E2bSandbox implements Sandbox {
     }
     await this.#root.asRoot(`chown -R root:root ${path} && chmod -R a-w,a+rX ${path}`);
   }
+}
+
+/** Tries again a few times what a moment's trouble may have kept from being done. */
+async function insistently(attempt: () => Promise<unknown>): Promise<void> {
+  for (const pauseMs of KILL_PAUSES_MS) {
+    try {
+      await attempt();
+      return;
+    } catch {
+      await pass(pauseMs);
+    }
+  }
+  await attempt();
 }
 
 /** What root does in a machine. */
