@@ -377,6 +377,9 @@ describe('faults', () => {
     expect(faultsOf({ MODEL_ENDPOINTS: 'a=http://x', MODEL_ENDPOINT_KEYS: 'b=key' })).toMatchObject([
       { path: 'MODEL_ENDPOINT_KEYS', message: expect.not.stringContaining("key'") },
     ]);
+    expect(faultsOf({ MODEL_ENDPOINTS: 'acp=http://localhost:11434/v1' })).toEqual([
+      { path: 'MODEL_ENDPOINTS', message: expect.stringContaining("'acp', which is how external agents are named") },
+    ]);
     expect(faultsOf({ OPENAI_COMPATIBLE_API_KEY: 'x' })).toMatchObject([{ path: 'OPENAI_COMPATIBLE_BASE_URL' }]);
     expect(faultsOf({ DEFAULT_PLANNER_MODEL: 'a:x', ALLOWED_MODELS: 'a:y' })).toMatchObject([
       { path: 'DEFAULT_PLANNER_MODEL' },

@@ -542,8 +542,10 @@ function contradictions(values: Values): readonly Fault[] {
     });
   }
   for (const name of values.MODEL_ENDPOINTS?.keys() ?? []) {
-    if (!PROVIDER_NAMES.includes(name)) continue;
-    const message = `MODEL_ENDPOINTS names '${name}', which is a provider already; choose another name.`;
+    const isAgents = name === 'acp';
+    if (!isAgents && !PROVIDER_NAMES.includes(name)) continue;
+    const taken = isAgents ? 'is how external agents are named' : 'is a provider already';
+    const message = `MODEL_ENDPOINTS names '${name}', which ${taken}; choose another name.`;
     faults.push({ path: 'MODEL_ENDPOINTS', message });
   }
   for (const name of values.MODEL_ENDPOINT_KEYS?.keys() ?? []) {

@@ -65,6 +65,11 @@ if (behaviour !== 'silent') {
         capabilities: { tools: {} },
         serverInfo: { name: 'fixture', version: '1' },
       });
+    } else if (method === 'tools/list' && behaviour === 'many') {
+      // A hundred others come before its own; it has another page for ever.
+      const page = Number(params.cursor ?? 0);
+      const others = Array.from({ length: 50 }, (_, index) => tool(`other-${page}-${index}`, 'Does nothing.'));
+      answer({ tools: page === 2 ? TOOLS : others, nextCursor: String(page + 1) });
     } else if (method === 'tools/list') {
       // In two pages.
       answer(params.cursor === 'more' ? { tools: TOOLS.slice(3) } : { tools: TOOLS.slice(0, 3), nextCursor: 'more' });

@@ -96,6 +96,16 @@ describe('tools of MCP servers', () => {
     await vi.waitUntil(async () => !isAlive(await server.pid()));
   });
 
+  it('are found behind any number of others, of which only some are offered, on pages without end', async () => {
+    const agentWith = (tools: readonly string[] | null) =>
+      aStdioServer({ tools }, 'many').then((server) => anAgentAt(baseUrl, { mcpServers: [server] }));
+    answerInTurn(provider, [finish(), finish()]);
+    await (await agentWith(['lookup', 'large'])).perform(await aRequest({ model, tools: [] }));
+    expect(offered()).toEqual(['docs__lookup', 'docs__large', 'finish']);
+    await (await agentWith(null)).perform(await aRequest({ model, tools: [] }));
+    expect(offered()).toHaveLength(65);
+  });
+
   it('are only those that the operator names, for the roles that they name, less what a role file takes away', async () => {
     const server = await aStdioServer({ tools: ['lookup', 'large'] });
     const other = await aStdioServer({ name: 'other', roles: ['planner'] });

@@ -24,6 +24,8 @@ export interface OutsideTools {
 }
 
 const MOST_TOOLS = 64;
+/** A server may have a next page for ever. */
+const MOST_PAGES = 100;
 const LONGEST_NAME = 64;
 const LONGEST_DESCRIPTION = 2_000;
 const LONGEST_SCHEMA = 20_000;
@@ -82,24 +84,26 @@ class Connection {
   /** @throws when the server cannot be reached or does not answer in time */
   async tools(signal: AbortSignal): Promise<OutsideTool[]> {
     const { name: server, tools: allowed } = this.#server;
-    const listed: Awaited<ReturnType<MCPClient['listTools']>>['tools'] = [];
+    const usable: Awaited<ReturnType<MCPClient['listTools']>>['tools'] = [];
     let cursor: string | undefined;
+    let pages = 0;
     do {
       const after = cursor === undefined ? {} : { params: { cursor } };
       const page = await this.#within(signal, async (client, options) => client.listTools({ ...after, options }));
-      listed.push(...page.tools);
+      usable.push(
+        ...page.tools
+          .filter(({ name }) => allowed === null || allowed.includes(name))
+          .filter(({ inputSchema }) => JSON.stringify(inputSchema).length <= LONGEST_SCHEMA),
+      );
       cursor = page.nextCursor;
-    } while (cursor !== undefined && listed.length < MOST_TOOLS);
-    return listed
-      .filter(({ name }) => allowed === null || allowed.includes(name))
-      .filter(({ inputSchema }) => JSON.stringify(inputSchema).length <= LONGEST_SCHEMA)
-      .slice(0, MOST_TOOLS)
-      .map(({ name, description, inputSchema }) => ({
-        name: `${server}__${name.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, LONGEST_NAME),
-        description: cut(description ?? `The tool ${name} of ${server}.`, LONGEST_DESCRIPTION),
-        inputSchema,
-        call: (input, callSignal) => this.#call(name, input, callSignal),
-      }));
+      pages += 1;
+    } while (cursor !== undefined && usable.length < (allowed?.length ?? MOST_TOOLS) && pages < MOST_PAGES);
+    return usable.slice(0, MOST_TOOLS).map(({ name, description, inputSchema }) => ({
+      name: `${server}__${name.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, LONGEST_NAME),
+      description: cut(description ?? `The tool ${name} of ${server}.`, LONGEST_DESCRIPTION),
+      inputSchema,
+      call: (input, callSignal) => this.#call(name, input, callSignal),
+    }));
   }
 
   async close(): Promise<void> {

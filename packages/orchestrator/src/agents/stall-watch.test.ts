@@ -130,6 +130,21 @@ describe('what follows a nudge', () => {
     ]);
   });
 
+  it('begins from its first step where a long time of work lay after a new beginning', () => {
+    const stalledTwice = [...times(4, () => same), ...times(3, () => same), ...work(28)];
+    expect(judged([...stalledTwice, ...times(4, () => same)])).toEqual([
+      [4, 'nudge'],
+      [7, 'restart'],
+      [39, 'give_up'],
+    ]);
+    expect(judged([...stalledTwice, ...work(2, 28), ...times(10, () => same)])).toEqual([
+      [4, 'nudge'],
+      [7, 'restart'],
+      [41, 'nudge'],
+      [44, 'restart'],
+    ]);
+  });
+
   it('is judged anew when a person says something', () => {
     const watch = new StallWatch();
     expect(

@@ -28,6 +28,8 @@ export interface StallLimits {
   readonly failedSteps: number;
   /** Steps with something new after which a nudge is forgotten. */
   readonly forgivenAfter: number;
+  /** Steps with something new after which a new beginning is forgotten too. */
+  readonly restartForgivenAfter: number;
 }
 
 /**
@@ -40,6 +42,7 @@ export const STALL_LIMITS: StallLimits = {
   sameCall: 12,
   failedSteps: 8,
   forgivenAfter: 10,
+  restartForgivenAfter: 30,
 };
 
 /** Calls that are told to the next try of a restarted conversation. */
@@ -106,6 +109,7 @@ export class StallWatch {
     this.#repeats.clear();
     this.#fresh += 1;
     if (this.#fresh >= this.#limits.forgivenAfter) this.#warned = false;
+    if (this.#fresh >= this.#limits.restartForgivenAfter) this.#restarted = false;
   }
 
   #countSame(calls: readonly WatchedCall[]): void {
