@@ -169,8 +169,16 @@ describe('new dependencies', () => {
   });
 
   it.each([
-    ...['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'Cargo.lock', 'requirements.txt', 'go.mod', 'Gemfile.lock'],
-    ...['package-lock.json', 'composer.lock', 'package.json'],
+    'pnpm-lock.yaml',
+    'yarn.lock',
+    'bun.lock',
+    'Cargo.lock',
+    'requirements.txt',
+    'go.mod',
+    'Gemfile.lock',
+    'package-lock.json',
+    'composer.lock',
+    'package.json',
   ])('take four times as long of four times as much in %s, whatever stands there', (file) => {
     const units = [
       '\n',
