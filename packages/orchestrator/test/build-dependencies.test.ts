@@ -148,6 +148,26 @@ describe('F07: a dependency that an implementer adds', () => {
     expect(gate).toMatchObject({ reason: 'setup_failed', summary: expect.stringContaining('404') });
   });
 
+  it('is looked up with a note on the run where the network refuses that', async () => {
+    const registry = await aRegistry({ good: { version: '1.0.0', scripts: {} } });
+    vi.stubEnv('npm_config_registry', 'http://registry.test/');
+    const fixture = await aServer({
+      files: {
+        'package.json': '{ "name": "notes" }\n',
+        '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands: { setup: 'true', test: 'true' } } }),
+      },
+      env: { EGRESS_ALLOW: 'setup=other.test' },
+      script: aScript({ implementer: [writes({ 'package-lock.json': registry.lock('good') })] }),
+    });
+    const run = await fixture.launch('Use it', TRUSTED);
+    const { evidence } = await fixture.until(run, { status: 'completed' });
+    expect(evidence[0]?.newDependencies).toMatchObject([{ name: 'good', version: '1.0.0' }]);
+    const transcript = await fixture.client.getTranscript(run.id);
+    expect(transcript.filter(({ kind }) => kind === 'note')).toMatchObject([
+      { activity: 'checkAsIs', data: { egressRefused: { role: 'setup', host: 'registry.test', reason: 'host' } } },
+    ]);
+  });
+
   it('is installed too where the project had none before', async () => {
     const registry = await aRegistry({ good: { version: '1.0.0', scripts: {} } });
     const fixture = await aServer({

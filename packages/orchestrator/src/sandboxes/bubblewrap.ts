@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
-import { isWrittenInside, limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
+import { HOME, isWrittenInside, limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
 import {
   assertCommand,
   type ProcessEnd,
@@ -218,6 +218,7 @@ function launch(
       pid: firstPid,
       folder: spec.folder,
       disk,
+      inMemory: ['/tmp', '/dev/shm', ...(spec.home === undefined ? [HOME] : [])],
       limits: spec.limits,
       reservedDiskBytes: options.reservedDiskBytes ?? RESERVED_DISK_BYTES,
       onBreach: (found) => {

@@ -267,6 +267,26 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
         60_000,
         /a process takes \d+ MB of memory; the limit is 2048 MB/,
       ],
+      [
+        'memory in many processes',
+        `for i in 1 2 3 4 5 6; do python3 -c 'import time; a = bytearray(b"x") * (500 << 20); time.sleep(60)' & done; wait`,
+        60_000,
+        /its \d+ processes and their files in memory take \d+ MB of memory; the limit is 2048 MB/,
+      ],
+      [
+        'memory in files without a name',
+        `python3 -c 'import os, time
+for n in range(60): os.write(os.memfd_create(str(n)), b"x" * (50 << 20))
+time.sleep(60)'`,
+        60_000,
+        /its \d+ processes and their files in memory take \d+ MB of memory; the limit is 2048 MB/,
+      ],
+      [
+        'memory in /tmp',
+        `python3 -c 'import time; a = bytearray(b"x") * (1200 << 20); time.sleep(60)' & head -c 1500000000 /dev/zero > /tmp/x; wait`,
+        60_000,
+        /its \d+ processes and their files in memory take \d+ MB of memory; the limit is 2048 MB/,
+      ],
       ['output without end', 'yes', 60_000, /more than 64 MB of output/],
       [
         '100 GB of disk in one file',
@@ -306,6 +326,21 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
       expect(await processesIn(folder)).toEqual([]);
       // Nothing keeps on writing either.
       expect(await bytesIn([folder, home])).toBeLessThan(8 * 1024 ** 3);
+    });
+
+    it('counts what processes share once', async () => {
+      const shared = `import mmap, os, time
+m = mmap.mmap(-1, 600 << 20)
+m.write(b"x" * (600 << 20))
+a = bytearray(b"x") * (600 << 20)
+for n in range(4):
+  if os.fork() == 0:
+    sum(m[i] + a[i] for i in range(0, 600 << 20, 4096))
+    time.sleep(1)
+    os._exit(0)
+for n in range(4): os.wait()
+print("done")`;
+      expect(await run(`python3 -c '${shared}'`, { limits })).toMatchObject({ stdout: 'done\n', exitCode: 0 });
     });
 
     it('ends a daemon with the command that started it', async () => {

@@ -1,9 +1,9 @@
 /**
  * Watches what a bubblewrap sandbox takes, for what the kernel's own limits leave open: the resident memory of a process
- * (RLIMIT_RSS does nothing), processes where the server is root, and a disk filled with many files.
+ * (RLIMIT_RSS does nothing) and of all together, processes where the server is root, and a disk filled with many files.
  */
 import { execFile } from 'node:child_process';
-import { readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { opendir, readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { SandboxLimits } from './sandbox.ts';
 
@@ -17,6 +17,8 @@ const TIDIED_WITHIN_MS = 2_000;
 /** Measuring takes at most this share of the time. */
 const MEASURING_SHARE = 0.1;
 const MEASURING_TIMEOUT_MS = 60_000;
+/** Of all processes together, at each look. */
+const DESCRIPTORS_LOOKED_AT = 2_000;
 
 export interface Breach {
   /** `disk`: the machine's is full. `folder`: the sandbox has used up its share. */
@@ -30,6 +32,8 @@ export interface WatchRequest {
   readonly pid: number;
   readonly folder: string;
   readonly disk: DiskUse;
+  /** Paths inside of folders that lie in memory. */
+  readonly inMemory: readonly string[];
   readonly limits: SandboxLimits;
   /** Space that must stay free on the disk that holds the folder. */
   readonly reservedDiskBytes: number;
@@ -126,19 +130,62 @@ async function bytesIn(folders: readonly string[]): Promise<number> {
   return kilobytes.reduce((sum, each) => sum + each, 0) * 1024;
 }
 
-async function findProcessBreach({ pid, limits }: WatchRequest): Promise<Breach | null> {
-  const proc = `/proc/${pid}/root/proc`;
+async function findProcessBreach({ pid, limits, inMemory }: WatchRequest): Promise<Breach | null> {
+  const root = `/proc/${pid}/root`;
+  const proc = `${root}/proc`;
   const processes = await listProcesses(proc);
+  if (processes.length === 0) return null;
   if (processes.length > limits.processes) {
     return { kind: 'processes', message: `${processes.length} processes; the limit is ${limits.processes}` };
   }
-  const sizes = await Promise.all(processes.map((id) => residentBytes(`${proc}/${id}/status`)));
-  const largest = Math.max(0, ...sizes);
-  if (largest <= limits.memoryBytes) return null;
+  const sizes = await Promise.all(processes.map((id) => figures(`${proc}/${id}/status`, 'VmRSS')));
+  const largest = Math.max(...sizes.map(([resident = 0]) => resident));
+  const limit = `the limit is ${megabytes(limits.memoryBytes)}`;
+  if (largest > limits.memoryBytes) {
+    return { kind: 'memory', message: `a process takes ${megabytes(largest)} of memory; ${limit}` };
+  }
+  const files = await bytesInMemory(
+    proc,
+    processes,
+    inMemory.map((path) => root + path),
+  );
+  const together = await bytesOfAll(proc, processes, files, limits.memoryBytes);
+  if (together <= limits.memoryBytes) return null;
   return {
     kind: 'memory',
-    message: `a process takes ${megabytes(largest)} of memory; the limit is ${megabytes(limits.memoryBytes)}`,
+    message: `its ${processes.length} processes and their files in memory take ${megabytes(together)} of memory; ${limit}`,
   };
+}
+
+/** What all processes take together with the files in memory. Files that are mapped as well count once. */
+async function bytesOfAll(proc: string, processes: readonly string[], files: number, enough: number): Promise<number> {
+  const sum = async (file: string, own: string, shared: string): Promise<number> => {
+    const parts = await Promise.all(processes.map((id) => figures(`${proc}/${id}/${file}`, own, shared)));
+    const total = (index: number): number => parts.reduce((bytes, part) => bytes + (part[index] ?? 0), 0);
+    return total(0) + Math.max(total(1), files);
+  };
+  const atMost = await sum('status', 'RssAnon', 'RssShmem');
+  // That counts the pages that processes share once for each. What divides them costs the kernel a walk over all pages.
+  return atMost <= enough ? atMost : sum('smaps_rollup', 'Pss_Anon', 'Pss_Shmem');
+}
+
+/** What lies in folders in memory, and in files that have no name (memfd_create) and belong to no process's resident memory. */
+async function bytesInMemory(proc: string, processes: readonly string[], folders: readonly string[]): Promise<number> {
+  const inFolders = await Promise.all(folders.map((folder) => statfs(folder).catch(() => null)));
+  const nameless = new Map<number, number>();
+  let left = DESCRIPTORS_LOOKED_AT;
+  for (const id of processes) {
+    const names = await descriptors(`${proc}/${id}/fd`, left);
+    left -= names.length;
+    const look = async (file: string): Promise<void> => {
+      if (!(await readlink(file).catch(() => '')).startsWith('/memfd:')) return;
+      const found = await stat(file).catch(() => null);
+      if (found !== null) nameless.set(found.ino, found.blocks * 512);
+    };
+    await Promise.all(names.map((name) => look(`${proc}/${id}/fd/${name}`)));
+  }
+  const used = inFolders.map((found) => (found === null ? 0 : (found.blocks - found.bfree) * found.bsize));
+  return [...used, ...nameless.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /** The sandbox's own /proc lists its processes and no others. Until it is mounted, and when all is over, there are none. */
@@ -148,9 +195,24 @@ async function listProcesses(proc: string): Promise<string[]> {
   return (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
 }
 
-async function residentBytes(statusFile: string): Promise<number> {
-  const status = await readFile(statusFile, 'utf8').catch(() => '');
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+/** The first of them: a process may have a million. */
+async function descriptors(folder: string, atMost: number): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of await opendir(folder)) {
+      if (names.length >= atMost) break;
+      names.push(name);
+    }
+  } catch {
+    // The process has ended.
+  }
+  return names;
+}
+
+/** Figures of a file in /proc that has them in kB, as bytes; 0 where there is none. */
+async function figures(file: string, ...keys: readonly string[]): Promise<number[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return keys.map((key) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024);
 }
 
 function megabytes(bytes: number): string {

@@ -6,7 +6,7 @@ export type Availability =
   | { readonly ok: false; readonly reason: string; readonly mend: string };
 
 export interface SandboxLimits {
-  /** Resident memory of each process, shared mappings included, bytes. */
+  /** Memory of each process, shared mappings included, and of all together with their files in memory, bytes. */
   readonly memoryBytes: number;
   /** Largest file that a process may write, bytes. */
   readonly fileBytes: number;
