@@ -70,17 +70,7 @@ export class RequestGate extends Duplex {
     this.end();
     this.#rest = NOTHING;
     this.#client.removeListener('data', this.#onData);
-    let bytes = 0;
-    this.#client.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > DISCARDED_BYTES) this.destroy();
-    });
-    this.#client.resume();
-    // Not before all of it is written: a slow reader of a long answer is no reason to cut it.
-    this.#client.once('finish', () => {
-      const timer = setTimeout(() => this.destroy(), LINGER_MS).unref();
-      this.once('close', () => clearTimeout(timer));
-    });
+    lingerOver(this.#client);
   }
 
   override _read(): void {
@@ -160,4 +150,21 @@ export class RequestGate extends Duplex {
     this.#rest = bytes.subarray(end);
     return bytes.subarray(0, end);
   }
+}
+
+/** Of a connection that is ended for writing: closes it when all of that could be read. */
+export function lingerOver(client: Duplex): void {
+  let bytes = 0;
+  client.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > DISCARDED_BYTES) client.destroy();
+  });
+  client.resume();
+  const startTimer = (): void => {
+    const timer = setTimeout(() => client.destroy(), LINGER_MS).unref();
+    client.once('close', () => clearTimeout(timer));
+  };
+  // Not before all of it is written: a slow reader of a long answer is no reason to cut it.
+  if (client.writableFinished) startTimer();
+  else client.once('finish', startTimer);
 }

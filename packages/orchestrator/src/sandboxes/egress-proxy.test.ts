@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { stat } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EgressProxy, type EgressProxyOptions, startEgressProxy } from './egress-proxy.ts';
 import type { EgressRefusal } from './sandbox.ts';
@@ -66,6 +67,29 @@ const get = (url: string, host: string, ...headers: readonly string[]): string =
   [`GET ${url} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headers, '', ''].join('\r\n');
 const tunnel = (target: string): string => `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`;
 
+/** The first that a client of TLS says. */
+async function clientHello(name: string | undefined): Promise<Buffer> {
+  const listener = createTcpServer();
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const said = new Promise<Buffer>((resolve) => listener.once('connection', (socket) => socket.once('data', resolve)));
+  const options = { host: '127.0.0.1', port: (listener.address() as AddressInfo).port };
+  const client = connectTls({ ...options, ...(name === undefined ? {} : { servername: name }) }).on('error', () => {});
+  const hello = await said;
+  client.destroy();
+  listener.close();
+  return hello;
+}
+
+/** The message of one record of TLS in records of 50 bytes. */
+function inRecords(record: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 5; at < record.length; at += 50) {
+    const part = record.subarray(at, at + 50);
+    parts.push(Buffer.from([22, 3, 1, 0, part.length]), part);
+  }
+  return Buffer.concat(parts);
+}
+
 describe('what is allowed', () => {
   it('plain HTTP reaches the host that is listed, with its path, its headers and its body', async () => {
     const proxy = await aProxy([`internal:allowed.test:${port}`]);
@@ -93,9 +117,11 @@ describe('what is allowed', () => {
     await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve));
     const { port: echoPort } = echo.address() as AddressInfo;
     const proxy = await aProxy([`internal:allowed.test:${echoPort}`]);
-    // The first bytes of a TLS handshake.
-    const answer = await say(proxy, tunnel(`allowed.test:${echoPort}`), Buffer.from([0x16, 3, 1]));
-    expect(answer).toBe('HTTP/1.1 200 Connection Established\r\n\r\n220 ready\nyou said 160301');
+    for (const said of [Buffer.from([0, 1, 2]), Buffer.from('EHLO me\r\n'), Buffer.from('SSH-2.0-x of mine\r\n')]) {
+      const answer = await say(proxy, tunnel(`allowed.test:${echoPort}`), said);
+      expect(answer).toBe(`HTTP/1.1 200 Connection Established\r\n\r\n220 ready\nyou said ${said.toString('hex')}`);
+    }
+    expect(refusals).toEqual([]);
     await new Promise((resolve) => echo.close(resolve));
   });
 
@@ -210,6 +236,66 @@ describe('D03: names that are like an allowed one', () => {
     expect(await say(proxy, tunnel(host), 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).not.toContain('reached');
     expect(requests.map(({ url: path }) => path)).toEqual(['/one']);
     expect(new Set(refusals.map(({ reason }) => reason))).toEqual(new Set(['fronting', 'malformed']));
+  });
+
+  it.each([
+    ['behind an empty line', '\r\nGET /secret HTTP/1.1\r\nHost: evil.test\r\n\r\n'],
+    ['behind half an empty line', '\nGET /secret HTTP/1.1\r\nHost: evil.test\r\n\r\n'],
+    ['with a method that nobody knows', 'BREW /secret HTTP/1.1\r\nHost: evil.test\r\n\r\n'],
+    ['with a method in lower case', 'get /secret HTTP/1.1\r\nHost: evil.test\r\n\r\n'],
+    ['behind a space', ' GET /secret HTTP/1.1\r\nHost: evil.test\r\n\r\n'],
+  ])('refuses another host in a tunnel %s, in one piece or byte by byte', async (_what, request) => {
+    const seen: string[] = [];
+    const other = createTcpServer((socket) =>
+      socket.on('error', () => {}).on('data', (chunk: Buffer) => seen.push(chunk.toString())),
+    );
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const host = `allowed.test:${(other.address() as AddressInfo).port}`;
+    const proxy = await aProxy([`internal:${host}`]);
+    expect(await say(proxy, tunnel(host), request)).toMatch(/HTTP\/1\.1 40[03] Forbidden\r\n[^]*Refused: /);
+    const slow = connect(proxy.socketPath).on('error', () => {});
+    const answered = new Promise<string>((resolve) => {
+      let text = '';
+      slow.on('data', (chunk) => (text += chunk)).on('close', () => resolve(text));
+    });
+    slow.write(tunnel(host));
+    for (const byte of request) {
+      if (!slow.writable) break;
+      slow.write(byte);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    expect(await answered).toMatch(/HTTP\/1\.1 40[03] Forbidden\r\n[^]*Refused: /);
+    expect(seen).toEqual([]);
+    await new Promise((closed) => other.close(closed));
+  });
+
+  it('lets TLS through for the host of the tunnel or without a name, and refuses it for another', async () => {
+    const greeted: Buffer[] = [];
+    const other = createTcpServer((socket) =>
+      socket.on('error', () => {}).on('data', (chunk: Buffer) => socket.end(`${greeted.push(chunk)}`)),
+    );
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const host = `allowed.test:${(other.address() as AddressInfo).port}`;
+    const proxy = await aProxy([`internal:${host}`]);
+    for (const name of ['allowed.test', undefined]) {
+      const hello = await clientHello(name);
+      // One record, and the same message in several.
+      expect(await say(proxy, tunnel(host), hello)).toMatch(/\d$/);
+      expect(greeted.pop()).toEqual(hello);
+      expect(await say(proxy, tunnel(host), inRecords(hello))).toMatch(/\d$/);
+      expect(greeted.pop()).toEqual(inRecords(hello));
+    }
+    expect(refusals).toEqual([]);
+    const evil = await clientHello('evil.test');
+    const alert = Buffer.from([21, 3, 1, 0, 2, 1, 0]);
+    for (const said of [evil, inRecords(evil), Buffer.concat([alert, evil])])
+      expect(await say(proxy, tunnel(host), said)).toBe('HTTP/1.1 200 Connection Established\r\n\r\n');
+    expect(greeted).toEqual([]);
+    expect(refusals).toMatchObject([
+      { reason: 'fronting', message: 'TLS for evil.test was asked for in a tunnel to allowed.test' },
+      { reason: 'malformed' },
+    ]);
+    await new Promise((closed) => other.close(closed));
   });
 
   it('keeps a body in one piece, so that it cannot hold a request to another host', async () => {
@@ -434,13 +520,22 @@ describe('limits', () => {
     expect(answers.join('').match(/HTTP\/1\.1 403/g)).toHaveLength(100);
   });
 
-  it('carry a long answer to its end for whoever reads slowly', async () => {
-    server.removeAllListeners('request');
-    server.on('request', (_request, response) => response.end(Buffer.alloc(3_000_000)));
-    const host = `allowed.test:${port}`;
+  it.each([
+    ['plain HTTP', (host: string) => get(`http://${host}/`, host)],
+    ['a tunnel', (host: string) => `${tunnel(host)}\0`],
+  ])('carry a long answer in %s to its end for whoever reads slowly', async (_what, request) => {
+    const long = createTcpServer((socket) => {
+      const answer = Buffer.concat([
+        Buffer.from('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n'),
+        Buffer.alloc(3_000_000),
+      ]);
+      socket.once('data', () => socket.end(answer));
+    });
+    await new Promise<void>((resolve) => long.listen(0, '127.0.0.1', resolve));
+    const host = `allowed.test:${(long.address() as AddressInfo).port}`;
     const proxy = await aProxy([`internal:${host}`]);
     const socket = connect(proxy.socketPath);
-    socket.write(get(`http://${host}/`, host));
+    socket.write(request(host));
     let bytes = 0;
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
@@ -449,6 +544,7 @@ describe('limits', () => {
     });
     await new Promise((resolve) => socket.once('close', resolve));
     expect(bytes).toBeGreaterThan(3_000_000);
+    await new Promise((closed) => long.close(closed));
   });
 
   it('count connections that are still being made', async () => {

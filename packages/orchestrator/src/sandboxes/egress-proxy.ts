@@ -2,8 +2,9 @@
  * The one way out of a sandbox: an HTTP proxy on a unix socket that lets through what an allow-list names.
  *
  * The name that is checked is the name that is dialled: the proxy resolves it itself, checks the address it got, and dials
- * that address. CONNECT carries TLS and whatever else a client speaks; plain HTTP, inside a tunnel or not, is read request
- * by request, and its Host has to be the host that was asked for. What lies inside TLS is not seen.
+ * that address. CONNECT carries TLS and whatever else a client speaks; the server name of TLS has to be the host that was
+ * asked for. Plain HTTP, inside a tunnel or not, is read request by request, and so has its Host. What lies inside TLS is not
+ * seen.
  */
 import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
@@ -12,7 +13,6 @@ import {
   type ClientRequest,
   createServer as createHttpServer,
   type IncomingMessage,
-  METHODS,
   request as httpRequest,
   type ServerResponse,
 } from 'node:http';
@@ -20,7 +20,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { RequestGate } from './egress-gate.ts';
+import { lingerOver, RequestGate } from './egress-gate.ts';
 import {
   checkTarget,
   EGRESS_ENTRY_FORM,
@@ -29,6 +29,7 @@ import {
   parseEgressEntry,
   printable,
 } from './egress-rules.ts';
+import { readTunnelStart } from './egress-tunnel.ts';
 import type { EgressRefusal } from './sandbox.ts';
 
 export interface EgressLimits {
@@ -216,22 +217,41 @@ class ProxyServer {
       upstream.destroy();
       client.destroy();
     };
-    upstream.once('error', either).once('close', either);
+    const onUpstreamClose = (): void => {
+      client.end();
+      lingerOver(client);
+    };
+    upstream.once('error', either).once('close', onUpstreamClose);
     client.once('error', either).once('close', () => upstream.destroy());
-    // Not before the first byte is it known what the client speaks; a server may speak first.
-    client.once('data', (first: Buffer) => {
+    // Not before its first bytes is it known what the client speaks; a server may speak first.
+    let first: Buffer = Buffer.alloc(0);
+    const onData = (chunk: Buffer): void => {
+      first = Buffer.concat([first, chunk]);
+      const start = readTunnelStart(first, target.host);
+      if (start.kind === 'undecided') return;
       client.pause();
+      client.removeListener('data', onData).removeListener('end', onEnd);
+      if (start.kind === 'refused') {
+        // What is spoken here knows no answer of the proxy's.
+        this.#answerTo(refused(start.reason, target.host, target.port, start.message));
+        this.#pace(either);
+        return;
+      }
       client.unshift(first);
-      if (!isPlainHttp(first)) {
+      if (start.kind === 'bytes') {
         client.pipe(upstream);
         return;
       }
-      upstream.removeListener('close', either);
+      upstream.removeListener('close', onUpstreamClose);
       upstream.unpipe(client);
       upstream.destroy();
       this.#read(client, target);
       client.resume();
-    });
+    };
+    const onEnd = (): void => {
+      upstream.end(first);
+    };
+    client.on('data', onData).once('end', onEnd);
     client.resume();
   }
 
@@ -504,12 +524,4 @@ function forwardedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
 /** A body without its length stays one in chunks: what follows it must not be read as a second request. */
 function framing({ headers }: IncomingMessage): string[] {
   return headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
-}
-
-/** HTTP/2 without TLS begins with PRI; the parser refuses it, so that no Host goes unseen. */
-const FIRST_WORDS = [...METHODS, 'PRI'].map((method) => `${method} `);
-
-function isPlainHttp(first: Buffer): boolean {
-  const text = first.subarray(0, 20).toString('latin1');
-  return FIRST_WORDS.some((word) => text.startsWith(word) || word.startsWith(text));
 }
