@@ -51,7 +51,9 @@ it('asks a person for permission, goes on with the answer, and the run is merged
   expect(gate).toMatchObject({
     stage: 'implementation',
     question: {
-      question: 'The agent scripted asks for permission (execute): npm test',
+      question: expect.stringMatching(
+        /^The agent scripted asks for permission \(execute\): npm test \[[0-9a-f]{12}\]$/,
+      ),
       options: ['Allow', 'Always allow', 'Reject'],
       responseType: 'single_choice',
     },
