@@ -113,7 +113,7 @@ describe('new dependencies', () => {
         `GIT\n  remote: ${address}.tgz\n  revision: ${checksum}\n  specs:\n    left (1.0.0)\n`,
     ],
   ])('are found in %s also in the same version, from elsewhere or with another checksum', (file, lock) => {
-    const [usual, other] = ['https://registry.npmjs.org/left/-/left', 'https://evil.test/left'];
+    const [usual, other] = ['https://registry.yarnpkg.com/left/-/left', 'https://evil.test/left'];
     const added = (before: string, after: string) =>
       newDependencies(new Map([[file, before]]), new Map([[file, after]])).map(({ name, source }) => [name, source]);
     expect(added(lock(usual, 'sha512-good'), lock(usual, 'sha512-good'))).toEqual([]);

@@ -29,8 +29,8 @@ const MAX_SOURCE = 300;
 
 /** Where packages come from when nobody says otherwise. */
 const USUAL_ORIGINS = [
-  'registry.npmjs.org',
-  'registry.yarnpkg.com',
+  // npm's own registry, and yarn's name for it.
+  ...['npmjs.org', 'yarnpkg.com'].map((domain) => `registry.${domain}`),
   'registry+https://github.com/rust-lang/crates.io-index',
   'https://pypi.org/simple',
   'https://rubygems.org/',
