@@ -20,6 +20,8 @@ export interface Reference {
   /** By activity and effect, over the whole run, and at most within one attempt. */
   readonly asks: ReadonlyMap<string, number>;
   readonly askedAtOnce: ReadonlyMap<string, number>;
+  /** Requests in the books that were never settled: those that a cancelled run had under way. */
+  readonly openInBooks: number;
   /** Boundaries in their order, each with the place of the run's machine then. */
   readonly passed: readonly Passed[];
 }
@@ -49,6 +51,7 @@ export async function refer(scenario: Scenario, playback: Playback): Promise<Ref
     ...countModel(playback),
     asks: countAsks(ledger),
     askedAtOnce: countAsksAtOnce(ledger),
+    openInBooks: countOpen(booksOf(playback)),
     passed: situations(ledger),
   };
 }
@@ -66,7 +69,7 @@ export async function judge(scenario: Scenario, reference: Reference, playback: 
     ...differences(reference.story, story),
     ...modelFaults(scenario, reference, playback, crashes),
     ...bookingFaults(playback),
-    ...bookFaults(playback, crashes),
+    ...bookFaults(reference, playback, crashes),
     ...repeatedEffects(reference, playback, crashes),
     ...(await brokenPromises(scenario, playback)),
     ...(await recordFaults(playback)),
@@ -215,10 +218,11 @@ function bookingFaults({ lives }: Playback): readonly Fault[] {
 }
 
 /** Each request to a model is in the books of its run; only a crash leaves one there that was not sent, or of which nobody knows. */
-function bookFaults({ runs, world }: Playback, crashes: number): readonly Fault[] {
-  const books = runs.flatMap(({ events }) => events.filter(isOfTheBooks));
-  const booked = books.filter(({ type }) => type === 'CALL_BOOKED').length;
-  const open = 2 * booked - books.length;
+function bookFaults({ openInBooks }: Reference, playback: Playback, crashes: number): readonly Fault[] {
+  const { runs, world } = playback;
+  const books = booksOf(playback);
+  const booked = countBooked(books);
+  const open = countOpen(books);
   const sent = world.requests.length;
   const most = crashes * runs.length;
   const faults = [
@@ -226,9 +230,21 @@ function bookFaults({ runs, world }: Playback, crashes: number): readonly Fault[
     ...(booked > sent + most
       ? [`${booked} requests are in the books and ${sent} were sent, for ${crashes} crashes`]
       : []),
-    ...(open > most ? [`${open} requests in the books were never settled, for ${crashes} crashes`] : []),
+    ...(open > openInBooks + most ? [`${open} requests in the books were never settled, for ${crashes} crashes`] : []),
   ];
   return faults.map((what) => ({ kind: 'unbooked', what }));
+}
+
+function booksOf({ runs }: Playback) {
+  return runs.flatMap(({ events }) => events.filter(isOfTheBooks));
+}
+
+function countBooked(books: ReturnType<typeof booksOf>): number {
+  return books.filter(({ type }) => type === 'CALL_BOOKED').length;
+}
+
+function countOpen(books: ReturnType<typeof booksOf>): number {
+  return 2 * countBooked(books) - books.length;
 }
 
 /** How often each activity began each effect. */
