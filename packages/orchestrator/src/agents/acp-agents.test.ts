@@ -104,7 +104,7 @@ describe('faults', () => {
     },
   );
 
-  it.each(['.', '/', './data', './data/work/r-1'])('refuse to show %s, where data of the server lies', (host) => {
+  it.each(['.', '/', './data', './data/mirrors/r-1'])('refuse to show %s, where data of the server lies', (host) => {
     expect(faultsOf({ a: { command: 'x', mounts: { [host]: '/opt/x' } } })).toEqual([
       { path: `a.mounts.${host}`, message: expect.stringContaining('data folder') },
     ]);
