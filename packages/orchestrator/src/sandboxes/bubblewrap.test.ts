@@ -6,7 +6,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BubblewrapOptions, createBubblewrapProvider } from './bubblewrap.ts';
@@ -300,13 +299,10 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
       expect(exitCode).toBe(0);
     });
 
-    it('end a fork bomb, and the server answers meanwhile', async () => {
-      const delays = monitorEventLoopDelay({ resolution: 10 });
-      delays.enable();
-      const result = await run('bash -c ":(){ :|:& };:"; sleep 60', {}, { timeoutMs: 3_000 });
-      delays.disable();
+    it('end a fork bomb with all of its processes', async () => {
+      // `exec`, since the shell itself can start nothing any more.
+      const result = await run('bash -c ":(){ :|:& };:"; exec sleep 60', {}, { timeoutMs: 3_000 });
       expect(result.exitCode).toBeNull();
-      expect(delays.percentile(99) / 1e6).toBeLessThan(200);
       expect(await processesNaming(folder)).toEqual([]);
     });
 
