@@ -2,7 +2,7 @@
  * What a bubblewrap sandbox consists of: which parts of the host are visible, where, and under which limits.
  *
  * Limits of the kernel: file size, processor time, processes (RLIMIT_NPROC, which does not count for root: see
- * `process-cgroup.ts`) and the sizes of /tmp, /dev/shm and a HOME in memory. What memory a process really uses is bounded by
+ * `sandbox-cgroup.ts`) and the sizes of /tmp, /dev/shm and a HOME in memory. What memory a process really uses is bounded by
  * `sandbox-watch.ts`. RLIMIT_DATA only stops a single huge request: it counts what V8 merely reserves, 0.5 GB for each
  * isolate, so that a test runner with eight threads has 5 GB. RLIMIT_AS would stop WebAssembly altogether.
  */
@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path';
 import { EGRESS_SOCKET, proxyVariables, RELAY_FILES, withRelay } from './egress-relay.ts';
 import { type NpmSettings, SCRIPTS_OFF } from './npm-settings.ts';
 import type { SandboxSpec } from './sandbox.ts';
+import { systemCallFilter } from './system-call-filter.ts';
 
 export const HOME = '/home/agent';
 const WORKSPACE = '/workspace';
@@ -61,11 +62,11 @@ export interface Profile {
   /** Options of bwrap, up to the command. File descriptor 3 is left for its status. */
   readonly args: readonly string[];
   /** What bwrap reads from file descriptors 4, 5, …. */
-  readonly files: readonly string[];
+  readonly files: readonly (string | Uint8Array)[];
 }
 
 export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {} }: ProfileRequest): Profile {
-  const files: string[] = [];
+  const files: (string | Uint8Array)[] = [];
   const file = (content: string, path: string): string[] => {
     files.push(content);
     return ['--perms', '0644', '--ro-bind-data', String(3 + files.length), path];
@@ -76,9 +77,15 @@ export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {
     files.push(options.map((option) => `${option}\0`).join(''));
     return ['--args', String(3 + files.length)];
   };
+  const filtered = (program: Uint8Array | null): string[] => {
+    if (program === null) return [];
+    files.push(program);
+    return ['--seccomp', String(3 + files.length)];
+  };
   const open = spec.network === 'open';
   const args = [
     ...isolation(open),
+    ...filtered(systemCallFilter()),
     ...environment({
       ...(egressSocket === null ? {} : egressVariables(spec)),
       // What an agent has just added must not run code while it is installed.

@@ -25,7 +25,6 @@ import {
 } from './child-process.ts';
 import { type EgressProxy, removeAbandonedSockets, startEgressProxy } from './egress-proxy.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
-import { createProcessCgroup, removeAbandonedCgroups } from './process-cgroup.ts';
 import type {
   Availability,
   CommandRequest,
@@ -36,6 +35,7 @@ import type {
   SandboxProvider,
   SandboxSpec,
 } from './sandbox.ts';
+import { createSandboxCgroup, removeAbandonedCgroups } from './sandbox-cgroup.ts';
 import { type Breach, DiskUse, watchSandbox } from './sandbox-watch.ts';
 
 const AVAILABILITY_KEPT_MS = 60_000;
@@ -144,6 +144,11 @@ class BubblewrapSandbox implements Sandbox {
     const end = await launched.process.done.finally(() => this.#running.delete(launched.process));
     const breach = launched.breach();
     if (breach?.kind === 'disk') throw new NeedsHuman('storage_full', `The command was ended: ${breach.message}`);
+    const outOfMemory = launched.outOfMemory();
+    if (outOfMemory !== null && end.endedBecause === null) {
+      const stderr = withLine(end.stderr, `[ended by the sandbox: ${outOfMemory}]\n`);
+      return { ...end, exitCode: null, stderr, endedBecause: outOfMemory };
+    }
     if (launched.commandRan() || end.endedBecause !== null) return end;
     if (end.foreignSignal !== null) {
       const note = `[ended by the machine with ${end.foreignSignal}; its memory is probably used up]\n`;
@@ -164,7 +169,14 @@ class BubblewrapSandbox implements Sandbox {
   async #startEgress(): Promise<EgressProxy | null> {
     const { network, onRefused } = this.#spec;
     if (typeof network !== 'object') return null;
-    this.#egress ??= startEgressProxy({ allow: network.allow, onRefused });
+    if (this.#egress === undefined) {
+      const starting = startEgressProxy({ allow: network.allow, onRefused });
+      this.#egress = starting;
+      // What kept it from starting may be over with the next command.
+      starting.catch(() => {
+        if (this.#egress === starting) this.#egress = undefined;
+      });
+    }
     return this.#egress;
   }
 
@@ -187,6 +199,8 @@ interface Launched {
   /** bwrap reports an exit code only for a command that it could start. */
   commandRan(): boolean;
   breach(): Breach | null;
+  /** What to say when the kernel ended a process for want of memory before the watch saw it. */
+  outOfMemory(): string | null;
 }
 
 /** What a sandbox has beside its spec. */
@@ -208,7 +222,9 @@ function launch(
   let firstPid: number | undefined;
   let breach: Breach | null = null;
   let stopWatching: (() => void) | undefined;
-  const cgroup = createProcessCgroup(spec.limits.processes);
+  const cgroup = createSandboxCgroup(spec.limits);
+  const join = cgroup?.joinFiles.map((file) => `{ echo $$ > ${file}; } 2> /dev/null; `).join('') ?? '';
+  let ranOutOfMemory = false;
 
   const onStatus = (text: string): void => {
     status += text;
@@ -236,7 +252,7 @@ function launch(
     file: '/bin/sh',
     args: [
       '-c',
-      cgroup === null ? LAUNCH : `{ echo $$ > ${cgroup.joinFile}; } 2> /dev/null; ${LAUNCH}`,
+      join + LAUNCH,
       options.path ?? 'bwrap',
       '--json-status-fd',
       '3',
@@ -252,12 +268,17 @@ function launch(
   });
   const done = started.done.finally(() => {
     stopWatching?.();
+    ranOutOfMemory = cgroup?.ranOutOfMemory() ?? false;
     void cgroup?.remove();
   });
   return {
     process: { ...started, done },
     commandRan: () => status.includes('"exit-code"'),
     breach: () => breach,
+    outOfMemory: () =>
+      ranOutOfMemory && breach === null
+        ? `it took more than ${Math.round((cgroup?.memoryBytes ?? 0) / 1024 ** 2)} MB of memory; the limit is ${Math.round(spec.limits.memoryBytes / 1024 ** 2)} MB`
+        : null,
   };
 }
 

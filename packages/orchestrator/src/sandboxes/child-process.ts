@@ -29,8 +29,11 @@ export interface SpawnRequest extends Omit<CommandRequest, 'command'> {
   readonly cwd: string;
   /** The whole environment; nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
-  /** File descriptors 3, 4, …: text that the process reads there, or a listener for what it writes there. */
-  readonly descriptors?: readonly ({ readonly write: string } | { readonly read: (text: string) => void })[];
+  /** File descriptors 3, 4, …: what the process reads there, or a listener for what it writes there. */
+  readonly descriptors?: readonly (
+    | { readonly write: string | Uint8Array }
+    | { readonly read: (text: string) => void }
+  )[];
   /** Ends what is not in the process group. */
   readonly killMore?: () => void;
   /** Leaves stdin and stdout to the caller: only stderr is kept, and no amount of output ends it. */

@@ -16,7 +16,9 @@ const MEASURED_AFTER_MS = 10_000;
 const TIDIED_WITHIN_MS = 2_000;
 /** Measuring takes at most this share of the time. */
 const MEASURING_SHARE = 0.1;
-const MEASURING_TIMEOUT_MS = 60_000;
+const MEASURING_TIMEOUT_MS = 10 * 60_000;
+/** Files that must still be possible on the disk, where its file system has a fixed number of them. */
+const RESERVED_FILES = 10_000;
 /** Of all processes together, at each look. */
 const DESCRIPTORS_LOOKED_AT = 2_000;
 
@@ -59,6 +61,10 @@ async function findDiskBreach({ folder, disk, reservedDiskBytes }: WatchRequest)
   const found = await statfs(folder).catch(() => null);
   if (found === null) return null;
   const freeBytes = found.bavail * found.bsize;
+  if (reservedDiskBytes > 0 && found.files > 0 && found.ffree < RESERVED_FILES) {
+    const message = `only ${found.ffree} more files are possible on the disk of ${folder}; ${RESERVED_FILES} are kept in reserve`;
+    return { kind: 'disk', message };
+  }
   if (freeBytes >= reservedDiskBytes) return disk.findBreach(freeBytes);
   return {
     kind: 'disk',
@@ -109,7 +115,14 @@ export class DiskUse {
     const bytes = await bytesIn(this.#folders);
     this.#measuring = false;
     this.#measuredAt = performance.now();
-    this.#restMs = (this.#measuredAt - startedAt) / MEASURING_SHARE;
+    const tookMs = this.#measuredAt - startedAt;
+    this.#restMs = tookMs / MEASURING_SHARE;
+    if (bytes === null) {
+      const minutes = Math.round(tookMs / 60_000);
+      const message = `its folder and HOME hold so many files that they could not be measured in ${minutes} minutes`;
+      this.#breach = { kind: 'folder', message };
+      return;
+    }
     this.#isFull = bytes > this.#limitBytes;
     if (!this.#isFull) return;
     this.#freeBytes = null;
@@ -120,13 +133,19 @@ export class DiskUse {
   }
 }
 
-async function bytesIn(folders: readonly string[]): Promise<number> {
+/** @returns `null` when that takes too long */
+async function bytesIn(folders: readonly string[]): Promise<number | null> {
   const args = ['-n', '10', 'du', '-sk', '--', ...folders];
+  interface Measured {
+    readonly stdout?: string;
+    readonly killed?: boolean;
+  }
   // Files that vanish meanwhile make du complain and go on; its figures are on stdout all the same.
-  const { stdout } = await promisify(execFile)('nice', args, { timeout: MEASURING_TIMEOUT_MS }).catch(
-    (error: unknown) => error as { readonly stdout?: string },
+  const measured: Measured = await promisify(execFile)('nice', args, { timeout: MEASURING_TIMEOUT_MS }).catch(
+    (error: unknown) => error as Measured,
   );
-  const kilobytes = (stdout ?? '').split('\n').map((line) => Number(/^\d+/.exec(line)?.[0] ?? 0));
+  if (measured.killed === true) return null;
+  const kilobytes = (measured.stdout ?? '').split('\n').map((line) => Number(/^\d+/.exec(line)?.[0] ?? 0));
   return kilobytes.reduce((sum, each) => sum + each, 0) * 1024;
 }
 
