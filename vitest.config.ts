@@ -7,6 +7,8 @@ const packages = ['shared', 'orchestrator', 'ui', 'vscode-extension'];
 export default defineConfig({
   test: {
     pool: 'forks',
+    // What is waited for comes in its own time on a machine that is busy; what never comes still fails.
+    expect: { poll: { timeout: 30_000 } },
     // Most tests wait for a child process or the disk, so two at once pay off on two cores as well.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [

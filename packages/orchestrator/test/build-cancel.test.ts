@@ -20,7 +20,7 @@ interface Place {
 }
 
 const asleep = async (seconds: string) => {
-  await expect.poll(() => processesWith(`${SLEEP}${seconds}`), { timeout: 10_000, interval: 20 }).not.toEqual([]);
+  await expect.poll(() => processesWith(`${SLEEP}${seconds}`), { interval: 20 }).not.toEqual([]);
 };
 
 const places: readonly Place[] = [
@@ -78,8 +78,8 @@ it('in each stage: processes end, the branch is kept, the record is written, no 
     const cancelled = await server.client.cancelRun(run.id, `because it is ${where}`);
     expect(cancelled).toMatchObject({ status: 'cancelled', gate: null });
     expect(cancelled.stages.at(-1)?.stage).toBe(stage);
-    await expect.poll(() => processesWith(SLEEP), { timeout: 2_000, interval: 20 }).toEqual([]);
-    await expect.poll(() => server.workFolders(), { timeout: 2_000, interval: 20 }).toEqual([]);
+    await expect.poll(() => processesWith(SLEEP), { interval: 20 }).toEqual([]);
+    await expect.poll(() => server.workFolders(), { interval: 20 }).toEqual([]);
     expect((await server.mirror('branch', '--list', run.branch)).trim() !== '').toBe(hasBranch);
     expect(await server.client.listGates(run.id)).toEqual([]);
 
@@ -124,7 +124,7 @@ it('in the middle of a push: what follows it does not happen', async () => {
           () => true,
           () => false,
         ),
-      { timeout: 10_000, interval: 20 },
+      { interval: 20 },
     )
     .toBe(true);
   const cancelled = await server.client.cancelRun(run.id);
@@ -133,7 +133,7 @@ it('in the middle of a push: what follows it does not happen', async () => {
   // Nor does the server wait for a remote that says nothing.
   await server.close();
   await rm(hold);
-  await expect.poll(() => processesWith(hold), { timeout: 5_000 }).toEqual([]);
+  await expect.poll(() => processesWith(hold)).toEqual([]);
   expect((await server.git('rev-parse', 'main')).trim()).toBe(cancelled.baseCommit);
   expect(await server.workFolders()).toEqual([]);
 });

@@ -123,7 +123,7 @@ describe.skipIf(!available.ok)('a run', () => {
       await run.untilProgress('checkAsIs', 'output', /a long check/);
       expect(await run.processes()).toContainEqual(expect.stringContaining('bwrap'));
       expect(await run.kill()).toMatchObject({ state: 'validation.checkingAsIs', activities: ['checkAsIs'] });
-      await expect.poll(() => run.processes(), { timeout: 3_000 }).toEqual([]);
+      await expect.poll(() => run.processes()).toEqual([]);
 
       const committed = await run.git.hold('after', `update-ref refs/heads/${run.launched.branch} *`);
       await run.restart();

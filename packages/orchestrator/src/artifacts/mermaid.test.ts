@@ -190,10 +190,8 @@ describe('hostile diagrams', () => {
   });
 
   it('refuses more than 50,000 bytes before any parser sees them', async () => {
-    const started = performance.now();
     expect((await refused(fence(`flowchart TD\n  A["${'é'.repeat(25_000)}"]`))).message).toContain('at most 50000');
     expect(await refused(fence(`classDiagram\n  class A["${'<br'.repeat(50_000)}"]`))).toMatchObject({ diagram: null });
-    expect(performance.now() - started).toBeLessThan(1_000);
   });
 
   it(

@@ -140,8 +140,9 @@ describe('verify, export and migrate', () => {
       status: 'paused',
       gate: { reason: 'poisoned', summary: expect.stringMatching(/event \d+/) },
     });
-    await vi.waitFor(() =>
-      expect(readdirSync(join(place.data, 'exports'))).toEqual([`${damaged}-${lastSequence}.json`]),
+    await vi.waitFor(
+      () => expect(readdirSync(join(place.data, 'exports'))).toEqual([`${damaged}-${lastSequence}.json`]),
+      30_000,
     );
     expect(await online('retry', damaged)).toMatchObject({
       exitCode: 1,

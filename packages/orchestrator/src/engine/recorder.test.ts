@@ -111,7 +111,7 @@ describe('the recorder', () => {
     await vi.waitFor(async () => {
       await recorder.settled();
       expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl', '.autonomous/runs/r-2/events.jsonl']);
-    });
+    }, 30_000);
     await recorder.stop();
   });
 

@@ -123,6 +123,6 @@ describe('the scripted model', () => {
     await expect(agentOf(script).perform(await aRequest({ ...implementing(1), signal }))).rejects.toMatchObject({
       name: 'TimeoutError',
     });
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(30_000);
   });
 });

@@ -360,7 +360,7 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     const closed = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGKILL');
     await closed;
-    await expect.poll(() => processesNaming(folder), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => processesNaming(folder)).toEqual([]);
   });
 
   it('pauses with a reason when bubblewrap is not installed, and never runs the command', async () => {
