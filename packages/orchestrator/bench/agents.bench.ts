@@ -4,6 +4,8 @@
  *
  * modelCallOverheadP50Ms: one request with all that is done around it, booked and settled in the log of a run on a real disk ·
  * withoutBooksP50Ms: the same without the log · toolCallOverheadP50Ms: one call of a tool, from its name to its result.
+ *
+ * Options: --rounds N (conversations of each kind, taken in turn; the first of each only warms up)
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -25,6 +27,7 @@ import { type ActivityContext, ONE_TRY } from '../src/workflow/activity.ts';
 import { activity, defineWorkflow } from '../src/workflow/definition.ts';
 import { BUILT_IN_RUN_CONFIG } from '../src/workflow/run-config.ts';
 import type { BenchResult } from './bench.ts';
+import { readNumbers } from './contest/options.ts';
 
 export const name = 'agents';
 export const description = 'our own overhead per model call and per tool call, beside the bare AI SDK';
@@ -32,10 +35,9 @@ export const description = 'our own overhead per model call and per tool call, b
 const MODEL = 'openai-compatible:instant';
 /** Model calls of a conversation; each but the last calls one tool. */
 const STEPS = 20;
-/** Conversations of each kind, taken in turn; the first of each only warms up. */
-const ROUNDS = 16;
 const PROMPT = 'Call: implementer 1\n\nLook again and again.';
-const COMMAND = 'ls';
+/** Each another one: who asks the same again and again is taken for stuck. */
+const command = (step: number): string => `ls ${step}`;
 const OUTPUT = 'README.md\nsrc\ntest\n';
 const INSTRUCTIONS = 'You are the implementer.';
 
@@ -55,14 +57,15 @@ interface Times {
 }
 type Kind = 'bare' | 'loop' | 'booked';
 
-export async function run(): Promise<BenchResult> {
+export async function run(args: readonly string[]): Promise<BenchResult> {
+  const { rounds } = readNumbers(args, { rounds: 16 });
   const folder = await mkdtemp(path.join(tmpdir(), 'bench-agents-'));
   const provider = await startInstantModel();
   try {
     const models = createModels({ keys: {}, baseUrls: { openaiCompatible: provider.url } });
     const times: Record<Kind, Times> = { bare: aTimes(), loop: aTimes(), booked: aTimes() };
     const engine = await startEngine(folder, models, times);
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       if (round === 1) for (const each of Object.values(times)) each.model.length = each.tool.length = 0;
       await bareConversation(models, times.bare);
       await ownConversation(models, times.loop);
@@ -80,7 +83,7 @@ export async function run(): Promise<BenchResult> {
       ] as const;
     return {
       table: {
-        columns: [`of ${(ROUNDS - 1) * STEPS} calls`, 'model p50 ms', 'model p95 ms', 'tool p50 ms', 'tool p95 ms'],
+        columns: [`of ${(rounds - 1) * STEPS} calls`, 'model p50 ms', 'model p95 ms', 'tool p50 ms', 'tool p95 ms'],
         rows: [row('bare AI SDK', 'bare'), row('our loop', 'loop'), row('our loop, each call booked', 'booked')],
       },
       figures: {
@@ -122,7 +125,7 @@ async function bareConversation(models: Models, times: Times): Promise<void> {
     times.model.push(performance.now() - from);
     if (call === undefined || call.toolName === 'finish') return;
     const begun = performance.now();
-    const value = (await INSTANT_SANDBOX.run({ command: COMMAND, timeoutMs: 1_000 })).stdout;
+    const value = (await INSTANT_SANDBOX.run({ command: command(step), timeoutMs: 1_000 })).stdout;
     times.tool.push(performance.now() - begun);
     const { toolCallId, toolName } = call;
     messages.push({
@@ -211,7 +214,7 @@ async function startInstantModel(): Promise<{ readonly url: string; stop(): Prom
       const results = body.split('"role":"tool"').length - 1;
       const called = {
         name: results < STEPS - 1 ? 'run' : 'finish',
-        arguments: JSON.stringify({ command: COMMAND }),
+        arguments: JSON.stringify({ command: command(results) }),
       };
       const toolCalls = [{ index: 0, id: `c${results}`, type: 'function', function: called }];
       response.writeHead(200, { 'content-type': 'text/event-stream' });

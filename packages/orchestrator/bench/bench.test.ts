@@ -101,3 +101,13 @@ async function bench(...args: string[]) {
   );
   return { exitCode, out, err };
 }
+
+it('agents measures our loop beside the bare SDK, in little', { timeout: 240_000 }, async () => {
+  const main = path.join(import.meta.dirname, 'main.ts');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'agents', '--rounds', '2'], {
+    encoding: 'utf8',
+  });
+  expect(status, stderr).toBe(0);
+  const { figures } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  expect(figures).toMatchObject({ modelCallOverheadP50Ms: expect.any(Number) });
+});

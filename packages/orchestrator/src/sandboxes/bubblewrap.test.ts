@@ -18,6 +18,9 @@ const available = await provider.availability();
 // Only a machine that cannot run bubblewrap at all skips this file, and says why.
 if (!available.ok) process.stderr.write(`bubblewrap tests are skipped: ${available.reason}. ${available.mend}\n`);
 
+/** Of the session of a command, where this kernel knows such a thing. */
+const PRIORITY = existsSync('/proc/self/autogroup') ? / nice 19\n$/ : /^$/;
+
 describe.skipIf(!available.ok)('bubblewrap', () => {
   describeSandboxContract(provider, {
     endsEscapedProcesses: true,
@@ -325,6 +328,11 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
       const result = await run(`python3 -c '${hog}'`, { limits });
       expect(result.exitCode).toBeNull();
       expect(result.stderr).toMatch(/ended by the sandbox: .* MB of memory; the limit is 1024 MB/);
+    });
+
+    it('give way to the server where processors are short, also where the kernel shares them between sessions', async () => {
+      const { stdout } = await run('sleep 1; cat /proc/self/autogroup 2> /dev/null');
+      expect(stdout).toMatch(PRIORITY);
     });
 
     it('stop a file from growing beyond its size', async () => {

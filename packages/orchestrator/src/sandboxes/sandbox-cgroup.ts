@@ -1,7 +1,7 @@
 /**
- * A control group that bounds how many processes a sandbox has and how much memory they take. For servers that run as root:
- * RLIMIT_NPROC does not apply to them. Where no control group can be made, `sandbox-watch.ts` ends what takes too much some
- * moments later.
+ * A control group that bounds how many processes a sandbox has and how much memory they take, and gives way to the server where
+ * processors are short. For servers that run as root: RLIMIT_NPROC does not apply to them. Where no control group can be
+ * made, `sandbox-watch.ts` ends what takes too much some moments later.
  *
  * The watch tells what it found, so it comes first: the kernel's bound on memory lies above the limit, for what is quicker.
  */
@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxLimits } from './sandbox.ts';
 
 /** Where new groups can be made: one hierarchy for each controller in version 1, and the one of version 2. */
-const HIERARCHIES = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup/memory', '/sys/fs/cgroup'];
+const HIERARCHIES = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup/memory', '/sys/fs/cgroup/cpu', '/sys/fs/cgroup'];
 
 const PREFIX = 'autonomous-';
 const ABOVE_MEMORY_LIMIT = 1.5;
@@ -41,6 +41,9 @@ export function createSandboxCgroup({
     'memory.memsw.limit_in_bytes': kernelsBytes,
     'memory.max': kernelsBytes,
     'memory.swap.max': 0,
+    // A tenth of what the server weighs: a priority (nice) counts only within a session, and a sandbox is one of its own.
+    'cpu.shares': 102,
+    'cpu.weight': 10,
   };
   const name = `${PREFIX}${process.pid}-${randomUUID()}`;
   const folders: string[] = [];

@@ -3,7 +3,7 @@
  * (RLIMIT_RSS does nothing) and of all together, processes where the server is root, and a disk filled with many files.
  */
 import { execFile } from 'node:child_process';
-import { opendir, readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
+import { opendir, readdir, readFile, readlink, stat, statfs, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { SandboxLimits } from './sandbox.ts';
 
@@ -48,6 +48,7 @@ export function watchSandbox(request: WatchRequest): () => void {
   const look = async (): Promise<void> => {
     if (busy) return;
     busy = true;
+    await giveWay(request.pid);
     const breach = (await findDiskBreach(request)) ?? (await findProcessBreach(request));
     busy = false;
     if (breach !== null) request.onBreach(breach);
@@ -55,6 +56,14 @@ export function watchSandbox(request: WatchRequest): () => void {
   const timer = setInterval(() => void look(), INTERVAL_MS);
   void look();
   return () => clearInterval(timer);
+}
+
+/**
+ * Where the kernel shares processors between sessions (autogroup), a priority counts only within a session, and a sandbox is one of
+ * its own. Not where the kernel does no such thing, nor where the process is not ours to change.
+ */
+async function giveWay(pid: number): Promise<void> {
+  await writeFile(`/proc/${pid}/autogroup`, '19').catch(() => undefined);
 }
 
 async function findDiskBreach({ folder, disk, reservedDiskBytes }: WatchRequest): Promise<Breach | null> {
