@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { pathOf, RUN_TABS, type Screen, screenOf } from './bridge.ts';
+
+describe('The address of a screen', () => {
+  it.each<Screen>([
+    { name: 'runs' },
+    { name: 'launch' },
+    { name: 'metrics' },
+    { name: 'run', runId: 'r-1' },
+    { name: 'run', runId: 'a/b?c#d' },
+    ...RUN_TABS.filter((tab) => tab !== 'overview').map((tab): Screen => ({ name: 'run', runId: 'r-1', tab })),
+    { name: 'exploration', explorationId: 'x 1' },
+  ])('leads back to it: %j', (screen) => {
+    expect(screenOf(pathOf(screen))).toEqual(screen);
+  });
+
+  it.each(['/nowhere', '/runs', '/explorations/', '/runs//plan', '/%E0%A4%A', ''])(
+    'is that of the list for %j',
+    (path) => {
+      expect(screenOf(path)).toEqual({ name: 'runs' });
+    },
+  );
+
+  it('opens a run where it names no tab that there is', () => {
+    expect(screenOf('/runs/r-1/nonsense')).toEqual({ name: 'run', runId: 'r-1' });
+  });
+});

@@ -1,0 +1,115 @@
+/**
+ * What a web view and the editor's extension say to each other. The extension alone speaks with the server, since it alone
+ * holds the token: the web view calls by message, and hears of events as the extension's own store does.
+ */
+import type { Client, FeedStatus, ProblemDetails, Progress, RunStoreState, WorkflowEvent } from '@autonomous/shared';
+
+/** A screen and what it shows: the path of the same address in the dashboard. */
+export type Screen =
+  | { readonly name: 'runs' }
+  | { readonly name: 'run'; readonly runId: string; readonly tab?: RunTab | undefined }
+  | { readonly name: 'exploration'; readonly explorationId: string }
+  | { readonly name: 'launch' }
+  | { readonly name: 'metrics' };
+
+export const RUN_TABS = ['overview', 'plan', 'changes', 'evidence', 'transcript', 'statechart'] as const;
+export type RunTab = (typeof RUN_TABS)[number];
+
+/** What a web view may ask of the server. */
+export const CALLS = [
+  'launchRun',
+  'explore',
+  'listRuns',
+  'forkRun',
+  'getRun',
+  'listEvents',
+  'listArtifacts',
+  'getArtifact',
+  'getDiff',
+  'getTranscript',
+  'getStatechart',
+  'listGates',
+  'listClarifications',
+  'decideGate',
+  'cancelRun',
+  'sendMessage',
+  'upload',
+  'listProjects',
+  'createProject',
+  'listWorkflows',
+  'listModels',
+  'me',
+] as const satisfies readonly (keyof Client)[];
+export type Call = (typeof CALLS)[number];
+/** The server, as far as screens need it. */
+export type ScreenClient = Pick<Client, Call>;
+
+/** What the editor can do and a browser cannot. */
+export interface HostActions {
+  /** One file of a run's result beside its base, or all of them where no path is given. */
+  openDiff(runId: string, path?: string): void;
+  /** A run, an exploration or another screen, in a place of its own. */
+  openScreen(screen: Screen): void;
+  openExternal(url: string): void;
+  /** Checks the run's branch out in the open folder. */
+  checkout(runId: string): void;
+}
+export type HostAction = keyof HostActions;
+
+export type FromWebView =
+  /** The first message: the web view has loaded and shows nothing yet. */
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'call'; readonly id: number; readonly method: Call; readonly args: readonly unknown[] }
+  | { readonly kind: 'action'; readonly action: HostAction; readonly args: readonly unknown[] }
+  /** The screen changed within the web view: its title, and what to show when the window is opened again. */
+  | { readonly kind: 'shows'; readonly screen: Screen; readonly title: string };
+
+export type ToWebView =
+  /** Answers `ready`, and comes again when the extension's own state begins anew. */
+  | { readonly kind: 'state'; readonly state: RunStoreState; readonly screen: Screen }
+  | { readonly kind: 'events'; readonly events: readonly WorkflowEvent[] }
+  | { readonly kind: 'progress'; readonly progress: Progress }
+  | { readonly kind: 'connection'; readonly status: FeedStatus }
+  | { readonly kind: 'show'; readonly screen: Screen }
+  | { readonly kind: 'result'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'refusal'; readonly id: number; readonly problem: ProblemDetails };
+
+/** The address of a screen in the dashboard; deep links use the same. */
+export function pathOf(screen: Screen): string {
+  switch (screen.name) {
+    case 'runs':
+      return '/';
+    case 'run':
+      return `/runs/${encodeURIComponent(screen.runId)}${screen.tab === undefined || screen.tab === 'overview' ? '' : `/${screen.tab}`}`;
+    case 'exploration':
+      return `/explorations/${encodeURIComponent(screen.explorationId)}`;
+    case 'launch':
+    case 'metrics':
+      return `/${screen.name}`;
+    default:
+      return screen satisfies never;
+  }
+}
+
+/** The screen of an address; the list of runs for one that is none. */
+export function screenOf(path: string): Screen {
+  const [first = '', second = '', third = ''] = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decoded);
+  if (first === 'runs' && second !== '') {
+    const tab = RUN_TABS.find((name) => name === third);
+    return { name: 'run', runId: second, ...(tab === undefined ? {} : { tab }) };
+  }
+  if (first === 'explorations' && second !== '') return { name: 'exploration', explorationId: second };
+  if (first === 'launch' || first === 'metrics') return { name: first };
+  return { name: 'runs' };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
