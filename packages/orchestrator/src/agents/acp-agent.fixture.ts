@@ -29,6 +29,10 @@ import {
 export type Step =
   | { readonly do: 'say'; readonly text: string }
   | { readonly do: 'write'; readonly path: string; readonly content: string }
+  /** Tool calls that go on at the same time, as its session tells of them. */
+  | { readonly do: 'call'; readonly calls: readonly Called[] }
+  /** Until the turn is cancelled. */
+  | { readonly do: 'repeat'; readonly steps: readonly Step[] }
   /** The outcome goes into the file `permission.txt`: the chosen option's id, or `cancelled`. */
   | {
       readonly do: 'permit';
@@ -50,6 +54,16 @@ export type Step =
   /** What its session has cost so far. */
   | { readonly do: 'cost'; readonly usd: number }
   | { readonly do: 'stop'; readonly reason: PromptResponse['stopReason'] };
+
+/** In its texts `#` stands for a number that no other call has. */
+export interface Called {
+  readonly kind: ToolKind;
+  readonly title?: string;
+  /** Absent: its session tells none. */
+  readonly input?: Readonly<Record<string, string>>;
+  /** Absent: its session tells none. */
+  readonly result?: string;
+}
 
 export const OPTIONS: readonly PermissionOption[] = [
   { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
@@ -124,8 +138,11 @@ interface Playing extends Session {
   readonly signal: AbortSignal;
 }
 
-async function play(steps: readonly Step[], playing: Playing): Promise<PromptResponse> {
-  const response: PromptResponse = { stopReason: 'end_turn' };
+async function play(
+  steps: readonly Step[],
+  playing: Playing,
+  response: PromptResponse = { stopReason: 'end_turn' },
+): Promise<PromptResponse> {
   for (const step of steps) {
     switch (step.do) {
       case 'say':
@@ -133,6 +150,15 @@ async function play(steps: readonly Step[], playing: Playing): Promise<PromptRes
         break;
       case 'write':
         await write(step, playing);
+        break;
+      case 'call':
+        await call(step.calls, playing);
+        break;
+      case 'repeat':
+        while (!playing.signal.aborted) {
+          await play(step.steps, playing, response);
+          await sleep(1);
+        }
         break;
       case 'permit': {
         const { outcome } = await playing.client.request(methods.client.session.requestPermission, {
@@ -214,6 +240,34 @@ async function write(step: Extract<Step, { do: 'write' }>, { client, id, folder 
     status: 'completed',
     content: [{ type: 'content', content: text(`wrote ${step.path}`) }],
   });
+}
+
+let calledSoFar = 0;
+
+async function call(calls: readonly Called[], { client, id }: Playing): Promise<void> {
+  const numbered = calls.map((called) => {
+    calledSoFar += 1;
+    return JSON.parse(JSON.stringify(called).replaceAll('#', String(calledSoFar))) as Called;
+  });
+  const known = numbered.map((called) => ({ ...called, toolCallId: randomUUID() }));
+  for (const { toolCallId, title = 'A tool', kind, input } of known) {
+    await tell(client, id, {
+      sessionUpdate: 'tool_call',
+      toolCallId,
+      title,
+      kind,
+      status: 'in_progress',
+      ...(input === undefined ? {} : { rawInput: input }),
+    });
+  }
+  for (const { toolCallId, result } of known) {
+    await tell(client, id, {
+      sessionUpdate: 'tool_call_update',
+      toolCallId,
+      status: 'completed',
+      content: result === undefined ? [] : [{ type: 'content', content: text(result) }],
+    });
+  }
 }
 
 async function waitForCancel(signal: AbortSignal): Promise<void> {

@@ -31,7 +31,7 @@ const EXIT_GRACE_MS = 2_000;
 /** Why such a process was ended. */
 export const STOPPED_SPEAKING = 'it stopped speaking the protocol';
 /** Why one was ended that did not stop for a message. */
-export const DEAF = 'it did not stop for what a person said';
+export const DEAF = 'it did not stop for what it has to be told';
 /** How long an agent may take to start and to open a session: some compile first. */
 const START_TIMEOUT_MS = 120_000;
 /** What the agent answers when it has no key. */

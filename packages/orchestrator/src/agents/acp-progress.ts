@@ -3,6 +3,7 @@ import type { JsonObject } from '@autonomous/shared';
 import { z } from 'zod';
 import type { SessionUpdate } from './acp-wire.ts';
 import type { AgentRequest } from './agent.ts';
+import type { WatchedCall } from './stall-watch.ts';
 
 /** Characters of a tool's input or result that go into progress. */
 const PROGRESS_CHARACTERS = 2_000;
@@ -10,6 +11,10 @@ const PROGRESS_CHARACTERS = 2_000;
 const TEXT_CHARACTERS = 4_000;
 /** Of a last message, what can become a result. */
 const LAST_MESSAGE_CHARACTERS = 8_000;
+/** Of a result, what is compared with those of other calls; of a longer one its length as well. */
+const COMPARED_CHARACTERS = 100_000;
+/** Calls of one step at most, while one of them goes on: it may be an agent of the agent's, whose own calls come in between. */
+const CALLS_OF_A_STEP = 20;
 
 const textSchema = z.object({ type: z.literal('text'), text: z.string() });
 const chunkSchema = z.object({ content: textSchema });
@@ -23,30 +28,40 @@ const toolCallSchema = z.object({
   kind: z.string().nullish(),
   status: z.string().nullish(),
   rawInput: z.unknown().optional(),
+  rawOutput: z.unknown().optional(),
   content: z.array(z.unknown()).nullish(),
 });
 type ToolCall = z.output<typeof toolCallSchema>;
 
 const partSchema = z.union([
   z.object({ type: z.literal('content'), content: textSchema }),
-  z.object({ type: z.literal('diff'), path: z.string() }),
+  z.object({ type: z.literal('diff'), path: z.string(), newText: z.string().optional() }),
 ]);
+
+export interface AcpProgressListener {
+  /** Told of each tool call once, when it is first heard of. */
+  readonly onCall: () => void;
+  /** Told of calls that have ended: together, where they went on at the same time. */
+  readonly onStep: (calls: readonly WatchedCall[]) => void;
+}
 
 export class AcpProgress {
   readonly #tell: AgentRequest<unknown>['onProgress'];
-  readonly #onCall: () => void;
+  readonly #listener: AcpProgressListener;
   /** Tool calls that have not ended, with what is known of them. */
   readonly #calls = new Map<string, KnownCall>();
   /** Ids of calls that have ended: some agents tell it twice. */
   readonly #ended = new Set<string>();
+  /** Ids of calls that go on in this turn, and those that have ended beside them. */
+  readonly #open = new Set<string>();
+  #step: WatchedCall[] = [];
   #text = '';
   #lastMessage = '';
   #costUsd: number | null = null;
 
-  /** @param onCall told of each tool call once, when it is first heard of */
-  constructor(tell: AgentRequest<unknown>['onProgress'], onCall: () => void) {
+  constructor(tell: AgentRequest<unknown>['onProgress'], listener: AcpProgressListener) {
     this.#tell = tell;
-    this.#onCall = onCall;
+    this.#listener = listener;
   }
 
   /** What the agent said since its last tool call. */
@@ -83,7 +98,20 @@ export class AcpProgress {
     }
   }
 
-  /** At the end of a turn and before a tool call: says what is left to say. */
+  /** Says what is left to say; a call that never ended belongs to no step of the next turn. */
+  endTurn(): void {
+    this.flush();
+    this.#open.clear();
+    this.#step = [];
+  }
+
+  /** Of a session that begins without the history of the one before. */
+  forgetSession(): void {
+    this.#costUsd = null;
+    this.#lastMessage = '';
+  }
+
+  /** Before a tool call and at the end: says what is left to say. */
   flush(): void {
     for (const call of this.#calls.values()) this.#tellCall(call);
     const text = this.#text.trim();
@@ -109,7 +137,8 @@ export class AcpProgress {
       this.flush();
       this.#lastMessage = '';
       this.#calls.set(toolCallId, call);
-      this.#onCall();
+      this.#open.add(toolCallId);
+      this.#listener.onCall();
     }
     call.tool = kind ?? call.tool;
     call.title = title || call.title;
@@ -121,6 +150,17 @@ export class AcpProgress {
     this.#ended.add(toolCallId);
     const text = (content ?? []).map(textOf).filter(Boolean).join('\n') || call.title;
     this.#tell({ kind: 'tool_result', text: cut(text), data: { tool: call.tool, ok: status === 'completed' } });
+    this.#endCall(toolCallId, watchedCall(call, update));
+  }
+
+  /** Nobody says which calls belong to one answer of the model: those are taken together that go on at the same time. */
+  #endCall(toolCallId: string, call: WatchedCall): void {
+    this.#open.delete(toolCallId);
+    this.#step.push(call);
+    if (this.#open.size > 0 && this.#step.length < CALLS_OF_A_STEP) return;
+    const calls = this.#step;
+    this.#step = [];
+    this.#listener.onStep(calls);
   }
 
   #tellCall(call: KnownCall): void {
@@ -140,6 +180,47 @@ interface KnownCall {
   title: string;
   input: unknown;
   told: boolean;
+}
+
+/**
+ * A call as it can be compared with others: by its input, or by its title and result where no input is told. A result that is
+ * not told is like no other.
+ */
+function watchedCall({ tool, title, input }: KnownCall, update: ToolCall): WatchedCall {
+  const { toolCallId, status, content, rawOutput } = update;
+  const told = (content ?? []).map(comparedOf).filter(Boolean).join('\n') || wordsOf(rawOutput);
+  const result = told === '' ? `nothing is told of ${toolCallId}` : compared(told);
+  return {
+    name: tool,
+    input: hasContent(input) ? comparedInput(tool, input, toolCallId) : { title, result },
+    // That a command ends with another exit code than 0 is a result like any other; some agents call it a failure.
+    ok: status === 'completed' || tool === 'execute',
+    result,
+  };
+}
+
+/** Without the call's id, and without what a model says about a command: words that are others each time, and do nothing. */
+function comparedInput(tool: string, input: unknown, toolCallId: string): unknown {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  const isSame = ([name, value]: [string, unknown]): boolean =>
+    value !== toolCallId && (tool !== 'execute' || name !== 'description');
+  return Object.fromEntries(Object.entries(input).filter(isSame));
+}
+
+function comparedOf(part: unknown): string {
+  const { data } = partSchema.safeParse(part);
+  return data?.type === 'diff' ? `${data.path}\n${data.newText ?? ''}` : (data?.content.text ?? '');
+}
+
+function compared(result: string): string {
+  return result.length <= COMPARED_CHARACTERS
+    ? result
+    : `${result.slice(0, COMPARED_CHARACTERS)}… of ${result.length} characters`;
+}
+
+function wordsOf(output: unknown): string {
+  if (output === undefined || output === null) return '';
+  return typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
 }
 
 function hasContent(input: unknown): boolean {

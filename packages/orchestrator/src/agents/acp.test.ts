@@ -11,7 +11,7 @@ import { createBubblewrapProvider } from '../sandboxes/bubblewrap.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { CallUsage } from '../models/model.ts';
 import { createAcpAgent } from './acp.ts';
-import { OPTIONS, PROMPTS, type Step } from './acp-agent.fixture.ts';
+import { type Called, OPTIONS, PROMPTS, type Step } from './acp-agent.fixture.ts';
 import type { AcpAgentSettings } from './acp-agents.ts';
 import { decidePermission } from './acp-permissions.ts';
 import { EXCHANGE_FOLDER, QUESTION_FILE, RESULT_FILE } from './acp-instructions.ts';
@@ -510,6 +510,96 @@ describe.skipIf(!available.ok)('an external agent', () => {
       const call = await aCall({ turns }, { tools: ['read'] });
       expect((await call.outcome).kind).toBe('finished');
       expect(await call.file('elicited.txt')).toBe('decline');
+    });
+  });
+
+  describe('goes in circles', () => {
+    const read = (path: string, result = 'unchanged'): Called => ({ kind: 'read', input: { path }, result });
+    const makes = (...calls: Called[]): Step => ({ do: 'call', calls });
+    const reads = (count: number, path: string): Step[] => Array.from({ length: count }, () => makes(read(path)));
+    const stuck: Step = { do: 'repeat', steps: [makes(read('src/a.ts'))] };
+    const notesOf = ({ progress }: Call) => progress.flatMap(({ kind, text }) => (kind === 'note' ? [text] : []));
+
+    it('and is told so in the middle of its turn, and goes on in the same session when it does something else', async () => {
+      const call = await aCall({ turns: [[stuck], [EDIT, DONE]] });
+      expect((await call.outcome).kind).toBe('finished');
+      const [, nudge = '', ...more] = await call.prompts();
+      expect(nudge).toMatch(/^You made the same call with the same result 4 times[\s\S]*Go on with the task/);
+      expect(more).toEqual([]);
+      expect(notesOf(call)).toEqual([
+        'No progress: it made the same call with the same result 4 times. It was told so.',
+      ]);
+    });
+
+    it('after it was told: a new session is told what was tried; and then it needs a person', async () => {
+      // A new session plays the first turn again.
+      const call = await aCall({ keeps: 'resume', turns: [[stuck], [stuck]] });
+      await expect(call.outcome).rejects.toMatchObject({
+        name: 'NeedsHuman',
+        reason: 'stalled',
+        message: expect.stringContaining('implementer (acp:scripted) makes no progress: it made the same call'),
+      });
+      const [first = '', , third = '', ...more] = await call.prompts();
+      expect(third.startsWith(first)).toBe(true);
+      expect(third).toMatch(
+        /An earlier try of this call went in circles[\s\S]*- read \{"path":"src\/a\.ts"\} → unchanged/,
+      );
+      expect(more).toEqual([]);
+      expect(notesOf(call).map((note) => note.split('. ')[1])).toEqual([
+        'It was told so.',
+        'It begins anew, with a note of what was tried.',
+      ]);
+      expect(await agentProcesses(call.folder)).toEqual([]);
+    });
+
+    it('and does not stop to be told so: its session is taken up by a new process, which is told', async () => {
+      const deaf: Step = { do: 'wait', deaf: true };
+      const call = await aCall({
+        keeps: 'resume',
+        turns: [
+          [...reads(4, 'src/a.ts'), deaf],
+          [EDIT, DONE],
+        ],
+      });
+      expect((await call.outcome).kind).toBe('finished');
+      expect((await call.prompts())[1]).toMatch(/^Your process was ended[\s\S]*You made the same call/);
+    });
+
+    it.each<[string, Step]>([
+      ['with calls of which no input is told', makes({ kind: 'read', title: 'src/a.ts', result: 'unchanged' })],
+      ['with one call, whatever it says', makes({ kind: 'execute', input: { command: 'date' }, result: 'tick #' })],
+      [
+        'with a command that it describes in other words each time',
+        makes({ kind: 'execute', input: { command: 'npm test', description: 'Try #' }, result: 'Exit code 1.' }),
+      ],
+    ])('%s', async (_what, step) => {
+      const call = await aCall({ turns: [[{ do: 'repeat', steps: [step] }], [DONE]] });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(notesOf(call)[0]).toMatch(/^No progress: /);
+    });
+
+    it.each<[string, readonly Step[]]>([
+      [
+        'reads files again after each edit',
+        Array.from({ length: 12 }, (_, round) => [
+          ...reads(2, 'src/a.ts'),
+          makes({ kind: 'edit', input: { path: 'src/a.ts', text: `try ${round}` }, result: 'Changed.' }),
+        ]).flat(),
+      ],
+      [
+        'waits for a command, whose output grows',
+        Array.from({ length: 10 }, () => makes({ kind: 'other', input: { task: 'b1' }, result: 'still running: # %' })),
+      ],
+      [
+        'reads many files at once, and once more',
+        [1, 2].map(() => makes(...Array.from({ length: 30 }, (_, file) => read(`src/${file}.ts`)))),
+      ],
+      ['tells nothing of its calls but that they are made', Array.from({ length: 30 }, () => makes({ kind: 'edit' }))],
+    ])('only in appearance: it %s', async (_what, steps) => {
+      const call = await aCall({ turns: [[...steps, DONE]] });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(await call.prompts()).toHaveLength(1);
+      expect(notesOf(call)).toEqual([]);
     });
   });
 
