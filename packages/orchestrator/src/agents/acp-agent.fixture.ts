@@ -46,7 +46,10 @@ export type Step =
   | { readonly do: 'elicit'; readonly message: string; readonly properties: object }
   | { readonly do: 'print'; readonly text: string }
   | { readonly do: 'complain'; readonly text: string }
-  | { readonly do: 'fail'; readonly message: string }
+  /** Absent data: its words are the details of an internal error. */
+  | { readonly do: 'fail'; readonly message: string; readonly data?: object }
+  /** What its provider says of its limits. */
+  | { readonly do: 'limit'; readonly status: string; readonly resetsAt: number }
   | { readonly do: 'exit'; readonly code: number }
   /** Until the turn is cancelled, or, where it is deaf, for ever. */
   | { readonly do: 'wait'; readonly deaf?: boolean }
@@ -191,7 +194,17 @@ async function play(
         process.stderr.write(step.text);
         break;
       case 'fail':
-        throw RequestError.internalError({ details: step.message });
+        throw step.data === undefined
+          ? RequestError.internalError({ details: step.message })
+          : RequestError.internalError(step.data, step.message);
+      case 'limit':
+        await tell(playing.client, playing.id, {
+          sessionUpdate: 'usage_update',
+          used: 1,
+          size: 1_000,
+          _meta: { '_claude/rateLimit': { status: step.status, resetsAt: step.resetsAt } },
+        });
+        break;
       case 'exit':
         // What was said before has to be out first.
         await sleep(50);

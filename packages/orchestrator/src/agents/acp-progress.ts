@@ -20,6 +20,10 @@ const textSchema = z.object({ type: z.literal('text'), text: z.string() });
 const chunkSchema = z.object({ content: textSchema });
 
 const costSchema = z.object({ cost: z.object({ amount: z.number().min(0), currency: z.literal('USD') }) });
+/** What claude-agent-acp passes on of the limits of its account; the time is in seconds since the epoch. */
+const limitSchema = z.object({
+  _meta: z.object({ '_claude/rateLimit': z.object({ status: z.string(), resetsAt: z.number().optional() }) }),
+});
 
 /** What `tool_call` and `tool_call_update` have in common, as far as it is told. */
 const toolCallSchema = z.object({
@@ -58,6 +62,7 @@ export class AcpProgress {
   #text = '';
   #lastMessage = '';
   #costUsd: number | null = null;
+  #limitEndsAt: number | null = null;
 
   constructor(tell: AgentRequest<unknown>['onProgress'], listener: AcpProgressListener) {
     this.#tell = tell;
@@ -72,6 +77,11 @@ export class AcpProgress {
   /** What the agent says that its session has cost so far, US dollars; `null` where it says nothing. */
   get costUsd(): number | null {
     return this.#costUsd;
+  }
+
+  /** When the limit ends that its provider has refused it for, milliseconds since the epoch; `null` where none is known. */
+  get limitEndsAt(): number | null {
+    return this.#limitEndsAt;
   }
 
   /** Thoughts, plans, modes and commands change nothing that a person has to see; nor does what has another shape. */
@@ -91,6 +101,11 @@ export class AcpProgress {
       case 'usage_update': {
         const usage = costSchema.safeParse(update);
         if (usage.success) this.#costUsd = usage.data.cost.amount;
+        const limit = limitSchema.safeParse(update);
+        if (limit.success) {
+          const { status, resetsAt } = limit.data._meta['_claude/rateLimit'];
+          this.#limitEndsAt = status === 'rejected' && resetsAt !== undefined ? resetsAt * 1_000 : null;
+        }
         break;
       }
       default:

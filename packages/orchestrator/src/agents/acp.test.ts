@@ -207,7 +207,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
     const stranger = await aCall({ turns: [], settings: { env } });
     await expect(stranger.outcome).rejects.toMatchObject({
       name: 'NeedsHuman',
-      reason: 'agent_failed',
+      reason: 'model_unavailable',
       message: expect.stringContaining('one of its ways to sign in (by-key)'),
     });
     const known = await aCall({ turns: [], settings: { env, authMethod: 'by-key' } });
@@ -663,6 +663,32 @@ describe.skipIf(!available.ok)('an external agent', () => {
       const failure = await call.outcome.catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(RetryableFailure);
       expect(failure).toMatchObject({ reason: 'model_unavailable', message: expect.stringContaining('overloaded') });
+    });
+
+    it('because its provider limits the rate, until a time that its session was told of', async () => {
+      const inAnHour = Math.ceil(Date.now() / 1_000) + 3_600;
+      const fails: Step = {
+        do: 'fail',
+        message: "You've hit your session limit · resets 3pm (UTC)",
+        data: { errorKind: 'rate_limit' },
+      };
+      const call = await aCall({ turns: [[{ do: 'limit', status: 'rejected', resetsAt: inAnHour }, fails]] });
+      const failure = await call.outcome.catch((error: unknown) => error);
+      expect(failure).toMatchObject({
+        name: 'RetryableFailure',
+        reason: 'rate_limited',
+        message: expect.stringMatching(
+          /^The provider of the agent scripted limits the rate: You've hit your session limit/,
+        ),
+      });
+      const { retryAfterMs } = failure as RetryableFailure;
+      expect(retryAfterMs).toBeGreaterThan(3_500_000);
+      expect(retryAfterMs).toBeLessThanOrEqual(3_601_000);
+    });
+
+    it('in words that speak of a limit, as an agent may that works on one: that is no error', async () => {
+      const call = await aCall({ turns: [[{ do: 'say', text: 'Error: 429 Too Many Requests' }, DONE]] });
+      expect((await call.outcome).kind).toBe('finished');
     });
   });
 

@@ -6,13 +6,14 @@
  * same activity takes it up, from the session's id that was kept and the agent's HOME.
  */
 import { type PromptResponse, RequestError } from '@agentclientprotocol/sdk';
-import { NeedsHuman, type Question, RetryableFailure } from '@autonomous/shared';
+import { NeedsHuman, type Question } from '@autonomous/shared';
 import { z } from 'zod';
 import type { ProcessExit } from '../sandboxes/sandbox.ts';
 import { readSandboxFile } from '../sandboxes/sandbox-files.ts';
 import type { CallUsage } from '../models/model.ts';
 import { messageText } from '../roles/prompt-parts.ts';
 import type { AcpAgentSettings } from './acp-agents.ts';
+import { classifyAgentError } from './acp-errors.ts';
 import {
   EXCHANGE_FOLDER,
   firstPrompt,
@@ -468,14 +469,10 @@ class AcpCall<Result> {
     return { usage: this.#usage, model: this.#request.model, scripted: false };
   }
 
-  /** What the agent says of a failed turn is most often what its model said; another try may help. */
+  /** What the agent says of a failed turn is most often what its model said. */
   #explained(error: unknown): unknown {
     if (!(error instanceof RequestError)) return error;
-    const said = [error.message, detailsOf(error.data)].filter((part) => part !== '').join(': ');
-    return new RetryableFailure(`The agent ${this.#settings.name} failed: ${said}`, {
-      cause: error,
-      reason: 'model_unavailable',
-    });
+    return classifyAgentError(error, this.#settings.name, this.#progress.limitEndsAt, Date.now());
   }
 
   #died(exit: ProcessExit, restarts: number): NeedsHuman {
@@ -588,10 +585,4 @@ function howItEnded({ exitCode, endedBecause }: ProcessExit): string {
   if (endedBecause !== null) return `was ended: ${endedBecause}`;
   if (exitCode === null) return 'was killed';
   return exitCode > 128 ? `was killed by signal ${exitCode - 128}` : `ended with exit code ${exitCode}`;
-}
-
-function detailsOf(data: unknown): string {
-  if (typeof data === 'string') return data;
-  if (typeof data === 'object' && data !== null && 'details' in data) return detailsOf(data.details);
-  return data === undefined || data === null ? '' : JSON.stringify(data).slice(0, 500);
 }
