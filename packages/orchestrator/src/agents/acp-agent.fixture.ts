@@ -2,7 +2,8 @@
  * An external agent that plays a script, as a program of its own: it speaks the protocol with the SDK's agent side, acts on the
  * files of its working folder, and keeps its sessions in HOME. The n-th prompt of a session plays the n-th turn.
  *
- * AGENT_SCRIPT: turns as JSON · AGENT_KEEPS: `resume`, `load` or nothing: how a session can be taken up again ·
+ * AGENT_SCRIPT: turns as JSON · AGENT_KEEPS: `resume`, `load` or nothing: how a session can be taken up again; `count`: it cannot,
+ * and the n-th prompt of all sessions plays the n-th turn ·
  * AGENT_WAY_IN: the way to sign in, where it wants one
  */
 import { randomUUID } from 'node:crypto';
@@ -123,7 +124,7 @@ function serve(): void {
     })
     .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
       const session = recall(params.sessionId);
-      const steps = script[session.turns] ?? [];
+      const steps = script[keeps === 'count' ? promptsSoFar() : session.turns] ?? [];
       store(params.sessionId, { ...session, turns: session.turns + 1 });
       const prompt = params.prompt.map((block) => ('text' in block ? block.text : '')).join('');
       appendFileSync(path.join(homedir(), PROMPTS), `${JSON.stringify(prompt)}\n`);
@@ -300,6 +301,11 @@ async function tell(client: AgentContext, sessionId: string, update: SessionUpda
 
 function text(content: string) {
   return { type: 'text' as const, text: content };
+}
+
+function promptsSoFar(): number {
+  const file = path.join(homedir(), PROMPTS);
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0;
 }
 
 function store(id: string, session: Session): void {

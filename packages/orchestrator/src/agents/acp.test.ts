@@ -33,7 +33,7 @@ const EDIT: Step = { do: 'write', path: 'src/made.ts', content: 'export const ma
 
 interface Script {
   readonly turns: readonly (readonly Step[])[];
-  readonly keeps?: 'resume' | 'load';
+  readonly keeps?: 'resume' | 'load' | 'count';
   readonly settings?: Partial<AcpAgentSettings>;
 }
 
@@ -383,6 +383,11 @@ describe.skipIf(!available.ok)('an external agent', () => {
       },
     });
 
+    const dollarsOf = (entries: readonly Entry[]): number =>
+      entries
+        .flatMap(([what, usage]) => (what === 'settled' ? [(usage as CallUsage).costUsd ?? 0] : []))
+        .reduce((sum, usd) => sum + usd, 0);
+
     it('with each turn and each tool call, and what the agent says at the end of its turn', async () => {
       const entries: Entry[] = [];
       const usage = { inputTokens: 100, outputTokens: 20, cachedReadTokens: 5, totalTokens: 125 };
@@ -437,10 +442,18 @@ describe.skipIf(!available.ok)('an external agent', () => {
       await expect(first.outcome).rejects.toThrow('the server stops');
       const second = await aCall({ turns, keeps: 'resume' }, { meter: aMeter(entries), kept: first.kept() }, place);
       expect((await second.outcome).kind).toBe('finished');
-      const dollars = entries.flatMap(([what, usage]) =>
-        what === 'settled' ? [(usage as CallUsage).costUsd ?? 0] : [],
-      );
-      expect(dollars.reduce((sum, usd) => sum + usd, 0)).toBeCloseTo(1);
+      expect(dollarsOf(entries)).toBeCloseTo(1);
+    });
+
+    it('with dollars that it told of before it died, once, and with those of the session that follows it', async () => {
+      const entries: Entry[] = [];
+      const turns = [
+        [EDIT, { do: 'cost', usd: 0.75 }, { do: 'exit', code: 1 }],
+        [EDIT, { do: 'cost', usd: 0.25 }, DONE],
+      ] as const;
+      const call = await aCall({ turns, keeps: 'count' }, { meter: aMeter(entries) });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(dollarsOf(entries)).toBeCloseTo(1);
     });
   });
 

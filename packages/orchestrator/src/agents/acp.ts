@@ -259,8 +259,8 @@ class AcpCall<Result> {
       await this.#close(turn.response);
       return turn;
     } catch (error) {
-      // Of an agent that is gone nothing more will be known: its turn stays as it was booked.
-      if (!(error instanceof AgentGone)) await this.#close(await peer.cancel()).catch(() => undefined);
+      // An agent that is gone says nothing more; what it has told of its cost counts.
+      await this.#close(error instanceof AgentGone ? null : await peer.cancel()).catch(() => undefined);
       throw error;
     } finally {
       this.#underWay = null;
