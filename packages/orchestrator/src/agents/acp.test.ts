@@ -367,6 +367,16 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect((await call.outcome).kind).toBe('finished');
       expect((await call.prompts())[1]).toMatch(/^Your process was ended[\s\S]*Stop that\./);
     });
+
+    it('where it does not stop and had died as often as it may: that it has to be told something is no death', async () => {
+      const { edited, messages } = whenEdited('Stop that.');
+      const dies: readonly Step[] = [{ do: 'exit', code: 7 }];
+      const turns = [dies, dies, [EDIT, { do: 'wait', deaf: true } as const], [DONE]];
+      const call = await aCall({ turns, keeps: 'resume' }, { messages });
+      await call.edited();
+      edited();
+      expect((await call.outcome).kind).toBe('finished');
+    });
   });
 
   describe('keeps the books', () => {

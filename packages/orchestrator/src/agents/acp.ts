@@ -160,8 +160,9 @@ class AcpCall<Result> {
         // One that dies before it has a session would die again.
         const { endedBecause } = error.exit;
         const mayLive = endedBecause === null || endedBecause === STOPPED_SPEAKING || endedBecause === DEAF;
-        if (session === null || !mayLive || restarts === RESTARTS) throw this.#died(error.exit, restarts);
-        // That people have more to say is no fault of the agent's.
+        // That it has to be told something is no death of its own.
+        const isLast = endedBecause !== DEAF && restarts === RESTARTS;
+        if (session === null || !mayLive || isLast) throw this.#died(error.exit, restarts);
         if (endedBecause !== DEAF) restarts++;
         this.#request.onProgress({
           kind: 'note',
