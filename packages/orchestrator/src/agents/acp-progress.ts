@@ -9,6 +9,8 @@ import type { WatchedCall } from './stall-watch.ts';
 const PROGRESS_CHARACTERS = 2_000;
 /** Text is told in pieces of about this length, not word by word as it comes. */
 const TEXT_CHARACTERS = 4_000;
+/** Text of one call of a role, at most: as much as one answer of a model in our own loop may have. */
+const MOST_TEXT_CHARACTERS = 4_000_000;
 /** Of a last message, what can become a result. */
 const LAST_MESSAGE_CHARACTERS = 8_000;
 /** Of a result, what is compared with those of other calls; of a longer one its length as well. */
@@ -47,6 +49,8 @@ export interface AcpProgressListener {
   readonly onCall: () => void;
   /** Told of calls that have ended: together, where they went on at the same time. */
   readonly onStep: (calls: readonly WatchedCall[]) => void;
+  /** Told that the agent says more than anybody could read; what it says from then on is not told. */
+  readonly onTooMuch: (characters: number) => void;
 }
 
 export class AcpProgress {
@@ -60,6 +64,8 @@ export class AcpProgress {
   readonly #open = new Set<string>();
   #step: WatchedCall[] = [];
   #text = '';
+  /** Characters that it has said so far. */
+  #said = 0;
   #lastMessage = '';
   #costUsd: number | null = null;
   #limitEndsAt: number | null = null;
@@ -135,6 +141,11 @@ export class AcpProgress {
   }
 
   #say(text: string): void {
+    this.#said += text.length;
+    if (this.#said > MOST_TEXT_CHARACTERS) {
+      this.#listener.onTooMuch(MOST_TEXT_CHARACTERS);
+      return;
+    }
     this.#text += text;
     this.#lastMessage = (this.#lastMessage + text).slice(-LAST_MESSAGE_CHARACTERS);
     if (this.#text.length > TEXT_CHARACTERS) this.flush();

@@ -667,6 +667,18 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect(await call.prompts()).toHaveLength(2);
     });
 
+    it('never, and writes text without end, of which a bounded part is told', async () => {
+      const says: Step = { do: 'say', text: 'on and on '.repeat(10_000) };
+      const call = await aCall({ turns: [[{ do: 'repeat', steps: [says] }]] });
+      await expect(call.outcome).rejects.toMatchObject({
+        name: 'NeedsHuman',
+        reason: 'agent_failed',
+        message: expect.stringContaining('wrote more than 4000000 characters of text'),
+      });
+      const told = call.progress.reduce((sum, { text }) => sum + text.length, 0);
+      expect(told).toBeLessThan(4_001_000);
+    });
+
     it('because it was stopped, and is told to go on', async () => {
       const call = await aCall({ turns: [[{ do: 'stop', reason: 'max_tokens' }], [DONE]] });
       expect((await call.outcome).kind).toBe('finished');

@@ -133,6 +133,7 @@ class AcpCall<Result> {
     this.#progress = new AcpProgress(request.onProgress, {
       onCall: () => this.#books.toolCall(this.#progress.costUsd),
       onStep: (calls) => this.#watchProgress(calls),
+      onTooMuch: (characters) => this.#tooMuchText(characters),
     });
   }
 
@@ -294,6 +295,15 @@ class AcpCall<Result> {
         ),
       );
     }
+  }
+
+  #tooMuchText(characters: number): void {
+    const { role, model } = this.#request;
+    const refusal = new NeedsHuman(
+      'agent_failed',
+      `The ${role} (${model}) wrote more than ${characters} characters of text. That leads nowhere. Its files are kept. Split the request, or choose another model.`,
+    );
+    this.#underWay?.refuse(refusal);
   }
 
   /** What a turn has come to, whoever ended it. */
