@@ -1,4 +1,5 @@
 /** Tells what an external agent does, as its session reports it: text, tool calls and their results. */
+import { createHash } from 'node:crypto';
 import type { JsonObject } from '@autonomous/shared';
 import { z } from 'zod';
 import type { SessionUpdate } from './acp-wire.ts';
@@ -13,6 +14,11 @@ const TEXT_CHARACTERS = 4_000;
 const MOST_TEXT_CHARACTERS = 4_000_000;
 /** Of a last message, what can become a result. */
 const LAST_MESSAGE_CHARACTERS = 8_000;
+/** Of an id; one that is longer is none. */
+const ID_CHARACTERS = 500;
+/** Of a tool's input, what is kept while its call goes on: there are many, and an agent makes them as long as it likes. */
+const KEPT_CHARACTERS = 100_000;
+const KEPT_FIELDS = 50;
 /** Of a result, what is compared with those of other calls; of a longer one its length as well. */
 const COMPARED_CHARACTERS = 100_000;
 /** Calls of one step at most, while one of them goes on: it may be an agent of the agent's, whose own calls come in between. */
@@ -29,7 +35,7 @@ const limitSchema = z.object({
 
 /** What `tool_call` and `tool_call_update` have in common, as far as it is told. */
 const toolCallSchema = z.object({
-  toolCallId: z.string(),
+  toolCallId: z.string().max(ID_CHARACTERS),
   title: z.string().nullish(),
   kind: z.string().nullish(),
   status: z.string().nullish(),
@@ -167,8 +173,8 @@ export class AcpProgress {
       this.#listener.onCall();
     }
     call.tool = kind ?? call.tool;
-    call.title = title || call.title;
-    call.input = rawInput ?? call.input;
+    call.title = title?.slice(0, PROGRESS_CHARACTERS + 1) || call.title;
+    call.input = rawInput === undefined || rawInput === null ? call.input : bounded(rawInput);
     // Others begin with a bare name, and say what it is about a moment later.
     if (isOver || hasContent(call.input)) this.#tellCall(call);
     if (!isOver) return;
@@ -223,6 +229,15 @@ function watchedCall({ tool, title, input }: KnownCall, update: ToolCall): Watch
     ok: status === 'completed' || tool === 'execute',
     result,
   };
+}
+
+/** The input itself, or the beginnings of its fields and what tells it from others. */
+function bounded(input: unknown): unknown {
+  const json = JSON.stringify(input);
+  if (json.length <= KEPT_CHARACTERS) return input;
+  const fields = Object.entries(cutInput(input)).slice(0, KEPT_FIELDS);
+  const beginnings = fields.map(([name, value]) => [name.slice(0, PROGRESS_CHARACTERS), value]);
+  return { ...Object.fromEntries(beginnings), sha256: createHash('sha256').update(json).digest('hex') };
 }
 
 /** Without the call's id, and without what a model says about a command: words that are others each time, and do nothing. */

@@ -1,0 +1,75 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { AcpProgress } from './acp-progress.ts';
+import type { SessionUpdate } from './acp-wire.ts';
+import type { AgentRequest } from './agent.ts';
+import type { WatchedCall } from './stall-watch.ts';
+
+type Told = Parameters<AgentRequest<unknown>['onProgress']>[0];
+
+const aProgress = () => {
+  const told: Told[] = [];
+  const steps: (readonly WatchedCall[])[] = [];
+  const progress = new AcpProgress((entry) => told.push(entry), {
+    onCall: () => {},
+    onStep: (calls) => steps.push(calls),
+    onTooMuch: () => {},
+  });
+  return { progress, told, steps };
+};
+
+const begun = (toolCallId: string, rawInput: object, title = 'Write'): SessionUpdate => ({
+  sessionUpdate: 'tool_call',
+  toolCallId,
+  title,
+  kind: 'edit',
+  rawInput,
+});
+const ended = (toolCallId: string): SessionUpdate => ({
+  sessionUpdate: 'tool_call_update',
+  toolCallId,
+  status: 'completed',
+  content: [{ type: 'content', content: { type: 'text', text: 'wrote it' } }],
+});
+
+describe('a tool call of any length', () => {
+  const long = (middle: string) => ({ path: 'a.ts', content: `${'x'.repeat(200_000)}${middle}${'x'.repeat(200_000)}` });
+
+  it('is not kept whole while it goes on', async () => {
+    const { progress, told } = aProgress();
+    const input = (() => {
+      const large = long('one');
+      progress.take(begun('c1', large));
+      return new WeakRef(large);
+    })();
+    // What a WeakRef was made of lives until the end of the task that made it.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    setFlagsFromString('--expose-gc');
+    (runInNewContext('gc') as () => void)();
+    expect(input.deref()).toBeUndefined();
+    expect(told[0]).toMatchObject({ kind: 'tool_call', data: { input: { path: 'a.ts' } } });
+    expect(JSON.stringify(told).length).toBeLessThan(5_000);
+  });
+
+  it('is known again, and told from another that begins and ends like it', () => {
+    const { progress, steps } = aProgress();
+    for (const [id, middle] of [
+      ['c1', 'one'],
+      ['c2', 'two'],
+      ['c3', 'one'],
+    ] as const) {
+      progress.take(begun(id, long(middle)));
+      progress.take(ended(id));
+    }
+    const [first, second, third] = steps.map(([call]) => call);
+    expect(third).toEqual(first);
+    expect(second).not.toEqual(first);
+  });
+
+  it('is passed over where its id is no id', () => {
+    const { progress, told } = aProgress();
+    progress.take(begun('x'.repeat(1_000_000), { path: 'a.ts' }));
+    expect(told).toEqual([]);
+  });
+});
