@@ -239,6 +239,20 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect(await call.file('permission.txt')).toBe(chosen);
     });
 
+    it('and a person has no more options to choose from than can be read', () => {
+      const options = Array.from({ length: 1_000 }, (_, index) => ({
+        optionId: `o${index}`,
+        name: `Option ${index}`,
+        kind: 'allow_once' as const,
+      }));
+      const toolCall = { toolCallId: 'one', title: 'npm test' };
+      const decision = decidePermission('scripted', { default: 'ask' }, { toolCall, options }, []);
+      expect(decision.kind === 'ask' ? decision.question.options : []).toEqual([
+        ...options.slice(0, 10).map(({ name }) => name),
+        'Do not allow',
+      ]);
+    });
+
     it('and a kind of tool has a policy of its own', async () => {
       const call = await aCall({
         turns: [wants('npm test', 'execute')],
