@@ -33,6 +33,32 @@ const ended = (toolCallId: string): SessionUpdate => ({
   content: [{ type: 'content', content: { type: 'text', text: 'wrote it' } }],
 });
 
+describe('a tool call that is told of in parts', () => {
+  it('is told once, with what it is about: while it is pending its input may be half of it', () => {
+    const { progress, told } = aProgress();
+    const call = { toolCallId: 'c1', kind: 'execute' };
+    progress.take({ ...call, sessionUpdate: 'tool_call', title: 'bash', status: 'pending', rawInput: { cwd: '/w' } });
+    expect(told).toEqual([]);
+    const rawInput = { command: 'npm test', cwd: '/w' };
+    const running = { ...call, sessionUpdate: 'tool_call_update', title: 'npm test', status: 'in_progress', rawInput };
+    progress.take(running);
+    progress.take(running);
+    expect(told).toEqual([{ kind: 'tool_call', text: 'npm test', data: { tool: 'execute', input: rawInput } }]);
+  });
+
+  it('is told at the latest when the agent does something else', () => {
+    const { progress, told } = aProgress();
+    progress.take({ ...begun('c1', { path: 'a.ts' }), status: 'pending' });
+    progress.take({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'Well.' } });
+    progress.take(begun('c2', { path: 'b.ts' }));
+    expect(told.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      'tool_call Write',
+      'text Well.',
+      'tool_call Write',
+    ]);
+  });
+});
+
 describe('a tool call of any length', () => {
   const long = (middle: string) => ({ path: 'a.ts', content: `${'x'.repeat(200_000)}${middle}${'x'.repeat(200_000)}` });
 

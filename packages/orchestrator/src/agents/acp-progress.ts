@@ -175,8 +175,9 @@ export class AcpProgress {
     call.tool = kind ?? call.tool;
     call.title = title?.slice(0, PROGRESS_CHARACTERS + 1) || call.title;
     call.input = rawInput === undefined || rawInput === null ? call.input : bounded(rawInput);
-    // Others begin with a bare name, and say what it is about a moment later.
-    if (isOver || hasContent(call.input)) this.#tellCall(call);
+    // Others begin with a bare name or with half of an input, and say what it is about a moment later.
+    const isHalf = isNew && status === 'pending';
+    if (isOver || (hasContent(call.input) && !isHalf)) this.#tellCall(call);
     if (!isOver) return;
     this.#calls.delete(toolCallId);
     this.#ended.add(toolCallId);
