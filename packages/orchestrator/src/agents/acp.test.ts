@@ -660,6 +660,15 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect((await call.prompts())[1]).toContain(fault);
     });
 
+    it('with a folder where a file is asked for, which is a fault like any other', async () => {
+      const folder = (name: string): Step => ({ do: 'write', path: `${name}/x`, content: '' });
+      const asked = await aCall({ turns: [[folder(QUESTION_FILE), DONE]] });
+      expect((await asked.outcome).kind).toBe('finished');
+      const call = await aCall({ turns: [[folder(RESULT_FILE)], [{ do: 'say', text: 'All is done.' }]] });
+      expect(await call.outcome).toMatchObject({ kind: 'finished', result: { summary: 'All is done.' } });
+      expect((await call.prompts())[1]).toContain(`"${RESULT_FILE}" is `);
+    });
+
     it('twice without a result: its last words are the summary where a role wants no more', async () => {
       const call = await aCall({
         turns: [[EDIT], [EDIT, { do: 'say', text: 'All is ' }, { do: 'say', text: 'done.' }]],

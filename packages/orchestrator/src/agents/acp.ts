@@ -6,7 +6,7 @@
  * same activity takes it up, from the session's id that was kept and the agent's HOME.
  */
 import { type PromptResponse, RequestError } from '@agentclientprotocol/sdk';
-import { NeedsHuman, type Question } from '@autonomous/shared';
+import { InvalidRequest, NeedsHuman, type Question } from '@autonomous/shared';
 import { z } from 'zod';
 import type { ProcessExit } from '../sandboxes/sandbox.ts';
 import { readSandboxFile } from '../sandboxes/sandbox-files.ts';
@@ -370,7 +370,14 @@ class AcpCall<Result> {
     file: string,
     schema: z.ZodType<Value>,
   ): Promise<{ readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string } | null> {
-    const text = await readSandboxFile(this.#request.sandbox, file);
+    let text: string | null;
+    try {
+      text = await readSandboxFile(this.#request.sandbox, file);
+    } catch (error) {
+      // It is a folder, or longer than anybody would read.
+      if (error instanceof InvalidRequest) return { ok: false, fault: `${error.message}.` };
+      throw error;
+    }
     if (text === null) return null;
     let json: unknown;
     try {
