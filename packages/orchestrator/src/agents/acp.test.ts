@@ -469,6 +469,17 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect(dollarsOf(entries)).toBeCloseTo(1);
     });
 
+    it('with dollars of an agent that counts from nothing again in a session that is taken up', async () => {
+      const entries: Entry[] = [];
+      const turns = [
+        [EDIT, { do: 'cost', usd: 0.75 }, { do: 'exit', code: 1 }],
+        [EDIT, { do: 'cost', usd: 0.25 }, EDIT, { do: 'cost', usd: 0.5 }, DONE],
+      ] as const;
+      const call = await aCall({ turns, keeps: 'resume' }, { meter: aMeter(entries) });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(dollarsOf(entries)).toBeCloseTo(1.25);
+    });
+
     it('with dollars that it told of before it died, once, and with those of the session that follows it', async () => {
       const entries: Entry[] = [];
       const turns = [

@@ -592,8 +592,9 @@ class TurnBooks {
 
   #since(costUsd: number | null): { readonly costUsd?: number } {
     if (costUsd === null) return {};
-    const more = Math.max(0, costUsd - this.#costUsd);
-    this.#costUsd = Math.max(this.#costUsd, costUsd);
+    // One that falls has begun anew: some agents count from nothing in each process that takes a session up.
+    const more = costUsd < this.#costUsd ? costUsd : costUsd - this.#costUsd;
+    this.#costUsd = costUsd;
     this.#turnUsd += more;
     return { costUsd: more };
   }
