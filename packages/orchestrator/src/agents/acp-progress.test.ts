@@ -33,6 +33,25 @@ const ended = (toolCallId: string): SessionUpdate => ({
   content: [{ type: 'content', content: { type: 'text', text: 'wrote it' } }],
 });
 
+describe('the last message', () => {
+  const says = (text: string): SessionUpdate => ({
+    sessionUpdate: 'agent_message_chunk',
+    content: { type: 'text', text },
+  });
+
+  it('is what was said since the last tool call, with each turn in a paragraph of its own', () => {
+    const { progress } = aProgress();
+    progress.take(says('I look.'));
+    progress.take(begun('c1', { path: 'a.ts' }));
+    progress.take(says('It is '));
+    progress.take(says('done.'));
+    progress.endTurn();
+    progress.take(says('As I said.'));
+    progress.endTurn();
+    expect(progress.lastMessage).toBe('It is done.\n\nAs I said.');
+  });
+});
+
 describe('a tool call that is told of in parts', () => {
   it('is told once, with what it is about: while it is pending its input may be half of it', () => {
     const { progress, told } = aProgress();

@@ -128,6 +128,7 @@ export class AcpProgress {
   /** Says what is left to say; a call that never ended belongs to no step of the next turn. */
   endTurn(): void {
     this.flush();
+    if (this.lastMessage !== '') this.#lastMessage += '\n\n';
     this.#open.clear();
     this.#step = [];
   }
