@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createBubblewrapProvider } from './bubblewrap.ts';
 import { createE2bProvider, type E2bOptions } from './e2b.ts';
 import { API_KEY, type E2bServer, startE2bServer } from './e2b-server.fixture.ts';
@@ -188,6 +188,17 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect((await run(sandbox, 'env')).stdout).toContain('npm_config_ignore_scripts=true\n');
     });
 
+    it('holds a command to its time also while its input is on the way', async () => {
+      const sandbox = await open();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdFiles = promise;
+      const result = await sandbox.run({ command: 'cat', stdin: 'text', timeoutMs: 500 });
+      expect(result).toMatchObject({ exitCode: null, timedOut: true, stdout: '' });
+      expect(result.stderr).toContain('[ended by the sandbox: time limit of 500 ms]');
+      resolve();
+      expect((await sandbox.run({ command: 'cat', stdin: 'text', timeoutMs: 20_000 })).stdout).toBe('text');
+    });
+
     it('holds a command to its limits', async () => {
       const sandbox = await open();
       const { stdout } = await run(
@@ -197,6 +208,61 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       const [size, ...limits] = stdout.trim().split('\n');
       expect(size).toBe(String(TEST_LIMITS.fileBytes));
       expect(limits.map((line) => line.split(/ {2,}/)[1])).toEqual(['0', String(TEST_LIMITS.processes)]);
+    });
+  });
+
+  describe('a process that stays', () => {
+    it('stands still while nobody reads what it writes, and loses nothing of it', async () => {
+      const sandbox = await open();
+      const written = async (): Promise<number> => Number((await run(sandbox, 'cat written || echo 0')).stdout);
+      const process = await sandbox.start({
+        command: 'for part in $(seq 60); do head -c 1000000 /dev/zero; echo $part > written; done',
+      });
+      let last = 0;
+      const standsStill = async (): Promise<boolean> => {
+        const before = last;
+        last = await written();
+        return last > 0 && last === before;
+      };
+      await expect.poll(standsStill, { interval: 1_000, timeout: 30_000 }).toBe(true);
+      expect(last).toBeLessThan(45);
+      let bytes = 0;
+      for await (const chunk of process.stdout) bytes += chunk.length;
+      expect(bytes).toBe(60_000_000);
+      expect(await process.done).toMatchObject({ exitCode: 0, endedBecause: null });
+    });
+
+    it('goes on where nobody wants to read any more', async () => {
+      const sandbox = await open();
+      const process = await sandbox.start({ command: 'head -c 15000000 /dev/zero; touch through' });
+      await process.stdout.cancel();
+      expect((await process.done).exitCode).toBe(0);
+      expect((await run(sandbox, 'ls')).stdout).toBe('through\n');
+    });
+
+    it('can be ended while it stands still', async () => {
+      const sandbox = await open();
+      const process = await sandbox.start({ command: 'touch up; yes' });
+      await expect.poll(async () => (await run(sandbox, 'ls')).stdout).toBe('up\n');
+      process.end('enough');
+      expect(await process.done).toMatchObject({ exitCode: null, endedBecause: 'enough' });
+    });
+
+    it('fills no memory with what was read long ago', async () => {
+      const { Sandbox: Machine } = await import('e2b');
+      const creations = vi.spyOn(Machine, 'create');
+      const sandbox = await open();
+      const machines = await Promise.all(creations.mock.results.map(({ value }) => value));
+      creations.mockRestore();
+      const starts = vi.spyOn(machines[0].commands, 'run');
+      const process = await sandbox.start({ command: 'head -c 10000000 /dev/zero; yes | head -c 10000000 >&2' });
+      let bytes = 0;
+      for await (const chunk of process.stdout) bytes += chunk.length;
+      expect(bytes).toBe(10_000_000);
+      expect((await process.done).exitCode).toBe(0);
+      // What the SDK itself has kept of it.
+      const [handle] = await Promise.all(starts.mock.results.map(({ value }) => value));
+      expect(handle.stdout.length + handle.stderr.length).toBeLessThan(1_000_000);
     });
   });
 
