@@ -50,6 +50,8 @@ export async function withInstalled<Result>(
       command: setup.command,
       excludePaths: request.excludePaths,
       provider: tools.sandboxes.name,
+      // Absent with sandboxes on this machine, whose platform the next line names.
+      madeFrom: tools.sandboxes.platform,
       platform: [process.platform, process.arch, process.versions.modules],
     }),
   );

@@ -546,6 +546,32 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       Object.assign(server.faults, faults);
       await expect(open({}, aProvider(options))).rejects.toMatchObject({ name, reason: 'sandbox_unavailable' });
       expect(server.machines()).toEqual([]);
+    it('is looked at every ten minutes, since it costs something, and anew when a machine could not be started', async () => {
+      onTestFinished(() => void vi.useRealTimers());
+      vi.useFakeTimers({ toFake: ['performance'] });
+      const before = creations();
+      const looks = async (): Promise<number> => {
+        expect(await provider.availability()).toMatchObject({ ok: true });
+        return creations() - before;
+      };
+      expect(await looks()).toBe(1);
+      vi.advanceTimersByTime(9 * 60_000);
+      expect(await looks()).toBe(1);
+      vi.advanceTimersByTime(2 * 60_000);
+      expect(await looks()).toBe(2);
+      server.faults.rateLimit = 600;
+      await expect(open()).rejects.toMatchObject({ reason: 'sandbox_unavailable' });
+      delete server.faults.rateLimit;
+      expect(await looks()).toBe(4);
+    });
+
+    it('is not looked at for each question where the machine comes and is of no use', async () => {
+      const before = creations();
+      const bare = aProvider({ template: 'bare' });
+      for (const _question of [1, 2, 3]) expect(await bare.availability()).toMatchObject({ ok: false });
+      expect(creations() - before).toBe(1);
+    });
+
     });
   });
 });

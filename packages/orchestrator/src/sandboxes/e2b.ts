@@ -45,7 +45,10 @@ export interface E2bOptions {
   readonly pauseAfterMs?: number;
 }
 
-const AVAILABILITY_KEPT_MS = 60_000;
+/** Each look starts a machine, which costs something: health checks ask every few seconds. */
+const AVAILABLE_KEPT_MS = 10 * 60_000;
+/** Where the machine came and could not be used. */
+const UNUSABLE_KEPT_MS = 60_000;
 const PAUSE_AFTER_MS = 5 * 60_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 /** Archives of a whole project with its dependencies. */
@@ -61,6 +64,7 @@ export function createE2bProvider(options: E2bOptions): SandboxProvider {
     availability: () => e2b.availability(),
     open: (spec) => e2b.open(spec),
     endAbandoned: (openKeys) => e2b.endAbandoned(openKeys),
+    platform: [options.apiUrl ?? 'e2b', templateOf(options)].join(' '),
     close: () => e2b.close(),
   };
 }
@@ -68,6 +72,10 @@ export function createE2bProvider(options: E2bOptions): SandboxProvider {
 /** What a sandbox is that only shows whether there can be one. */
 const PROBE = {
   key: 'availability',
+function templateOf({ template = 'base' }: E2bOptions): string {
+  return template;
+}
+
   network: 'none',
   limits: { memoryBytes: 2 ** 30, fileBytes: 2 ** 20, processes: 64, cpuSeconds: 5 },
 } as const;
@@ -85,22 +93,22 @@ class E2b {
   readonly #left = new Map<string, string>();
   #stock: Promise<void> = Promise.resolve();
   #loaded: Promise<typeof Machine> | undefined;
-  #answer: { readonly at: number; readonly availability: Promise<Availability> } | undefined;
+  #answer: Promise<Availability> | undefined;
+  #answerKeptUntil = Number.POSITIVE_INFINITY;
 
   constructor(options: E2bOptions) {
     this.#options = options;
   }
 
   availability(): Promise<Availability> {
-    if (this.#answer === undefined || performance.now() - this.#answer.at > AVAILABILITY_KEPT_MS) {
-      const asked = { at: performance.now(), availability: this.#probe() };
-      this.#answer = asked;
-      // Whoever has mended what was missing is not told for another minute that it is.
-      void asked.availability.then(({ ok }) => {
-        if (!ok && this.#answer === asked) this.#answer = undefined;
+    if (this.#answer === undefined || performance.now() >= this.#answerKeptUntil) {
+      this.#answerKeptUntil = Number.POSITIVE_INFINITY;
+      this.#answer = this.#probe().then(({ availability, keptMs }) => {
+        this.#answerKeptUntil = performance.now() + keptMs;
+        return availability;
       });
     }
-    return this.#answer.availability;
+    return this.#answer;
   }
 
   async open(spec: SandboxSpec): Promise<Sandbox> {
@@ -146,7 +154,7 @@ class E2b {
   }
 
   async #create(marks: Marks, network: E2bNetwork, timeoutMs: number): Promise<Machine> {
-    const { template = 'base' } = this.#options;
+    const template = templateOf(this.#options);
     try {
       const sandboxes = await this.#load();
       return await sandboxes.create(template, {
@@ -174,6 +182,8 @@ class E2b {
       await this.#kill([id]);
       return null;
     }
+      // What was so some minutes ago is not so any more.
+      this.#answerKeptUntil = 0;
   }
 
   async #takeStock(openKeys: ReadonlySet<string>): Promise<void> {
@@ -209,9 +219,11 @@ class E2b {
     await Promise.allSettled(ids.map((id) => insistently(() => sandboxes.kill(id, this.#connection()))));
   }
 
-  async #probe(): Promise<Availability> {
+  /** @returns `keptMs`: how long nobody needs to look again; what has cost nothing is looked at each time */
+  async #probe(): Promise<{ readonly availability: Availability; readonly keptMs: number }> {
     const startedAt = performance.now();
-    const { template = 'base' } = this.#options;
+    let keptMs = 0;
+    const template = templateOf(this.#options);
     try {
       const network = e2bNetwork(PROBE.network);
       const machine = await this.#create(this.#marks(PROBE.key, network), network, REQUEST_TIMEOUT_MS);
@@ -225,14 +237,16 @@ class E2b {
       }
     } catch (error) {
       const { message } = explainE2bFailure(error, `No E2B sandbox of template "${template}" can be used`);
-      return { ok: false, reason: message, mend: wayOutOf(error) };
+      return { availability: { ok: false, reason: message, mend: wayOutOf(error) }, keptMs };
     }
     const tookMs = Math.round(performance.now() - startedAt);
-    return { ok: true, detail: `E2B started a sandbox of template "${template}" in ${tookMs} ms` };
+    const detail = `E2B started a sandbox of template "${template}" in ${tookMs} ms`;
+    return { availability: { ok: true, detail }, keptMs: AVAILABLE_KEPT_MS };
   }
 
   #marks(key: string, network: E2bNetwork): Marks {
     return {
+      keptMs = UNUSABLE_KEPT_MS;
       autonomousServer: this.#options.server,
       autonomousRun: key.split('/')[0] ?? key,
       autonomousActivity: key,

@@ -125,7 +125,12 @@ export interface Sandbox {
 
 export interface SandboxProvider {
   readonly name: string;
-  /** Really starts one. An answer that one can be started is kept for a minute. */
+  /**
+   * What sandboxes are made from where that is not this machine: what was installed in one fits another of the same name and
+   * platform, and no other. Absent where it is this machine.
+   */
+  readonly platform?: string;
+  /** Really starts one. An answer that one can be started is kept for a while: where it costs something, for longer. */
   availability(): Promise<Availability>;
   /**
    * @throws {NeedsHuman} `sandbox_unavailable` when none can be started
