@@ -122,6 +122,18 @@ describe('an archive that comes back', () => {
     await expect(unpack(archive, 'a.txt')).rejects.toMatchObject({ name: 'RetryableFailure' });
   });
 
+  it('is given up where it does not end', async () => {
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield tarOf({ name: 'a.txt', content: 'aaaa' });
+      // A hundred thousand times what was asked for is without end enough.
+      for (let part = 0; part < 1_000; part += 1) yield Buffer.alloc(512 * 1024);
+    }
+    await expect(new FolderWriter(folder).unpack(endless(), wanted('a.txt'))).rejects.toMatchObject({
+      reason: 'sandbox_unavailable',
+      message: expect.stringContaining('longer than all that was asked for'),
+    });
+  });
+
   it('goes through no link that stands in the folder, and replaces it', async () => {
     await symlink(outside, join(folder, 'dir'));
     await symlink(join(outside, 'secret.txt'), join(folder, 'a.txt'));

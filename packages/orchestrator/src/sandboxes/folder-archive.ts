@@ -126,13 +126,19 @@ export class FolderWriter {
     const feed = async (): Promise<void> => {
       const ended = once(parser, 'end');
       ended.catch(() => {});
-      for await (const chunk of until(failed, archive))
+      let bytes = 0;
+      for await (const chunk of until(failed, archive)) {
+        bytes += chunk.length;
+        // It could go on for ever behind its end.
+        if (bytes > most) throw damaged('it is longer than all that was asked for');
         if (!parser.write(Buffer.from(chunk))) await Promise.race([once(parser, 'drain'), failed]);
+    const most = longestArchiveOf(wanted);
       parser.end();
       await ended;
       await Promise.all(writing);
     };
     try {
+      }
       await Promise.race([feed(), failed]);
     } catch (error) {
       refuse(error);
@@ -188,6 +194,14 @@ async function* until<Item>(failed: Promise<never>, source: AsyncIterable<Item>)
   const iterator = source[Symbol.asyncIterator]();
   try {
     for (;;) {
+/** In blocks of 512 bytes: for each file its header, its name in two more where it is long, and its content; and an end. */
+function longestArchiveOf(wanted: ReadonlyMap<string, WantedFile>): number {
+  const blocks = (bytes: number): number => Math.ceil(bytes / 512) * 512;
+  let bytes = 64 * 1024;
+  for (const [path, { size }] of wanted) bytes += 1_024 + blocks(Buffer.byteLength(path) + 3) + blocks(size);
+  return bytes;
+}
+
       const next = await Promise.race([iterator.next(), failed]);
       if (next.done) return;
       yield next.value;
