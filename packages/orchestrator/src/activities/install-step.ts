@@ -132,6 +132,7 @@ async function runSetup(
       tell(refusal);
     },
     limits: tools.limits,
+    signal,
   });
   try {
     const result = await sandbox.run({
@@ -143,7 +144,7 @@ async function runSetup(
     signal.throwIfAborted();
     if (result.exitCode === 0) {
       // Of a step that failed nothing is kept, and what it says of itself counts: nothing is brought back.
-      await sandbox.sync();
+      await sandbox.sync(signal);
       return;
     }
     const output = tools.scrub(`${result.stdout}\n${result.stderr}`.trim().slice(-4_000));

@@ -409,6 +409,35 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(await readdir(folder)).toEqual(['b.txt']);
     });
 
+    it('is not waited for by what is cancelled, and comes the next time', async () => {
+      const sandbox = await open();
+      await run(sandbox, 'echo x > a.txt');
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdFiles = promise;
+      const before = downloads();
+      const cancelling = new AbortController();
+      const syncing = sandbox.sync(cancelling.signal);
+      await expect.poll(downloads).toBe(before + 1);
+      cancelling.abort(new Error('cancelled'));
+      await expect(syncing).rejects.toThrow('cancelled');
+      resolve();
+      await sandbox.sync();
+      expect(await readFile(join(folder, 'a.txt'), 'utf8')).toBe('x\n');
+    });
+
+    it('is nothing where the machine could not say all that it has: what it did not name is not gone', async () => {
+      await writeFile(join(folder, 'kept.txt'), 'kept');
+      const sandbox = await open();
+      const { Sandbox: Machine } = await import('e2b');
+      const options = { apiKey: API_KEY, apiUrl: server.url, sandboxUrl: server.url };
+      const inside = await Machine.connect(machine().id, options);
+      const find = '/opt/node/bin/find';
+      const broken = `printf '#!/bin/sh\\nkill -9 $$\\n' > ${find} && chmod 755 ${find}`;
+      await inside.commands.run(broken, { user: 'root' });
+      await expect(sandbox.sync()).rejects.toMatchObject({ name: 'RetryableFailure', reason: 'sandbox_unavailable' });
+      expect(await readdir(folder)).toEqual(['kept.txt']);
+    });
+
     it('is nothing where the archive is not what was said, or is cut', async () => {
       const sandbox = await open();
       await run(sandbox, 'echo x > a.txt');
@@ -517,35 +546,6 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(JSON.stringify(answer)).not.toContain('hunter2');
     });
 
-    it('is asked anew where there was none', async () => {
-      server.faults.away = true;
-      expect(await provider.availability()).toMatchObject({ ok: false });
-      delete server.faults.away;
-      expect(await provider.availability()).toMatchObject({ ok: true });
-    });
-  });
-
-  describe('opening', () => {
-    it('waits for a machine that is slow to come', async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      server.faults.holdCreate = promise;
-      const before = creations();
-      const opening = open();
-      await expect.poll(creations).toBe(before + 1);
-      resolve();
-      expect((await run(await opening, 'echo here')).stdout).toBe('here\n');
-    });
-
-    it.each([
-      ['a person for a wrong key', {}, { apiKey: API_KEY.replace('0', '1') }, 'NeedsHuman'],
-      ['a person for an unknown template', {}, { template: 'missing' }, 'NeedsHuman'],
-      ['a person for a template that lacks something', {}, { template: 'bare' }, 'NeedsHuman'],
-      ['time for too many requests', { rateLimit: 600 }, {}, 'RetryableFailure'],
-      ['time for a service that is down', { away: true }, {}, 'RetryableFailure'],
-    ])('asks %s (D07)', async (_what, faults, options, name) => {
-      Object.assign(server.faults, faults);
-      await expect(open({}, aProvider(options))).rejects.toMatchObject({ name, reason: 'sandbox_unavailable' });
-      expect(server.machines()).toEqual([]);
     it('is looked at every ten minutes, since it costs something, and anew when a machine could not be started', async () => {
       onTestFinished(() => void vi.useRealTimers());
       vi.useFakeTimers({ toFake: ['performance'] });
@@ -572,6 +572,72 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(creations() - before).toBe(1);
     });
 
+    it('is asked anew where there was none', async () => {
+      server.faults.away = true;
+      expect(await provider.availability()).toMatchObject({ ok: false });
+      delete server.faults.away;
+      expect(await provider.availability()).toMatchObject({ ok: true });
+    });
+  });
+
+  describe('opening', () => {
+    it('waits for a machine that is slow to come', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdCreate = promise;
+      const before = creations();
+      const opening = open();
+      await expect.poll(creations).toBe(before + 1);
+      resolve();
+      expect((await run(await opening, 'echo here')).stdout).toBe('here\n');
+    });
+
+    it('is given up at once where the machine is slow to come, which is ended when it does', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdCreate = promise;
+      const before = creations();
+      const cancelling = new AbortController();
+      const opening = open({ signal: cancelling.signal });
+      await expect.poll(creations).toBe(before + 1);
+      cancelling.abort(new Error('cancelled'));
+      await expect(opening).rejects.toThrow('cancelled');
+      const closing = provider.close?.();
+      resolve();
+      await closing;
+      expect(server.machines()).toEqual([]);
+    });
+
+    it('is given up at once where the files are slow to go, and leaves nothing here or there', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdFiles = promise;
+      await writeFile(join(folder, 'a.txt'), 'a');
+      const before = uploads();
+      const cancelling = new AbortController();
+      const opening = open({ signal: cancelling.signal });
+      await expect.poll(uploads).toBe(before + 1);
+      cancelling.abort(new Error('cancelled'));
+      await expect(opening).rejects.toThrow('cancelled');
+      await expect.poll(() => server.machines()).toEqual([]);
+      expect(await readdir(base)).toEqual(['folder']);
+      resolve();
+    });
+
+    it('is not begun for what is cancelled already', async () => {
+      const before = creations();
+      await expect(open({ signal: AbortSignal.abort(new Error('cancelled')) })).rejects.toThrow('cancelled');
+      await provider.close?.();
+      expect(creations()).toBe(before);
+    });
+
+    it.each([
+      ['a person for a wrong key', {}, { apiKey: API_KEY.replace('0', '1') }, 'NeedsHuman'],
+      ['a person for an unknown template', {}, { template: 'missing' }, 'NeedsHuman'],
+      ['a person for a template that lacks something', {}, { template: 'bare' }, 'NeedsHuman'],
+      ['time for too many requests', { rateLimit: 600 }, {}, 'RetryableFailure'],
+      ['time for a service that is down', { away: true }, {}, 'RetryableFailure'],
+    ])('asks %s (D07)', async (_what, faults, options, name) => {
+      Object.assign(server.faults, faults);
+      await expect(open({}, aProvider(options))).rejects.toMatchObject({ name, reason: 'sandbox_unavailable' });
+      expect(server.machines()).toEqual([]);
     });
   });
 });
@@ -589,6 +655,10 @@ function aProvider(options: Partial<E2bOptions> = {}): SandboxProvider {
 
 function downloads(): number {
   return server.requests.filter((request) => request === 'GET /files').length;
+}
+
+function uploads(): number {
+  return server.requests.filter((request) => request === 'POST /files').length;
 }
 
 function creations(): number {

@@ -16,24 +16,29 @@ export const NOT_TAKEN = '.not-taken-from-the-sandbox';
 
 /**
  * Writes everything in a folder into a gzipped archive; links as links. Pipes, sockets, devices and names that are no UTF-8 are left out.
+ * @param signal ends it with its reason; what there is of the archive then is of no use
  * @returns whether there is an archive: an empty folder has none
  */
-export async function packFolder(folder: string, archive: string): Promise<boolean> {
+export async function packFolder(folder: string, archive: string, signal?: AbortSignal): Promise<boolean> {
   const paths: string[] = [];
-  await walk(folder, '.', paths);
+  await walk(folder, '.', paths, signal);
   if (paths.length === 0) return false;
   // Each path begins with "./": to tar, one that begins with "@" would name another archive.
-  await create({ cwd: folder, file: archive, gzip: { level: 1 }, portable: true, noDirRecurse: true }, paths);
+  const options = { cwd: folder, file: archive, gzip: { level: 1 }, portable: true, noDirRecurse: true };
+  // It cannot be ended otherwise than by passing over the rest.
+  await create({ ...options, filter: () => signal?.aborted !== true }, paths);
+  signal?.throwIfAborted();
   return true;
 }
 
-async function walk(root: string, folder: string, paths: string[]): Promise<void> {
+async function walk(root: string, folder: string, paths: string[], signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
   const entries: Dirent[] = await readdir(join(root, folder), { withFileTypes: true });
   for (const entry of entries) {
     if (entry.name.includes('\ufffd')) continue;
     const path = `${folder}/${entry.name}`;
     if (entry.isFile() || entry.isSymbolicLink() || entry.isDirectory()) paths.push(path);
-    if (entry.isDirectory()) await walk(root, path, paths);
+    if (entry.isDirectory()) await walk(root, path, paths, signal);
   }
 }
 
@@ -123,6 +128,7 @@ export class FolderWriter {
       },
     });
     parser.on('error', (error) => refuse(damaged(String(error))));
+    const most = longestArchiveOf(wanted);
     const feed = async (): Promise<void> => {
       const ended = once(parser, 'end');
       ended.catch(() => {});
@@ -132,13 +138,12 @@ export class FolderWriter {
         // It could go on for ever behind its end.
         if (bytes > most) throw damaged('it is longer than all that was asked for');
         if (!parser.write(Buffer.from(chunk))) await Promise.race([once(parser, 'drain'), failed]);
-    const most = longestArchiveOf(wanted);
+      }
       parser.end();
       await ended;
       await Promise.all(writing);
     };
     try {
-      }
       await Promise.race([feed(), failed]);
     } catch (error) {
       refuse(error);
@@ -189,11 +194,6 @@ export class FolderWriter {
   }
 }
 
-/** What comes, until something has failed. */
-async function* until<Item>(failed: Promise<never>, source: AsyncIterable<Item>): AsyncGenerator<Item> {
-  const iterator = source[Symbol.asyncIterator]();
-  try {
-    for (;;) {
 /** In blocks of 512 bytes: for each file its header, its name in two more where it is long, and its content; and an end. */
 function longestArchiveOf(wanted: ReadonlyMap<string, WantedFile>): number {
   const blocks = (bytes: number): number => Math.ceil(bytes / 512) * 512;
@@ -202,6 +202,11 @@ function longestArchiveOf(wanted: ReadonlyMap<string, WantedFile>): number {
   return bytes;
 }
 
+/** What comes, until something has failed. */
+async function* until<Item>(failed: Promise<never>, source: AsyncIterable<Item>): AsyncGenerator<Item> {
+  const iterator = source[Symbol.asyncIterator]();
+  try {
+    for (;;) {
       const next = await Promise.race([iterator.next(), failed]);
       if (next.done) return;
       yield next.value;

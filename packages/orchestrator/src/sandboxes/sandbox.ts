@@ -49,6 +49,8 @@ export interface SandboxSpec {
   /** Told of what the egress proxy refused, once of each host, port and reason. */
   readonly onRefused?: ((refusal: EgressRefusal) => void) | undefined;
   readonly limits: SandboxLimits;
+  /** Gives up opening it: `open` rejects with its reason, and nothing is left of the sandbox. It has no say afterwards. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface CommandRequest {
@@ -116,9 +118,10 @@ export interface Sandbox {
   start(request: ProcessRequest): Promise<SandboxProcess>;
   /**
    * Brings the host's folder and HOME up to date with the sandbox's files. Nothing to do where they are shared.
+   * @param signal gives it up, with its reason: some of the files may have come, and the next call brings all
    * @throws {RetryableFailure | NeedsHuman} when they cannot be had, or are more than is taken
    */
-  sync(): Promise<void>;
+  sync(signal?: AbortSignal): Promise<void>;
   /** Ends every process inside; what was not synchronised is lost where the folder is not shared. May be called twice. */
   dispose(): Promise<void>;
 }
