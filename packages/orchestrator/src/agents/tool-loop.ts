@@ -24,6 +24,7 @@ import {
   CHARACTERS_PER_TOKEN,
   MODEL_TRIES,
   type RetryDelays,
+  STEP_TIMEOUTS,
   type StepAnswer,
   type StepTimeouts,
   type ToolCall,
@@ -35,9 +36,9 @@ export interface ToolLoopOptions {
   readonly models: Models;
   /** Whose tools some roles have beside those in the sandbox. */
   readonly mcpServers?: readonly McpServer[];
-  /** Absent: nothing is recorded. */
   /** Estimated tokens of instructions and prompt, at most: what stands beside them has a part of that. Absent: no bound. */
   readonly contextTokens?: number;
+  /** Absent: nothing is recorded. */
   readonly recorder?: ModelRecorder;
   /** Most tokens of one answer; absent means the model's own figure. */
   readonly maxOutputTokens?: number;
@@ -45,7 +46,6 @@ export interface ToolLoopOptions {
   readonly delays?: Partial<RetryDelays>;
 }
 
-const TIMEOUTS: StepTimeouts = { firstChunkMs: 300_000, idleMs: 180_000 };
 const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
 
 /** How often a result that does not fit its schema may be mended. */
@@ -183,7 +183,7 @@ class ToolLoop<Result> {
       messages: this.#messages,
       tools: this.#tools,
       maxOutputTokens: this.#options.maxOutputTokens,
-      timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
+      timeouts: { ...STEP_TIMEOUTS, ...this.#options.timeouts },
       delays: { ...DELAYS, ...this.#options.delays },
       signal,
       inputTokens,
