@@ -10,6 +10,11 @@ import { RetryableFailure } from '@autonomous/shared';
 import { create, Parser } from 'tar';
 
 const LONGEST_PATH_BYTES = 4_000;
+/** With its NUL, as Linux has it. */
+const LONGEST_HOST_PATH_BYTES = 4_096;
+
+/** First bytes of what the parser would decompress by itself (gzip, zstd). A path begins with neither: each with "./". */
+const COMPRESSED: ReadonlySet<number> = new Set([0x1f, 0x28]);
 
 /** What a link leads to in place of what it must not lead to; nothing has this name. */
 export const NOT_TAKEN = '.not-taken-from-the-sandbox';
@@ -134,6 +139,7 @@ export class FolderWriter {
       ended.catch(() => {});
       let bytes = 0;
       for await (const chunk of until(failed, archive)) {
+        if (bytes === 0 && COMPRESSED.has(chunk[0] ?? 0)) throw damaged('it is compressed, which was not asked for');
         bytes += chunk.length;
         // It could go on for ever behind its end.
         if (bytes > most) throw damaged('it is longer than all that was asked for');
@@ -226,9 +232,13 @@ async function kindOf(path: string): Promise<'nothing' | 'folder' | 'other'> {
   }
 }
 
-/** A path that names something below a folder and nothing else, as `find` writes it. */
-export function isPathBelow(path: string): boolean {
-  if (path === '' || path.includes('\0') || Buffer.byteLength(path) > LONGEST_PATH_BYTES) return false;
+/**
+ * A path that names something below a folder and nothing else, as `find` writes it.
+ * @param folder where it has to have room, where that is a folder of this machine
+ */
+export function isPathBelow(path: string, folder = ''): boolean {
+  const most = Math.min(LONGEST_PATH_BYTES, LONGEST_HOST_PATH_BYTES - Buffer.byteLength(folder) - '/\0'.length);
+  if (path === '' || path.includes('\0') || Buffer.byteLength(path) > most) return false;
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
 

@@ -159,7 +159,7 @@ export class RemoteFolder {
       if (bytes > MAX_LISTING_BYTES) throw tooMuchListed();
       chunks.push(chunk);
     }
-    return parseListing(Buffer.concat(chunks));
+    return parseListing(Buffer.concat(chunks), this.#place.host);
   }
 }
 
@@ -186,10 +186,11 @@ export async function sendArchive(
 }
 
 /**
- * Reads what `find` wrote, six fields an entry. An entry that no honest machine would name is left out.
+ * Reads what `find` wrote, six fields an entry. An entry that no honest machine would name is left out, and one whose path would
+ * be too long on the host.
  * @throws {RetryableFailure} when something lies in what is no folder: on its way there a link would be followed
  */
-async function parseListing(bytes: Buffer): Promise<Listing> {
+async function parseListing(bytes: Buffer, host: string): Promise<Listing> {
   const listing = new Map<string, Entry>();
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let read = 0;
@@ -199,7 +200,7 @@ async function parseListing(bytes: Buffer): Promise<Listing> {
     if (read % ENTRIES_A_TURN === 0) await setImmediate();
     const [kind = '', mode = '', size = '', changed = '', target = '', path = ''] =
       decoded(decoder, bytes.subarray(start, end))?.split('\0') ?? [];
-    if (!isPathBelow(path) || !/^\d{1,15}$/.test(size) || !/^[0-7]{1,5}$/.test(mode)) continue;
+    if (!isPathBelow(path, host) || !/^\d{1,15}$/.test(size) || !/^[0-7]{1,5}$/.test(mode)) continue;
     listing.set(path, {
       kind,
       size: Number(size),
