@@ -291,7 +291,10 @@ class Box {
     await makeRoot(root);
     for (const [name, script] of Object.entries(STAND_INS))
       await writeFile(join(folder, name), script, { mode: 0o755 });
-    return new Box(folder, root, body, onTimeout);
+    const box = new Box(folder, root, body, onTimeout);
+    // One that is ended while it still starts would leave what it was just starting.
+    await box.#ask({ op: 'hold', started: 0, held: false });
+    return box;
   }
 
   private constructor(folder: string, root: string, body: CreateBody, onTimeout: () => void) {

@@ -33,6 +33,8 @@ const bubblewrap = await createBubblewrapProvider().availability();
 if (!bubblewrap.ok) process.stderr.write(`E2B tests are skipped: ${bubblewrap.reason}. ${bubblewrap.mend}\n`);
 
 const server = await startE2bServer();
+/** A machine takes a moment to start, on a machine that does other things a long one. */
+const PATIENCE = { timeout: 20_000 };
 afterAll(() => server.close());
 
 describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
@@ -243,7 +245,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
     it('can be ended while it stands still', async () => {
       const sandbox = await open();
       const process = await sandbox.start({ command: 'touch up; yes' });
-      await expect.poll(async () => (await run(sandbox, 'ls')).stdout).toBe('up\n');
+      await expect.poll(async () => (await run(sandbox, 'ls')).stdout, PATIENCE).toBe('up\n');
       process.end('enough');
       expect(await process.done).toMatchObject({ exitCode: null, endedBecause: 'enough' });
     });
@@ -417,7 +419,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       const before = downloads();
       const cancelling = new AbortController();
       const syncing = sandbox.sync(cancelling.signal);
-      await expect.poll(downloads).toBe(before + 1);
+      await expect.poll(downloads, PATIENCE).toBe(before + 1);
       cancelling.abort(new Error('cancelled'));
       await expect(syncing).rejects.toThrow('cancelled');
       resolve();
@@ -597,7 +599,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       const before = creations();
       const cancelling = new AbortController();
       const opening = open({ signal: cancelling.signal });
-      await expect.poll(creations).toBe(before + 1);
+      await expect.poll(creations, PATIENCE).toBe(before + 1);
       cancelling.abort(new Error('cancelled'));
       await expect(opening).rejects.toThrow('cancelled');
       const closing = provider.close?.();
@@ -613,10 +615,10 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       const before = uploads();
       const cancelling = new AbortController();
       const opening = open({ signal: cancelling.signal });
-      await expect.poll(uploads).toBe(before + 1);
+      await expect.poll(uploads, PATIENCE).toBe(before + 1);
       cancelling.abort(new Error('cancelled'));
       await expect(opening).rejects.toThrow('cancelled');
-      await expect.poll(() => server.machines()).toEqual([]);
+      await expect.poll(() => server.machines(), PATIENCE).toEqual([]);
       expect(await readdir(base)).toEqual(['folder']);
       resolve();
     });
