@@ -139,6 +139,8 @@ export async function startOrchestrator({
         toolLoop: createToolLoopAgent({
           models,
           mcpServers: config.mcpServers,
+          contextTokens: config.contextTokens,
+          timeouts: config.modelTimeouts,
           ...(cassettes ? { recorder: cassettes } : {}),
         }),
         acp: createAcpAgent(config.agents),
