@@ -109,6 +109,12 @@ describe('the command line', () => {
     expect(await place.command(['gates'])).toMatchObject({ exitCode: 0, stderr: 'Nothing waits for a person.\n' });
   });
 
+  it('gives a link that signs a browser in, once', async () => {
+    const { stdout } = await place.command(['sign-in']);
+    const signIn = async () => (await fetch(stdout.trim(), { redirect: 'manual' })).status;
+    expect([await signIn(), await signIn()]).toEqual([303, 401]);
+  });
+
   it('refuses what the server does not know in its words', async () => {
     expect(await command('watch', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
     expect(await command('approve', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });

@@ -181,6 +181,12 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
   client('gates', 'lists all that waits for a person')
     .option('--json', 'one JSON line a gate')
     .action(ending((options: JsonOptions) => gates(io, options)));
+  client('sign-in', 'prints a link that signs one browser in to the dashboard, once').action(
+    ending(async ({ server }: ServerOptions) => {
+      say(io, await (await connect(io, server)).createSignInLink());
+      return EXIT.done;
+    }),
+  );
   client('show <run>', 'shows a run')
     .option('--plan', 'its plan')
     .option('--report', 'its validation report')

@@ -85,7 +85,6 @@ function ScreenOf({ screen }: { readonly screen: Screen }) {
     case 'launch':
       return <Launch />;
     case 'runs':
-    case 'metrics':
       return <RunList />;
     default:
       return screen satisfies never;

@@ -5,7 +5,6 @@ describe('The address of a screen', () => {
   it.each<Screen>([
     { name: 'runs' },
     { name: 'launch' },
-    { name: 'metrics' },
     { name: 'run', runId: 'r-1' },
     { name: 'run', runId: 'a/b?c#d' },
     ...RUN_TABS.filter((tab) => tab !== 'overview').map((tab): Screen => ({ name: 'run', runId: 'r-1', tab })),

@@ -9,8 +9,7 @@ export type Screen =
   | { readonly name: 'runs' }
   | { readonly name: 'run'; readonly runId: string; readonly tab?: RunTab | undefined }
   | { readonly name: 'exploration'; readonly explorationId: string }
-  | { readonly name: 'launch' }
-  | { readonly name: 'metrics' };
+  | { readonly name: 'launch' };
 
 export const RUN_TABS = ['overview', 'plan', 'changes', 'evidence', 'transcript', 'statechart'] as const;
 export type RunTab = (typeof RUN_TABS)[number];
@@ -84,8 +83,7 @@ export function pathOf(screen: Screen): string {
     case 'exploration':
       return `/explorations/${encodeURIComponent(screen.explorationId)}`;
     case 'launch':
-    case 'metrics':
-      return `/${screen.name}`;
+      return '/launch';
     default:
       return screen satisfies never;
   }
@@ -99,7 +97,7 @@ export function screenOf(path: string): Screen {
     return { name: 'run', runId: second, ...(tab === undefined ? {} : { tab }) };
   }
   if (first === 'explorations' && second !== '') return { name: 'exploration', explorationId: second };
-  if (first === 'launch' || first === 'metrics') return { name: first };
+  if (first === 'launch') return { name: 'launch' };
   return { name: 'runs' };
 }
 

@@ -14,6 +14,7 @@ export function landingPage(isSignedIn: boolean): string {
         ? 'This browser is signed in.'
         : 'This browser is not signed in: open the link that the server printed when it started.'
     }</p>
+    <p>Its dashboard was not built: <code>npm run build</code> does that, and <code>npm start</code> by itself.</p>
     <h2>Open it</h2>
     <dl>
       <div><dt>Start a run</dt><dd><code>npm run autonomous -- run "Add a login page"</code> in the server’s folder, with <code>--project</code> and the path of your repository.</dd></div>
@@ -27,7 +28,7 @@ export function landingPage(isSignedIn: boolean): string {
 export function spentLinkPage(): string {
   return page(
     'This link was used or is too old',
-    '<p class="lead">A sign-in link opens one browser, once, within ten minutes. Ask the server for a new one: restart it.</p>',
+    '<p class="lead">A sign-in link opens one browser, once, within ten minutes. For another one: <code>npm run autonomous -- sign-in</code>.</p>',
   );
 }
 

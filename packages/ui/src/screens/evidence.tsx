@@ -15,14 +15,14 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
     <section aria-label="Evidence">
       {run.evidence.toReversed().map((evidence) => (
         <article key={`${evidence.recordedAt} ${evidence.mode}`} className="evidence">
-          <h3>
+          <h2>
             <vscode-icon
               className={`status ${evidence.passed ? 'completed' : 'failed'}`}
               name={evidence.passed ? 'pass' : 'error'}
               aria-hidden="true"
             />{' '}
             {MODES[evidence.mode]}: {evidence.passed ? 'passed' : 'failed'}
-          </h3>
+          </h2>
           <p className="quiet">
             commit {evidence.commit.slice(0, 8)}, in{' '}
             {evidence.sandbox === 'none' ? <strong>no sandbox (demo)</strong> : evidence.sandbox},{' '}

@@ -113,6 +113,7 @@ function Form({ projects }: { readonly projects: readonly Project[] }) {
       <label className="field">
         Project
         <vscode-single-select
+          label="Project"
           value={choice.projectId}
           onchange={(event) => setChoice({ ...choice, projectId: valueOf(event) })}
         >

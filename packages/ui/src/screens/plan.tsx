@@ -21,7 +21,7 @@ export function Plan({ run }: { readonly run: RunView }) {
         {versions.length > 1 && (
           <label>
             Version{' '}
-            <vscode-single-select value={artifact.id} onchange={(event) => setChosen(valueOf(event))}>
+            <vscode-single-select label="Version" value={artifact.id} onchange={(event) => setChosen(valueOf(event))}>
               {versions.map(({ id, version }) => (
                 <vscode-option key={id} value={id} selected={id === artifact.id}>
                   {`${version}${id === versions.at(-1)?.id ? ' (newest)' : ''}`}
@@ -99,10 +99,10 @@ function Constraints({ of }: { readonly of: JsonValue | undefined }) {
   if (demands.length === 0) return null;
   return (
     <aside aria-label="What the result is held against">
-      <h3>The result is held against</h3>
+      <h2>The result is held against</h2>
       {demands.map(([kind, each]) => (
         <div key={kind}>
-          <h4>{DEMANDS[kind] ?? kind}</h4>
+          <h3>{DEMANDS[kind] ?? kind}</h3>
           <ul>
             {(each as readonly JsonValue[]).map((demand) => {
               const text = demandText(demand);

@@ -14,7 +14,7 @@ export function StatechartView({ run }: { readonly run: RunView }) {
         {(value) => (
           <>
             <Diagram source={value.mermaid} title={`Statechart of ${value.workflow}, version ${value.version}`} />
-            <h3>Can happen now</h3>
+            <h2>Can happen now</h2>
             <ul className="possible">
               {value.possible.signals.map(({ type, decisions }) => (
                 <li key={type}>
@@ -32,14 +32,14 @@ export function StatechartView({ run }: { readonly run: RunView }) {
                 </li>
               ))}
             </ul>
-            <h3>
+            <h2>
               The path taken{' '}
               {value.changes > value.path.length && (
                 <span className="quiet">
                   (the newest {value.path.length} of {value.changes})
                 </span>
               )}
-            </h3>
+            </h2>
             <ol className="path">
               {value.path.toReversed().map(({ sequence, event, to, at }) => (
                 <li key={sequence}>

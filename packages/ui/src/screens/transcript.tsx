@@ -54,7 +54,7 @@ function Lines({ stored, live }: { readonly stored: readonly TranscriptEntry[]; 
           <li key={keyOf(line)} className={line.kind}>
             <span className="who">{line.role ?? line.activity}</span>
             <span className="kind">{line.kind.replace('_', ' ')}</span>
-            <pre>{line.text}</pre>
+            <pre tabIndex={0}>{line.text}</pre>
           </li>
         ))}
       </ol>
