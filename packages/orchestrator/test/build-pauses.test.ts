@@ -55,7 +55,7 @@ describe('the implementation', () => {
     const { gate, notices } = await server.until(run, { gate: 'pause' });
     expect(gate).toMatchObject({ reason: 'timeout', stage: 'implementation', decisions: ['retry', 'extend'] });
     expect(gate?.summary).toContain('longer than 0.03 minutes');
-    expect(await processesWith('sleep 3611')).toEqual([]);
+    await expect.poll(() => processesWith('sleep 3611')).toEqual([]);
     expect((await server.mirror('log', '-1', '--format=%s', run.branch)).trim()).toBe(
       'Checkpoint: work before a pause',
     );

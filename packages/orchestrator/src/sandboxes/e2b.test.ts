@@ -125,7 +125,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       await sandbox.dispose();
       await running;
       expect(server.machines()).toEqual([]);
-      expect(await processesWith('sleep 3612')).toEqual([]);
+      await expect.poll(() => processesWith('sleep 3612')).toEqual([]);
     });
 
     it('is gone where the files cannot be brought there', async () => {
@@ -467,7 +467,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(abandoned).toBeDefined();
       const sandbox = await open();
       expect(server.machines().map(({ id }) => id)).toEqual([goesOn, anothers]);
-      expect(await processesWith('sleep 3613')).toEqual([]);
+      await expect.poll(() => processesWith('sleep 3613')).toEqual([]);
       expect((await run(sandbox, 'ls; ls -A ~')).stdout).toBe('start.txt\n');
 
       // Another of the same name begins anew: two at once never share a machine.

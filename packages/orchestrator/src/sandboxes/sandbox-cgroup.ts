@@ -41,9 +41,9 @@ export function createSandboxCgroup({
     'memory.memsw.limit_in_bytes': kernelsBytes,
     'memory.max': kernelsBytes,
     'memory.swap.max': 0,
-    // A tenth of what the server weighs: a priority (nice) counts only within a session, and a sandbox is one of its own.
-    'cpu.shares': 102,
-    'cpu.weight': 10,
+    // A third of what the server weighs: a priority (nice) counts only within a session, and a sandbox is one of its own.
+    'cpu.shares': 341,
+    'cpu.weight': 33,
   };
   const name = `${PREFIX}${process.pid}-${randomUUID()}`;
   const folders: string[] = [];

@@ -63,7 +63,7 @@ export function watchSandbox(request: WatchRequest): () => void {
  * its own. Not where the kernel does no such thing, nor where the process is not ours to change.
  */
 async function giveWay(pid: number): Promise<void> {
-  await writeFile(`/proc/${pid}/autogroup`, '19').catch(() => undefined);
+  await writeFile(`/proc/${pid}/autogroup`, '5').catch(() => undefined);
 }
 
 async function findDiskBreach({ folder, disk, reservedDiskBytes }: WatchRequest): Promise<Breach | null> {
