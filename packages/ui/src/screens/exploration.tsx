@@ -1,12 +1,13 @@
 /** Runs that try different ways, side by side. */
 import type { RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
+import { messageOf } from '../hosts/messages.ts';
 import { gateLine, stageTitle } from '../labels.ts';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
-import { StatusLine } from '../parts/status.tsx';
+import { isOver, StatusLine } from '../parts/status.tsx';
 import { durationText } from '../parts/times.tsx';
 
 export function Exploration({ explorationId }: { readonly explorationId: string }) {
@@ -67,6 +68,14 @@ function Table({ runs }: { readonly runs: readonly RunView[] }) {
           </tr>
         </thead>
         <tbody>
+          <tr>
+            <th scope="row">Choose</th>
+            {runs.map((run) => (
+              <td key={run.id}>
+                <Choose run={run} others={runs.filter((other) => other !== run && !isOver(other))} />
+              </td>
+            ))}
+          </tr>
           {ROWS.map(([title, show]) => (
             <tr key={title}>
               <th scope="row">{title}</th>
@@ -78,6 +87,51 @@ function Table({ runs }: { readonly runs: readonly RunView[] }) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** Goes on with one; the others are ended, and their branches stay. */
+function Choose({ run, others }: { readonly run: RunView; readonly others: readonly RunView[] }) {
+  const { client, runs: store } = useHost();
+  const [state, setState] = useState<'idle' | 'sure' | 'sent'>('idle');
+  const [fault, setFault] = useState<string | null>(null);
+  if (run.status === 'cancelled' || run.status === 'failed') return '–';
+  if (others.length === 0) return run.status === 'completed' ? 'chosen' : 'goes on';
+  const choose = async (): Promise<void> => {
+    setState('sent');
+    try {
+      const reason = `${run.id} was chosen instead`;
+      const ended = await Promise.all(others.map(({ id }) => client.cancelRun(id, reason)));
+      store.trigger.listed({ runs: ended });
+    } catch (error) {
+      setFault(messageOf(error));
+    }
+    setState('idle');
+  };
+  return (
+    <>
+      {state === 'idle' && (
+        <vscode-button secondary onClick={() => setState('sure')}>
+          Choose this one…
+        </vscode-button>
+      )}
+      {state === 'sure' && (
+        <div className="actions">
+          <vscode-button onClick={() => void choose()}>
+            {`End the other ${others.length === 1 ? 'one' : others.length}`}
+          </vscode-button>
+          <vscode-button secondary onClick={() => setState('idle')}>
+            Keep all
+          </vscode-button>
+        </div>
+      )}
+      {state === 'sent' && <span role="status">Ending the others…</span>}
+      {fault !== null && (
+        <p className="fault" role="alert">
+          Not all were ended: {fault}
+        </p>
+      )}
+    </>
   );
 }
 

@@ -128,7 +128,9 @@ const LABELS: Readonly<Record<Decision, string>> = {
 function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
   const [open, setOpen] = useState<Decision | null>(null);
   const [words, setWords] = useState('');
-  const choices = gate.decisions.filter((decision) => decision !== 'answer' || gate.question === undefined);
+  // A draft that cannot be parsed is approved only as somebody mends it, beside its text.
+  const elsewhere = gate.kind === 'invalid_plan' ? 'approve' : gate.question === undefined ? null : 'answer';
+  const choices = gate.decisions.filter((decision) => decision !== elsewhere);
   const primary = ['approve', 'retry'].find((decision) => choices.includes(decision as Decision));
   const asked = open === null ? undefined : FIELDS[open];
 

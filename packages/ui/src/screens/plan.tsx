@@ -5,12 +5,16 @@ import { useHost } from '../hosts/host.ts';
 import { Document } from '../parts/document.tsx';
 import { valueOf } from '../parts/elements.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
+import { EditedPlan } from './edited-plan.tsx';
 
 export function Plan({ run }: { readonly run: RunView }) {
   const { client } = useHost();
   const versions = plansOf(run);
   const [chosen, setChosen] = useState<string | null>(null);
   const [showsSource, setShowsSource] = useState(false);
+  const [isEditing, setEditing] = useState(false);
+  // A plan is edited where it can be approved.
+  const gate = run.gate?.kind === 'plan' && run.gate.decisions.includes('approve') ? run.gate : null;
   const artifact = versions.find(({ id }) => id === chosen) ?? versions.at(-1);
   const content = useLoaded(artifact?.id ?? null, () => client.getArtifact(run.id, artifact?.id ?? ''));
   if (artifact === undefined) return <Draft run={run} />;
@@ -34,21 +38,30 @@ export function Plan({ run }: { readonly run: RunView }) {
           <input type="checkbox" checked={showsSource} onChange={({ target }) => setShowsSource(target.checked)} />{' '}
           Source
         </label>
+        {gate !== null && !isEditing && artifact.id === versions.at(-1)?.id && (
+          <button type="button" className="link" onClick={() => setEditing(true)}>
+            Edit the plan
+          </button>
+        )}
         {artifact.approvedBy !== undefined && <span className="quiet">approved by {artifact.approvedBy}</span>}
         {artifact.scripted === true && <span className="notice">written by a scripted model</span>}
       </div>
       <Loading of={content} what="The plan">
-        {({ content: text, parsedConstraints }) => (
-          <div className={showsSource ? 'beside' : ''}>
-            <Document text={text} title="Plan" />
-            {showsSource && (
-              <pre className="source" tabIndex={0} aria-label="Source of the plan">
-                {text}
-              </pre>
-            )}
-            <Constraints of={parsedConstraints} />
-          </div>
-        )}
+        {({ content: text, parsedConstraints }) =>
+          isEditing && gate !== null ? (
+            <EditedPlan gate={gate} text={text} onClose={() => setEditing(false)} />
+          ) : (
+            <div className={showsSource ? 'beside' : ''}>
+              <Document text={text} title="Plan" />
+              {showsSource && (
+                <pre className="source" tabIndex={0} aria-label="Source of the plan">
+                  {text}
+                </pre>
+              )}
+              <Constraints of={parsedConstraints} />
+            </div>
+          )
+        }
       </Loading>
     </section>
   );
@@ -56,14 +69,24 @@ export function Plan({ run }: { readonly run: RunView }) {
 
 /** A plan that could not be parsed is in its gate alone. */
 function Draft({ run }: { readonly run: RunView }) {
+  const [isEditing, setEditing] = useState(false);
   const draft = run.gate?.details['draft'];
   if (typeof draft !== 'string') return <p className="empty">There is no plan yet.</p>;
   return (
     <section aria-label="Plan">
       <p className="fault">This draft could not be taken: see what the parser says at the gate.</p>
-      <pre className="source" tabIndex={0} aria-label="Source of the draft">
-        {draft}
-      </pre>
+      {isEditing && run.gate !== null ? (
+        <EditedPlan gate={run.gate} text={draft} onClose={() => setEditing(false)} />
+      ) : (
+        <>
+          <button type="button" className="link" onClick={() => setEditing(true)}>
+            Mend it yourself
+          </button>
+          <pre className="source" tabIndex={0} aria-label="Source of the draft">
+            {draft}
+          </pre>
+        </>
+      )}
     </section>
   );
 }

@@ -79,7 +79,11 @@ function KnownRun({ run, tab }: { readonly run: RunView; readonly tab: RunTab })
 function Tab({ run, tab }: { readonly run: RunView; readonly tab: RunTab }) {
   switch (tab) {
     case 'overview':
-      return run.gate?.kind === 'plan' ? <Plan run={run} /> : <Overview run={run} />;
+      return run.gate?.kind === 'plan' || run.gate?.kind === 'invalid_plan' ? (
+        <Plan run={run} />
+      ) : (
+        <Overview run={run} />
+      );
     case 'plan':
       return <Plan run={run} />;
     case 'changes':

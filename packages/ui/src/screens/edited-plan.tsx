@@ -1,0 +1,65 @@
+/** A plan corrected by the person who reviews it: written here, drawn as it is written, approved as it then is. */
+import type { Gate } from '@autonomous/shared';
+import { useState } from 'react';
+import { useHost } from '../hosts/host.ts';
+import { messageOf } from '../hosts/messages.ts';
+import { Document } from '../parts/document.tsx';
+import { valueOf } from '../parts/elements.ts';
+
+export function EditedPlan({
+  gate,
+  text,
+  onClose,
+}: {
+  readonly gate: Gate;
+  readonly text: string;
+  readonly onClose: () => void;
+}) {
+  const { client, runs } = useHost();
+  const [edited, setEdited] = useState(text);
+  const [fault, setFault] = useState<string | null>(null);
+  const [isSent, setSent] = useState(false);
+  const approve = async (): Promise<void> => {
+    setSent(true);
+    setFault(null);
+    try {
+      const { artifactHash } = gate;
+      const binding = artifactHash === undefined ? {} : { artifactHash };
+      const run = await client.decideGate(gate.id, { decision: 'approve', editedPlan: edited, ...binding });
+      runs.trigger.listed({ runs: [run] });
+      onClose();
+    } catch (error) {
+      // What was written stays: it is the person's work.
+      setFault(messageOf(error));
+      setSent(false);
+    }
+  };
+  return (
+    <section aria-label="Edit the plan">
+      <div className="beside">
+        <vscode-textarea
+          className="editor"
+          label="The plan, in Markdown with Mermaid"
+          rows={28}
+          resize="vertical"
+          value={edited}
+          oninput={(event) => setEdited(valueOf(event))}
+        />
+        <Document text={edited} title="Preview" />
+      </div>
+      <div className="actions">
+        <vscode-button disabled={isSent || edited.trim() === '' || edited === text} onClick={() => void approve()}>
+          Approve as edited
+        </vscode-button>
+        <vscode-button secondary disabled={isSent} onClick={onClose}>
+          Leave it as it was
+        </vscode-button>
+      </div>
+      {fault !== null && (
+        <p className="fault" role="alert">
+          Not approved: {fault}
+        </p>
+      )}
+    </section>
+  );
+}
