@@ -23,7 +23,8 @@ export function Diagram({ source, title }: { readonly source: string; readonly t
 
   useEffect(() => {
     let isOver = false;
-    setDrawing({ state: 'drawing' });
+    // What is drawn stays until the next is: a source that is being written changes at every key.
+    setDrawing((now) => (now.state === 'drawn' ? now : { state: 'drawing' }));
     draw(`${id}-${tries}`, source, dark).then(
       (svg) => isOver || setDrawing({ state: 'drawn', svg }),
       (error: unknown) =>

@@ -1,6 +1,6 @@
 /** A plan corrected by the person who reviews it: written here, drawn as it is written, approved as it then is. */
 import type { Gate } from '@autonomous/shared';
-import { useState } from 'react';
+import { useDeferredValue, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { Document } from '../parts/document.tsx';
@@ -17,6 +17,8 @@ export function EditedPlan({
 }) {
   const { client, runs } = useHost();
   const [edited, setEdited] = useState(text);
+  // Drawing waits for whoever writes.
+  const shown = useDeferredValue(edited);
   const [fault, setFault] = useState<string | null>(null);
   const [isSent, setSent] = useState(false);
   const approve = async (): Promise<void> => {
@@ -45,7 +47,7 @@ export function EditedPlan({
           value={edited}
           oninput={(event) => setEdited(valueOf(event))}
         />
-        <Document text={edited} title="Preview" />
+        <Document text={shown} title="Preview" />
       </div>
       <div className="actions">
         <vscode-button disabled={isSent || edited.trim() === '' || edited === text} onClick={() => void approve()}>
