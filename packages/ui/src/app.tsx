@@ -48,7 +48,7 @@ function Connection() {
   if (connection.state !== 'offline') return null;
   return (
     <p className="offline" role="status">
-      <vscode-icon name="debug-disconnect" aria-hidden="true" /> Not connected: {connection.reason}. What you see may be
+      <vscode-icon name="debug-disconnect" aria-hidden="true" /> Not connected: {connection.reason.replace(/\.$/, '')}. What you see may be
       old; trying again…
     </p>
   );
