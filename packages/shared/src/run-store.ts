@@ -42,6 +42,9 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
       received: (state, { events }: { events: readonly WorkflowEvent[] }) => withEvents(state, events),
       progressed: (state, { progress }: { progress: Progress }) => withProgress(state, progress),
       statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
+      polled: (state, { runs }: { runs: readonly RunView[] }) => withViews(state, runs),
+      /** Another server: nothing that is known is true there. */
+      forgotten: () => emptyRunStoreState,
     },
   });
 }
@@ -65,6 +68,13 @@ export function withEvents(state: RunStoreState, events: readonly WorkflowEvent[
 export function withProgress(state: RunStoreState, line: Progress): RunStoreState {
   const lines = [...(state.progress[line.runId] ?? []), line].slice(-MAX_PROGRESS_LINES);
   return { ...state, progress: { ...state.progress, [line.runId]: lines } };
+}
+
+/** Views as the server gave them, where the feed cannot be had. Later events of the feed that they hold already change nothing. */
+export function withViews(state: RunStoreState, views: readonly RunView[]): RunStoreState {
+  const newer = views.filter((view) => view.lastSequence > (state.runs[view.id]?.lastSequence ?? 0));
+  if (newer.length === 0) return state;
+  return { ...state, runs: { ...state.runs, ...Object.fromEntries(newer.map((view) => [view.id, view])) } };
 }
 
 /** Another feed than before makes all that was folded void. */
