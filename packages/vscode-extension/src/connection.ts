@@ -47,7 +47,7 @@ export interface ConnectionOptions {
   /** How often to ask without a feed, and to look for another place; 5 s when absent. */
   readonly intervalMs?: number;
   /** Parts of the client that tests replace. */
-  readonly client?: Pick<ClientOptions, 'WebSocket' | 'backoff'>;
+  readonly client?: Pick<ClientOptions, 'WebSocket' | 'backoff' | 'fetch'>;
 }
 
 export interface Connection {

@@ -33,7 +33,7 @@ interface Result {
 }
 
 export function createDiffDocuments(host: Host): DiffDocuments {
-  /** By run and commit of the result: a newer result is another document. */
+  /** By `<run>@<commit of the result>`: a newer result is another document. */
   const results = new Map<string, Promise<Result>>();
   /** The newest of each run. */
   const loaded = new Map<string, Result>();
@@ -46,8 +46,7 @@ export function createDiffDocuments(host: Host): DiffDocuments {
     loaded.set(runId, result);
     return result;
   };
-  const resultOf = (runId: string, commit: string): Promise<Result> => {
-    const key = `${runId}@${commit}`;
+  const resultOf = (runId: string, key: string): Promise<Result> => {
     const known = results.get(key);
     if (known) return known;
     const loading = load(runId);
@@ -78,7 +77,7 @@ export function createDiffDocuments(host: Host): DiffDocuments {
     async show(runId, path) {
       const run = runsOf(host)[runId];
       const commit = run?.headCommit ?? '';
-      const { diff } = await resultOf(runId, commit);
+      const { diff } = await resultOf(runId, `${runId}@${commit}`);
       const files = path === undefined ? diff.files : diff.files.filter((file) => file.path === path);
       const [first] = files;
       if (first === undefined) throw new Error(path === undefined ? 'The run has changed no files yet.' : `The run did not change ${path}.`);
@@ -120,13 +119,12 @@ async function folderOf({ from, to }: RunDiff): Promise<string | null> {
 }
 
 function uriOf({ runId, path, side }: DiffDocument, commit: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: DIFF_SCHEME, authority: side, path: `/${encodeURIComponent(runId)}/${path}`, query: commit });
+  return vscode.Uri.from({ scheme: DIFF_SCHEME, authority: side, path: `/${path}`, query: `${runId}@${commit}` });
 }
 
 /** The document of an address; `null` for one of another scheme. */
 export function documentOf(uri: vscode.Uri): DiffDocument | null {
   if (uri.scheme !== DIFF_SCHEME) return null;
-  const [, runId = '', ...path] = uri.path.split('/');
   const side = uri.authority === 'before' ? 'before' : 'after';
-  return { runId: decodeURIComponent(runId), path: path.join('/'), side };
+  return { runId: uri.query.slice(0, uri.query.lastIndexOf('@')), path: uri.path.slice(1), side };
 }

@@ -39,6 +39,8 @@ export class LocalServer {
   #state: LocalServerState = 'stopped';
   #url: string | null = null;
   #tokenFile: string | null = null;
+  /** Why the process before has ended; resolves when nothing of it is left. */
+  #ended: Promise<string> = Promise.resolve('');
 
   constructor(options: LocalServerOptions) {
     this.#options = options;
@@ -75,7 +77,7 @@ export class LocalServer {
       child.once('error', (error: NodeJS.ErrnoException) => resolve(whyNotStarted(error, program)));
       child.once('exit', (code, signal) => resolve(`It ended (${signal ?? code}).`));
     });
-    const end = ended.then(async (reason) => {
+    this.#ended = ended.then(async (reason) => {
       const last = await said.stop();
       this.#child = null;
       this.#url = null;
@@ -85,18 +87,17 @@ export class LocalServer {
     });
     return new Promise<string>((resolve, reject) => {
       this.#whenUp = resolve;
-      void end.then((reason) => reject(new Error(`The local server did not start. ${reason}`)));
+      void this.#ended.then((reason) => reject(new Error(`The local server did not start. ${reason}`)));
     });
   }
 
   /** Resolves when the server and what it started are gone; at once where there is none. */
   async stop(): Promise<void> {
     const child = this.#child;
-    if (child === null || child.pid === undefined) return;
-    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    if (child === null) return;
     signalGroup(child, 'SIGTERM');
     const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), STOP_WITHIN_MS);
-    await gone;
+    await this.#ended;
     clearTimeout(timer);
   }
 

@@ -77,8 +77,10 @@ function byProject(runs: readonly RunView[], section: Section, input: TreeInput)
 function byExploration(runs: readonly RunView[], section: Section, input: TreeInput): readonly TreeNode[] {
   const groups = Map.groupBy(runs, (run) => run.explorationId ?? run.id);
   return [...groups].flatMap(([explorationId, members]): readonly TreeNode[] => {
-    const nodes = members.map((run) => runNode(run, section, input));
-    const [first] = members;
+    // In the order in which they were asked for, whichever came to its gate first.
+    const inOrder = members.toSorted((one, other) => compare(one.createdAt, other.createdAt) || compare(one.id, other.id));
+    const nodes = inOrder.map((run) => runNode(run, section, input));
+    const [first] = inOrder;
     if (nodes.length < 2 || first === undefined) return nodes;
     const label = titleOf(first);
     return [
@@ -120,10 +122,11 @@ export function titleOf(run: RunView): string {
   return title.length > 90 ? `${title.slice(0, 89)}…` : title;
 }
 
+/** Short: beside the title there is little room. */
 const GATE_WORDS: Readonly<Record<string, string>> = {
-  plan: 'Review the plan',
-  invalid_plan: 'Mend the plan',
-  implementation: 'Review the result',
+  plan: 'Plan',
+  invalid_plan: 'Plan cannot be read',
+  implementation: 'Result',
   fix: 'Checks failed',
   escalation: 'Too many questions',
   clarification: 'Question',
@@ -142,7 +145,7 @@ function describe(run: RunView, section: Section, now: number): string {
     }
     case 'finished': {
       const age = ageOf(run.completedAt ?? run.updatedAt, now);
-      return `${endOf(run)} · ${age === 'now' ? 'just now' : `${age} ago`}`;
+      return `${endOf(run)} · ${age}`;
     }
     default:
       return section satisfies never;
@@ -154,12 +157,12 @@ function gateWords({ gate }: RunView): string {
   return GATE_WORDS[gate.kind] ?? stageTitle(gate.kind);
 }
 
-/** `Merged`, `Branch pushed`, `Failed` … */
-export function endOf(run: RunView): string {
+/** `Merged`, `Pushed`, `Failed` … */
+function endOf(run: RunView): string {
   if (run.status !== 'completed') return statusLabel(run);
-  if (run.merged) return `Merged into ${run.merged.baseBranch}`;
-  if (pullRequestOf(run) !== null) return 'Pull request opened';
-  return run.published?.pushed ? 'Branch pushed' : 'Completed';
+  if (run.merged) return 'Merged';
+  if (pullRequestOf(run) !== null) return 'Pull request';
+  return run.published?.pushed ? 'Pushed' : 'Completed';
 }
 
 export function iconOf(run: RunView): NodeIcon {
@@ -217,6 +220,7 @@ export function tooltipOf(run: RunView, project: string | undefined): readonly s
     ...(run.failure === undefined ? [] : [run.failure]),
     ...(project === undefined ? [] : [`Project ${project}`]),
     `Branch ${run.branch}`,
+    ...(run.merged === undefined ? [] : [`Merged into ${run.merged.baseBranch}`]),
     ...(dollars === undefined || dollars === 0 ? [] : [`Cost $${dollars.toFixed(2)}`]),
     ...(run.scriptedModels.length === 0 ? [] : [`Scripted, no real model: ${run.scriptedModels.join(', ')}`]),
   ];
@@ -255,4 +259,5 @@ function isSameItem(one: TreeNode, other: TreeNode): boolean {
   );
 }
 
+const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
 const counted = (runs: number): string => (runs === 1 ? '1 run' : `${runs} runs`);

@@ -48,7 +48,7 @@ function wordsOf(state: ConnectionState, runs: readonly RunView[]): Words {
       const waiting = runs.filter(isWaiting).length;
       const active = runs.filter((run) => sectionOf(run) === 'active').length;
       const tooltip = `${waiting} waiting for you, ${active} active, connected to ${state.url}`;
-      if (waiting > 0) return { text: `$(bell-dot) ${waiting} waiting`, tooltip, isUrgent: true };
+      if (waiting > 0) return { text: `$(bell-dot) ${waiting} waiting`, tooltip, isUrgent: false };
       if (active > 0) return { text: `$(sync~spin) ${active} active`, tooltip, isUrgent: false };
       return { text: '$(check) Autonomous', tooltip, isUrgent: false };
     }

@@ -79,7 +79,7 @@ function createTree(host: Host, section: Section) {
       return resolved;
     },
   };
-  const view = vscode.window.createTreeView(VIEWS[section], { treeDataProvider: provider, showCollapseAll: true });
+  const view = vscode.window.createTreeView(VIEWS[section], { treeDataProvider: provider, showCollapseAll: section === 'finished' });
 
   return {
     show(next: readonly TreeNode[]): void {
