@@ -10,7 +10,7 @@ import { rolldown } from 'rolldown';
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, 'dist');
 const screens = join(here, '..', 'ui', 'dist', 'app');
-const SCREEN_FILES = ['app.js', 'app.css', 'codicon.ttf'];
+const SCREEN_FILES = ['app.js', 'app.css', 'codicon.css', 'codicon.ttf'];
 
 rmSync(dist, { recursive: true, force: true });
 const bundle = await rolldown({
@@ -20,7 +20,7 @@ const bundle = await rolldown({
   // A module that nobody uses anything of is left out, whatever it does when it is loaded: ours do nothing then.
   treeshake: { moduleSideEffects: false },
 });
-await bundle.write({ file: join(dist, 'extension.cjs'), format: 'cjs', minify: true, sourcemap: true });
+await bundle.write({ file: join(dist, 'extension.cjs'), format: 'cjs', minify: true, sourcemap: 'hidden' });
 await bundle.close();
 
 mkdirSync(join(dist, 'webview'), { recursive: true });

@@ -41,10 +41,10 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
     on: {
       received: (state, { events }: { events: readonly WorkflowEvent[] }) => withEvents(state, events),
       progressed: (state, { progress }: { progress: Progress }) => withProgress(state, progress),
+      /** What another store of the same feed knows. */
+      replaced: (_state, { state }: { state: RunStoreState }) => state,
+      listed: (state, { runs }: { runs: readonly RunView[] }) => withRuns(state, runs),
       statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
-      polled: (state, { runs }: { runs: readonly RunView[] }) => withViews(state, runs),
-      /** Another server: nothing that is known is true there. */
-      forgotten: () => emptyRunStoreState,
     },
   });
 }
@@ -65,16 +65,16 @@ export function withEvents(state: RunStoreState, events: readonly WorkflowEvent[
   return position === state.position ? state : { ...state, runs, progress, position };
 }
 
+/** Runs as a list had them, beside what the feed has said of them since: the newer view of each counts. */
+export function withRuns(state: RunStoreState, listed: readonly RunView[]): RunStoreState {
+  const newer = listed.filter(({ id, lastSequence }) => lastSequence > (state.runs[id]?.lastSequence ?? -1));
+  if (newer.length === 0) return state;
+  return { ...state, runs: { ...state.runs, ...Object.fromEntries(newer.map((run) => [run.id, run])) } };
+}
+
 export function withProgress(state: RunStoreState, line: Progress): RunStoreState {
   const lines = [...(state.progress[line.runId] ?? []), line].slice(-MAX_PROGRESS_LINES);
   return { ...state, progress: { ...state.progress, [line.runId]: lines } };
-}
-
-/** Views as the server gave them, where the feed cannot be had. Later events of the feed that they hold already change nothing. */
-export function withViews(state: RunStoreState, views: readonly RunView[]): RunStoreState {
-  const newer = views.filter((view) => view.lastSequence > (state.runs[view.id]?.lastSequence ?? 0));
-  if (newer.length === 0) return state;
-  return { ...state, runs: { ...state.runs, ...Object.fromEntries(newer.map((view) => [view.id, view])) } };
 }
 
 /** Another feed than before makes all that was folded void. */

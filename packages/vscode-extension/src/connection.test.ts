@@ -107,7 +107,7 @@ describe('The connection', () => {
     let url = 'http://127.0.0.1:9';
     const { connection } = aConnection(() => Promise.resolve({ url, token: 't' }));
     await connection.connect();
-    connection.store.trigger.polled({ runs: [{ id: 'r', lastSequence: 1 } as never] });
+    connection.store.trigger.listed({ runs: [{ id: 'r', lastSequence: 1 } as never] });
     await connection.connect();
     expect(Object.keys(connection.store.getSnapshot().context.runs)).toEqual(['r']);
     url = 'http://127.0.0.1:10';

@@ -8,6 +8,7 @@ import {
   type ClientOptions,
   createClient,
   createRunStore,
+  emptyRunStoreState,
   type FeedStatus,
   type RunStore,
   type RunView,
@@ -89,7 +90,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       return null;
     });
     if (own.signal.aborted) return;
-    if (found?.url !== place?.url) store.trigger.forgotten();
+    if (found?.url !== place?.url) store.trigger.replaced({ state: emptyRunStoreState });
     place = found;
     client = found === null ? null : clientOf(found, options);
     if (found === null || client === null) return enter({ kind: 'unconfigured' });
@@ -190,7 +191,7 @@ function createPolling(client: Client, store: RunStore, intervalMs: number, sign
   const askOnce = async (): Promise<boolean> => {
     try {
       const runs = await listAllRuns(client);
-      if (!signal.aborted) store.trigger.polled({ runs });
+      if (!signal.aborted) store.trigger.listed({ runs });
       return true;
     } catch {
       // The feed's own failure says why nothing answers.

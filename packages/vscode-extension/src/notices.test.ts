@@ -34,35 +34,41 @@ describe('What was told', () => {
   const one = noticesOf(byId(aWaitingRun('one')));
   const both = noticesOf(byId(aWaitingRun('one'), aWaitingRun('two', {}, { openedAt: '2030-01-01T00:09:00.000Z' })));
 
+  const LONG_AGO = '2000-01-01T00:00:00.000Z';
+  const NOW = '2030-01-01T00:05:00.000Z';
+
   it('is not told again, also when the connection was lost in between', () => {
-    const told = new ToldNotices('2000-01-01T00:00:00.000Z');
+    const told = new ToldNotices(LONG_AGO, NOW);
     expect(keys(told.fresh(one))).toEqual(['one.4']);
     expect(told.fresh([])).toEqual([]);
     expect(told.fresh(one)).toEqual([]);
   });
 
   it('is remembered by the next window, which tells what came since', () => {
-    const first = new ToldNotices('2000-01-01T00:00:00.000Z');
+    const first = new ToldNotices(LONG_AGO, NOW);
     first.fresh(one);
-    expect(keys(new ToldNotices(first.until).fresh(both))).toEqual(['two.4']);
+    expect(keys(new ToldNotices(first.until, NOW).fresh(both))).toEqual(['two.4']);
   });
 
   it('is all there is where nobody looked before: old runs are no news', () => {
-    const told = new ToldNotices(null);
-    expect(told.fresh(one)).toEqual([]);
-    expect(keys(told.fresh(both))).toEqual(['two.4']);
+    expect(keys(new ToldNotices(null, NOW).fresh(both))).toEqual(['two.4']);
+  });
+
+  it('may come in any order', () => {
+    const told = new ToldNotices(LONG_AGO, NOW);
+    expect(keys(told.fresh(both.slice(1)))).toEqual(['two.4']);
+    expect(keys(told.fresh(both))).toEqual(['one.4']);
   });
 
   it('counts by gate: the same run may need a person again', () => {
-    const told = new ToldNotices('2000-01-01T00:00:00.000Z');
+    const told = new ToldNotices(LONG_AGO, NOW);
     told.fresh(one);
     expect(keys(told.fresh(noticesOf(byId(aWaitingRun('one', {}, { id: 'one.9' })))))).toEqual(['one.9']);
   });
 
   it('says nothing of another server', () => {
-    const told = new ToldNotices('2000-01-01T00:00:00.000Z');
-    told.fresh(one);
-    told.forget();
-    expect(told.fresh(both)).toEqual([]);
+    const told = new ToldNotices(LONG_AGO, NOW);
+    told.forget(NOW);
+    expect(told.fresh(one)).toEqual([]);
   });
 });

@@ -42,39 +42,38 @@ function noticeOf(run: RunView): Notice | null {
 /** Remembers what was told: over lost connections by key, over windows and days by the time of the newest. */
 export class ToldNotices {
   readonly #told = new Set<string>();
-  #until: string | null;
-  #isFirst = true;
+  /** What happened until then is no news in this session. */
+  #since: string;
+  #until: string;
 
-  /** @param until time of the newest notice of an earlier session; `null` when there was none */
-  constructor(until: string | null) {
-    this.#until = until;
+  /**
+   * @param until time of the newest notice of an earlier session; `null` when there was none
+   * @param now where nobody looked before, what has happened until now is no news
+   */
+  constructor(until: string | null, now: string) {
+    this.#since = until ?? now;
+    this.#until = this.#since;
   }
 
   /** Time of the newest notice told or passed over. */
-  get until(): string | null {
+  get until(): string {
     return this.#until;
   }
 
-  /**
-   * The ones that were not told before. The first call of a session passes over all that an earlier session has seen,
-   * and everything where there was none: a list of old runs is no news.
-   */
+  /** The ones that were told neither in this session nor in an earlier one. They may come in any order. */
   fresh(notices: readonly Notice[]): readonly Notice[] {
-    const until = this.#until;
-    const isOld = (notice: Notice): boolean => this.#isFirst && (until === null || notice.at <= until);
-    const news = notices.filter((notice) => !this.#told.has(notice.key) && !isOld(notice));
-    for (const { key, at } of notices) {
+    const news = notices.filter(({ key, at }) => at > this.#since && !this.#told.has(key));
+    for (const { key, at } of news) {
       this.#told.add(key);
-      if (this.#until === null || at > this.#until) this.#until = at;
+      if (at > this.#until) this.#until = at;
     }
-    this.#isFirst = false;
     return news;
   }
 
   /** Another server's runs are known to nobody. */
-  forget(): void {
+  forget(now: string): void {
     this.#told.clear();
-    this.#until = null;
-    this.#isFirst = true;
+    this.#since = now;
+    this.#until = now;
   }
 }

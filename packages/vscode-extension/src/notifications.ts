@@ -17,7 +17,7 @@ const MEMORY = 'autonomous.toldUntil';
 
 export function createNotifications(host: Host, panels: Panels): Notifications {
   const { globalState } = host.context;
-  const told = new ToldNotices(globalState.get<string>(MEMORY) ?? null);
+  const told = new ToldNotices(globalState.get<string>(MEMORY) ?? null, now());
   return {
     look() {
       const before = told.until;
@@ -28,11 +28,13 @@ export function createNotifications(host: Host, panels: Panels): Notifications {
       for (const notice of wanted) void tell(notice);
     },
     forget() {
-      told.forget();
-      void globalState.update(MEMORY, undefined);
+      told.forget(now());
+      void globalState.update(MEMORY, told.until);
     },
   };
 }
+
+const now = (): string => new Date().toISOString();
 
 function isWanted({ kind }: Notice): boolean {
   const setting = vscode.workspace.getConfiguration().get<string>(SETTINGS.notifications, 'all');

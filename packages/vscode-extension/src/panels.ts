@@ -1,6 +1,6 @@
 /** Web views: one panel a run or screen, used again by what it shows and restored with the window. */
 import { randomBytes } from 'node:crypto';
-import { type HostActions, pathOf, type Screen } from '@autonomous/ui';
+import type { HostActions, Screen } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { placeOf, readKeptScreen } from './from-web-view.ts';
 import { type Host, type Panels, runsOf } from './host.ts';
@@ -44,7 +44,7 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
     });
     const icon = (mode: string) => vscode.Uri.joinPath(host.context.extensionUri, 'media', `panel-${mode}.svg`);
     entry.panel.iconPath = { light: icon('light'), dark: icon('dark') };
-    webview.html = pageOf(webview, root, screen);
+    webview.html = pageOf(webview, root);
   };
 
   const panels: Panels = {
@@ -111,7 +111,7 @@ function titleFor(host: Host, screen: Screen): string {
 }
 
 /** Only the one script with this nonce runs, nothing is fetched, and what an agent wrote can embed nothing from elsewhere. */
-function pageOf(webview: vscode.Webview, root: vscode.Uri, screen: Screen): string {
+function pageOf(webview: vscode.Webview, root: vscode.Uri): string {
   const nonce = randomBytes(16).toString('base64');
   const address = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
   const policy = [
@@ -131,17 +131,14 @@ function pageOf(webview: vscode.Webview, root: vscode.Uri, screen: Screen): stri
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Autonomous</title>
-<link rel="stylesheet" id="vscode-codicon-stylesheet" nonce="${nonce}" href="${address('app.css')}">
+<link rel="stylesheet" id="vscode-codicon-stylesheet" href="${address('codicon.css')}">
+<link rel="stylesheet" href="${address('app.css')}">
 </head>
-<body data-host="editor" data-path="${attribute(pathOf(screen))}">
-<div id="root"></div>
+<body>
+<div id="app"></div>
 <script type="module" nonce="${nonce}" src="${address('app.js')}"></script>
 </body>
 </html>`;
-}
-
-function attribute(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 function shortJson(message: unknown): string {

@@ -1,4 +1,4 @@
-import { ApiError, type Client, createRunStore, type WorkflowEvent } from '@autonomous/shared';
+import { ApiError, type Client, createRunStore, emptyRunStoreState, type WorkflowEvent } from '@autonomous/shared';
 import { CALLS, type HostActions, type Screen, type ToWebView } from '@autonomous/ui';
 import { describe, expect, it, vi } from 'vitest';
 import { aRun } from './a-run.fixture.ts';
@@ -41,7 +41,7 @@ const anEvent = (position: number): WorkflowEvent => ({
 describe('News of the store', () => {
   it('wait until the web view is ready, which then gets everything at once', async () => {
     const { store, posted, bridge } = aBridge();
-    store.trigger.polled({ runs: [aRun()] });
+    store.trigger.listed({ runs: [aRun()] });
     expect(posted).toEqual([]);
     await bridge.receive({ kind: 'ready' });
     expect(posted).toMatchObject([{ kind: 'state', screen: { name: 'run', runId: 'r-1' }, state: { runs: { 'r-1': { id: 'r-1' } } } }]);
@@ -54,18 +54,22 @@ describe('News of the store', () => {
     store.trigger.progressed({ progress: { runId: 'r-1', activity: 'a', kind: 'text', text: 'hm', at: '' } });
     store.trigger.statusChanged({ status: { state: 'connecting' } });
     store.trigger.statusChanged({ status: { state: 'replaying', feedId: 'f', reset: true } });
-    expect(kinds()).toEqual(['state', 'events', 'progress', 'connection', 'state', 'connection']);
+    store.trigger.replaced({ state: emptyRunStoreState });
+    expect(kinds()).toEqual(['state', 'events', 'progress', 'connection', 'state', 'connection', 'state']);
   });
 
-  it('are not repeated where a poll brought nothing new, and end with the panel', async () => {
+  it('are put together where lists come one after the other, and end with the panel', async () => {
     const { store, kinds, bridge } = aBridge();
     await bridge.receive({ kind: 'ready' });
-    store.trigger.polled({ runs: [aRun()] });
-    store.trigger.polled({ runs: [aRun()] });
-    expect(kinds()).toEqual(['state', 'state']);
+    store.trigger.listed({ runs: [aRun()] });
+    store.trigger.listed({ runs: [aRun({ id: 'r-2' })] });
+    await expect.poll(kinds).toEqual(['state', 'state']);
+    store.trigger.listed({ runs: [aRun()] });
+    store.trigger.statusChanged({ status: { state: 'connecting' } });
+    expect(kinds()).toEqual(['state', 'state', 'connection']);
     bridge.dispose();
     store.trigger.statusChanged({ status: { state: 'connecting' } });
-    expect(kinds()).toEqual(['state', 'state']);
+    expect(kinds()).toHaveLength(3);
   });
 });
 

@@ -29,13 +29,19 @@ export interface WebViewBridge {
   dispose(): void;
 }
 
+/** The pages of a list come one after the other; the whole state is large. */
+const LISTS_WITHIN_MS = 20;
+
 export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridge {
   const { store, post } = options;
   let { screen } = options;
   let isReady = false;
   let posted: RunStoreState | null = null;
 
+  let listing: ReturnType<typeof setTimeout> | undefined;
   const postState = (): void => {
+    clearTimeout(listing);
+    listing = undefined;
     posted = store.getSnapshot().context;
     post({ kind: 'state', state: posted, screen });
   };
@@ -52,10 +58,11 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
       case 'statusChanged':
         if (news.status.state === 'replaying' && news.status.reset) postState();
         return post({ kind: 'connection', status: news.status });
-      case 'polled':
-      case 'forgotten':
-        // Most polls bring nothing new.
-        return store.getSnapshot().context.runs === posted?.runs ? undefined : postState();
+      case 'replaced':
+        return postState();
+      case 'listed':
+        if (store.getSnapshot().context.runs !== posted?.runs) listing ??= setTimeout(postState, LISTS_WITHIN_MS);
+        return;
       default:
         return;
     }
@@ -101,6 +108,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
     },
     dispose() {
       isReady = false;
+      clearTimeout(listing);
       subscription.unsubscribe();
     },
   };
@@ -111,7 +119,7 @@ type StoreEvent =
   | { readonly type: 'received'; readonly events: Extract<ToWebView, { kind: 'events' }>['events'] }
   | { readonly type: 'progressed'; readonly progress: Extract<ToWebView, { kind: 'progress' }>['progress'] }
   | { readonly type: 'statusChanged'; readonly status: Exclude<RunStoreState['connection'], { state: 'idle' }> }
-  | { readonly type: 'polled' | 'forgotten' };
+  | { readonly type: 'replaced' | 'listed' };
 
 function bytesOf(value: unknown): unknown {
   return value instanceof ArrayBuffer ? new Uint8Array(value) : value;
