@@ -27,5 +27,7 @@ mkdirSync(join(dist, 'webview'), { recursive: true });
 const missing = SCREEN_FILES.filter((file) => !existsSync(join(screens, file)));
 for (const file of SCREEN_FILES) if (!missing.includes(file)) cpSync(join(screens, file), join(dist, 'webview', file));
 if (missing.length > 0) {
-  console.warn(`[build] without ${missing.join(', ')}: panels stay empty until packages/ui has been built (its dist/app).`);
+  process.stderr.write(
+    `[build] without ${missing.join(', ')}: panels stay empty until packages/ui has been built (its dist/app).\n`,
+  );
 }

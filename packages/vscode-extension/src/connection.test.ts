@@ -91,7 +91,7 @@ describe('The connection', () => {
     const place = await own.server.place();
     const listing = vi.fn<typeof fetch>((...request) => fetch(...request));
     const { connection, kinds, reaches } = aConnection(() => Promise.resolve(place), {
-      client: { backoff: { minMs: 20, maxMs: 100 }, WebSocket: NoWebSocket as unknown as WebSocketConstructor, fetch: listing },
+      client: { backoff: { minMs: 20, maxMs: 100 }, WebSocket: NoWebSocket, fetch: listing },
     });
     await connection.connect();
     await reaches('polling');

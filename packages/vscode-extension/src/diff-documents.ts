@@ -2,7 +2,7 @@
  * A run's result beside its base, in the editor's own diff. Whole files come from the git repository of an open folder where
  * it has both commits; else what the server's diff shows of them.
  */
-import type { RunDiff } from '@autonomous/shared';
+import type { FileChange, RunDiff } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import { fileAt, folderWithCommit } from './git-checkout.ts';
 import { clientOf, type Host, runsOf } from './host.ts';
@@ -78,7 +78,7 @@ export function createDiffDocuments(host: Host): DiffDocuments {
       const run = runsOf(host)[runId];
       const commit = run?.headCommit ?? '';
       const { diff } = await resultOf(runId, `${runId}@${commit}`);
-      const files = path === undefined ? diff.files : diff.files.filter((file) => file.path === path);
+      const files = path === undefined ? recordLast(diff.files) : diff.files.filter((file) => file.path === path);
       const [first] = files;
       if (first === undefined) throw new Error(path === undefined ? 'The run has changed no files yet.' : `The run did not change ${path}.`);
       const uri = (file: string, side: DiffSide): vscode.Uri => uriOf({ runId, path: file, side }, commit);
@@ -108,8 +108,16 @@ export function createDiffDocuments(host: Host): DiffDocuments {
       if (result === undefined || result.folder !== null) return line;
       return result.files.get(path)?.[side].lineNumbers[line - 1] ?? 0;
     },
-    dispose: () => provider.dispose(),
+    dispose() {
+      provider.dispose();
+    },
   };
+}
+
+/** What the agent changed comes before the run's own record. */
+function recordLast(files: readonly FileChange[]): readonly FileChange[] {
+  const isRecord = ({ path }: FileChange): number => Number(path.startsWith('.autonomous/'));
+  return files.toSorted((one, other) => isRecord(one) - isRecord(other));
 }
 
 async function folderOf({ from, to }: RunDiff): Promise<string | null> {

@@ -51,7 +51,7 @@ it("throws nothing of the person's away", async () => {
   await fetchBranch([clone], BRANCH);
   writeFileSync(path.join(clone, 'a.txt'), 'mine\n');
   expect(await uncommitted(clone)).toEqual(['a.txt']);
-  await expect(switchTo({ folder: clone, remote: 'origin' }, BRANCH)).rejects.toThrow();
+  await expect(switchTo({ folder: clone, remote: 'origin' }, BRANCH)).rejects.toThrow('Aborting');
   expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toBe('mine\n');
 });
 

@@ -19,7 +19,7 @@ describe('The local server', () => {
     expect(answer.status).toBe(200);
     await own.server.stop();
     expect(await own.server.place().then((gone) => gone ?? 'none')).toBe('none');
-    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
     expect(own.states).toEqual(['starting', 'running', 'stopped']);
     expect(own.lines.join('\n')).toContain('Autonomous is running');
   });

@@ -24,8 +24,8 @@ export function createNotifications(host: Host, panels: Panels): Notifications {
       const fresh = told.fresh(noticesOf(runsOf(host)));
       if (told.until !== before) void globalState.update(MEMORY, told.until);
       const wanted = fresh.filter((notice) => isWanted(notice) && !panels.isVisible(notice.runId));
-      if (wanted.length > MAX_AT_ONCE) return void tellSummary(wanted);
-      for (const notice of wanted) void tell(notice);
+      if (wanted.length > MAX_AT_ONCE) void tellSummary(wanted);
+      else for (const notice of wanted) void tell(notice);
     },
     forget() {
       told.forget(now());

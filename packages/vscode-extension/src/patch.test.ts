@@ -38,14 +38,14 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("A diff of git's", () => {
   it('names every file once, whatever it is called', () => {
-    expect([...files].map(([name, { status }]) => [name, status]).toSorted()).toEqual([
-      ['empty with space.txt', 'added'],
-      ['gone.txt', 'deleted'],
-      ['long.txt', 'modified'],
-      ['no-end.txt', 'modified'],
-      ['same.bin', 'modified'],
-      ['ümläut "quoted".txt', 'added'],
-    ]);
+    expect(Object.fromEntries([...files].map(([name, { status }]) => [name, status]))).toEqual({
+      'empty with space.txt': 'added',
+      'gone.txt': 'deleted',
+      'long.txt': 'modified',
+      'no-end.txt': 'modified',
+      'same.bin': 'modified',
+      'ümläut "quoted".txt': 'added',
+    });
   });
 
   it('shows both sides with the numbers that their lines have in the file', () => {

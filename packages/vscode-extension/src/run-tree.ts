@@ -173,12 +173,12 @@ export function iconOf(run: RunView): NodeIcon {
       return { name: 'sync~spin', color: 'charts.blue' };
     case 'awaiting_approval':
       return run.gate?.kind === 'fix'
-        ? { name: 'warning', color: 'charts.orange' }
+        ? { name: 'warning', color: 'list.warningForeground' }
         : { name: 'bell-dot', color: 'charts.yellow' };
     case 'awaiting_clarification':
       return { name: 'question', color: 'charts.yellow' };
     case 'paused':
-      return { name: 'debug-pause', color: 'charts.orange' };
+      return { name: 'debug-pause', color: 'list.warningForeground' };
     case 'completed':
       return run.merged ? { name: 'git-merge', color: 'charts.purple' } : { name: 'pass', color: 'testing.iconPassed' };
     case 'failed':

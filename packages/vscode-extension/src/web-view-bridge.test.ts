@@ -130,7 +130,7 @@ describe('What a web view may not say', () => {
     { kind: 'shows', screen: { name: 'nowhere' }, title: 'x' },
   ])('is refused: %j', async (message) => {
     const everything = Object.fromEntries(CALLS.map((name) => [name, vi.fn<() => Promise<unknown>>()]));
-    const { bridge, posted, actions, onRefused, onShows } = aBridge(everything as unknown as Client);
+    const { bridge, posted, actions, onRefused, onShows } = aBridge(everything);
     await bridge.receive(message);
     expect(onRefused).toHaveBeenCalledWith(message);
     expect(posted).toEqual([]);
