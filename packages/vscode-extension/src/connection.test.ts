@@ -1,4 +1,4 @@
-import { createClient, type WebSocketConstructor } from '@autonomous/shared';
+import { createClient } from '@autonomous/shared';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { aServer, type AServer } from './a-server.fixture.ts';
 import { type Connection, type ConnectionKind, type ConnectionOptions, createConnection, type ServerPlace } from './connection.ts';

@@ -33,7 +33,7 @@ describe('The views', () => {
     const runs = [aRun({ id: 'a' }), aRun({ id: 'b' })];
     expect(outline(treesFor(runs).active)).toEqual(['a', 'b']);
     const several = [...runs, aRun({ id: 'c', projectId: 'p-2' }), aRun({ id: 'd', projectId: '' })];
-    expect(outline(treesFor(several).active)).toEqual([{ Shop: ['a', 'b'] }, { 'p-2': ['c'] }, { 'Without a project': ['d'] }]);
+    expect(outline(treesFor(several).active)).toEqual([{ 'p-2': ['c'] }, { Shop: ['a', 'b'] }, { 'Without a project': ['d'] }]);
   });
 
   it('group the approaches of an exploration in the order in which they were asked for', () => {

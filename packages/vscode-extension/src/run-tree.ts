@@ -59,8 +59,12 @@ export function treesOf(input: TreeInput): Readonly<Record<Section, readonly Tre
 function byProject(runs: readonly RunView[], section: Section, input: TreeInput): readonly TreeNode[] {
   const groups = Map.groupBy(runs, (run) => run.projectId);
   if (groups.size < 2) return byExploration(runs, section, input);
-  return [...groups].map(([projectId, members]) => {
-    const label = projectId === '' ? 'Without a project' : (input.projects.get(projectId) ?? projectId);
+  const labelOf = (projectId: string): string =>
+    projectId === '' ? 'Without a project' : (input.projects.get(projectId) ?? projectId);
+  // By name: they keep their places while runs come and go.
+  const inOrder = [...groups].toSorted(([one], [other]) => labelOf(one).localeCompare(labelOf(other), 'en') || compare(one, other));
+  return inOrder.map(([projectId, members]) => {
+    const label = labelOf(projectId);
     return {
       kind: 'project',
       id: `${section}/project/${projectId}`,

@@ -2,6 +2,7 @@
 import type { Decision, Gate, RunView } from '@autonomous/shared';
 import { statusLabel, waitingFirst } from '@autonomous/ui';
 import * as vscode from 'vscode';
+import { documentOf } from '../diff-documents.ts';
 import { type Host, type Panels, runsOf } from '../host.ts';
 import { iconOf, titleOf } from '../run-tree.ts';
 
@@ -25,7 +26,7 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
     if (run === undefined) throw new Error(`Run ${named} is not known; it may belong to another server.`);
     return run;
   }
-  const inFront = runs[panels.activeRunId() ?? ''];
+  const inFront = runs[panels.activeRunId() ?? runIdOf(vscode.window.activeTextEditor?.document.uri) ?? ''];
   if (inFront !== undefined && choice.isFit(inFront)) return inFront;
   const fit = waitingFirst(Object.values(runs)).filter(choice.isFit);
   if (fit.length === 0) {
@@ -58,8 +59,9 @@ export async function pickGate(host: Host, panels: Panels, target: unknown, deci
   return run.gate;
 }
 
-/** Views give their nodes, notifications and links `{ runId }`, other extensions the id itself. */
+/** Views give their nodes, notifications `{ runId }`, a diff its address, other extensions the id itself. */
 export function runIdOf(target: unknown): string | null {
+  if (target instanceof vscode.Uri) return documentOf(target)?.runId ?? null;
   if (typeof target === 'string' && target !== '') return target;
   if (typeof target !== 'object' || target === null) return null;
   const { runId } = target as { readonly runId?: unknown };
