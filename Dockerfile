@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# The server with its command line. It runs its TypeScript as it is: there is nothing to build.
+# The server with its command line and its dashboard. The server runs its TypeScript as it is; only the page is built.
 
 FROM node:24-slim AS dependencies
 WORKDIR /app
@@ -11,6 +11,17 @@ COPY packages/vscode-extension/package.json packages/vscode-extension/
 RUN npm install --global "$(node -p "require('./package.json').packageManager")" \
   && pnpm install --frozen-lockfile --prod --filter '@autonomous/orchestrator...'
 
+FROM node:24-slim AS dashboard
+WORKDIR /app
+COPY package.json pnpm-workspace.yaml pnpm-lock.yaml ./
+COPY packages/orchestrator/package.json packages/orchestrator/
+COPY packages/shared packages/shared
+COPY packages/ui packages/ui
+COPY packages/vscode-extension/package.json packages/vscode-extension/
+RUN npm install --global "$(node -p "require('./package.json').packageManager")" \
+  && pnpm install --frozen-lockfile --filter '@autonomous/ui...' \
+  && node packages/ui/build.mjs
+
 FROM node:24-slim
 # tini reaps what agents leave behind and hands signals on.
 RUN apt-get update \
@@ -21,6 +32,7 @@ COPY --from=dependencies /app ./
 COPY LICENSE ./
 COPY packages/shared packages/shared
 COPY packages/orchestrator packages/orchestrator
+COPY --from=dashboard /app/packages/ui/dist/app packages/ui/dist/app
 
 # A loopback address inside a container is reached by nobody. The server refuses any other without AUTONOMOUS_TOKEN.
 ENV NODE_ENV=production \

@@ -1,6 +1,7 @@
 /** Puts the server together: the one place, beside the command line, that knows every adapter. */
 import { access, constants, mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type JsonValue, type RunView, Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { createBuildActivities } from './activities/build-activities.ts';
@@ -71,6 +72,8 @@ export interface RunningOrchestrator {
 }
 
 const MB = 1024 * 1024;
+/** What `packages/ui` is built to; the same from the sources and from what they are compiled to. */
+const DASHBOARD_FOLDER = fileURLToPath(new URL('../../ui/dist/app', import.meta.url));
 /** What a command inside a sandbox may use beside what is configured: enough for compilers and test suites of usual projects. */
 const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_024 * MB, cpuSeconds: 3_600 };
 
@@ -136,6 +139,8 @@ export async function startOrchestrator({
         toolLoop: createToolLoopAgent({
           models,
           mcpServers: config.mcpServers,
+          contextTokens: config.contextTokens,
+          timeouts: config.modelTimeouts,
           ...(cassettes ? { recorder: cassettes } : {}),
         }),
         acp: createAcpAgent(config.agents),
@@ -228,6 +233,7 @@ export async function startOrchestrator({
     });
     // The port is taken before any work is: a second server must not begin and then fail.
     const server = await startServer({
+      dashboardFolder: DASHBOARD_FOLDER,
       orchestrator,
       feed,
       store,

@@ -16,6 +16,7 @@ import {
 import { z } from 'zod';
 import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from './agents/acp-agents.ts';
 import { type McpServers, parseMcpServers } from './agents/mcp-servers.ts';
+import { STEP_TIMEOUTS, type StepTimeouts } from './agents/model-step.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
 import type { OwnPrice } from './models/model.ts';
@@ -65,6 +66,8 @@ export interface ServerConfig {
   readonly workflows: { readonly names: readonly string[]; readonly folder: string };
   /** Estimated tokens that instructions and prompt of one call of an agent may have. */
   readonly contextTokens: number;
+  /** How long a model may say nothing: until its answer begins, and within it. */
+  readonly modelTimeouts: StepTimeouts;
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
   /** False: the plan's constraints are no condition. Nothing asks for it yet: so far constraints are only reported. */
@@ -278,6 +281,8 @@ export const SERVER_VARIABLES = {
     'paths of files or names of packages with commas between them',
   ),
   CONTEXT_TOKENS: whole(16_000, 2_000_000),
+  MODEL_FIRST_TOKEN_SECONDS: whole(1, 86_400),
+  MODEL_IDLE_SECONDS: whole(1, 86_400),
   DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
   DEFAULT_AUTO_MERGE: flag(),
   DEFAULT_MAX_COST_USD: money(),
@@ -412,6 +417,10 @@ export function readServerConfig(
       folder: resolve(working),
     },
     contextTokens: values.CONTEXT_TOKENS ?? 60_000,
+    modelTimeouts: {
+      firstChunkMs: milliseconds(values.MODEL_FIRST_TOKEN_SECONDS) ?? STEP_TIMEOUTS.firstChunkMs,
+      idleMs: milliseconds(values.MODEL_IDLE_SECONDS) ?? STEP_TIMEOUTS.idleMs,
+    },
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,
     driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? true,
     allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,
@@ -660,6 +669,10 @@ function defaultModels(values: Values, script: Script | Cassette | null): Defaul
     implementer: DEFAULT_IMPLEMENTER_MODEL ?? within(scripted ?? orUsable(implementer, 'ANTHROPIC_API_KEY')),
     validator: DEFAULT_VALIDATOR_MODEL ?? within(scripted ?? orUsable(validator, 'OPENAI_API_KEY')),
   };
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000;
 }
 
 function sandboxSettings(values: Values): SandboxSettings {

@@ -6,12 +6,37 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
-import { aScript, aServer, FILES, processesWith, runs, startServer, when, writes } from './orchestrator.fixture.ts';
+import {
+  aPlan,
+  aScript,
+  aServer,
+  FILES,
+  processesWith,
+  runs,
+  startServer,
+  when,
+  writes,
+} from './orchestrator.fixture.ts';
 
 const MERGED_BY_A_PERSON = {
   trustMode: { planning: 'auto' as const, implementation: 'manual' as const },
   git: { autoMerge: true },
 };
+
+describe('a model', () => {
+  it('that says nothing is waited for as long as the server is configured, three times', async () => {
+    const server = await aServer({
+      script: aScript({ planner: [{ turns: [{ delayMs: 3_600_000, text: 'Thinking.' }, ...aPlan().turns] }] }),
+      env: { MODEL_FIRST_TOKEN_SECONDS: '1' },
+    });
+    const run = await server.launch('Add the feature');
+    const { gate } = await server.until(run, { gate: 'pause' });
+    expect(gate).toMatchObject({
+      reason: 'model_unavailable',
+      summary: expect.stringContaining('no answer began for 1 s, which is the limit of MODEL_FIRST_TOKEN_SECONDS'),
+    });
+  });
+});
 
 describe('the implementation', () => {
   it('that takes too long is kept as a checkpoint, and goes on from there when it gets more time', async () => {

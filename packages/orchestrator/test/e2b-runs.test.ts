@@ -97,6 +97,20 @@ describe.skipIf(!bubblewrap.ok)('a run in machines of E2B', () => {
     expect(e2b.machines()).toEqual([]);
   });
 
+  it('that is cancelled waits for no files that are slow to come, and leaves no machine', async () => {
+    const server = await aServerWithE2b({
+      script: aScript({ implementer: [runs('echo half > half.sh; echo ready; sleep 3616')] }),
+    });
+    const run = await server.launch('Add the feature', TRUSTED);
+    await server.said(run.id, 'ready');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    e2b.faults.holdFiles = promise;
+    await server.client.cancelRun(run.id);
+    await expect.poll(() => e2b.machines(), PATIENCE).toEqual([]);
+    await expect.poll(() => server.workFolders(), PATIENCE).toEqual([]);
+    resolve();
+  });
+
   it('keeps what an agent did until its time was up, and goes on from there', async () => {
     const server = await aServerWithE2b({
       script: aScript({

@@ -19,12 +19,12 @@ export interface Progress {
   readonly at: string;
 }
 
-/** First message of a client. `after` 0 asks for everything; another `feedId` than the server's means start afresh. */
+/** First message of a client. `after` 0 asks for everything, `end` for what is new; another `feedId` than the server's means start afresh. */
 export interface FeedSubscribe {
   readonly type: 'subscribe';
   readonly protocol: number;
   readonly feedId?: string;
-  readonly after: number;
+  readonly after: number | 'end';
   /** Absent means all runs. */
   readonly runIds?: readonly string[];
 }

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { FeedStatus } from './api/feed-client.ts';
+import { describe, expect, it, vi } from 'vitest';
+import type { FeedOptions, FeedStatus } from './api/feed-client.ts';
 import type { RunConfig } from './config.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
@@ -12,8 +12,10 @@ import {
   selectOpenGates,
   selectRun,
   selectRuns,
+  syncRecentRuns,
   withEvents,
   withProgress,
+  withRuns,
   withStatus,
 } from './run-store.ts';
 
@@ -167,5 +169,104 @@ describe('the store', () => {
       withProgress(after(...events), line('a', 'x')),
       { ...withProgress(after(...events), line('a', 'x')), connection: { state: 'connecting' } },
     ]);
+  });
+});
+
+describe('listed runs', () => {
+  const event = aLog();
+  const older = after(event('a', 'RUN_STARTED', start)).runs['a'];
+  const newer = after(event('a', 'RUN_STARTED', start)).runs['a'];
+  if (older === undefined || newer === undefined) throw new Error('no runs');
+
+  it('count where they are newer than what the feed said, and not where they are older', () => {
+    expect(selectRun(withRuns(emptyRunStoreState, [older]), 'a')).toBe(older);
+    expect(selectRun(withRuns(withRuns(emptyRunStoreState, [newer]), [older]), 'a')).toBe(newer);
+    const state = withRuns(emptyRunStoreState, [newer]);
+    expect(withRuns(state, [older])).toBe(state);
+  });
+});
+
+describe('syncRecentRuns', () => {
+  /** A server with a log, whose lists and answers are made when they are asked for. */
+  async function aSync(before: (append: Append) => void) {
+    const log: WorkflowEvent[] = [];
+    const make = aLog();
+    const store = createRunStore();
+    const asked: string[] = [];
+    const faults: unknown[] = [];
+    const views = () => withEvents(emptyRunStoreState, log).runs;
+    const append: Append = (...args) => {
+      const event = make(...args);
+      log.push(event);
+      return event;
+    };
+    before(append);
+    const { promise: following, resolve } = Promise.withResolvers<FeedOptions>();
+    const sync = syncRecentRuns({
+      client: {
+        followFeed: async (feed) => resolve(feed),
+        listRuns: async () => ({ items: Object.values(views()), nextCursor: null }),
+        getRun: async (id) => {
+          asked.push(id);
+          const view = views()[id];
+          if (view === undefined) throw new Error(`no run ${id}`);
+          await Promise.resolve();
+          return view;
+        },
+      },
+      store,
+      signal: new AbortController().signal,
+      onFault: (error) => faults.push(error),
+    });
+    const feed = await following;
+    await sync;
+    return { feed, append, store, asked, faults, views, shown: () => store.getSnapshot().context.runs };
+  }
+  type Append = (runId: string, type: string, payload?: JsonObject) => WorkflowEvent;
+  const live = { state: 'live', feedId: 'f', position: 9 } as const;
+
+  it('asks for nothing of the past but lists, and follows the feed from its end', async () => {
+    const { feed, append, shown, asked, views } = await aSync((append) => append('a', 'RUN_STARTED', start));
+    expect(feed.after).toBe('end');
+    feed.onStatus?.(live);
+    await vi.waitFor(() => expect(Object.keys(shown())).toEqual(['a']));
+    feed.onEvent(append('a', 'NOTICE', { message: 'hm' }));
+    feed.onEvent(append('b', 'RUN_STARTED', start));
+    expect(shown()).toEqual(views());
+    expect(asked).toEqual([]);
+  });
+
+  it('asks for a run that was not listed, again when more came meanwhile, and never folds over a gap', async () => {
+    const { feed, append, shown, asked, views } = await aSync((append) => append('a', 'RUN_STARTED', start));
+    append('a', 'NOTICE', { message: 'before anybody listened' });
+    feed.onEvent(append('a', 'NOTICE', { message: 'one' }));
+    feed.onEvent(append('a', 'NOTICE', { message: 'two' }));
+    await vi.waitFor(() => expect(shown()['a']?.notices).toEqual(['before anybody listened', 'one', 'two']));
+    expect(shown()).toEqual(views());
+    expect(asked.length).toBeLessThanOrEqual(2);
+    feed.onEvent(append('a', 'NOTICE', { message: 'three' }));
+    expect(shown()).toEqual(views());
+  });
+
+  it('lists anew when the log is another one, and once while it is the same', async () => {
+    const { feed, append, shown } = await aSync((append) => append('a', 'RUN_STARTED', start));
+    feed.onStatus?.(live);
+    await vi.waitFor(() => expect(Object.keys(shown())).toEqual(['a']));
+    append('b', 'RUN_STARTED', start);
+    feed.onStatus?.({ state: 'offline', reason: 'gone', retryInMs: 1 });
+    feed.onStatus?.(live);
+    await Promise.resolve();
+    expect(Object.keys(shown())).toEqual(['a']);
+    feed.onStatus?.({ state: 'replaying', feedId: 'other', reset: true });
+    expect(shown()).toEqual({});
+    feed.onStatus?.(live);
+    await vi.waitFor(() => expect(Object.keys(shown())).toEqual(['a', 'b']));
+  });
+
+  it('tells of a run that cannot be had', async () => {
+    const { feed, append, faults } = await aSync(() => {});
+    const lost = append('c', 'NOTICE', { message: 'hm' });
+    feed.onEvent({ ...lost, sequence: 3 });
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
   });
 });

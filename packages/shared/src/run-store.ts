@@ -8,7 +8,7 @@ import type { FeedStatus } from './api/feed-client.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
 import { foldRun } from './fold.ts';
-import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.ts';
+import { FINAL_STATUSES, type Gate, RUN_STATUSES, type RunStatus, type RunView } from './run.ts';
 
 export interface RunStoreState {
   readonly runs: Readonly<Record<string, RunView>>;
@@ -139,6 +139,66 @@ export async function syncRunStore(options: {
 }
 
 const BATCH = 500;
+
+/**
+ * Keeps the store fed as {@link syncRunStore} does, without the past: open runs and the newest others are listed, and the feed is
+ * followed from its end. A run that is heard of and was not listed is asked for. What is older is the caller's to list.
+ * @throws as `followFeed` does
+ */
+export async function syncRecentRuns(options: {
+  readonly client: Pick<Client, 'followFeed' | 'listRuns' | 'getRun'>;
+  readonly store: RunStore;
+  readonly signal: AbortSignal;
+  /** Told of a list or a run that could not be had: the store lacks it until the next connection. */
+  readonly onFault: (error: unknown) => void;
+}): Promise<void> {
+  const { client, store, signal, onFault } = options;
+  const asking = new Set<string>();
+  const askAgain = new Set<string>();
+  let isListed = false;
+  const list = async (): Promise<void> => {
+    isListed = true;
+    const pages = [...OPEN_STATUSES.map((status) => ({ status })), {}].map(async (filter) => {
+      store.trigger.listed({ runs: (await client.listRuns({ ...filter, limit: LISTED })).items });
+    });
+    await Promise.all(pages);
+  };
+  const ask = async (id: string): Promise<void> => {
+    askAgain.add(id);
+    if (asking.has(id)) return;
+    asking.add(id);
+    try {
+      // What comes meanwhile may lie beyond what the answer holds.
+      while (askAgain.delete(id)) store.trigger.listed({ runs: [await client.getRun(id)] });
+    } finally {
+      asking.delete(id);
+    }
+  };
+  await client.followFeed({
+    after: 'end',
+    signal,
+    onEvent: (event) => {
+      const id = event.workflowRunId;
+      const known = store.getSnapshot().context.runs[id];
+      if (event.sequence > (known?.lastSequence ?? 0) + 1) ask(id).catch(onFault);
+      else store.trigger.received({ events: [event] });
+    },
+    onProgress: (progress) => store.trigger.progressed({ progress }),
+    onStatus: (status) => {
+      store.trigger.statusChanged({ status });
+      if (status.state === 'replaying' && status.reset) isListed = false;
+      if (status.state !== 'live' || isListed) return;
+      list().catch((error: unknown) => {
+        isListed = false;
+        onFault(error);
+      });
+    },
+  });
+}
+
+/** As many as one page has. */
+const LISTED = 200;
+const OPEN_STATUSES = RUN_STATUSES.filter((status) => !FINAL_STATUSES.has(status));
 
 /** 0: waits for a person; 1: works or will; 2: ended. */
 const RANKS: Readonly<Record<RunStatus, 0 | 1 | 2>> = {

@@ -93,10 +93,7 @@ export function pathOf(screen: Screen): string {
 
 /** The screen of an address; the list of runs for one that is none. */
 export function screenOf(path: string): Screen {
-  const [first = '', second = '', third = ''] = path
-    .split('/')
-    .filter((part) => part !== '')
-    .map(decoded);
+  const [, first = '', second = '', third = ''] = path.split('/').map(decoded);
   if (first === 'runs' && second !== '') {
     const tab = RUN_TABS.find((name) => name === third);
     return { name: 'run', runId: second, ...(tab === undefined ? {} : { tab }) };

@@ -1,7 +1,7 @@
 /** One fresh call of a role for a run: its folder, its sandbox, its prompt, its cost. */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import type { JsonValue, RunConfig } from '@autonomous/shared';
+import { FINAL_STATUSES, type JsonValue, type RunConfig } from '@autonomous/shared';
 import type { Agent, AgentNeeds, AgentOutcome } from '../agents/agent.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -9,7 +9,7 @@ import { composeCall, describeCall } from '../roles/call-context.ts';
 import type { CommonInput, Guide, Note as PromptNote, Skill } from '../roles/prompt-parts.ts';
 import type { Role } from '../roles/role.ts';
 import { historyOf } from '../roles/run-history.ts';
-import type { SandboxSpec } from '../sandboxes/sandbox.ts';
+import type { Sandbox, SandboxSpec } from '../sandboxes/sandbox.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { Cost, Note } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
@@ -68,6 +68,7 @@ export async function callAgent<Input extends CommonInput, Result>(
     network: withNeeds(await networkOf(tools, egressRole, config), needs),
     onRefused: refusalNotes(context.progress, egressRole),
     limits: tools.limits,
+    signal: context.signal,
   });
   try {
     const agent: Agent = tools.agent;
@@ -94,17 +95,29 @@ export async function callAgent<Input extends CommonInput, Result>(
       keep: (state) => context.heartbeat({ keptByAgent: state }),
       onProgress: (progress) => context.progress({ ...progress, role: role.name, model }),
     });
-    await sandbox.sync();
+    await sandbox.sync(context.signal);
     const { usage, model: id, scripted } = outcome;
     const metered = meter.metered ? { metered: true } : {};
     return { outcome, cost: { role: role.name, model: id, scripted, ...usage, ...metered } };
   } catch (error) {
-    // What it did until it was interrupted becomes a checkpoint. A sandbox that is lost has nothing to give.
-    await sandbox.sync().catch(() => {});
+    await bringBack(tools, context, sandbox);
     throw error;
   } finally {
     await sandbox.dispose();
   }
+}
+
+/**
+ * What an agent did until it was interrupted becomes a checkpoint, or is gone on with after the server's next start; of a run that
+ * is cancelled nobody takes it. A sandbox that is lost has nothing to give.
+ */
+async function bringBack(tools: BuildTools, { runId, signal }: ActivityContext, sandbox: Sandbox): Promise<void> {
+  if (!signal.aborted) {
+    await sandbox.sync(signal).catch(() => {});
+    if (!signal.aborted) return;
+  }
+  const { status } = await tools.view(runId);
+  if (!FINAL_STATUSES.has(status)) await sandbox.sync().catch(() => {});
 }
 
 /** What the role may reach, and what the agent's own program has to. */

@@ -65,6 +65,7 @@ async function ask(
     network,
     onRefused: refusalNotes(progress, 'setup'),
     limits: tools.limits,
+    signal,
   });
   try {
     const view = 'npm view --json --fetch-retries=0 --fetch-timeout=10000';

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
 import { createBubblewrapProvider } from '../sandboxes/bubblewrap.ts';
-import { createE2bProvider } from '../sandboxes/e2b.ts';
+import { createE2bProvider, type E2bOptions } from '../sandboxes/e2b.ts';
 import { API_KEY, startE2bServer } from '../sandboxes/e2b-server.fixture.ts';
+import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import { TEST_LIMITS } from '../sandboxes/sandbox.contract.ts';
 import type { BuildTools } from './build-tools.ts';
 import { DependencyCache } from './dependency-cache.ts';
@@ -24,13 +25,7 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
     fixture = await openFixture(temporary.path);
     tools = {
       repository: fixture.repository,
-      sandboxes: createE2bProvider({
-        apiKey: API_KEY,
-        apiUrl: server.url,
-        sandboxUrl: server.url,
-        timeoutMinutes: 10,
-        server: 'server-1',
-      }),
+      sandboxes: aProvider(),
       dependencies: new DependencyCache({ folder: path.join(temporary.path, 'dependencies'), maxBytes: 1e9 }),
       limits: TEST_LIMITS,
       egress: () => Promise.resolve([]),
@@ -40,13 +35,12 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
     } as never;
   });
   afterEach(() => {
-    delete server.faults.onDownload;
+    for (const name of ['onDownload', 'holdFiles'] as const) delete server.faults[name];
     temporary.remove();
   });
 
-  const install = async (command: string) => {
+  const install = async (command: string, { signal } = new AbortController()) => {
     const treeish = await mainHead(fixture);
-    const { signal } = new AbortController();
     const request = { project: fixture.project, runId: 'r-1', treeish, excludePaths: [], signal, progress: () => {} };
     return withInstalled(tools, request, { command, source: 'package.json' }, async ({ folder, installed }) => ({
       names: await readdir(folder),
@@ -64,6 +58,32 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
   it('gives what it made, and leaves no machine', async () => {
     expect(await install('echo x > made')).toEqual({ names: ['made'], installed: ['/made'] });
     expect(server.machines()).toEqual([]);
+  });
+
+  it('is carried out once for each template: what was built on one may not run on another', async () => {
+    const before = creations();
+    await install('echo x > made');
+    await install('echo x > made');
+    expect(creations() - before).toBe(1);
+    tools = { ...tools, sandboxes: aProvider({ template: 'another' }) };
+    await install('echo x > made');
+    expect(creations() - before).toBe(2);
+  });
+
+  it('waits for no files that are slow to come when it is cancelled, and leaves no machine', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancelling = new AbortController();
+    // What it made is being fetched: from here on no file comes any more.
+    server.faults.onDownload = (file, content) => {
+      if (file.endsWith('listing') && content.includes('made')) {
+        server.faults.holdFiles = promise;
+        setImmediate(() => cancelling.abort(new Error('cancelled')));
+      }
+      return content;
+    };
+    await expect(install('echo x > made', cancelling)).rejects.toThrow('cancelled');
+    await expect.poll(() => server.machines(), { timeout: 20_000 }).toEqual([]);
+    resolve();
   });
 
   it('says what it said where it failed, whatever it left, and leaves no machine', async () => {
@@ -84,3 +104,18 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
     expect(server.machines()).toEqual([]);
   });
 });
+
+function aProvider(options: Partial<E2bOptions> = {}): SandboxProvider {
+  return createE2bProvider({
+    apiKey: API_KEY,
+    apiUrl: server.url,
+    sandboxUrl: server.url,
+    timeoutMinutes: 10,
+    server: 'server-1',
+    ...options,
+  });
+}
+
+function creations(): number {
+  return server.requests.filter((request) => request === 'POST /v2/sandboxes').length;
+}

@@ -50,6 +50,8 @@ export async function withInstalled<Result>(
       command: setup.command,
       excludePaths: request.excludePaths,
       provider: tools.sandboxes.name,
+      // Absent with sandboxes on this machine, whose platform the next line names.
+      madeFrom: tools.sandboxes.platform,
       platform: [process.platform, process.arch, process.versions.modules],
     }),
   );
@@ -130,6 +132,7 @@ async function runSetup(
       tell(refusal);
     },
     limits: tools.limits,
+    signal,
   });
   try {
     const result = await sandbox.run({
@@ -141,7 +144,7 @@ async function runSetup(
     signal.throwIfAborted();
     if (result.exitCode === 0) {
       // Of a step that failed nothing is kept, and what it says of itself counts: nothing is brought back.
-      await sandbox.sync();
+      await sandbox.sync(signal);
       return;
     }
     const output = tools.scrub(`${result.stdout}\n${result.stderr}`.trim().slice(-4_000));

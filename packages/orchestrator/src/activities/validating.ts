@@ -67,6 +67,7 @@ export function check(tools: BuildTools): Of<'check'> {
         readOnly: [],
         network: 'none',
         limits: tools.limits,
+        signal: context.signal,
       });
       try {
         const command = await runCheck(tools, context, sandbox, input);

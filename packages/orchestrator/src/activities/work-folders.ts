@@ -1,7 +1,9 @@
 /** The plain-file folders of a run: fresh checkouts for agents and checks, and what a project's install step left. */
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
+import { NeedsHuman } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { ProjectCommand } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
@@ -31,7 +33,10 @@ export function runFolder(tools: BuildTools, runId: string): string {
   return path.join(tools.workFolder, runId);
 }
 
-/** A fresh checkout of a tree with the installed dependencies beside it. What was there before is gone, unless it is gone on with. */
+/**
+ * A fresh checkout of a tree with the installed dependencies beside it. What was there before is gone, unless it is gone on with.
+ * @throws {NeedsHuman} `setup_failed` where what was installed cannot be copied, `storage_full`; nothing is left of the folder then
+ */
 export async function openFolder(tools: BuildTools, request: FolderRequest): Promise<WorkFolder> {
   const folder = path.join(runFolder(tools, request.runId), request.name);
   const home = homeOf(folder);
@@ -45,14 +50,20 @@ export async function openFolder(tools: BuildTools, request: FolderRequest): Pro
     await copyInto(from.folder, folder);
     await copyInto(from.home, home);
   };
-  const installed = await (request.setup
-    ? withInstalled(tools, request, request.setup, async (dependencies) => {
-        await fill(dependencies);
-        return dependencies.installed;
-      })
-    : fill(null).then(() => []));
-  await writeFile(installedFile(folder), JSON.stringify(installed));
-  return { folder, home, installed, goesOn: false };
+  try {
+    const installed = await (request.setup
+      ? withInstalled(tools, request, request.setup, async (dependencies) => {
+          await fill(dependencies);
+          return dependencies.installed;
+        })
+      : fill(null).then(() => []));
+    await writeFile(installedFile(folder), JSON.stringify(installed));
+    return { folder, home, installed, goesOn: false };
+  } catch (error) {
+    // What cannot be removed now is removed before the next attempt.
+    await closeFolder(folder).catch(() => {});
+    throw error;
+  }
 }
 
 /** Removes a folder that was opened, with everything beside it. Nothing happens when it is gone already. */
@@ -103,17 +114,37 @@ export async function removeAbandonedFolders(
   }
 }
 
-/** Copies links as links; what the checkout wrote is not overwritten. */
-function copyInto(from: string, to: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const copy = spawn('cp', ['-a', '-n', '--', `${from}/.`, to], { stdio: ['ignore', 'ignore', 'pipe'] });
-    let stderr = '';
-    copy.stderr.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString();
-    });
-    copy.on('error', reject);
-    copy.on('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`copying installed dependencies failed: ${stderr.trim()}`)),
-    );
-  });
+/** Copies links as links; what the checkout wrote is not overwritten. After a failure some of it is there. */
+async function copyInto(from: string, to: string): Promise<void> {
+  try {
+    const env = { ...process.env, LC_ALL: 'C' };
+    await promisify(execFile)('cp', ['-a', '-n', '--', `${from}/.`, to], { env, maxBuffer: MAX_COMPLAINTS_BYTES });
+  } catch (error) {
+    throw explainCopy(error as Error & { readonly stderr?: string }, [from, to]);
+  }
+}
+
+/** One says enough, and a hostile install step may cause any number. */
+const MAX_COMPLAINTS_BYTES = 64 * 1024;
+const LONGEST_COMPLAINT = 300;
+
+/** @param folders what of a path is this server's affair */
+function explainCopy(error: Error & { readonly stderr?: string }, folders: readonly string[]): NeedsHuman {
+  const options = { cause: error };
+  const what = 'What the install step left cannot be copied into the run';
+  const [first = ''] = (error.stderr ?? '').split('\n', 1);
+  if (first === '') {
+    const way =
+      "Look whether cp is installed, and whether the server's limits of open files and processes are used up.";
+    return new NeedsHuman('setup_failed', `${what}: cp cannot be started (${error.message}). ${way}`, options);
+  }
+  const complaint = folders.reduce((text, folder) => text.replaceAll(`${folder}/`, ''), first);
+  const said = complaint.length <= LONGEST_COMPLAINT ? complaint : `${complaint.slice(0, LONGEST_COMPLAINT)}…`;
+  if (/File name too long/.test(first)) {
+    const way = 'Have the install step nest its folders less deeply, then retry.';
+    return new NeedsHuman('setup_failed', `${what}: a path in it is longer than any may be: ${said}. ${way}`, options);
+  }
+  if (/No space left on device|Disk quota exceeded/.test(first))
+    return new NeedsHuman('storage_full', `${what}: the disk is full: ${said}. Free some, then retry.`, options);
+  return new NeedsHuman('setup_failed', `${what}: ${said}`, options);
 }

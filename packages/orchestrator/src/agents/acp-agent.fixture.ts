@@ -2,7 +2,8 @@
  * An external agent that plays a script, as a program of its own: it speaks the protocol with the SDK's agent side, acts on the
  * files of its working folder, and keeps its sessions in HOME. The n-th prompt of a session plays the n-th turn.
  *
- * AGENT_SCRIPT: turns as JSON · AGENT_KEEPS: `resume`, `load` or nothing: how a session can be taken up again ·
+ * AGENT_SCRIPT: turns as JSON · AGENT_KEEPS: `resume`, `load` or nothing: how a session can be taken up again; `count`: it cannot,
+ * and the n-th prompt of all sessions plays the n-th turn ·
  * AGENT_WAY_IN: the way to sign in, where it wants one
  */
 import { randomUUID } from 'node:crypto';
@@ -29,6 +30,10 @@ import {
 export type Step =
   | { readonly do: 'say'; readonly text: string }
   | { readonly do: 'write'; readonly path: string; readonly content: string }
+  /** Tool calls that go on at the same time, as its session tells of them. */
+  | { readonly do: 'call'; readonly calls: readonly Called[] }
+  /** Until the turn is cancelled. */
+  | { readonly do: 'repeat'; readonly steps: readonly Step[] }
   /** The outcome goes into the file `permission.txt`: the chosen option's id, or `cancelled`. */
   | {
       readonly do: 'permit';
@@ -42,7 +47,10 @@ export type Step =
   | { readonly do: 'elicit'; readonly message: string; readonly properties: object }
   | { readonly do: 'print'; readonly text: string }
   | { readonly do: 'complain'; readonly text: string }
-  | { readonly do: 'fail'; readonly message: string }
+  /** Absent data: its words are the details of an internal error. */
+  | { readonly do: 'fail'; readonly message: string; readonly data?: object }
+  /** What its provider says of its limits. */
+  | { readonly do: 'limit'; readonly status: string; readonly resetsAt: number }
   | { readonly do: 'exit'; readonly code: number }
   /** Until the turn is cancelled, or, where it is deaf, for ever. */
   | { readonly do: 'wait'; readonly deaf?: boolean }
@@ -50,6 +58,16 @@ export type Step =
   /** What its session has cost so far. */
   | { readonly do: 'cost'; readonly usd: number }
   | { readonly do: 'stop'; readonly reason: PromptResponse['stopReason'] };
+
+/** In its texts `#` stands for a number that no other call has. */
+export interface Called {
+  readonly kind: ToolKind;
+  readonly title?: string;
+  /** Absent: its session tells none. */
+  readonly input?: Readonly<Record<string, string>>;
+  /** Absent: its session tells none. */
+  readonly result?: string;
+}
 
 export const OPTIONS: readonly PermissionOption[] = [
   { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
@@ -106,7 +124,7 @@ function serve(): void {
     })
     .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
       const session = recall(params.sessionId);
-      const steps = script[session.turns] ?? [];
+      const steps = script[keeps === 'count' ? promptsSoFar() : session.turns] ?? [];
       store(params.sessionId, { ...session, turns: session.turns + 1 });
       const prompt = params.prompt.map((block) => ('text' in block ? block.text : '')).join('');
       appendFileSync(path.join(homedir(), PROMPTS), `${JSON.stringify(prompt)}\n`);
@@ -124,8 +142,11 @@ interface Playing extends Session {
   readonly signal: AbortSignal;
 }
 
-async function play(steps: readonly Step[], playing: Playing): Promise<PromptResponse> {
-  const response: PromptResponse = { stopReason: 'end_turn' };
+async function play(
+  steps: readonly Step[],
+  playing: Playing,
+  response: PromptResponse = { stopReason: 'end_turn' },
+): Promise<PromptResponse> {
   for (const step of steps) {
     switch (step.do) {
       case 'say':
@@ -133,6 +154,15 @@ async function play(steps: readonly Step[], playing: Playing): Promise<PromptRes
         break;
       case 'write':
         await write(step, playing);
+        break;
+      case 'call':
+        await call(step.calls, playing);
+        break;
+      case 'repeat':
+        while (!playing.signal.aborted) {
+          await play(step.steps, playing, response);
+          await sleep(1);
+        }
         break;
       case 'permit': {
         const { outcome } = await playing.client.request(methods.client.session.requestPermission, {
@@ -165,7 +195,17 @@ async function play(steps: readonly Step[], playing: Playing): Promise<PromptRes
         process.stderr.write(step.text);
         break;
       case 'fail':
-        throw RequestError.internalError({ details: step.message });
+        throw step.data === undefined
+          ? RequestError.internalError({ details: step.message })
+          : RequestError.internalError(step.data, step.message);
+      case 'limit':
+        await tell(playing.client, playing.id, {
+          sessionUpdate: 'usage_update',
+          used: 1,
+          size: 1_000,
+          _meta: { '_claude/rateLimit': { status: step.status, resetsAt: step.resetsAt } },
+        });
+        break;
       case 'exit':
         // What was said before has to be out first.
         await sleep(50);
@@ -216,6 +256,34 @@ async function write(step: Extract<Step, { do: 'write' }>, { client, id, folder 
   });
 }
 
+let calledSoFar = 0;
+
+async function call(calls: readonly Called[], { client, id }: Playing): Promise<void> {
+  const numbered = calls.map((called) => {
+    calledSoFar += 1;
+    return JSON.parse(JSON.stringify(called).replaceAll('#', String(calledSoFar))) as Called;
+  });
+  const known = numbered.map((called) => ({ ...called, toolCallId: randomUUID() }));
+  for (const { toolCallId, title = 'A tool', kind, input } of known) {
+    await tell(client, id, {
+      sessionUpdate: 'tool_call',
+      toolCallId,
+      title,
+      kind,
+      status: 'in_progress',
+      ...(input === undefined ? {} : { rawInput: input }),
+    });
+  }
+  for (const { toolCallId, result } of known) {
+    await tell(client, id, {
+      sessionUpdate: 'tool_call_update',
+      toolCallId,
+      status: 'completed',
+      content: result === undefined ? [] : [{ type: 'content', content: text(result) }],
+    });
+  }
+}
+
 async function waitForCancel(signal: AbortSignal): Promise<void> {
   // The timer keeps the process alive.
   await sleep(3_600_000, undefined, { signal }).catch(() => {});
@@ -233,6 +301,11 @@ async function tell(client: AgentContext, sessionId: string, update: SessionUpda
 
 function text(content: string) {
   return { type: 'text' as const, text: content };
+}
+
+function promptsSoFar(): number {
+  const file = path.join(homedir(), PROMPTS);
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0;
 }
 
 function store(id: string, session: Session): void {

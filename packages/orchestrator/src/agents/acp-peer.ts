@@ -16,9 +16,10 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
-import { NeedsHuman, type Question } from '@autonomous/shared';
+import { NeedsHuman, type PauseReason, type Question } from '@autonomous/shared';
 import type { ProcessExit, Sandbox, SandboxProcess } from '../sandboxes/sandbox.ts';
 import type { AcpAgentSettings } from './acp-agents.ts';
+import { AUTH_REQUIRED } from './acp-errors.ts';
 import type { PermissionDecision } from './acp-permissions.ts';
 import { agentStream, type SessionUpdate } from './acp-wire.ts';
 
@@ -31,11 +32,9 @@ const EXIT_GRACE_MS = 2_000;
 /** Why such a process was ended. */
 export const STOPPED_SPEAKING = 'it stopped speaking the protocol';
 /** Why one was ended that did not stop for a message. */
-export const DEAF = 'it did not stop for what a person said';
+export const DEAF = 'it did not stop for what it has to be told';
 /** How long an agent may take to start and to open a session: some compile first. */
 const START_TIMEOUT_MS = 120_000;
-/** What the agent answers when it has no key. */
-const AUTH_REQUIRED = -32_000;
 
 export interface PeerOptions {
   readonly settings: AcpAgentSettings;
@@ -329,11 +328,12 @@ export class AcpPeer {
     const ways = (this.#authMethods ?? []).map(({ id }) => id).join(', ') || 'it names none';
     return this.#unusable(
       `it has to be signed in: give it its key by "env" in the file of AUTONOMOUS_AGENTS, and as "authMethod" one of its ways to sign in (${ways})`,
+      'model_unavailable',
     );
   }
 
-  #unusable(why: string): NeedsHuman {
-    return new NeedsHuman('agent_failed', `The agent ${this.#options.settings.name} cannot be used: ${why}.`);
+  #unusable(why: string, reason: PauseReason = 'agent_failed'): NeedsHuman {
+    return new NeedsHuman(reason, `The agent ${this.#options.settings.name} cannot be used: ${why}.`);
   }
 }
 

@@ -35,6 +35,8 @@ export type PermissionDecision =
 const REFUSE = 'Do not allow';
 const LONGEST_TITLE = 500;
 const LONGEST_DETAILS = 3_000;
+/** As many as a person is asked to choose from at most. */
+const MOST_OPTIONS = 10;
 
 /**
  * @param agent its name in the configuration
@@ -54,7 +56,8 @@ export function decidePermission(
   const subject = `The agent ${agent} asks for permission (${kind}): `;
   const title = oneLine(toolCall.title ?? toolCall.toolCallId).slice(0, LONGEST_TITLE);
   const question = `${subject}${title}${mark(toolCall)}`;
-  const names = distinct(options.map(({ name }) => oneLine(name).slice(0, LONGEST_TITLE)));
+  const offered = options.slice(0, MOST_OPTIONS);
+  const names = distinct(offered.map(({ name }) => oneLine(name).slice(0, LONGEST_TITLE)));
   const answer = answerTo(question, answers);
   if (answer !== null) {
     const chosen = options.find((option) => oneLine(option.name).slice(0, LONGEST_TITLE) === answer);
@@ -65,7 +68,7 @@ export function decidePermission(
   }
   const lasting = lastingAnswer(subject, options, answers);
   if (lasting !== null) return lasting;
-  const canRefuse = options.some((option) => option.kind.startsWith('reject'));
+  const canRefuse = offered.some((option) => option.kind.startsWith('reject'));
   return {
     kind: 'ask',
     question: {

@@ -11,7 +11,7 @@ import { createBubblewrapProvider } from '../sandboxes/bubblewrap.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { CallUsage } from '../models/model.ts';
 import { createAcpAgent } from './acp.ts';
-import { OPTIONS, PROMPTS, type Step } from './acp-agent.fixture.ts';
+import { type Called, OPTIONS, PROMPTS, type Step } from './acp-agent.fixture.ts';
 import type { AcpAgentSettings } from './acp-agents.ts';
 import { decidePermission } from './acp-permissions.ts';
 import { EXCHANGE_FOLDER, QUESTION_FILE, RESULT_FILE } from './acp-instructions.ts';
@@ -33,7 +33,7 @@ const EDIT: Step = { do: 'write', path: 'src/made.ts', content: 'export const ma
 
 interface Script {
   readonly turns: readonly (readonly Step[])[];
-  readonly keeps?: 'resume' | 'load';
+  readonly keeps?: 'resume' | 'load' | 'count';
   readonly settings?: Partial<AcpAgentSettings>;
 }
 
@@ -207,7 +207,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
     const stranger = await aCall({ turns: [], settings: { env } });
     await expect(stranger.outcome).rejects.toMatchObject({
       name: 'NeedsHuman',
-      reason: 'agent_failed',
+      reason: 'model_unavailable',
       message: expect.stringContaining('one of its ways to sign in (by-key)'),
     });
     const known = await aCall({ turns: [], settings: { env, authMethod: 'by-key' } });
@@ -237,6 +237,20 @@ describe.skipIf(!available.ok)('an external agent', () => {
       const call = await aCall({ turns: [wants('Edit a.ts')], settings: { permissions: { default: policy } } });
       expect((await call.outcome).kind).toBe('finished');
       expect(await call.file('permission.txt')).toBe(chosen);
+    });
+
+    it('and a person has no more options to choose from than can be read', () => {
+      const options = Array.from({ length: 1_000 }, (_, index) => ({
+        optionId: `o${index}`,
+        name: `Option ${index}`,
+        kind: 'allow_once' as const,
+      }));
+      const toolCall = { toolCallId: 'one', title: 'npm test' };
+      const decision = decidePermission('scripted', { default: 'ask' }, { toolCall, options }, []);
+      expect(decision.kind === 'ask' ? decision.question.options : []).toEqual([
+        ...options.slice(0, 10).map(({ name }) => name),
+        'Do not allow',
+      ]);
     });
 
     it('and a kind of tool has a policy of its own', async () => {
@@ -367,6 +381,16 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect((await call.outcome).kind).toBe('finished');
       expect((await call.prompts())[1]).toMatch(/^Your process was ended[\s\S]*Stop that\./);
     });
+
+    it('where it does not stop and had died as often as it may: that it has to be told something is no death', async () => {
+      const { edited, messages } = whenEdited('Stop that.');
+      const dies: readonly Step[] = [{ do: 'exit', code: 7 }];
+      const turns = [dies, dies, [EDIT, { do: 'wait', deaf: true } as const], [DONE]];
+      const call = await aCall({ turns, keeps: 'resume' }, { messages });
+      await call.edited();
+      edited();
+      expect((await call.outcome).kind).toBe('finished');
+    });
   });
 
   describe('keeps the books', () => {
@@ -382,6 +406,11 @@ describe.skipIf(!available.ok)('an external agent', () => {
         };
       },
     });
+
+    const dollarsOf = (entries: readonly Entry[]): number =>
+      entries
+        .flatMap(([what, usage]) => (what === 'settled' ? [(usage as CallUsage).costUsd ?? 0] : []))
+        .reduce((sum, usd) => sum + usd, 0);
 
     it('with each turn and each tool call, and what the agent says at the end of its turn', async () => {
       const entries: Entry[] = [];
@@ -437,10 +466,29 @@ describe.skipIf(!available.ok)('an external agent', () => {
       await expect(first.outcome).rejects.toThrow('the server stops');
       const second = await aCall({ turns, keeps: 'resume' }, { meter: aMeter(entries), kept: first.kept() }, place);
       expect((await second.outcome).kind).toBe('finished');
-      const dollars = entries.flatMap(([what, usage]) =>
-        what === 'settled' ? [(usage as CallUsage).costUsd ?? 0] : [],
-      );
-      expect(dollars.reduce((sum, usd) => sum + usd, 0)).toBeCloseTo(1);
+      expect(dollarsOf(entries)).toBeCloseTo(1);
+    });
+
+    it('with dollars of an agent that counts from nothing again in a session that is taken up', async () => {
+      const entries: Entry[] = [];
+      const turns = [
+        [EDIT, { do: 'cost', usd: 0.75 }, { do: 'exit', code: 1 }],
+        [EDIT, { do: 'cost', usd: 0.25 }, EDIT, { do: 'cost', usd: 0.5 }, DONE],
+      ] as const;
+      const call = await aCall({ turns, keeps: 'resume' }, { meter: aMeter(entries) });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(dollarsOf(entries)).toBeCloseTo(1.25);
+    });
+
+    it('with dollars that it told of before it died, once, and with those of the session that follows it', async () => {
+      const entries: Entry[] = [];
+      const turns = [
+        [EDIT, { do: 'cost', usd: 0.75 }, { do: 'exit', code: 1 }],
+        [EDIT, { do: 'cost', usd: 0.25 }, DONE],
+      ] as const;
+      const call = await aCall({ turns, keeps: 'count' }, { meter: aMeter(entries) });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(dollarsOf(entries)).toBeCloseTo(1);
     });
   });
 
@@ -513,6 +561,96 @@ describe.skipIf(!available.ok)('an external agent', () => {
     });
   });
 
+  describe('goes in circles', () => {
+    const read = (path: string, result = 'unchanged'): Called => ({ kind: 'read', input: { path }, result });
+    const makes = (...calls: Called[]): Step => ({ do: 'call', calls });
+    const reads = (count: number, path: string): Step[] => Array.from({ length: count }, () => makes(read(path)));
+    const stuck: Step = { do: 'repeat', steps: [makes(read('src/a.ts'))] };
+    const notesOf = ({ progress }: Call) => progress.flatMap(({ kind, text }) => (kind === 'note' ? [text] : []));
+
+    it('and is told so in the middle of its turn, and goes on in the same session when it does something else', async () => {
+      const call = await aCall({ turns: [[stuck], [EDIT, DONE]] });
+      expect((await call.outcome).kind).toBe('finished');
+      const [, nudge = '', ...more] = await call.prompts();
+      expect(nudge).toMatch(/^You made the same call with the same result 4 times[\s\S]*Go on with the task/);
+      expect(more).toEqual([]);
+      expect(notesOf(call)).toEqual([
+        'No progress: it made the same call with the same result 4 times. It was told so.',
+      ]);
+    });
+
+    it('after it was told: a new session is told what was tried; and then it needs a person', async () => {
+      // A new session plays the first turn again.
+      const call = await aCall({ keeps: 'resume', turns: [[stuck], [stuck]] });
+      await expect(call.outcome).rejects.toMatchObject({
+        name: 'NeedsHuman',
+        reason: 'stalled',
+        message: expect.stringContaining('implementer (acp:scripted) makes no progress: it made the same call'),
+      });
+      const [first = '', , third = '', ...more] = await call.prompts();
+      expect(third.startsWith(first)).toBe(true);
+      expect(third).toMatch(
+        /An earlier try of this call went in circles[\s\S]*- read \{"path":"src\/a\.ts"\} → unchanged/,
+      );
+      expect(more).toEqual([]);
+      expect(notesOf(call).map((note) => note.split('. ')[1])).toEqual([
+        'It was told so.',
+        'It begins anew, with a note of what was tried.',
+      ]);
+      expect(await agentProcesses(call.folder)).toEqual([]);
+    });
+
+    it('and does not stop to be told so: its session is taken up by a new process, which is told', async () => {
+      const deaf: Step = { do: 'wait', deaf: true };
+      const call = await aCall({
+        keeps: 'resume',
+        turns: [
+          [...reads(4, 'src/a.ts'), deaf],
+          [EDIT, DONE],
+        ],
+      });
+      expect((await call.outcome).kind).toBe('finished');
+      expect((await call.prompts())[1]).toMatch(/^Your process was ended[\s\S]*You made the same call/);
+    });
+
+    it.each<[string, Step]>([
+      ['with calls of which no input is told', makes({ kind: 'read', title: 'src/a.ts', result: 'unchanged' })],
+      ['with one call, whatever it says', makes({ kind: 'execute', input: { command: 'date' }, result: 'tick #' })],
+      [
+        'with a command that it describes in other words each time',
+        makes({ kind: 'execute', input: { command: 'npm test', description: 'Try #' }, result: 'Exit code 1.' }),
+      ],
+    ])('%s', async (_what, step) => {
+      const call = await aCall({ turns: [[{ do: 'repeat', steps: [step] }], [DONE]] });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(notesOf(call)[0]).toMatch(/^No progress: /);
+    });
+
+    it.each<[string, readonly Step[]]>([
+      [
+        'reads files again after each edit',
+        Array.from({ length: 12 }, (_, round) => [
+          ...reads(2, 'src/a.ts'),
+          makes({ kind: 'edit', input: { path: 'src/a.ts', text: `try ${round}` }, result: 'Changed.' }),
+        ]).flat(),
+      ],
+      [
+        'waits for a command, whose output grows',
+        Array.from({ length: 10 }, () => makes({ kind: 'other', input: { task: 'b1' }, result: 'still running: # %' })),
+      ],
+      [
+        'reads many files at once, and once more',
+        [1, 2].map(() => makes(...Array.from({ length: 30 }, (_, file) => read(`src/${file}.ts`)))),
+      ],
+      ['tells nothing of its calls but that they are made', Array.from({ length: 30 }, () => makes({ kind: 'edit' }))],
+    ])('only in appearance: it %s', async (_what, steps) => {
+      const call = await aCall({ turns: [[...steps, DONE]] });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(await call.prompts()).toHaveLength(1);
+      expect(notesOf(call)).toEqual([]);
+    });
+  });
+
   describe('ends its turn', () => {
     it('without a result, and gives one when asked once more in the same session', async () => {
       const call = await aCall({ turns: [[EDIT], [DONE]] });
@@ -531,6 +669,15 @@ describe.skipIf(!available.ok)('an external agent', () => {
       const call = await aCall({ turns: [[{ do: 'write', path: RESULT_FILE, content }], [DONE]] });
       expect((await call.outcome).kind).toBe('finished');
       expect((await call.prompts())[1]).toContain(fault);
+    });
+
+    it('with a folder where a file is asked for, which is a fault like any other', async () => {
+      const folder = (name: string): Step => ({ do: 'write', path: `${name}/x`, content: '' });
+      const asked = await aCall({ turns: [[folder(QUESTION_FILE), DONE]] });
+      expect((await asked.outcome).kind).toBe('finished');
+      const call = await aCall({ turns: [[folder(RESULT_FILE)], [{ do: 'say', text: 'All is done.' }]] });
+      expect(await call.outcome).toMatchObject({ kind: 'finished', result: { summary: 'All is done.' } });
+      expect((await call.prompts())[1]).toContain(`"${RESULT_FILE}" is `);
     });
 
     it('twice without a result: its last words are the summary where a role wants no more', async () => {
@@ -554,6 +701,18 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect(await call.prompts()).toHaveLength(2);
     });
 
+    it('never, and writes text without end, of which a bounded part is told', async () => {
+      const says: Step = { do: 'say', text: 'on and on '.repeat(10_000) };
+      const call = await aCall({ turns: [[{ do: 'repeat', steps: [says] }]] });
+      await expect(call.outcome).rejects.toMatchObject({
+        name: 'NeedsHuman',
+        reason: 'agent_failed',
+        message: expect.stringContaining('wrote more than 4000000 characters of text'),
+      });
+      const told = call.progress.reduce((sum, { text }) => sum + text.length, 0);
+      expect(told).toBeLessThan(4_001_000);
+    });
+
     it('because it was stopped, and is told to go on', async () => {
       const call = await aCall({ turns: [[{ do: 'stop', reason: 'max_tokens' }], [DONE]] });
       expect((await call.outcome).kind).toBe('finished');
@@ -573,6 +732,32 @@ describe.skipIf(!available.ok)('an external agent', () => {
       const failure = await call.outcome.catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(RetryableFailure);
       expect(failure).toMatchObject({ reason: 'model_unavailable', message: expect.stringContaining('overloaded') });
+    });
+
+    it('because its provider limits the rate, until a time that its session was told of', async () => {
+      const inAnHour = Math.ceil(Date.now() / 1_000) + 3_600;
+      const fails: Step = {
+        do: 'fail',
+        message: "You've hit your session limit · resets 3pm (UTC)",
+        data: { errorKind: 'rate_limit' },
+      };
+      const call = await aCall({ turns: [[{ do: 'limit', status: 'rejected', resetsAt: inAnHour }, fails]] });
+      const failure = await call.outcome.catch((error: unknown) => error);
+      expect(failure).toMatchObject({
+        name: 'RetryableFailure',
+        reason: 'rate_limited',
+        message: expect.stringMatching(
+          /^The provider of the agent scripted limits the rate: You've hit your session limit/,
+        ),
+      });
+      const { retryAfterMs } = failure as RetryableFailure;
+      expect(retryAfterMs).toBeGreaterThan(3_500_000);
+      expect(retryAfterMs).toBeLessThanOrEqual(3_601_000);
+    });
+
+    it('in words that speak of a limit, as an agent may that works on one: that is no error', async () => {
+      const call = await aCall({ turns: [[{ do: 'say', text: 'Error: 429 Too Many Requests' }, DONE]] });
+      expect((await call.outcome).kind).toBe('finished');
     });
   });
 

@@ -6,13 +6,14 @@
  * same activity takes it up, from the session's id that was kept and the agent's HOME.
  */
 import { type PromptResponse, RequestError } from '@agentclientprotocol/sdk';
-import { NeedsHuman, type Question, RetryableFailure } from '@autonomous/shared';
+import { InvalidRequest, NeedsHuman, type Question } from '@autonomous/shared';
 import { z } from 'zod';
 import type { ProcessExit } from '../sandboxes/sandbox.ts';
 import { readSandboxFile } from '../sandboxes/sandbox-files.ts';
 import type { CallUsage } from '../models/model.ts';
 import { messageText } from '../roles/prompt-parts.ts';
 import type { AcpAgentSettings } from './acp-agents.ts';
+import { classifyAgentError } from './acp-errors.ts';
 import {
   EXCHANGE_FOLDER,
   firstPrompt,
@@ -28,6 +29,7 @@ import { AcpPeer, AgentGone, DEAF, STOPPED_SPEAKING, type Turn } from './acp-pee
 import { decidePermission } from './acp-permissions.ts';
 import { AcpProgress } from './acp-progress.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from './agent.ts';
+import { nudgeText, restartText, STALL_LIMITS, type StallLimits, StallWatch, type WatchedCall } from './stall-watch.ts';
 import { questionSchema } from './tool-loop.ts';
 
 /** What stands before the agent's name in a model id. */
@@ -45,6 +47,15 @@ const MOST_TOOL_CALLS = 2_000;
 const MOST_PENDING = 200;
 /** What is known of a turn's use before it is over. */
 const NOTHING: CallUsage = { inputTokens: 0, outputTokens: 0 };
+/**
+ * A session does not say which calls belong to one answer of the model, and some agents tell those of one answer one after the
+ * other: what counts in steps is therefore given three times the room.
+ */
+const LIMITS: StallLimits = {
+  ...STALL_LIMITS,
+  idleSteps: 3 * STALL_LIMITS.idleSteps,
+  failedSteps: 3 * STALL_LIMITS.failedSteps,
+};
 /** Of what the agent wrote to stderr, what a person is shown. */
 const SHOWN_STDERR = 600;
 /** Lines that are no message, of which a person is told. */
@@ -101,6 +112,13 @@ class AcpCall<Result> {
   readonly #heard: string[] = [];
   #told = 0;
   #hearing: Promise<boolean> = Promise.resolve(false);
+  readonly #stalls = new StallWatch(LIMITS);
+  /** Said to the agent with the next prompt, because it goes in circles. */
+  #nudge: string | null = null;
+  /** Why its session was begun anew; said to each new one. */
+  #beganAnew: string | null = null;
+  /** How the turn that is under way can be ended; `null` between turns, and once it is being ended for a stall. */
+  #underWay: TurnEnds | null = null;
   /** Stores what the next attempt has to know of this session. */
   #keep: () => void = () => {};
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
@@ -112,7 +130,11 @@ class AcpCall<Result> {
     this.#settings = settings;
     this.#request = request;
     this.#books = new TurnBooks(request);
-    this.#progress = new AcpProgress(request.onProgress, () => this.#books.toolCall(this.#progress.costUsd));
+    this.#progress = new AcpProgress(request.onProgress, {
+      onCall: () => this.#books.toolCall(this.#progress.costUsd),
+      onStep: (calls) => this.#watchProgress(calls),
+      onTooMuch: (characters) => this.#tooMuchText(characters),
+    });
   }
 
   async perform(): Promise<AgentOutcome<Result>> {
@@ -128,13 +150,20 @@ class AcpCall<Result> {
         return carried;
       } catch (error) {
         this.#request.signal.throwIfAborted();
-        this.#progress.flush();
+        this.#progress.endTurn();
+        if (error instanceof GoesInCircles) {
+          this.#beganAnew = error.message;
+          session = null;
+          await this.#prepare(true);
+          continue;
+        }
         if (!(error instanceof AgentGone)) throw this.#explained(error);
         // One that dies before it has a session would die again.
         const { endedBecause } = error.exit;
         const mayLive = endedBecause === null || endedBecause === STOPPED_SPEAKING || endedBecause === DEAF;
-        if (session === null || !mayLive || restarts === RESTARTS) throw this.#died(error.exit, restarts);
-        // That people have more to say is no fault of the agent's.
+        // That it has to be told something is no death of its own.
+        const isLast = endedBecause !== DEAF && restarts === RESTARTS;
+        if (session === null || !mayLive || isLast) throw this.#died(error.exit, restarts);
         if (endedBecause !== DEAF) restarts++;
         this.#request.onProgress({
           kind: 'note',
@@ -170,7 +199,10 @@ class AcpCall<Result> {
         const { dollars: costUsd } = this.#books;
         this.#request.keep?.({ acp: { agent: this.#settings.name, session: session.id, costUsd } });
       };
-      if (!session.resumed) this.#books.knows(0);
+      if (!session.resumed) {
+        this.#progress.forgetSession();
+        this.#books.knows(0);
+      }
       this.#keep();
       this.#told = 0;
       return await this.#prompt(peer, this.#opening(kept, session.resumed));
@@ -183,12 +215,14 @@ class AcpCall<Result> {
     await this.#hear();
     for (let text = [opening, ...this.#untold()].join('\n\n'); ;) {
       const turn = await this.#turn(peer, text);
-      this.#progress.flush();
+      this.#progress.endTurn();
       if (turn.kind === 'question') return this.#question(turn.question);
       if (turn.kind === 'interrupted') {
         text = interruptedPrompt(this.#untold());
         continue;
       }
+      // It ended by itself before it could be told.
+      this.#nudge = null;
       if (turn.response.stopReason === 'refusal') {
         throw new NeedsHuman(
           'agent_failed',
@@ -218,6 +252,7 @@ class AcpCall<Result> {
     interrupt.catch(() => {});
     this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
     await this.#books.open(reject);
+    this.#underWay = { interrupt: resolve, refuse: reject };
     const listening = setInterval(() => {
       this.#hear().then((isNews) => isNews && resolve(), reject);
     }, LISTEN_MS);
@@ -226,12 +261,49 @@ class AcpCall<Result> {
       await this.#close(turn.response);
       return turn;
     } catch (error) {
-      // Of an agent that is gone nothing more will be known: its turn stays as it was booked.
-      if (!(error instanceof AgentGone)) await this.#close(await peer.cancel()).catch(() => undefined);
+      // An agent that is gone says nothing more; what it has told of its cost counts.
+      await this.#close(error instanceof AgentGone ? null : await peer.cancel()).catch(() => undefined);
       throw error;
     } finally {
+      this.#underWay = null;
       clearInterval(listening);
     }
+  }
+
+  /** Nudges an agent that goes in circles, then begins its session anew, then gives up on it. */
+  #watchProgress(calls: readonly WatchedCall[]): void {
+    const turn = this.#underWay;
+    // What it still does until its turn has ended is judged no more.
+    if (turn === null) return;
+    const verdict = this.#stalls.step(calls);
+    if (verdict.kind === 'go_on') return;
+    this.#underWay = null;
+    const { role, model, onProgress } = this.#request;
+    const { why } = verdict;
+    if (verdict.kind === 'nudge') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It was told so.` });
+      this.#nudge = nudgeText(why);
+      turn.interrupt();
+    } else if (verdict.kind === 'restart') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It begins anew, with a note of what was tried.` });
+      turn.refuse(new GoesInCircles(restartText(why, this.#stalls.tried)));
+    } else {
+      turn.refuse(
+        new NeedsHuman(
+          'stalled',
+          `The ${role} (${model}) makes no progress: it ${why}, after it had been told and had begun anew. Its files are kept. Say what it should do differently and retry, or choose another model.`,
+        ),
+      );
+    }
+  }
+
+  #tooMuchText(characters: number): void {
+    const { role, model } = this.#request;
+    const refusal = new NeedsHuman(
+      'agent_failed',
+      `The ${role} (${model}) wrote more than ${characters} characters of text. That leads nowhere. Its files are kept. Split the request, or choose another model.`,
+    );
+    this.#underWay?.refuse(refusal);
   }
 
   /** What a turn has come to, whoever ended it. */
@@ -248,6 +320,7 @@ class AcpCall<Result> {
       for (const { by, text } of (await messages?.()) ?? []) {
         onProgress({ kind: 'message', text, data: { by } });
         this.#heard.push(text);
+        this.#stalls.heardNews();
       }
       return this.#told < this.#heard.length;
     };
@@ -260,7 +333,9 @@ class AcpCall<Result> {
   #untold(): readonly string[] {
     const untold = this.#heard.slice(this.#told).map(messageText);
     this.#told = this.#heard.length;
-    return untold;
+    const nudge = this.#nudge;
+    this.#nudge = null;
+    return nudge === null ? untold : [...untold, nudge];
   }
 
   #opening(kept: string | null, resumed: boolean): string {
@@ -268,7 +343,8 @@ class AcpCall<Result> {
     const parts = { folder: this.#folder, mayAsk: this.#mayAsk, instructions, prompt, resultSchema };
     // What people said before this attempt is in the prompt, which an agent that goes on is not given.
     if (resumed) return [resumePrompt(parts), ...(this.#request.said ?? []).map(messageText)].join('\n\n');
-    return kept === null ? firstPrompt(parts) : `${STARTED_ANEW}\n\n${firstPrompt(parts)}`;
+    const first = this.#beganAnew === null ? firstPrompt(parts) : `${firstPrompt(parts)}\n\n${this.#beganAnew}`;
+    return kept === null ? first : `${STARTED_ANEW}\n\n${first}`;
   }
 
   /** What the agent left in its files at the end of a turn. */
@@ -294,7 +370,14 @@ class AcpCall<Result> {
     file: string,
     schema: z.ZodType<Value>,
   ): Promise<{ readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string } | null> {
-    const text = await readSandboxFile(this.#request.sandbox, file);
+    let text: string | null;
+    try {
+      text = await readSandboxFile(this.#request.sandbox, file);
+    } catch (error) {
+      // It is a folder, or longer than anybody would read.
+      if (error instanceof InvalidRequest) return { ok: false, fault: `${error.message}.` };
+      throw error;
+    }
     if (text === null) return null;
     let json: unknown;
     try {
@@ -404,14 +487,10 @@ class AcpCall<Result> {
     return { usage: this.#usage, model: this.#request.model, scripted: false };
   }
 
-  /** What the agent says of a failed turn is most often what its model said; another try may help. */
+  /** What the agent says of a failed turn is most often what its model said. */
   #explained(error: unknown): unknown {
     if (!(error instanceof RequestError)) return error;
-    const said = [error.message, detailsOf(error.data)].filter((part) => part !== '').join(': ');
-    return new RetryableFailure(`The agent ${this.#settings.name} failed: ${said}`, {
-      cause: error,
-      reason: 'model_unavailable',
-    });
+    return classifyAgentError(error, this.#settings.name, this.#progress.limitEndsAt, Date.now());
   }
 
   #died(exit: ProcessExit, restarts: number): NeedsHuman {
@@ -422,6 +501,17 @@ class AcpCall<Result> {
       `The agent ${this.#settings.name} ${howItEnded(exit)} before its work was done${tries}. ${said === '' ? 'It wrote nothing to stderr.' : `It wrote: ${said.slice(-SHOWN_STDERR)}`}`,
     );
   }
+}
+
+interface TurnEnds {
+  /** The agent is told something before it goes on. */
+  readonly interrupt: () => void;
+  readonly refuse: (reason: unknown) => void;
+}
+
+/** Its session leads nowhere, though it was told so: a new one is begun. The message is what that one is told of it. */
+class GoesInCircles extends Error {
+  override readonly name = 'GoesInCircles';
 }
 
 /**
@@ -502,8 +592,9 @@ class TurnBooks {
 
   #since(costUsd: number | null): { readonly costUsd?: number } {
     if (costUsd === null) return {};
-    const more = Math.max(0, costUsd - this.#costUsd);
-    this.#costUsd = Math.max(this.#costUsd, costUsd);
+    // One that falls has begun anew: some agents count from nothing in each process that takes a session up.
+    const more = costUsd < this.#costUsd ? costUsd : costUsd - this.#costUsd;
+    this.#costUsd = costUsd;
     this.#turnUsd += more;
     return { costUsd: more };
   }
@@ -513,10 +604,4 @@ function howItEnded({ exitCode, endedBecause }: ProcessExit): string {
   if (endedBecause !== null) return `was ended: ${endedBecause}`;
   if (exitCode === null) return 'was killed';
   return exitCode > 128 ? `was killed by signal ${exitCode - 128}` : `ended with exit code ${exitCode}`;
-}
-
-function detailsOf(data: unknown): string {
-  if (typeof data === 'string') return data;
-  if (typeof data === 'object' && data !== null && 'details' in data) return detailsOf(data.details);
-  return data === undefined || data === null ? '' : JSON.stringify(data).slice(0, 500);
 }

@@ -70,6 +70,9 @@ if (behaviour !== 'silent') {
       const page = Number(params.cursor ?? 0);
       const others = Array.from({ length: 50 }, (_, index) => tool(`other-${page}-${index}`, 'Does nothing.'));
       answer({ tools: page === 2 ? TOOLS : others, nextCursor: String(page + 1) });
+    } else if (method === 'tools/list' && behaviour === 'heavy') {
+      // Each with a description of several hundred tokens.
+      answer({ tools: Array.from({ length: 500 }, (_, index) => tool(`heavy-${index}`, 'word '.repeat(390))) });
     } else if (method === 'tools/list') {
       // In two pages.
       answer(params.cursor === 'more' ? { tools: TOOLS.slice(3) } : { tools: TOOLS.slice(0, 3), nextCursor: 'more' });

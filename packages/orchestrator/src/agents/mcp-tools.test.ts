@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { InvalidRequest } from '@autonomous/shared';
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { estimateTokens } from '../roles/tokens.ts';
 import { anAgentAt, answerInTurn, aRequest, calls, finish } from './agent.fixture.ts';
 import { type McpServer, parseMcpServers } from './mcp-servers.ts';
 
@@ -51,20 +52,25 @@ function isAlive(pid: number | null): boolean {
   }
 }
 
-/** Names of the tools that the model was offered in the last request. */
-function offered(): string[] {
+/** The tools that the model was told of in the last request. */
+function told() {
   const { tools } = (provider.getLastRequest()?.body ?? { tools: [] }) as unknown as {
-    tools: { function: { name: string } }[];
+    tools: { function: { name: string; description: string; parameters: object } }[];
   };
-  return tools.map((tool) => tool.function.name);
+  return tools.map((tool) => tool.function);
 }
 
-const lastResults = () =>
+const offered = (): string[] => told().map(({ name }) => name);
+
+/** What was said by one side in the last request. */
+const said = (by: string): string[] =>
   (
     (provider.getLastRequest()?.body ?? { messages: [] }) as unknown as {
       messages: { role: string; content: string }[];
     }
-  ).messages.flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
+  ).messages.flatMap(({ role, content }) => (role === by ? [content] : []));
+
+const lastResults = () => said('tool');
 
 describe('tools of MCP servers', () => {
   it('are offered under their server’s name, called, and gone with the call', async () => {
@@ -104,6 +110,37 @@ describe('tools of MCP servers', () => {
     expect(offered()).toEqual(['docs__lookup', 'docs__large', 'finish']);
     await (await agentWith(null)).perform(await aRequest({ model, tools: [] }));
     expect(offered()).toHaveLength(65);
+  });
+
+  it('take a quarter of the context at most; which are left out is said to the model and in the transcript', async () => {
+    const heavy = await aStdioServer({ name: 'heavy' }, 'heavy');
+    const docs = await aStdioServer();
+    const agent = anAgentAt(baseUrl, { mcpServers: [heavy, docs], contextTokens: 16_000 });
+    answerInTurn(provider, [finish(), finish()]);
+    const request = await aRequest({ model, tools: [] });
+    await agent.perform(request);
+    const outside = told().filter(({ name }) => name !== 'finish');
+    expect(outside.map(({ name }) => name.split('__')[0])).toEqual([
+      ...Array.from({ length: 6 }, () => 'heavy'),
+      ...Array.from({ length: 7 }, () => 'docs'),
+    ]);
+    const tokens = outside.reduce((sum, each) => sum + estimateTokens(JSON.stringify(each)), 0);
+    expect(tokens).toBeLessThan(4_000 * 1.05);
+    const missing = /no room for all tools of MCP servers; left out: heavy__heavy-6, .* and 482 more\./;
+    const note = request.progress.find(({ kind }) => kind === 'note');
+    expect(note?.text).toMatch(missing);
+    expect(note?.data?.['leftOut']).toHaveLength(494);
+    expect(said('user')[0]).toMatch(missing);
+
+    // What a role may not use in the first place takes no room, and nobody misses it.
+    const narrowed = await aRequest({
+      model,
+      tools: [],
+      outsideTools: ['heavy__heavy-499', 'heavy__heavy-63', 'docs__*'],
+    });
+    await agent.perform(narrowed);
+    expect(offered()).toEqual(['heavy__heavy-63', ...outside.slice(6).map(({ name }) => name), 'finish']);
+    expect(narrowed.progress.find(({ kind }) => kind === 'note')?.data?.['leftOut']).toEqual(['heavy__heavy-499']);
   });
 
   it('are only those that the operator names, for the roles that they name, less what a role file takes away', async () => {

@@ -5,6 +5,7 @@
  */
 import { createMCPClient, type MCPClient } from '@ai-sdk/mcp';
 import { StdioMCPTransport } from '@ai-sdk/mcp/mcp-stdio';
+import { estimateTokens } from '../roles/tokens.ts';
 import type { AgentRequest } from './agent.ts';
 import type { McpServer } from './mcp-servers.ts';
 
@@ -20,6 +21,8 @@ export interface OutsideTool {
 
 export interface OutsideTools {
   readonly tools: readonly OutsideTool[];
+  /** Names of those that a role may use and is not told of, for want of room. */
+  readonly leftOut: readonly string[];
   close(): Promise<void>;
 }
 
@@ -32,10 +35,14 @@ const LONGEST_SCHEMA = 20_000;
 const LONGEST_RESULT = 20_000;
 const CLOSE_WITHIN_MS = 3_000;
 
-/** What a request may use of these servers. Never throws but for the abort of the request. */
+/**
+ * What a request may use of these servers. Never throws but for the abort of the request.
+ * @param mostTokens what names, descriptions and schemas may take together, estimated
+ */
 export async function openOutsideTools(
   servers: readonly McpServer[],
   request: Pick<AgentRequest<unknown>, 'role' | 'outsideTools' | 'signal' | 'onProgress'>,
+  mostTokens: number,
 ): Promise<OutsideTools> {
   const connections = servers
     .filter(({ roles }) => roles.some((role) => role === request.role))
@@ -48,7 +55,7 @@ export async function openOutsideTools(
       connection.tools(request.signal).catch((error: unknown) => {
         const text = `The MCP server ${connection.name} cannot be used: ${wordsOf(error)}`;
         request.onProgress({ kind: 'note', text });
-        return [];
+        return { tools: [], beyond: [] };
       }),
     ),
   );
@@ -56,7 +63,27 @@ export async function openOutsideTools(
     await close();
     request.signal.throwIfAborted();
   }
-  return { tools: offered.flat().filter(({ name }) => isLeft(name, request.outsideTools)), close };
+  const mayUse = (name: string): boolean => isLeft(name, request.outsideTools);
+  const wanted = offered.map(({ tools }) => tools.filter(({ name }) => mayUse(name)));
+  const tools = withRoom(wanted, mostTokens);
+  const without = wanted.flat().filter((tool) => !tools.includes(tool));
+  const beyond = offered.flatMap((server) => server.beyond).filter(mayUse);
+  return { tools, leftOut: [...without.map(({ name }) => name), ...beyond], close };
+}
+
+/** Those for which there is room: first one of each server, then a second of each. */
+function withRoom(servers: readonly (readonly OutsideTool[])[], tokens: number): OutsideTool[] {
+  const turns = servers.flatMap((tools) => tools.map((tool, turn) => ({ tool, turn })));
+  const taken = new Set<OutsideTool>();
+  let room = tokens;
+  for (const { tool } of turns.toSorted((a, b) => a.turn - b.turn)) {
+    const { name, description, inputSchema } = tool;
+    const needed = estimateTokens(JSON.stringify({ name, description, inputSchema }));
+    if (needed > room) continue;
+    room -= needed;
+    taken.add(tool);
+  }
+  return servers.flat().filter((tool) => taken.has(tool));
 }
 
 /** @param left `server__tool` or `server__*`; absent leaves all */
@@ -81,29 +108,36 @@ class Connection {
     return this.#server.name;
   }
 
-  /** @throws when the server cannot be reached or does not answer in time */
-  async tools(signal: AbortSignal): Promise<OutsideTool[]> {
+  /**
+   * @returns `beyond`: names of tools that no request can have, since they are too many or their schemas too long
+   * @throws when the server cannot be reached or does not answer in time
+   */
+  async tools(signal: AbortSignal): Promise<{ readonly tools: OutsideTool[]; readonly beyond: string[] }> {
     const { name: server, tools: allowed } = this.#server;
     const usable: Awaited<ReturnType<MCPClient['listTools']>>['tools'] = [];
+    const tooLong: string[] = [];
     let cursor: string | undefined;
     let pages = 0;
     do {
       const after = cursor === undefined ? {} : { params: { cursor } };
       const page = await this.#within(signal, async (client, options) => client.listTools({ ...after, options }));
-      usable.push(
-        ...page.tools
-          .filter(({ name }) => allowed === null || allowed.includes(name))
-          .filter(({ inputSchema }) => JSON.stringify(inputSchema).length <= LONGEST_SCHEMA),
-      );
+      for (const tool of page.tools.filter(({ name }) => allowed === null || allowed.includes(name))) {
+        if (JSON.stringify(tool.inputSchema).length <= LONGEST_SCHEMA) usable.push(tool);
+        else tooLong.push(tool.name);
+      }
       cursor = page.nextCursor;
       pages += 1;
     } while (cursor !== undefined && usable.length < (allowed?.length ?? MOST_TOOLS) && pages < MOST_PAGES);
-    return usable.slice(0, MOST_TOOLS).map(({ name, description, inputSchema }) => ({
-      name: `${server}__${name.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, LONGEST_NAME),
-      description: cut(description ?? `The tool ${name} of ${server}.`, LONGEST_DESCRIPTION),
-      inputSchema,
-      call: (input, callSignal) => this.#call(name, input, callSignal),
-    }));
+    const tooMany = usable.slice(MOST_TOOLS).map(({ name }) => name);
+    return {
+      tools: usable.slice(0, MOST_TOOLS).map(({ name, description, inputSchema }) => ({
+        name: nameOf(server, name),
+        description: cut(description ?? `The tool ${name} of ${server}.`, LONGEST_DESCRIPTION),
+        inputSchema,
+        call: (input, callSignal) => this.#call(name, input, callSignal),
+      })),
+      beyond: [...tooMany, ...tooLong].map((name) => nameOf(server, name)),
+    };
   }
 
   async close(): Promise<void> {
@@ -177,6 +211,10 @@ class Connection {
     });
     return client;
   }
+}
+
+function nameOf(server: string, tool: string): string {
+  return `${server}__${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, LONGEST_NAME);
 }
 
 /** The text of a result; what is no text is named. */

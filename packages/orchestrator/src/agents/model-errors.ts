@@ -110,7 +110,11 @@ function retryAfterOf(error: unknown, now: number): number | undefined {
   const exact = Number.parseFloat(headers['retry-after-ms'] ?? '');
   const header = headers['retry-after'] ?? '';
   const seconds = /^\s*\d+(?:\.\d+)?\s*$/.test(header) ? Number.parseFloat(header) : Number.NaN;
-  const candidates = [exact, seconds * 1_000, Date.parse(header) - now, resetAfter(headers, now)];
+  return retryAfter([exact, seconds * 1_000, Date.parse(header) - now, resetAfter(headers, now)]);
+}
+
+/** The first of them that is a time, milliseconds, within what can be waited for. */
+export function retryAfter(candidates: readonly (number | undefined)[]): number | undefined {
   const found = candidates.find((value) => Number.isFinite(value));
   return found === undefined ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(0, Math.ceil(found)));
 }
@@ -137,8 +141,11 @@ function resetAfter(headers: Readonly<Record<string, string>>, now: number): num
   return waits.length === 0 ? Number.NaN : Math.max(...waits);
 }
 
-/** `6m0s`, `120ms`, seconds, seconds or milliseconds since the epoch, or a date: as each provider has it. */
-function waitFrom(value: string, now: number): number {
+/**
+ * `6m0s`, `120ms`, seconds, seconds or milliseconds since the epoch, or a date: as each provider has it.
+ * @returns milliseconds; `NaN` where it is none of them
+ */
+export function waitFrom(value: string, now: number): number {
   const text = value.trim();
   if (/^\d+(?:\.\d+)?$/.test(text)) {
     const figure = Number(text);

@@ -16,6 +16,9 @@ export interface StepTimeouts {
   readonly idleMs: number;
 }
 
+/** Where the configuration names no others. */
+export const STEP_TIMEOUTS: StepTimeouts = { firstChunkMs: 300_000, idleMs: 180_000 };
+
 export interface RetryDelays {
   readonly firstDelayMs: number;
   /** A server that asks for more patience than this is not waited for; the failure says when to come back. */
@@ -249,13 +252,17 @@ interface Watchdog {
 /** The SDK's own time limits begin only once the server has sent its headers. */
 function createWatchdog(timeouts: StepTimeouts, callerSignal: AbortSignal): Watchdog {
   const silence = new AbortController();
-  const bark = (ms: number, what: string) => () => silence.abort(new StreamCut(`${what} for ${ms / 1000} s`));
-  let timer = setTimeout(bark(timeouts.firstChunkMs, 'no answer began'), timeouts.firstChunkMs);
+  const bark = (ms: number, what: string, variable: string) => () =>
+    silence.abort(new StreamCut(`${what} for ${ms / 1000} s, which is the limit of ${variable}`));
+  let timer = setTimeout(
+    bark(timeouts.firstChunkMs, 'no answer began', 'MODEL_FIRST_TOKEN_SECONDS'),
+    timeouts.firstChunkMs,
+  );
   return {
     signal: AbortSignal.any([callerSignal, silence.signal]),
     feed() {
       clearTimeout(timer);
-      timer = setTimeout(bark(timeouts.idleMs, 'the answer stood still'), timeouts.idleMs);
+      timer = setTimeout(bark(timeouts.idleMs, 'the answer stood still', 'MODEL_IDLE_SECONDS'), timeouts.idleMs);
     },
     giveUp: (reason) => silence.abort(reason),
     stop: () => clearTimeout(timer),

@@ -398,7 +398,7 @@ describe('the tool loop', () => {
     const agent = anAgentAt(url, { timeouts: { firstChunkMs: 50 } });
     expect(await failureOf(agent.perform(await aRequest({ model })))).toMatchObject({
       reason: 'model_unavailable',
-      message: expect.stringContaining('no answer began for 0.05 s'),
+      message: expect.stringContaining('no answer began for 0.05 s, which is the limit of MODEL_FIRST_TOKEN_SECONDS'),
     });
   });
 
@@ -414,7 +414,7 @@ describe('the tool loop', () => {
     const agent = anAgentAt(url, { timeouts: { firstChunkMs: 5_000, idleMs: 60 } });
     expect(await failureOf(agent.perform(await aRequest({ model })))).toMatchObject({
       reason: 'model_unavailable',
-      message: expect.stringContaining('stood still for 0.06 s'),
+      message: expect.stringContaining('stood still for 0.06 s, which is the limit of MODEL_IDLE_SECONDS'),
     });
   });
 

@@ -24,6 +24,7 @@ import {
   CHARACTERS_PER_TOKEN,
   MODEL_TRIES,
   type RetryDelays,
+  STEP_TIMEOUTS,
   type StepAnswer,
   type StepTimeouts,
   type ToolCall,
@@ -35,6 +36,8 @@ export interface ToolLoopOptions {
   readonly models: Models;
   /** Whose tools some roles have beside those in the sandbox. */
   readonly mcpServers?: readonly McpServer[];
+  /** Estimated tokens of instructions and prompt, at most: what stands beside them has a part of that. Absent: no bound. */
+  readonly contextTokens?: number;
   /** Absent: nothing is recorded. */
   readonly recorder?: ModelRecorder;
   /** Most tokens of one answer; absent means the model's own figure. */
@@ -43,7 +46,6 @@ export interface ToolLoopOptions {
   readonly delays?: Partial<RetryDelays>;
 }
 
-const TIMEOUTS: StepTimeouts = { firstChunkMs: 300_000, idleMs: 180_000 };
 const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
 
 /** How often a result that does not fit its schema may be mended. */
@@ -55,6 +57,12 @@ const STEPS_FOR_A_MESSAGE = 10;
 /** What an answer is taken to have at most, where neither the model nor the configuration gives a figure. */
 const ASSUMED_OUTPUT_TOKENS = 32_000;
 
+/** What tools of MCP servers may take, of the tokens of instructions and prompt: it comes on top of those. */
+const OUTSIDE_TOOLS_SHARE = 0.25;
+/** Names of tools in the line that says which are left out, and in the note's data: a server may have any number. */
+const NAMED_TOOLS = 12;
+const LISTED_TOOLS = 500;
+
 /** Characters of a tool's input or result that go into progress. */
 const PROGRESS_CHARACTERS = 2_000;
 
@@ -64,14 +72,27 @@ export function createToolLoopAgent(options: ToolLoopOptions): Agent {
   return {
     name: 'tool-loop',
     async perform(request) {
-      const outside = await openOutsideTools(options.mcpServers ?? [], request);
+      const { mcpServers = [], contextTokens = Number.POSITIVE_INFINITY } = options;
+      const outside = await openOutsideTools(mcpServers, request, contextTokens * OUTSIDE_TOOLS_SHARE);
       try {
-        return await new ToolLoop(options, request, outside.tools).perform();
+        const { tools, leftOut } = outside;
+        return await new ToolLoop(options, tellLeftOut(request, leftOut), tools).perform();
       } finally {
         await outside.close();
       }
     },
   };
+}
+
+/** The same request, whose prompt and transcript say which tools are missing. */
+function tellLeftOut<Result>(request: AgentRequest<Result>, leftOut: readonly string[]): AgentRequest<Result> {
+  if (leftOut.length === 0) return request;
+  const named = leftOut.slice(0, NAMED_TOOLS).join(', ');
+  const more = leftOut.length > NAMED_TOOLS ? ` and ${leftOut.length - NAMED_TOOLS} more` : '';
+  const missing = `There was no room for all tools of MCP servers; left out: ${named}${more}.`;
+  const way = 'Name those that are needed in the file of AUTONOMOUS_MCP, or raise CONTEXT_TOKENS.';
+  request.onProgress({ kind: 'note', text: `${missing} ${way}`, data: { leftOut: leftOut.slice(0, LISTED_TOOLS) } });
+  return { ...request, prompt: `${request.prompt}\n\n${missing}` };
 }
 
 /** A question as an agent asks it. */
@@ -162,7 +183,7 @@ class ToolLoop<Result> {
       messages: this.#messages,
       tools: this.#tools,
       maxOutputTokens: this.#options.maxOutputTokens,
-      timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
+      timeouts: { ...STEP_TIMEOUTS, ...this.#options.timeouts },
       delays: { ...DELAYS, ...this.#options.delays },
       signal,
       inputTokens,

@@ -5,9 +5,30 @@ import { projectConfigSchema, runConfigRequestSchema } from '@autonomous/shared'
 import { generateText } from 'ai';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseProjectConfig } from '../workflow/run-config.ts';
+import { createProviderFetch } from './provider-fetch.ts';
 import { createModels } from './registry.ts';
 
 const KEY = 'canary-key';
+
+describe('a provider that says nothing for long', () => {
+  it('is waited for as long as the caller wants, not as long as fetch does by itself', async () => {
+    await fetch('data:,');
+    const usual = Symbol.for('undici.globalDispatcher.1');
+    const global = globalThis as unknown as Record<symbol, { readonly constructor: unknown }>;
+    const before = global[usual];
+    const Agent = before?.constructor as new (options: object) => { readonly constructor: unknown };
+    // By itself it waits for five minutes.
+    global[usual] = new Agent({ headersTimeout: 500, bodyTimeout: 500 });
+    onTestFinished(() => void Object.assign(global, { [usual]: before }));
+    const url = await serve((_request, response) => {
+      setTimeout(() => response.writeHead(200).write('half '), 2_500);
+      setTimeout(() => response.end('an answer'), 5_000);
+    });
+    await expect(fetch(url)).rejects.toMatchObject({ cause: { name: 'HeadersTimeoutError' } });
+    const response = await createProviderFetch('OPENAI_BASE_URL')(url);
+    expect(await response.text()).toBe('half an answer');
+  });
+});
 
 describe('I07: the address of a provider', () => {
   it.each([

@@ -23,6 +23,8 @@ export type BoxRequest =
   /** `null` closes the input. */
   | { readonly id: number; readonly op: 'input'; readonly pid: number; readonly data: string | null }
   | { readonly id: number; readonly op: 'signal'; readonly pid: number; readonly signal: NodeJS.Signals }
+  /** Whether the output of the process that `started` has asked for is to wait. */
+  | { readonly id: number; readonly op: 'hold'; readonly started: number; readonly held: boolean }
   | { readonly id: number; readonly op: 'read'; readonly path: string }
   | { readonly id: number; readonly op: 'write'; readonly path: string; readonly data: string };
 
@@ -36,6 +38,9 @@ const HOMES: Readonly<Record<string, string>> = { root: '/root', user: '/home/us
 /** Where the test itself is no root, the machine has one user under two names. */
 const CAN_CHANGE_USER = process.env['BOX_HAS_USERS'] === '1';
 const running = new Map<number, ChildProcess>();
+/** Ids of the requests whose processes have to wait with their output. */
+const held = new Set<number>();
+const outputs = new Map<number, readonly Readable[]>();
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const request = JSON.parse(line) as BoxRequest;
@@ -51,6 +56,15 @@ async function perform(request: BoxRequest): Promise<void> {
       return start(request);
     case 'signal':
       answer({ id: request.id, kind: 'end', exitCode: running.get(request.pid)?.kill(request.signal) ? 0 : 1 });
+      return;
+    case 'hold':
+      if (request.held) held.add(request.started);
+      else held.delete(request.started);
+      for (const output of outputs.get(request.started) ?? []) {
+        if (request.held) output.pause();
+        else output.resume();
+      }
+      answer({ id: request.id, kind: 'end', exitCode: 0 });
       return;
     case 'input':
       answer({ id: request.id, kind: 'end', exitCode: (await input(request)) ? 0 : 1 });
@@ -87,11 +101,14 @@ function start({ id, cmd, args, envs, cwd, user, stdin }: Extract<BoxRequest, { 
     answer({ id, kind: 'start', pid });
   }
   // Both are pipes: see `stdio` above.
+  outputs.set(id, [child.stdout as Readable, child.stderr as Readable]);
   carry(id, 'stdout', child.stdout as Readable);
   carry(id, 'stderr', child.stderr as Readable);
   child.once('error', (error) => answer({ id, kind: 'failed', code: 'internal', message: error.message }));
   child.once('close', (code, signal) => {
     if (pid !== undefined) running.delete(pid);
+    outputs.delete(id);
+    held.delete(id);
     answer({ id, kind: 'end', exitCode: code ?? -1, ...(signal === null ? {} : { error: `signal: ${signal}` }) });
   });
 }
@@ -111,7 +128,9 @@ function carry(id: number, kind: 'stdout' | 'stderr', stream: Readable): void {
   stream.on('data', (chunk: Buffer) => {
     if (answer({ id, kind, data: chunk.toString('base64') })) return;
     stream.pause();
-    process.stdout.once('drain', () => stream.resume());
+    process.stdout.once('drain', () => {
+      if (!held.has(id)) stream.resume();
+    });
   });
 }
 

@@ -29,6 +29,9 @@ const MARK = '\u0002';
 /** How long a command that was killed has to end; its stream is dropped then. */
 const KILL_GRACE_MS = 10_000;
 
+/** What a process that stays has written and nobody has read yet, at most; then it stands still until somebody reads. */
+const MAX_UNREAD_BYTES = 1024 ** 2;
+
 /** setTimeout fires at once beyond this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -50,7 +53,10 @@ export interface CommandEnd extends CommandResult {
 interface Conversation {
   readonly env: Readonly<Record<string, string>>;
   readonly onStart: (handle: CommandHandle) => void;
-  readonly onStdout: (text: string) => void;
+  /** @returns resolves when there is room for more; nothing where there is room at once */
+  readonly onStdout: (text: string) => Promise<void> | undefined;
+  /** It is ended from here: nothing more is given to `onStdout`, and nobody waits for what that returned. */
+  readonly onEnding: () => void;
 }
 
 /**
@@ -70,32 +76,52 @@ export function startCommand(
   let endedBecause: string | null = null;
   let timedOut = false;
   let fault: Error | undefined;
+  let handle: CommandHandle | undefined;
   const { promise: killed, resolve: onKilled } = Promise.withResolvers<void>();
+  const sending = new AbortController();
 
   const end = (because: string): void => {
     if (endedBecause !== null) return;
     endedBecause = because;
     onKilled();
+    sending.abort();
+    conversation?.onEnding();
   };
-  const take = (output: MarkedOutput, text: string): void => {
+  /** The SDK asks for no more of the command's output before what this returns has resolved. */
+  const take = (output: MarkedOutput, text: string): Promise<void> | undefined => {
     const fresh = output.push(text);
+    if (conversation !== undefined && handle !== undefined && stdout.marked) forgetOutput(handle);
     if (conversation === undefined && stdout.totalBytes + stderr.totalBytes > ENDLESS_OUTPUT_BYTES) {
       end(`more than ${ENDLESS_OUTPUT_BYTES / 1024 / 1024} MB of output`);
     }
-    if (fresh === '' || endedBecause !== null) return;
+    if (fresh === '' || endedBecause !== null) return undefined;
     try {
-      if (output === stdout) conversation?.onStdout(fresh);
       request.onOutput?.(fresh);
+      return output === stdout ? conversation?.onStdout(fresh) : undefined;
     } catch (error) {
       fault = error instanceof Error ? error : new Error(String(error));
       end('its listener failed');
+      return undefined;
     }
   };
 
+  const result = (exitCode: number | null, note: string): CommandEnd => ({
+    exitCode,
+    stdout: stdout.text(),
+    stderr: withLine(stderr.text(), note),
+    timedOut,
+    durationMs: Math.round(performance.now() - startedAt),
+    endedBecause,
+  });
   const perform = async (): Promise<CommandEnd> => {
-    const input = request.stdin === undefined ? null : await sendInput(machine, request.stdin);
+    const input =
+      request.stdin === undefined
+        ? null
+        : await Promise.race([sendInput(machine, request.stdin, sending.signal), killed]);
+    // It was ended before it began.
+    if (input === undefined) return result(null, `[ended by the sandbox: ${endedBecause}]\n`);
     const names = Object.keys(conversation?.env ?? {});
-    const handle = await machine.commands.run(
+    handle = await machine.commands.run(
       wrapped(spec, { ...request, names, isOpen: conversation !== undefined }, input),
       {
         background: true,
@@ -115,14 +141,6 @@ export function startCommand(
       throw error;
     });
     if (fault !== undefined) throw fault;
-    const result = (exitCode: number | null, note: string): CommandEnd => ({
-      exitCode,
-      stdout: stdout.text(),
-      stderr: withLine(stderr.text(), note),
-      timedOut,
-      durationMs: Math.round(performance.now() - startedAt),
-      endedBecause,
-    });
     if (endedBecause !== null) return result(null, `[ended by the sandbox: ${endedBecause}]\n`);
     if (exit === null || exit.exitCode < 0) {
       const why = exit?.error ?? 'no reason was given';
@@ -158,7 +176,7 @@ export function startCommand(
 /** A command that stays and is spoken to. */
 export interface StartedProcess extends StartedCommand, Pick<SandboxProcess, 'stdin' | 'stdout'> {}
 
-/** Starts a command without a time limit whose input stays open. Its output waits for nobody: it is kept here until it is read. */
+/** Starts a command without a time limit whose input stays open. It stands still while nobody reads what it writes. */
 export function startProcess(
   machine: Machine,
   spec: Pick<SandboxSpec, 'limits' | 'network'>,
@@ -167,14 +185,27 @@ export function startProcess(
   const { promise: handle, resolve: onStart, reject: onNever } = Promise.withResolvers<CommandHandle>();
   const encoder = new TextEncoder();
   let output: ReadableStreamDefaultController<Uint8Array> | null = null;
-  const stdout = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      output = controller;
+  let onRoom = (): void => {};
+  const stdout = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        output = controller;
+      },
+      pull: () => onRoom(),
+      cancel: () => {
+        output = null;
+        onRoom();
+      },
     },
-    cancel: () => {
-      output = null;
-    },
-  });
+    new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }),
+  );
+  const write = (text: string): Promise<void> | undefined => {
+    output?.enqueue(encoder.encode(text));
+    if (output === null || (output.desiredSize ?? 0) > 0) return undefined;
+    const { promise: room, resolve } = Promise.withResolvers<void>();
+    onRoom = resolve;
+    return room;
+  };
   const request: CommandRequest = {
     command,
     timeoutMs: Number.POSITIVE_INFINITY,
@@ -184,7 +215,8 @@ export function startProcess(
   const started = startCommand(machine, spec, request, {
     env,
     onStart,
-    onStdout: (text) => output?.enqueue(encoder.encode(text)),
+    onStdout: write,
+    onEnding: () => onRoom(),
   });
   const done = started.done.then(
     (end) => {
@@ -213,6 +245,12 @@ export function startProcess(
     },
   });
   return { ...started, done, stdin, stdout };
+}
+
+/** The SDK keeps all that a command ever wrote. Of one that stays nobody asks for it, and it may write for days. */
+function forgetOutput(handle: CommandHandle): void {
+  // These fields are private in its types alone; it has no other way to let go of them.
+  Object.assign(handle, { _stdout: '', _stderr: '' });
 }
 
 /** One stream of a command, from its mark on. */
@@ -269,10 +307,11 @@ function isExit(error: unknown): error is Error & E2bResult {
   return error instanceof Error && error.name === 'CommandExitError' && 'exitCode' in error;
 }
 
-async function sendInput(machine: Machine, stdin: string | Uint8Array): Promise<string> {
+async function sendInput(machine: Machine, stdin: string | Uint8Array, signal: AbortSignal): Promise<string> {
   const file = `${TRANSIT}/stdin-${randomUUID()}`;
   const content = new Blob([typeof stdin === 'string' ? stdin : Uint8Array.from(stdin)]);
-  await machine.files.write(file, content.stream(), { user: 'root' });
+  // The SDK itself waits for a stream without end.
+  await machine.files.write(file, content.stream(), { user: 'root', signal });
   return file;
 }
 

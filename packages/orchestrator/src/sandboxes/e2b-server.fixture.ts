@@ -47,6 +47,8 @@ export interface E2bServer {
     refusePause?: boolean;
     /** How many requests to end a machine are refused from now on. */
     refuseEnds?: number;
+    /** Files that are sent or asked for are answered when it resolves. */
+    holdFiles?: Promise<void>;
     /** Nobody answers. */
     away?: boolean;
     /** The machine in which a command with this text begins is lost; once. */
@@ -140,6 +142,7 @@ export async function startE2bServer(): Promise<E2bServer> {
       case 'GET /health':
         return { status: 204 };
       case 'GET /files': {
+        await faults.holdFiles;
         const path = url.searchParams.get('path') ?? '';
         const content = await box.read(path);
         response.writeHead(200, { 'content-type': 'application/octet-stream' });
@@ -147,6 +150,7 @@ export async function startE2bServer(): Promise<E2bServer> {
         return null;
       }
       case 'POST /files':
+        await faults.holdFiles;
         return { status: 200, body: await receiveFile(request, url, box) };
       case 'POST /process.Process/Start':
         await startProcess(request, response, box, async (config) => {
@@ -287,7 +291,10 @@ class Box {
     await makeRoot(root);
     for (const [name, script] of Object.entries(STAND_INS))
       await writeFile(join(folder, name), script, { mode: 0o755 });
-    return new Box(folder, root, body, onTimeout);
+    const box = new Box(folder, root, body, onTimeout);
+    // One that is ended while it still starts would leave what it was just starting.
+    await box.#ask({ op: 'hold', started: 0, held: false });
+    return box;
   }
 
   private constructor(folder: string, root: string, body: CreateBody, onTimeout: () => void) {
@@ -345,7 +352,8 @@ class Box {
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  start(config: ProcessConfig, user: string, stdin: boolean, on: (answer: BoxAnswer) => void): void {
+  /** @returns what `hold` takes */
+  start(config: ProcessConfig, user: string, stdin: boolean, on: (answer: BoxAnswer) => void): number {
     const { cmd, args = [], envs = {}, cwd = '' } = config;
     let pid: number | undefined;
     const id = this.#send({ op: 'start', cmd, args, envs, cwd, user, stdin }, (answer) => {
@@ -358,15 +366,12 @@ class Box {
       }
       on(answer);
     });
+    return id;
   }
 
-  /** Lets its processes wait until `resume`. */
-  pauseOutput(): void {
-    this.#daemon.stdout?.pause();
-  }
-
-  resumeOutput(): void {
-    this.#daemon.stdout?.resume();
+  /** Lets a process wait with its output, or go on. */
+  hold(started: number, held: boolean): void {
+    void this.#ask({ op: 'hold', started, held });
   }
 
   async signal(pid: number, signal: NodeJS.Signals): Promise<boolean> {
@@ -492,16 +497,20 @@ async function startProcess(
   const basic = /^Basic (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
   const user = Buffer.from(basic, 'base64').toString().split(':')[0] || 'user';
   response.writeHead(200, { 'content-type': 'application/connect+json' });
+  let isHeld = false;
+  const hold = (held: boolean): void => {
+    if (isHeld === held) return;
+    isHeld = held;
+    box.hold(started, held);
+  };
+  response.on('drain', () => hold(false));
+  response.once('close', () => hold(false));
   const send = (event: object): void => {
-    if (!response.write(envelope({ event })) && response.writableLength > 1024 ** 2) {
-      box.pauseOutput();
-      response.once('drain', () => box.resumeOutput());
-      response.once('close', () => box.resumeOutput());
-    }
+    if (!response.write(envelope({ event })) && response.writableLength > 1024 ** 2 && !response.destroyed) hold(true);
   };
   const keepingAlive = setInterval(() => send({ keepalive: {} }), KEEP_ALIVE_MS);
   response.once('close', () => clearInterval(keepingAlive));
-  box.start(config, user, stdin, (answer) => {
+  const started = box.start(config, user, stdin, (answer) => {
     switch (answer.kind) {
       case 'start':
         return send({ start: { pid: answer.pid } });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createBubblewrapProvider } from './bubblewrap.ts';
 import { createE2bProvider, type E2bOptions } from './e2b.ts';
 import { API_KEY, type E2bServer, startE2bServer } from './e2b-server.fixture.ts';
@@ -33,6 +33,8 @@ const bubblewrap = await createBubblewrapProvider().availability();
 if (!bubblewrap.ok) process.stderr.write(`E2B tests are skipped: ${bubblewrap.reason}. ${bubblewrap.mend}\n`);
 
 const server = await startE2bServer();
+/** A machine takes a moment to start, on a machine that does other things a long one. */
+const PATIENCE = { timeout: 20_000 };
 afterAll(() => server.close());
 
 describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
@@ -188,6 +190,17 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect((await run(sandbox, 'env')).stdout).toContain('npm_config_ignore_scripts=true\n');
     });
 
+    it('holds a command to its time also while its input is on the way', async () => {
+      const sandbox = await open();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdFiles = promise;
+      const result = await sandbox.run({ command: 'cat', stdin: 'text', timeoutMs: 500 });
+      expect(result).toMatchObject({ exitCode: null, timedOut: true, stdout: '' });
+      expect(result.stderr).toContain('[ended by the sandbox: time limit of 500 ms]');
+      resolve();
+      expect((await sandbox.run({ command: 'cat', stdin: 'text', timeoutMs: 20_000 })).stdout).toBe('text');
+    });
+
     it('holds a command to its limits', async () => {
       const sandbox = await open();
       const { stdout } = await run(
@@ -197,6 +210,61 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       const [size, ...limits] = stdout.trim().split('\n');
       expect(size).toBe(String(TEST_LIMITS.fileBytes));
       expect(limits.map((line) => line.split(/ {2,}/)[1])).toEqual(['0', String(TEST_LIMITS.processes)]);
+    });
+  });
+
+  describe('a process that stays', () => {
+    it('stands still while nobody reads what it writes, and loses nothing of it', async () => {
+      const sandbox = await open();
+      const written = async (): Promise<number> => Number((await run(sandbox, 'cat written || echo 0')).stdout);
+      const process = await sandbox.start({
+        command: 'for part in $(seq 60); do head -c 1000000 /dev/zero; echo $part > written; done',
+      });
+      let last = 0;
+      const standsStill = async (): Promise<boolean> => {
+        const before = last;
+        last = await written();
+        return last > 0 && last === before;
+      };
+      await expect.poll(standsStill, { interval: 1_000, timeout: 30_000 }).toBe(true);
+      expect(last).toBeLessThan(45);
+      let bytes = 0;
+      for await (const chunk of process.stdout) bytes += chunk.length;
+      expect(bytes).toBe(60_000_000);
+      expect(await process.done).toMatchObject({ exitCode: 0, endedBecause: null });
+    });
+
+    it('goes on where nobody wants to read any more', async () => {
+      const sandbox = await open();
+      const process = await sandbox.start({ command: 'head -c 15000000 /dev/zero; touch through' });
+      await process.stdout.cancel();
+      expect((await process.done).exitCode).toBe(0);
+      expect((await run(sandbox, 'ls')).stdout).toBe('through\n');
+    });
+
+    it('can be ended while it stands still', async () => {
+      const sandbox = await open();
+      const process = await sandbox.start({ command: 'touch up; yes' });
+      await expect.poll(async () => (await run(sandbox, 'ls')).stdout, PATIENCE).toBe('up\n');
+      process.end('enough');
+      expect(await process.done).toMatchObject({ exitCode: null, endedBecause: 'enough' });
+    });
+
+    it('fills no memory with what was read long ago', async () => {
+      const { Sandbox: Machine } = await import('e2b');
+      const creations = vi.spyOn(Machine, 'create');
+      const sandbox = await open();
+      const machines = await Promise.all(creations.mock.results.map(({ value }) => value));
+      creations.mockRestore();
+      const starts = vi.spyOn(machines[0].commands, 'run');
+      const process = await sandbox.start({ command: 'head -c 10000000 /dev/zero; yes | head -c 10000000 >&2' });
+      let bytes = 0;
+      for await (const chunk of process.stdout) bytes += chunk.length;
+      expect(bytes).toBe(10_000_000);
+      expect((await process.done).exitCode).toBe(0);
+      // What the SDK itself has kept of it.
+      const [handle] = await Promise.all(starts.mock.results.map(({ value }) => value));
+      expect(handle.stdout.length + handle.stderr.length).toBeLessThan(1_000_000);
     });
   });
 
@@ -343,6 +411,35 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(await readdir(folder)).toEqual(['b.txt']);
     });
 
+    it('is not waited for by what is cancelled, and comes the next time', async () => {
+      const sandbox = await open();
+      await run(sandbox, 'echo x > a.txt');
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdFiles = promise;
+      const before = downloads();
+      const cancelling = new AbortController();
+      const syncing = sandbox.sync(cancelling.signal);
+      await expect.poll(downloads, PATIENCE).toBe(before + 1);
+      cancelling.abort(new Error('cancelled'));
+      await expect(syncing).rejects.toThrow('cancelled');
+      resolve();
+      await sandbox.sync();
+      expect(await readFile(join(folder, 'a.txt'), 'utf8')).toBe('x\n');
+    });
+
+    it('is nothing where the machine could not say all that it has: what it did not name is not gone', async () => {
+      await writeFile(join(folder, 'kept.txt'), 'kept');
+      const sandbox = await open();
+      const { Sandbox: Machine } = await import('e2b');
+      const options = { apiKey: API_KEY, apiUrl: server.url, sandboxUrl: server.url };
+      const inside = await Machine.connect(machine().id, options);
+      const find = '/opt/node/bin/find';
+      const broken = `printf '#!/bin/sh\\nkill -9 $$\\n' > ${find} && chmod 755 ${find}`;
+      await inside.commands.run(broken, { user: 'root' });
+      await expect(sandbox.sync()).rejects.toMatchObject({ name: 'RetryableFailure', reason: 'sandbox_unavailable' });
+      expect(await readdir(folder)).toEqual(['kept.txt']);
+    });
+
     it('is nothing where the archive is not what was said, or is cut', async () => {
       const sandbox = await open();
       await run(sandbox, 'echo x > a.txt');
@@ -451,6 +548,32 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(JSON.stringify(answer)).not.toContain('hunter2');
     });
 
+    it('is looked at every ten minutes, since it costs something, and anew when a machine could not be started', async () => {
+      onTestFinished(() => void vi.useRealTimers());
+      vi.useFakeTimers({ toFake: ['performance'] });
+      const before = creations();
+      const looks = async (): Promise<number> => {
+        expect(await provider.availability()).toMatchObject({ ok: true });
+        return creations() - before;
+      };
+      expect(await looks()).toBe(1);
+      vi.advanceTimersByTime(9 * 60_000);
+      expect(await looks()).toBe(1);
+      vi.advanceTimersByTime(2 * 60_000);
+      expect(await looks()).toBe(2);
+      server.faults.rateLimit = 600;
+      await expect(open()).rejects.toMatchObject({ reason: 'sandbox_unavailable' });
+      delete server.faults.rateLimit;
+      expect(await looks()).toBe(4);
+    });
+
+    it('is not looked at for each question where the machine comes and is of no use', async () => {
+      const before = creations();
+      const bare = aProvider({ template: 'bare' });
+      for (const _question of [1, 2, 3]) expect(await bare.availability()).toMatchObject({ ok: false });
+      expect(creations() - before).toBe(1);
+    });
+
     it('is asked anew where there was none', async () => {
       server.faults.away = true;
       expect(await provider.availability()).toMatchObject({ ok: false });
@@ -468,6 +591,43 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       await expect.poll(creations).toBe(before + 1);
       resolve();
       expect((await run(await opening, 'echo here')).stdout).toBe('here\n');
+    });
+
+    it('is given up at once where the machine is slow to come, which is ended when it does', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdCreate = promise;
+      const before = creations();
+      const cancelling = new AbortController();
+      const opening = open({ signal: cancelling.signal });
+      await expect.poll(creations, PATIENCE).toBe(before + 1);
+      cancelling.abort(new Error('cancelled'));
+      await expect(opening).rejects.toThrow('cancelled');
+      const closing = provider.close?.();
+      resolve();
+      await closing;
+      expect(server.machines()).toEqual([]);
+    });
+
+    it('is given up at once where the files are slow to go, and leaves nothing here or there', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.faults.holdFiles = promise;
+      await writeFile(join(folder, 'a.txt'), 'a');
+      const before = uploads();
+      const cancelling = new AbortController();
+      const opening = open({ signal: cancelling.signal });
+      await expect.poll(uploads, PATIENCE).toBe(before + 1);
+      cancelling.abort(new Error('cancelled'));
+      await expect(opening).rejects.toThrow('cancelled');
+      await expect.poll(() => server.machines(), PATIENCE).toEqual([]);
+      expect(await readdir(base)).toEqual(['folder']);
+      resolve();
+    });
+
+    it('is not begun for what is cancelled already', async () => {
+      const before = creations();
+      await expect(open({ signal: AbortSignal.abort(new Error('cancelled')) })).rejects.toThrow('cancelled');
+      await provider.close?.();
+      expect(creations()).toBe(before);
     });
 
     it.each([
@@ -497,6 +657,10 @@ function aProvider(options: Partial<E2bOptions> = {}): SandboxProvider {
 
 function downloads(): number {
   return server.requests.filter((request) => request === 'GET /files').length;
+}
+
+function uploads(): number {
+  return server.requests.filter((request) => request === 'POST /files').length;
 }
 
 function creations(): number {

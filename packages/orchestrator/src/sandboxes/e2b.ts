@@ -45,7 +45,10 @@ export interface E2bOptions {
   readonly pauseAfterMs?: number;
 }
 
-const AVAILABILITY_KEPT_MS = 60_000;
+/** Each look starts a machine, which costs something: health checks ask every few seconds. */
+const AVAILABLE_KEPT_MS = 10 * 60_000;
+/** Where the machine came and could not be used. */
+const UNUSABLE_KEPT_MS = 60_000;
 const PAUSE_AFTER_MS = 5 * 60_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 /** Archives of a whole project with its dependencies. */
@@ -58,11 +61,16 @@ export function createE2bProvider(options: E2bOptions): SandboxProvider {
   const e2b = new E2b(options);
   return {
     name: 'e2b',
+    platform: [options.apiUrl ?? 'e2b', templateOf(options)].join(' '),
     availability: () => e2b.availability(),
     open: (spec) => e2b.open(spec),
     endAbandoned: (openKeys) => e2b.endAbandoned(openKeys),
     close: () => e2b.close(),
   };
+}
+
+function templateOf({ template = 'base' }: E2bOptions): string {
+  return template;
 }
 
 /** What a sandbox is that only shows whether there can be one. */
@@ -81,36 +89,53 @@ type Marks = Readonly<
 class E2b {
   readonly #options: E2bOptions;
   readonly #opened = new Set<E2bSandbox>();
+  readonly #opening = new Set<Promise<Sandbox>>();
   /** Ids of sandboxes that an earlier process left, by the marks of the work that goes on now. */
   readonly #left = new Map<string, string>();
   #stock: Promise<void> = Promise.resolve();
   #loaded: Promise<typeof Machine> | undefined;
-  #answer: { readonly at: number; readonly availability: Promise<Availability> } | undefined;
+  #answer: Promise<Availability> | undefined;
+  #answerKeptUntil = Number.POSITIVE_INFINITY;
 
   constructor(options: E2bOptions) {
     this.#options = options;
   }
 
   availability(): Promise<Availability> {
-    if (this.#answer === undefined || performance.now() - this.#answer.at > AVAILABILITY_KEPT_MS) {
-      const asked = { at: performance.now(), availability: this.#probe() };
-      this.#answer = asked;
-      // Whoever has mended what was missing is not told for another minute that it is.
-      void asked.availability.then(({ ok }) => {
-        if (!ok && this.#answer === asked) this.#answer = undefined;
+    if (this.#answer === undefined || performance.now() >= this.#answerKeptUntil) {
+      this.#answerKeptUntil = Number.POSITIVE_INFINITY;
+      this.#answer = this.#probe().then(({ availability, keptMs }) => {
+        this.#answerKeptUntil = performance.now() + keptMs;
+        return availability;
       });
     }
-    return this.#answer.availability;
+    return this.#answer;
   }
 
   async open(spec: SandboxSpec): Promise<Sandbox> {
     assertSpec(spec);
+    const { signal } = spec;
+    const opening = this.#open(spec);
+    this.#opening.add(opening);
+    const forget = (): unknown => this.#opening.delete(opening);
+    opening.then(forget, forget);
+    try {
+      return await orAborted(opening, signal);
+    } catch (error) {
+      // A machine that comes all the same is ended when it is there: before, nobody knows its id.
+      if (signal?.aborted) opening.then((sandbox) => sandbox.dispose()).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #open(spec: SandboxSpec): Promise<Sandbox> {
     await this.#stock;
+    spec.signal?.throwIfAborted();
     const machine = await this.#machineFor(spec);
     const sandbox = new E2bSandbox(machine, spec, this.#options, () => this.#opened.delete(sandbox));
     this.#opened.add(sandbox);
     try {
-      await sandbox.prepare();
+      await sandbox.prepare(spec.signal);
       return sandbox;
     } catch (error) {
       await sandbox.dispose();
@@ -126,6 +151,7 @@ class E2b {
 
   async close(): Promise<void> {
     await this.#stock;
+    await Promise.allSettled(this.#opening);
     const left = [...this.#left.values()];
     this.#left.clear();
     await Promise.all([...this.#opened].map((sandbox) => sandbox.dispose()));
@@ -146,7 +172,7 @@ class E2b {
   }
 
   async #create(marks: Marks, network: E2bNetwork, timeoutMs: number): Promise<Machine> {
-    const { template = 'base' } = this.#options;
+    const template = templateOf(this.#options);
     try {
       const sandboxes = await this.#load();
       return await sandboxes.create(template, {
@@ -156,6 +182,8 @@ class E2b {
         ...network.options,
       });
     } catch (error) {
+      // What was so some minutes ago is not so any more.
+      this.#answerKeptUntil = 0;
       throw explainE2bFailure(error, `No E2B sandbox of template "${template}" can be started`);
     }
   }
@@ -209,12 +237,15 @@ class E2b {
     await Promise.allSettled(ids.map((id) => insistently(() => sandboxes.kill(id, this.#connection()))));
   }
 
-  async #probe(): Promise<Availability> {
+  /** @returns `keptMs`: how long nobody needs to look again; what has cost nothing is looked at each time */
+  async #probe(): Promise<{ readonly availability: Availability; readonly keptMs: number }> {
     const startedAt = performance.now();
-    const { template = 'base' } = this.#options;
+    let keptMs = 0;
+    const template = templateOf(this.#options);
     try {
       const network = e2bNetwork(PROBE.network);
       const machine = await this.#create(this.#marks(PROBE.key, network), network, REQUEST_TIMEOUT_MS);
+      keptMs = UNUSABLE_KEPT_MS;
       try {
         await new Root(machine).asRoot(PREPARE);
         const { exitCode, stderr } = await startCommand(machine, PROBE, { command: 'true', timeoutMs: 30_000 }).done;
@@ -225,10 +256,11 @@ class E2b {
       }
     } catch (error) {
       const { message } = explainE2bFailure(error, `No E2B sandbox of template "${template}" can be used`);
-      return { ok: false, reason: message, mend: wayOutOf(error) };
+      return { availability: { ok: false, reason: message, mend: wayOutOf(error) }, keptMs };
     }
     const tookMs = Math.round(performance.now() - startedAt);
-    return { ok: true, detail: `E2B started a sandbox of template "${template}" in ${tookMs} ms` };
+    const detail = `E2B started a sandbox of template "${template}" in ${tookMs} ms`;
+    return { availability: { ok: true, detail }, keptMs: AVAILABLE_KEPT_MS };
   }
 
   #marks(key: string, network: E2bNetwork): Marks {
@@ -287,12 +319,12 @@ class E2bSandbox implements Sandbox {
     this.#keepingAlive = setInterval(() => void this.#keepAlive(), (options.timeoutMinutes * 60_000) / 3).unref();
   }
 
-  async prepare(): Promise<void> {
+  async prepare(signal: AbortSignal | undefined): Promise<void> {
     await this.#used(async () => {
-      await this.#root.asRoot(PREPARE);
-      for (const folder of this.#folders) await folder.send();
-      for (const mount of this.#spec.readOnly) await this.#copyReadOnly(mount);
-    });
+      await this.#root.asRoot(PREPARE, signal);
+      for (const folder of this.#folders) await folder.send(signal);
+      for (const mount of this.#spec.readOnly) await this.#copyReadOnly(mount, signal);
+    }, signal);
   }
 
   async run(request: CommandRequest): Promise<CommandResult> {
@@ -325,14 +357,14 @@ class E2bSandbox implements Sandbox {
     return { stdin: started.stdin, stdout: started.stdout, done, end: (because) => started.end(because) };
   }
 
-  async sync(): Promise<void> {
+  async sync(signal?: AbortSignal): Promise<void> {
     this.#assertOpen('gives nothing back');
     // A command that was just aborted may still write a file or two.
     const ending = [...this.#running].filter((started) => started.isEnding());
-    await Promise.allSettled(ending.map(({ done }) => done));
+    await orAborted(Promise.allSettled(ending.map(({ done }) => done)), signal);
     await this.#used(async () => {
-      for (const folder of this.#folders) await folder.fetch();
-    });
+      for (const folder of this.#folders) await folder.fetch(signal);
+    }, signal);
   }
 
   dispose(): Promise<void> {
@@ -360,14 +392,18 @@ class E2bSandbox implements Sandbox {
     if (this.#lost !== null) throw this.#lost;
   }
 
-  /** Does something with the machine, which is awake and not paused meanwhile. */
-  async #used<Result>(work: () => Promise<Result>): Promise<Result> {
+  /**
+   * Does something with the machine, which is awake and not paused meanwhile.
+   * @param signal with which the work was given up where it is aborted: the machine is none the worse for that
+   */
+  async #used<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     this.#uses += 1;
     clearTimeout(this.#pausing);
     try {
-      await this.#wake();
+      await orAborted(this.#wake(), signal);
       return await work();
     } catch (error) {
+      signal?.throwIfAborted();
       const failure = explainE2bFailure(
         error,
         `The E2B sandbox ${this.#machine.sandboxId} of ${this.#spec.key} is lost; the work begins anew from the last commit`,
@@ -403,7 +439,10 @@ class E2bSandbox implements Sandbox {
     await this.#machine.setTimeout(this.#options.timeoutMinutes * 60_000).catch(() => {});
   }
 
-  async #copyReadOnly({ host, inside }: SandboxSpec['readOnly'][number]): Promise<void> {
+  async #copyReadOnly(
+    { host, inside }: SandboxSpec['readOnly'][number],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const found = await stat(host).catch(() => null);
     if (found === null) {
       throw new NeedsHuman(
@@ -413,12 +452,13 @@ class E2bSandbox implements Sandbox {
     }
     const path = quoted(inside);
     if (found.isDirectory()) {
-      await this.#root.asRoot(`mkdir -p ${path}`);
-      await sendArchive(this.#root, host, TRANSIT, (archive) => `tar -xzf ${archive} --no-same-owner -C ${path}`);
+      await this.#root.asRoot(`mkdir -p ${path}`, signal);
+      const unpack = (archive: string): string => `tar -xzf ${archive} --no-same-owner -C ${path}`;
+      await sendArchive(this.#root, host, TRANSIT, unpack, signal);
     } else {
-      await this.#root.writeFile(inside, await openAsBlob(host));
+      await this.#root.writeFile(inside, await openAsBlob(host), signal);
     }
-    await this.#root.asRoot(`chown -R root:root ${path} && chmod -R a-w,a+rX ${path}`);
+    await this.#root.asRoot(`chown -R root:root ${path} && chmod -R a-w,a+rX ${path}`, signal);
   }
 }
 
@@ -443,21 +483,40 @@ class Root implements RemoteMachine {
     this.#machine = machine;
   }
 
-  async asRoot(script: string): Promise<void> {
-    await this.#machine.commands.run(script, { user: 'root', cwd: '/', timeoutMs: TRANSFER_TIMEOUT_MS });
+  async asRoot(script: string, signal?: AbortSignal): Promise<void> {
+    const options = { user: 'root', cwd: '/', timeoutMs: TRANSFER_TIMEOUT_MS, ...(signal ? { signal } : {}) };
+    await orAborted(this.#machine.commands.run(script, options), signal);
   }
 
-  async writeFile(path: string, content: Blob): Promise<void> {
+  async writeFile(path: string, content: Blob, signal?: AbortSignal): Promise<void> {
+    const limit = AbortSignal.timeout(TRANSFER_TIMEOUT_MS);
+    const ending = signal === undefined ? limit : AbortSignal.any([limit, signal]);
     // As a stream: what is given as a whole would be held in memory twice.
-    await this.#machine.files.write(path, content.stream(), {
-      user: 'root',
-      signal: AbortSignal.timeout(TRANSFER_TIMEOUT_MS),
-    });
+    await orAborted(this.#machine.files.write(path, content.stream(), { user: 'root', signal: ending }), signal);
   }
 
-  async readFile(path: string): Promise<AsyncIterable<Uint8Array>> {
-    const options = { format: 'stream', user: 'root', requestTimeoutMs: TRANSFER_TIMEOUT_MS } as const;
-    return Readable.fromWeb(await this.#machine.files.read(path, options));
+  async readFile(path: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const base = { format: 'stream', user: 'root', requestTimeoutMs: TRANSFER_TIMEOUT_MS } as const;
+    const options = { ...base, ...(signal ? { signal } : {}) };
+    return Readable.fromWeb(await orAborted(this.#machine.files.read(path, options), signal));
+  }
+}
+
+/**
+ * What comes of something that a signal also ends, or the signal's reason as soon as that is aborted: asked why a request
+ * has ended, the SDK looks first whether the machine is still there, which may take a minute.
+ */
+async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return work;
+  work.catch(() => {});
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FolderWriter, isPathBelow, NOT_TAKEN, packFolder } from './folder-archive.ts';
 
@@ -120,6 +120,26 @@ describe('an archive that comes back', () => {
     ['is cut while compressed', gzipSync(tarOf({ name: 'a.txt', content: 'aaaa' })).subarray(0, 40)],
   ])('is refused when it %s', async (_what, archive) => {
     await expect(unpack(archive, 'a.txt')).rejects.toMatchObject({ name: 'RetryableFailure' });
+  });
+
+  it('is not taken where it is compressed: nobody asked for that, and nothing says how large it becomes', async () => {
+    await expect(unpack(gzipSync(tarOf({ name: 'a.txt', content: 'aaaa' })), 'a.txt')).rejects.toMatchObject({
+      reason: 'sandbox_unavailable',
+      message: expect.stringContaining('compressed'),
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('is given up where it does not end', async () => {
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield tarOf({ name: 'a.txt', content: 'aaaa' });
+      // Ten thousand times what was asked for is without end enough.
+      for (let part = 0; part < 100; part += 1) yield Buffer.alloc(512 * 1024);
+    }
+    await expect(new FolderWriter(folder).unpack(endless(), wanted('a.txt'))).rejects.toMatchObject({
+      reason: 'sandbox_unavailable',
+      message: expect.stringContaining('longer than all that was asked for'),
+    });
   });
 
   it('goes through no link that stands in the folder, and replaces it', async () => {
@@ -263,7 +283,7 @@ describe('packing', () => {
     const size = tarOf({ name: 'x', content: 'xxxx' }).length;
     const into = join(base, 'into');
     await mkdir(into);
-    const archive = chunksOf(await readFile(join(base, 'out.tgz')));
+    const archive = chunksOf(gunzipSync(await readFile(join(base, 'out.tgz'))));
     await new FolderWriter(into).unpack(archive, new Map([['@secret.tar', { size, executable: false }]]));
     expect(await readdir(into)).toEqual(['@secret.tar']);
   });

@@ -10,30 +10,40 @@ import { RetryableFailure } from '@autonomous/shared';
 import { create, Parser } from 'tar';
 
 const LONGEST_PATH_BYTES = 4_000;
+/** With its NUL, as Linux has it. */
+const LONGEST_HOST_PATH_BYTES = 4_096;
+
+/** First bytes of what the parser would decompress by itself (gzip, zstd). A path begins with neither: each with "./". */
+const COMPRESSED: ReadonlySet<number> = new Set([0x1f, 0x28]);
 
 /** What a link leads to in place of what it must not lead to; nothing has this name. */
 export const NOT_TAKEN = '.not-taken-from-the-sandbox';
 
 /**
  * Writes everything in a folder into a gzipped archive; links as links. Pipes, sockets, devices and names that are no UTF-8 are left out.
+ * @param signal ends it with its reason; what there is of the archive then is of no use
  * @returns whether there is an archive: an empty folder has none
  */
-export async function packFolder(folder: string, archive: string): Promise<boolean> {
+export async function packFolder(folder: string, archive: string, signal?: AbortSignal): Promise<boolean> {
   const paths: string[] = [];
-  await walk(folder, '.', paths);
+  await walk(folder, '.', paths, signal);
   if (paths.length === 0) return false;
   // Each path begins with "./": to tar, one that begins with "@" would name another archive.
-  await create({ cwd: folder, file: archive, gzip: { level: 1 }, portable: true, noDirRecurse: true }, paths);
+  const options = { cwd: folder, file: archive, gzip: { level: 1 }, portable: true, noDirRecurse: true };
+  // It cannot be ended otherwise than by passing over the rest.
+  await create({ ...options, filter: () => signal?.aborted !== true }, paths);
+  signal?.throwIfAborted();
   return true;
 }
 
-async function walk(root: string, folder: string, paths: string[]): Promise<void> {
+async function walk(root: string, folder: string, paths: string[], signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
   const entries: Dirent[] = await readdir(join(root, folder), { withFileTypes: true });
   for (const entry of entries) {
     if (entry.name.includes('\ufffd')) continue;
     const path = `${folder}/${entry.name}`;
     if (entry.isFile() || entry.isSymbolicLink() || entry.isDirectory()) paths.push(path);
-    if (entry.isDirectory()) await walk(root, path, paths);
+    if (entry.isDirectory()) await walk(root, path, paths, signal);
   }
 }
 
@@ -123,11 +133,18 @@ export class FolderWriter {
       },
     });
     parser.on('error', (error) => refuse(damaged(String(error))));
+    const most = longestArchiveOf(wanted);
     const feed = async (): Promise<void> => {
       const ended = once(parser, 'end');
       ended.catch(() => {});
-      for await (const chunk of until(failed, archive))
+      let bytes = 0;
+      for await (const chunk of until(failed, archive)) {
+        if (bytes === 0 && COMPRESSED.has(chunk[0] ?? 0)) throw damaged('it is compressed, which was not asked for');
+        bytes += chunk.length;
+        // It could go on for ever behind its end.
+        if (bytes > most) throw damaged('it is longer than all that was asked for');
         if (!parser.write(Buffer.from(chunk))) await Promise.race([once(parser, 'drain'), failed]);
+      }
       parser.end();
       await ended;
       await Promise.all(writing);
@@ -183,6 +200,14 @@ export class FolderWriter {
   }
 }
 
+/** In blocks of 512 bytes: for each file its header, its name in two more where it is long, and its content; and an end. */
+function longestArchiveOf(wanted: ReadonlyMap<string, WantedFile>): number {
+  const blocks = (bytes: number): number => Math.ceil(bytes / 512) * 512;
+  let bytes = 64 * 1024;
+  for (const [path, { size }] of wanted) bytes += 1_024 + blocks(Buffer.byteLength(path) + 3) + blocks(size);
+  return bytes;
+}
+
 /** What comes, until something has failed. */
 async function* until<Item>(failed: Promise<never>, source: AsyncIterable<Item>): AsyncGenerator<Item> {
   const iterator = source[Symbol.asyncIterator]();
@@ -207,9 +232,13 @@ async function kindOf(path: string): Promise<'nothing' | 'folder' | 'other'> {
   }
 }
 
-/** A path that names something below a folder and nothing else, as `find` writes it. */
-export function isPathBelow(path: string): boolean {
-  if (path === '' || path.includes('\0') || Buffer.byteLength(path) > LONGEST_PATH_BYTES) return false;
+/**
+ * A path that names something below a folder and nothing else, as `find` writes it.
+ * @param folder where it has to have room, where that is a folder of this machine
+ */
+export function isPathBelow(path: string, folder = ''): boolean {
+  const most = Math.min(LONGEST_PATH_BYTES, LONGEST_HOST_PATH_BYTES - Buffer.byteLength(folder) - '/\0'.length);
+  if (path === '' || path.includes('\0') || Buffer.byteLength(path) > most) return false;
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
 

@@ -11,17 +11,18 @@ let host: string;
 let listing: Buffer;
 let remote: RemoteFolder;
 
+// The machine is hostile: whatever it is told to do, it answers with the listing that a test has made up.
+const machine = {
+  asRoot: async () => {},
+  writeFile: async () => {},
+  readFile: async () => chunksOf(listing),
+};
+
 beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), 'remote-folder-'));
   host = join(base, 'work', 'r-1', 'implementation');
   await mkdir(host, { recursive: true });
   listing = Buffer.alloc(0);
-  // The machine is hostile: whatever it is told to do, it answers with the listing that a test has made up.
-  const machine = {
-    asRoot: async () => {},
-    writeFile: async () => {},
-    readFile: async () => chunksOf(listing),
-  };
   remote = new RemoteFolder(machine, { host, inside: '/workspace', transit: '/transit', fileBytes: 1e9 });
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
@@ -74,6 +75,22 @@ describe('a listing', () => {
     listing = Buffer.from(entry('d', 'c'));
     await remote.fetch();
     expect(await readdir(host, { recursive: true })).toEqual(['c']);
+  });
+
+  it('leaves out what would be too long on this machine', async () => {
+    const deep = join(host, 'h'.repeat(200), 'h'.repeat(200));
+    await mkdir(deep, { recursive: true });
+    const place = { host: deep, inside: '/workspace', transit: '/transit', fileBytes: 1e9 };
+    const long = new RemoteFolder(machine, place);
+    await long.send();
+    const paths = Array.from({ length: 19 }, (_, at) =>
+      Array.from({ length: at + 1 }, () => 'd'.repeat(200)).join('/'),
+    );
+    listing = Buffer.from(paths.map((path) => entry('d', path)).join(''));
+    await long.fetch();
+    const fitting = paths.filter((path) => `${deep}/${path}`.length < 4_096);
+    expect(fitting.length).toBeLessThan(paths.length);
+    expect((await readdir(deep, { recursive: true })).length).toBe(fitting.length);
   });
 
   it('of 400,000 entries is read while the server goes on with everything else; a longer one is refused', async () => {

@@ -10,12 +10,12 @@ import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman } from '@autonomous/shared';
 import { damaged, FolderWriter, isPathBelow, NOT_TAKEN, packFolder, type WantedFile } from './folder-archive.ts';
 
-/** What a folder needs of the other machine. Each call rejects with an error that says who must act. */
+/** What a folder needs of the other machine. Each call rejects with an error that says who must act, and at once when it is aborted. */
 export interface RemoteMachine {
   /** Runs a script by bash as root, in `/`. */
-  asRoot(script: string): Promise<void>;
-  writeFile(path: string, content: Blob): Promise<void>;
-  readFile(path: string): Promise<AsyncIterable<Uint8Array>>;
+  asRoot(script: string, signal?: AbortSignal): Promise<void>;
+  writeFile(path: string, content: Blob, signal?: AbortSignal): Promise<void>;
+  readFile(path: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
 export interface RemoteFolderPlace {
@@ -64,26 +64,28 @@ export class RemoteFolder {
     this.#place = place;
   }
 
-  /** Copies everything to the other machine. */
-  async send(): Promise<void> {
+  /** Copies everything to the other machine. When it is aborted, nothing of it is left on the host. */
+  async send(signal?: AbortSignal): Promise<void> {
     const { host, inside, transit } = this.#place;
     await sendArchive(
       this.#machine,
       host,
       transit,
       (archive) => `${AS_USER} tar -xzf - --no-same-owner -C ${inside} < ${archive}`,
+      signal,
     );
-    this.#known = await this.#list();
+    this.#known = await this.#list(signal);
   }
 
   /**
    * Brings back what changed since. Names that are no UTF-8 stay behind; in place of special files and of links that may lead out
    * of the folder comes a broken link.
    * @throws {NeedsHuman} `agent_failed` when there is more than is ever taken, `storage_full` when the host has no room for it
+   * When it has rejected, aborted or not, nothing writes to the host's folder any more, and the next call brings the rest.
    * @throws {RetryableFailure} when what comes is not what the other machine said it has
    */
-  async fetch(): Promise<void> {
-    const now = await this.#list();
+  async fetch(signal?: AbortSignal): Promise<void> {
+    const now = await this.#list(signal);
     const { host } = this.#place;
     const writer = new FolderWriter(host);
     const changed = [...now].filter(([path, { version }]) => this.#known.get(path)?.version !== version);
@@ -91,25 +93,37 @@ export class RemoteFolder {
     await this.#assertRoom(files);
 
     const gone = [...this.#known.keys()].filter((path) => !now.has(path));
-    for (const path of topmost(gone)) await writer.remove(path);
-    for (const [path, { kind }] of changed) if (kind === 'd') await writer.makeFolder(path);
-    if (files.size > 0) await this.#fetchFiles(writer, files);
+    for (const path of topmost(gone)) {
+      signal?.throwIfAborted();
+      await writer.remove(path);
+    }
+    for (const [path, { kind }] of changed) {
+      signal?.throwIfAborted();
+      if (kind === 'd') await writer.makeFolder(path);
+    }
+    if (files.size > 0) await this.#fetchFiles(writer, files, signal);
     for (const [path, { kind, target }] of changed) {
+      signal?.throwIfAborted();
       if (kind === 'l') await writer.link(path, target);
       else if (kind !== 'd' && kind !== 'f') await writer.link(path, NOT_TAKEN);
     }
     this.#known = now;
   }
 
-  async #fetchFiles(writer: FolderWriter, files: ReadonlyMap<string, WantedFile>): Promise<void> {
+  async #fetchFiles(
+    writer: FolderWriter,
+    files: ReadonlyMap<string, WantedFile>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const { inside, transit } = this.#place;
     const [names, archive] = [`${transit}/wanted`, `${transit}/changed.tar`];
-    await this.#machine.writeFile(names, new Blob([...files.keys()].map((path) => `./${path}\0`)));
+    await this.#machine.writeFile(names, new Blob([...files.keys()].map((path) => `./${path}\0`)), signal);
     await this.#machine.asRoot(
       `tar -C ${inside} --null --no-recursion --format=gnu --hard-dereference -cf ${archive} -T ${names}; status=$?; [ $status -le 1 ]`,
+      signal,
     );
-    await writer.unpack(await this.#machine.readFile(archive), files);
-    await this.#machine.asRoot(`rm -f ${names} ${archive}`);
+    await writer.unpack(await this.#machine.readFile(archive, signal), files);
+    await this.#machine.asRoot(`rm -f ${names} ${archive}`, signal);
   }
 
   async #assertRoom(files: ReadonlyMap<string, WantedFile>): Promise<void> {
@@ -127,21 +141,25 @@ export class RemoteFolder {
     );
   }
 
-  async #list(): Promise<Listing> {
+  async #list(signal: AbortSignal | undefined): Promise<Listing> {
     const { inside, transit } = this.#place;
     const file = `${transit}/listing`;
     const format = String.raw`%y\0%m\0%s\0%C@\0%l\0%P\0`;
     await this.#machine.asRoot(
-      `find ${inside} -mindepth 1 -printf '${format}' | head -c ${MAX_LISTING_BYTES + 1} > ${file}`,
+      // What a search that broke off has not seen would be taken for gone. It says 1 where something vanished meanwhile, and is
+      // ended by SIGPIPE where there is more than is taken.
+      `find ${inside} -mindepth 1 -printf '${format}' | head -c ${MAX_LISTING_BYTES + 1} > ${file}
+      status=\${PIPESTATUS[0]}; [ $status -le 1 ] || [ $status -eq 141 ]`,
+      signal,
     );
     const chunks: Uint8Array[] = [];
     let bytes = 0;
-    for await (const chunk of await this.#machine.readFile(file)) {
+    for await (const chunk of await this.#machine.readFile(file, signal)) {
       bytes += chunk.length;
       if (bytes > MAX_LISTING_BYTES) throw tooMuchListed();
       chunks.push(chunk);
     }
-    return parseListing(Buffer.concat(chunks));
+    return parseListing(Buffer.concat(chunks), this.#place.host);
   }
 }
 
@@ -154,23 +172,25 @@ export async function sendArchive(
   host: string,
   transit: string,
   unpack: (archive: string) => string,
+  signal?: AbortSignal,
 ): Promise<void> {
   const archive = `${host}.${randomUUID()}.tgz`;
   try {
-    if (!(await packFolder(host, archive))) return;
+    if (!(await packFolder(host, archive, signal))) return;
     const there = `${transit}/outgoing.tgz`;
-    await machine.writeFile(there, await openAsBlob(archive));
-    await machine.asRoot(`${unpack(there)}; status=$?; rm -f ${there}; exit $status`);
+    await machine.writeFile(there, await openAsBlob(archive), signal);
+    await machine.asRoot(`${unpack(there)}; status=$?; rm -f ${there}; exit $status`, signal);
   } finally {
     await rm(archive, { force: true });
   }
 }
 
 /**
- * Reads what `find` wrote, six fields an entry. An entry that no honest machine would name is left out.
+ * Reads what `find` wrote, six fields an entry. An entry that no honest machine would name is left out, and one whose path would
+ * be too long on the host.
  * @throws {RetryableFailure} when something lies in what is no folder: on its way there a link would be followed
  */
-async function parseListing(bytes: Buffer): Promise<Listing> {
+async function parseListing(bytes: Buffer, host: string): Promise<Listing> {
   const listing = new Map<string, Entry>();
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let read = 0;
@@ -180,7 +200,7 @@ async function parseListing(bytes: Buffer): Promise<Listing> {
     if (read % ENTRIES_A_TURN === 0) await setImmediate();
     const [kind = '', mode = '', size = '', changed = '', target = '', path = ''] =
       decoded(decoder, bytes.subarray(start, end))?.split('\0') ?? [];
-    if (!isPathBelow(path) || !/^\d{1,15}$/.test(size) || !/^[0-7]{1,5}$/.test(mode)) continue;
+    if (!isPathBelow(path, host) || !/^\d{1,15}$/.test(size) || !/^[0-7]{1,5}$/.test(mode)) continue;
     listing.set(path, {
       kind,
       size: Number(size),

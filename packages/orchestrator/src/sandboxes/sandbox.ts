@@ -49,6 +49,8 @@ export interface SandboxSpec {
   /** Told of what the egress proxy refused, once of each host, port and reason. */
   readonly onRefused?: ((refusal: EgressRefusal) => void) | undefined;
   readonly limits: SandboxLimits;
+  /** Gives up opening it: `open` rejects with its reason, and nothing is left of the sandbox. It has no say afterwards. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface CommandRequest {
@@ -116,16 +118,22 @@ export interface Sandbox {
   start(request: ProcessRequest): Promise<SandboxProcess>;
   /**
    * Brings the host's folder and HOME up to date with the sandbox's files. Nothing to do where they are shared.
+   * @param signal gives it up, with its reason: some of the files may have come, and the next call brings all
    * @throws {RetryableFailure | NeedsHuman} when they cannot be had, or are more than is taken
    */
-  sync(): Promise<void>;
+  sync(signal?: AbortSignal): Promise<void>;
   /** Ends every process inside; what was not synchronised is lost where the folder is not shared. May be called twice. */
   dispose(): Promise<void>;
 }
 
 export interface SandboxProvider {
   readonly name: string;
-  /** Really starts one. An answer that one can be started is kept for a minute. */
+  /**
+   * What sandboxes are made from where that is not this machine: what was installed in one fits another of the same name and
+   * platform, and no other. Absent where it is this machine.
+   */
+  readonly platform?: string;
+  /** Really starts one. An answer that one can be started is kept for a while: where it costs something, for longer. */
   availability(): Promise<Availability>;
   /**
    * @throws {NeedsHuman} `sandbox_unavailable` when none can be started

@@ -49,6 +49,17 @@ describe('the feed', () => {
       expect(client.positions()).toEqual([8, 9, 10]);
     });
 
+    it('sends only what is new to who asks for the end', async () => {
+      await server.source.append('a', 10);
+      const client = await subscribe(server, { after: 'end' });
+      expect(client.messages[0]).toMatchObject({ type: 'welcome', position: 10, reset: false });
+      await client.until(({ type }) => type === 'caught_up');
+      expect(client.positions()).toEqual([]);
+      await server.source.append('a');
+      await client.untilPosition(11);
+      expect(client.positions()).toEqual([11]);
+    });
+
     it.each([
       ['another feed', { after: 7, feedId: 'of-an-older-database' }],
       ['a position that was never reached', { after: 11 }],

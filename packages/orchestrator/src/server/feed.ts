@@ -94,7 +94,7 @@ const subscribeSchema = z.strictObject({
   type: z.literal('subscribe'),
   protocol: z.number().int(),
   feedId: z.string().max(200).optional(),
-  after: z.number().int().min(0),
+  after: z.union([z.number().int().min(0), z.literal('end')]),
   runIds: z.array(z.string().min(1).max(200)).max(1_000).optional(),
 });
 
@@ -187,8 +187,9 @@ class Connection {
     void this.#begin(message.data.after, message.data.feedId).catch((error: unknown) => this.#fail(error));
   }
 
-  async #begin(after: number, feedId: string | undefined): Promise<void> {
+  async #begin(from: number | 'end', feedId: string | undefined): Promise<void> {
     const [position, archived] = await Promise.all([this.#source.lastPosition(), this.#source.archivedPosition()]);
+    const after = from === 'end' ? position : from;
     const isOther = feedId !== undefined && feedId !== this.#source.feedId;
     // Whoever was away for so long would miss how archived runs ended.
     const reset = isOther || after > position || (after > 0 && after < archived);

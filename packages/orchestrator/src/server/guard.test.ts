@@ -2,9 +2,12 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ServerUnderTest, sendRaw, startTestServer, TOKEN } from './running-server.fixture.ts';
 import { stubOrchestrator } from './stub-orchestrator.fixture.ts';
+import { isDashboardPath } from './dashboard.ts';
 import { PUBLIC_PATHS } from './guard.ts';
 import { createServerApp } from './http-server.ts';
 import { Credentials } from './token.ts';
+
+const isPublic = (path: string): boolean => PUBLIC_PATHS.has(path) || isDashboardPath(path);
 
 describe('the guard', () => {
   let server: ServerUnderTest;
@@ -35,7 +38,7 @@ describe('the guard', () => {
         .filter(({ method }) => method !== 'ALL')
         .map(({ method, path }) => `${method} ${path.replaceAll(/:\w+/g, 'r-1')}`),
     );
-    const closed = [...routes].filter((route) => route !== 'POST /*' && !PUBLIC_PATHS.has(route.split(' ')[1]!));
+    const closed = [...routes].filter((route) => route !== 'POST /*' && !isPublic(route.split(' ')[1]!));
 
     it('knows all routes of the application', () => {
       expect(closed.length).toBeGreaterThan(35);

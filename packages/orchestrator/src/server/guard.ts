@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Caller, ErrorCode, ProblemDetails } from '@autonomous/shared';
+import { isDashboardPath } from './dashboard.ts';
 import type { Credentials } from './token.ts';
 
 export interface GuardOptions {
@@ -33,7 +34,7 @@ export function createGuard(options: GuardOptions): Guard {
     const caller = authenticate(request, path, options);
     if (caller !== null) return { admitted: true, caller };
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (isRead && PUBLIC_PATHS.has(path) && request.headers.upgrade === undefined) {
+    if (isRead && (PUBLIC_PATHS.has(path) || isDashboardPath(path)) && request.headers.upgrade === undefined) {
       return { admitted: true, caller: null };
     }
     return {

@@ -17,6 +17,7 @@ import { setCookie } from 'hono/cookie';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { EventStore } from '../event-store/event-store.ts';
+import { DASHBOARD_PAGES, DASHBOARD_POLICY, openDashboard } from './dashboard.ts';
 import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES } from './feed.ts';
 import { createGuard, FEED_PATH, type Guard, ownAddresses, pathOf } from './guard.ts';
 import { idempotency } from './idempotency.ts';
@@ -40,6 +41,8 @@ export interface ServerOptions {
   /** Origins of other pages that may call, such as a dashboard served from elsewhere. */
   readonly allowedOrigins: readonly string[];
   readonly log: Logger;
+  /** Folder of the built dashboard; without one, a plain page says what the server is. */
+  readonly dashboardFolder?: string | undefined;
   /** Longest time for a whole request to arrive; 30 seconds when absent. */
   readonly requestTimeoutMs?: number;
 }
@@ -126,7 +129,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-export interface ServerAppOptions extends Pick<ServerOptions, 'orchestrator' | 'store' | 'log'> {
+export interface ServerAppOptions extends Pick<ServerOptions, 'orchestrator' | 'store' | 'log' | 'dashboardFolder'> {
   readonly credentials: Credentials;
   readonly sessionCookie: string;
   /** Whom the guard found behind a request. */
@@ -155,7 +158,24 @@ export function createServerApp(options: ServerAppOptions) {
     }),
   });
 
-  app.get('/', (c) => c.html(landingPage(options.callers.get((c.env as HttpBindings).incoming) !== undefined)));
+  const dashboard = options.dashboardFolder === undefined ? null : openDashboard(options.dashboardFolder);
+  const isSignedIn = (c: Context): boolean => options.callers.get((c.env as HttpBindings).incoming) !== undefined;
+  const showPage = async (c: Context): Promise<Response> => {
+    if (dashboard === null) return c.html(landingPage(isSignedIn(c)));
+    c.header('Content-Security-Policy', DASHBOARD_POLICY);
+    return c.html(await dashboard.page());
+  };
+  for (const path of DASHBOARD_PAGES) app.get(path, showPage);
+  app.get('/assets/*', async (c) => {
+    const takesGzip = /\bgzip\b/.test(c.req.header('Accept-Encoding') ?? '');
+    const file = (await dashboard?.file(c.req.path, takesGzip)) ?? null;
+    if (file === null) return answerProblem(c, toProblem(new NotFound('There is no such file; load the page anew.')));
+    c.header('Content-Type', file.type);
+    c.header('Cache-Control', 'public, max-age=31536000, immutable');
+    c.header('Vary', 'Accept-Encoding');
+    if (file.isGzip) c.header('Content-Encoding', 'gzip');
+    return c.body(file.body);
+  });
   app.get('/auth', (c) => {
     const signedIn = credentials.signIn(c.req.query('code') ?? '');
     if (!signedIn) return c.html(spentLinkPage(), 401);

@@ -23,8 +23,8 @@ export type FeedStatus =
   | { readonly state: 'offline'; readonly reason: string; readonly retryInMs: number };
 
 export interface FeedOptions {
-  /** Position of the last event already seen; 0 when absent. */
-  readonly after?: number | undefined;
+  /** Position of the last event already seen; 0 when absent. `end`: only what comes from now on. */
+  readonly after?: number | 'end' | undefined;
   /** Feed that `after` belongs to. */
   readonly feedId?: string | undefined;
   /** Absent means all runs. */
@@ -91,7 +91,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 interface Cursor {
   feedId: string | undefined;
-  position: number;
+  position: number | 'end';
 }
 
 interface End {
@@ -169,17 +169,18 @@ function receive(
 ) {
   switch (message.type) {
     case 'welcome':
-      if (message.reset) cursor.position = 0;
+      if (options.after === 'end' && (message.reset || cursor.position === 'end')) cursor.position = message.position;
+      else if (message.reset) cursor.position = 0;
       cursor.feedId = message.feedId;
       options.onStatus?.({ state: 'replaying', feedId: message.feedId, reset: message.reset });
       return;
     case 'event':
-      if (message.event.position <= cursor.position) return;
+      if (message.event.position <= positionOf(cursor)) return;
       options.onEvent(message.event);
       cursor.position = message.event.position;
       return;
     case 'caught_up':
-      cursor.position = Math.max(cursor.position, message.position);
+      cursor.position = Math.max(positionOf(cursor), message.position);
       if (!wasLive) {
         options.onStatus?.({ state: 'live', feedId: cursor.feedId ?? '', position: cursor.position });
       }
@@ -190,6 +191,11 @@ function receive(
     default:
       message satisfies never;
   }
+}
+
+/** Before the server has said where its end is, everything is new. */
+function positionOf({ position }: Cursor): number {
+  return position === 'end' ? 0 : position;
 }
 
 /** What the server says before it closes a connection that it cannot serve. */

@@ -1,0 +1,97 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DASHBOARD_FILES } from './dashboard.ts';
+import { sendRaw, type ServerUnderTest, startTestServer } from './running-server.fixture.ts';
+
+describe('the dashboard', () => {
+  let folder: string;
+  let server: ServerUnderTest;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dashboard-'));
+    for (const name of DASHBOARD_FILES) await writeFile(join(folder, name), `${name} `.repeat(200));
+    server = await startTestServer({ dashboardFolder: folder });
+  });
+  afterEach(async () => {
+    await server.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const asAnybody = (path: string, init?: RequestInit): Promise<Response> => fetch(server.url + path, init);
+  const filesOf = (html: string): readonly string[] =>
+    [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path ?? '');
+
+  it.each(['/', '/launch', '/metrics', '/runs/r-1', '/runs/r-1/plan', '/explorations/x_1'])(
+    'is one page, at %s as well, for whoever asks',
+    async (path) => {
+      const answer = await asAnybody(path);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(await answer.text()).toBe(await (await asAnybody('/')).text());
+    },
+  );
+
+  it('loads nothing but its own files, which never change under their address', async () => {
+    const html = await (await asAnybody('/')).text();
+    expect(html).not.toMatch(/<script>|<style|\son\w+=/);
+    const paths = filesOf(html);
+    expect(paths.map((path) => path.split('/').at(-1))).toEqual([
+      'icon.svg',
+      'manifest.webmanifest',
+      'theme.css',
+      'codicon.css',
+      'app.css',
+      'app.js',
+    ]);
+    for (const path of paths) {
+      const answer = await asAnybody(path);
+      expect(answer.headers.get('cache-control')).toContain('immutable');
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(await answer.text()).toBe(await readFile(join(folder, path.split('/').at(-1) ?? ''), 'utf8'));
+    }
+    const script = paths.at(-1) ?? '';
+    expect((await asAnybody(script)).headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect((await asAnybody(script, { headers: { 'Accept-Encoding': 'gzip' } })).headers.get('content-encoding')).toBe(
+      'gzip',
+    );
+    expect(
+      (await asAnybody(script, { headers: { 'Accept-Encoding': 'br' } })).headers.get('content-encoding'),
+    ).toBeNull();
+  });
+
+  it('has no file but those of its own build', async () => {
+    const [path = ''] = filesOf(await (await asAnybody('/')).text());
+    const version = path.split('/')[2] ?? '';
+    expect((await asAnybody(`/assets/${version}/other.js`)).status).toBe(404);
+    expect((await asAnybody(`/assets/0123456789abcdef/app.js`)).status).toBe(404);
+  });
+
+  it.each([
+    '/assets/../api/runs',
+    '/assets/0123456789abcdef/../../api/runs',
+    '/assets/0123456789abcdef/%2e%2e/%2e%2e/api/runs',
+    '/assets/0123456789abcdef/..app.js',
+    '/runs/../api/runs',
+    '/runs/%2e%2e/api',
+    '/runs/..%2fapi/runs',
+    '/runs/r-1/../../api/runs',
+    '/explorations/..',
+    '/runs/r-1/plan/',
+    '/launch/../api/me',
+  ])('is no way past the guard by %s', async (path) => {
+    const answer = await sendRaw(
+      server.port,
+      `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it('is a plain page that says what to do where it was not built', async () => {
+    const bare = await startTestServer({ dashboardFolder: join(folder, 'nothing') });
+    const answer = await fetch(bare.url);
+    expect(await answer.text()).toContain('Autonomous is running');
+    await bare.close();
+  });
+});

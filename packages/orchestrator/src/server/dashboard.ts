@@ -1,0 +1,125 @@
+/**
+ * The dashboard: one page for all its addresses, and the few files that it loads. They hold nothing of any run, so that
+ * anybody may have them; what the page shows it asks for with the browser's session.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { constants, gzip } from 'node:zlib';
+
+/** Scripts and styles from here alone. Mermaid and the widgets write styles into the page. */
+export const DASHBOARD_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * Addresses of the page and of its files, as a request line may write them: no dots, no encodings, nothing that a router
+ * could take for another path.
+ */
+const PAGE = /^\/(?:launch|metrics|runs\/[\w-]+(?:\/[a-z]+)?|explorations\/[\w-]+)?$/;
+/** The same for the router. */
+export const DASHBOARD_PAGES = ['/', '/launch', '/metrics', '/runs/:id', '/runs/:id/:tab', '/explorations/:id'];
+const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z]+\.[a-z]+)$/;
+
+const TYPES: Readonly<Record<string, string>> = {
+  'app.js': 'text/javascript; charset=utf-8',
+  'app.css': 'text/css; charset=utf-8',
+  'theme.css': 'text/css; charset=utf-8',
+  'codicon.css': 'text/css; charset=utf-8',
+  'codicon.ttf': 'font/ttf',
+  'icon.svg': 'image/svg+xml',
+  'manifest.webmanifest': 'application/manifest+json',
+};
+
+/** What the folder of a build holds. */
+export const DASHBOARD_FILES: readonly string[] = Object.keys(TYPES);
+
+export interface DashboardFile {
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly type: string;
+  readonly isGzip: boolean;
+}
+
+export interface Dashboard {
+  /** The page, for every one of its addresses. */
+  page(): Promise<string>;
+  /** @returns `null` for what is no file of the dashboard as it is now */
+  file(path: string, takesGzip: boolean): Promise<DashboardFile | null>;
+}
+
+/** True for what anybody may read: see above. */
+export function isDashboardPath(path: string): boolean {
+  return PAGE.test(path) || FILE.test(path);
+}
+
+/**
+ * @param folder what `packages/ui` was built to
+ * @returns `null` where it was not built
+ */
+export function openDashboard(folder: string): Dashboard | null {
+  if (!existsSync(join(folder, 'app.js'))) return null;
+  // Read once and for all: files of two builds do not fit each other.
+  let files: Promise<Files> | undefined;
+  const read = (): Promise<Files> => (files ??= readFiles(folder));
+  return {
+    page: async () => pageOf((await read()).version),
+    async file(path, takesGzip) {
+      const [, version, name = ''] = FILE.exec(path) ?? [];
+      if (version === undefined) return null;
+      const found = await read();
+      const file = found.byName.get(name);
+      if (version !== found.version || file === undefined) return null;
+      const type = TYPES[name] ?? 'application/octet-stream';
+      return takesGzip ? { body: file.gzip, type, isGzip: true } : { body: file.plain, type, isGzip: false };
+    },
+  };
+}
+
+interface Files {
+  /** Another one with each build: addresses with it may be kept for ever. */
+  readonly version: string;
+  readonly byName: ReadonlyMap<
+    string,
+    { readonly plain: Uint8Array<ArrayBuffer>; readonly gzip: Uint8Array<ArrayBuffer> }
+  >;
+}
+
+async function readFiles(folder: string): Promise<Files> {
+  const all = await Promise.all(
+    DASHBOARD_FILES.map(async (name) => {
+      const plain = await readFile(join(folder, name));
+      return { name, plain, gzip: await promisify(gzip)(plain, { level: constants.Z_BEST_SPEED + 5 }) };
+    }),
+  );
+  const hash = createHash('sha256');
+  for (const { name, plain } of all) hash.update(name).update(plain);
+  return {
+    version: hash.digest('hex').slice(0, 16),
+    byName: new Map(all.map(({ name, plain, gzip: packed }) => [name, { plain, gzip: packed }])),
+  };
+}
+
+function pageOf(version: string): string {
+  const at = (name: string): string => `/assets/${version}/${name}`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="theme-color" content="#f6f7f9" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#1d2128" media="(prefers-color-scheme: dark)">
+<title>Autonomous</title>
+<link rel="icon" type="image/svg+xml" href="${at('icon.svg')}">
+<link rel="manifest" href="${at('manifest.webmanifest')}">
+<link rel="stylesheet" href="${at('theme.css')}">
+<link rel="stylesheet" href="${at('codicon.css')}" id="vscode-codicon-stylesheet">
+<link rel="stylesheet" href="${at('app.css')}">
+<script type="module" src="${at('app.js')}"></script>
+</head>
+<body>
+<div id="app"><noscript>This page needs JavaScript. Without it, there is the command line: <code>npm run autonomous -- --help</code>.</noscript></div>
+</body>
+</html>
+`;
+}

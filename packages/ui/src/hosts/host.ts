@@ -1,0 +1,67 @@
+/** What screens are given by the place that shows them: the dashboard page, or a web view of the editor. */
+import type { RunStore } from '@autonomous/shared';
+import { createStore } from '@xstate/store';
+import { createContext, useContext } from 'react';
+import type { HostActions, Screen, ScreenClient } from '../bridge.ts';
+
+export interface Host {
+  readonly kind: 'dashboard' | 'web-view';
+  readonly client: ScreenClient;
+  readonly runs: RunStore;
+  readonly place: PlaceStore;
+  /** Shows a screen here. */
+  readonly go: (screen: Screen) => void;
+  /** The address that a link to the screen has. */
+  readonly hrefOf: (screen: Screen) => string;
+  /** What the editor can do; absent in a browser. */
+  readonly editor?: Pick<HostActions, 'openDiff' | 'checkout'>;
+}
+
+/** Which screen is shown, and whether anything can be shown at all. */
+export interface Place {
+  readonly screen: Screen;
+  readonly signedIn: boolean | 'unknown';
+  /** What went wrong beside the screen's own business, newest last. */
+  readonly faults: readonly Fault[];
+}
+
+export interface Fault {
+  readonly id: number;
+  readonly message: string;
+}
+
+export type PlaceStore = ReturnType<typeof createPlaceStore>;
+
+const MAX_FAULTS = 3;
+
+export function createPlaceStore(screen: Screen) {
+  let lastId = 0;
+  const initial: Place = { screen, signedIn: 'unknown', faults: [] };
+  return createStore({
+    context: initial,
+    on: {
+      went: (place, { screen }: { screen: Screen }) => ({ ...place, screen }),
+      signedIn: (place, { signedIn }: { signedIn: boolean }) => ({ ...place, signedIn }),
+      failed: (place, { message }: { message: string }) => {
+        // The same thing again is no news.
+        const others = place.faults.filter((fault) => fault.message !== message);
+        lastId += 1;
+        return { ...place, faults: [...others, { id: lastId, message }].slice(-MAX_FAULTS) };
+      },
+      dismissed: (place, { id }: { id: number }) => ({
+        ...place,
+        faults: place.faults.filter((fault) => fault.id !== id),
+      }),
+    },
+  });
+}
+
+const HostContext = createContext<Host | null>(null);
+export const HostProvider = HostContext.Provider;
+
+/** @throws {Error} outside of a `HostProvider` */
+export function useHost(): Host {
+  const host = useContext(HostContext);
+  if (host === null) throw new Error('There is no host around this component');
+  return host;
+}

@@ -1,0 +1,102 @@
+/** A web view of the editor: everything goes through the extension, which alone holds the token. */
+import { ApiError, createRunStore, type ProblemDetails } from '@autonomous/shared';
+import {
+  type Call,
+  CALLS,
+  type FromWebView,
+  type HostAction,
+  pathOf,
+  type Screen,
+  type ScreenClient,
+  type ToWebView,
+} from '../bridge.ts';
+import { createPlaceStore, type Host } from './host.ts';
+
+/** The part of VS Code's own interface that is used here. */
+export interface WebViewApi {
+  postMessage(message: unknown): void;
+  getState(): unknown;
+  setState(state: unknown): void;
+}
+
+export function createWebViewHost(page: Window, api: WebViewApi): Host {
+  const runs = createRunStore();
+  const place = createPlaceStore({ name: 'runs' });
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = 0;
+
+  const send = (message: FromWebView): void => api.postMessage(message);
+  const call = (method: Call, args: readonly unknown[]): Promise<unknown> => {
+    lastId += 1;
+    const answer = Promise.withResolvers<unknown>();
+    waiting.set(lastId, answer);
+    send({ kind: 'call', id: lastId, method, args });
+    return answer.promise;
+  };
+  // Each method of the client by its name: the types of both are the same.
+  const client = Object.fromEntries(
+    CALLS.map((method) => [method, (...args: unknown[]) => call(method, args)]),
+  ) as unknown as ScreenClient;
+  const act = (action: HostAction, ...args: unknown[]): void => send({ kind: 'action', action, args });
+  const show = (screen: Screen): void => {
+    place.trigger.went({ screen });
+    api.setState(screen);
+  };
+  const settle = (id: number): PromiseWithResolvers<unknown> | undefined => {
+    const answer = waiting.get(id);
+    waiting.delete(id);
+    return answer;
+  };
+
+  const take = (message: ToWebView): void => {
+    switch (message.kind) {
+      case 'state':
+        runs.trigger.replaced({ state: message.state });
+        place.trigger.signedIn({ signedIn: true });
+        show(message.screen);
+        return;
+      case 'events':
+        runs.trigger.received({ events: message.events });
+        return;
+      case 'progress':
+        runs.trigger.progressed({ progress: message.progress });
+        return;
+      case 'connection':
+        runs.trigger.statusChanged({ status: message.status });
+        return;
+      case 'show':
+        show(message.screen);
+        return;
+      case 'result':
+        settle(message.id)?.resolve(message.value);
+        return;
+      case 'refusal':
+        settle(message.id)?.reject(new ApiError(message.problem satisfies ProblemDetails));
+        return;
+      default:
+        message satisfies never;
+    }
+  };
+  // Only the extension speaks to a web view of its own.
+  page.addEventListener('message', (event: MessageEvent) => take(event.data as ToWebView));
+  send({ kind: 'ready' });
+
+  return {
+    kind: 'web-view',
+    client,
+    runs,
+    place,
+    hrefOf: (screen) => `#${pathOf(screen)}`,
+    go(screen) {
+      const isSame = pathOf(screen).split('/')[2] === pathOf(place.getSnapshot().context.screen).split('/')[2];
+      // Another run has a panel of its own.
+      if (!isSame) return act('openScreen', screen);
+      show(screen);
+      send({ kind: 'shows', screen, title: '' });
+    },
+    editor: {
+      openDiff: (runId, path) => act('openDiff', runId, path),
+      checkout: (runId) => act('checkout', runId),
+    },
+  };
+}

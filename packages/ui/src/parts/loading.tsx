@@ -1,0 +1,82 @@
+/** What is fetched for a screen: asked for once, again when the run moves on, with the old shown until the new is there. */
+import { useCallback, useEffect, useState } from 'react';
+import { messageOf } from '../hosts/messages.ts';
+
+export interface Loaded<Value> {
+  readonly value: Value | null;
+  readonly fault: string | null;
+  readonly isLoading: boolean;
+  readonly again: () => void;
+}
+
+/** @param key what the value depends on; another key loads it anew, `null` loads nothing */
+export function useLoaded<Value>(key: string | null, load: () => Promise<Value>): Loaded<Value> {
+  const [tries, setTries] = useState(0);
+  const [state, setState] = useState<{ readonly value: Value | null; readonly fault: string | null }>({
+    value: null,
+    fault: null,
+  });
+  const [isLoading, setLoading] = useState(key !== null);
+  useEffect(() => {
+    if (key === null) return undefined;
+    let isOver = false;
+    setLoading(true);
+    load().then(
+      (value) => {
+        if (isOver) return;
+        setState({ value, fault: null });
+        setLoading(false);
+      },
+      (error: unknown) => {
+        if (isOver) return;
+        setState((before) => ({ ...before, fault: messageOf(error) }));
+        setLoading(false);
+      },
+    );
+    return () => {
+      isOver = true;
+    };
+    // The key names everything that `load` depends on.
+  }, [key, tries]);
+  const again = useCallback(() => setTries((count) => count + 1), []);
+  return { ...state, isLoading, again };
+}
+
+/** Shows what was loaded, or that it is under way, or why it is not there and the way out. */
+export function Loading<Value>({
+  of,
+  what,
+  children,
+}: {
+  readonly of: Loaded<Value>;
+  readonly what: string;
+  readonly children: (value: Value) => React.ReactNode;
+}) {
+  if (of.value !== null) {
+    return (
+      <>
+        {of.fault !== null && (
+          <Refusal message={`${what} could not be fetched again: ${of.fault}`} onRetry={of.again} />
+        )}
+        {children(of.value)}
+      </>
+    );
+  }
+  if (of.fault !== null) return <Refusal message={`${what} could not be fetched: ${of.fault}`} onRetry={of.again} />;
+  return (
+    <p className="quiet loading" role="status">
+      <vscode-progress-ring aria-hidden="true" /> Fetching {what.toLowerCase()}…
+    </p>
+  );
+}
+
+function Refusal({ message, onRetry }: { readonly message: string; readonly onRetry: () => void }) {
+  return (
+    <p className="fault" role="alert">
+      {message}{' '}
+      <vscode-button secondary onClick={onRetry}>
+        Try again
+      </vscode-button>
+    </p>
+  );
+}

@@ -1,0 +1,96 @@
+/** What a run changed, file by file. */
+import type { RunDiff, RunView } from '@autonomous/shared';
+import { useMemo } from 'react';
+import { useHost } from '../hosts/host.ts';
+import { Loading, useLoaded } from '../parts/loading.tsx';
+import { parsePatch, type PatchFile } from '../parts/patch.ts';
+
+/** A file with more lines than this is shown when it is asked for. */
+const LINES_AT_ONCE = 400;
+
+export function Changes({ run }: { readonly run: RunView }) {
+  const { client, editor } = useHost();
+  const diff = useLoaded(`${run.id} ${run.headCommit ?? ''}`, () => client.getDiff(run.id));
+  return (
+    <section aria-label="Changes">
+      <Loading of={diff} what="The changes">
+        {(value) =>
+          value.files.length === 0 ? (
+            <p className="empty">Nothing has changed yet.</p>
+          ) : (
+            <>
+              <p className="quiet">
+                {value.files.length} {value.files.length === 1 ? 'file' : 'files'}, {value.from.slice(0, 8)} →{' '}
+                {value.to.slice(0, 8)}{' '}
+                {editor !== undefined && (
+                  <vscode-button secondary onClick={() => editor.openDiff(run.id)}>
+                    Open all in the editor
+                  </vscode-button>
+                )}
+              </p>
+              <Files diff={value} onOpen={editor === undefined ? null : (path) => editor.openDiff(run.id, path)} />
+              {value.truncated && <p className="quiet">The rest is cut off after 1 MB: see the branch {run.branch}.</p>}
+            </>
+          )
+        }
+      </Loading>
+    </section>
+  );
+}
+
+function Files({ diff, onOpen }: { readonly diff: RunDiff; readonly onOpen: ((path: string) => void) | null }) {
+  const patches = useMemo(() => new Map(parsePatch(diff.patch).map((file) => [file.path, file])), [diff]);
+  const ownLast = diff.files.toSorted((one, other) => Number(isOwn(one.path)) - Number(isOwn(other.path)));
+  return ownLast.map(({ path, status, additions, deletions }) => {
+    const patch = patches.get(path);
+    const lines = additions + deletions;
+    return (
+      <details key={path} className="file" open={lines <= LINES_AT_ONCE && !isOwn(path)}>
+        <summary>
+          <span className={`change ${status}`}>{status}</span> <code>{path}</code>{' '}
+          <span className="added">+{additions}</span> <span className="removed">−{deletions}</span>{' '}
+          {onOpen !== null && (
+            <button type="button" className="link" onClick={() => onOpen(path)}>
+              Open in the editor
+            </button>
+          )}
+        </summary>
+        {patch === undefined ? <p className="quiet">Not in what the server sent.</p> : <Patch file={patch} />}
+      </details>
+    );
+  });
+}
+
+/** What the server itself keeps in the repository: of less interest than what was asked for. */
+function isOwn(path: string): boolean {
+  return path.startsWith('.autonomous/');
+}
+
+const MARKS = { same: ' ', added: '+', removed: '−', note: '' } as const;
+
+export function Patch({ file }: { readonly file: PatchFile }) {
+  if (file.isBinary) return <p className="quiet">A binary file.</p>;
+  if (file.hunks.length === 0) return <p className="quiet">No line differs.</p>;
+  return (
+    <div className="patch" tabIndex={0} role="region" aria-label={`Changes of ${file.path}`}>
+      <table>
+        {file.hunks.map((hunk, index) => (
+          <tbody key={index}>
+            <tr className="hunk">
+              <td colSpan={3} />
+              <td>{hunk.heading}</td>
+            </tr>
+            {hunk.lines.map((line) => (
+              <tr key={`${line.before ?? ''}:${line.after ?? ''}:${line.kind}`} className={line.kind}>
+                <td className="number">{line.before}</td>
+                <td className="number">{line.after}</td>
+                <td className="mark">{MARKS[line.kind]}</td>
+                <td className="code">{line.text}</td>
+              </tr>
+            ))}
+          </tbody>
+        ))}
+      </table>
+    </div>
+  );
+}

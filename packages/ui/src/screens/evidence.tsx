@@ -1,0 +1,99 @@
+/** What the server itself ran, and what came of it. */
+import type { CommandEvidence, Evidence, NewDependency, RunView } from '@autonomous/shared';
+import { Ago, durationText } from '../parts/times.tsx';
+
+const MODES: Readonly<Record<Evidence['mode'], string>> = {
+  as_is: 'The result as it is',
+  base_tests: 'With the base’s tests, test configuration and scripts put back',
+};
+
+export function EvidenceList({ run }: { readonly run: RunView }) {
+  if (run.evidence.length === 0) {
+    return <p className="empty">No checks have run yet. The server runs them itself once there is code.</p>;
+  }
+  return (
+    <section aria-label="Evidence">
+      {run.evidence.toReversed().map((evidence) => (
+        <article key={`${evidence.recordedAt} ${evidence.mode}`} className="evidence">
+          <h3>
+            <vscode-icon
+              className={`status ${evidence.passed ? 'completed' : 'failed'}`}
+              name={evidence.passed ? 'pass' : 'error'}
+              aria-hidden="true"
+            />{' '}
+            {MODES[evidence.mode]}: {evidence.passed ? 'passed' : 'failed'}
+          </h3>
+          <p className="quiet">
+            commit {evidence.commit.slice(0, 8)}, in{' '}
+            {evidence.sandbox === 'none' ? <strong>no sandbox (demo)</strong> : evidence.sandbox},{' '}
+            <Ago at={evidence.recordedAt} />
+          </p>
+          {evidence.commands.length === 0 && <p>The project has no checks that the server knows of.</p>}
+          {evidence.commands.map((command) => (
+            <Command key={command.command} command={command} />
+          ))}
+          {evidence.restored !== undefined && evidence.restored.length > 0 && (
+            <p>
+              Changed by the run, and put back for this check:{' '}
+              {evidence.restored.map((path) => (
+                <code key={path}>{path} </code>
+              ))}
+            </p>
+          )}
+          {evidence.newDependencies !== undefined && <Dependencies all={evidence.newDependencies} />}
+        </article>
+      ))}
+    </section>
+  );
+}
+
+function Command({ command }: { readonly command: CommandEvidence }) {
+  const isFine = command.exitCode === 0;
+  return (
+    <details className="command" open={!isFine}>
+      <summary>
+        <code>{command.command}</code>{' '}
+        <span className={isFine ? 'added' : 'removed'}>
+          {command.exitCode === null ? 'was ended' : `exit code ${command.exitCode}`}
+        </span>{' '}
+        <span className="quiet">{durationText(command.durationMs)}</span>
+      </summary>
+      <pre tabIndex={0} aria-label={`Output of ${command.command}`}>
+        {command.output === '' ? '(no output)' : command.output}
+      </pre>
+    </details>
+  );
+}
+
+function Dependencies({ all }: { readonly all: readonly NewDependency[] }) {
+  return (
+    <div className="scroll">
+      <table className="facts-table">
+        <caption>New packages</caption>
+        <thead>
+          <tr>
+            <th scope="col">Package</th>
+            <th scope="col">Version</th>
+            <th scope="col">Before</th>
+            <th scope="col">Age</th>
+            <th scope="col">Notes</th>
+          </tr>
+        </thead>
+        <tbody>
+          {all.map((each) => (
+            <tr key={`${each.file} ${each.name} ${each.version}`}>
+              <td>{each.name}</td>
+              <td>{each.version}</td>
+              <td>{each.was ?? '–'}</td>
+              <td>{each.ageDays === undefined ? 'unknown' : `${each.ageDays} d`}</td>
+              <td>
+                {each.hasInstallScript === true && 'runs code when installed. '}
+                {each.source}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,100 @@
+/** Runs that try different ways, side by side. */
+import type { RunView } from '@autonomous/shared';
+import { useSelector } from '@xstate/store-react';
+import { useMemo } from 'react';
+import { useHost } from '../hosts/host.ts';
+import { gateLine, stageTitle } from '../labels.ts';
+import { Link } from '../parts/link.tsx';
+import { Loading, useLoaded } from '../parts/loading.tsx';
+import { StatusLine } from '../parts/status.tsx';
+import { durationText } from '../parts/times.tsx';
+
+export function Exploration({ explorationId }: { readonly explorationId: string }) {
+  const { client, runs: store } = useHost();
+  const byId = useSelector(store, ({ context }) => context.runs);
+  const listed = useLoaded(explorationId, async () => {
+    const { items } = await client.listRuns({ explorationId, limit: 200 });
+    store.trigger.listed({ runs: items });
+    return items.map(({ id }) => id);
+  });
+  const members = useMemo(
+    () =>
+      Object.values(byId)
+        .filter((run) => run.explorationId === explorationId)
+        .toSorted((one, other) => one.createdAt.localeCompare(other.createdAt) || one.id.localeCompare(other.id)),
+    [byId, explorationId],
+  );
+  return (
+    <section className="exploration" aria-label="Exploration">
+      <h1>Approaches side by side</h1>
+      <Loading of={listed} what="The runs">
+        {() =>
+          members.length === 0 ? (
+            <p className="empty">There is no exploration {explorationId}.</p>
+          ) : (
+            <Table runs={members} />
+          )
+        }
+      </Loading>
+    </section>
+  );
+}
+
+const ROWS: readonly (readonly [string, (run: RunView) => React.ReactNode])[] = [
+  ['Status', (run) => <StatusLine run={run} />],
+  ['Stage', (run) => stageTitle(run.currentStage)],
+  ['Waits for', (run) => (run.gate === null ? '–' : gateLine(run.gate))],
+  ['Plan', (run) => <Link to={{ name: 'run', runId: run.id, tab: 'plan' }}>Open the plan</Link>],
+  ['Files changed', (run) => filesChanged(run)],
+  ['Checks', (run) => checks(run)],
+  ['Time', (run) => durationText(Date.parse(run.updatedAt) - Date.parse(run.createdAt))],
+  ['Cost', (run) => (run.cost.costUsd === undefined ? '–' : `$${run.cost.costUsd.toFixed(2)}`)],
+  ['Tokens', (run) => (run.cost.inputTokens + run.cost.outputTokens).toLocaleString()],
+];
+
+function Table({ runs }: { readonly runs: readonly RunView[] }) {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Comparison">
+      <table className="compare">
+        <thead>
+          <tr>
+            <td />
+            {runs.map((run) => (
+              <th key={run.id} scope="col">
+                <Link to={{ name: 'run', runId: run.id }}>{run.originalRequest}</Link>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {ROWS.map(([title, show]) => (
+            <tr key={title}>
+              <th scope="row">{title}</th>
+              {runs.map((run) => (
+                <td key={run.id}>{show(run)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function filesChanged(run: RunView): React.ReactNode {
+  const code = run.artifacts.findLast(({ type }) => type === 'code');
+  if (code?.filesChanged === undefined) return '–';
+  return <Link to={{ name: 'run', runId: run.id, tab: 'changes' }}>{code.filesChanged.length}</Link>;
+}
+
+function checks(run: RunView): React.ReactNode {
+  const newest = run.evidence.at(-1)?.codeTree;
+  const all = run.evidence.filter(({ codeTree }) => codeTree === newest);
+  if (all.length === 0) return '–';
+  const passed = all.filter((each) => each.passed).length;
+  return (
+    <Link to={{ name: 'run', runId: run.id, tab: 'evidence' }}>
+      {passed} of {all.length} passed
+    </Link>
+  );
+}

@@ -1,0 +1,288 @@
+/** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
+import { ApiError, type Decision, type Gate, type GateDecision } from '@autonomous/shared';
+import { type ReactNode, useId, useState } from 'react';
+import { useHost } from '../hosts/host.ts';
+import { messageOf } from '../hosts/messages.ts';
+import { stageTitle } from '../labels.ts';
+import { valueOf } from '../parts/elements.ts';
+import { Ago } from '../parts/times.tsx';
+
+type Sending =
+  | { readonly state: 'open' }
+  | { readonly state: 'sent'; readonly decision: Decision }
+  | { readonly state: 'refused'; readonly reason: string; readonly decidedElsewhere: boolean };
+
+export function GatePanel({ gate }: { readonly gate: Gate }) {
+  const { client, runs } = useHost();
+  const [sending, setSending] = useState<Sending>({ state: 'open' });
+
+  const decide = async (decision: GateDecision): Promise<void> => {
+    if (sending.state === 'sent') return;
+    setSending({ state: 'sent', decision: decision.decision });
+    try {
+      const run = await client.decideGate(gate.id, withBinding(gate, decision));
+      runs.trigger.listed({ runs: [run] });
+    } catch (error) {
+      const decidedElsewhere = error instanceof ApiError && error.status === 409;
+      setSending({ state: 'refused', reason: messageOf(error), decidedElsewhere });
+      // What this panel shows may be long over.
+      if (decidedElsewhere) await client.getRun(gate.runId).then((run) => runs.trigger.listed({ runs: [run] }));
+    }
+  };
+  const isSent = sending.state === 'sent';
+
+  return (
+    <section className="gate" aria-labelledby={`gate-${gate.id}`}>
+      <header>
+        <h2 id={`gate-${gate.id}`}>{gate.question?.question ?? gate.summary}</h2>
+        <p className="quiet">
+          {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage)} waits for you`},{' '}
+          <Ago at={gate.openedAt} />
+        </p>
+      </header>
+      {gate.question !== undefined && gate.question.context !== '' && (
+        <p className="context">{gate.question.context}</p>
+      )}
+      <Accepted gate={gate} />
+      <fieldset disabled={isSent}>
+        <legend className="hidden">Decide</legend>
+        {gate.question !== undefined && gate.decisions.includes('answer') && <Answer gate={gate} onDecide={decide} />}
+        <Decisions gate={gate} onDecide={decide} />
+      </fieldset>
+      <p role="status" className={sending.state === 'refused' ? 'fault' : 'quiet'}>
+        {isSent && `${DONE[sending.decision]} – waiting for the run to go on…`}
+        {sending.state === 'refused' &&
+          (sending.decidedElsewhere ? `Already decided: ${sending.reason}` : `Not taken: ${sending.reason}`)}
+      </p>
+    </section>
+  );
+}
+
+const DONE: Readonly<Record<Decision, string>> = {
+  approve: 'Approved',
+  reject: 'Sent back',
+  answer: 'Answered',
+  ignore: 'Ignored',
+  ask: 'Asked',
+  retry: 'Trying again',
+  accept: 'Accepted',
+  extend: 'Extended',
+};
+
+/** An approval names exactly what was seen: the server refuses it when either has moved. */
+function withBinding(gate: Gate, decision: GateDecision): GateDecision {
+  if (decision.decision !== 'approve') return decision;
+  return {
+    ...decision,
+    ...(gate.artifactHash === undefined ? {} : { artifactHash: gate.artifactHash }),
+    ...(gate.codeTree === undefined ? {} : { codeTree: gate.codeTree }),
+  };
+}
+
+/** What an override would accept, line by line. */
+function Accepted({ gate }: { readonly gate: Gate }) {
+  const { accepts, feedback, parserMessage } = gate.details;
+  const failures = Array.isArray(accepts) ? accepts.filter((each) => typeof each === 'string') : [];
+  const texts = [feedback, parserMessage].filter((each): each is string => typeof each === 'string' && each !== '');
+  if (failures.length === 0 && texts.length === 0) return null;
+  return (
+    <>
+      {texts.map((text) => (
+        <pre key={text} className="said" tabIndex={0}>
+          {text}
+        </pre>
+      ))}
+      {failures.length > 0 && (
+        <ul className="failures">
+          {failures.map((failure) => (
+            <li key={failure}>{failure}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+type OnDecide = (decision: GateDecision) => Promise<void>;
+
+/** Each decision that needs words has a field of its own, opened by its button. */
+const FIELDS: Readonly<
+  Partial<Record<Decision, { readonly field: 'feedback' | 'question' | 'reason' | 'minutes'; readonly label: string }>>
+> = {
+  reject: { field: 'feedback', label: 'What should be different?' },
+  ask: { field: 'question', label: 'Your question to the planner' },
+  accept: { field: 'reason', label: 'Why may it pass all the same?' },
+  extend: { field: 'minutes', label: 'How many more minutes?' },
+};
+const LABELS: Readonly<Record<Decision, string>> = {
+  approve: 'Approve',
+  reject: 'Send back…',
+  answer: 'Answer',
+  ignore: 'Ignore',
+  ask: 'Ask…',
+  retry: 'Try again',
+  accept: 'Accept anyway…',
+  extend: 'Extend…',
+};
+
+function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
+  const [open, setOpen] = useState<Decision | null>(null);
+  const [words, setWords] = useState('');
+  const choices = gate.decisions.filter((decision) => decision !== 'answer' || gate.question === undefined);
+  const primary = ['approve', 'retry'].find((decision) => choices.includes(decision as Decision));
+  const asked = open === null ? undefined : FIELDS[open];
+
+  const choose = (decision: Decision): void => {
+    if (FIELDS[decision] === undefined) return void onDecide({ decision });
+    setWords('');
+    setOpen(open === decision ? null : decision);
+  };
+  const send = (): void => {
+    if (open === null || asked === undefined || words.trim() === '') return;
+    const value = asked.field === 'minutes' ? Number(words) : words.trim();
+    void onDecide({ decision: open, [asked.field]: value });
+  };
+
+  return (
+    <>
+      <div className="actions">
+        {choices.map((decision) => (
+          <vscode-button
+            key={decision}
+            secondary={decision !== primary}
+            aria-expanded={FIELDS[decision] === undefined ? undefined : open === decision ? 'true' : 'false'}
+            onClick={() => choose(decision)}
+          >
+            {LABELS[decision]}
+          </vscode-button>
+        ))}
+      </div>
+      {asked !== undefined && open !== null && (
+        <Labelled label={asked.label}>
+          {(id) => (
+            <>
+              {asked.field === 'minutes' ? (
+                <vscode-textfield
+                  id={id}
+                  type="number"
+                  label={asked.label}
+                  value={words}
+                  oninput={(event) => setWords(valueOf(event))}
+                />
+              ) : (
+                <vscode-textarea
+                  id={id}
+                  rows={4}
+                  resize="vertical"
+                  label={asked.label}
+                  value={words}
+                  oninput={(event) => setWords(valueOf(event))}
+                />
+              )}
+              <vscode-button disabled={words.trim() === ''} onClick={send}>
+                {LABELS[open].replace('…', '')}
+              </vscode-button>
+            </>
+          )}
+        </Labelled>
+      )}
+    </>
+  );
+}
+
+function Answer({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
+  const { client } = useHost();
+  const question = gate.question;
+  const [text, setText] = useState('');
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const [fault, setFault] = useState<string | null>(null);
+  if (question === undefined) return null;
+  const { responseType, options = [] } = question;
+
+  const upload = async (): Promise<void> => {
+    try {
+      const uploads = await Promise.all(files.map((file) => client.upload(file.name, file)));
+      await onDecide({ decision: 'answer', response: uploads.map(({ id }) => id) });
+    } catch (error) {
+      setFault(messageOf(error));
+    }
+  };
+  const send = (): void => {
+    if (responseType === 'file_upload') return void upload();
+    const response =
+      responseType === 'text' ? text.trim() : responseType === 'single_choice' ? (chosen[0] ?? '') : chosen;
+    void onDecide({ decision: 'answer', response });
+  };
+  const isEmpty =
+    responseType === 'text'
+      ? text.trim() === ''
+      : responseType === 'file_upload'
+        ? files.length === 0
+        : chosen.length === 0;
+
+  return (
+    <div className="answer">
+      {responseType === 'text' && (
+        <Labelled label="Your answer">
+          {(id) => (
+            <vscode-textarea
+              id={id}
+              rows={4}
+              resize="vertical"
+              label="Your answer"
+              value={text}
+              oninput={(event) => setText(valueOf(event))}
+            />
+          )}
+        </Labelled>
+      )}
+      {(responseType === 'single_choice' || responseType === 'multiple_choice') && (
+        <fieldset className="options">
+          <legend>{responseType === 'single_choice' ? 'Choose one' : 'Choose any'}</legend>
+          {options.map((option) => (
+            <label key={option}>
+              <input
+                type={responseType === 'single_choice' ? 'radio' : 'checkbox'}
+                name={`answer-${gate.id}`}
+                checked={chosen.includes(option)}
+                onChange={({ target }) => {
+                  if (responseType === 'single_choice') setChosen([option]);
+                  else setChosen(target.checked ? [...chosen, option] : chosen.filter((each) => each !== option));
+                }}
+              />
+              {option}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {responseType === 'file_upload' && (
+        <Labelled label="Files, at most 10 MB each">
+          {(id) => (
+            <input id={id} type="file" multiple onChange={({ target }) => setFiles([...(target.files ?? [])])} />
+          )}
+        </Labelled>
+      )}
+      {fault !== null && (
+        <p className="fault" role="alert">
+          The upload failed: {fault}
+        </p>
+      )}
+      <div className="actions">
+        <vscode-button disabled={isEmpty} onClick={send}>
+          Answer
+        </vscode-button>
+      </div>
+    </div>
+  );
+}
+
+function Labelled({ label, children }: { readonly label: string; readonly children: (id: string) => ReactNode }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children(id)}
+    </div>
+  );
+}

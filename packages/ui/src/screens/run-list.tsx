@@ -1,0 +1,137 @@
+/** All runs: who waits for a person first. Thousands of them cost what is visible. */
+import type { Project, RunView } from '@autonomous/shared';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useSelector } from '@xstate/store-react';
+import { useMemo, useRef, useState } from 'react';
+import { useHost } from '../hosts/host.ts';
+import { gateLine, stageTitle } from '../labels.ts';
+import { valueOf } from '../parts/elements.ts';
+import { Link } from '../parts/link.tsx';
+import { useLoaded } from '../parts/loading.tsx';
+import { isOver, StatusIcon } from '../parts/status.tsx';
+import { Ago } from '../parts/times.tsx';
+import { isWaiting, waitingFirst } from '../run-order.ts';
+
+const ROW_PX = 64;
+const HEADING_PX = 36;
+
+type Row =
+  | { readonly kind: 'heading'; readonly title: string; readonly count: number }
+  | { readonly kind: 'run'; readonly run: RunView };
+
+export function RunList() {
+  const { runs: store, client } = useHost();
+  const byId = useSelector(store, ({ context }) => context.runs);
+  const connection = useSelector(store, ({ context }) => context.connection.state);
+  const [search, setSearch] = useState('');
+  const projects = useLoaded('projects', () => client.listProjects({ limit: 200 }));
+  const rows = useMemo(() => rowsOf(Object.values(byId), search), [byId, search]);
+  const total = Object.keys(byId).length;
+
+  return (
+    <section className="run-list" aria-label="Runs">
+      <header>
+        <h1>Runs</h1>
+        <vscode-textfield
+          label="Search runs"
+          placeholder="Search by request, branch or status"
+          value={search}
+          oninput={(event) => setSearch(valueOf(event))}
+        />
+        <Link className="primary" to={{ name: 'launch' }}>
+          New run
+        </Link>
+      </header>
+      {total === 0 && (
+        <p className="empty">
+          {connection === 'live'
+            ? 'No runs yet. Ask for something with “New run”: agents plan it, you decide.'
+            : 'Fetching the runs…'}
+        </p>
+      )}
+      {total > 0 && rows.length === 0 && <p className="empty">No run matches “{search}”.</p>}
+      <Rows rows={rows} projects={projects.value?.items ?? []} />
+    </section>
+  );
+}
+
+function Rows({ rows, projects }: { readonly rows: readonly Row[]; readonly projects: readonly Project[] }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const names = useMemo(() => new Map(projects.map(({ id, name }) => [id, name])), [projects]);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => frame.current,
+    estimateSize: (index) => (rows[index]?.kind === 'heading' ? HEADING_PX : ROW_PX),
+    getItemKey: (index) => keyOf(rows[index]),
+    overscan: 8,
+  });
+  return (
+    <div ref={frame} className="rows">
+      <ul style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start, size, key }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          const style = { transform: `translateY(${start}px)`, height: size };
+          return row.kind === 'heading' ? (
+            <li key={key} className="heading" style={style}>
+              <h2>
+                {row.title} <vscode-badge variant="counter">{row.count}</vscode-badge>
+              </h2>
+            </li>
+          ) : (
+            <li key={key} style={style}>
+              <RunRow run={row.run} project={names.get(row.run.projectId) ?? null} />
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+function RunRow({ run, project }: { readonly run: RunView; readonly project: string | null }) {
+  return (
+    <Link className="run-row" to={{ name: 'run', runId: run.id }}>
+      <StatusIcon status={run.status} />
+      <span className="request">{run.originalRequest || run.workflow.name}</span>
+      <span className="facts">
+        {isWaiting(run) && run.gate !== null ? (
+          <strong>{gateLine(run.gate)}</strong>
+        ) : (
+          <span>{isOver(run) ? run.status : stageTitle(run.currentStage)}</span>
+        )}
+        {project !== null && <span>{project}</span>}
+        {run.explorationId !== undefined && <span>exploration</span>}
+        <Ago at={run.gate?.openedAt ?? run.updatedAt} />
+      </span>
+    </Link>
+  );
+}
+
+function keyOf(row: Row | undefined): string {
+  if (row === undefined) return '';
+  return row.kind === 'run' ? row.run.id : row.title;
+}
+
+/** Runs that match, under the headings of what they are for a person. */
+export function rowsOf(runs: readonly RunView[], search: string): readonly Row[] {
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  const matches = ({ originalRequest, branch, status, id }: RunView): boolean => {
+    const text = `${originalRequest} ${branch} ${status} ${id}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  const ordered = waitingFirst(words.length === 0 ? runs : runs.filter(matches));
+  const groups = [
+    ['Waiting for you', ordered.filter(isWaiting)],
+    ['Active', ordered.filter((run) => !isWaiting(run) && !isOver(run))],
+    ['Finished', ordered.filter(isOver)],
+  ] as const;
+  return groups.flatMap(([title, members]): readonly Row[] =>
+    members.length === 0
+      ? []
+      : [{ kind: 'heading', title, count: members.length }, ...members.map((run): Row => ({ kind: 'run', run }))],
+  );
+}

@@ -1,0 +1,215 @@
+/** One run: what it waits for, and everything known of it, a tab each. */
+import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import { useSelector } from '@xstate/store-react';
+import { useEffect, useState } from 'react';
+import { RUN_TABS, type RunTab } from '../bridge.ts';
+import { useHost } from '../hosts/host.ts';
+import { messageOf } from '../hosts/messages.ts';
+import { stageTitle } from '../labels.ts';
+import { Link } from '../parts/link.tsx';
+import { Loading, useLoaded } from '../parts/loading.tsx';
+import { StatusLine } from '../parts/status.tsx';
+import { Ago, durationText, useNow } from '../parts/times.tsx';
+import { Changes } from './changes.tsx';
+import { EvidenceList } from './evidence.tsx';
+import { GatePanel } from './gate-panel.tsx';
+import { Plan } from './plan.tsx';
+import { StatechartView } from './statechart.tsx';
+import { Transcript } from './transcript.tsx';
+
+const TITLES: Readonly<Record<RunTab, string>> = {
+  overview: 'Overview',
+  plan: 'Plan',
+  changes: 'Changes',
+  evidence: 'Evidence',
+  transcript: 'Transcript',
+  statechart: 'Statechart',
+};
+
+export function RunPage({ runId, tab }: { readonly runId: string; readonly tab: RunTab }) {
+  const { runs, client } = useHost();
+  const known = useSelector(runs, ({ context }) => context.runs[runId]);
+  // A deep link may name a run that is on no list yet.
+  const asked = useLoaded(known === undefined ? runId : null, async () => {
+    const run = await client.getRun(runId);
+    runs.trigger.listed({ runs: [run] });
+    return run;
+  });
+  if (known === undefined) {
+    return (
+      <Loading of={asked} what={`Run ${runId}`}>
+        {() => null}
+      </Loading>
+    );
+  }
+  return <KnownRun run={known} tab={tab} />;
+}
+
+function KnownRun({ run, tab }: { readonly run: RunView; readonly tab: RunTab }) {
+  useEffect(() => {
+    document.title = `${run.originalRequest.slice(0, 60)} – Autonomous`;
+  }, [run.originalRequest]);
+  return (
+    <section className="run-page" aria-label="Run">
+      <header>
+        <h1>{run.originalRequest || run.workflow.name}</h1>
+        <p className="facts">
+          <StatusLine run={run} />
+          <code>{run.branch}</code>
+          <span>
+            started <Ago at={run.createdAt} />
+          </span>
+          {run.scriptedModels.length > 0 && <span className="notice">scripted models</span>}
+          <Cancel run={run} />
+        </p>
+      </header>
+      {run.gate !== null && <GatePanel key={run.gate.id} gate={run.gate} />}
+      <nav aria-label="Parts of the run" className="tabs">
+        {RUN_TABS.map((name) => (
+          <Link key={name} to={{ name: 'run', runId: run.id, tab: name }} current={name === tab}>
+            {TITLES[name]}
+          </Link>
+        ))}
+      </nav>
+      <Tab run={run} tab={tab} />
+    </section>
+  );
+}
+
+function Tab({ run, tab }: { readonly run: RunView; readonly tab: RunTab }) {
+  switch (tab) {
+    case 'overview':
+      return run.gate?.kind === 'plan' ? <Plan run={run} /> : <Overview run={run} />;
+    case 'plan':
+      return <Plan run={run} />;
+    case 'changes':
+      return <Changes run={run} />;
+    case 'evidence':
+      return <EvidenceList run={run} />;
+    case 'transcript':
+      return <Transcript run={run} />;
+    case 'statechart':
+      return <StatechartView run={run} />;
+    default:
+      return tab satisfies never;
+  }
+}
+
+function Overview({ run }: { readonly run: RunView }) {
+  const now = useNow();
+  const { cost } = run;
+  return (
+    <div className="overview">
+      {run.failure !== undefined && (
+        <p className="fault" role="alert">
+          {run.failure}
+        </p>
+      )}
+      {run.merged !== undefined && (
+        <p className="done">
+          Merged into {run.merged.baseBranch} as {run.merged.commit.slice(0, 8)} ({run.merged.strategy}).
+        </p>
+      )}
+      {run.merged === undefined && run.published !== undefined && (
+        <p className="done">
+          {run.published.pushed ? 'Pushed' : 'Prepared'} as {run.published.branch}. {run.published.note}
+        </p>
+      )}
+      {run.notices.length > 0 && (
+        <ul className="notices">
+          {run.notices.map((notice) => (
+            <li key={notice}>{notice}</li>
+          ))}
+        </ul>
+      )}
+      <h2>Stages</h2>
+      {run.stages.length === 0 ? (
+        <p className="empty">None has begun.</p>
+      ) : (
+        <ol className="stages">
+          {run.stages.map(({ stage, startedAt, completedAt }) => (
+            <li key={`${stage} ${startedAt}`}>
+              <vscode-icon
+                className={`status ${completedAt === undefined ? run.status : 'completed'}`}
+                name={completedAt === undefined ? (FINAL_STATUSES.has(run.status) ? 'circle-slash' : 'sync') : 'pass'}
+                aria-hidden="true"
+              />{' '}
+              {stageTitle(stage)}{' '}
+              <span className="quiet">
+                {durationText(
+                  (completedAt === undefined ? Math.max(now, Date.parse(startedAt)) : Date.parse(completedAt)) -
+                    Date.parse(startedAt),
+                )}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {run.gates.length > 0 && (
+        <>
+          <h2>Decided</h2>
+          <ol className="decided">
+            {run.gates.map(({ gateId, kind, decision, by, at, notes }) => (
+              <li key={`${gateId} ${at}`}>
+                {kind}: <strong>{decision}</strong> by {by}, <Ago at={at} />
+                {notes !== undefined && notes !== '' && <blockquote>{notes}</blockquote>}
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      <h2>Cost</h2>
+      <dl className="cost">
+        <dt>Money</dt>
+        <dd>{cost.costUsd === undefined ? 'none' : `$${cost.costUsd.toFixed(cost.costUsd < 1 ? 4 : 2)}`}</dd>
+        <dt>Tokens</dt>
+        <dd>
+          {cost.inputTokens.toLocaleString()} in, {cost.outputTokens.toLocaleString()} out
+        </dd>
+        <dt>Calls</dt>
+        <dd>
+          {cost.calls} of models{cost.toolCalls === undefined ? '' : `, ${cost.toolCalls} of tools`}
+        </dd>
+      </dl>
+    </div>
+  );
+}
+
+function Cancel({ run }: { readonly run: RunView }) {
+  const { client, runs } = useHost();
+  const [state, setState] = useState<'idle' | 'sure' | 'sent'>('idle');
+  const [fault, setFault] = useState<string | null>(null);
+  if (FINAL_STATUSES.has(run.status)) return null;
+  const cancel = (): void => {
+    setState('sent');
+    client.cancelRun(run.id).then(
+      (view) => runs.trigger.listed({ runs: [view] }),
+      (error: unknown) => {
+        setFault(messageOf(error));
+        setState('idle');
+      },
+    );
+  };
+  return (
+    <span className="cancel">
+      {state === 'idle' && (
+        <button type="button" className="link" onClick={() => setState('sure')}>
+          Cancel run…
+        </button>
+      )}
+      {state === 'sure' && (
+        <>
+          Sure? What is under way is lost.{' '}
+          <button type="button" className="link danger" onClick={cancel}>
+            Cancel the run
+          </button>{' '}
+          <button type="button" className="link" onClick={() => setState('idle')}>
+            Keep it
+          </button>
+        </>
+      )}
+      {state === 'sent' && <span className="quiet">Cancelling…</span>}
+      {fault !== null && <span className="fault">Not cancelled: {fault}</span>}
+    </span>
+  );
+}

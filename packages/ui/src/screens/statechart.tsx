@@ -1,0 +1,70 @@
+/** The machine that drives a run: where it is, how it came there, and what can happen next. */
+import type { RunView } from '@autonomous/shared';
+import { useHost } from '../hosts/host.ts';
+import { Diagram } from '../parts/diagram.tsx';
+import { Loading, useLoaded } from '../parts/loading.tsx';
+import { Ago } from '../parts/times.tsx';
+
+export function StatechartView({ run }: { readonly run: RunView }) {
+  const { client } = useHost();
+  const chart = useLoaded(`${run.id} ${run.lastSequence}`, () => client.getStatechart(run.id));
+  return (
+    <section aria-label="Statechart">
+      <Loading of={chart} what="The statechart">
+        {(value) => (
+          <>
+            <Diagram source={value.mermaid} title={`Statechart of ${value.workflow}, version ${value.version}`} />
+            <h3>Can happen now</h3>
+            <ul className="possible">
+              {value.possible.signals.map(({ type, decisions }) => (
+                <li key={type}>
+                  <code>{type}</code> {decisions.length > 0 && `by ${decisions.join(', ')}`}
+                </li>
+              ))}
+              {value.possible.timers.map(({ event, dueAt }) => (
+                <li key={`${event} ${dueAt}`}>
+                  <code>{event}</code> at {new Date(dueAt).toLocaleString()}
+                </li>
+              ))}
+              {value.possible.activities.map(({ key, id }) => (
+                <li key={key}>
+                  <code>{id}</code> is at work
+                </li>
+              ))}
+            </ul>
+            <h3>
+              The path taken{' '}
+              {value.changes > value.path.length && (
+                <span className="quiet">
+                  (the newest {value.path.length} of {value.changes})
+                </span>
+              )}
+            </h3>
+            <ol className="path">
+              {value.path.toReversed().map(({ sequence, event, to, at }) => (
+                <li key={sequence}>
+                  <code>{event}</code> → <strong>{stateName(to)}</strong>{' '}
+                  <span className="quiet">
+                    event {sequence}, <Ago at={at} />
+                  </span>
+                </li>
+              ))}
+            </ol>
+          </>
+        )}
+      </Loading>
+    </section>
+  );
+}
+
+/** `a.b` for nested states, `a.b + a.c` for parallel ones. */
+export function stateName(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return '–';
+  return Object.entries(value)
+    .map(([name, inner]) => {
+      const below = stateName(inner);
+      return below === '' || below === '–' ? name : `${name}.${below}`;
+    })
+    .join(' + ');
+}
