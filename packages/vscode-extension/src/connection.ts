@@ -9,10 +9,12 @@ import {
   createClient,
   createRunStore,
   emptyRunStoreState,
+  FINAL_STATUSES,
   type FeedStatus,
+  RUN_STATUSES,
+  type RunFilter,
   type RunStore,
-  type RunView,
-  syncRunStore,
+  syncRecentRuns,
 } from '@autonomous/shared';
 
 export interface ServerPlace {
@@ -101,6 +103,8 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const follow = async (client: Client, { url, token }: ServerPlace, signal: AbortSignal): Promise<void> => {
     const polling = createPolling(client, store, intervalMs, signal);
+    const warn = (error: unknown): void =>
+      log.warn(`Runs could not be listed: ${error instanceof Error ? error.message : String(error)}`);
     let failures = 0;
     const onStatus = (status: FeedStatus): void => {
       switch (status.state) {
@@ -108,7 +112,8 @@ export function createConnection(options: ConnectionOptions): Connection {
           failures = 0;
           polling.stop();
           log.info(`Connected to ${url}`);
-          return enter({ kind: 'live', url });
+          enter({ kind: 'live', url });
+          return void listOpenRuns(client, store, signal).catch(warn);
         case 'offline': {
           failures += 1;
           log.warn(`${status.reason}; trying again in ${Math.round(status.retryInMs / 1_000)} s`);
@@ -133,7 +138,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (event.type === 'statusChanged') onStatus((event as unknown as { status: FeedStatus }).status);
     });
     try {
-      await syncRunStore({ client, store, signal });
+      await syncRecentRuns({ client, store, signal, onFault: warn });
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
@@ -190,8 +195,8 @@ function createPolling(client: Client, store: RunStore, intervalMs: number, sign
   let isStopped = true;
   const askOnce = async (): Promise<boolean> => {
     try {
-      const runs = await listAllRuns(client);
-      if (!signal.aborted) store.trigger.listed({ runs });
+      await listOpenRuns(client, store, signal);
+      await listRuns(client, {}, 1, store, signal);
       return true;
     } catch {
       // The feed's own failure says why nothing answers.
@@ -222,14 +227,18 @@ function createPolling(client: Client, store: RunStore, intervalMs: number, sign
   };
 }
 
-/** All runs, page by page. */
-export async function listAllRuns(client: Pick<Client, 'listRuns'>): Promise<readonly RunView[]> {
-  const runs: RunView[] = [];
+/** Every run that waits or works, however many there are: the newest of the others are listed anyway. */
+async function listOpenRuns(client: Client, store: RunStore, signal: AbortSignal): Promise<void> {
+  const open = RUN_STATUSES.filter((status) => !FINAL_STATUSES.has(status));
+  await Promise.all(open.map((status) => listRuns(client, { status }, Infinity, store, signal)));
+}
+
+async function listRuns(client: Client, filter: RunFilter, pages: number, store: RunStore, signal: AbortSignal): Promise<void> {
   let cursor: string | undefined;
-  do {
-    const page = await client.listRuns({ limit: 200, cursor });
-    runs.push(...page.items);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined);
-  return runs;
+  for (let page = 0; page < pages && !signal.aborted; page += 1) {
+    const { items, nextCursor } = await client.listRuns({ ...filter, limit: 200, cursor });
+    if (!signal.aborted && items.length > 0) store.trigger.listed({ runs: items });
+    if (nextCursor === null) return;
+    cursor = nextCursor;
+  }
 }

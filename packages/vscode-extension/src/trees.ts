@@ -20,6 +20,8 @@ export interface TreeElement {
   readonly explorationId?: string;
 }
 
+/** As many ended runs as the connection begins with. */
+const MANY = 200;
 /** Ages are written in minutes. */
 const AGES_EVERY_MS = 30_000;
 
@@ -31,6 +33,8 @@ export function createTrees(host: Host): Trees {
     const trees = treesOf({ runs: runsOf(host), projects, pending: host.pending.labels, now: Date.now() });
     for (const section of SECTIONS) views.get(section)?.show(trees[section]);
     waiting?.setBadge(countRuns(trees.waiting));
+    const isCut = countRuns(trees.finished) >= MANY;
+    views.get('finished')?.setMessage(isCut ? 'Older ones are in the list of runs.' : undefined);
   };
   const timer = setInterval(refresh, AGES_EVERY_MS);
   refresh();
@@ -97,6 +101,7 @@ function createTree(host: Host, section: Section) {
       view.badge = value === 0 ? undefined : { value, tooltip };
     },
     setMessage(message: string | undefined): void {
+      if (view.message === message) return;
       // The types say that `undefined` takes a message away only where it is not exact.
       (view as { message: string | undefined }).message = message;
     },
