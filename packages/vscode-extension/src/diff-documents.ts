@@ -5,7 +5,7 @@
 import type { FileChange, RunDiff } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import { fileAt, folderWithCommit } from './git-checkout.ts';
-import { clientOf, type Host, runsOf } from './host.ts';
+import { firstClientOf, type Host, runsOf } from './host.ts';
 import { DIFF_SCHEME } from './identifiers.ts';
 import { parsePatch, type PatchedFile } from './patch.ts';
 import { titleOf } from './run-tree.ts';
@@ -39,7 +39,7 @@ export function createDiffDocuments(host: Host): DiffDocuments {
   const loaded = new Map<string, Result>();
 
   const load = async (runId: string): Promise<Result> => {
-    const diff = await clientOf(host).getDiff(runId);
+    const diff = await (await firstClientOf(host)).getDiff(runId);
     // Git in a folder that is not trusted could run what its configuration names.
     const folder = vscode.workspace.isTrusted ? await folderOf(diff) : null;
     const result = { diff, folder, files: new Map(parsePatch(diff.patch).map((file) => [file.path, file])) };

@@ -38,6 +38,17 @@ export function clientOf({ connection }: Host): NonNullable<Connection['client']
   return connection.client;
 }
 
+/** The client as soon as there is one: right after the window was opened there is none yet. @throws {Error} as `clientOf` does */
+export async function firstClientOf(host: Host): Promise<NonNullable<Connection['client']>> {
+  for (let waited = 0; host.connection.client === null && waited < FIRST_CLIENT_WITHIN_MS; waited += LOOK_EVERY_MS) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return clientOf(host);
+}
+
+const FIRST_CLIENT_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
 export function runsOf({ connection }: Host): Readonly<Record<string, RunView>> {
   return connection.store.getSnapshot().context.runs;
 }

@@ -93,7 +93,9 @@ function createTree(host: Host, section: Section) {
       nodes = indexOf(next);
       for (const id of elements.keys()) if (!nodes.has(id)) elements.delete(id);
       if (changes === 'all') return changed.fire(undefined);
-      changed.fire(changes.flatMap((id) => elements.get(id) ?? []));
+      const shown = changes.flatMap((id) => elements.get(id) ?? []);
+      // The editor waits for ever for the end of a refresh of nothing. What it has not asked for yet, it will.
+      if (shown.length > 0) changed.fire(shown);
     },
     setBadge(value: number): void {
       const tooltip = value === 1 ? '1 run waits for you' : `${value} runs wait for you`;
