@@ -41,6 +41,7 @@ export const COMMANDS = {
   openPullRequest: 'autonomous.openPullRequest',
   copyId: 'autonomous.copyId',
   // Comments on a result
+  commentOnLine: 'autonomous.commentOnLine',
   addComment: 'autonomous.addComment',
   deleteComment: 'autonomous.deleteComment',
 } as const;

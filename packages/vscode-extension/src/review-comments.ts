@@ -34,21 +34,43 @@ export function createReviewComments(diffs: DiffDocuments): ReviewComments & vsc
       }));
     });
 
+  const add = (thread: vscode.CommentThread, text: string): void => {
+    const comment: Comment = {
+      thread,
+      body: text,
+      mode: vscode.CommentMode.Preview,
+      author: { name: 'You' },
+      label: 'not sent yet',
+      contextValue: 'note',
+    };
+    const own = thread;
+    own.comments = [...thread.comments, comment];
+    own.label = 'Feedback for the agent';
+    threads.add(thread);
+  };
+  /** For the keyboard and the context menu: one line of words at the cursor. */
+  const commentOnLine = async (): Promise<void> => {
+    const editor = vscode.window.activeTextEditor;
+    if (editor === undefined || documentOf(editor.document.uri)?.side !== 'after') {
+      void vscode.window.showInformationMessage('Put the cursor into the changed side of a result first (Show Changes).');
+      return;
+    }
+    const { uri } = editor.document;
+    const { line } = editor.selection.active;
+    const text = await vscode.window.showInputBox({
+      title: `Comment on line ${line + 1}`,
+      prompt: 'What should be different? Sent to the agent when you reject the result.',
+      ignoreFocusOut: true,
+    });
+    if (text === undefined || text.trim() === '') return;
+    const thread = controller.createCommentThread(uri, new vscode.Range(line, 0, line, 0), []);
+    thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+    add(thread, text.trim());
+  };
+
   const commands = [
-    vscode.commands.registerCommand(COMMANDS.addComment, ({ thread, text }: vscode.CommentReply) => {
-      const comment: Comment = {
-        thread,
-        body: text,
-        mode: vscode.CommentMode.Preview,
-        author: { name: 'You' },
-        label: 'not sent yet',
-        contextValue: 'note',
-      };
-      const own = thread;
-      own.comments = [...thread.comments, comment];
-      own.label = 'Feedback for the agent';
-      threads.add(thread);
-    }),
+    vscode.commands.registerCommand(COMMANDS.commentOnLine, commentOnLine),
+    vscode.commands.registerCommand(COMMANDS.addComment, ({ thread, text }: vscode.CommentReply) => add(thread, text)),
     vscode.commands.registerCommand(COMMANDS.deleteComment, (comment: Comment) => {
       const { thread } = comment;
       thread.comments = thread.comments.filter((other) => other !== comment);
