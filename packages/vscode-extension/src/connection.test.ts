@@ -1,7 +1,13 @@
 import { createClient } from '@autonomous/shared';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { aServer, type AServer } from './a-server.fixture.ts';
-import { type Connection, type ConnectionKind, type ConnectionOptions, createConnection, type ServerPlace } from './connection.ts';
+import {
+  type Connection,
+  type ConnectionKind,
+  type ConnectionOptions,
+  createConnection,
+  type ServerPlace,
+} from './connection.ts';
 
 let own: AServer | undefined;
 let connection: Connection | undefined;
@@ -80,7 +86,9 @@ describe('The connection', () => {
     await connection.connect();
     await reaches('signedOut');
     token = 'wrong';
-    await expect.poll(() => connection.state).toMatchObject({ kind: 'signedOut', reason: expect.not.stringContaining('No token') });
+    await expect
+      .poll(() => connection.state)
+      .toMatchObject({ kind: 'signedOut', reason: expect.not.stringContaining('No token') });
     token = place?.token ?? '';
     await reaches('live');
   });
@@ -100,7 +108,9 @@ describe('The connection', () => {
     await expect.poll(polls).toBeGreaterThan(before + 1);
     expect(kinds.filter((kind) => kind === 'polling')).toHaveLength(1);
     // The server itself has no runs: what polling brings is told in the test of the store.
-    expect(await createClient({ baseUrl: place?.url ?? '', token: place?.token ?? '' }).listRuns()).toMatchObject({ items: [] });
+    expect(await createClient({ baseUrl: place?.url ?? '', token: place?.token ?? '' }).listRuns()).toMatchObject({
+      items: [],
+    });
   });
 
   it('forgets the runs of a server when another one is named', async () => {

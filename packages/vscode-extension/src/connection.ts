@@ -117,7 +117,12 @@ export function createConnection(options: ConnectionOptions): Connection {
         case 'offline': {
           failures += 1;
           log.warn(`${status.reason}; trying again in ${Math.round(status.retryInMs / 1_000)} s`);
-          const offline = { kind: 'offline', url, reason: status.reason, retryAt: Date.now() + status.retryInMs } as const;
+          const offline = {
+            kind: 'offline',
+            url,
+            reason: status.reason,
+            retryAt: Date.now() + status.retryInMs,
+          } as const;
           if (failures < FAILURES_BEFORE_POLLING) return enter(offline);
           return void polling.ask().then((answered) => {
             if (signal.aborted || state.kind === 'live') return;
@@ -233,7 +238,13 @@ async function listOpenRuns(client: Client, store: RunStore, signal: AbortSignal
   await Promise.all(open.map((status) => listRuns(client, { status }, Infinity, store, signal)));
 }
 
-async function listRuns(client: Client, filter: RunFilter, pages: number, store: RunStore, signal: AbortSignal): Promise<void> {
+async function listRuns(
+  client: Client,
+  filter: RunFilter,
+  pages: number,
+  store: RunStore,
+  signal: AbortSignal,
+): Promise<void> {
   let cursor: string | undefined;
   for (let page = 0; page < pages && !signal.aborted; page += 1) {
     const { items, nextCursor } = await client.listRuns({ ...filter, limit: 200, cursor });

@@ -80,7 +80,8 @@ export function createDiffDocuments(host: Host): DiffDocuments {
       const { diff } = await resultOf(runId, `${runId}@${commit}`);
       const files = path === undefined ? recordLast(diff.files) : diff.files.filter((file) => file.path === path);
       const [first] = files;
-      if (first === undefined) throw new Error(path === undefined ? 'The run has changed no files yet.' : `The run did not change ${path}.`);
+      if (first === undefined)
+        throw new Error(path === undefined ? 'The run has changed no files yet.' : `The run did not change ${path}.`);
       const uri = (file: string, side: DiffSide): vscode.Uri => uriOf({ runId, path: file, side }, commit);
       const title = run === undefined ? runId : titleOf(run);
       if (diff.truncated) host.log.warn(`The diff of ${runId} is larger than 1 MB; the rest is not shown.`);
@@ -121,7 +122,9 @@ function recordLast(files: readonly FileChange[]): readonly FileChange[] {
 }
 
 async function folderOf({ from, to }: RunDiff): Promise<string | null> {
-  const folders = (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => (uri.scheme === 'file' ? [uri.fsPath] : []));
+  const folders = (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) =>
+    uri.scheme === 'file' ? [uri.fsPath] : [],
+  );
   const folder = await folderWithCommit(folders, to);
   return folder !== null && (await folderWithCommit([folder], from)) !== null ? folder : null;
 }

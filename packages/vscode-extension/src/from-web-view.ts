@@ -85,7 +85,9 @@ export function readScreen(value: unknown): Screen | null {
 export function readKeptScreen(state: unknown): Screen | null {
   if (!isRecord(state)) return null;
   return (
-    readScreen(state['screen']) ?? readScreen(state) ?? (typeof state['path'] === 'string' ? screenOf(state['path']) : null)
+    readScreen(state['screen']) ??
+    readScreen(state) ??
+    (typeof state['path'] === 'string' ? screenOf(state['path']) : null)
   );
 }
 

@@ -10,7 +10,10 @@ let place: string;
 let clone: string;
 let theirs: string;
 const git = (folder: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@t.invalid', ...args], { cwd: folder, encoding: 'utf8' }).trim();
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@t.invalid', ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  }).trim();
 const commit = (folder: string, content: string): void => {
   writeFileSync(path.join(folder, 'a.txt'), content);
   git(folder, 'add', '--all');

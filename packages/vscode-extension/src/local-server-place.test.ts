@@ -2,7 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { findCheckout, isLoopback, localDataFolder, localServerUrl, readLocalToken, serverAddress } from './local-server-place.ts';
+import {
+  findCheckout,
+  isLoopback,
+  localDataFolder,
+  localServerUrl,
+  readLocalToken,
+  serverAddress,
+} from './local-server-place.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'autonomous-home-'));
 afterAll(() => rmSync(home, { recursive: true }));
@@ -25,7 +32,8 @@ describe('The server of this machine', () => {
   });
 
   it('alone is shown the token of the file', () => {
-    for (const url of ['http://127.0.0.1:3001', 'http://localhost:3001', 'http://[::1]:1']) expect(isLoopback(url)).toBe(true);
+    for (const url of ['http://127.0.0.1:3001', 'http://localhost:3001', 'http://[::1]:1'])
+      expect(isLoopback(url)).toBe(true);
     for (const url of ['http://127.0.0.1.example.org', 'https://example.org', 'http://localhost.example.org', 'x'])
       expect(isLoopback(url)).toBe(false);
   });

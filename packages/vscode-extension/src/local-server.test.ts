@@ -32,7 +32,12 @@ describe('The local server', () => {
 
   it.each([
     ['a program that is not there', 'no-such-program', [], /'no-such-program' was not found/],
-    ['one that ends at once', process.execPath, ['-e', 'console.log("the port is taken"); process.exit(3)'], /\(3\).*the port is taken/s],
+    [
+      'one that ends at once',
+      process.execPath,
+      ['-e', 'console.log("the port is taken"); process.exit(3)'],
+      /\(3\).*the port is taken/s,
+    ],
   ])('says why it did not come up: %s', async (_what, program, args, why) => {
     const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-extension-'));
     const server = new LocalServer({ logFile: path.join(folder, 'log'), onState: () => {}, onLine: () => {} });

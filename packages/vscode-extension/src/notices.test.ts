@@ -26,7 +26,9 @@ describe('Worth a word', () => {
   });
 
   it('is no wait that ends by itself', () => {
-    expect(noticesOf(byId(aWaitingRun('r', { status: 'paused' }, { kind: 'pause', reason: 'rate_limited' })))).toEqual([]);
+    expect(noticesOf(byId(aWaitingRun('r', { status: 'paused' }, { kind: 'pause', reason: 'rate_limited' })))).toEqual(
+      [],
+    );
   });
 });
 

@@ -36,7 +36,14 @@ function noticeOf(run: RunView): Notice | null {
   const { gate } = run;
   // A run at a rate limit goes on by itself.
   if (!isWaiting(run) || gate === null || gate.reason === 'rate_limited') return null;
-  return { key: gate.id, kind: 'needed', runId: run.id, at: gate.openedAt, text: `“${title}” – ${gateLine(gate)}`, gate };
+  return {
+    key: gate.id,
+    kind: 'needed',
+    runId: run.id,
+    at: gate.openedAt,
+    text: `“${title}” – ${gateLine(gate)}`,
+    gate,
+  };
 }
 
 /** Remembers what was told: over lost connections by key, over windows and days by the time of the newest. */

@@ -9,7 +9,10 @@ import { type PatchedFile, parsePatch } from './patch.ts';
 /** A repository with the commits `from` and `to`, and what git itself says of the way between them. */
 const folder = mkdtempSync(path.join(tmpdir(), 'autonomous-patch-'));
 const git = (...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@t.invalid', ...args], { cwd: folder, encoding: 'utf8' });
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@t.invalid', ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
 const write = (name: string, content: string | Buffer): void => writeFileSync(path.join(folder, name), content);
 const lines = (count: number): string[] => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
 
@@ -50,7 +53,11 @@ describe("A diff of git's", () => {
 
   it('shows both sides with the numbers that their lines have in the file', () => {
     const { before, after } = files.get('long.txt') as PatchedFile;
-    const numbered = (side: typeof before) => side.text.trimEnd().split('\n').map((line, index) => [side.lineNumbers[index], line]);
+    const numbered = (side: typeof before) =>
+      side.text
+        .trimEnd()
+        .split('\n')
+        .map((line, index) => [side.lineNumbers[index], line]);
     expect(numbered(before)).toContainEqual([10, 'line 10']);
     expect(numbered(after)).toContainEqual([10, 'LINE 10']);
     expect(numbered(before)).toContainEqual([30, 'line 30']);

@@ -4,7 +4,12 @@ export interface PendingDecisions {
   /** By run, in words: `Approving…`. */
   readonly labels: ReadonlyMap<string, string>;
   /** Shows `label` at the run while `work` goes on, and afterwards until `isShown` says that its outcome has arrived. */
-  during<Result>(runId: string, label: string, work: () => Promise<Result>, isShown: (result: Result) => boolean): Promise<Result>;
+  during<Result>(
+    runId: string,
+    label: string,
+    work: () => Promise<Result>,
+    isShown: (result: Result) => boolean,
+  ): Promise<Result>;
   /** Looks again whether outcomes have arrived. */
   settle(): void;
 }

@@ -37,7 +37,8 @@ export function winnerOf(problem: ProblemDetails): GateOutcome | null {
   const { winner } = problem;
   if (typeof winner !== 'object' || winner === null) return null;
   const outcome = winner as Partial<GateOutcome>;
-  const isOne = typeof outcome.decision === 'string' && typeof outcome.by === 'string' && typeof outcome.at === 'string';
+  const isOne =
+    typeof outcome.decision === 'string' && typeof outcome.by === 'string' && typeof outcome.at === 'string';
   return isOne ? (outcome as GateOutcome) : null;
 }
 

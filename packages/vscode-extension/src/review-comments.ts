@@ -11,10 +11,15 @@ interface Comment extends vscode.Comment {
 
 export function createReviewComments(diffs: DiffDocuments): ReviewComments & vscode.Disposable {
   const controller = vscode.comments.createCommentController('autonomous.review', 'Autonomous');
-  controller.options = { prompt: 'What should be different?', placeHolder: 'Sent to the agent when you reject the result' };
+  controller.options = {
+    prompt: 'What should be different?',
+    placeHolder: 'Sent to the agent when you reject the result',
+  };
   controller.commentingRangeProvider = {
     provideCommentingRanges(document) {
-      return documentOf(document.uri)?.side === 'after' ? [new vscode.Range(0, 0, Math.max(0, document.lineCount - 1), 0)] : [];
+      return documentOf(document.uri)?.side === 'after'
+        ? [new vscode.Range(0, 0, Math.max(0, document.lineCount - 1), 0)]
+        : [];
     },
   };
   const threads = new Set<vscode.CommentThread>();
@@ -52,7 +57,9 @@ export function createReviewComments(diffs: DiffDocuments): ReviewComments & vsc
   const commentOnLine = async (): Promise<void> => {
     const editor = vscode.window.activeTextEditor;
     if (editor === undefined || documentOf(editor.document.uri)?.side !== 'after') {
-      void vscode.window.showInformationMessage('Put the cursor into the changed side of a result first (Show Changes).');
+      void vscode.window.showInformationMessage(
+        'Put the cursor into the changed side of a result first (Show Changes).',
+      );
       return;
     }
     const { uri } = editor.document;

@@ -1,7 +1,15 @@
 import type { RunView } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aRun, aWaitingRun, byId } from './a-run.fixture.ts';
-import { changedNodes, childrenOf, pullRequestOf, titleOf, type TreeInput, type TreeNode, treesOf } from './run-tree.ts';
+import {
+  changedNodes,
+  childrenOf,
+  pullRequestOf,
+  titleOf,
+  type TreeInput,
+  type TreeNode,
+  treesOf,
+} from './run-tree.ts';
 
 const NOW = Date.parse('2030-01-01T02:00:00.000Z');
 const treesFor = (runs: readonly RunView[], more: Partial<TreeInput> = {}) =>
@@ -33,7 +41,11 @@ describe('The views', () => {
     const runs = [aRun({ id: 'a' }), aRun({ id: 'b' })];
     expect(outline(treesFor(runs).active)).toEqual(['a', 'b']);
     const several = [...runs, aRun({ id: 'c', projectId: 'p-2' }), aRun({ id: 'd', projectId: '' })];
-    expect(outline(treesFor(several).active)).toEqual([{ 'p-2': ['c'] }, { Shop: ['a', 'b'] }, { 'Without a project': ['d'] }]);
+    expect(outline(treesFor(several).active)).toEqual([
+      { 'p-2': ['c'] },
+      { Shop: ['a', 'b'] },
+      { 'Without a project': ['d'] },
+    ]);
   });
 
   it('group the approaches of an exploration in the order in which they were asked for', () => {
@@ -44,7 +56,10 @@ describe('The views', () => {
       { openedAt: '2030-01-01T00:00:30.000Z' },
     );
     const alone = aWaitingRun('alone', { explorationId: 'y' });
-    expect(outline(treesFor([first, second, alone]).waiting)).toEqual([{ 'With a cookie': ['b-first', 'a-second'] }, 'alone']);
+    expect(outline(treesFor([first, second, alone]).waiting)).toEqual([
+      { 'With a cookie': ['b-first', 'a-second'] },
+      'alone',
+    ]);
   });
 
   it('say which decisions the gate takes, between semicolons', () => {

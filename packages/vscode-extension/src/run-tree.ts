@@ -62,7 +62,9 @@ function byProject(runs: readonly RunView[], section: Section, input: TreeInput)
   const labelOf = (projectId: string): string =>
     projectId === '' ? 'Without a project' : (input.projects.get(projectId) ?? projectId);
   // By name: they keep their places while runs come and go.
-  const inOrder = [...groups].toSorted(([one], [other]) => labelOf(one).localeCompare(labelOf(other), 'en') || compare(one, other));
+  const inOrder = [...groups].toSorted(
+    ([one], [other]) => labelOf(one).localeCompare(labelOf(other), 'en') || compare(one, other),
+  );
   return inOrder.map(([projectId, members]) => {
     const label = labelOf(projectId);
     return {
@@ -82,7 +84,9 @@ function byExploration(runs: readonly RunView[], section: Section, input: TreeIn
   const groups = Map.groupBy(runs, (run) => run.explorationId ?? run.id);
   return [...groups].flatMap(([explorationId, members]): readonly TreeNode[] => {
     // In the order in which they were asked for, whichever came to its gate first.
-    const inOrder = members.toSorted((one, other) => compare(one.createdAt, other.createdAt) || compare(one.id, other.id));
+    const inOrder = members.toSorted(
+      (one, other) => compare(one.createdAt, other.createdAt) || compare(one.id, other.id),
+    );
     const nodes = inOrder.map((run) => runNode(run, section, input));
     const [first] = inOrder;
     if (nodes.length < 2 || first === undefined) return nodes;

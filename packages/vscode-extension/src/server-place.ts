@@ -19,7 +19,10 @@ export async function locateServer(secrets: vscode.SecretStorage, server: LocalS
     return token === null ? null : { url: localServerUrl(process.env), token };
   }
   const url = serverAddress(setting);
-  if (url === null) throw new Error(`The setting ${SETTINGS.serverUrl} is '${setting}'; an address such as http://127.0.0.1:3001 is needed.`);
+  if (url === null)
+    throw new Error(
+      `The setting ${SETTINGS.serverUrl} is '${setting}'; an address such as http://127.0.0.1:3001 is needed.`,
+    );
   const kept = await secrets.get(tokenKey(url));
   if (kept !== undefined) return { url, token: kept };
   if (started?.url === url) return started;

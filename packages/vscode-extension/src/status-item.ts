@@ -42,7 +42,11 @@ function wordsOf(state: ConnectionState, runs: readonly RunView[]): Words {
     case 'connecting':
       return { text: '$(sync~spin) Autonomous', tooltip: `Connecting to ${state.url}`, isUrgent: false };
     case 'offline':
-      return { text: '$(debug-disconnect) Autonomous: offline', tooltip: `${state.url}: ${state.reason}`, isUrgent: true };
+      return {
+        text: '$(debug-disconnect) Autonomous: offline',
+        tooltip: `${state.url}: ${state.reason}`,
+        isUrgent: true,
+      };
     case 'live':
     case 'polling': {
       const waiting = runs.filter(isWaiting).length;

@@ -4,7 +4,16 @@ import * as vscode from 'vscode';
 import type { ConnectionState } from './connection.ts';
 import { type Host, runsOf } from './host.ts';
 import { COMMANDS, VIEWS } from './identifiers.ts';
-import { changedNodes, childrenOf, SECTIONS, type Section, titleOf, tooltipOf, type TreeNode, treesOf } from './run-tree.ts';
+import {
+  changedNodes,
+  childrenOf,
+  SECTIONS,
+  type Section,
+  titleOf,
+  tooltipOf,
+  type TreeNode,
+  treesOf,
+} from './run-tree.ts';
 
 export interface Trees extends vscode.Disposable {
   /** Draws what is different from before. */
@@ -83,7 +92,10 @@ function createTree(host: Host, section: Section) {
       return resolved;
     },
   };
-  const view = vscode.window.createTreeView(VIEWS[section], { treeDataProvider: provider, showCollapseAll: section === 'finished' });
+  const view = vscode.window.createTreeView(VIEWS[section], {
+    treeDataProvider: provider,
+    showCollapseAll: section === 'finished',
+  });
 
   return {
     show(next: readonly TreeNode[]): void {
@@ -126,7 +138,8 @@ function itemOf(node: TreeNode): vscode.TreeItem {
   item.accessibilityInformation = { label: node.spoken };
   const { name, color } = node.icon;
   item.iconPath = new vscode.ThemeIcon(name, color === undefined ? undefined : new vscode.ThemeColor(color));
-  if (!isGroup) item.command = { command: COMMANDS.openRun, title: 'Open Run', arguments: [{ id: node.id, runId: node.runId }] };
+  if (!isGroup)
+    item.command = { command: COMMANDS.openRun, title: 'Open Run', arguments: [{ id: node.id, runId: node.runId }] };
   return item;
 }
 

@@ -44,7 +44,9 @@ describe('News of the store', () => {
     store.trigger.listed({ runs: [aRun()] });
     expect(posted).toEqual([]);
     await bridge.receive({ kind: 'ready' });
-    expect(posted).toMatchObject([{ kind: 'state', screen: { name: 'run', runId: 'r-1' }, state: { runs: { 'r-1': { id: 'r-1' } } } }]);
+    expect(posted).toMatchObject([
+      { kind: 'state', screen: { name: 'run', runId: 'r-1' }, state: { runs: { 'r-1': { id: 'r-1' } } } },
+    ]);
   });
 
   it('are handed on one by one, and the whole state again when it begins anew', async () => {
@@ -97,13 +99,22 @@ describe('Calls', () => {
   });
 
   it("say the server's own words when it refuses, and something where there is no server", async () => {
-    const problem = { type: 't', title: 'Conflict', status: 409, detail: 'already decided', code: 'conflict', winner: { by: 'ada' } } as const;
+    const problem = {
+      type: 't',
+      title: 'Conflict',
+      status: 409,
+      detail: 'already decided',
+      code: 'conflict',
+      winner: { by: 'ada' },
+    } as const;
     const refusing = aBridge({ decideGate: () => Promise.reject(new ApiError(problem)) });
     await refusing.bridge.receive({ kind: 'call', id: 1, method: 'decideGate', args: ['g', { decision: 'approve' }] });
     expect(refusing.posted).toEqual([{ kind: 'refusal', id: 1, problem }]);
     const without = aBridge(null);
     await without.bridge.receive({ kind: 'call', id: 2, method: 'me', args: [] });
-    expect(without.posted).toMatchObject([{ kind: 'refusal', id: 2, problem: { detail: 'No Autonomous server is connected.' } }]);
+    expect(without.posted).toMatchObject([
+      { kind: 'refusal', id: 2, problem: { detail: 'No Autonomous server is connected.' } },
+    ]);
   });
 });
 
@@ -134,7 +145,8 @@ describe('What a web view may not say', () => {
     await bridge.receive(message);
     expect(onRefused).toHaveBeenCalledWith(message);
     expect(posted).toEqual([]);
-    for (const spy of [...Object.values(everything), ...Object.values(actions), onShows]) expect(spy).not.toHaveBeenCalled();
+    for (const spy of [...Object.values(everything), ...Object.values(actions), onShows])
+      expect(spy).not.toHaveBeenCalled();
   });
 });
 
@@ -142,7 +154,11 @@ it('does what only the editor can', async () => {
   const { bridge, actions, onShows } = aBridge();
   await bridge.receive({ kind: 'action', action: 'openDiff', args: ['r-1', 'src/a.ts'] });
   await bridge.receive({ kind: 'action', action: 'openExternal', args: ['https://example.org/x'] });
-  await bridge.receive({ kind: 'action', action: 'openScreen', args: [{ name: 'run', runId: 'r-2', tab: 'plan', more: 1 }] });
+  await bridge.receive({
+    kind: 'action',
+    action: 'openScreen',
+    args: [{ name: 'run', runId: 'r-2', tab: 'plan', more: 1 }],
+  });
   await bridge.receive({ kind: 'shows', screen: { name: 'metrics' }, title: 'Metrics' });
   expect(actions.openDiff).toHaveBeenCalledWith('r-1', 'src/a.ts');
   expect(actions.openExternal).toHaveBeenCalledWith('https://example.org/x');

@@ -30,7 +30,9 @@ async function chooseServer(host: Host): Promise<void> {
     value: configuredUrl() ?? '',
     ignoreFocusOut: true,
     validateInput: (text) =>
-      text.trim() === '' || serverAddress(text) !== null ? null : 'An address such as https://autonomous.example.org is needed.',
+      text.trim() === '' || serverAddress(text) !== null
+        ? null
+        : 'An address such as https://autonomous.example.org is needed.',
   });
   if (given === undefined) return;
   const url = given.trim() === '' ? undefined : (serverAddress(given) ?? undefined);
@@ -73,7 +75,11 @@ export async function startServer(host: Host): Promise<void> {
   const setting = configuredUrl();
   if (setting !== null) {
     const use = 'Use the Local One';
-    const picked = await vscode.window.showWarningMessage(`${setting} is set as the server. Start one on this machine and use it instead?`, { modal: true }, use);
+    const picked = await vscode.window.showWarningMessage(
+      `${setting} is set as the server. Start one on this machine and use it instead?`,
+      { modal: true },
+      use,
+    );
     if (picked !== use) return;
     await vscode.workspace.getConfiguration().update(SETTINGS.serverUrl, undefined, vscode.ConfigurationTarget.Global);
   }
@@ -92,19 +98,28 @@ async function serverCommand(): Promise<ServerCommand | null> {
   const configuration = vscode.workspace.getConfiguration();
   const [program, ...args] = configuration.get<readonly string[]>(SETTINGS.serverCommand, []);
   const named = configuration.get<string>(SETTINGS.serverFolder, '').trim();
-  const opened = (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => (uri.scheme === 'file' ? [uri.fsPath] : []));
+  const opened = (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) =>
+    uri.scheme === 'file' ? [uri.fsPath] : [],
+  );
   const folder = named === '' ? null : named.startsWith('~/') ? join(homedir(), named.slice(2)) : named;
   if (program !== undefined) return { program, args, folder: folder ?? opened[0] ?? homedir() };
   const checkout = await findCheckout(folder === null ? opened : [folder]);
   if (checkout !== null) return checkoutCommand(checkout);
   const choose = 'Choose Folder…';
   const picked = await vscode.window.showInformationMessage(
-    folder === null ? 'Where is your checkout of Autonomous? The server is started from it.' : `${folder} is no checkout of Autonomous.`,
+    folder === null
+      ? 'Where is your checkout of Autonomous? The server is started from it.'
+      : `${folder} is no checkout of Autonomous.`,
     { modal: true },
     choose,
   );
   if (picked !== choose) return null;
-  const [chosen] = (await vscode.window.showOpenDialog({ canSelectFolders: true, canSelectFiles: false, openLabel: 'Start from Here' })) ?? [];
+  const [chosen] =
+    (await vscode.window.showOpenDialog({
+      canSelectFolders: true,
+      canSelectFiles: false,
+      openLabel: 'Start from Here',
+    })) ?? [];
   if (chosen === undefined) return null;
   if ((await findCheckout([chosen.fsPath])) === null) throw new Error(`${chosen.fsPath} is no checkout of Autonomous.`);
   await configuration.update(SETTINGS.serverFolder, chosen.fsPath, vscode.ConfigurationTarget.Global);
@@ -125,7 +140,8 @@ interface MenuItem extends vscode.QuickPickItem {
 async function showMenu(host: Host): Promise<void> {
   const { state } = host.connection;
   const isConnected = state.kind === 'live' || state.kind === 'polling';
-  const when = (condition: boolean, label: string, command: string): readonly MenuItem[] => (condition ? [{ label, command }] : []);
+  const when = (condition: boolean, label: string, command: string): readonly MenuItem[] =>
+    condition ? [{ label, command }] : [];
   const items = [
     ...when(isConnected, '$(list-tree) Show runs', 'autonomous.waiting.focus'),
     ...when(isConnected, '$(add) Launch a run', COMMANDS.launchRun),

@@ -69,12 +69,16 @@ async function completeApproval(panels: Panels, gate: Gate): Promise<GateDecisio
 
 async function completeRejection(comments: ReviewComments, gate: Gate): Promise<GateDecision | null> {
   const notes = comments.notesOf(gate.runId);
-  const hint = notes.length === 0 ? 'What should be different?' : `What should be different? ${counted(notes.length)} will be sent with it.`;
+  const hint =
+    notes.length === 0
+      ? 'What should be different?'
+      : `What should be different? ${counted(notes.length)} will be sent with it.`;
   const general = await vscode.window.showInputBox({
     title: 'Reject',
     prompt: `${hint} (${gateLine(gate)})`,
     ignoreFocusOut: true,
-    validateInput: (text) => (text.trim() === '' && notes.length === 0 ? 'Feedback is needed: the agent works from it.' : null),
+    validateInput: (text) =>
+      text.trim() === '' && notes.length === 0 ? 'Feedback is needed: the agent works from it.' : null,
   });
   return general === undefined ? null : { decision: 'reject', feedback: feedbackOf(general, notes) };
 }
@@ -84,14 +88,24 @@ async function completeAnswer(host: Host, gate: Gate): Promise<GateDecision | nu
   return response === null ? null : { decision: 'answer', response };
 }
 
-async function askResponse(host: Host, question: Question | undefined, line: string): Promise<string | readonly string[] | null> {
+async function askResponse(
+  host: Host,
+  question: Question | undefined,
+  line: string,
+): Promise<string | readonly string[] | null> {
   const options = question?.options ?? [];
   const placeHolder = question?.question ?? line;
   switch (question?.responseType ?? 'text') {
     case 'text':
       return askText('Answer', placeHolder, question?.context ?? '');
     case 'single_choice':
-      return (await vscode.window.showQuickPick([...options], { title: placeHolder, placeHolder: question?.context ?? '', ignoreFocusOut: true })) ?? null;
+      return (
+        (await vscode.window.showQuickPick([...options], {
+          title: placeHolder,
+          placeHolder: question?.context ?? '',
+          ignoreFocusOut: true,
+        })) ?? null
+      );
     case 'multiple_choice': {
       const picked = await vscode.window.showQuickPick([...options], {
         title: placeHolder,

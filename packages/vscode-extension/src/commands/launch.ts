@@ -40,12 +40,19 @@ async function explore(host: Host, panels: Panels): Promise<void> {
   const title = 'Explore approaches';
   const project = await chooseProject(host, `${title} (1)`);
   if (project === null) return;
-  const count = await vscode.window.showQuickPick(['2', '3', '4', '5', 'Another number…'], { title: `${title} (2)`, placeHolder: 'How many approaches?' });
+  const count = await vscode.window.showQuickPick(['2', '3', '4', '5', 'Another number…'], {
+    title: `${title} (2)`,
+    placeHolder: 'How many approaches?',
+  });
   const approaches = count === 'Another number…' ? await askCount(title) : Number(count);
   if (!(approaches >= 1)) return;
   const requests: string[] = [];
   for (let number = 1; number <= approaches; number += 1) {
-    const request = await askRequest(`${title}: ${number} of ${approaches}`, 'What should this one do?', requests.at(-1));
+    const request = await askRequest(
+      `${title}: ${number} of ${approaches}`,
+      'What should this one do?',
+      requests.at(-1),
+    );
     if (request === null) return;
     requests.push(request);
   }
@@ -60,7 +67,10 @@ async function askCount(title: string): Promise<number> {
   const text = await vscode.window.showInputBox({
     title,
     prompt: `How many approaches? At most ${MAX_APPROACHES}.`,
-    validateInput: (given) => (Number.isInteger(Number(given)) && Number(given) >= 1 && Number(given) <= MAX_APPROACHES ? null : `A number from 1 to ${MAX_APPROACHES} is needed.`),
+    validateInput: (given) =>
+      Number.isInteger(Number(given)) && Number(given) >= 1 && Number(given) <= MAX_APPROACHES
+        ? null
+        : `A number from 1 to ${MAX_APPROACHES} is needed.`,
   });
   return Number(text);
 }
@@ -77,7 +87,12 @@ async function chooseProject(host: Host, title: string): Promise<Project | null>
     project: project as Project | null,
   }));
   const another = { label: '$(add) Add a project…', description: '', detail: '', project: null };
-  const picked = await vscode.window.showQuickPick([...items, another], { title, placeHolder: 'In which project?', matchOnDetail: true, ignoreFocusOut: true });
+  const picked = await vscode.window.showQuickPick([...items, another], {
+    title,
+    placeHolder: 'In which project?',
+    matchOnDetail: true,
+    ignoreFocusOut: true,
+  });
   if (picked === undefined) return null;
   return picked.project ?? addProject(host);
 }
@@ -122,11 +137,22 @@ const STAGE_WORDS: Readonly<Record<Stage, { readonly label: string; readonly det
   fixes: { label: 'Each fix', detail: 'You are asked when checks fail, before the agent tries again.' },
 };
 
-async function chooseConfig(host: Host, project: Project, title: string, step: number, steps: number): Promise<RunConfigRequest | null> {
+async function chooseConfig(
+  host: Host,
+  project: Project,
+  title: string,
+  step: number,
+  steps: number,
+): Promise<RunConfigRequest | null> {
   const last = lastLaunch(host);
   const manual = last.manual ?? ['planning'];
   const items = STAGES.map((stage) => ({ ...STAGE_WORDS[stage], picked: manual.includes(stage), stage }));
-  const picked = await vscode.window.showQuickPick(items, { title: `${title} (${step}/${steps})`, placeHolder: 'What do you want to approve yourself?', canPickMany: true, ignoreFocusOut: true });
+  const picked = await vscode.window.showQuickPick(items, {
+    title: `${title} (${step}/${steps})`,
+    placeHolder: 'What do you want to approve yourself?',
+    canPickMany: true,
+    ignoreFocusOut: true,
+  });
   if (picked === undefined) return null;
   const baseBranch = await vscode.window.showInputBox({
     title: `${title} (${step + 1}/${steps})`,
@@ -142,7 +168,9 @@ async function chooseConfig(host: Host, project: Project, title: string, step: n
     manual: stages,
     baseBranch: { ...last.baseBranch, [project.id]: branch },
   } satisfies LastLaunch);
-  const trustMode = Object.fromEntries(STAGES.map((stage) => [stage, stages.includes(stage) ? 'manual' : 'auto'] as const));
+  const trustMode = Object.fromEntries(
+    STAGES.map((stage) => [stage, stages.includes(stage) ? 'manual' : 'auto'] as const),
+  );
   return { trustMode, git: { baseBranch: branch } };
 }
 

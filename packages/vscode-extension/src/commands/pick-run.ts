@@ -40,19 +40,30 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
     iconPath: new vscode.ThemeIcon(iconOf(run).name.replace('~spin', '')),
     run,
   }));
-  const picked = await vscode.window.showQuickPick(items, { title: choice.title, matchOnDetail: true, matchOnDescription: true });
+  const picked = await vscode.window.showQuickPick(items, {
+    title: choice.title,
+    matchOnDetail: true,
+    matchOnDescription: true,
+  });
   return picked?.run ?? null;
 }
 
 /** The open gate that takes this decision; `null` when the person picked none. @throws {Error} where the run's gate does not */
-export async function pickGate(host: Host, panels: Panels, target: unknown, decision: Decision, title: string): Promise<Gate | null> {
+export async function pickGate(
+  host: Host,
+  panels: Panels,
+  target: unknown,
+  decision: Decision,
+  title: string,
+): Promise<Gate | null> {
   const run = await pickRun(host, panels, target, {
     isFit: ({ gate }) => gate?.decisions.includes(decision) === true,
     title,
     none: `No run waits for this: ${title.toLowerCase()}.`,
   });
   if (run === null) return null;
-  if (run.gate === null) throw new Error(`“${titleOf(run)}” waits for nobody: it is ${statusLabel(run).toLowerCase()}.`);
+  if (run.gate === null)
+    throw new Error(`“${titleOf(run)}” waits for nobody: it is ${statusLabel(run).toLowerCase()}.`);
   if (!run.gate.decisions.includes(decision)) {
     throw new Error(`“${titleOf(run)}” waits for another decision: ${run.gate.decisions.join(', ')}.`);
   }

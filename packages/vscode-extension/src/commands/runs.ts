@@ -37,7 +37,11 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
       (run) => checkout(run),
     ),
     [COMMANDS.openPullRequest]: withRun(
-      { isFit: (run) => pullRequestOf(run) !== null, title: 'Open pull request', none: 'No run has opened a pull request.' },
+      {
+        isFit: (run) => pullRequestOf(run) !== null,
+        title: 'Open pull request',
+        none: 'No run has opened a pull request.',
+      },
       openPullRequest,
     ),
     [COMMANDS.copyId]: withRun({ isFit: () => true, title: 'Copy id', none: 'There are no runs yet.' }, ({ id }) =>
@@ -54,7 +58,8 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
   };
 }
 
-const hasResult = ({ headCommit, baseCommit }: RunView): boolean => headCommit !== undefined && headCommit !== baseCommit;
+const hasResult = ({ headCommit, baseCommit }: RunView): boolean =>
+  headCommit !== undefined && headCommit !== baseCommit;
 const isPushed = ({ published }: RunView): boolean => published?.pushed === true;
 
 async function openExploration(host: Host, panels: Panels, target: unknown): Promise<void> {
@@ -72,9 +77,14 @@ async function openExploration(host: Host, panels: Panels, target: unknown): Pro
 
 /** Fetches the run's branch from a remote of an open folder and switches to it; changes of the person's own stay. */
 export async function checkout(run: RunView): Promise<void> {
-  if (!vscode.workspace.isTrusted) throw new Error('This workspace is in restricted mode: branches are checked out only in a workspace that you trust.');
+  if (!vscode.workspace.isTrusted)
+    throw new Error(
+      'This workspace is in restricted mode: branches are checked out only in a workspace that you trust.',
+    );
   const branch = run.published?.branch ?? run.branch;
-  const folders = (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => (uri.scheme === 'file' ? [uri.fsPath] : []));
+  const folders = (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) =>
+    uri.scheme === 'file' ? [uri.fsPath] : [],
+  );
   if (folders.length === 0) throw new Error(`Open a clone of the project to check ${branch} out.`);
   const fetched = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: `Fetching ${branch}…` },
@@ -82,14 +92,18 @@ export async function checkout(run: RunView): Promise<void> {
   );
   if (fetched === null) throw new Error(`No remote of the open folders has the branch ${branch}.`);
   const changed = await uncommitted(fetched.folder);
-  if (changed.length > 0) throw new Error(`Commit or stash your changes first: ${changed.slice(0, 3).join(', ')}${changed.length > 3 ? ' …' : ''}`);
+  if (changed.length > 0)
+    throw new Error(
+      `Commit or stash your changes first: ${changed.slice(0, 3).join(', ')}${changed.length > 3 ? ' …' : ''}`,
+    );
   await switchTo(fetched, branch);
   void vscode.window.showInformationMessage(`${branch} is checked out.`);
 }
 
 async function openPullRequest(run: RunView): Promise<void> {
   const address = pullRequestOf(run);
-  if (address === null || !isWebAddress(address)) throw new Error(`“${titleOf(run)}” has opened no pull request. ${run.published?.note ?? ''}`.trim());
+  if (address === null || !isWebAddress(address))
+    throw new Error(`“${titleOf(run)}” has opened no pull request. ${run.published?.note ?? ''}`.trim());
   await vscode.env.openExternal(vscode.Uri.parse(address, true));
 }
 
