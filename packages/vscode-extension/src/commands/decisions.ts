@@ -1,0 +1,186 @@
+/** The commands that decide an open gate, with native input. What is sent names exactly what was shown. */
+import { basename } from 'node:path';
+import { BUDGET_NAMES, type Decision, type Gate, type GateDecision, type Question } from '@autonomous/shared';
+import { gateLine } from '@autonomous/ui';
+import * as vscode from 'vscode';
+import { clientOf, type Host, type Panels, type ReviewComments, runsOf } from '../host.ts';
+import { COMMANDS } from '../identifiers.ts';
+import { feedbackOf } from '../review-notes.ts';
+import { pickGate } from './pick-run.ts';
+import type { CommandTable } from './register.ts';
+
+/** @returns the decision as the person completed it; `null` when they went away */
+type Complete = (gate: Gate) => Promise<GateDecision | null>;
+
+interface DecisionCommand {
+  readonly title: string;
+  /** At the run until the server has confirmed it. */
+  readonly underWay: string;
+  readonly complete: Complete;
+}
+
+export function decisionCommands(host: Host, panels: Panels, comments: ReviewComments): CommandTable {
+  const table: Readonly<Record<Decision, DecisionCommand>> = {
+    approve: { title: 'Approve', underWay: 'Approving…', complete: (gate) => completeApproval(panels, gate) },
+    reject: { title: 'Reject', underWay: 'Rejecting…', complete: (gate) => completeRejection(comments, gate) },
+    answer: { title: 'Answer', underWay: 'Answering…', complete: (gate) => completeAnswer(host, gate) },
+    ask: { title: 'Ask the Planner', underWay: 'Asking…', complete: completeQuestion },
+    retry: { title: 'Retry', underWay: 'Trying again…', complete: completeRetry },
+    accept: { title: 'Accept', underWay: 'Accepting…', complete: completeAcceptance },
+    extend: { title: 'Extend', underWay: 'Extending…', complete: completeExtension },
+    ignore: { title: 'Ignore', underWay: 'Ignoring…', complete: () => Promise.resolve({ decision: 'ignore' }) },
+  };
+  const perform = async (decision: Decision, target: unknown): Promise<void> => {
+    const { title, underWay, complete } = table[decision];
+    const gate = await pickGate(host, panels, target, decision, title);
+    const completed = gate === null ? null : await complete(gate);
+    if (gate === null || completed === null) return;
+    const client = clientOf(host);
+    await host.pending.during(
+      gate.runId,
+      underWay,
+      () => client.decideGate(gate.id, completed),
+      (view) => (runsOf(host)[view.id]?.lastSequence ?? 0) >= view.lastSequence,
+    );
+    if (decision === 'reject') comments.clear(gate.runId);
+  };
+  return Object.fromEntries(
+    Object.keys(table).map((name) => {
+      // The keys of the table are the decisions.
+      const decision = name as Decision;
+      return [COMMANDS[decision], (target: unknown) => perform(decision, target)];
+    }),
+  );
+}
+
+async function completeApproval(panels: Panels, gate: Gate): Promise<GateDecision | null> {
+  if (gate.kind === 'invalid_plan') {
+    // It has to be mended first, which takes more than one line.
+    panels.openScreen({ name: 'run', runId: gate.runId, tab: 'plan' });
+    return null;
+  }
+  const { artifactHash, codeTree } = gate;
+  if (gate.kind === 'escalation') {
+    const notes = await askText('Approve', 'Your answer to the last question', gateLine(gate));
+    return notes === null ? null : { decision: 'approve', artifactHash, codeTree, notes };
+  }
+  return { decision: 'approve', artifactHash, codeTree };
+}
+
+async function completeRejection(comments: ReviewComments, gate: Gate): Promise<GateDecision | null> {
+  const notes = comments.notesOf(gate.runId);
+  const hint =
+    notes.length === 0
+      ? 'What should be different?'
+      : `What should be different? ${counted(notes.length)} will be sent with it.`;
+  const general = await vscode.window.showInputBox({
+    title: 'Reject',
+    prompt: `${hint} (${gateLine(gate)})`,
+    ignoreFocusOut: true,
+    validateInput: (text) =>
+      text.trim() === '' && notes.length === 0 ? 'Feedback is needed: the agent works from it.' : null,
+  });
+  return general === undefined ? null : { decision: 'reject', feedback: feedbackOf(general, notes) };
+}
+
+async function completeAnswer(host: Host, gate: Gate): Promise<GateDecision | null> {
+  const response = await askResponse(host, gate.question, gateLine(gate));
+  return response === null ? null : { decision: 'answer', response };
+}
+
+async function askResponse(
+  host: Host,
+  question: Question | undefined,
+  line: string,
+): Promise<string | readonly string[] | null> {
+  const options = question?.options ?? [];
+  const placeHolder = question?.question ?? line;
+  switch (question?.responseType ?? 'text') {
+    case 'text':
+      return askText('Answer', placeHolder, question?.context ?? '');
+    case 'single_choice':
+      return (
+        (await vscode.window.showQuickPick([...options], {
+          title: placeHolder,
+          placeHolder: question?.context ?? '',
+          ignoreFocusOut: true,
+        })) ?? null
+      );
+    case 'multiple_choice': {
+      const picked = await vscode.window.showQuickPick([...options], {
+        title: placeHolder,
+        placeHolder: question?.context ?? '',
+        canPickMany: true,
+        ignoreFocusOut: true,
+      });
+      return picked === undefined || picked.length === 0 ? null : picked;
+    }
+    case 'file_upload': {
+      const files = await vscode.window.showOpenDialog({ title: placeHolder, canSelectMany: true, openLabel: 'Send' });
+      return files === undefined ? null : Promise.all(files.map((file) => upload(host, file)));
+    }
+    default:
+      return null;
+  }
+}
+
+async function upload(host: Host, file: vscode.Uri): Promise<string> {
+  const content = new Uint8Array(await vscode.workspace.fs.readFile(file));
+  return (await clientOf(host).upload(basename(file.path), content)).id;
+}
+
+async function completeQuestion(gate: Gate): Promise<GateDecision | null> {
+  const question = await askText('Ask the planner', 'Your question about the plan', gateLine(gate));
+  return question === null ? null : { decision: 'ask', question };
+}
+
+async function completeRetry(gate: Gate): Promise<GateDecision | null> {
+  const notes = await vscode.window.showInputBox({
+    title: 'Retry',
+    prompt: `What should the agent know? May be left empty. (${gateLine(gate)})`,
+    ignoreFocusOut: true,
+  });
+  if (notes === undefined) return null;
+  return { decision: 'retry', ...(notes.trim() === '' ? {} : { notes: notes.trim() }) };
+}
+
+async function completeAcceptance(gate: Gate): Promise<GateDecision | null> {
+  const reason = await askText('Accept as it is', 'Why is it good enough? The reason is recorded.', gateLine(gate));
+  if (reason === null) return null;
+  return { decision: 'accept', reason, artifactHash: gate.artifactHash, codeTree: gate.codeTree };
+}
+
+async function completeExtension(gate: Gate): Promise<GateDecision | null> {
+  if (gate.reason !== 'budget') {
+    const minutes = await askNumber('Extend', 'Minutes that the stage gets', '30');
+    return minutes === null ? null : { decision: 'extend', minutes };
+  }
+  const name = await vscode.window.showQuickPick([...BUDGET_NAMES], { title: 'Which budget is raised?' });
+  const budget = BUDGET_NAMES.find((known) => known === name);
+  if (budget === undefined) return null;
+  const value = await askNumber('Extend', `The new ${budget}, in all`, '');
+  return value === null ? null : { decision: 'extend', [budget]: value };
+}
+
+/** Words that are not empty; `null` when the person goes away. */
+export async function askText(title: string, prompt: string, detail: string): Promise<string | null> {
+  const text = await vscode.window.showInputBox({
+    title,
+    prompt: detail === '' ? prompt : `${prompt} (${detail})`,
+    ignoreFocusOut: true,
+    validateInput: (value) => (value.trim() === '' ? 'A few words are needed.' : null),
+  });
+  return text?.trim() || null;
+}
+
+async function askNumber(title: string, prompt: string, value: string): Promise<number | null> {
+  const text = await vscode.window.showInputBox({
+    title,
+    prompt,
+    value,
+    validateInput: (given) => (Number(given) > 0 ? null : 'A number above 0 is needed.'),
+  });
+  return text === undefined ? null : Number(text);
+}
+
+const counted = (notes: number): string => (notes === 1 ? 'Your comment' : `Your ${notes} comments`);

@@ -1,0 +1,129 @@
+/** The commands about a run that decide no gate: looking at it, its result, steering and cancelling it. */
+import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import type { RunTab } from '@autonomous/ui';
+import * as vscode from 'vscode';
+import type { DiffDocuments } from '../diff-documents.ts';
+import { isWebAddress } from '../from-web-view.ts';
+import { fetchBranch, switchTo, uncommitted } from '../git-checkout.ts';
+import { clientOf, type Host, type Panels, runsOf } from '../host.ts';
+import { COMMANDS } from '../identifiers.ts';
+import { pullRequestOf, titleOf } from '../run-tree.ts';
+import { askText } from './decisions.ts';
+import { pickRun, type RunChoice } from './pick-run.ts';
+import type { CommandTable } from './register.ts';
+
+export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): CommandTable {
+  const withRun = (choice: RunChoice, perform: (run: RunView) => unknown) => async (target: unknown) => {
+    const run = await pickRun(host, panels, target, choice);
+    return run === null ? undefined : perform(run);
+  };
+  const open = (title: string, tab?: RunTab) =>
+    withRun({ isFit: () => true, title, none: 'There are no runs yet.' }, ({ id }) =>
+      panels.openScreen({ name: 'run', runId: id, ...(tab === undefined ? {} : { tab }) }),
+    );
+  return {
+    [COMMANDS.openRuns]: () => panels.openScreen({ name: 'runs' }),
+    [COMMANDS.openMetrics]: () => panels.openScreen({ name: 'metrics' }),
+    [COMMANDS.openRun]: open('Open run'),
+    [COMMANDS.openPlan]: open('Open plan', 'plan'),
+    [COMMANDS.openStatechart]: open('Open statechart', 'statechart'),
+    [COMMANDS.openExploration]: (target) => openExploration(host, panels, target),
+    [COMMANDS.showDiff]: withRun(
+      { isFit: hasResult, title: 'Show changes', none: 'No run has changed anything yet.' },
+      ({ id }) => diffs.show(id),
+    ),
+    [COMMANDS.checkout]: withRun(
+      { isFit: isPushed, title: 'Check out branch', none: 'No run has pushed its branch yet.' },
+      (run) => checkout(run),
+    ),
+    [COMMANDS.openPullRequest]: withRun(
+      {
+        isFit: (run) => pullRequestOf(run) !== null,
+        title: 'Open pull request',
+        none: 'No run has opened a pull request.',
+      },
+      openPullRequest,
+    ),
+    [COMMANDS.copyId]: withRun({ isFit: () => true, title: 'Copy id', none: 'There are no runs yet.' }, ({ id }) =>
+      vscode.env.clipboard.writeText(id),
+    ),
+    [COMMANDS.sendMessage]: withRun(
+      { isFit: ({ status }) => status === 'running', title: 'Message the agent', none: 'No agent is at work.' },
+      (run) => sendMessage(host, run),
+    ),
+    [COMMANDS.cancelRun]: withRun(
+      { isFit: ({ status }) => !FINAL_STATUSES.has(status), title: 'Cancel run', none: 'No run is under way.' },
+      (run) => cancelRun(host, run),
+    ),
+  };
+}
+
+const hasResult = ({ headCommit, baseCommit }: RunView): boolean =>
+  headCommit !== undefined && headCommit !== baseCommit;
+const isPushed = ({ published }: RunView): boolean => published?.pushed === true;
+
+async function openExploration(host: Host, panels: Panels, target: unknown): Promise<void> {
+  const { explorationId: named } = (target ?? {}) as { readonly explorationId?: unknown };
+  if (typeof named === 'string') return panels.openScreen({ name: 'exploration', explorationId: named });
+  const run = await pickRun(host, panels, target, {
+    isFit: ({ explorationId }) => explorationId !== undefined,
+    title: 'Compare approaches',
+    none: 'There are no explorations yet.',
+  });
+  if (run === null) return;
+  if (run.explorationId === undefined) throw new Error(`“${titleOf(run)}” belongs to no exploration.`);
+  panels.openScreen({ name: 'exploration', explorationId: run.explorationId });
+}
+
+/** Fetches the run's branch from a remote of an open folder and switches to it; changes of the person's own stay. */
+export async function checkout(run: RunView): Promise<void> {
+  if (!vscode.workspace.isTrusted)
+    throw new Error(
+      'This workspace is in restricted mode: branches are checked out only in a workspace that you trust.',
+    );
+  const branch = run.published?.branch ?? run.branch;
+  const folders = (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) =>
+    uri.scheme === 'file' ? [uri.fsPath] : [],
+  );
+  if (folders.length === 0) throw new Error(`Open a clone of the project to check ${branch} out.`);
+  const fetched = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: `Fetching ${branch}…` },
+    () => fetchBranch(folders, branch),
+  );
+  if (fetched === null) throw new Error(`No remote of the open folders has the branch ${branch}.`);
+  const changed = await uncommitted(fetched.folder);
+  if (changed.length > 0)
+    throw new Error(
+      `Commit or stash your changes first: ${changed.slice(0, 3).join(', ')}${changed.length > 3 ? ' …' : ''}`,
+    );
+  await switchTo(fetched, branch);
+  void vscode.window.showInformationMessage(`${branch} is checked out.`);
+}
+
+async function openPullRequest(run: RunView): Promise<void> {
+  const address = pullRequestOf(run);
+  if (address === null || !isWebAddress(address))
+    throw new Error(`“${titleOf(run)}” has opened no pull request. ${run.published?.note ?? ''}`.trim());
+  await vscode.env.openExternal(vscode.Uri.parse(address, true));
+}
+
+async function sendMessage(host: Host, run: RunView): Promise<void> {
+  const text = await askText('Message the agent', 'What should the agent know? It goes on with it.', titleOf(run));
+  if (text !== null) await clientOf(host).sendMessage(run.id, text);
+}
+
+async function cancelRun(host: Host, run: RunView): Promise<void> {
+  const cancel = 'Cancel Run';
+  const picked = await vscode.window.showWarningMessage(
+    `Cancel “${titleOf(run)}”?`,
+    { modal: true, detail: 'Its agents stop. What it has committed so far stays on its branch.' },
+    cancel,
+  );
+  if (picked !== cancel) return;
+  await host.pending.during(
+    run.id,
+    'Cancelling…',
+    () => clientOf(host).cancelRun(run.id),
+    (view) => (runsOf(host)[view.id]?.lastSequence ?? 0) >= view.lastSequence,
+  );
+}

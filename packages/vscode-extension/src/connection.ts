@@ -1,0 +1,255 @@
+/**
+ * Keeps the run store fed from one server, whichever it is at the moment: by the feed, else by asking now and then.
+ * Knows nothing of the editor; what to connect to is asked anew as long as it does not work.
+ */
+import {
+  ApiError,
+  type Client,
+  type ClientOptions,
+  createClient,
+  createRunStore,
+  emptyRunStoreState,
+  FINAL_STATUSES,
+  type FeedStatus,
+  RUN_STATUSES,
+  type RunFilter,
+  type RunStore,
+  syncRecentRuns,
+} from '@autonomous/shared';
+
+export interface ServerPlace {
+  readonly url: string;
+  /** `null`: none is known. */
+  readonly token: string | null;
+}
+
+export type ConnectionState =
+  /** Nobody said where a server is, and none of this machine was found. */
+  | { readonly kind: 'unconfigured' }
+  /** The server is there and takes no token, or not this one. */
+  | { readonly kind: 'signedOut'; readonly url: string; readonly reason: string }
+  | { readonly kind: 'connecting'; readonly url: string }
+  | { readonly kind: 'live'; readonly url: string }
+  /** HTTP works and WebSocket does not: the server is asked every few seconds. */
+  | { readonly kind: 'polling'; readonly url: string; readonly reason: string }
+  /** `retryAt` in milliseconds since the epoch; `null` when only a person can mend it. */
+  | { readonly kind: 'offline'; readonly url: string; readonly reason: string; readonly retryAt: number | null };
+export type ConnectionKind = ConnectionState['kind'];
+
+export interface ConnectionLog {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+export interface ConnectionOptions {
+  /** Where the server is now; `null` when nobody knows. */
+  readonly locate: () => Promise<ServerPlace | null>;
+  readonly log: ConnectionLog;
+  readonly onState: (state: ConnectionState) => void;
+  /** How often to ask without a feed, and to look for another place; 5 s when absent. */
+  readonly intervalMs?: number;
+  /** Parts of the client that tests replace. */
+  readonly client?: Pick<ClientOptions, 'WebSocket' | 'backoff' | 'fetch'>;
+}
+
+export interface Connection {
+  readonly store: RunStore;
+  readonly state: ConnectionState;
+  /** Of the server that is named now; `null` while none is. */
+  readonly client: Client | null;
+  /** Looks where the server is and connects, from the beginning when it is connected already. */
+  connect(): Promise<void>;
+  dispose(): void;
+}
+
+const INTERVAL_MS = 5_000;
+const BACKOFF = { minMs: 500, maxMs: 15_000 };
+/** Failures of the feed before HTTP alone is tried. */
+const FAILURES_BEFORE_POLLING = 2;
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const { log, intervalMs = INTERVAL_MS } = options;
+  const store = createRunStore();
+  let state: ConnectionState = { kind: 'unconfigured' };
+  let place: ServerPlace | null = null;
+  let client: Client | null = null;
+  /** Ends what belongs to the connection before. */
+  let attempt = new AbortController();
+  let isDisposed = false;
+
+  const enter = (next: ConnectionState): void => {
+    state = next;
+    options.onState(next);
+  };
+
+  const connect = async (): Promise<void> => {
+    attempt.abort();
+    const own = new AbortController();
+    attempt = own;
+    const found = await options.locate().catch((error: unknown) => {
+      log.error(`Where the server is cannot be read: ${String(error)}`);
+      return null;
+    });
+    if (own.signal.aborted) return;
+    if (found?.url !== place?.url) store.trigger.replaced({ state: emptyRunStoreState });
+    place = found;
+    client = found === null ? null : clientOf(found, options);
+    if (found === null || client === null) return enter({ kind: 'unconfigured' });
+    log.info(`Connecting to ${found.url}`);
+    enter({ kind: 'connecting', url: found.url });
+    void follow(client, found, own.signal);
+  };
+
+  const follow = async (client: Client, { url, token }: ServerPlace, signal: AbortSignal): Promise<void> => {
+    const polling = createPolling(client, store, intervalMs, signal);
+    const warn = (error: unknown): void =>
+      log.warn(`Runs could not be listed: ${error instanceof Error ? error.message : String(error)}`);
+    let failures = 0;
+    const onStatus = (status: FeedStatus): void => {
+      switch (status.state) {
+        case 'live':
+          failures = 0;
+          polling.stop();
+          log.info(`Connected to ${url}`);
+          enter({ kind: 'live', url });
+          return void listOpenRuns(client, store, signal).catch(warn);
+        case 'offline': {
+          failures += 1;
+          log.warn(`${status.reason}; trying again in ${Math.round(status.retryInMs / 1_000)} s`);
+          const offline = {
+            kind: 'offline',
+            url,
+            reason: status.reason,
+            retryAt: Date.now() + status.retryInMs,
+          } as const;
+          if (failures < FAILURES_BEFORE_POLLING) return enter(offline);
+          return void polling.ask().then((answered) => {
+            if (signal.aborted || state.kind === 'live') return;
+            enter(answered ? { kind: 'polling', url, reason: status.reason } : offline);
+          });
+        }
+        case 'connecting':
+        case 'replaying':
+          // The state says what a person sees: a try that is under way does not hide why the last one failed.
+          if (failures === 0) enter({ kind: 'connecting', url });
+          return;
+        default:
+          status satisfies never;
+      }
+    };
+    const subscription = store.inspect(({ event }) => {
+      // Only this event of the store bears a status.
+      if (event.type === 'statusChanged') onStatus((event as unknown as { status: FeedStatus }).status);
+    });
+    try {
+      await syncRecentRuns({ client, store, signal, onFault: warn });
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error(reason);
+      const isSignedOut = error instanceof ApiError && (error.status === 401 || error.status === 403);
+      if (isSignedOut) enter({ kind: 'signedOut', url, reason: token === null ? 'No token is known for it.' : reason });
+      else enter({ kind: 'offline', url, reason, retryAt: null });
+    } finally {
+      subscription.unsubscribe();
+      polling.stop();
+    }
+  };
+
+  /** A server may come up, or a token may be made, without anybody saying so here. */
+  const watch = setInterval(() => {
+    if (state.kind === 'live' || state.kind === 'polling' || state.kind === 'connecting') return;
+    options.locate().then(
+      (found) => {
+        if (!isDisposed && !isSame(found, place)) void connect();
+      },
+      // Said by the next attempt to connect.
+      () => undefined,
+    );
+  }, intervalMs);
+
+  return {
+    store,
+    get state() {
+      return state;
+    },
+    get client() {
+      return client;
+    },
+    connect,
+    dispose() {
+      isDisposed = true;
+      clearInterval(watch);
+      attempt.abort();
+    },
+  };
+}
+
+function clientOf({ url, token }: ServerPlace, { client }: ConnectionOptions): Client {
+  return createClient({ baseUrl: url, ...(token === null ? {} : { token }), backoff: BACKOFF, ...client });
+}
+
+function isSame(one: ServerPlace | null, other: ServerPlace | null): boolean {
+  return one?.url === other?.url && one?.token === other?.token;
+}
+
+/** Asks for all runs now and then, until it is stopped or `signal` aborts. */
+function createPolling(client: Client, store: RunStore, intervalMs: number, signal: AbortSignal) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isStopped = true;
+  const askOnce = async (): Promise<boolean> => {
+    try {
+      await listOpenRuns(client, store, signal);
+      await listRuns(client, {}, 1, store, signal);
+      return true;
+    } catch {
+      // The feed's own failure says why nothing answers.
+      return false;
+    }
+  };
+  const again = (): void => {
+    timer = setTimeout(() => {
+      void askOnce().then(() => {
+        if (!isStopped && !signal.aborted) again();
+      });
+    }, intervalMs);
+  };
+  return {
+    /** Asks at once and from then on; says whether the server answered. */
+    async ask(): Promise<boolean> {
+      const answered = await askOnce();
+      if (answered && isStopped && !signal.aborted) {
+        isStopped = false;
+        again();
+      }
+      return answered;
+    },
+    stop(): void {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Every run that waits or works, however many there are: the newest of the others are listed anyway. */
+async function listOpenRuns(client: Client, store: RunStore, signal: AbortSignal): Promise<void> {
+  const open = RUN_STATUSES.filter((status) => !FINAL_STATUSES.has(status));
+  await Promise.all(open.map((status) => listRuns(client, { status }, Infinity, store, signal)));
+}
+
+async function listRuns(
+  client: Client,
+  filter: RunFilter,
+  pages: number,
+  store: RunStore,
+  signal: AbortSignal,
+): Promise<void> {
+  let cursor: string | undefined;
+  for (let page = 0; page < pages && !signal.aborted; page += 1) {
+    const { items, nextCursor } = await client.listRuns({ ...filter, limit: 200, cursor });
+    if (!signal.aborted && items.length > 0) store.trigger.listed({ runs: items });
+    if (nextCursor === null) return;
+    cursor = nextCursor;
+  }
+}

@@ -1,0 +1,178 @@
+/** Puts the parts together: one connection and one store, from which trees, status, notifications and panels follow. */
+import { screenOf } from '@autonomous/ui';
+import * as vscode from 'vscode';
+import { connectionCommands, startServer } from './commands/connection.ts';
+import { decisionCommands } from './commands/decisions.ts';
+import { launchCommands } from './commands/launch.ts';
+import { registerCommands, sayFailure } from './commands/register.ts';
+import { checkout, runCommands } from './commands/runs.ts';
+import { type ConnectionState, createConnection } from './connection.ts';
+import { createDiffDocuments } from './diff-documents.ts';
+import { type Host, runsOf } from './host.ts';
+import { CONTEXT_KEYS, SETTINGS } from './identifiers.ts';
+import { LocalServer } from './local-server.ts';
+import { createNotifications } from './notifications.ts';
+import { createPanels } from './panels.ts';
+import { createPendingDecisions } from './pending-decisions.ts';
+import { createProjectNames } from './project-names.ts';
+import { createReviewComments } from './review-comments.ts';
+import { locateServer } from './server-place.ts';
+import { createStatusItem } from './status-item.ts';
+import { createTrees } from './trees.ts';
+
+/** What the store is told in a burst is drawn once. */
+const DRAW_AFTER_MS = 30;
+
+let localServer: LocalServer | null = null;
+
+/** @returns what tests and other extensions may look at */
+export function activate(context: vscode.ExtensionContext): { readonly host: Host } {
+  const log = vscode.window.createOutputChannel('Autonomous', { log: true });
+  const server = new LocalServer({
+    logFile: vscode.Uri.joinPath(context.globalStorageUri, 'server.log').fsPath,
+    onState: (state) => void setContext(CONTEXT_KEYS.localServer, state),
+    onLine: (line) => log.info(`[server] ${withoutCode(line)}`),
+  });
+  localServer = server;
+
+  let draw = (): void => {};
+  let onState = (_state: ConnectionState): void => {};
+  const connection = createConnection({
+    locate: () => locateServer(context.secrets, server),
+    log,
+    onState: (state) => onState(state),
+  });
+  const pending = createPendingDecisions(() => draw());
+  const projects = createProjectNames(
+    () => draw(),
+    (error) => log.warn(`The names of projects cannot be had: ${String(error)}`),
+  );
+  const host: Host = { context, log, connection, server, projects, pending };
+
+  const diffs = createDiffDocuments(host);
+  const comments = createReviewComments(diffs);
+  const panels = createPanels(host, {
+    openDiff: (runId, path) => void diffs.show(runId, path).catch((error: unknown) => sayFailure(host, error)),
+    openExternal: (url) => void vscode.env.openExternal(vscode.Uri.parse(url, true)),
+    checkout: (runId) => {
+      const run = runsOf(host)[runId];
+      if (run) void checkout(run).catch((error: unknown) => sayFailure(host, error));
+    },
+  });
+  const trees = createTrees(host);
+  const status = createStatusItem();
+  const notifications = createNotifications(host, panels);
+  const contexts = createContextKeys();
+
+  draw = throttled(DRAW_AFTER_MS, () => {
+    const runs = runsOf(host);
+    pending.settle();
+    trees.refresh();
+    status.show(connection.state, runs);
+    contexts.show(connection.state, runs);
+    const { kind } = connection.state;
+    if (kind !== 'live' && kind !== 'polling') return;
+    projects.know(Object.values(runs), connection.client);
+    notifications.look();
+  });
+  let url: string | null = null;
+  onState = (state) => {
+    trees.showConnection(state);
+    const next = state.kind === 'unconfigured' ? null : state.url;
+    if (url !== null && next !== null && next !== url) notifications.forget();
+    url = next ?? url;
+    draw();
+  };
+  const subscription = connection.store.subscribe(() => draw());
+
+  registerCommands(host, {
+    ...connectionCommands(host),
+    ...launchCommands(host, panels),
+    ...decisionCommands(host, panels, comments),
+    ...runCommands(host, panels, diffs),
+  });
+
+  context.subscriptions.push(
+    log,
+    { dispose: () => connection.dispose() },
+    { dispose: () => subscription.unsubscribe() },
+    diffs,
+    comments,
+    panels,
+    trees,
+    status,
+    vscode.window.registerUriHandler({ handleUri: (uri) => panels.openScreen(screenOf(uri.path)) }),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration(SETTINGS.serverUrl)) void connection.connect();
+    }),
+    context.secrets.onDidChange(({ key }) => {
+      if (key.startsWith('autonomous.token:')) void connection.connect();
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void connection.connect()),
+  );
+
+  void setContext(CONTEXT_KEYS.localServer, server.state);
+  onState(connection.state);
+  void connection.connect().then(() => startWithWindow(host));
+  return { host };
+}
+
+/** The local server ends with the window that started it, unless the person wants it to go on. */
+export function deactivate(): void {
+  const stops = vscode.workspace.getConfiguration().get<boolean>(SETTINGS.serverStopWithWindow, true);
+  if (stops) localServer?.stopNow();
+  else localServer?.leave();
+}
+
+async function startWithWindow(host: Host): Promise<void> {
+  const wanted = vscode.workspace.getConfiguration().get<boolean>(SETTINGS.serverAutoStart, false);
+  if (!wanted || !vscode.workspace.isTrusted || host.connection.state.kind !== 'unconfigured') return;
+  await startServer(host).catch((error: unknown) => sayFailure(host, error));
+}
+
+/** Sets what `when` clauses ask for, each time that it is different. */
+function createContextKeys() {
+  const known = new Map<string, unknown>();
+  const set = (key: string, value: unknown): void => {
+    if (known.get(key) === value) return;
+    known.set(key, value);
+    void setContext(key, value);
+  };
+  return {
+    show(state: ConnectionState, runs: ReturnType<typeof runsOf>): void {
+      const decisions = new Set(Object.values(runs).flatMap(({ gate }) => gate?.decisions ?? []));
+      set(CONTEXT_KEYS.connection, state.kind);
+      set(CONTEXT_KEYS.hasRuns, Object.keys(runs).length > 0);
+      set(CONTEXT_KEYS.decisions, `;${[...decisions].toSorted().join(';')};`);
+    },
+  };
+}
+
+function setContext(key: string, value: unknown): Thenable<unknown> {
+  return vscode.commands.executeCommand('setContext', key, value);
+}
+
+/** At once, then at most once in `ms`, and always a last time. */
+function throttled(ms: number, act: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isDue = false;
+  return function request(): void {
+    if (timer !== undefined) {
+      isDue = true;
+      return;
+    }
+    act();
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (isDue) {
+        isDue = false;
+        request();
+      }
+    }, ms);
+  };
+}
+
+/** The link signs a browser in, once: it is for this person and no log. */
+function withoutCode(line: string): string {
+  return line.replace(/^(\s*sign in\s+).*$/, '$1(see “Open Dashboard in Browser”)');
+}

@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { fetchBranch, remoteUrl, switchTo, uncommitted } from './git-checkout.ts';
+
+const BRANCH = 'autonomous/r-1-login';
+let place: string;
+let clone: string;
+let theirs: string;
+const git = (folder: string, ...args: string[]): string =>
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@t.invalid', ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  }).trim();
+const commit = (folder: string, content: string): void => {
+  writeFileSync(path.join(folder, 'a.txt'), content);
+  git(folder, 'add', '--all');
+  git(folder, 'commit', '--quiet', '--message=one');
+};
+
+beforeEach(() => {
+  place = mkdtempSync(path.join(tmpdir(), 'autonomous-checkout-'));
+  [clone, theirs] = [path.join(place, 'clone'), path.join(place, 'theirs')];
+  mkdirSync(theirs);
+  git(theirs, 'init', '--quiet', '--initial-branch=main');
+  commit(theirs, 'base\n');
+  git(place, 'clone', '--quiet', theirs, clone);
+  git(theirs, 'switch', '--quiet', '--create', BRANCH);
+  commit(theirs, 'result\n');
+});
+afterEach(() => rmSync(place, { recursive: true }));
+
+it('fetches a branch that the clone does not know and switches to it', async () => {
+  const fetched = await fetchBranch(['/nowhere', clone], BRANCH);
+  expect(fetched).toEqual({ folder: clone, remote: 'origin' });
+  await switchTo({ folder: clone, remote: 'origin' }, BRANCH);
+  expect(git(clone, 'branch', '--show-current')).toBe(BRANCH);
+  expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toBe('result\n');
+});
+
+it('brings a branch that is there forward', async () => {
+  await fetchBranch([clone], BRANCH);
+  await switchTo({ folder: clone, remote: 'origin' }, BRANCH);
+  git(clone, 'switch', '--quiet', 'main');
+  commit(theirs, 'newer\n');
+  await fetchBranch([clone], BRANCH);
+  await switchTo({ folder: clone, remote: 'origin' }, BRANCH);
+  expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toBe('newer\n');
+});
+
+it("throws nothing of the person's away", async () => {
+  await fetchBranch([clone], BRANCH);
+  writeFileSync(path.join(clone, 'a.txt'), 'mine\n');
+  expect(await uncommitted(clone)).toEqual(['a.txt']);
+  await expect(switchTo({ folder: clone, remote: 'origin' }, BRANCH)).rejects.toThrow('Aborting');
+  expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toBe('mine\n');
+});
+
+it('says where no remote has the branch, and where the folder came from', async () => {
+  expect(await fetchBranch([clone], 'autonomous/none')).toBeNull();
+  expect(await remoteUrl(clone)).toBe(theirs);
+  expect(await remoteUrl(theirs)).toBeNull();
+});
+
+it('runs no hook of the repository', async () => {
+  const hook = path.join(clone, '.git', 'hooks', 'post-checkout');
+  writeFileSync(hook, `#!/bin/sh\ntouch ${path.join(place, 'hooked')}\n`, { mode: 0o755 });
+  await fetchBranch([clone], BRANCH);
+  await switchTo({ folder: clone, remote: 'origin' }, BRANCH);
+  expect(() => readFileSync(path.join(place, 'hooked'))).toThrow('ENOENT');
+});

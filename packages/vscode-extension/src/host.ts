@@ -1,0 +1,54 @@
+/** What the parts of the extension share. */
+import type { RunView } from '@autonomous/shared';
+import type { HostActions } from '@autonomous/ui';
+import type * as vscode from 'vscode';
+import type { Connection } from './connection.ts';
+import type { LocalServer } from './local-server.ts';
+import type { PendingDecisions } from './pending-decisions.ts';
+import type { ProjectNames } from './project-names.ts';
+import type { ReviewNote } from './review-notes.ts';
+
+export interface Host {
+  readonly context: vscode.ExtensionContext;
+  readonly log: vscode.LogOutputChannel;
+  readonly connection: Connection;
+  readonly server: LocalServer;
+  readonly projects: ProjectNames;
+  readonly pending: PendingDecisions;
+}
+
+/** The panels, as commands use them. */
+export interface Panels extends HostActions {
+  /** The run that the panel in front shows; `null` when it shows none. */
+  activeRunId(): string | null;
+  /** Does a panel that is in sight show this run? */
+  isVisible(runId: string): boolean;
+}
+
+/** Comments on results, as commands use them. */
+export interface ReviewComments {
+  notesOf(runId: string): readonly ReviewNote[];
+  /** They were sent. */
+  clear(runId: string): void;
+}
+
+/** @throws {Error} in words for a person while no server is connected */
+export function clientOf({ connection }: Host): NonNullable<Connection['client']> {
+  if (connection.client === null) throw new Error('No Autonomous server is connected.');
+  return connection.client;
+}
+
+/** The client as soon as there is one: right after the window was opened there is none yet. @throws {Error} as `clientOf` does */
+export async function firstClientOf(host: Host): Promise<NonNullable<Connection['client']>> {
+  for (let waited = 0; host.connection.client === null && waited < FIRST_CLIENT_WITHIN_MS; waited += LOOK_EVERY_MS) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return clientOf(host);
+}
+
+const FIRST_CLIENT_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+export function runsOf({ connection }: Host): Readonly<Record<string, RunView>> {
+  return connection.store.getSnapshot().context.runs;
+}

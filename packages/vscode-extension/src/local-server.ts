@@ -1,0 +1,191 @@
+/**
+ * A server on this machine that the extension starts as a process of its own and ends again. What it says goes to a file,
+ * so that it can outlive the window, and from there into the log.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, open, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+export interface ServerCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly folder: string;
+}
+
+export type LocalServerState = 'stopped' | 'starting' | 'running';
+
+export interface LocalServerOptions {
+  /** Holds what the server of the last start said. */
+  readonly logFile: string;
+  readonly onState: (state: LocalServerState) => void;
+  /** One line that the server said. */
+  readonly onLine: (line: string) => void;
+}
+
+/** The command of a checkout: its own Node and pnpm, fetched at the first start. */
+export function checkoutCommand(folder: string): ServerCommand {
+  return { program: 'node', args: ['tools/run.mjs', 'node', 'packages/orchestrator/src/main.ts', 'serve'], folder };
+}
+
+const LOOK_EVERY_MS = 200;
+const STOP_WITHIN_MS = 10_000;
+/** Variables of the editor's own process that would change what another Node does. */
+const OF_THE_EDITOR = /^(?:ELECTRON_|VSCODE_|NODE_OPTIONS$|NODE_COMPILE_CACHE$)/;
+
+export class LocalServer {
+  readonly #options: LocalServerOptions;
+  #child: ChildProcess | null = null;
+  #state: LocalServerState = 'stopped';
+  #url: string | null = null;
+  #tokenFile: string | null = null;
+  /** Why the process before has ended; resolves when nothing of it is left. */
+  #ended: Promise<string> = Promise.resolve('');
+
+  constructor(options: LocalServerOptions) {
+    this.#options = options;
+  }
+
+  get state(): LocalServerState {
+    return this.#state;
+  }
+
+  /** Where the server that was started here answers, and its token; `null` unless it runs. */
+  async place(): Promise<{ readonly url: string; readonly token: string | null } | null> {
+    if (this.#url === null) return null;
+    const token = this.#tokenFile === null ? null : await readFile(this.#tokenFile, 'utf8').catch(() => null);
+    return { url: this.#url, token: token?.trim() || null };
+  }
+
+  /**
+   * Resolves with the address when the server has said where it is.
+   * @throws {Error} with its last words when it ends before
+   */
+  async start({ program, args, folder }: ServerCommand): Promise<string> {
+    if (this.#child !== null) throw new Error('The local server has been started already.');
+    const { logFile } = this.#options;
+    await mkdir(dirname(logFile), { recursive: true });
+    const output = openSync(logFile, 'w', 0o600);
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OF_THE_EDITOR.test(name)));
+    // A group of its own, so that the processes below it end with it.
+    const child = spawn(program, args, { cwd: folder, env, detached: true, stdio: ['ignore', output, output] });
+    closeSync(output);
+    this.#child = child;
+    this.#enter('starting');
+    const said = followFile(logFile, (line) => this.#read(line));
+    const ended = new Promise<string>((resolve) => {
+      child.once('error', (error: NodeJS.ErrnoException) => resolve(whyNotStarted(error, program)));
+      child.once('exit', (code, signal) => resolve(`It ended (${signal ?? code}).`));
+    });
+    this.#ended = ended.then(async (reason) => {
+      const last = await said.stop();
+      this.#child = null;
+      this.#url = null;
+      this.#tokenFile = null;
+      this.#enter('stopped');
+      return last === '' ? reason : `${reason} Its last words: ${last}`;
+    });
+    return new Promise<string>((resolve, reject) => {
+      this.#whenUp = resolve;
+      void this.#ended.then((reason) => reject(new Error(`The local server did not start. ${reason}`)));
+    });
+  }
+
+  /** Resolves when the server and what it started are gone; at once where there is none. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === null) return;
+    signalGroup(child, 'SIGTERM');
+    const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), STOP_WITHIN_MS);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  /** The window closes: there is no time to wait. */
+  stopNow(): void {
+    if (this.#child !== null) signalGroup(this.#child, 'SIGTERM');
+  }
+
+  /** Lets it run on without this process. */
+  leave(): void {
+    this.#child?.unref();
+  }
+
+  #whenUp: (url: string) => void = () => {};
+
+  #read(line: string): void {
+    this.#options.onLine(line);
+    const [, name, value = ''] = /^ {2}(address|token) +(.+)$/.exec(line) ?? [];
+    if (name === 'token' && value.startsWith('in ')) {
+      this.#tokenFile = value.slice('in '.length);
+      if (this.#url === null) return;
+      this.#enter('running');
+      this.#whenUp(this.#url);
+    } else if (name === 'address') {
+      this.#url = value.trim();
+    } else if (name === 'token' && this.#url !== null) {
+      this.#enter('running');
+      this.#whenUp(this.#url);
+    }
+  }
+
+  #enter(state: LocalServerState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#options.onState(state);
+  }
+}
+
+function whyNotStarted(error: NodeJS.ErrnoException, program: string): string {
+  if (error.code === 'ENOENT') return `'${program}' was not found; Node 20 or newer has to be in the PATH.`;
+  return error.message;
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    // Windows has no groups of processes.
+    if (process.platform === 'win32') child.kill(signal);
+    else process.kill(-child.pid, signal);
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** Hands on each whole line that comes to a file; `stop` gives the last one. */
+function followFile(file: string, onLine: (line: string) => void): { stop(): Promise<string> } {
+  let position = 0;
+  let rest = '';
+  let last = '';
+  let reading: Promise<void> = Promise.resolve();
+  const read = async (): Promise<void> => {
+    const handle = await open(file, 'r');
+    try {
+      const { size } = await handle.stat();
+      const buffer = Buffer.alloc(Math.max(0, size - position));
+      await handle.read(buffer, 0, buffer.length, position);
+      position += buffer.length;
+      const lines = `${rest}${buffer.toString('utf8')}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (line.trim() !== '') last = line;
+        onLine(line);
+      }
+    } finally {
+      await handle.close();
+    }
+  };
+  const look = (): void => {
+    // A file that cannot be read this time is read the next.
+    reading = reading.then(read).catch(() => undefined);
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      look();
+      await reading;
+      return last;
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** Which changes a person is told of although they look elsewhere: they are needed, a run was merged, a run failed. */
+import { FINAL_STATUSES, type Gate, type RunView } from '@autonomous/shared';
+import { gateLine, isWaiting } from '@autonomous/ui';
+import { titleOf } from './run-tree.ts';
+
+export interface Notice {
+  /** The same change has the same key. */
+  readonly key: string;
+  readonly kind: 'needed' | 'merged' | 'failed';
+  readonly runId: string;
+  /** When it happened, by the server's clock. */
+  readonly at: string;
+  readonly text: string;
+  readonly gate: Gate | null;
+}
+
+/** Everything worth a word as the runs are now, oldest first. */
+export function noticesOf(runs: Readonly<Record<string, RunView>>): readonly Notice[] {
+  return Object.values(runs)
+    .flatMap((run) => noticeOf(run) ?? [])
+    .toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)));
+}
+
+function noticeOf(run: RunView): Notice | null {
+  const title = titleOf(run);
+  const about = { runId: run.id, gate: null };
+  if (FINAL_STATUSES.has(run.status)) {
+    const at = run.completedAt ?? run.updatedAt;
+    if (run.merged) {
+      const text = `“${title}” was merged into ${run.merged.baseBranch}.`;
+      return { ...about, key: `${run.id}/merged`, kind: 'merged', at, text };
+    }
+    if (run.status !== 'failed') return null;
+    return { ...about, key: `${run.id}/failed`, kind: 'failed', at, text: `“${title}” failed: ${run.failure ?? ''}` };
+  }
+  const { gate } = run;
+  // A run at a rate limit goes on by itself.
+  if (!isWaiting(run) || gate === null || gate.reason === 'rate_limited') return null;
+  return {
+    key: gate.id,
+    kind: 'needed',
+    runId: run.id,
+    at: gate.openedAt,
+    text: `“${title}” – ${gateLine(gate)}`,
+    gate,
+  };
+}
+
+/** Remembers what was told: over lost connections by key, over windows and days by the time of the newest. */
+export class ToldNotices {
+  readonly #told = new Set<string>();
+  /** What happened until then is no news in this session. */
+  #since: string;
+  #until: string;
+
+  /**
+   * @param until time of the newest notice of an earlier session; `null` when there was none
+   * @param now where nobody looked before, what has happened until now is no news
+   */
+  constructor(until: string | null, now: string) {
+    this.#since = until ?? now;
+    this.#until = this.#since;
+  }
+
+  /** Time of the newest notice told or passed over. */
+  get until(): string {
+    return this.#until;
+  }
+
+  /** The ones that were told neither in this session nor in an earlier one. They may come in any order. */
+  fresh(notices: readonly Notice[]): readonly Notice[] {
+    const news = notices.filter(({ key, at }) => at > this.#since && !this.#told.has(key));
+    for (const { key, at } of news) {
+      this.#told.add(key);
+      if (at > this.#until) this.#until = at;
+    }
+    return news;
+  }
+
+  /** Another server's runs are known to nobody. */
+  forget(now: string): void {
+    this.#told.clear();
+    this.#since = now;
+    this.#until = now;
+  }
+}

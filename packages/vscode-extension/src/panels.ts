@@ -1,0 +1,150 @@
+/** Web views: one panel a run or screen, used again by what it shows and restored with the window. */
+import { randomBytes } from 'node:crypto';
+import type { HostActions, Screen } from '@autonomous/ui';
+import * as vscode from 'vscode';
+import { placeOf, readKeptScreen } from './from-web-view.ts';
+import { type Host, type Panels, runsOf } from './host.ts';
+import { PANEL_TYPE } from './identifiers.ts';
+import { titleOf } from './run-tree.ts';
+import { createWebViewBridge, type WebViewBridge } from './web-view-bridge.ts';
+
+interface OpenPanel {
+  readonly panel: vscode.WebviewPanel;
+  readonly bridge: WebViewBridge;
+  screen: Screen;
+}
+
+/** @param actions what a web view may ask of the editor beside another screen */
+export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'>): Panels & vscode.Disposable {
+  const open = new Set<OpenPanel>();
+  const root = vscode.Uri.joinPath(host.context.extensionUri, 'dist', 'webview');
+  const options: vscode.WebviewOptions = { enableScripts: true, localResourceRoots: [root] };
+
+  const adopt = (panel: vscode.WebviewPanel, screen: Screen): void => {
+    const { webview } = panel;
+    const bridge = createWebViewBridge({
+      store: host.connection.store,
+      client: () => host.connection.client,
+      post: (message) => void webview.postMessage(message),
+      actions: panels,
+      screen,
+      onShows(shown, title) {
+        entry.screen = shown;
+        entry.panel.title = title === '' ? titleFor(host, shown) : title;
+      },
+      onRefused: (message) => host.log.warn(`A panel said something that is not understood: ${shortJson(message)}`),
+    });
+    const entry: OpenPanel = { panel, bridge, screen };
+    open.add(entry);
+    webview.options = options;
+    webview.onDidReceiveMessage((message: unknown) => void bridge.receive(message));
+    panel.onDidDispose(() => {
+      open.delete(entry);
+      bridge.dispose();
+    });
+    const icon = (mode: string) => vscode.Uri.joinPath(host.context.extensionUri, 'media', `panel-${mode}.svg`);
+    entry.panel.iconPath = { light: icon('light'), dark: icon('dark') };
+    webview.html = pageOf(webview, root);
+  };
+
+  const panels: Panels = {
+    ...actions,
+    openScreen(screen) {
+      const known = [...open].find((entry) => placeOf(entry.screen) === placeOf(screen));
+      if (known) {
+        known.panel.reveal();
+        // A run is looked at where it was left, unless a part of it is named.
+        if (screen.name === 'run' && screen.tab !== undefined) known.bridge.show(screen);
+        return;
+      }
+      const panel = vscode.window.createWebviewPanel(PANEL_TYPE, titleFor(host, screen), vscode.ViewColumn.Active, {
+        ...options,
+        // Half-written feedback stays while another editor is looked at.
+        retainContextWhenHidden: true,
+      });
+      adopt(panel, screen);
+    },
+    activeRunId() {
+      const active = [...open].find(({ panel }) => panel.active)?.screen;
+      return active?.name === 'run' ? active.runId : null;
+    },
+    isVisible(runId) {
+      return [...open].some(({ panel, screen }) => panel.visible && screen.name === 'run' && screen.runId === runId);
+    },
+  };
+
+  const serializer = vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, {
+    async deserializeWebviewPanel(panel, state: unknown) {
+      const screen = readKeptScreen(state);
+      if (screen === null) panel.dispose();
+      else adopt(panel, screen);
+    },
+  });
+
+  return {
+    ...panels,
+    dispose() {
+      serializer.dispose();
+      for (const { panel } of open) panel.dispose();
+    },
+  };
+}
+
+function titleFor(host: Host, screen: Screen): string {
+  switch (screen.name) {
+    case 'run': {
+      const run = runsOf(host)[screen.runId];
+      const title = run === undefined ? screen.runId : titleOf(run);
+      return title.length > 40 ? `${title.slice(0, 39)}…` : title;
+    }
+    case 'runs':
+      return 'Runs';
+    case 'exploration':
+      return 'Compare approaches';
+    case 'launch':
+      return 'Launch a run';
+    case 'metrics':
+      return 'Metrics';
+    default:
+      return screen satisfies never;
+  }
+}
+
+/** Only the one script with this nonce runs, nothing is fetched, and what an agent wrote can embed nothing from elsewhere. */
+function pageOf(webview: vscode.Webview, root: vscode.Uri): string {
+  const nonce = randomBytes(16).toString('base64');
+  const address = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
+  const policy = [
+    `default-src 'none'`,
+    `script-src 'nonce-${nonce}'`,
+    // Diagrams and components write style elements and attributes of their own.
+    `style-src ${webview.cspSource} 'unsafe-inline'`,
+    `img-src ${webview.cspSource} data: blob:`,
+    `font-src ${webview.cspSource}`,
+    `form-action 'none'`,
+    `base-uri 'none'`,
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Autonomous</title>
+<link rel="stylesheet" id="vscode-codicon-stylesheet" href="${address('codicon.css')}">
+<link rel="stylesheet" href="${address('app.css')}">
+</head>
+<body>
+<div id="app"></div>
+<script type="module" nonce="${nonce}" src="${address('app.js')}"></script>
+</body>
+</html>`;
+}
+
+function shortJson(message: unknown): string {
+  try {
+    return (JSON.stringify(message) ?? String(message)).slice(0, 200);
+  } catch {
+    return String(message);
+  }
+}

@@ -1,0 +1,40 @@
+import { ApiError, type ProblemDetails, ServerUnreachable } from '@autonomous/shared';
+import { expect, it } from 'vitest';
+import { explainRefusal, problemOf } from './refusal.ts';
+
+const NOW = Date.parse('2030-01-01T01:00:00.000Z');
+const conflict: ProblemDetails = {
+  type: 't',
+  title: 'Conflict',
+  status: 409,
+  detail: 'Gate g is already decided.',
+  code: 'conflict',
+};
+
+it('says who was first, what they decided, when and why', () => {
+  const winner = {
+    gateId: 'g',
+    kind: 'plan',
+    decision: 'reject',
+    by: 'ada',
+    at: '2030-01-01T00:57:00.000Z',
+    notes: 'too large',
+  };
+  expect(explainRefusal(new ApiError({ ...conflict, winner }), NOW)).toBe(
+    'Somebody was first: ada has rejected this 3 min ago: “too large”.',
+  );
+});
+
+it("gives the server's words, with every fault, where nobody was first", () => {
+  expect(explainRefusal(new ApiError(conflict), NOW)).toBe('Gate g is already decided.');
+  const faults = [{ path: 'config.git', message: 'must be an object' }];
+  expect(explainRefusal(new ApiError({ ...conflict, faults }), NOW)).toBe(
+    'Gate g is already decided. config.git must be an object',
+  );
+  expect(explainRefusal(new ApiError({ ...conflict, winner: 'ada' }), NOW)).toBe('Gate g is already decided.');
+});
+
+it('makes a problem of anything that is thrown', () => {
+  expect(problemOf(new ServerUnreachable('http://x', null))).toMatchObject({ status: 503, code: 'unavailable' });
+  expect(problemOf('odd')).toMatchObject({ status: 500, detail: 'odd' });
+});

@@ -1,0 +1,271 @@
+/** What the three views show, computed from the store's state alone: nodes with stable ids, and which of them changed. */
+import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import { gateLine, isWaiting, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
+import { ageOf } from './relative-time.ts';
+
+export type Section = 'waiting' | 'active' | 'finished';
+export const SECTIONS: readonly Section[] = ['waiting', 'active', 'finished'];
+
+/** A theme icon and the colour it has there. */
+export interface NodeIcon {
+  readonly name: string;
+  readonly color?: string;
+}
+
+interface NodeBase {
+  /** The same for as long as the node stands for the same thing in the same view. */
+  readonly id: string;
+  readonly label: string;
+  readonly description: string;
+  readonly icon: NodeIcon;
+  /** `;run;approve;reject;`: what `when` clauses look for, between semicolons. */
+  readonly contextValue: string;
+  /** What a screen reader says. */
+  readonly spoken: string;
+}
+export interface RunNode extends NodeBase {
+  readonly kind: 'run';
+  readonly runId: string;
+}
+export interface GroupNode extends NodeBase {
+  readonly kind: 'project' | 'exploration';
+  readonly explorationId?: string;
+  readonly children: readonly TreeNode[];
+}
+export type TreeNode = RunNode | GroupNode;
+
+export interface TreeInput {
+  readonly runs: Readonly<Record<string, RunView>>;
+  /** Names of projects by id; a project that is not known is shown by its id. */
+  readonly projects: ReadonlyMap<string, string>;
+  /** What the person has just decided and the server has not confirmed, by run: `Approving…`. */
+  readonly pending: ReadonlyMap<string, string>;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export function sectionOf(run: RunView): Section {
+  if (FINAL_STATUSES.has(run.status)) return 'finished';
+  return isWaiting(run) ? 'waiting' : 'active';
+}
+
+/** The nodes of all views. Projects are told apart where there are several; explorations where several runs of one are shown. */
+export function treesOf(input: TreeInput): Readonly<Record<Section, readonly TreeNode[]>> {
+  const bySection = Map.groupBy(waitingFirst(Object.values(input.runs)), sectionOf);
+  const nodesOf = (section: Section): readonly TreeNode[] => byProject(bySection.get(section) ?? [], section, input);
+  return { waiting: nodesOf('waiting'), active: nodesOf('active'), finished: nodesOf('finished') };
+}
+
+function byProject(runs: readonly RunView[], section: Section, input: TreeInput): readonly TreeNode[] {
+  const groups = Map.groupBy(runs, (run) => run.projectId);
+  if (groups.size < 2) return byExploration(runs, section, input);
+  const labelOf = (projectId: string): string =>
+    projectId === '' ? 'Without a project' : (input.projects.get(projectId) ?? projectId);
+  // By name: they keep their places while runs come and go.
+  const inOrder = [...groups].toSorted(
+    ([one], [other]) => labelOf(one).localeCompare(labelOf(other), 'en') || compare(one, other),
+  );
+  return inOrder.map(([projectId, members]) => {
+    const label = labelOf(projectId);
+    return {
+      kind: 'project',
+      id: `${section}/project/${projectId}`,
+      label,
+      description: String(members.length),
+      icon: { name: 'repo' },
+      contextValue: ';project;',
+      spoken: `Project ${label}, ${counted(members.length)}`,
+      children: byExploration(members, section, input),
+    };
+  });
+}
+
+function byExploration(runs: readonly RunView[], section: Section, input: TreeInput): readonly TreeNode[] {
+  const groups = Map.groupBy(runs, (run) => run.explorationId ?? run.id);
+  return [...groups].flatMap(([explorationId, members]): readonly TreeNode[] => {
+    // In the order in which they were asked for, whichever came to its gate first.
+    const inOrder = members.toSorted(
+      (one, other) => compare(one.createdAt, other.createdAt) || compare(one.id, other.id),
+    );
+    const nodes = inOrder.map((run) => runNode(run, section, input));
+    const [first] = inOrder;
+    if (nodes.length < 2 || first === undefined) return nodes;
+    const label = titleOf(first);
+    return [
+      {
+        kind: 'exploration',
+        id: `${section}/exploration/${explorationId}`,
+        explorationId,
+        label,
+        description: `${nodes.length} approaches`,
+        icon: { name: 'beaker' },
+        contextValue: ';exploration;',
+        spoken: `Exploration of ${nodes.length} approaches: ${label}`,
+        children: nodes,
+      },
+    ];
+  });
+}
+
+function runNode(run: RunView, section: Section, { now, pending }: TreeInput): RunNode {
+  const label = titleOf(run);
+  const underWay = pending.get(run.id);
+  const description = underWay ?? describe(run, section, now);
+  return {
+    kind: 'run',
+    id: `${section}/run/${run.id}`,
+    runId: run.id,
+    label,
+    description,
+    icon: underWay === undefined ? iconOf(run) : { name: 'loading~spin' },
+    contextValue: underWay === undefined ? contextOf(run, section) : ';run;',
+    spoken: `${label}, ${underWay ?? statusLabel(run)}, ${description}`,
+  };
+}
+
+/** First line of the request, at most 90 characters. */
+export function titleOf(run: RunView): string {
+  const line = run.originalRequest.trimStart().split('\n', 1)[0]?.trim() ?? '';
+  const title = line === '' ? `${run.workflow.name} ${run.id}` : line;
+  return title.length > 90 ? `${title.slice(0, 89)}…` : title;
+}
+
+/** Short: beside the title there is little room. */
+const GATE_WORDS: Readonly<Record<string, string>> = {
+  plan: 'Plan',
+  invalid_plan: 'Plan cannot be read',
+  implementation: 'Result',
+  fix: 'Checks failed',
+  escalation: 'Too many questions',
+  clarification: 'Question',
+};
+
+function describe(run: RunView, section: Section, now: number): string {
+  switch (section) {
+    case 'waiting': {
+      const words = run.status === 'paused' ? statusLabel(run) : gateWords(run);
+      return `${words} · ${ageOf(run.gate?.openedAt ?? run.updatedAt, now)}`;
+    }
+    case 'active': {
+      if (run.status === 'queued') return statusLabel(run);
+      const visit = run.stages.findLast(({ stage }) => stage === run.currentStage);
+      return `${stageTitle(run.currentStage)} · ${ageOf(visit?.startedAt ?? run.startedAt ?? run.createdAt, now)}`;
+    }
+    case 'finished': {
+      const age = ageOf(run.completedAt ?? run.updatedAt, now);
+      return `${endOf(run)} · ${age}`;
+    }
+    default:
+      return section satisfies never;
+  }
+}
+
+function gateWords({ gate }: RunView): string {
+  if (gate === null) return '';
+  return GATE_WORDS[gate.kind] ?? stageTitle(gate.kind);
+}
+
+/** `Merged`, `Pushed`, `Failed` … */
+function endOf(run: RunView): string {
+  if (run.status !== 'completed') return statusLabel(run);
+  if (run.merged) return 'Merged';
+  if (pullRequestOf(run) !== null) return 'Pull request';
+  return run.published?.pushed ? 'Pushed' : 'Completed';
+}
+
+export function iconOf(run: RunView): NodeIcon {
+  switch (run.status) {
+    case 'queued':
+      return { name: 'clock' };
+    case 'running':
+      return { name: 'sync~spin', color: 'charts.blue' };
+    case 'awaiting_approval':
+      return run.gate?.kind === 'fix'
+        ? { name: 'warning', color: 'list.warningForeground' }
+        : { name: 'bell-dot', color: 'charts.yellow' };
+    case 'awaiting_clarification':
+      return { name: 'question', color: 'charts.yellow' };
+    case 'paused':
+      return { name: 'debug-pause', color: 'list.warningForeground' };
+    case 'completed':
+      return run.merged ? { name: 'git-merge', color: 'charts.purple' } : { name: 'pass', color: 'testing.iconPassed' };
+    case 'failed':
+      return { name: 'error', color: 'testing.iconFailed' };
+    case 'cancelled':
+      return { name: 'circle-slash', color: 'disabledForeground' };
+    default:
+      return run.status satisfies never;
+  }
+}
+
+function contextOf(run: RunView, section: Section): string {
+  const words = [
+    'run',
+    section,
+    ...(section === 'finished' ? [] : ['open']),
+    ...(run.gate?.decisions ?? []),
+    ...(run.status === 'running' ? ['works'] : []),
+    ...(run.artifacts.some(({ type }) => type === 'mermaid_diagram') ? ['plan'] : []),
+    ...(run.headCommit !== undefined && run.headCommit !== run.baseCommit ? ['diff'] : []),
+    ...(run.published?.pushed ? ['branch'] : []),
+    ...(pullRequestOf(run) === null ? [] : ['pullRequest']),
+    ...(run.explorationId === undefined ? [] : ['explored']),
+  ];
+  return `;${words.join(';')};`;
+}
+
+/** Address of the pull request that publishing opened; `null` where there is none. */
+export function pullRequestOf(run: RunView): string | null {
+  return /https?:\/\/[^\s<>"']+\/(?:pull|pulls|merge_requests)\/\d+/.exec(run.published?.note ?? '')?.[0] ?? null;
+}
+
+/** What is known of a run at a glance, one line each. Plain text. */
+export function tooltipOf(run: RunView, project: string | undefined): readonly string[] {
+  const dollars = run.cost.costUsd;
+  return [
+    `${statusLabel(run)}${run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage)}`}`,
+    ...(run.gate === null || FINAL_STATUSES.has(run.status) ? [] : [gateLine(run.gate)]),
+    ...(run.failure === undefined ? [] : [run.failure]),
+    ...(project === undefined ? [] : [`Project ${project}`]),
+    `Branch ${run.branch}`,
+    ...(run.merged === undefined ? [] : [`Merged into ${run.merged.baseBranch}`]),
+    ...(dollars === undefined || dollars === 0 ? [] : [`Cost $${dollars.toFixed(2)}`]),
+    ...(run.scriptedModels.length === 0 ? [] : [`Scripted, no real model: ${run.scriptedModels.join(', ')}`]),
+  ];
+}
+
+/** Which nodes a view must ask for again: `all` where the root changed, else the fewest ids. */
+export function changedNodes(before: readonly TreeNode[], after: readonly TreeNode[]): 'all' | readonly string[] {
+  if (!sameIds(before, after)) return 'all';
+  return before.flatMap((old, index) => {
+    const node = after[index];
+    if (node === undefined || old === node) return [];
+    const oldChildren = childrenOf(old);
+    const children = childrenOf(node);
+    if (!isSameItem(old, node) || !sameIds(oldChildren, children)) return [node.id];
+    const below = changedNodes(oldChildren, children);
+    return below === 'all' ? [node.id] : below;
+  });
+}
+
+export function childrenOf(node: TreeNode): readonly TreeNode[] {
+  return node.kind === 'run' ? [] : node.children;
+}
+
+function sameIds(before: readonly TreeNode[], after: readonly TreeNode[]): boolean {
+  return before.length === after.length && before.every((node, index) => node.id === after[index]?.id);
+}
+
+function isSameItem(one: TreeNode, other: TreeNode): boolean {
+  return (
+    one.label === other.label &&
+    one.description === other.description &&
+    one.contextValue === other.contextValue &&
+    one.spoken === other.spoken &&
+    one.icon.name === other.icon.name &&
+    one.icon.color === other.icon.color
+  );
+}
+
+const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
+const counted = (runs: number): string => (runs === 1 ? '1 run' : `${runs} runs`);

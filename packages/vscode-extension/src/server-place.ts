@@ -1,0 +1,40 @@
+/** Where the server is by what the person has set, and the token for it: from the secret storage, else this machine's file. */
+import * as vscode from 'vscode';
+import type { ServerPlace } from './connection.ts';
+import { SETTINGS } from './identifiers.ts';
+import type { LocalServer } from './local-server.ts';
+import { isLoopback, localServerUrl, readLocalToken, serverAddress } from './local-server-place.ts';
+
+/**
+ * The setting; without one, the server that was started here, then the one of this machine if it has ever been started.
+ * @returns `null` where there is none of these
+ * @throws {Error} when the setting is no address
+ */
+export async function locateServer(secrets: vscode.SecretStorage, server: LocalServer): Promise<ServerPlace | null> {
+  const setting = configuredUrl();
+  const started = await server.place();
+  if (setting === null) {
+    if (started !== null) return started;
+    const token = await readLocalToken(process.env);
+    return token === null ? null : { url: localServerUrl(process.env), token };
+  }
+  const url = serverAddress(setting);
+  if (url === null)
+    throw new Error(
+      `The setting ${SETTINGS.serverUrl} is '${setting}'; an address such as http://127.0.0.1:3001 is needed.`,
+    );
+  const kept = await secrets.get(tokenKey(url));
+  if (kept !== undefined) return { url, token: kept };
+  if (started?.url === url) return started;
+  return { url, token: isLoopback(url) ? await readLocalToken(process.env) : null };
+}
+
+/** What the person has set; `null` for nothing. */
+export function configuredUrl(): string | null {
+  return vscode.workspace.getConfiguration().get<string>(SETTINGS.serverUrl, '').trim() || null;
+}
+
+/** Each server has its own token, so that a folder which names another server gets nobody's. */
+export function tokenKey(url: string): string {
+  return `autonomous.token:${new URL(url).origin}`;
+}

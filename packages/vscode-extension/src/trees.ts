@@ -1,0 +1,186 @@
+/** The three views in the activity bar: native trees over the store, of which only what changed is drawn again. */
+import type { RunView } from '@autonomous/shared';
+import * as vscode from 'vscode';
+import type { ConnectionState } from './connection.ts';
+import { type Host, runsOf } from './host.ts';
+import { COMMANDS, VIEWS } from './identifiers.ts';
+import {
+  changedNodes,
+  childrenOf,
+  SECTIONS,
+  type Section,
+  titleOf,
+  tooltipOf,
+  type TreeNode,
+  treesOf,
+} from './run-tree.ts';
+
+export interface Trees extends vscode.Disposable {
+  /** Draws what is different from before. */
+  refresh(): void;
+  /** Says above the first view how the connection is, where runs are shown all the same. */
+  showConnection(state: ConnectionState): void;
+}
+
+/** What a view hands to commands: the node's id stands for it over all refreshes. */
+export interface TreeElement {
+  readonly id: string;
+  readonly runId?: string;
+  readonly explorationId?: string;
+}
+
+/** As many ended runs as the connection begins with. */
+const MANY = 200;
+/** Ages are written in minutes. */
+const AGES_EVERY_MS = 30_000;
+
+export function createTrees(host: Host): Trees {
+  const views = new Map(SECTIONS.map((section) => [section, createTree(host, section)]));
+  const waiting = views.get('waiting');
+  const refresh = (): void => {
+    const { names: projects } = host.projects;
+    const trees = treesOf({ runs: runsOf(host), projects, pending: host.pending.labels, now: Date.now() });
+    for (const section of SECTIONS) views.get(section)?.show(trees[section]);
+    waiting?.setBadge(countRuns(trees.waiting));
+    const isCut = countRuns(trees.finished) >= MANY;
+    views.get('finished')?.setMessage(isCut ? 'Older ones are in the list of runs.' : undefined);
+  };
+  const timer = setInterval(refresh, AGES_EVERY_MS);
+  refresh();
+  return {
+    refresh,
+    showConnection: (state) => waiting?.setMessage(connectionMessage(state)),
+    dispose() {
+      clearInterval(timer);
+      for (const view of views.values()) view.dispose();
+    },
+  };
+}
+
+function createTree(host: Host, section: Section) {
+  const changed = new vscode.EventEmitter<TreeElement | readonly TreeElement[] | undefined>();
+  const elements = new Map<string, TreeElement>();
+  let nodes = new Map<string, TreeNode>();
+  let roots: readonly TreeNode[] = [];
+
+  const elementOf = (node: TreeNode): TreeElement => {
+    const known = elements.get(node.id);
+    if (known) return known;
+    const made: TreeElement = {
+      id: node.id,
+      ...(node.kind === 'run' ? { runId: node.runId } : {}),
+      ...(node.kind === 'exploration' && node.explorationId !== undefined ? { explorationId: node.explorationId } : {}),
+    };
+    elements.set(node.id, made);
+    return made;
+  };
+  const provider: vscode.TreeDataProvider<TreeElement> = {
+    // The editor takes an array as well, which its type does not say.
+    onDidChangeTreeData: changed.event as vscode.Event<TreeElement | undefined>,
+    getChildren(element) {
+      const node = element === undefined ? undefined : nodes.get(element.id);
+      return (element === undefined ? roots : node === undefined ? [] : childrenOf(node)).map(elementOf);
+    },
+    getTreeItem(element) {
+      const node = nodes.get(element.id);
+      return node === undefined ? new vscode.TreeItem('') : itemOf(node);
+    },
+    resolveTreeItem(item, element) {
+      const run = element.runId === undefined ? undefined : runsOf(host)[element.runId];
+      const resolved = item;
+      if (run) resolved.tooltip = tooltip(run, host.projects.names.get(run.projectId));
+      return resolved;
+    },
+  };
+  const view = vscode.window.createTreeView(VIEWS[section], {
+    treeDataProvider: provider,
+    showCollapseAll: section === 'finished',
+  });
+
+  return {
+    show(next: readonly TreeNode[]): void {
+      const changes = changedNodes(roots, next);
+      if (changes !== 'all' && changes.length === 0) return;
+      roots = next;
+      nodes = indexOf(next);
+      for (const id of elements.keys()) if (!nodes.has(id)) elements.delete(id);
+      if (changes === 'all') return changed.fire(undefined);
+      const shown = changes.flatMap((id) => elements.get(id) ?? []);
+      // The editor waits for ever for the end of a refresh of nothing. What it has not asked for yet, it will.
+      if (shown.length > 0) changed.fire(shown);
+    },
+    setBadge(value: number): void {
+      const tooltip = value === 1 ? '1 run waits for you' : `${value} runs wait for you`;
+      if (view.badge?.value === value || (view.badge === undefined && value === 0)) return;
+      view.badge = value === 0 ? undefined : { value, tooltip };
+    },
+    setMessage(message: string | undefined): void {
+      if (view.message === message) return;
+      // The types say that `undefined` takes a message away only where it is not exact.
+      (view as { message: string | undefined }).message = message;
+    },
+    dispose(): void {
+      view.dispose();
+      changed.dispose();
+    },
+  };
+}
+
+function itemOf(node: TreeNode): vscode.TreeItem {
+  const isGroup = node.kind !== 'run';
+  const item = new vscode.TreeItem(
+    node.label,
+    isGroup ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
+  );
+  item.id = node.id;
+  item.description = node.description;
+  item.contextValue = node.contextValue;
+  item.accessibilityInformation = { label: node.spoken };
+  const { name, color } = node.icon;
+  item.iconPath = new vscode.ThemeIcon(name, color === undefined ? undefined : new vscode.ThemeColor(color));
+  if (!isGroup)
+    item.command = { command: COMMANDS.openRun, title: 'Open Run', arguments: [{ id: node.id, runId: node.runId }] };
+  return item;
+}
+
+function tooltip(run: RunView, project: string | undefined): vscode.MarkdownString {
+  const text = new vscode.MarkdownString();
+  // Requests and failures are other people's words: text, never Markdown.
+  text.appendText(titleOf(run));
+  for (const line of tooltipOf(run, project)) {
+    text.appendMarkdown('\n\n');
+    text.appendText(line);
+  }
+  return text;
+}
+
+function connectionMessage(state: ConnectionState): string | undefined {
+  switch (state.kind) {
+    case 'offline':
+      return `Not connected: what is shown may be old. ${state.reason}`;
+    case 'signedOut':
+      return `Signed out: ${state.reason}`;
+    case 'polling':
+      return 'Live updates cannot be had; asking every few seconds.';
+    case 'unconfigured':
+    case 'connecting':
+    case 'live':
+      return undefined;
+    default:
+      return state satisfies never;
+  }
+}
+
+function indexOf(nodes: readonly TreeNode[]): Map<string, TreeNode> {
+  const index = new Map<string, TreeNode>();
+  const add = (node: TreeNode): void => {
+    index.set(node.id, node);
+    for (const child of childrenOf(node)) add(child);
+  };
+  for (const node of nodes) add(node);
+  return index;
+}
+
+function countRuns(nodes: readonly TreeNode[]): number {
+  return nodes.reduce((sum, node) => sum + (node.kind === 'run' ? 1 : countRuns(node.children)), 0);
+}
