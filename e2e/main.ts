@@ -74,10 +74,10 @@ async function play(
   const startedAt = performance.now();
   const took = (): string => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
   try {
-    await journey.play(stage);
+    const figure = await journey.play(stage);
     stage.checkStrayRequests();
     tally.passed += 1;
-    say(`passed   ${journey.name} (${took()})`);
+    say(`passed   ${journey.name} (${took()})${typeof figure === 'string' ? `: ${figure}` : ''}`);
   } catch (error) {
     if (error instanceof Skipped) {
       tally.skipped.push(journey.name);
@@ -86,7 +86,7 @@ async function play(
     }
     tally.failed += 1;
     say(`failed   ${journey.name} (${took()})\n${indent(error instanceof Error ? (error.stack ?? error.message) : String(error))}`);
-    say(indent(await stage.describeFailure()));
+    say(`    its logs: ${path.relative(process.cwd(), await stage.keepFailure())}`);
   } finally {
     await stage.end();
   }

@@ -13,17 +13,16 @@ import { EXTENSION, installTools, ROOT } from './harness/install.ts';
 import { findFaults } from './vsix-contents.ts';
 
 const execute = promisify(execFile);
-const PACKAGE = '@autonomous/vscode-extension';
 /** Packed; Mermaid alone is 1 MB of it. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** What the editor has no use for, and a registry of extensions would show. */
-const OF_THE_WORKSPACE = ['private', 'type', 'exports', 'scripts', 'files', 'dependencies', 'devDependencies'];
+/** What the editor has no use for. */
+const OF_THE_WORKSPACE: ReadonlySet<string> = new Set(['private', 'exports', 'scripts', 'dependencies', 'devDependencies']);
+/** `.vscodeignore` says what is packed; these are large or of the workspace alone. */
+const LEFT_BEHIND: ReadonlySet<string> = new Set(['node_modules', 'src', '.turbo']);
 
 interface Manifest {
   readonly name: string;
   readonly version: string;
-  /** What belongs into the package, as npm's field of the same name: folders and files. */
-  readonly files?: readonly string[];
 }
 
 if (import.meta.main) {
@@ -46,14 +45,14 @@ if (import.meta.main) {
  */
 export async function packageExtension(say: (line: string) => void, out: string = ROOT): Promise<string> {
   const executables = installTools();
-  await inWorkspace('turbo', ['run', 'build', '--filter', PACKAGE, '--output-logs', 'errors-only']);
+  await inWorkspace('turbo', ['run', 'build', '--filter', `./${path.relative(ROOT, EXTENSION)}`, '--output-logs', 'errors-only']);
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-vsix-'));
   try {
     const manifest = await stage(folder);
     await mkdir(out, { recursive: true });
     const vsix = path.join(out, `${manifest.name}-${manifest.version}.vsix`);
     await rm(vsix, { force: true });
-    await run(path.join(executables, 'vsce'), ['package', '--no-dependencies', '--out', vsix], folder);
+    await run(path.join(executables, 'vsce'), ['package', '--no-dependencies', '--allow-missing-repository', '--out', vsix], folder);
     say(`packed ${path.relative(ROOT, vsix)}: ${await inspect(vsix)}`);
     return vsix;
   } finally {
@@ -61,15 +60,15 @@ export async function packageExtension(say: (line: string) => void, out: string 
   }
 }
 
-/** Puts what is published, and only that, into a folder of its own. */
+/** Puts what is published, by a manifest without what is the workspace's, into a folder of its own. */
 async function stage(folder: string): Promise<Manifest> {
-  const own = JSON.parse(await readFile(path.join(EXTENSION, 'package.json'), 'utf8')) as Manifest & Record<string, unknown>;
-  const published: Record<string, unknown> = { ...own, name: own.name.replace(/^@[^/]+\/(?:vscode-extension)?/, '') || 'autonomous' };
-  for (const field of OF_THE_WORKSPACE) delete published[field];
-  await writeFile(path.join(folder, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
-  for (const file of own.files ?? []) await cp(path.join(EXTENSION, file), path.join(folder, file), { recursive: true });
-  await cp(path.join(ROOT, 'LICENSE'), path.join(folder, 'LICENSE'));
-  return published as unknown as Manifest;
+  const isOurs = (file: string): boolean => !LEFT_BEHIND.has(path.relative(EXTENSION, file));
+  await cp(EXTENSION, folder, { recursive: true, filter: isOurs });
+  const file = path.join(folder, 'package.json');
+  const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest & Record<string, unknown>;
+  const published = Object.entries(manifest).filter(([field]) => !OF_THE_WORKSPACE.has(field));
+  await writeFile(file, `${JSON.stringify(Object.fromEntries(published), null, 2)}\n`);
+  return manifest;
 }
 
 /**

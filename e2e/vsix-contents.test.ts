@@ -7,8 +7,7 @@ const MANIFEST = {
   publisher: 'somebody',
   license: 'MIT',
   icon: 'media/icon.png',
-  main: './dist/extension.js',
-  repository: { type: 'git', url: 'https://example.com/autonomous.git' },
+  main: './dist/extension.cjs',
   engines: { vscode: '^1.104.0' },
   activationEvents: ['onStartupFinished'],
   contributes: { viewsContainers: { activitybar: [{ id: 'autonomous', icon: 'media/outline.svg' }] } },
@@ -23,8 +22,12 @@ function contents(files: Readonly<Record<string, string | Buffer | null>> = {}, 
     'extension/readme.md': '',
     'extension/changelog.md': '',
     'extension/LICENSE.txt': '',
-    'extension/dist/extension.js': 'const fs = require("node:fs"); const vscode = require("vscode");',
-    'extension/dist/screens/main.js': '',
+    'extension/dist/extension.cjs': 'const fs = require("node:fs"); const vscode = require("vscode");',
+    'extension/dist/webview/app.js': '',
+    'extension/dist/webview/app.css': '',
+    'extension/dist/webview/codicon.ttf': '',
+    'extension/media/panel-dark.svg': '<svg/>',
+    'extension/media/panel-light.svg': '<svg/>',
     'extension/media/icon.png': pngOf(128),
     'extension/media/outline.svg': '<svg/>',
     ...files,
@@ -59,23 +62,23 @@ describe('a package', () => {
     expect(findFaults(contents({ [file]: '' }))).toEqual([`${file} ${fault}`]);
   });
 
-  it.each(['extension/readme.md', 'extension/changelog.md', 'extension/LICENSE.txt'])('has %s', (file) => {
+  it.each(['extension/readme.md', 'extension/changelog.md', 'extension/LICENSE.txt', 'extension/dist/webview/app.js'])('has %s', (file) => {
     expect(findFaults(contents({ [file]: null }))).toEqual([`${file} is missing`]);
   });
 
   it('has every file that the manifest names', () => {
-    expect(findFaults(contents({ 'extension/media/outline.svg': null, 'extension/dist/extension.js': null }))).toEqual([
-      'extension/dist/extension.js is named by package.json and missing',
+    expect(findFaults(contents({ 'extension/media/outline.svg': null, 'extension/dist/extension.cjs': null }))).toEqual([
+      'extension/dist/extension.cjs is named by package.json and missing',
       'extension/media/outline.svg is named by package.json and missing',
     ]);
   });
 
   it.each([
-    ['//# sourceMappingURL=extension.js.map', 'extension/dist/extension.js names a source map'],
-    [`throw "${homedir()}/thing"`, `extension/dist/extension.js holds a path of this machine: ${homedir()}`],
-    ['require("ws")', 'extension/dist/extension.js needs ws, which is not in the package'],
+    ['//# sourceMappingURL=extension.js.map', 'extension/dist/extension.cjs names a source map'],
+    [`throw "${homedir()}/thing"`, `extension/dist/extension.cjs holds a path of this machine: ${homedir()}`],
+    ['require("ws")', 'extension/dist/extension.cjs needs ws, which is not in the package'],
   ])('does not say %s', (code, fault) => {
-    expect(findFaults(contents({ 'extension/dist/extension.js': code }))).toEqual([fault]);
+    expect(findFaults(contents({ 'extension/dist/extension.cjs': code }))).toEqual([fault]);
   });
 
   it.each([

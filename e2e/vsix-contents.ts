@@ -5,7 +5,7 @@ import path from 'node:path';
 
 const MIN_ICON_PX = 128;
 /** Files that vsce names in its own way. */
-const ALWAYS = [
+const OF_EVERY_PACKAGE = [
   '[Content_Types].xml',
   'extension.vsixmanifest',
   'extension/package.json',
@@ -14,8 +14,16 @@ const ALWAYS = [
   'extension/LICENSE.txt',
 ];
 const TEXT = /\.(?:c?js|mjs|json|css|html|md|svg|txt|xml|vsixmanifest)$/;
-/** Beside those that the manifest names: the bundle of the screens, and texts in other languages. */
-const ALLOWED = [/^extension\/dist\/(?:[\w-]+\/)*[\w.-]+\.(?:js|css|ttf|woff2|svg)$/, /^extension\/(?:l10n\/|package\.nls)[\w.-]*\.json$/];
+/** What the manifest does not name: the screens, and the icons of their tabs. */
+const OURS = [
+  'extension/dist/webview/app.js',
+  'extension/dist/webview/app.css',
+  'extension/dist/webview/codicon.ttf',
+  'extension/media/panel-dark.svg',
+  'extension/media/panel-light.svg',
+];
+
+const REQUIRED: readonly string[] = [...OF_EVERY_PACKAGE, ...OURS];
 
 export type Contents = ReadonlyMap<string, Buffer>;
 
@@ -25,7 +33,6 @@ interface Manifest {
   readonly license?: string;
   readonly icon?: string;
   readonly main?: string;
-  readonly repository?: unknown;
   readonly engines?: { readonly vscode?: string };
   readonly activationEvents?: readonly string[];
 }
@@ -36,10 +43,10 @@ export function findFaults(contents: Contents): string[] {
   const named = filesNamedBy(manifest, contents);
   return [
     ...faultsOfManifest(manifest, contents),
-    ...ALWAYS.filter((file) => !contents.has(file)).map((file) => `${file} is missing`),
+    ...REQUIRED.filter((file) => !contents.has(file)).map((file) => `${file} is missing`),
     ...named.missing.map((file) => `${file} is named by package.json and missing`),
     ...[...contents].flatMap(([file, content]) => [
-      ...(ALWAYS.includes(file) || named.present.has(file) || ALLOWED.some((pattern) => pattern.test(file))
+      ...(REQUIRED.includes(file) || named.present.has(file)
         ? []
         : [`${file} does not belong into the package`]),
       ...faultsOfFile(file, content),
@@ -49,7 +56,7 @@ export function findFaults(contents: Contents): string[] {
 
 function faultsOfManifest(manifest: Manifest, contents: Contents): string[] {
   const faults: string[] = [];
-  for (const field of ['name', 'publisher', 'license', 'icon', 'main', 'repository'] as const)
+  for (const field of ['name', 'publisher', 'license', 'icon', 'main'] as const)
     if (manifest[field] === undefined) faults.push(`package.json has no ${field}`);
   if (!/^\^\d+\.\d+\.\d+$/.test(manifest.engines?.vscode ?? '')) faults.push('package.json does not say from which VS Code on it works');
   if (manifest.activationEvents?.includes('*')) faults.push('it is activated before VS Code has started');

@@ -30,6 +30,11 @@ export class Editor {
     this.page = page;
   }
 
+  /** Replaces the person's settings. */
+  set(settings: Readonly<Record<string, unknown>>): Promise<void> {
+    return this.host.writeSettings(settings);
+  }
+
   /** The extension's place in the activity bar; its name tells the badge too. */
   get icon(): Locator {
     return this.page.getByRole('tab', { name: /^Autonomous/ });

@@ -57,6 +57,11 @@ export class Server {
     return this.#process.token;
   }
 
+  /** What an editor is opened with to find this server and its token, as one of the same machine. */
+  reachedBy(): { readonly settings: Record<string, unknown>; readonly env: Record<string, string> } {
+    return { settings: { 'autonomous.serverUrl': this.url }, env: { AUTONOMOUS_DATA: this.place.data } };
+  }
+
   get client(): Client {
     return createClient({ baseUrl: this.url, token: this.token });
   }

@@ -1,5 +1,5 @@
 /** What a journey is played on: servers, editors and windows that are taken down after it, and pictures of them. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { openWindow, type Window, type WindowOptions } from './browser.ts';
@@ -12,8 +12,11 @@ import { startVscodeHost } from './vscode-host.ts';
 export interface Journey {
   /** In kebab-case; the file's own. */
   readonly name: string;
-  /** @throws what did not come as a person would have seen it, or {@link Skipped} */
-  play(stage: Stage): Promise<void>;
+  /**
+   * @returns a figure that is worth a word, if there is one
+   * @throws what did not come as a person would have seen it, or {@link Skipped}
+   */
+  play(stage: Stage): Promise<string | void>;
 }
 
 /** This machine cannot play the journey; the message says what it lacks. */
@@ -69,13 +72,19 @@ export class Stage {
     await page.screenshot({ path: path.join(SCREENS, `${this.#journey}-${number}-${name}.png`) });
   }
 
-  /** Pictures of all windows, what the pages complained of and the ends of all logs. */
-  async describeFailure(): Promise<string> {
+  /**
+   * Keeps pictures of all windows, what the pages complained of and all logs.
+   * @returns the file of the latter two
+   */
+  async keepFailure(): Promise<string> {
     for (const [index, { page }] of this.#windows.entries())
       await this.picture(page, `failed-window-${index + 1}`).catch(() => undefined);
+    const complaints = this.#windows.flatMap((window) => window.complaints());
     const logs = await Promise.all(this.#logs.map((log) => log()));
-    const lines = [...this.#windows.flatMap((window) => window.complaints()), ...logs.flatMap((log) => log.trim().split('\n').slice(-15))];
-    return lines.filter((line) => line !== '').join('\n');
+    const file = path.join(SCREENS, `${this.#journey}-failed.log`);
+    await mkdir(SCREENS, { recursive: true });
+    await writeFile(file, [...complaints, ...logs].join('\n---\n'));
+    return file;
   }
 
   /** @throws when a page asked for anything outside of this machine */

@@ -54,6 +54,8 @@ export interface VscodeHost {
   url(payload?: readonly (readonly [string, string])[]): string;
   /** A file of this machine as the window knows it: its authority is that of the page. */
   remote(file: string): string;
+  /** Replaces the person's settings; the window takes them at once. */
+  writeSettings(settings: Readonly<Record<string, unknown>>): Promise<void>;
   log(): Promise<string>;
   /** Ends it and everything that it started, and removes its profile. May be called again. */
   stop(): Promise<void>;
@@ -131,20 +133,25 @@ export async function startVscodeHost(options: VscodeHostOptions): Promise<Vscod
       return `${origin}/?${query}`;
     },
     remote: (file) => `vscode-remote://127.0.0.1:${port}${path.resolve(file)}`,
+    writeSettings: (settings) => writeSettings(home, settings),
     log,
     stop,
   };
 }
 
 async function makeProfile(home: string, settings: Readonly<Record<string, unknown>>): Promise<string> {
+  await writeSettings(home, settings);
+  await writeFile(path.join(home, 'config.yaml'), 'auth: none\n');
+  return home;
+}
+
+async function writeSettings(home: string, settings: Readonly<Record<string, unknown>>): Promise<void> {
   const text = JSON.stringify({ ...QUIET_SETTINGS, ...settings }, null, 2);
   // The window is a remote one: settings of a machine count only where its machine keeps them.
   for (const name of ['User', 'Machine']) {
     await mkdir(path.join(home, 'profile', name), { recursive: true });
     await writeFile(path.join(home, 'profile', name, 'settings.json'), text);
   }
-  await writeFile(path.join(home, 'config.yaml'), 'auth: none\n');
-  return home;
 }
 
 function common(home: string, extensions: string): readonly string[] {
