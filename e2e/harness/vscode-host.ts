@@ -27,6 +27,7 @@ const QUIET_SETTINGS = {
   'telemetry.telemetryLevel': 'off',
   'update.mode': 'none',
   'window.autoDetectColorScheme': false,
+  'remote.autoForwardPorts': false,
 };
 
 export interface VscodeHostOptions {

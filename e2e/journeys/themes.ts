@@ -1,4 +1,5 @@
 /** The trees and a run's page in dark, light and both kinds of high contrast. */
+import { DEMO_REQUEST } from '../harness/server.ts';
 import type { Journey } from '../harness/stage.ts';
 
 /** Names of themes, and the class by which a web view knows their kind. */
@@ -22,6 +23,8 @@ export const journey: Journey = {
     for (const [theme, kind] of THEMES) {
       await editor.set({ ...server.reachedBy().settings, 'workbench.colorTheme': theme });
       await editor.webView.locator(`body.${kind}`).waitFor();
+      await editor.webView.getByRole('heading', { name: DEMO_REQUEST, level: 1 }).waitFor();
+      await editor.webView.locator('.diagram svg').first().waitFor();
       await stage.picture(editor.page, kind.replace('vscode-', ''));
     }
   },
