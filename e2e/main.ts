@@ -33,7 +33,13 @@ if (chromium === undefined) {
   say('skipped all: there is no Chromium here (Debian: apt-get install chromium; CHROMIUM names one elsewhere).');
   tally.skipped.push(...chosen);
 } else {
-  await playAll(chromium);
+  try {
+    await playAll(chromium);
+  } catch (error) {
+    // Nothing could be played: the package was not made, say.
+    tally.failed += 1;
+    say(`failed   ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 const skipped = tally.skipped.length > 0 ? `, ${tally.skipped.length} skipped (${tally.skipped.join(', ')})` : '';
 say(`${tally.passed} passed, ${tally.failed} failed${skipped}`);

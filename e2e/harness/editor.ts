@@ -44,7 +44,7 @@ export class Editor {
   async openViews(): Promise<void> {
     if ((await this.icon.getAttribute('aria-expanded')) !== 'true') await this.icon.click();
     // Away from the icon, which otherwise tells about itself in every picture.
-    await this.page.mouse.move(640, 20);
+    await this.page.mouse.move(800, 500);
   }
 
   /** The side bar with all its views. */

@@ -15,7 +15,7 @@ export const journey: Journey = {
     await editor.button(new RegExp(`^Autonomous: ${WAITING} waiting for you, 0 active`)).waitFor();
     const startedAt = performance.now();
     await editor.openViews();
-    const lines = editor.line(/Question/);
+    const lines = editor.line(/Waiting for an answer/);
     await lines.first().waitFor();
     const shownMs = Math.round(performance.now() - startedAt);
     await stage.picture(editor.page, 'trees');

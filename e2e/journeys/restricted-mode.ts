@@ -29,11 +29,11 @@ export const journey: Journey = {
       });
       await editor.button(/Restricted Mode/).first().waitFor();
       await editor.openViews();
-      const plan = editor.line(/Review the plan/);
+      const plan = editor.line(/Waiting for approval/);
       await plan.waitFor();
       await stage.picture(editor.page, 'restricted');
       await editor.actOn(plan, /^Approve/);
-      await editor.line(/Question/).waitFor();
+      await editor.line(/Waiting for an answer/).waitFor();
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -10,7 +10,7 @@ export const journey: Journey = {
     await server.heard(id, 'APPROVAL_REQUESTED');
     const editor = await stage.openEditor(server.reachedBy());
     await editor.openViews();
-    const plan = editor.line(/Review the plan/);
+    const plan = editor.line(/Waiting for approval/);
     await plan.waitFor();
 
     await server.kill();
@@ -22,7 +22,7 @@ export const journey: Journey = {
     await server.restart();
     await editor.button(/^Autonomous: 1 waiting for you/).waitFor({ timeout: 60_000 });
     await editor.actOn(plan, /^Approve/);
-    await editor.line(/Question/).waitFor({ timeout: 60_000 });
+    await editor.line(/Waiting for an answer/).waitFor({ timeout: 60_000 });
     await stage.picture(editor.page, 'back');
   },
 };

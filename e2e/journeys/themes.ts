@@ -19,7 +19,7 @@ export const journey: Journey = {
     await server.launchMany(6, 3);
     const editor = await stage.openEditor(server.reachedBy());
     await editor.openViews();
-    await editor.line(/Review the plan/).click();
+    await editor.line(/Waiting for approval/).click();
     for (const [theme, kind] of THEMES) {
       await editor.set({ ...server.reachedBy().settings, 'workbench.colorTheme': theme });
       await editor.webView.locator(`body.${kind}`).waitFor();

@@ -13,7 +13,7 @@ export const journey: Journey = {
     await stage.picture(editor.page, 'no-runs');
 
     const { id } = await server.launch();
-    const plan = editor.line(/^Create login flow with OAuth, .*Review the plan/);
+    const plan = editor.line(/^Create login flow with OAuth, .*Waiting for approval/);
     await plan.waitFor();
     const notice = editor.notification(DEMO_REQUEST);
     await notice.waitFor();
@@ -21,13 +21,13 @@ export const journey: Journey = {
     await stage.picture(editor.page, 'plan-waits');
 
     await editor.actOn(plan, /^Approve/);
-    await editor.line(/^Create login flow with OAuth, .*Question/).waitFor();
+    await editor.line(/^Create login flow with OAuth, .*Waiting for an answer/).waitFor();
     const question = editor.notification('Which OAuth providers');
     await stage.picture(editor.page, 'question');
     await question.getByRole('button', { name: 'Answer' }).click();
     await editor.choose('Google and GitHub');
 
-    await editor.line(/^Create login flow with OAuth, .*Merged into main/).waitFor({ timeout: 90_000 });
+    await editor.line(/^Create login flow with OAuth, .*Completed/).waitFor({ timeout: 90_000 });
     await stage.picture(editor.page, 'merged');
     const run = await server.client.getRun(id);
     assert.equal(run.status, 'completed');
