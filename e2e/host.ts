@@ -32,7 +32,11 @@ async function findEditor(): Promise<string | undefined> {
   if (chosen !== 'desktop') return chosen;
   const { downloadAndUnzipVSCode } = await import('@vscode/test-electron');
   try {
-    return await downloadAndUnzipVSCode({ version: 'stable', timeout: DOWNLOAD_TIMEOUT_MS, cachePath: path.join(BUILT, 'vscode') });
+    return await downloadAndUnzipVSCode({
+      version: 'stable',
+      timeout: DOWNLOAD_TIMEOUT_MS,
+      cachePath: path.join(BUILT, 'vscode'),
+    });
   } catch (error) {
     return skip(`VS Code cannot be downloaded here (${error instanceof Error ? error.message : String(error)})`);
   }
@@ -53,7 +57,10 @@ async function runSuite(editor: string): Promise<number> {
     await unpackInto(await packageExtension((line) => void process.stdout.write(`${line}\n`)), folder);
     const extension = path.join(folder, 'extension');
     // Of our own package.
-    const { publisher, name } = JSON.parse(await readFile(path.join(extension, 'package.json'), 'utf8')) as Record<string, string>;
+    const { publisher, name } = JSON.parse(await readFile(path.join(extension, 'package.json'), 'utf8')) as Record<
+      string,
+      string
+    >;
     const opened = path.join(folder, 'opened');
     mkdirSync(opened);
     const config = {
@@ -65,7 +72,10 @@ async function runSuite(editor: string): Promise<number> {
           mocha: { ui: 'bdd', timeout: TEST_TIMEOUT_MS },
           env: { E2E_EXTENSION: `${publisher}.${name}` },
           useInstallation: { fromPath: editor },
-          launchArgs: [`--extensions-dir=${path.join(folder, 'extensions')}`, `--user-data-dir=${path.join(folder, 'profile')}`],
+          launchArgs: [
+            `--extensions-dir=${path.join(folder, 'extensions')}`,
+            `--user-data-dir=${path.join(folder, 'profile')}`,
+          ],
         },
       ],
     };
@@ -83,7 +93,19 @@ function bundleSuite(): string[] {
   for (const old of globSync(path.join(BUILT, '*.js'))) rmSync(old);
   const rolldown = path.join(EXTENSION, 'node_modules', '.bin', 'rolldown');
   const sources = globSync('*.host.ts', { cwd: SUITE });
-  const args = [...sources, '--dir', BUILT, '--format', 'cjs', '--platform', 'node', '--external', 'vscode', '--log-level', 'warn'];
+  const args = [
+    ...sources,
+    '--dir',
+    BUILT,
+    '--format',
+    'cjs',
+    '--platform',
+    'node',
+    '--external',
+    'vscode',
+    '--log-level',
+    'warn',
+  ];
   const { status, stderr } = spawnSync(rolldown, args, { cwd: SUITE, encoding: 'utf8' });
   if (status !== 0) throw new Error(`The suite does not build:\n${stderr}`);
   // The package that they lie in is one of modules.

@@ -70,11 +70,7 @@ async function playAll(executable: string): Promise<void> {
   say(`pictures: ${path.relative(process.cwd(), SCREENS)}`);
 }
 
-async function play(
-  journey: Journey,
-  browser: Browser,
-  extensions: string,
-): Promise<void> {
+async function play(journey: Journey, browser: Browser, extensions: string): Promise<void> {
   const { Skipped, Stage } = await import('./harness/stage.ts');
   const stage = new Stage(browser, extensions, journey.name);
   const startedAt = performance.now();
@@ -91,7 +87,9 @@ async function play(
       return;
     }
     tally.failed += 1;
-    say(`failed   ${journey.name} (${took()})\n${indent(error instanceof Error ? (error.stack ?? error.message) : String(error))}`);
+    say(
+      `failed   ${journey.name} (${took()})\n${indent(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
+    );
     say(`    its logs: ${path.relative(process.cwd(), await stage.keepFailure())}`);
   } finally {
     await stage.end();

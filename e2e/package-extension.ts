@@ -16,7 +16,13 @@ const execute = promisify(execFile);
 /** Packed; Mermaid alone is 1 MB of it. */
 const MAX_BYTES = 4 * 1024 * 1024;
 /** What the editor has no use for. */
-const OF_THE_WORKSPACE: ReadonlySet<string> = new Set(['private', 'exports', 'scripts', 'dependencies', 'devDependencies']);
+const OF_THE_WORKSPACE: ReadonlySet<string> = new Set([
+  'private',
+  'exports',
+  'scripts',
+  'dependencies',
+  'devDependencies',
+]);
 /** `.vscodeignore` says what is packed; these are large or of the workspace alone. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(['node_modules', 'src', '.turbo']);
 
@@ -45,14 +51,25 @@ if (import.meta.main) {
  */
 export async function packageExtension(say: (line: string) => void, out: string = ROOT): Promise<string> {
   const executables = installTools();
-  await inWorkspace('turbo', ['run', 'build', '--filter', `./${path.relative(ROOT, EXTENSION)}`, '--output-logs', 'errors-only']);
+  await inWorkspace('turbo', [
+    'run',
+    'build',
+    '--filter',
+    `./${path.relative(ROOT, EXTENSION)}`,
+    '--output-logs',
+    'errors-only',
+  ]);
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-vsix-'));
   try {
     const manifest = await stage(folder);
     await mkdir(out, { recursive: true });
     const vsix = path.join(out, `${manifest.name}-${manifest.version}.vsix`);
     await rm(vsix, { force: true });
-    await run(path.join(executables, 'vsce'), ['package', '--no-dependencies', '--allow-missing-repository', '--out', vsix], folder);
+    await run(
+      path.join(executables, 'vsce'),
+      ['package', '--no-dependencies', '--allow-missing-repository', '--out', vsix],
+      folder,
+    );
     say(`packed ${path.relative(ROOT, vsix)}: ${await inspect(vsix)}`);
     return vsix;
   } finally {
@@ -95,8 +112,11 @@ async function run(command: string, args: readonly string[], cwd: string): Promi
     await execute(command, args, { cwd, maxBuffer: 64 * 1024 * 1024 });
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${path.basename(command)} ${args[0]} failed:\n${`${stdout}\n${stderr}`.trim().split('\n').slice(-30).join('\n')}`, {
-      cause: error,
-    });
+    throw new Error(
+      `${path.basename(command)} ${args[0]} failed:\n${`${stdout}\n${stderr}`.trim().split('\n').slice(-30).join('\n')}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

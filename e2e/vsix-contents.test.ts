@@ -14,7 +14,10 @@ const MANIFEST = {
 };
 
 /** A package that is fit to publish, but for what is given. */
-function contents(files: Readonly<Record<string, string | Buffer | null>> = {}, manifest: object = {}): Map<string, Buffer> {
+function contents(
+  files: Readonly<Record<string, string | Buffer | null>> = {},
+  manifest: object = {},
+): Map<string, Buffer> {
   const all: Record<string, string | Buffer | null> = {
     '[Content_Types].xml': '',
     'extension.vsixmanifest': '',
@@ -63,15 +66,20 @@ describe('a package', () => {
     expect(findFaults(contents({ [file]: '' }))).toEqual([`${file} ${fault}`]);
   });
 
-  it.each(['extension/readme.md', 'extension/changelog.md', 'extension/LICENSE.txt', 'extension/dist/webview/app.js'])('has %s', (file) => {
-    expect(findFaults(contents({ [file]: null }))).toEqual([`${file} is missing`]);
-  });
+  it.each(['extension/readme.md', 'extension/changelog.md', 'extension/LICENSE.txt', 'extension/dist/webview/app.js'])(
+    'has %s',
+    (file) => {
+      expect(findFaults(contents({ [file]: null }))).toEqual([`${file} is missing`]);
+    },
+  );
 
   it('has every file that the manifest names', () => {
-    expect(findFaults(contents({ 'extension/media/outline.svg': null, 'extension/dist/extension.cjs': null }))).toEqual([
-      'extension/dist/extension.cjs is named by package.json and missing',
-      'extension/media/outline.svg is named by package.json and missing',
-    ]);
+    expect(findFaults(contents({ 'extension/media/outline.svg': null, 'extension/dist/extension.cjs': null }))).toEqual(
+      [
+        'extension/dist/extension.cjs is named by package.json and missing',
+        'extension/media/outline.svg is named by package.json and missing',
+      ],
+    );
   });
 
   it.each([

@@ -47,9 +47,7 @@ export function findFaults(contents: Contents): string[] {
     ...REQUIRED.filter((file) => !contents.has(file)).map((file) => `${file} is missing`),
     ...named.missing.map((file) => `${file} is named by package.json and missing`),
     ...[...contents].flatMap(([file, content]) => [
-      ...(REQUIRED.includes(file) || named.present.has(file)
-        ? []
-        : [`${file} does not belong into the package`]),
+      ...(REQUIRED.includes(file) || named.present.has(file) ? [] : [`${file} does not belong into the package`]),
       ...faultsOfFile(file, content),
     ]),
   ];
@@ -59,7 +57,8 @@ function faultsOfManifest(manifest: Manifest, contents: Contents): string[] {
   const faults: string[] = [];
   for (const field of ['name', 'publisher', 'license', 'icon', 'main'] as const)
     if (manifest[field] === undefined) faults.push(`package.json has no ${field}`);
-  if (!/^\^\d+\.\d+\.\d+$/.test(manifest.engines?.vscode ?? '')) faults.push('package.json does not say from which VS Code on it works');
+  if (!/^\^\d+\.\d+\.\d+$/.test(manifest.engines?.vscode ?? ''))
+    faults.push('package.json does not say from which VS Code on it works');
   if (manifest.activationEvents?.includes('*')) faults.push('it is activated before VS Code has started');
   const icon = contents.get(`extension/${manifest.icon}`);
   if (icon !== undefined) {
@@ -92,7 +91,9 @@ function faultsOfFile(file: string, content: Buffer): string[] {
   const text = content.toString();
   const faults: string[] = [];
   if (/^\/\/# sourceMappingURL=/m.test(text)) faults.push(`${file} names a source map`);
-  const folder = [path.resolve(import.meta.dirname, '..'), homedir()].find((name) => name.length > 1 && text.includes(`${name}/`));
+  const folder = [path.resolve(import.meta.dirname, '..'), homedir()].find(
+    (name) => name.length > 1 && text.includes(`${name}/`),
+  );
   if (folder !== undefined) faults.push(`${file} holds a path of this machine: ${folder}`);
   if (file.endsWith('.js') || file.endsWith('.cjs')) {
     for (const [, name = ''] of text.matchAll(/\brequire\("([\w@][\w@./:-]*)"\)/g))

@@ -33,7 +33,13 @@ export interface WindowOptions {
 
 /** One process for all windows. */
 export function launchBrowser(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: FLAGS, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false });
+  return chromium.launch({
+    executablePath,
+    args: FLAGS,
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+  });
 }
 
 /** A window with storage of its own. */

@@ -28,6 +28,11 @@ export function installCodeServer(): void {
 
 /** Where Chromium is; undefined on a machine without it. `CHROMIUM` names another. */
 export function findChromium(): string | undefined {
-  const candidates = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+  const candidates = [
+    process.env['CHROMIUM'],
+    '/usr/bin/chromium',
+    '/usr/bin/chromium-browser',
+    '/usr/bin/google-chrome',
+  ];
   return candidates.find((file) => file !== undefined && existsSync(file));
 }

@@ -81,10 +81,17 @@ export class Server {
     this.#process = await startServerProcess({ dataFolder: this.place.data, port, env: this.#env });
   }
 
-  async launch(request: string = DEMO_REQUEST, config: Parameters<Client['launchRun']>[0]['config'] = {}): Promise<RunView> {
+  async launch(
+    request: string = DEMO_REQUEST,
+    config: Parameters<Client['launchRun']>[0]['config'] = {},
+  ): Promise<RunView> {
     const [project] = (await this.client.listProjects()).items;
     if (project === undefined) throw new Error('The server has no project.');
-    return this.client.launchRun({ projectId: project.id, request, config: { ...config, git: { autoMerge: true, ...config.git } } });
+    return this.client.launchRun({
+      projectId: project.id,
+      request,
+      config: { ...config, git: { autoMerge: true, ...config.git } },
+    });
   }
 
   /** Makes so many runs that wait for an answer, and cancels every `cancelled`th of them. */
@@ -95,7 +102,10 @@ export class Server {
       while (next < count) {
         next += 1;
         const number = next;
-        const run = await client.launchRun({ workflow: 'invoice', input: { customer: `customer ${number}`, cents: number } });
+        const run = await client.launchRun({
+          workflow: 'invoice',
+          input: { customer: `customer ${number}`, cents: number },
+        });
         if (number % cancelled === 0) await client.cancelRun(run.id);
       }
     };

@@ -101,7 +101,8 @@ export async function startVscodeHost(options: VscodeHostOptions): Promise<Vscod
     { env: environment(home, options.env ?? {}), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
   );
   const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()));
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => appendFileSync(logFile, chunk));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => appendFileSync(logFile, chunk));
   const log = (): Promise<string> => readFile(logFile, 'utf8').catch(() => '');
   const kill = (signal: NodeJS.Signals): void => {
     try {

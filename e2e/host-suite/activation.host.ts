@@ -28,7 +28,9 @@ describe('the extension', () => {
     const startedAt = performance.now();
     await extension.activate();
     const ms = Math.round(performance.now() - startedAt);
-    process.stdout.write(`      VS Code ${vscode.version} (${vscode.env.appName}); ${isEarly ? 'was active already' : `activated in ${ms} ms`}\n`);
+    process.stdout.write(
+      `      VS Code ${vscode.version} (${vscode.env.appName}); ${isEarly ? 'was active already' : `activated in ${ms} ms`}\n`,
+    );
     assert.ok(extension.isActive);
   });
 
@@ -43,7 +45,10 @@ describe('the extension', () => {
     const views = Object.values(manifest.views).flat();
     assert.ok(views.length > 0);
     // VS Code makes this command for a view that it knows.
-    assert.deepEqual(views.filter((view) => !registered.has(`${view.id}.focus`)), []);
+    assert.deepEqual(
+      views.filter((view) => !registered.has(`${view.id}.focus`)),
+      [],
+    );
   });
 
   it('has the settings that it contributes, at their defaults', () => {

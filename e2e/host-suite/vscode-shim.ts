@@ -18,7 +18,8 @@ const OF_THE_EDITOR =
   /^(?:(?:Error: )?(?:Could not locate the bindings|Cannot find module '\.\/build\/Release)|Ignoring fetching|Updating additional|\[?(?:Service Worker|AgentHost|AccountPolicy|reconnection)|Creating a socket|Resolv(?:ing|ed) connection|%c|\[)/;
 
 const given = process.argv.slice(2);
-const valuesOf = (name: string): string[] => given.filter((arg) => arg.startsWith(`--${name}=`)).map((arg) => arg.slice(name.length + 3));
+const valuesOf = (name: string): string[] =>
+  given.filter((arg) => arg.startsWith(`--${name}=`)).map((arg) => arg.slice(name.length + 3));
 const [tests] = valuesOf('extensionTestsPath');
 const executable = findChromium();
 if (tests === undefined || executable === undefined) {
@@ -30,7 +31,9 @@ const [extensions] = valuesOf('extensions-dir');
 const host = await startVscodeHost({
   extensions: extensions ?? '/nonexistent',
   ...(folder === undefined ? {} : { folder }),
-  env: Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => FOR_TESTS.test(pair[0]))),
+  env: Object.fromEntries(
+    Object.entries(process.env).filter((pair): pair is [string, string] => FOR_TESTS.test(pair[0])),
+  ),
   runsTests: true,
 });
 const browser = await launchBrowser(executable);

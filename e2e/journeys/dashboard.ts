@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { checkAccessibility } from '../harness/accessibility.ts';
+import { checkDiagram } from '../harness/diagram.ts';
 import { DEMO_REQUEST } from '../harness/server.ts';
 import { type Journey, Skipped } from '../harness/stage.ts';
 
@@ -34,7 +35,7 @@ export const journey: Journey = {
     await page.getByRole('heading', { name: DEMO_REQUEST, level: 1 }).waitFor();
     assert.equal(new URL(page.url()).pathname, `/runs/${id}`);
     // The plan's diagrams are drawn here.
-    await page.locator('svg[id^=mermaid], .diagram svg').first().waitFor();
+    await checkDiagram(page.locator('.diagram svg').first());
     await checkAccessibility(page, 'A plan');
     await stage.picture(page, 'plan');
     await onPhone(page, () => stage.picture(page, 'plan-on-a-phone'));

@@ -1,5 +1,6 @@
 /** A run's page inside the editor: the plan is drawn and approved there, the server dies under it, somebody else answers. */
 import assert from 'node:assert/strict';
+import { checkDiagram } from '../harness/diagram.ts';
 import { DEMO_REQUEST } from '../harness/server.ts';
 import type { Journey } from '../harness/stage.ts';
 
@@ -14,7 +15,7 @@ export const journey: Journey = {
     await editor.line(/Waiting for approval/).click();
     const panel = editor.webView;
     await panel.getByRole('heading', { name: DEMO_REQUEST, level: 1 }).waitFor();
-    await panel.locator('.diagram svg').first().waitFor();
+    await checkDiagram(panel.locator('.diagram svg').first());
     await stage.picture(editor.page, 'plan');
 
     await panel.getByRole('button', { name: 'Approve' }).click();
@@ -23,11 +24,12 @@ export const journey: Journey = {
     await stage.picture(editor.page, 'question');
 
     await server.kill();
-    await panel.getByText(/^Not connected/).waitFor();
+    const offline = panel.getByRole('status').filter({ hasText: 'Not connected' });
+    await offline.waitFor();
     assert.ok(await question.isVisible(), 'What was known stays on the page.');
     await stage.picture(editor.page, 'server-killed');
     await server.restart();
-    await panel.getByText(/^Not connected/).waitFor({ state: 'hidden', timeout: 60_000 });
+    await offline.waitFor({ state: 'hidden', timeout: 60_000 });
 
     // Meanwhile somebody answers elsewhere: what is asked here goes away by itself.
     await server.client.decideOpenGate(id, { decision: 'answer', response: 'GitHub only' });

@@ -27,7 +27,10 @@ export const journey: Journey = {
         folder,
         restricted: true,
       });
-      await editor.button(/Restricted Mode/).first().waitFor();
+      await editor
+        .button(/Restricted Mode/)
+        .first()
+        .waitFor();
       await editor.openViews();
       const plan = editor.line(/Waiting for approval/);
       await plan.waitFor();
