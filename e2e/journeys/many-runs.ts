@@ -22,7 +22,7 @@ export const journey: Journey = {
     const drawn = await lines.count();
     assert.ok(drawn < RUNS / 2, `${drawn} lines are drawn at once`);
 
-    await lines.first().click();
+    await editor.command('Focus on Waiting for You View');
     await editor.page.keyboard.press('End');
     await editor.page.locator(`[role=treeitem][aria-posinset="${WAITING}"]`).first().waitFor();
     await stage.picture(editor.page, 'end-of-list');
