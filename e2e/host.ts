@@ -20,7 +20,12 @@ const skipsFail = process.argv.includes('--no-skips');
 const chosen = process.env['E2E_VSCODE'] ?? 'code-server';
 const executables = installTools();
 const executable = await findEditor();
-if (executable !== undefined) process.exitCode = await runSuite(executable);
+if (executable !== undefined) {
+  process.exitCode = await runSuite(executable).catch((error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  });
+}
 
 /** @returns undefined where it cannot be had, which has been said */
 async function findEditor(): Promise<string | undefined> {

@@ -54,7 +54,7 @@ async function playAll(executable: string): Promise<void> {
   const { packageExtension } = await import('./package-extension.ts');
   const vsix = options.vsix === undefined ? await packageExtension(say) : path.resolve(options.vsix);
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-e2e-'));
-  await rm(SCREENS, { recursive: true, force: true });
+  await forgetPictures();
   const browser = await launchBrowser(executable);
   try {
     const extensions = await installVsix(vsix, folder);
@@ -68,6 +68,14 @@ async function playAll(executable: string): Promise<void> {
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
   say(`pictures: ${path.relative(process.cwd(), SCREENS)}`);
+}
+
+/** Those of an earlier time, of what is played now. */
+async function forgetPictures(): Promise<void> {
+  const kept = await readdir(SCREENS).catch(() => []);
+  const isOld = (file: string): boolean =>
+    chosen.some((name) => new RegExp(`^${name}-(?:\\d\\d-|failed\\.)`).test(file));
+  for (const file of kept.filter(isOld)) await rm(path.join(SCREENS, file));
 }
 
 async function play(journey: Journey, browser: Browser, extensions: string): Promise<void> {
