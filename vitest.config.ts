@@ -16,6 +16,7 @@ export default defineConfig({
         project(name, `packages/${name}`, ['{src,test,demo,bench,crash,simulation}/**/*.test.ts']),
       ),
       project('tools', 'tools', ['*.test.mjs']),
+      project('e2e', 'e2e', ['*.test.ts']),
     ],
   },
 });

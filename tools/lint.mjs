@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * Reads the code: oxlint with types, then oxfmt. What they are made of lies in `tools/lint`, since nothing else needs it.
+ * Reads the code: oxlint with types, then oxfmt. What they are made of lies in `tools/lint`, since nothing else needs it;
+ * the types that `e2e` is written against are fetched as well.
  *
  * Usage: node tools/lint.mjs [--fix]
  */
@@ -9,6 +10,7 @@ import path from 'node:path';
 import { installLocked } from './locked-folder.mjs';
 
 const executables = installLocked(path.join(import.meta.dirname, 'lint'));
+installLocked(path.join(import.meta.dirname, '..', 'e2e'));
 const env = { ...process.env, PATH: executables + path.delimiter + process.env.PATH };
 const commands = process.argv.includes('--fix') ? [['oxlint', '--fix'], ['oxfmt']] : [['oxlint'], ['oxfmt', '--check']];
 

@@ -1,0 +1,103 @@
+/** A window of VS Code, used as a person uses it: by what can be seen and typed. */
+import type { FrameLocator, Locator, Page } from 'playwright-core';
+import type { WindowOptions } from './browser.ts';
+import type { VscodeHost, VscodeHostOptions } from './vscode-host.ts';
+
+export interface EditorOptions extends Omit<VscodeHostOptions, 'extensions'> {
+  readonly window?: WindowOptions;
+}
+
+/** The workbench of a machine that is busy with other things. */
+const START_TIMEOUT_MS = 60_000;
+/** What the extension has to do with a server, that the server is doing meanwhile. */
+const STEP_TIMEOUT_MS = 30_000;
+
+export class Editor {
+  readonly host: VscodeHost;
+  readonly page: Page;
+
+  /** Opens the folder of the host; resolves when the extension's icon is in the activity bar. */
+  static async open(host: VscodeHost, page: Page): Promise<Editor> {
+    page.setDefaultTimeout(STEP_TIMEOUT_MS);
+    const editor = new Editor(host, page);
+    await page.goto(host.url(), { waitUntil: 'domcontentloaded' });
+    await editor.icon.waitFor({ timeout: START_TIMEOUT_MS });
+    return editor;
+  }
+
+  private constructor(host: VscodeHost, page: Page) {
+    this.host = host;
+    this.page = page;
+  }
+
+  /** Replaces the person's settings. */
+  set(settings: Readonly<Record<string, unknown>>): Promise<void> {
+    return this.host.writeSettings(settings);
+  }
+
+  /** The extension's place in the activity bar; its name tells the badge too. */
+  get icon(): Locator {
+    return this.page.getByRole('tab', { name: /^Autonomous/ });
+  }
+
+  /** Opens the extension's views in the side bar. */
+  async openViews(): Promise<void> {
+    if ((await this.icon.getAttribute('aria-expanded')) !== 'true') await this.icon.click();
+    // Away from the icon, which otherwise tells about itself in every picture.
+    await this.page.mouse.move(800, 500);
+  }
+
+  /** The side bar with all its views. */
+  get views(): Locator {
+    return this.page.locator('.part.sidebar');
+  }
+
+  /** A line of a tree. */
+  line(name: RegExp | string): Locator {
+    return this.page.getByRole('treeitem', { name });
+  }
+
+  /** A button of a welcome view, of a notification or in the status bar. */
+  button(name: RegExp | string): Locator {
+    return this.page.getByRole('button', { name });
+  }
+
+  /** The action that shows on a line when the pointer is over it. */
+  async actOn(line: Locator, action: RegExp | string): Promise<void> {
+    await line.hover();
+    await line.getByRole('button', { name: action }).click();
+  }
+
+  /** Runs a command by its title, from the palette. */
+  async command(title: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    const input = this.page.locator('.quick-input-widget input').first();
+    await input.waitFor();
+    await input.fill(`>${title}`);
+    await this.page.locator('.quick-input-list').getByRole('option', { name: title }).first().waitFor();
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** Answers what the palette asks for in its line of input. */
+  async type(text: string): Promise<void> {
+    const input = this.page.locator('.quick-input-widget input').first();
+    await input.waitFor();
+    await input.fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** Takes a choice that the palette offers. */
+  async choose(option: RegExp | string): Promise<void> {
+    await this.page.locator('.quick-input-list').getByRole('option', { name: option }).first().click();
+  }
+
+  /** A message of the extension, in the corner. */
+  notification(text: RegExp | string): Locator {
+    return this.page.locator('.notifications-toasts .notification-list-item', { hasText: text });
+  }
+
+  /** The document of the web view that is open. */
+  get webView(): FrameLocator {
+    return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+  }
+}

@@ -1,0 +1,39 @@
+/** A run from its launch to its merge without leaving the tree: approved on its line, answered from its notification. */
+import assert from 'node:assert/strict';
+import { DEMO_REQUEST } from '../harness/server.ts';
+import type { Journey } from '../harness/stage.ts';
+
+export const journey: Journey = {
+  name: 'whole-run',
+  async play(stage) {
+    const server = await stage.startServer();
+    const editor = await stage.openEditor(server.reachedBy());
+    await editor.openViews();
+    await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor();
+    await stage.picture(editor.page, 'no-runs');
+
+    const { id } = await server.launch();
+    const plan = editor.line(/^Create login flow with OAuth, .*Waiting for approval/);
+    await plan.waitFor();
+    const notice = editor.notification(DEMO_REQUEST);
+    await notice.waitFor();
+    await editor.icon.filter({ hasText: '1' }).waitFor();
+    await stage.picture(editor.page, 'plan-waits');
+
+    await editor.actOn(plan, /^Approve/);
+    await editor.line(/^Create login flow with OAuth, .*Waiting for an answer/).waitFor();
+    const question = editor.notification('Which OAuth providers');
+    await stage.picture(editor.page, 'question');
+    await question.getByRole('button', { name: 'Answer' }).click();
+    await editor.choose('Google and GitHub');
+
+    await editor.line(/^Create login flow with OAuth, .*Completed/).waitFor({ timeout: 90_000 });
+    await stage.picture(editor.page, 'merged');
+    const run = await server.client.getRun(id);
+    assert.equal(run.status, 'completed');
+    assert.deepEqual(
+      run.gates.map(({ decision }) => decision),
+      ['approve', 'answer'],
+    );
+  },
+};

@@ -1,0 +1,113 @@
+/**
+ * Plays the journeys: the packaged extension in a real VS Code, and the dashboard, in Chromium against the real server.
+ * Ends with `N passed, N failed[, N skipped]`; pictures of the screens lie in `e2e/screens`.
+ *
+ * Usage: npm run e2e [-- --only NAME[,NAME]] [--vsix FILE] [--no-skips]
+ */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Browser } from 'playwright-core';
+import { findChromium, installCodeServer, installTools, SCREENS } from './harness/install.ts';
+import type { Journey } from './harness/stage.ts';
+
+const JOURNEYS = path.join(import.meta.dirname, 'journeys');
+const { values: options } = parseArgs({
+  options: { only: { type: 'string' }, vsix: { type: 'string' }, 'no-skips': { type: 'boolean' } },
+});
+
+const files = (await readdir(JOURNEYS)).filter((file) => file.endsWith('.ts')).sort();
+const names = files.map((file) => path.basename(file, '.ts'));
+const chosen = options.only?.split(',') ?? names;
+const unknown = chosen.filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  say(`There is no journey ${unknown.join(', ')}; there are ${names.join(', ')}.`);
+  process.exit(64);
+}
+
+const tally = { passed: 0, failed: 0, skipped: [] as string[] };
+const chromium = findChromium();
+if (chromium === undefined) {
+  say('skipped all: there is no Chromium here (Debian: apt-get install chromium; CHROMIUM names one elsewhere).');
+  tally.skipped.push(...chosen);
+} else {
+  try {
+    await playAll(chromium);
+  } catch (error) {
+    // Nothing could be played: the package was not made, say.
+    tally.failed += 1;
+    say(`failed   ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+const skipped = tally.skipped.length > 0 ? `, ${tally.skipped.length} skipped (${tally.skipped.join(', ')})` : '';
+say(`${tally.passed} passed, ${tally.failed} failed${skipped}`);
+process.exitCode = tally.failed > 0 || (options['no-skips'] === true && tally.skipped.length > 0) ? 1 : 0;
+
+async function playAll(executable: string): Promise<void> {
+  installTools();
+  installCodeServer();
+  // Now that it is there.
+  const { launchBrowser } = await import('./harness/browser.ts');
+  const { installVsix } = await import('./harness/vscode-host.ts');
+  const { packageExtension } = await import('./package-extension.ts');
+  const vsix = options.vsix === undefined ? await packageExtension(say) : path.resolve(options.vsix);
+  const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-e2e-'));
+  await forgetPictures();
+  const browser = await launchBrowser(executable);
+  try {
+    const extensions = await installVsix(vsix, folder);
+    for (const name of chosen) {
+      // The path is one that was listed above; the module is ours.
+      const module = (await import(pathToFileURL(path.join(JOURNEYS, `${name}.ts`)).href)) as { journey: Journey };
+      await play(module.journey, browser, extensions);
+    }
+  } finally {
+    await browser.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+  say(`pictures: ${path.relative(process.cwd(), SCREENS)}`);
+}
+
+/** Those of an earlier time, of what is played now. */
+async function forgetPictures(): Promise<void> {
+  const kept = await readdir(SCREENS).catch(() => []);
+  const isOld = (file: string): boolean =>
+    chosen.some((name) => new RegExp(`^${name}-(?:\\d\\d-|failed\\.)`).test(file));
+  for (const file of kept.filter(isOld)) await rm(path.join(SCREENS, file));
+}
+
+async function play(journey: Journey, browser: Browser, extensions: string): Promise<void> {
+  const { Skipped, Stage } = await import('./harness/stage.ts');
+  const stage = new Stage(browser, extensions, journey.name);
+  const startedAt = performance.now();
+  const took = (): string => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
+  try {
+    const figure = await journey.play(stage);
+    stage.checkStrayRequests();
+    tally.passed += 1;
+    say(`passed   ${journey.name} (${took()})${typeof figure === 'string' ? `: ${figure}` : ''}`);
+  } catch (error) {
+    if (error instanceof Skipped) {
+      tally.skipped.push(journey.name);
+      say(`skipped  ${journey.name}: ${error.message}`);
+      return;
+    }
+    tally.failed += 1;
+    say(
+      `failed   ${journey.name} (${took()})\n${indent(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
+    );
+    say(`    its logs: ${path.relative(process.cwd(), await stage.keepFailure())}`);
+  } finally {
+    await stage.end();
+  }
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '    ');
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
