@@ -65,7 +65,6 @@ export function readScreen(value: unknown): Screen | null {
   switch (value['name']) {
     case 'runs':
     case 'launch':
-    case 'metrics':
       return { name: value['name'] };
     case 'run': {
       const { runId } = value;

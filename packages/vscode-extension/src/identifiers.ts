@@ -19,7 +19,6 @@ export const COMMANDS = {
   explore: 'autonomous.explore',
   // Screens
   openRuns: 'autonomous.openRuns',
-  openMetrics: 'autonomous.openMetrics',
   openRun: 'autonomous.openRun',
   openPlan: 'autonomous.openPlan',
   openStatechart: 'autonomous.openStatechart',

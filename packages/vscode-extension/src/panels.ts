@@ -103,8 +103,6 @@ function titleFor(host: Host, screen: Screen): string {
       return 'Compare approaches';
     case 'launch':
       return 'Launch a run';
-    case 'metrics':
-      return 'Metrics';
     default:
       return screen satisfies never;
   }

@@ -49,7 +49,9 @@ export function createTrees(host: Host): Trees {
   refresh();
   return {
     refresh,
-    showConnection: (state) => waiting?.setMessage(connectionMessage(state)),
+    // A view with a message shows no welcome, and where there are no runs the welcome says the way out.
+    showConnection: (state) =>
+      waiting?.setMessage(Object.keys(runsOf(host)).length === 0 ? undefined : connectionMessage(state)),
     dispose() {
       clearInterval(timer);
       for (const view of views.values()) view.dispose();

@@ -159,9 +159,9 @@ it('does what only the editor can', async () => {
     action: 'openScreen',
     args: [{ name: 'run', runId: 'r-2', tab: 'plan', more: 1 }],
   });
-  await bridge.receive({ kind: 'shows', screen: { name: 'metrics' }, title: 'Metrics' });
+  await bridge.receive({ kind: 'shows', screen: { name: 'launch' }, title: 'New run' });
   expect(actions.openDiff).toHaveBeenCalledWith('r-1', 'src/a.ts');
   expect(actions.openExternal).toHaveBeenCalledWith('https://example.org/x');
   expect(actions.openScreen).toHaveBeenCalledWith({ name: 'run', runId: 'r-2', tab: 'plan' });
-  expect(onShows).toHaveBeenCalledWith({ name: 'metrics' }, 'Metrics');
+  expect(onShows).toHaveBeenCalledWith({ name: 'launch' }, 'New run');
 });
