@@ -84,8 +84,8 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
   return {
     ...panels,
     dispose() {
+      // The panels themselves stay: they are restored with the window.
       serializer.dispose();
-      for (const { panel } of open) panel.dispose();
     },
   };
 }
