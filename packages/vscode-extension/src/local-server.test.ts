@@ -41,7 +41,9 @@ describe('The local server', () => {
           console.log('up');
         });
         setInterval(() => {}, 1000);`;
-      const holder = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       await once(holder.stdout, 'data');
       const said = await readFile(path.join(own.folder, `log${word}`), 'utf8');
       const pid = Number(/pid (\d+)/.exec(said)?.[1]);
