@@ -1,4 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -24,6 +26,40 @@ describe('The local server', () => {
     expect(own.lines.join('\n')).toContain('Autonomous is running');
   });
 
+  it('ends with the process that started it, however that one goes, unless it is let go', async () => {
+    own = await aServer();
+    for (const [word, lives] of [
+      ['', false],
+      ['server.leave();', true],
+    ] as const) {
+      const program = `
+        import { LocalServer } from ${JSON.stringify(new URL('local-server.ts', `file://${import.meta.dirname}/`).href)};
+        const server = new LocalServer({ logFile: ${JSON.stringify(path.join(own.folder, `log${word}`))}, onState() {}, onLine() {} });
+        const sleeps = 'console.log("  address  http://127.0.0.1:1"); console.log("  pid " + process.pid); console.log("  token    as set"); setInterval(() => {}, 1000)';
+        server.start({ program: process.execPath, args: ['-e', sleeps], folder: ${JSON.stringify(own.folder)} }).then(() => {
+          ${word}
+          console.log('up');
+        });
+        setInterval(() => {}, 1000);`;
+      const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      await once(holder.stdout, 'data');
+      const said = await readFile(path.join(own.folder, `log${word}`), 'utf8');
+      const pid = Number(/pid (\d+)/.exec(said)?.[1]);
+      expect(isAlive(pid)).toBe(true);
+      holder.kill('SIGKILL');
+      await once(holder, 'exit');
+      if (!lives) await expect.poll(() => isAlive(pid)).toBe(false);
+      else {
+        // As long as the other one took to end, and more.
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        expect(isAlive(pid)).toBe(true);
+        process.kill(pid, 'SIGKILL');
+      }
+    }
+  });
+
   it('is not started twice', async () => {
     own = await aServer();
     await own.start();
@@ -46,3 +82,12 @@ describe('The local server', () => {
     await rm(folder, { recursive: true });
   });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -28,6 +28,15 @@ export function checkoutCommand(folder: string): ServerCommand {
   return { program: 'node', args: ['tools/run.mjs', 'node', 'packages/orchestrator/src/main.ts', 'serve'], folder };
 }
 
+/** Ends the group of processes that it is told when its input ends without a word: whoever held it is gone, however it went. */
+const WATCH = `
+let isReleased = false;
+process.stdin.on('data', () => { isReleased = true; });
+process.stdin.on('end', () => {
+  if (!isReleased) try { process.kill(Number(process.argv[1]), 'SIGTERM'); } catch {}
+  process.exit();
+});`;
+
 const LOOK_EVERY_MS = 200;
 const STOP_WITHIN_MS = 10_000;
 /** Variables of the editor's own process that would change what another Node does. */
@@ -36,6 +45,7 @@ const OF_THE_EDITOR = /^(?:ELECTRON_|VSCODE_|NODE_OPTIONS$|NODE_COMPILE_CACHE$)/
 export class LocalServer {
   readonly #options: LocalServerOptions;
   #child: ChildProcess | null = null;
+  #watcher: ChildProcess | null = null;
   #state: LocalServerState = 'stopped';
   #url: string | null = null;
   #tokenFile: string | null = null;
@@ -71,6 +81,7 @@ export class LocalServer {
     const child = spawn(program, args, { cwd: folder, env, detached: true, stdio: ['ignore', output, output] });
     closeSync(output);
     this.#child = child;
+    this.#watcher = watch(child);
     this.#enter('starting');
     const said = followFile(logFile, (line) => this.#read(line));
     const ended = new Promise<string>((resolve) => {
@@ -79,6 +90,7 @@ export class LocalServer {
     });
     this.#ended = ended.then(async (reason) => {
       const last = await said.stop();
+      this.leave();
       this.#child = null;
       this.#url = null;
       this.#tokenFile = null;
@@ -108,6 +120,8 @@ export class LocalServer {
 
   /** Lets it run on without this process. */
   leave(): void {
+    this.#watcher?.stdin?.end('released');
+    this.#watcher = null;
     this.#child?.unref();
   }
 
@@ -134,6 +148,22 @@ export class LocalServer {
     this.#state = state;
     this.#options.onState(state);
   }
+}
+
+/** The editor ends its extensions without a word when it has to: then something else has to end the server. */
+function watch({ pid }: ChildProcess): ChildProcess | null {
+  if (pid === undefined) return null;
+  const target = process.platform === 'win32' ? pid : -pid;
+  const watcher = spawn(process.execPath, ['-e', WATCH, '--', String(target)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+  });
+  // Without it the server ends with `deactivate`, as a rule.
+  watcher.on('error', () => undefined);
+  watcher.stdin.on('error', () => undefined);
+  watcher.unref();
+  return watcher;
 }
 
 function whyNotStarted(error: NodeJS.ErrnoException, program: string): string {

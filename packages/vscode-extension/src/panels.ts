@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { HostActions, Screen } from '@autonomous/ui';
 import * as vscode from 'vscode';
-import { placeOf, readKeptScreen } from './from-web-view.ts';
+import { placeOf, readKeptScreen, readScreen } from './from-web-view.ts';
 import { type Host, type Panels, runsOf } from './host.ts';
 import { PANEL_TYPE } from './identifiers.ts';
 import { titleOf } from './run-tree.ts';
@@ -31,11 +31,13 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
       onShows(shown, title) {
         entry.screen = shown;
         entry.panel.title = title === '' ? titleFor(host, shown) : title;
+        rememberScreen(host, entry.panel.title, shown);
       },
       onRefused: (message) => host.log.warn(`A panel said something that is not understood: ${shortJson(message)}`),
     });
     const entry: OpenPanel = { panel, bridge, screen };
     open.add(entry);
+    rememberScreen(host, panel.title, screen);
     webview.options = options;
     webview.onDidReceiveMessage((message: unknown) => void bridge.receive(message));
     panel.onDidDispose(() => {
@@ -76,18 +78,32 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
   const serializer = vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, {
     async deserializeWebviewPanel(panel, state: unknown) {
       const screen = readKeptScreen(state);
-      if (screen === null) panel.dispose();
-      else adopt(panel, screen);
+      // A window that closes soon after a panel was opened keeps its title and not its state.
+      adopt(panel, screen ?? rememberedScreen(host, panel.title) ?? { name: 'runs' });
     },
   });
 
   return {
     ...panels,
     dispose() {
+      // The panels themselves stay: they are restored with the window.
       serializer.dispose();
-      for (const { panel } of open) panel.dispose();
     },
   };
+}
+
+const MEMORY = 'autonomous.screens';
+const MAX_REMEMBERED = 30;
+
+function rememberScreen({ context }: Host, title: string, screen: Screen): void {
+  const others = context.workspaceState.get<readonly (readonly [string, unknown])[]>(MEMORY, []);
+  const newest = [[title, screen], ...others.filter(([known]) => known !== title)].slice(0, MAX_REMEMBERED);
+  void context.workspaceState.update(MEMORY, newest);
+}
+
+function rememberedScreen({ context }: Host, title: string): Screen | null {
+  const remembered = context.workspaceState.get<readonly (readonly [string, unknown])[]>(MEMORY, []);
+  return readScreen(remembered.find(([known]) => known === title)?.[1]);
 }
 
 function titleFor(host: Host, screen: Screen): string {
