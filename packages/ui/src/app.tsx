@@ -48,8 +48,8 @@ function Connection() {
   if (connection.state !== 'offline') return null;
   return (
     <p className="offline" role="status">
-      <vscode-icon name="debug-disconnect" aria-hidden="true" /> Not connected: {connection.reason.replace(/\.$/, '')}. What you see may be
-      old; trying again…
+      <vscode-icon name="debug-disconnect" aria-hidden="true" /> Not connected: {connection.reason.replace(/\.$/, '')}.
+      What you see may be old; trying again…
     </p>
   );
 }
