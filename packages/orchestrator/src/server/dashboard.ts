@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { constants, gzip } from 'node:zlib';
+import { gzip } from 'node:zlib';
 
 /** Scripts and styles from here alone. Mermaid and the widgets write styles into the page. */
 export const DASHBOARD_POLICY =
@@ -89,7 +89,7 @@ async function readFiles(folder: string): Promise<Files> {
   const all = await Promise.all(
     DASHBOARD_FILES.map(async (name) => {
       const plain = await readFile(join(folder, name));
-      return { name, plain, gzip: await promisify(gzip)(plain, { level: constants.Z_BEST_SPEED + 5 }) };
+      return { name, plain, gzip: await promisify(gzip)(plain) };
     }),
   );
   const hash = createHash('sha256');
