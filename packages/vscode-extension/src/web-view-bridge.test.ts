@@ -1,7 +1,7 @@
 import { ApiError, type Client, createRunStore, emptyRunStoreState, type WorkflowEvent } from '@autonomous/shared';
 import { CALLS, type HostActions, type Screen, type ToWebView } from '@autonomous/ui';
 import { describe, expect, it, vi } from 'vitest';
-import { aRun } from './a-run.fixture.ts';
+import { aRun } from '@autonomous/shared/a-run.fixture';
 import { createWebViewBridge } from './web-view-bridge.ts';
 
 function aBridge(client: Partial<Client> | null = {}) {

@@ -1,9 +1,8 @@
 /** What a run changed, file by file. */
-import type { RunDiff, RunView } from '@autonomous/shared';
+import { parsePatch, type PatchFile, type RunDiff, type RunView } from '@autonomous/shared';
 import { useMemo } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
-import { parsePatch, type PatchFile } from '../parts/patch.ts';
 
 /** A file with more lines than this is shown when it is asked for. */
 const LINES_AT_ONCE = 400;

@@ -1,5 +1,5 @@
 /** Runs that try different ways, side by side. */
-import type { RunView } from '@autonomous/shared';
+import { durationText, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
@@ -8,7 +8,6 @@ import { gateLine, stageTitle } from '../labels.ts';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { isOver, StatusLine } from '../parts/status.tsx';
-import { durationText } from '../parts/times.tsx';
 
 export function Exploration({ explorationId }: { readonly explorationId: string }) {
   const { client, runs: store } = useHost();

@@ -1,5 +1,5 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
-import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import { durationText, FINAL_STATUSES, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useState } from 'react';
 import { RUN_TABS, type RunTab } from '../bridge.ts';
@@ -9,7 +9,7 @@ import { stageTitle } from '../labels.ts';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { StatusLine } from '../parts/status.tsx';
-import { Ago, durationText, useNow } from '../parts/times.tsx';
+import { Ago, useNow } from '../parts/times.tsx';
 import { Changes } from './changes.tsx';
 import { EvidenceList } from './evidence.tsx';
 import { GatePanel } from './gate-panel.tsx';
