@@ -18,7 +18,7 @@ import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { EventStore } from '../event-store/event-store.ts';
 import { DASHBOARD_PAGES, DASHBOARD_POLICY, openDashboard } from './dashboard.ts';
-import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES } from './feed.ts';
+import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES, readFeedPage } from './feed.ts';
 import { createGuard, FEED_PATH, type Guard, ownAddresses, pathOf } from './guard.ts';
 import { idempotency } from './idempotency.ts';
 import { CONTENT_SECURITY_POLICY, landingPage, spentLinkPage } from './landing-page.ts';
@@ -129,7 +129,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-export interface ServerAppOptions extends Pick<ServerOptions, 'orchestrator' | 'store' | 'log' | 'dashboardFolder'> {
+export interface ServerAppOptions extends Pick<
+  ServerOptions,
+  'orchestrator' | 'feed' | 'store' | 'log' | 'dashboardFolder'
+> {
   readonly credentials: Credentials;
   readonly sessionCookie: string;
   /** Whom the guard found behind a request. */
@@ -148,6 +151,7 @@ export function createServerApp(options: ServerAppOptions) {
   const app = createApi(options.orchestrator, {
     caller,
     issueTicket: (who) => credentials.issueTicket(who),
+    readFeed: (request) => readFeedPage(options.feed, request),
     issueSignInLink: (who) => signInLink(baseUrl, credentials, who),
     onInternalError: (error, c) =>
       log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed'),

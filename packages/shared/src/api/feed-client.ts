@@ -1,7 +1,8 @@
-/** Follows the WebSocket feed across lost connections: every event once, in order. */
+/** Follows the feed across lost connections, by WebSocket and else by asking: every event once, in order. */
 import { FEED_PROTOCOL, type FeedMessage, type FeedSubscribe, type Progress } from '../feed.ts';
 import type { WorkflowEvent } from '../events.ts';
 import { ApiError } from './api-error.ts';
+import { createPolling, type Polling, type PollingConnection } from './feed-polling.ts';
 
 /** The part of a WebSocket that the feed uses; browsers, Node and `ws` have it. */
 export interface WebSocketLike {
@@ -20,6 +21,8 @@ export type FeedStatus =
   /** `reset`: what was received before is void, all events come again from the beginning. */
   | { readonly state: 'replaying'; readonly feedId: string; readonly reset: boolean }
   | { readonly state: 'live'; readonly feedId: string; readonly position: number }
+  /** No WebSocket gets through, for this reason: the server is asked now and then, and there is no progress. */
+  | { readonly state: 'polling'; readonly feedId: string; readonly position: number; readonly reason: string }
   | { readonly state: 'offline'; readonly reason: string; readonly retryInMs: number };
 
 export interface FeedOptions {
@@ -40,6 +43,7 @@ export interface FeedConnection {
   readonly url: (signal: AbortSignal) => Promise<string>;
   readonly WebSocket: WebSocketConstructor;
   readonly backoff: Backoff;
+  readonly polling: Omit<PollingConnection, 'backoff'>;
 }
 
 /** Waits between tries grow from `minMs` to `maxMs`. */
@@ -58,16 +62,27 @@ const HANDSHAKE_MS = 15_000;
  */
 export async function followFeed(options: FeedOptions, connection: FeedConnection): Promise<void> {
   const cursor: Cursor = { feedId: options.feedId, position: options.after ?? 0 };
+  const broken = new AbortController();
+  const signal = AbortSignal.any([options.signal, broken.signal]);
+  const polled = { ...connection.polling, backoff: connection.backoff };
+  const polling = createPolling(options, polled, cursor, (cause) => broken.abort(cause));
   let failures = 0;
-  while (!options.signal.aborted) {
-    options.onStatus?.({ state: 'connecting' });
-    const end = await followOnce(options, connection, cursor).catch(endOfFailedTry);
-    if (options.signal.aborted) return;
-    failures = end.wasLive ? 0 : failures + 1;
-    const retryInMs = waitBefore(failures, connection.backoff);
-    options.onStatus?.({ state: 'offline', reason: end.reason, retryInMs });
-    await sleep(retryInMs, options.signal);
+  try {
+    while (!signal.aborted) {
+      // What works meanwhile is not hidden by one more try of what does not.
+      if (!polling.works) options.onStatus?.({ state: 'connecting' });
+      const end = await followOnce({ ...options, signal }, connection, cursor, polling).catch(endOfFailedTry);
+      if (signal.aborted) break;
+      failures = end.wasLive ? 0 : failures + 1;
+      const retryInMs = waitBefore(failures, connection.backoff);
+      if (failures > 0) polling.start(end.reason);
+      if (!polling.works) options.onStatus?.({ state: 'offline', reason: end.reason, retryInMs });
+      await sleep(retryInMs, signal);
+    }
+  } finally {
+    polling.stop();
   }
+  if (broken.signal.aborted) throw broken.signal.reason;
 }
 
 /** Milliseconds before the try that follows `failures` failed ones: exponential, with jitter of one half. */
@@ -89,7 +104,8 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-interface Cursor {
+/** How far a client has come. Whoever delivers an event moves it. */
+export interface Cursor {
   feedId: string | undefined;
   position: number | 'end';
 }
@@ -109,11 +125,17 @@ function endOfFailedTry(error: unknown): End {
 class HandlerFailure extends Error {}
 
 /** One connection from its handshake to its end; moves `cursor` as events arrive. */
-async function followOnce(options: FeedOptions, connection: FeedConnection, cursor: Cursor): Promise<End> {
+async function followOnce(
+  options: FeedOptions,
+  connection: FeedConnection,
+  cursor: Cursor,
+  polling: Polling,
+): Promise<End> {
   const url = await connection.url(options.signal);
   if (options.signal.aborted) return { reason: 'stopped', wasLive: false };
   const socket = new connection.WebSocket(url);
   let wasLive = false;
+  let askedFeedId: string | undefined;
   let watchdog: ReturnType<typeof setTimeout> | undefined;
   const { promise, resolve, reject } = Promise.withResolvers<End>();
   const finish = (reason: string) => resolve({ reason, wasLive });
@@ -127,6 +149,7 @@ async function followOnce(options: FeedOptions, connection: FeedConnection, curs
   expectWord(HANDSHAKE_MS);
   socket.onopen = () => {
     const { feedId, position } = cursor;
+    askedFeedId = feedId;
     const subscribe: FeedSubscribe = {
       type: 'subscribe',
       protocol: FEED_PROTOCOL,
@@ -142,7 +165,8 @@ async function followOnce(options: FeedOptions, connection: FeedConnection, curs
       // The server of this protocol version sends nothing else.
       const message = JSON.parse(String(data)) as FeedMessage;
       if (message.type === 'error') return reject(refusal(message.code, message.detail));
-      receive(message, cursor, options, wasLive);
+      if (message.type === 'welcome') polling.stop();
+      receive(message, cursor, options, { wasLive, askedFeedId });
       wasLive ||= message.type === 'caught_up';
     } catch (cause) {
       reject(new HandlerFailure('a feed callback failed', { cause }));
@@ -165,15 +189,18 @@ function receive(
   message: Exclude<FeedMessage, { type: 'error' }>,
   cursor: Cursor,
   options: FeedOptions,
-  wasLive: boolean,
+  { wasLive, askedFeedId }: { readonly wasLive: boolean; readonly askedFeedId: string | undefined },
 ) {
   switch (message.type) {
-    case 'welcome':
-      if (options.after === 'end' && (message.reset || cursor.position === 'end')) cursor.position = message.position;
-      else if (message.reset) cursor.position = 0;
+    case 'welcome': {
+      // Polling may have begun afresh on this feed since it was asked for with the old one's position.
+      const reset = message.reset && (askedFeedId === message.feedId || cursor.feedId !== message.feedId);
+      if (options.after === 'end' && (reset || cursor.position === 'end')) cursor.position = message.position;
+      else if (reset) cursor.position = 0;
       cursor.feedId = message.feedId;
-      options.onStatus?.({ state: 'replaying', feedId: message.feedId, reset: message.reset });
+      options.onStatus?.({ state: 'replaying', feedId: message.feedId, reset });
       return;
+    }
     case 'event':
       if (message.event.position <= positionOf(cursor)) return;
       options.onEvent(message.event);
@@ -194,7 +221,7 @@ function receive(
 }
 
 /** Before the server has said where its end is, everything is new. */
-function positionOf({ position }: Cursor): number {
+export function positionOf({ position }: Cursor): number {
   return position === 'end' ? 0 : position;
 }
 

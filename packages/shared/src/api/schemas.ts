@@ -6,6 +6,7 @@ import { z } from '@hono/zod-openapi';
 import { budgetChangeShape, runConfigRequestSchema, runConfigSchema } from '../config.ts';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
+import type { FeedPage } from '../feed.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type {
   Artifact,
@@ -80,6 +81,10 @@ export const atQuery = z.strictObject({ at: z.preprocess(wholeNumber, z.coerce.n
 export const eventsQuery = z.strictObject({
   after: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(1_000).default(500),
+});
+export const feedQuery = z.strictObject({
+  after: z.union([z.literal('end'), z.coerce.number().int().min(0)]).default(0),
+  feedId: text(200).optional(),
 });
 export const gatesQuery = z.strictObject({ runId: id.optional() });
 export const clarificationsQuery = z.strictObject({ status: z.enum(['pending', 'answered', 'ignored']).optional() });
@@ -398,6 +403,14 @@ export const workflowEvent = answer<WorkflowEvent>('Event', {
   origin: z.enum(['input', 'emitted']),
   payload: jsonObject,
   timestamp: time,
+});
+
+export const feedPage = answer<FeedPage>('FeedPage', {
+  feedId: z.string(),
+  position: count,
+  reset: z.boolean(),
+  events: z.array(workflowEvent),
+  hasMore: z.boolean(),
 });
 
 export const runDiff = answer<RunDiff>('Diff', {
