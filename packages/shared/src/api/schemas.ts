@@ -117,6 +117,9 @@ export const newExploration = z.strictObject({
 });
 
 const prose = text(20_000);
+const take = z
+  .strictObject({ runId: id, commit: gitObject, paths: z.array(text(4_000)).min(1).max(500) })
+  .optional();
 /** The fields of each decision, beside `decision` itself. */
 const decisionShapes = {
   approve: {
@@ -125,11 +128,11 @@ const decisionShapes = {
     notes: prose.optional(),
     editedPlan: text(200_000).optional(),
   },
-  reject: { feedback: prose },
+  reject: { feedback: prose.optional(), take },
   answer: { response: z.union([prose, z.array(text(2_000)).min(1).max(100)]) },
   ignore: {},
   ask: { question: prose },
-  retry: { notes: prose.optional() },
+  retry: { notes: prose.optional(), take },
   accept: { reason: prose, artifactHash: sha256.optional(), codeTree: gitObject.optional() },
   extend: {
     minutes: z
@@ -141,7 +144,11 @@ const decisionShapes = {
   },
 };
 export const approveBody = z.strictObject(decisionShapes.approve);
-export const rejectBody = z.strictObject(decisionShapes.reject);
+/** Whoever sends a result back says why, or what is to come into it. */
+const saysWhy = ({ feedback, take: files }: { readonly feedback?: unknown; readonly take?: unknown }): boolean =>
+  feedback !== undefined || files !== undefined;
+const NO_FEEDBACK = { path: ['feedback'], message: 'is needed: what should be different?' };
+export const rejectBody = z.strictObject(decisionShapes.reject).refine(saysWhy, NO_FEEDBACK);
 export const answerBody = z.strictObject(decisionShapes.answer);
 export const askBody = z.strictObject(decisionShapes.ask);
 export const retryBody = z.strictObject(decisionShapes.retry);
@@ -150,7 +157,7 @@ export const extendBody = z.strictObject(decisionShapes.extend);
 export const emptyBody = z.strictObject({});
 export const gateDecision = z.discriminatedUnion('decision', [
   z.strictObject({ decision: z.literal('approve'), ...decisionShapes.approve }),
-  z.strictObject({ decision: z.literal('reject'), ...decisionShapes.reject }),
+  z.strictObject({ decision: z.literal('reject'), ...decisionShapes.reject }).refine(saysWhy, NO_FEEDBACK),
   z.strictObject({ decision: z.literal('answer'), ...decisionShapes.answer }),
   z.strictObject({ decision: z.literal('ignore'), ...decisionShapes.ignore }),
   z.strictObject({ decision: z.literal('ask'), ...decisionShapes.ask }),
