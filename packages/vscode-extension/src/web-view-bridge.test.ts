@@ -10,6 +10,7 @@ function aBridge(client: Partial<Client> | null = {}) {
   const actions = {
     openDiff: vi.fn<HostActions['openDiff']>(),
     openScreen: vi.fn<HostActions['openScreen']>(),
+    copyLink: vi.fn<(screen: Screen) => void>(),
     openExternal: vi.fn<HostActions['openExternal']>(),
     checkout: vi.fn<HostActions['checkout']>(),
   };

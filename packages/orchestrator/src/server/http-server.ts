@@ -17,7 +17,7 @@ import { setCookie } from 'hono/cookie';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { EventStore } from '../event-store/event-store.ts';
-import { DASHBOARD_PAGES, DASHBOARD_POLICY, openDashboard } from './dashboard.ts';
+import { DASHBOARD_PAGES, DASHBOARD_POLICY, isPagePath, openDashboard } from './dashboard.ts';
 import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES, readFeedPage } from './feed.ts';
 import { createGuard, FEED_PATH, type Guard, ownAddresses, pathOf } from './guard.ts';
 import { idempotency } from './idempotency.ts';
@@ -190,7 +190,9 @@ export function createServerApp(options: ServerAppOptions) {
       path: '/',
       maxAge: signedIn.maxAgeSeconds,
     });
-    return c.redirect('/', 303);
+    // Only to a page of ours: whoever made the link could name any place.
+    const to = c.req.query('to') ?? '/';
+    return c.redirect(isPagePath(to) ? to : '/', 303);
   });
   app.get(FEED_PATH, (c) =>
     answerProblem(c, toProblem(new NotFound('The feed speaks WebSocket: connect with an upgrade.'))),
