@@ -81,18 +81,19 @@ describe('files taken from another run', () => {
     const server = await aPair();
     const [mine, theirs] = await explored(server);
     const id = mine.gate?.id ?? '';
-    const refusal = (decision: GateDecision) => expect(server.client.decideGate(id, decision)).rejects;
+    const refuses = (decision: GateDecision, problem: object) =>
+      expect(server.client.decideGate(id, decision)).rejects.toMatchObject(problem);
     const { commit } = taking(theirs, 'helper.sh').take ?? { commit: '' };
 
-    await refusal(taking(theirs, 'app.sh')).toMatchObject({ status: 400, message: expect.stringContaining('did not change app.sh') });
-    await refusal(taking(theirs, '.autonomous/specs/001-feature.md')).toMatchObject({ status: 400 });
-    await refusal(taking(theirs, '../../etc/passwd')).toMatchObject({ status: 400 });
-    await refusal(taking(theirs, 'lib')).toMatchObject({ status: 409, problem: { paths: ['lib'] } });
-    await refusal(taking({ ...theirs, headCommit: 'a'.repeat(40) }, 'helper.sh')).toMatchObject({ status: 409, code: 'stale', problem: { commit } });
-    await refusal(taking(mine, 'own.sh')).toMatchObject({ status: 400 });
-    await refusal({ ...taking(theirs, 'helper.sh'), decision: 'approve' } as GateDecision).toMatchObject({ status: 400 });
-    await refusal({ decision: 'reject' }).toMatchObject({ status: 400 });
-    await refusal(taking({ ...theirs, id: 'nobody' }, 'helper.sh')).toMatchObject({ status: 404 });
+    await refuses(taking(theirs, 'app.sh'), { status: 400, message: expect.stringContaining('did not change app.sh') });
+    await refuses(taking(theirs, '.autonomous/specs/001-feature.md'), { status: 400 });
+    await refuses(taking(theirs, '../../etc/passwd'), { status: 400 });
+    await refuses(taking(theirs, 'lib'), { status: 409, problem: { paths: ['lib'] } });
+    await refuses(taking({ ...theirs, headCommit: 'a'.repeat(40) }, 'helper.sh'), { status: 409, code: 'stale', problem: { commit } });
+    await refuses(taking(mine, 'own.sh'), { status: 400 });
+    await refuses({ ...taking(theirs, 'helper.sh'), decision: 'approve' }, { status: 400 });
+    await refuses({ decision: 'reject' }, { status: 400 });
+    await refuses(taking({ ...theirs, id: 'nobody' }, 'helper.sh'), { status: 404 });
     expect((await server.client.getRun(mine.id)).gate?.id).toBe(id);
 
     await server.decide(mine, taking(theirs, 'helper.sh'));
@@ -115,6 +116,22 @@ describe('files taken from another run', () => {
     await server.until(mine, { status: 'completed' });
     expect(await server.file(mine.branch, 'feature.sh')).toBe('sh helper.sh\n');
     expect(await server.file(mine.branch, 'helper.sh')).toBe('echo helper\n');
+  });
+
+  it('are refused where the base branch changed them between the two runs', async () => {
+    const server = await aServer({
+      script: scripted(writes({ 'feature.sh': 'echo session\n' }), writes({ 'README.md': '# Mine\n', 'helper.sh': 'echo helper\n' })),
+    });
+    const mine = await server.launch('Add it with a session', REVIEWED);
+    await server.until(mine, { gate: 'implementation' });
+    await server.commit({ 'README.md': '# Changed by a colleague\n' });
+    const theirs = await server.until(await server.launch('Add it with a token', REVIEWED), { gate: 'implementation' });
+    await expect(server.decide(mine, taking(theirs, 'helper.sh', 'README.md'))).rejects.toMatchObject({
+      status: 409,
+      problem: { paths: ['README.md'] },
+    });
+    await server.decide(mine, taking(theirs, 'helper.sh'));
+    await server.until(mine, { gate: 'implementation' });
   });
 
   it('mend a result whose checks failed', async () => {

@@ -4,7 +4,7 @@
  */
 import { createStore } from '@xstate/store';
 import type { Client } from './api/client.ts';
-import type { FeedStatus } from './api/feed-client.ts';
+import type { FeedStatus } from './api/feed-options.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
 import { foldRun } from './fold.ts';

@@ -349,12 +349,8 @@ describe('following the feed', () => {
   describe('where no WebSocket gets through', () => {
     let isLetThrough = false;
     /** Refuses as a proxy does, until it lets through. */
-    const guarded = class {
-      constructor(url: string) {
-        const socket = isLetThrough ? new WebSocket(url) : refusedSocket();
-        // A constructor that gives another object: whoever asked gets that.
-        return socket as never;
-      }
+    const guarded = function (url: string) {
+      return isLetThrough ? new WebSocket(url) : refusedSocket();
     } as unknown as WebSocketConstructor;
     const pollingClient = () =>
       createClient({

@@ -6,14 +6,9 @@ import type { FeedPage, FeedPageRequest } from '../feed.ts';
 import type { JsonObject } from '../json.ts';
 import type { Artifact, Clarification, Gate, RunView } from '../run.ts';
 import { ApiError, ServerUnreachable } from './api-error.ts';
-import {
-  type Backoff,
-  type FeedOptions,
-  followFeed,
-  sleep,
-  type WebSocketConstructor,
-  waitBefore,
-} from './feed-client.ts';
+import { type Backoff, sleep, waitBefore } from './backoff.ts';
+import { followFeed, type WebSocketConstructor } from './feed-client.ts';
+import type { FeedOptions } from './feed-options.ts';
 import type {
   ArtifactContent,
   Caller,

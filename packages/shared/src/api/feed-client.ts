@@ -1,7 +1,8 @@
 /** Follows the feed across lost connections, by WebSocket and else by asking: every event once, in order. */
-import { FEED_PROTOCOL, type FeedMessage, type FeedSubscribe, type Progress } from '../feed.ts';
-import type { WorkflowEvent } from '../events.ts';
+import { FEED_PROTOCOL, type FeedMessage, type FeedSubscribe } from '../feed.ts';
 import { ApiError } from './api-error.ts';
+import { type Backoff, sleep, waitBefore } from './backoff.ts';
+import { type Cursor, type FeedOptions, positionOf } from './feed-options.ts';
 import { createPolling, type Polling, type PollingConnection } from './feed-polling.ts';
 
 /** The part of a WebSocket that the feed uses; browsers, Node and `ws` have it. */
@@ -15,41 +16,12 @@ export interface WebSocketLike {
 }
 export type WebSocketConstructor = new (url: string) => WebSocketLike;
 
-/** How the connection is. */
-export type FeedStatus =
-  | { readonly state: 'connecting' }
-  /** `reset`: what was received before is void, all events come again from the beginning. */
-  | { readonly state: 'replaying'; readonly feedId: string; readonly reset: boolean }
-  | { readonly state: 'live'; readonly feedId: string; readonly position: number }
-  /** No WebSocket gets through, for this reason: the server is asked now and then, and there is no progress. */
-  | { readonly state: 'polling'; readonly feedId: string; readonly position: number; readonly reason: string }
-  | { readonly state: 'offline'; readonly reason: string; readonly retryInMs: number };
-
-export interface FeedOptions {
-  /** Position of the last event already seen; 0 when absent. `end`: only what comes from now on. */
-  readonly after?: number | 'end' | undefined;
-  /** Feed that `after` belongs to. */
-  readonly feedId?: string | undefined;
-  /** Absent means all runs. */
-  readonly runIds?: readonly string[] | undefined;
-  readonly signal: AbortSignal;
-  readonly onEvent: (event: WorkflowEvent) => void;
-  readonly onProgress?: (progress: Progress) => void;
-  readonly onStatus?: (status: FeedStatus) => void;
-}
-
 export interface FeedConnection {
   /** A fresh address with its one-time ticket. */
   readonly url: (signal: AbortSignal) => Promise<string>;
   readonly WebSocket: WebSocketConstructor;
   readonly backoff: Backoff;
   readonly polling: Omit<PollingConnection, 'backoff'>;
-}
-
-/** Waits between tries grow from `minMs` to `maxMs`. */
-export interface Backoff {
-  readonly minMs: number;
-  readonly maxMs: number;
 }
 
 /** The server says that it is there every 30 seconds; a connection silent for longer than two of them is dead. */
@@ -83,31 +55,6 @@ export async function followFeed(options: FeedOptions, connection: FeedConnectio
     polling.stop();
   }
   if (broken.signal.aborted) throw broken.signal.reason;
-}
-
-/** Milliseconds before the try that follows `failures` failed ones: exponential, with jitter of one half. */
-export function waitBefore(failures: number, { minMs, maxMs }: Backoff): number {
-  return Math.min(maxMs, minMs * 2 ** Math.min(failures, 20)) * (0.5 + Math.random() / 2);
-}
-
-/** Resolves after `ms`, at once when `signal` aborts. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const wake = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, ms);
-    signal?.addEventListener('abort', wake);
-  });
-}
-
-/** How far a client has come. Whoever delivers an event moves it. */
-export interface Cursor {
-  feedId: string | undefined;
-  position: number | 'end';
 }
 
 interface End {
@@ -218,11 +165,6 @@ function receive(
     default:
       message satisfies never;
   }
-}
-
-/** Before the server has said where its end is, everything is new. */
-export function positionOf({ position }: Cursor): number {
-  return position === 'end' ? 0 : position;
 }
 
 /** What the server says before it closes a connection that it cannot serve. */

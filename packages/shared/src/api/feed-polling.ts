@@ -3,7 +3,8 @@
  * so that whichever of the two brings an event first delivers it, and the other drops it.
  */
 import type { FeedPage, FeedPageRequest } from '../feed.ts';
-import { type Backoff, type Cursor, type FeedOptions, positionOf, sleep, waitBefore } from './feed-client.ts';
+import { type Backoff, sleep, waitBefore } from './backoff.ts';
+import { type Cursor, type FeedOptions, positionOf } from './feed-options.ts';
 
 export interface PollingConnection {
   readonly page: (request: FeedPageRequest, signal: AbortSignal) => Promise<FeedPage>;

@@ -56,6 +56,7 @@ async function copy(page: Window, text: string): Promise<void> {
   field.value = text;
   page.document.body.append(field);
   field.select();
+  // oxlint-disable-next-line typescript/no-deprecated -- the only way there is without a secure context
   const isCopied = page.document.execCommand('copy');
   field.remove();
   if (!isCopied) throw new Error(`This browser does not let the page copy. The link is ${text}`);

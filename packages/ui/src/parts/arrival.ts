@@ -5,9 +5,12 @@ import { type RefObject, useEffect, useRef } from 'react';
 export function useArrival<Target extends HTMLElement>(isTarget: boolean): RefObject<Target | null> {
   const target = useRef<Target>(null);
   useEffect(() => {
-    if (!isTarget) return;
+    // Who writes something at the moment is left alone: a gate may be decided elsewhere meanwhile.
+    if (!isTarget || document.activeElement?.matches(FIELDS) === true) return;
     target.current?.scrollIntoView({ block: 'center' });
     target.current?.focus({ preventScroll: true });
   }, [isTarget]);
   return target;
 }
+
+const FIELDS = 'input, textarea, vscode-textarea, vscode-textfield';

@@ -11,14 +11,14 @@ const OPENINGS: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICAT
 export function GateNotice({
   run,
   gateId,
-  refused,
+  wasRefused,
   isTarget,
   onClose,
 }: {
   readonly run: RunView;
   readonly gateId: string;
-  /** Why the decision that was sent from here was not taken; absent where none was. */
-  readonly refused?: string | undefined;
+  /** A decision was sent from here, and not taken. */
+  readonly wasRefused: boolean;
   readonly isTarget: boolean;
   readonly onClose?: () => void;
 }) {
@@ -27,7 +27,7 @@ export function GateNotice({
   return (
     <section ref={target} tabIndex={-1} className={`gate closed${isTarget ? ' marked' : ''}`} aria-label="A gate that is not open">
       <p role="status">
-        <What run={run} gateId={gateId} sequence={sequence} /> {refused !== undefined && `Yours was not taken: ${refused}`}
+        <What run={run} gateId={gateId} sequence={sequence} /> {wasRefused && 'Yours was not taken.'}
       </p>
       {run.gate !== null && <p className="quiet">Another gate of this run is open: it is below.</p>}
       <p className="actions">

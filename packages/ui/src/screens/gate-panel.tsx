@@ -21,7 +21,7 @@ interface GatePanelProps {
   /** The link that was followed is to this gate. */
   readonly isTarget: boolean;
   /** Somebody else was first: this panel goes, and who asked for it is to be told. */
-  readonly onDecidedElsewhere: (gateId: string, reason: string) => void;
+  readonly onDecidedElsewhere: (gateId: string) => void;
 }
 
 export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps) {
@@ -43,7 +43,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
       const decidedElsewhere = error instanceof ApiError && error.status === 409;
       setSending({ state: 'refused', reason: messageOf(error), decidedElsewhere: winner !== null });
       // What this panel shows may be long over.
-      if (winner !== null) onDecidedElsewhere(gate.id, messageOf(error));
+      if (winner !== null) onDecidedElsewhere(gate.id);
       if (decidedElsewhere)
         await client.getRun(gate.runId).then(
           (run) => runs.trigger.listed({ runs: [run] }),

@@ -72,21 +72,19 @@ function UnknownRun({ runId }: { readonly runId: string }) {
 
 /** Gates of a run that were open here and are not any more: those that somebody else decided are told of. */
 function useGoneGate(run: RunView) {
-  const [gone, setGone] = useState<{ readonly gateId: string; readonly refused?: string } | null>(null);
+  const [gone, setGone] = useState<{ readonly gateId: string; readonly wasRefused: boolean } | null>(null);
   const last = useRef<string | null>(null);
   const open = run.gate?.id ?? null;
   useEffect(() => {
     const before = last.current;
     last.current = open;
     if (before !== null && before !== open && !ownDecisions.has(before))
-      setGone((known) => (known?.gateId === before ? known : { gateId: before }));
+      setGone((known) => (known?.gateId === before ? known : { gateId: before, wasRefused: false }));
   }, [open]);
   return {
     gone,
     forget: () => setGone(null),
-    refused: (gateId: string, reason: string) => {
-      setGone({ gateId, refused: reason });
-    },
+    refused: (gateId: string) => setGone({ gateId, wasRefused: true }),
   };
 }
 
@@ -123,14 +121,14 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
         </p>
       </header>
       {linked !== undefined && !isLinkOpen && (
-        <GateNotice key={linked} run={run} gateId={linked} refused={gates.gone?.gateId === linked ? gates.gone.refused : undefined} isTarget />
+        <GateNotice key={linked} run={run} gateId={linked} wasRefused={gates.gone?.gateId === linked && gates.gone.wasRefused} isTarget />
       )}
       {gates.gone !== null && gates.gone.gateId !== linked && gates.gone.gateId !== run.gate?.id && (
         <GateNotice
           key={gates.gone.gateId}
           run={run}
           gateId={gates.gone.gateId}
-          refused={gates.gone.refused}
+          wasRefused={gates.gone.wasRefused}
           isTarget={false}
           onClose={gates.forget}
         />
