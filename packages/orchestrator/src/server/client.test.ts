@@ -261,7 +261,8 @@ describe('following the feed', () => {
     });
     const rounds = 50;
     let drops = 0;
-    for (let round = 1; round <= rounds; round += 1) {
+    // Between two sockets a question over HTTP may bring the events: that round lost nothing.
+    for (let round = 1; drops < rounds; round += 1) {
       const before = await server.store.lastPosition();
       const middle = new Promise<void>((resolve) => arrived.set(before + 10, resolve));
       await server.source.append('a', 20);

@@ -27,6 +27,8 @@ export interface FeedConnection {
 /** The server says that it is there every 30 seconds; a connection silent for longer than two of them is dead. */
 const SILENCE_MS = 75_000;
 const HANDSHAKE_MS = 15_000;
+/** A server that is started again refuses once or twice. */
+const FAILURES_BEFORE_POLLING = 2;
 
 /**
  * Resolves when `signal` aborts.
@@ -47,7 +49,7 @@ export async function followFeed(options: FeedOptions, connection: FeedConnectio
       if (signal.aborted) break;
       failures = end.wasLive ? 0 : failures + 1;
       const retryInMs = waitBefore(failures, connection.backoff);
-      if (failures > 0) polling.start(end.reason);
+      if (failures >= FAILURES_BEFORE_POLLING) polling.start(end.reason);
       if (!polling.works) options.onStatus?.({ state: 'offline', reason: end.reason, retryInMs });
       await sleep(retryInMs, signal);
     }
