@@ -74,6 +74,13 @@ const asked = (run: DrivenRun): DrivenRun =>
   run.done('implementer', outputs.implementerAsks).done('saveWork', outputs.commitCode);
 const edited = (run: DrivenRun): DrivenRun =>
   run.send('APPROVAL_GRANTED', { by, artifactHash: 'plan-hash', editedPlan: '# Mine' });
+const taken = (andThen: 'check' | 'implement'): JsonObject => ({
+  runId: 'other',
+  commit: 'c-other',
+  paths: ['src/session.js'],
+  andThen,
+});
+const atResult = (): DrivenRun => reviewed(approved({ trustMode: manual }).implemented());
 const moved = {
   moved: true,
   baseCommit: 'base2',
@@ -101,6 +108,7 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   copyRecord: () => reviewed(approved().implemented()),
   pushBranch: () => reviewed(approved().implemented()).done('copyRecord', outputs.copyRecord),
   merge: () => published(reviewed(approved({ git: merging }).implemented()).done('integrate', { moved: false })),
+  takeFiles: () => atResult().send('APPROVAL_REJECTED', { by, feedback: 'Take it.', take: taken('check') }),
 };
 const reasons = [
   'agent_failed',
@@ -232,6 +240,19 @@ export const buildScenarios: Scenarios = {
     reviewed(approved({ trustMode: manual }).implemented())
       .send('APPROVAL_REJECTED', { by, feedback: 'Rename it.' })
       .implemented(),
+  'files taken from another run, checked': () =>
+    atResult()
+      .send('APPROVAL_REJECTED', { by, feedback: 'Take it.', take: taken('check') })
+      .done('takeFiles', outputs.takeFiles),
+  'files taken from another run, worked on': () =>
+    atResult()
+      .send('APPROVAL_REJECTED', { by, feedback: 'Keep its names.', take: taken('implement') })
+      .done('takeFiles', outputs.takeFiles)
+      .implemented(),
+  'checks fail, files taken from another run': () =>
+    checksFail(approved({ trustMode: manual }))
+      .send('FIX_DECIDED', { by, decision: 'retry', reason: 'Take it.', attempt: 1, take: taken('check') })
+      .done('takeFiles', outputs.takeFiles),
   'project without checks, named by a person': () =>
     approved({}, { test: null }).implemented().send('CLARIFICATION_ANSWERED', { by, response: 'make check' }),
   'project without checks, and there are none': () =>

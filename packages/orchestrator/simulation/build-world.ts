@@ -86,6 +86,15 @@ export const buildActivities: Readonly<Record<keyof BuildActivities, SimulatedAc
       codeTree: String(input['tree']),
     }),
   },
+  takeFiles: {
+    kind: 'effect',
+    retry: THREE_TRIES,
+    output: (_input, random) => ({
+      ...outputs.takeFiles,
+      commit: commit(random, 'taken'),
+      codeTree: hash(random, 'tree'),
+    }),
+  },
   checkpoint: {
     kind: 'effect',
     retry: THREE_TRIES,

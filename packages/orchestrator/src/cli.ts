@@ -123,6 +123,10 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
   client('retry <run>', 'tries again after a pause or a failed validation')
     .option('--notes <text>', 'a hint for the next try')
     .action(decision('retry', ({ notes }: { notes?: string }) => ({ notes })));
+  client('take <run> <files...>', "takes files of another run's result into the one that waits with its own")
+    .requiredOption('--from <run>', 'the other run')
+    .option('--feedback <text>', 'what the agent is to do with them; without a word they are only checked')
+    .action(ending((runId: string, paths: string[], options: TakeOptions) => take(io, runId, paths, options)));
   client('accept <run>', 'takes a result although its validation failed')
     .requiredOption('--reason <text>', 'why; kept with the run')
     .action(decision('accept', ({ reason }: { reason: string }) => ({ reason })));
@@ -247,6 +251,10 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
 
 interface ServerOptions {
   readonly server?: string;
+}
+interface TakeOptions extends ServerOptions {
+  readonly from: string;
+  readonly feedback?: string;
 }
 interface ExtendOptions extends ServerOptions, BudgetOptions {}
 interface JsonOptions extends ServerOptions {
@@ -390,6 +398,22 @@ async function answer(io: CliIo, runId: string, words: readonly string[], option
   const decision = await answerOf(client, io, gate.question, { words, files });
   const answered = await client.decideGate(gate.id, decision);
   say(io, `answer: ${gate.summary}\nthe run is ${statusOf(answered)}`);
+  return EXIT.done;
+}
+
+/** At the gate of a result, or at that of a failed validation: the files come in, and the result is checked anew. */
+async function take(io: CliIo, runId: string, paths: readonly string[], options: TakeOptions): Promise<number> {
+  const client = await connect(io, options.server);
+  const isFailed = (await client.getRun(runId)).gate?.kind === 'fix';
+  const gate = await openGate(client, runId, isFailed ? 'retry' : 'reject');
+  const { to } = await client.getDiff(options.from);
+  const { feedback } = options;
+  const taken = await client.decideGate(gate.id, {
+    decision: isFailed ? 'retry' : 'reject',
+    take: { runId: options.from, commit: to, paths },
+    ...(feedback === undefined ? {} : { [isFailed ? 'notes' : 'feedback']: feedback }),
+  });
+  say(io, `take: ${paths.join(', ')} from run ${options.from}\nthe run is ${statusOf(taken)}`);
   return EXIT.done;
 }
 

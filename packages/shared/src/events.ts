@@ -43,6 +43,19 @@ export interface GateOpening {
   readonly details: JsonObject;
 }
 
+/** Files of another run's result that a person wants in this one. */
+export interface FilesTaken {
+  readonly runId: string;
+  /** What that run's result was when they were chosen. */
+  readonly commit: string;
+  /** Paths that the other run changed; one that it deleted is deleted here too. */
+  readonly paths: readonly string[];
+  /** True when a scripted model had part in the other run. */
+  readonly scripted?: boolean;
+  /** What happens with them in place: they are checked, or the implementer goes on from there first. */
+  readonly andThen: 'check' | 'implement';
+}
+
 /** Whom a request to a model is charged to. */
 export interface CallCharge {
   /** `<activation key>#<attempt>.<number>` */
@@ -88,7 +101,12 @@ export interface EventPayloads {
     readonly notes?: string;
     readonly editedPlan?: string;
   };
-  APPROVAL_REJECTED: { readonly by: string; readonly gateId?: string; readonly feedback: string };
+  APPROVAL_REJECTED: {
+    readonly by: string;
+    readonly gateId?: string;
+    readonly feedback: string;
+    readonly take?: FilesTaken;
+  };
   CLARIFICATION_REQUESTED: GateOpening & { readonly question: Question; readonly attemptNumber: number };
   CLARIFICATION_ANSWERED: {
     readonly by: string;
@@ -130,6 +148,7 @@ export interface EventPayloads {
     readonly reason?: string;
     readonly attempt?: number;
     readonly accepted?: readonly string[];
+    readonly take?: FilesTaken;
   };
   DECISION_RECORDED: RunDecision;
   RUN_PAUSED: GateOpening & { readonly reason: PauseReason; readonly message: string };

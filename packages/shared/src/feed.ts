@@ -29,6 +29,23 @@ export interface FeedSubscribe {
   readonly runIds?: readonly string[];
 }
 
+/** The same question over HTTP, for where no WebSocket gets through. */
+export interface FeedPageRequest {
+  readonly after: number | 'end';
+  readonly feedId?: string | undefined;
+}
+
+export interface FeedPage {
+  readonly feedId: string;
+  /** Position of the log's last event when it was asked. */
+  readonly position: number;
+  /** `after` or `feedId` do not fit this log: the events begin at its beginning. */
+  readonly reset: boolean;
+  readonly events: readonly WorkflowEvent[];
+  /** There are events after these. */
+  readonly hasMore: boolean;
+}
+
 export type FeedMessage =
   | {
       readonly type: 'welcome';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { FeedOptions, FeedStatus } from './api/feed-client.ts';
+import type { FeedOptions, FeedStatus } from './api/feed-options.ts';
 import type { RunConfig } from './config.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';

@@ -4,7 +4,7 @@
  */
 import { createStore } from '@xstate/store';
 import type { Client } from './api/client.ts';
-import type { FeedStatus } from './api/feed-client.ts';
+import type { FeedStatus } from './api/feed-options.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
 import { foldRun } from './fold.ts';
@@ -132,7 +132,7 @@ export async function syncRunStore(options: {
     onProgress: (progress) => store.trigger.progressed({ progress }),
     onStatus: (status) => {
       flush();
-      isLive = status.state === 'live';
+      isLive = status.state === 'live' || status.state === 'polling';
       store.trigger.statusChanged({ status });
     },
   });
@@ -187,7 +187,7 @@ export async function syncRecentRuns(options: {
     onStatus: (status) => {
       store.trigger.statusChanged({ status });
       if (status.state === 'replaying' && status.reset) isListed = false;
-      if (status.state !== 'live' || isListed) return;
+      if ((status.state !== 'live' && status.state !== 'polling') || isListed) return;
       list().catch((error: unknown) => {
         isListed = false;
         onFault(error);

@@ -45,6 +45,14 @@ function Banner() {
 function Connection() {
   const { runs } = useHost();
   const connection = useSelector(runs, ({ context }) => context.connection);
+  if (connection.state === 'polling') {
+    return (
+      <p className="offline polling" role="status">
+        <vscode-icon name="sync" aria-hidden="true" /> No WebSocket gets through to the server (
+        {connection.reason.replace(/\.$/, '')}): it is asked every few seconds instead.
+      </p>
+    );
+  }
   if (connection.state !== 'offline') return null;
   return (
     <p className="offline" role="status">
@@ -79,9 +87,9 @@ function Shown() {
 function ScreenOf({ screen }: { readonly screen: Screen }) {
   switch (screen.name) {
     case 'run':
-      return <RunPage key={screen.runId} runId={screen.runId} tab={screen.tab ?? 'overview'} />;
+      return <RunPage key={screen.runId} screen={screen} />;
     case 'exploration':
-      return <Exploration explorationId={screen.explorationId} />;
+      return <Exploration key={screen.explorationId} explorationId={screen.explorationId} />;
     case 'launch':
       return <Launch />;
     case 'runs':

@@ -8,6 +8,8 @@ describe('The address of a screen', () => {
     { name: 'run', runId: 'r-1' },
     { name: 'run', runId: 'a/b?c#d' },
     ...RUN_TABS.filter((tab) => tab !== 'overview').map((tab): Screen => ({ name: 'run', runId: 'r-1', tab })),
+    { name: 'run', runId: 'r-1', gate: 'r-1.12' },
+    { name: 'run', runId: 'r-1', tab: 'events', event: 7 },
     { name: 'exploration', explorationId: 'x 1' },
   ])('leads back to it: %j', (screen) => {
     expect(screenOf(pathOf(screen))).toEqual(screen);
@@ -19,6 +21,12 @@ describe('The address of a screen', () => {
       expect(screenOf(path)).toEqual({ name: 'runs' });
     },
   );
+
+  it('of a gate may name it as a whole; of an event names one that there can be', () => {
+    expect(screenOf('/runs/r-1/gates/r-1.12')).toEqual({ name: 'run', runId: 'r-1', gate: 'r-1.12' });
+    expect(screenOf('/runs/r-1/events/0')).toEqual({ name: 'run', runId: 'r-1', tab: 'events' });
+    expect(screenOf('/runs/r-1/events/x')).toEqual({ name: 'run', runId: 'r-1', tab: 'events' });
+  });
 
   it('opens a run where it names no tab that there is', () => {
     expect(screenOf('/runs/r-1/nonsense')).toEqual({ name: 'run', runId: 'r-1' });

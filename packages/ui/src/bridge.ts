@@ -7,11 +7,19 @@ import type { Client, FeedStatus, ProblemDetails, Progress, RunStoreState, Workf
 /** A screen and what it shows: the path of the same address in the dashboard. */
 export type Screen =
   | { readonly name: 'runs' }
-  | { readonly name: 'run'; readonly runId: string; readonly tab?: RunTab | undefined }
+  | {
+      readonly name: 'run';
+      readonly runId: string;
+      readonly tab?: RunTab | undefined;
+      /** Id of a gate, open or decided, that the link is to. */
+      readonly gate?: string | undefined;
+      /** Sequence of an event that the link is to, in the tab `events`. */
+      readonly event?: number | undefined;
+    }
   | { readonly name: 'exploration'; readonly explorationId: string }
   | { readonly name: 'launch' };
 
-export const RUN_TABS = ['overview', 'plan', 'changes', 'evidence', 'transcript', 'statechart'] as const;
+export const RUN_TABS = ['overview', 'plan', 'changes', 'evidence', 'transcript', 'statechart', 'events'] as const;
 export type RunTab = (typeof RUN_TABS)[number];
 
 /** What a web view may ask of the server. */
@@ -53,6 +61,8 @@ export interface HostActions {
   openExternal(url: string): void;
   /** Checks the run's branch out in the open folder. */
   checkout(runId: string): void;
+  /** The screen's address in the dashboard, for others to open. */
+  copyLink(screen: Screen): void;
 }
 export type HostAction = keyof HostActions;
 
@@ -80,7 +90,7 @@ export function pathOf(screen: Screen): string {
     case 'runs':
       return '/';
     case 'run':
-      return `/runs/${encodeURIComponent(screen.runId)}${screen.tab === undefined || screen.tab === 'overview' ? '' : `/${screen.tab}`}`;
+      return `/runs/${encodeURIComponent(screen.runId)}${withinRun(screen)}`;
     case 'exploration':
       return `/explorations/${encodeURIComponent(screen.explorationId)}`;
     case 'launch':
@@ -90,10 +100,21 @@ export function pathOf(screen: Screen): string {
   }
 }
 
+function withinRun({ runId, tab, gate, event }: Extract<Screen, { name: 'run' }>): string {
+  // A gate is named after its run and the event that opened it.
+  if (gate !== undefined) return `/gates/${encodeURIComponent(gate.startsWith(`${runId}.`) ? gate.slice(runId.length + 1) : gate)}`;
+  if (event !== undefined) return `/events/${event}`;
+  return tab === undefined || tab === 'overview' ? '' : `/${tab}`;
+}
+
 /** The screen of an address; the list of runs for one that is none. */
 export function screenOf(path: string): Screen {
-  const [, first = '', second = '', third = ''] = path.split('/').map(decoded);
+  const [, first = '', second = '', third = '', fourth = ''] = path.split('/').map(decoded);
   if (first === 'runs' && second !== '') {
+    if (third === 'gates' && fourth !== '')
+      return { name: 'run', runId: second, gate: /^\d+$/.test(fourth) ? `${second}.${fourth}` : fourth };
+    if (third === 'events' && /^[1-9]\d{0,8}$/.test(fourth))
+      return { name: 'run', runId: second, tab: 'events', event: Number(fourth) };
     const tab = RUN_TABS.find((name) => name === third);
     return { name: 'run', runId: second, ...(tab === undefined ? {} : { tab }) };
   }

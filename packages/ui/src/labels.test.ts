@@ -1,6 +1,6 @@
 import { PAUSE_REASONS, RUN_STATUSES } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { aGate, aRun } from './a-run.fixture.ts';
+import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
 import { gateLine, stageTitle, statusLabel } from './labels.ts';
 
 describe('statusLabel', () => {

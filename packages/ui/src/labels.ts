@@ -60,3 +60,8 @@ export function gateLine(gate: Gate): string {
   const asked = gate.question?.question ?? gate.summary;
   return gate.stage === null ? asked : `${stageTitle(gate.stage)}: ${asked}`;
 }
+
+/** Address of the pull request that publishing opened; `null` where there is none. */
+export function pullRequestOf(run: RunView): string | null {
+  return /https?:\/\/[^\s<>"']+\/(?:pull|pulls|merge_requests)\/\d+/.exec(run.published?.note ?? '')?.[0] ?? null;
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aGate, aRun } from './a-run.fixture.ts';
+import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
 import { isWaiting, waitingFirst } from './run-order.ts';
 
 const running = aRun({ id: 'running', createdAt: '2030-01-05T00:00:00.000Z' });

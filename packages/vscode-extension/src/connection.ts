@@ -1,6 +1,6 @@
 /**
- * Keeps the run store fed from one server, whichever it is at the moment: by the feed, else by asking now and then.
- * Knows nothing of the editor; what to connect to is asked anew as long as it does not work.
+ * Keeps the run store fed from one server, whichever it is at the moment. Knows nothing of the editor; what to connect to
+ * is asked anew as long as it does not work.
  */
 import {
   ApiError,
@@ -47,10 +47,10 @@ export interface ConnectionOptions {
   readonly locate: () => Promise<ServerPlace | null>;
   readonly log: ConnectionLog;
   readonly onState: (state: ConnectionState) => void;
-  /** How often to ask without a feed, and to look for another place; 5 s when absent. */
+  /** How often to look for another place; 5 s when absent. */
   readonly intervalMs?: number;
   /** Parts of the client that tests replace. */
-  readonly client?: Pick<ClientOptions, 'WebSocket' | 'backoff' | 'fetch'>;
+  readonly client?: Pick<ClientOptions, 'WebSocket' | 'backoff' | 'fetch' | 'pollIntervalMs'>;
 }
 
 export interface Connection {
@@ -65,8 +65,6 @@ export interface Connection {
 
 const INTERVAL_MS = 5_000;
 const BACKOFF = { minMs: 500, maxMs: 15_000 };
-/** Failures of the feed before HTTP alone is tried. */
-const FAILURES_BEFORE_POLLING = 2;
 
 export function createConnection(options: ConnectionOptions): Connection {
   const { log, intervalMs = INTERVAL_MS } = options;
@@ -102,37 +100,29 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 
   const follow = async (client: Client, { url, token }: ServerPlace, signal: AbortSignal): Promise<void> => {
-    const polling = createPolling(client, store, intervalMs, signal);
     const warn = (error: unknown): void =>
       log.warn(`Runs could not be listed: ${error instanceof Error ? error.message : String(error)}`);
-    let failures = 0;
+    let hasFailed = false;
     const onStatus = (status: FeedStatus): void => {
       switch (status.state) {
         case 'live':
-          failures = 0;
-          polling.stop();
+          hasFailed = false;
           log.info(`Connected to ${url}`);
           enter({ kind: 'live', url });
           return void listOpenRuns(client, store, signal).catch(warn);
-        case 'offline': {
-          failures += 1;
+        case 'polling':
+          hasFailed = true;
+          log.warn(`No WebSocket gets through to ${url} (${status.reason}): it is asked every few seconds`);
+          enter({ kind: 'polling', url, reason: status.reason });
+          return void listOpenRuns(client, store, signal).catch(warn);
+        case 'offline':
+          hasFailed = true;
           log.warn(`${status.reason}; trying again in ${Math.round(status.retryInMs / 1_000)} s`);
-          const offline = {
-            kind: 'offline',
-            url,
-            reason: status.reason,
-            retryAt: Date.now() + status.retryInMs,
-          } as const;
-          if (failures < FAILURES_BEFORE_POLLING) return enter(offline);
-          return void polling.ask().then((answered) => {
-            if (signal.aborted || state.kind === 'live') return;
-            enter(answered ? { kind: 'polling', url, reason: status.reason } : offline);
-          });
-        }
+          return enter({ kind: 'offline', url, reason: status.reason, retryAt: Date.now() + status.retryInMs });
         case 'connecting':
         case 'replaying':
           // The state says what a person sees: a try that is under way does not hide why the last one failed.
-          if (failures === 0) enter({ kind: 'connecting', url });
+          if (!hasFailed) enter({ kind: 'connecting', url });
           return;
         default:
           status satisfies never;
@@ -153,7 +143,6 @@ export function createConnection(options: ConnectionOptions): Connection {
       else enter({ kind: 'offline', url, reason, retryAt: null });
     } finally {
       subscription.unsubscribe();
-      polling.stop();
     }
   };
 
@@ -194,59 +183,15 @@ function isSame(one: ServerPlace | null, other: ServerPlace | null): boolean {
   return one?.url === other?.url && one?.token === other?.token;
 }
 
-/** Asks for all runs now and then, until it is stopped or `signal` aborts. */
-function createPolling(client: Client, store: RunStore, intervalMs: number, signal: AbortSignal) {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isStopped = true;
-  const askOnce = async (): Promise<boolean> => {
-    try {
-      await listOpenRuns(client, store, signal);
-      await listRuns(client, {}, 1, store, signal);
-      return true;
-    } catch {
-      // The feed's own failure says why nothing answers.
-      return false;
-    }
-  };
-  const again = (): void => {
-    timer = setTimeout(() => {
-      void askOnce().then(() => {
-        if (!isStopped && !signal.aborted) again();
-      });
-    }, intervalMs);
-  };
-  return {
-    /** Asks at once and from then on; says whether the server answered. */
-    async ask(): Promise<boolean> {
-      const answered = await askOnce();
-      if (answered && isStopped && !signal.aborted) {
-        isStopped = false;
-        again();
-      }
-      return answered;
-    },
-    stop(): void {
-      isStopped = true;
-      clearTimeout(timer);
-    },
-  };
-}
-
 /** Every run that waits or works, however many there are: the newest of the others are listed anyway. */
 async function listOpenRuns(client: Client, store: RunStore, signal: AbortSignal): Promise<void> {
   const open = RUN_STATUSES.filter((status) => !FINAL_STATUSES.has(status));
-  await Promise.all(open.map((status) => listRuns(client, { status }, Infinity, store, signal)));
+  await Promise.all(open.map((status) => listRuns(client, { status }, store, signal)));
 }
 
-async function listRuns(
-  client: Client,
-  filter: RunFilter,
-  pages: number,
-  store: RunStore,
-  signal: AbortSignal,
-): Promise<void> {
+async function listRuns(client: Client, filter: RunFilter, store: RunStore, signal: AbortSignal): Promise<void> {
   let cursor: string | undefined;
-  for (let page = 0; page < pages && !signal.aborted; page += 1) {
+  while (!signal.aborted) {
     const { items, nextCursor } = await client.listRuns({ ...filter, limit: 200, cursor });
     if (!signal.aborted && items.length > 0) store.trigger.listed({ runs: items });
     if (nextCursor === null) return;

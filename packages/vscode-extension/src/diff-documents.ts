@@ -2,12 +2,11 @@
  * A run's result beside its base, in the editor's own diff. Whole files come from the git repository of an open folder where
  * it has both commits; else what the server's diff shows of them.
  */
-import type { FileChange, RunDiff } from '@autonomous/shared';
+import { type FileChange, parsePatch, type PatchFile, type PatchSide, type RunDiff, sidesOf } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import { fileAt, folderWithCommit } from './git-checkout.ts';
 import { firstClientOf, type Host, runsOf } from './host.ts';
 import { DIFF_SCHEME } from './identifiers.ts';
-import { parsePatch, type PatchedFile } from './patch.ts';
 import { titleOf } from './run-tree.ts';
 
 export type DiffSide = 'before' | 'after';
@@ -27,7 +26,7 @@ export interface DiffDocuments extends vscode.Disposable {
 
 interface Result {
   readonly diff: RunDiff;
-  readonly files: ReadonlyMap<string, PatchedFile>;
+  readonly files: ReadonlyMap<string, PatchFile & Readonly<Record<DiffSide, PatchSide>>>;
   /** Where both commits are; `null`: nowhere here. */
   readonly folder: string | null;
 }
@@ -42,7 +41,7 @@ export function createDiffDocuments(host: Host): DiffDocuments {
     const diff = await (await firstClientOf(host)).getDiff(runId);
     // Git in a folder that is not trusted could run what its configuration names.
     const folder = vscode.workspace.isTrusted ? await folderOf(diff) : null;
-    const result = { diff, folder, files: new Map(parsePatch(diff.patch).map((file) => [file.path, file])) };
+    const result = { diff, folder, files: new Map(parsePatch(diff.patch).map((file) => [file.path, { ...file, ...sidesOf(file) }])) };
     loaded.set(runId, result);
     return result;
   };

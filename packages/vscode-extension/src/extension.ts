@@ -1,5 +1,5 @@
 /** Puts the parts together: one connection and one store, from which trees, status, notifications and panels follow. */
-import { screenOf } from '@autonomous/ui';
+import { pathOf, screenOf } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { connectionCommands, startServer } from './commands/connection.ts';
 import { decisionCommands } from './commands/decisions.ts';
@@ -8,7 +8,7 @@ import { registerCommands, sayFailure } from './commands/register.ts';
 import { checkout, runCommands } from './commands/runs.ts';
 import { type ConnectionState, createConnection } from './connection.ts';
 import { createDiffDocuments } from './diff-documents.ts';
-import { type Host, runsOf } from './host.ts';
+import { firstClientOf, type Host, runsOf } from './host.ts';
 import { CONTEXT_KEYS, SETTINGS } from './identifiers.ts';
 import { LocalServer } from './local-server.ts';
 import { createNotifications } from './notifications.ts';
@@ -53,6 +53,10 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
   const comments = createReviewComments(diffs);
   const panels = createPanels(host, {
     openDiff: (runId, path) => void diffs.show(runId, path).catch((error: unknown) => sayFailure(host, error)),
+    copyLink: (screen) => {
+      const { state } = connection;
+      if (state.kind !== 'unconfigured') void vscode.env.clipboard.writeText(state.url + pathOf(screen));
+    },
     openExternal: (url) => void vscode.env.openExternal(vscode.Uri.parse(url, true)),
     checkout: (runId) => {
       const run = runsOf(host)[runId];
@@ -101,7 +105,13 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     panels,
     trees,
     status,
-    vscode.window.registerUriHandler({ handleUri: (uri) => panels.openScreen(screenOf(uri.path)) }),
+    vscode.window.registerUriHandler({
+      async handleUri(uri) {
+        // The link may be what started the extension: what it leads to is asked for when there is somebody to ask.
+        await firstClientOf(host).catch((error: unknown) => sayFailure(host, error));
+        panels.openScreen(screenOf(uri.path));
+      },
+    }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration(SETTINGS.serverUrl)) void connection.connect();
     }),

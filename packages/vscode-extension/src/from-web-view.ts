@@ -70,7 +70,15 @@ export function readScreen(value: unknown): Screen | null {
     case 'run': {
       const { runId } = value;
       const tab = RUN_TABS.find((name) => name === value['tab']);
-      return isId(runId) ? { name: 'run', runId, ...(tab === undefined ? {} : { tab }) } : null;
+      if (!isId(runId)) return null;
+      const { gate, event } = value;
+      return {
+        name: 'run',
+        runId,
+        ...(tab === undefined ? {} : { tab }),
+        ...(isId(gate) ? { gate } : {}),
+        ...(typeof event === 'number' && Number.isSafeInteger(event) && event > 0 ? { event } : {}),
+      };
     }
     case 'exploration': {
       const { explorationId } = value;
@@ -140,6 +148,10 @@ function readAction(message: Readonly<Record<string, unknown>>): FromWebView | n
     case 'openScreen': {
       const screen = readScreen(first);
       return screen === null ? null : known('openScreen', screen);
+    }
+    case 'copyLink': {
+      const screen = readScreen(first);
+      return screen === null ? null : known('copyLink', screen);
     }
     case 'openExternal':
       return typeof first === 'string' && isWebAddress(first) ? known('openExternal', first) : null;

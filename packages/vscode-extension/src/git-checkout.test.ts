@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { fetchBranch, remoteUrl, switchTo, uncommitted } from './git-checkout.ts';
+import { fetchBranch, fileAt, folderWithCommit, remoteUrl, switchTo, uncommitted } from './git-checkout.ts';
 
 const BRANCH = 'autonomous/r-1-login';
 let place: string;
@@ -70,4 +70,16 @@ it('runs no hook of the repository', async () => {
   await fetchBranch([clone], BRANCH);
   await switchTo({ folder: clone, remote: 'origin' }, BRANCH);
   expect(() => readFileSync(path.join(place, 'hooked'))).toThrow('ENOENT');
+});
+
+it('gives whole files where it has the commit', async () => {
+  const name = 'ümläut "quoted".txt';
+  writeFileSync(path.join(clone, name), '+++ b/not a header\n');
+  commit(clone, 'two\n');
+  const head = git(clone, 'rev-parse', 'HEAD');
+  expect(await folderWithCommit(['/nowhere', clone], head)).toBe(clone);
+  expect(await folderWithCommit([clone], '0'.repeat(40))).toBeNull();
+  expect(await folderWithCommit([clone], '--help')).toBeNull();
+  expect(await fileAt(clone, head, name)).toBe('+++ b/not a header\n');
+  expect(await fileAt(clone, head, 'gone.txt')).toBeNull();
 });

@@ -1,12 +1,11 @@
 /** What the parts of the extension share. */
-import type { RunView } from '@autonomous/shared';
+import type { ReviewNote, RunView } from '@autonomous/shared';
 import type { HostActions } from '@autonomous/ui';
 import type * as vscode from 'vscode';
 import type { Connection } from './connection.ts';
 import type { LocalServer } from './local-server.ts';
 import type { PendingDecisions } from './pending-decisions.ts';
 import type { ProjectNames } from './project-names.ts';
-import type { ReviewNote } from './review-notes.ts';
 
 export interface Host {
   readonly context: vscode.ExtensionContext;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aRun, aWaitingRun, byId } from './a-run.fixture.ts';
+import { aRun, aWaitingRun, byId } from '@autonomous/shared/a-run.fixture';
 import { noticesOf, ToldNotices } from './notices.ts';
 
 const merged = { baseBranch: 'main', commit: 'c', strategy: 'squash' };

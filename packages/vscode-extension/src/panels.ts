@@ -56,7 +56,8 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
       if (known) {
         known.panel.reveal();
         // A run is looked at where it was left, unless a part of it is named.
-        if (screen.name === 'run' && screen.tab !== undefined) known.bridge.show(screen);
+        const isPart = screen.name === 'run' && (screen.tab ?? screen.gate ?? screen.event) !== undefined;
+        if (isPart) known.bridge.show(screen);
         return;
       }
       const panel = vscode.window.createWebviewPanel(PANEL_TYPE, titleFor(host, screen), vscode.ViewColumn.Active, {

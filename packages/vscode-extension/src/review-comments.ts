@@ -1,9 +1,9 @@
 /** Comments beside the lines of a result. They are kept until the result is rejected: then they are its feedback. */
+import type { ReviewNote } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import { type DiffDocument, type DiffDocuments, documentOf } from './diff-documents.ts';
 import type { ReviewComments } from './host.ts';
 import { COMMANDS } from './identifiers.ts';
-import type { ReviewNote } from './review-notes.ts';
 
 interface Comment extends vscode.Comment {
   readonly thread: vscode.CommentThread;

@@ -1,10 +1,10 @@
 import type { RunView } from '@autonomous/shared';
+import { aRun, aWaitingRun, byId } from '@autonomous/shared/a-run.fixture';
+import { pullRequestOf } from '@autonomous/ui';
 import { describe, expect, it } from 'vitest';
-import { aRun, aWaitingRun, byId } from './a-run.fixture.ts';
 import {
   changedNodes,
   childrenOf,
-  pullRequestOf,
   titleOf,
   type TreeInput,
   type TreeNode,

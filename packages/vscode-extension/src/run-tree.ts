@@ -1,7 +1,6 @@
 /** What the three views show, computed from the store's state alone: nodes with stable ids, and which of them changed. */
-import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
-import { gateLine, isWaiting, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
-import { ageOf } from './relative-time.ts';
+import { ageOf, FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import { gateLine, isWaiting, pullRequestOf, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
 
 export type Section = 'waiting' | 'active' | 'finished';
 export const SECTIONS: readonly Section[] = ['waiting', 'active', 'finished'];
@@ -212,11 +211,6 @@ function contextOf(run: RunView, section: Section): string {
     ...(run.explorationId === undefined ? [] : ['explored']),
   ];
   return `;${words.join(';')};`;
-}
-
-/** Address of the pull request that publishing opened; `null` where there is none. */
-export function pullRequestOf(run: RunView): string | null {
-  return /https?:\/\/[^\s<>"']+\/(?:pull|pulls|merge_requests)\/\d+/.exec(run.published?.note ?? '')?.[0] ?? null;
 }
 
 /** What is known of a run at a glance, one line each. Plain text. */

@@ -51,7 +51,8 @@ function wordsOf(state: ConnectionState, runs: readonly RunView[]): Words {
     case 'polling': {
       const waiting = runs.filter(isWaiting).length;
       const active = runs.filter((run) => sectionOf(run) === 'active').length;
-      const tooltip = `${waiting} waiting for you, ${active} active, connected to ${state.url}`;
+      const how = state.kind === 'polling' ? `, asked every few seconds since no WebSocket gets through` : '';
+      const tooltip = `${waiting} waiting for you, ${active} active, connected to ${state.url}${how}`;
       if (waiting > 0) return { text: `$(bell-dot) ${waiting} waiting`, tooltip, isUrgent: false };
       if (active > 0) return { text: `$(sync~spin) ${active} active`, tooltip, isUrgent: false };
       return { text: '$(check) Autonomous', tooltip, isUrgent: false };

@@ -1,7 +1,7 @@
 import { ApiError, type Client, createRunStore, emptyRunStoreState, type WorkflowEvent } from '@autonomous/shared';
 import { CALLS, type HostActions, type Screen, type ToWebView } from '@autonomous/ui';
 import { describe, expect, it, vi } from 'vitest';
-import { aRun } from './a-run.fixture.ts';
+import { aRun } from '@autonomous/shared/a-run.fixture';
 import { createWebViewBridge } from './web-view-bridge.ts';
 
 function aBridge(client: Partial<Client> | null = {}) {
@@ -10,6 +10,7 @@ function aBridge(client: Partial<Client> | null = {}) {
   const actions = {
     openDiff: vi.fn<HostActions['openDiff']>(),
     openScreen: vi.fn<HostActions['openScreen']>(),
+    copyLink: vi.fn<(screen: Screen) => void>(),
     openExternal: vi.fn<HostActions['openExternal']>(),
     checkout: vi.fn<HostActions['checkout']>(),
   };
@@ -136,6 +137,7 @@ describe('What a web view may not say', () => {
     { kind: 'action', action: 'openExternal', args: ['file:///etc/passwd'] },
     { kind: 'action', action: 'openExternal', args: ['vscode://other.extension/do'] },
     { kind: 'action', action: 'openScreen', args: [{ name: 'run' }] },
+    { kind: 'action', action: 'copyLink', args: ['https://example.org'] },
     { kind: 'action', action: 'checkout', args: [['r-1']] },
     { kind: 'action', action: 'dispose', args: [] },
     { kind: 'shows', screen: { name: 'nowhere' }, title: 'x' },
@@ -159,9 +161,15 @@ it('does what only the editor can', async () => {
     action: 'openScreen',
     args: [{ name: 'run', runId: 'r-2', tab: 'plan', more: 1 }],
   });
+  await bridge.receive({
+    kind: 'action',
+    action: 'copyLink',
+    args: [{ name: 'run', runId: 'r-2', gate: 'r-2.4', event: -1 }],
+  });
   await bridge.receive({ kind: 'shows', screen: { name: 'launch' }, title: 'New run' });
   expect(actions.openDiff).toHaveBeenCalledWith('r-1', 'src/a.ts');
   expect(actions.openExternal).toHaveBeenCalledWith('https://example.org/x');
   expect(actions.openScreen).toHaveBeenCalledWith({ name: 'run', runId: 'r-2', tab: 'plan' });
+  expect(actions.copyLink).toHaveBeenCalledWith({ name: 'run', runId: 'r-2', gate: 'r-2.4' });
   expect(onShows).toHaveBeenCalledWith({ name: 'launch' }, 'New run');
 });

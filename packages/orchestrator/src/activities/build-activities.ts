@@ -3,7 +3,7 @@ import { FINAL_STATUSES } from '@autonomous/shared';
 import type { Activity, ActivityRegistry } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
 import type { BuildTools } from './build-tools.ts';
-import { checkpoint, commitCode, implement, setUp } from './implementing.ts';
+import { checkpoint, commitCode, implement, setUp, takeFiles } from './implementing.ts';
 import { commitPlan, plan, prepare, replyToPerson, revisePlan } from './planning.ts';
 import { copyRecord, integrate, merge, pushBranch } from './publishing.ts';
 import { check, report, review } from './validating.ts';
@@ -24,6 +24,7 @@ export function createBuildActivities(tools: BuildTools): ActivityRegistry {
     setUp: setUp(tools),
     implement: implement(tools),
     commitCode: commitCode(tools),
+    takeFiles: takeFiles(tools),
     checkpoint: checkpoint(tools),
     check: check(tools),
     review: review(tools),

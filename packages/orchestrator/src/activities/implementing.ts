@@ -1,10 +1,10 @@
 /** Activities of the stage implementation: the install step, the implementer, and commits of what it did. */
 import path from 'node:path';
-import type { ImportResult } from '../repository/repository.ts';
+import type { ImportResult, RemoteProject } from '../repository/repository.ts';
 import { implementer } from '../roles/implementer.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build.ts';
-import type { Implemented } from '../workflow/definitions/build-types.ts';
+import type { CommittedCode, Implemented } from '../workflow/definitions/build-types.ts';
 import { callAgent, keptByAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
 import { commitOnBranch } from './commits.ts';
@@ -99,13 +99,40 @@ export function commitCode(tools: BuildTools): Of<'commitCode'> {
             tree: input.tree,
             message: input.message,
           });
-      const { files } = await repository.diff(project, input.baseCommit, commit);
-      return {
-        commit,
-        codeTree: await repository.codeTree(project, commit),
-        filesChanged: files.map((file) => file.path).filter((file) => !file.startsWith('.autonomous/')),
-      };
+      return committed(tools, project, input.baseCommit, commit);
     },
+  };
+}
+
+/** Puts files of another run's result into this one's, or takes away what that one deleted: one commit. */
+export function takeFiles(tools: BuildTools): Of<'takeFiles'> {
+  return {
+    retry: THREE_TRIES,
+    async perform({ projectId, branch, head, baseCommit, take }, context) {
+      const { repository } = tools;
+      const project = await tools.project(projectId);
+      const before = await repository.treeOf(project, head);
+      const tree = await repository.restorePaths(project, before, take.commit, take.paths);
+      const title = `Take ${take.paths.length === 1 ? 'a file' : `${take.paths.length} files`} from run ${take.runId}`;
+      const message = `${title}\n\n${take.paths.join('\n')}\n\nAs of commit ${take.commit}`;
+      const commit =
+        tree === before ? head : await commitOnBranch(tools, context, { project, branch, head, tree, message });
+      return committed(tools, project, baseCommit, commit);
+    },
+  };
+}
+
+async function committed(
+  { repository }: BuildTools,
+  project: RemoteProject,
+  baseCommit: string,
+  commit: string,
+): Promise<CommittedCode> {
+  const { files } = await repository.diff(project, baseCommit, commit);
+  return {
+    commit,
+    codeTree: await repository.codeTree(project, commit),
+    filesChanged: files.map((file) => file.path).filter((file) => !file.startsWith('.autonomous/')),
   };
 }
 

@@ -83,7 +83,7 @@ class Follower {
         onStatus: (status) => {
           if (status.state === 'replaying' && status.reset) this.#startAfresh();
           if (status.state === 'offline') this.#tellOffline(status.reason);
-          this.#isLive = status.state === 'live';
+          this.#isLive = status.state === 'live' || status.state === 'polling';
           if (!this.#isLive) return;
           this.#tellOnline();
           this.#decideWhatNext();

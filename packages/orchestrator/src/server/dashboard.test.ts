@@ -22,7 +22,16 @@ describe('the dashboard', () => {
   const filesOf = (html: string): readonly string[] =>
     [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path ?? '');
 
-  it.each(['/', '/launch', '/runs/r-1', '/runs/r-1/plan', '/explorations/x_1'])(
+  it.each([
+    '/',
+    '/launch',
+    '/runs/r-1',
+    '/runs/r-1/plan',
+    '/runs/r-1/gates/4',
+    '/runs/r-1/gates/r-1.4',
+    '/runs/r-1/events/12',
+    '/explorations/x_1',
+  ])(
     'is one page, at %s as well, for whoever asks',
     async (path) => {
       const answer = await asAnybody(path);
@@ -79,6 +88,9 @@ describe('the dashboard', () => {
     '/runs/r-1/../../api/runs',
     '/explorations/..',
     '/runs/r-1/plan/',
+    '/runs/r-1/gates/..',
+    '/runs/r-1/gates/../../../api/runs',
+    '/runs/r-1/gates/r-1.4.5',
     '/launch/../api/me',
   ])('is no way past the guard by %s', async (path) => {
     const answer = await sendRaw(
@@ -86,6 +98,19 @@ describe('the dashboard', () => {
       `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: close\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it.each([
+    ['/runs/r-1/gates/4', '/runs/r-1/gates/4'],
+    ['/', '/'],
+    ['//elsewhere.example/', '/'],
+    ['https://elsewhere.example/', '/'],
+    ['/runs/r-1\\..', '/'],
+    ['/api/runs', '/'],
+  ])('sends whoever signs in for %j to %j', async (to, location) => {
+    const answer = await fetch(`${server.createSignInLink()}&to=${encodeURIComponent(to)}`, { redirect: 'manual' });
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('location')).toBe(location);
   });
 
   it('is a plain page that says what to do where it was not built', async () => {

@@ -14,12 +14,12 @@ export const DASHBOARD_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * Addresses of the page and of its files, as a request line may write them: no dots, no encodings, nothing that a router
- * could take for another path.
+ * Addresses of the page and of its files, as a request line may write them: no dots but the one in a gate's id, no encodings,
+ * nothing that a router could take for another path.
  */
-const PAGE = /^\/(?:launch|runs\/[\w-]+(?:\/[a-z]+)?|explorations\/[\w-]+)?$/;
+const PAGE = /^\/(?:launch|runs\/[\w-]+(?:\/[a-z]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
 /** The same for the router. */
-export const DASHBOARD_PAGES = ['/', '/launch', '/runs/:id', '/runs/:id/:tab', '/explorations/:id'];
+export const DASHBOARD_PAGES = ['/', '/launch', '/runs/:id', '/runs/:id/:tab', '/runs/:id/:tab/:entry', '/explorations/:id'];
 const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z]+\.[a-z]+)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -46,6 +46,11 @@ export interface Dashboard {
   page(): Promise<string>;
   /** @returns `null` for what is no file of the dashboard as it is now */
   file(path: string, takesGzip: boolean): Promise<DashboardFile | null>;
+}
+
+/** True for an address of the page itself, where a browser may be sent. */
+export function isPagePath(path: string): boolean {
+  return PAGE.test(path);
 }
 
 /** True for what anybody may read: see above. */

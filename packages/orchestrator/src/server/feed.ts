@@ -2,7 +2,14 @@
  * The WebSocket feed: replays the log after a client's position, then goes on live without gap or double, with progress
  * beside it. A client that reads too slowly is cut off and comes back by its position.
  */
-import { FEED_PROTOCOL, type FeedMessage, type Progress, type WorkflowEvent } from '@autonomous/shared';
+import {
+  FEED_PROTOCOL,
+  type FeedMessage,
+  type FeedPage,
+  type FeedPageRequest,
+  type Progress,
+  type WorkflowEvent,
+} from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
@@ -188,12 +195,8 @@ class Connection {
   }
 
   async #begin(from: number | 'end', feedId: string | undefined): Promise<void> {
-    const [position, archived] = await Promise.all([this.#source.lastPosition(), this.#source.archivedPosition()]);
-    const after = from === 'end' ? position : from;
-    const isOther = feedId !== undefined && feedId !== this.#source.feedId;
-    // Whoever was away for so long would miss how archived runs ended.
-    const reset = isOther || after > position || (after > 0 && after < archived);
-    this.#position = reset ? 0 : after;
+    const { position, after, reset } = await beginning(this.#source, from, feedId);
+    this.#position = after;
     this.#send({ type: 'welcome', protocol: FEED_PROTOCOL, feedId: this.#source.feedId, position, reset });
     await this.#sendStored();
     this.#sendCaughtUp();
@@ -259,6 +262,29 @@ class Connection {
     clearTimeout(this.#helloTimer);
     this.#phase = 'closed';
   }
+}
+
+/** Where a client goes on that asks for what comes `from` there on, and whether it has to start afresh for that. */
+async function beginning(
+  source: FeedSource,
+  from: number | 'end',
+  feedId: string | undefined,
+): Promise<{ readonly position: number; readonly after: number; readonly reset: boolean }> {
+  const [position, archived] = await Promise.all([source.lastPosition(), source.archivedPosition()]);
+  const after = from === 'end' ? position : from;
+  const isOther = feedId !== undefined && feedId !== source.feedId;
+  // Whoever was away for so long would miss how archived runs ended.
+  const reset = isOther || after > position || (after > 0 && after < archived);
+  return { position, after: reset ? 0 : after, reset };
+}
+
+const HTTP_PAGE = 200;
+
+/** One page of the feed for a client that no WebSocket reaches. */
+export async function readFeedPage(source: FeedSource, { after: from, feedId }: FeedPageRequest): Promise<FeedPage> {
+  const { position, after, reset } = await beginning(source, from, feedId);
+  const events = await source.readAll(after, HTTP_PAGE);
+  return { feedId: source.feedId, position, reset, events, hasMore: events.length === HTTP_PAGE };
 }
 
 const encoded = new WeakMap<WorkflowEvent, Buffer>();

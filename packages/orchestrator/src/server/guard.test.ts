@@ -3,10 +3,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ServerUnderTest, sendRaw, startTestServer, TOKEN } from './running-server.fixture.ts';
 import { stubOrchestrator } from './stub-orchestrator.fixture.ts';
 import { isDashboardPath } from './dashboard.ts';
+import type { FeedSource } from './feed.ts';
 import { PUBLIC_PATHS } from './guard.ts';
 import { createServerApp } from './http-server.ts';
 import { Credentials } from './token.ts';
 
+/** No request without credentials gets as far as the feed. */
+const nothingToFollow: FeedSource = {
+  feedId: 'none',
+  lastPosition: () => Promise.resolve(0),
+  archivedPosition: () => Promise.resolve(0),
+  readAll: () => Promise.resolve([]),
+  subscribe: () => () => {},
+};
 const isPublic = (path: string): boolean => PUBLIC_PATHS.has(path) || isDashboardPath(path);
 
 describe('the guard', () => {
@@ -25,6 +34,7 @@ describe('the guard', () => {
 
   describe('without credentials', () => {
     const app = createServerApp({
+      feed: nothingToFollow,
       orchestrator: stubOrchestrator(),
       store: { recall: async () => null, remember: async () => {} },
       log: pino({ enabled: false }),

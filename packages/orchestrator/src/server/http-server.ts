@@ -17,8 +17,8 @@ import { setCookie } from 'hono/cookie';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { EventStore } from '../event-store/event-store.ts';
-import { DASHBOARD_PAGES, DASHBOARD_POLICY, openDashboard } from './dashboard.ts';
-import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES } from './feed.ts';
+import { DASHBOARD_PAGES, DASHBOARD_POLICY, isPagePath, openDashboard } from './dashboard.ts';
+import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES, readFeedPage } from './feed.ts';
 import { createGuard, FEED_PATH, type Guard, ownAddresses, pathOf } from './guard.ts';
 import { idempotency } from './idempotency.ts';
 import { CONTENT_SECURITY_POLICY, landingPage, spentLinkPage } from './landing-page.ts';
@@ -129,7 +129,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-export interface ServerAppOptions extends Pick<ServerOptions, 'orchestrator' | 'store' | 'log' | 'dashboardFolder'> {
+export interface ServerAppOptions extends Pick<
+  ServerOptions,
+  'orchestrator' | 'feed' | 'store' | 'log' | 'dashboardFolder'
+> {
   readonly credentials: Credentials;
   readonly sessionCookie: string;
   /** Whom the guard found behind a request. */
@@ -148,6 +151,7 @@ export function createServerApp(options: ServerAppOptions) {
   const app = createApi(options.orchestrator, {
     caller,
     issueTicket: (who) => credentials.issueTicket(who),
+    readFeed: (request) => readFeedPage(options.feed, request),
     issueSignInLink: (who) => signInLink(baseUrl, credentials, who),
     onInternalError: (error, c) =>
       log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed'),
@@ -186,7 +190,9 @@ export function createServerApp(options: ServerAppOptions) {
       path: '/',
       maxAge: signedIn.maxAgeSeconds,
     });
-    return c.redirect('/', 303);
+    // Only to a page of ours: whoever made the link could name any place.
+    const to = c.req.query('to') ?? '/';
+    return c.redirect(isPagePath(to) ? to : '/', 303);
   });
   app.get(FEED_PATH, (c) =>
     answerProblem(c, toProblem(new NotFound('The feed speaks WebSocket: connect with an upgrade.'))),

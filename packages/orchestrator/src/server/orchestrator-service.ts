@@ -8,6 +8,7 @@ import {
   type Exploration,
   type Fault,
   FINAL_STATUSES,
+  type FilesTaken,
   type Gate,
   type GateDecision,
   hasTreeBudget,
@@ -46,6 +47,7 @@ import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { WorkflowRegistry } from '../workflow/registry.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
 import { checkRunInput } from './run-input.ts';
+import { inWords, takenFiles } from './taken-files.ts';
 import { createTimeTravel } from './time-travel.ts';
 import type { Uploads } from './uploads.ts';
 import { detailsOf, summaryOf } from './workflow-descriptions.ts';
@@ -235,7 +237,8 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     return { id, runs };
   };
 
-  const signalFor = async (caller: Caller, gate: Gate, decision: GateDecision) => {
+  /** @param view the run at its gate */
+  const signalFor = async (caller: Caller, view: RunView, gate: Gate, decision: GateDecision) => {
     if (!gate.decisions.includes(decision.decision)) {
       throw new Conflict(
         `Gate ${gate.id} ('${gate.kind}') does not take '${decision.decision}'; it takes ${gate.decisions.join(', ')}.`,
@@ -245,7 +248,8 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     if (gate.reason === 'budget' && decision.decision === 'extend') {
       return { type: 'BUDGET_CHANGED', payload: { ...budgetsOf(decision), by: caller.userId } };
     }
-    const { type, payload } = await signalOf(decision, gate, uploads);
+    const take = await takenFiles({ repository, projectOf, view: (id) => engine.view(id) }, view, gate, decision);
+    const { type, payload } = await signalOf(decision, gate, uploads, take);
     return { type, payload: { ...payload, by: caller.userId } };
   };
 
@@ -290,9 +294,10 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   };
 
   const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {
-    const { type, payload } = await signalFor(caller, gate, decision);
+    const view = await engine.view(runId);
+    const { type, payload } = await signalFor(caller, view, gate, decision);
     if (type !== 'BUDGET_CHANGED') return engine.signal(runId, type, payload, gate.id);
-    await refuseSpent(await engine.view(runId), payload);
+    await refuseSpent(view, payload);
     return changeBudgets(runId, payload, gate.id);
   };
 
@@ -459,6 +464,7 @@ async function signalOf(
   decision: GateDecision,
   gate: Gate,
   uploads: Uploads,
+  take: FilesTaken | undefined,
 ): Promise<{ readonly type: string; readonly payload: JsonObject }> {
   switch (decision.decision) {
     case 'approve': {
@@ -473,7 +479,11 @@ async function signalOf(
     case 'reject':
       return {
         type: 'APPROVAL_REJECTED',
-        payload: { gateId: gate.id, feedback: needed(decision.feedback, 'feedback', 'reject') },
+        payload: present({
+          gateId: gate.id,
+          feedback: take === undefined ? needed(decision.feedback, 'feedback', 'reject') : wordsOr(decision.feedback, take),
+          take: asJson(take),
+        }),
       };
     case 'answer':
       return {
@@ -494,7 +504,8 @@ async function signalOf(
             payload: present({
               gateId: gate.id,
               decision: 'retry',
-              reason: decision.notes,
+              reason: take === undefined ? decision.notes : wordsOr(decision.notes, take),
+              take: asJson(take),
               attempt: Number(gate.details['attempts'] ?? 0) + 1,
             }),
           }
@@ -517,6 +528,16 @@ async function signalOf(
     default:
       return decision.decision satisfies never;
   }
+}
+
+/** What the person said, else what they did. */
+function wordsOr(words: string | undefined, take: FilesTaken): string {
+  return words !== undefined && words.trim() !== '' ? words : inWords(take);
+}
+
+/** It is JSON by its type; interfaces are no index types. */
+function asJson(take: FilesTaken | undefined): JsonObject | undefined {
+  return take as JsonObject | undefined;
 }
 
 /** An answer as its question wants it: text, one option, several, or files. */

@@ -50,6 +50,7 @@ export interface TimeTravelOptions {
   /** The signal that decides a gate. @throws {Conflict | InvalidRequest} when the gate does not take the decision */
   signalFor(
     caller: Caller,
+    view: RunView,
     gate: Gate,
     decision: GateDecision,
   ): Promise<{ readonly type: string; readonly payload: JsonObject }>;
@@ -194,7 +195,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       );
     }
     const gate = { ...view.gate, runId, id: `${runId}${view.gate.id.slice(view.id.length)}` };
-    return { ...(await options.signalFor(caller, gate, answer)), gateId: gate.id };
+    return { ...(await options.signalFor(caller, view, gate, answer)), gateId: gate.id };
   };
 
   /**

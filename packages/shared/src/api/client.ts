@@ -2,17 +2,13 @@
 import { hc } from 'hono/client';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
+import type { FeedPage, FeedPageRequest } from '../feed.ts';
 import type { JsonObject } from '../json.ts';
 import type { Artifact, Clarification, Gate, RunTree, RunView } from '../run.ts';
 import { ApiError, ServerUnreachable } from './api-error.ts';
-import {
-  type Backoff,
-  type FeedOptions,
-  followFeed,
-  sleep,
-  type WebSocketConstructor,
-  waitBefore,
-} from './feed-client.ts';
+import { type Backoff, sleep, waitBefore } from './backoff.ts';
+import { followFeed, type WebSocketConstructor } from './feed-client.ts';
+import type { FeedOptions } from './feed-options.ts';
 import type {
   ArtifactContent,
   Caller,
@@ -48,6 +44,8 @@ export interface ClientOptions {
   readonly WebSocket?: WebSocketConstructor;
   /** Waits between tries after a network failure; 200 ms to 30 s when absent. */
   readonly backoff?: Backoff;
+  /** How often the server is asked for events where no WebSocket gets through; 3 s when absent. */
+  readonly pollIntervalMs?: number;
 }
 
 /**
@@ -98,14 +96,18 @@ export interface Client {
   /** An address that signs one browser in, once. */
   createSignInLink(): Promise<string>;
 
+  /** One page of the feed's events; `followFeed` asks for them by itself where it has to. */
+  readFeed(request: FeedPageRequest, signal?: AbortSignal): Promise<FeedPage>;
   /**
-   * Delivers each event once and in order until `signal` aborts, across any number of lost connections.
+   * Delivers each event once and in order until `signal` aborts, across any number of lost connections. Where no WebSocket
+   * gets through, the server is asked every few seconds, until one does.
    * @throws {ApiError} when the server refuses for good (not signed in, another protocol)
    */
   followFeed(options: FeedOptions): Promise<void>;
 }
 
 const MAX_TRIES = 3;
+const POLL_INTERVAL_MS = 3_000;
 const DEFAULT_BACKOFF: Backoff = { minMs: 200, maxMs: 30_000 };
 
 export function createClient(options: ClientOptions): Client {
@@ -115,6 +117,9 @@ export function createClient(options: ClientOptions): Client {
   const { api, readyz } = hc<Api>(baseUrl, { fetch: send });
   const path = (id: string) => ({ param: { id: segment(id) } });
   const keyed = (key: string | undefined) => (key === undefined ? {} : { headers: { 'Idempotency-Key': key } });
+
+  const readFeed: Client['readFeed'] = async (request, signal) =>
+    read(await api.events.$get({ query: query(request) }, { init: { signal: signal ?? null } }));
 
   return {
     createProject: async (project) => read(await api.projects.$post({ json: project })),
@@ -163,6 +168,7 @@ export function createClient(options: ClientOptions): Client {
     me: async () => read(await api.me.$get()),
     createSignInLink: async () => (await read<{ url: string }>(await api['sign-in-links'].$post())).url,
 
+    readFeed,
     followFeed: (feed) =>
       followFeed(feed, {
         url: async (signal) => {
@@ -171,6 +177,7 @@ export function createClient(options: ClientOptions): Client {
         },
         WebSocket: options.WebSocket ?? (globalThis.WebSocket as unknown as WebSocketConstructor),
         backoff,
+        polling: { page: readFeed, intervalMs: options.pollIntervalMs ?? POLL_INTERVAL_MS },
       }),
   };
 }

@@ -1,7 +1,9 @@
-/** Follows the WebSocket feed across lost connections: every event once, in order. */
-import { FEED_PROTOCOL, type FeedMessage, type FeedSubscribe, type Progress } from '../feed.ts';
-import type { WorkflowEvent } from '../events.ts';
+/** Follows the feed across lost connections, by WebSocket and else by asking: every event once, in order. */
+import { FEED_PROTOCOL, type FeedMessage, type FeedSubscribe } from '../feed.ts';
 import { ApiError } from './api-error.ts';
+import { type Backoff, sleep, waitBefore } from './backoff.ts';
+import { type Cursor, type FeedOptions, positionOf } from './feed-options.ts';
+import { createPolling, type Polling, type PollingConnection } from './feed-polling.ts';
 
 /** The part of a WebSocket that the feed uses; browsers, Node and `ws` have it. */
 export interface WebSocketLike {
@@ -14,43 +16,19 @@ export interface WebSocketLike {
 }
 export type WebSocketConstructor = new (url: string) => WebSocketLike;
 
-/** How the connection is. */
-export type FeedStatus =
-  | { readonly state: 'connecting' }
-  /** `reset`: what was received before is void, all events come again from the beginning. */
-  | { readonly state: 'replaying'; readonly feedId: string; readonly reset: boolean }
-  | { readonly state: 'live'; readonly feedId: string; readonly position: number }
-  | { readonly state: 'offline'; readonly reason: string; readonly retryInMs: number };
-
-export interface FeedOptions {
-  /** Position of the last event already seen; 0 when absent. `end`: only what comes from now on. */
-  readonly after?: number | 'end' | undefined;
-  /** Feed that `after` belongs to. */
-  readonly feedId?: string | undefined;
-  /** Absent means all runs. */
-  readonly runIds?: readonly string[] | undefined;
-  readonly signal: AbortSignal;
-  readonly onEvent: (event: WorkflowEvent) => void;
-  readonly onProgress?: (progress: Progress) => void;
-  readonly onStatus?: (status: FeedStatus) => void;
-}
-
 export interface FeedConnection {
   /** A fresh address with its one-time ticket. */
   readonly url: (signal: AbortSignal) => Promise<string>;
   readonly WebSocket: WebSocketConstructor;
   readonly backoff: Backoff;
-}
-
-/** Waits between tries grow from `minMs` to `maxMs`. */
-export interface Backoff {
-  readonly minMs: number;
-  readonly maxMs: number;
+  readonly polling: Omit<PollingConnection, 'backoff'>;
 }
 
 /** The server says that it is there every 30 seconds; a connection silent for longer than two of them is dead. */
 const SILENCE_MS = 75_000;
 const HANDSHAKE_MS = 15_000;
+/** A server that is started again refuses once or twice. */
+const FAILURES_BEFORE_POLLING = 2;
 
 /**
  * Resolves when `signal` aborts.
@@ -58,40 +36,27 @@ const HANDSHAKE_MS = 15_000;
  */
 export async function followFeed(options: FeedOptions, connection: FeedConnection): Promise<void> {
   const cursor: Cursor = { feedId: options.feedId, position: options.after ?? 0 };
+  const broken = new AbortController();
+  const signal = AbortSignal.any([options.signal, broken.signal]);
+  const polled = { ...connection.polling, backoff: connection.backoff };
+  const polling = createPolling(options, polled, cursor, (cause) => broken.abort(cause));
   let failures = 0;
-  while (!options.signal.aborted) {
-    options.onStatus?.({ state: 'connecting' });
-    const end = await followOnce(options, connection, cursor).catch(endOfFailedTry);
-    if (options.signal.aborted) return;
-    failures = end.wasLive ? 0 : failures + 1;
-    const retryInMs = waitBefore(failures, connection.backoff);
-    options.onStatus?.({ state: 'offline', reason: end.reason, retryInMs });
-    await sleep(retryInMs, options.signal);
+  try {
+    while (!signal.aborted) {
+      // What works meanwhile is not hidden by one more try of what does not.
+      if (!polling.works) options.onStatus?.({ state: 'connecting' });
+      const end = await followOnce({ ...options, signal }, connection, cursor, polling).catch(endOfFailedTry);
+      if (signal.aborted) break;
+      failures = end.wasLive ? 0 : failures + 1;
+      const retryInMs = waitBefore(failures, connection.backoff);
+      if (failures >= FAILURES_BEFORE_POLLING) polling.start(end.reason);
+      if (!polling.works) options.onStatus?.({ state: 'offline', reason: end.reason, retryInMs });
+      await sleep(retryInMs, signal);
+    }
+  } finally {
+    polling.stop();
   }
-}
-
-/** Milliseconds before the try that follows `failures` failed ones: exponential, with jitter of one half. */
-export function waitBefore(failures: number, { minMs, maxMs }: Backoff): number {
-  return Math.min(maxMs, minMs * 2 ** Math.min(failures, 20)) * (0.5 + Math.random() / 2);
-}
-
-/** Resolves after `ms`, at once when `signal` aborts. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const wake = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, ms);
-    signal?.addEventListener('abort', wake);
-  });
-}
-
-interface Cursor {
-  feedId: string | undefined;
-  position: number | 'end';
+  if (broken.signal.aborted) throw broken.signal.reason;
 }
 
 interface End {
@@ -109,11 +74,17 @@ function endOfFailedTry(error: unknown): End {
 class HandlerFailure extends Error {}
 
 /** One connection from its handshake to its end; moves `cursor` as events arrive. */
-async function followOnce(options: FeedOptions, connection: FeedConnection, cursor: Cursor): Promise<End> {
+async function followOnce(
+  options: FeedOptions,
+  connection: FeedConnection,
+  cursor: Cursor,
+  polling: Polling,
+): Promise<End> {
   const url = await connection.url(options.signal);
   if (options.signal.aborted) return { reason: 'stopped', wasLive: false };
   const socket = new connection.WebSocket(url);
   let wasLive = false;
+  let askedFeedId: string | undefined;
   let watchdog: ReturnType<typeof setTimeout> | undefined;
   const { promise, resolve, reject } = Promise.withResolvers<End>();
   const finish = (reason: string) => resolve({ reason, wasLive });
@@ -127,6 +98,7 @@ async function followOnce(options: FeedOptions, connection: FeedConnection, curs
   expectWord(HANDSHAKE_MS);
   socket.onopen = () => {
     const { feedId, position } = cursor;
+    askedFeedId = feedId;
     const subscribe: FeedSubscribe = {
       type: 'subscribe',
       protocol: FEED_PROTOCOL,
@@ -142,7 +114,8 @@ async function followOnce(options: FeedOptions, connection: FeedConnection, curs
       // The server of this protocol version sends nothing else.
       const message = JSON.parse(String(data)) as FeedMessage;
       if (message.type === 'error') return reject(refusal(message.code, message.detail));
-      receive(message, cursor, options, wasLive);
+      if (message.type === 'welcome') polling.stop();
+      receive(message, cursor, options, { wasLive, askedFeedId });
       wasLive ||= message.type === 'caught_up';
     } catch (cause) {
       reject(new HandlerFailure('a feed callback failed', { cause }));
@@ -165,15 +138,18 @@ function receive(
   message: Exclude<FeedMessage, { type: 'error' }>,
   cursor: Cursor,
   options: FeedOptions,
-  wasLive: boolean,
+  { wasLive, askedFeedId }: { readonly wasLive: boolean; readonly askedFeedId: string | undefined },
 ) {
   switch (message.type) {
-    case 'welcome':
-      if (options.after === 'end' && (message.reset || cursor.position === 'end')) cursor.position = message.position;
-      else if (message.reset) cursor.position = 0;
+    case 'welcome': {
+      // Polling may have begun afresh on this feed since it was asked for with the old one's position.
+      const reset = message.reset && (askedFeedId === message.feedId || cursor.feedId !== message.feedId);
+      if (options.after === 'end' && (reset || cursor.position === 'end')) cursor.position = message.position;
+      else if (reset) cursor.position = 0;
       cursor.feedId = message.feedId;
-      options.onStatus?.({ state: 'replaying', feedId: message.feedId, reset: message.reset });
+      options.onStatus?.({ state: 'replaying', feedId: message.feedId, reset });
       return;
+    }
     case 'event':
       if (message.event.position <= positionOf(cursor)) return;
       options.onEvent(message.event);
@@ -191,11 +167,6 @@ function receive(
     default:
       message satisfies never;
   }
-}
-
-/** Before the server has said where its end is, everything is new. */
-function positionOf({ position }: Cursor): number {
-  return position === 'end' ? 0 : position;
 }
 
 /** What the server says before it closes a connection that it cannot serve. */

@@ -91,8 +91,20 @@ export interface GateDecision extends BudgetChange {
   readonly question?: string | undefined;
   readonly reason?: string | undefined;
   readonly minutes?: number | undefined;
+  /**
+   * Files of another run's result, with `reject` at the gate of a result or `retry` at that of a failed validation: they are
+   * committed on this run's branch and the result is checked anew, by the implementer first where there are words for it.
+   */
+  readonly take?: FilesChoice | undefined;
   /** A corrected plan (Markdown with Mermaid), at a plan gate. */
   readonly editedPlan?: string | undefined;
+}
+
+export interface FilesChoice {
+  readonly runId: string;
+  /** The `to` of the other run's diff that was looked at. */
+  readonly commit: string;
+  readonly paths: readonly string[];
 }
 
 export interface ArtifactContent extends Artifact {

@@ -13,6 +13,7 @@ function anApi() {
   const app = createApi(new Proxy({}, echo) as Orchestrator, {
     caller: () => ({ userId: 'ada' }),
     issueTicket: () => 'ticket',
+    readFeed: async () => ({ feedId: 'f', position: 0, reset: false, events: [], hasMore: false }),
     issueSignInLink: () => 'link',
     onInternalError: () => {},
   });

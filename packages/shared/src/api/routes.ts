@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ZodError } from 'zod';
 import { type Fault, InvalidRequest, NotFound, type ProblemDetails, toProblem } from '../errors.ts';
-import { FEED_PROTOCOL } from '../feed.ts';
+import { FEED_PROTOCOL, type FeedPage, type FeedPageRequest } from '../feed.ts';
 import type { Caller, Orchestrator } from './orchestrator.ts';
 import { MAX_UPLOAD_BYTES, readJsonBody, readUploadBody } from './request-body.ts';
 import * as schemas from './schemas.ts';
@@ -14,6 +14,8 @@ export interface ApiOptions {
   readonly caller: (c: Context) => Caller;
   /** A secret that opens one WebSocket within 30 seconds. */
   readonly issueTicket: (caller: Caller) => string;
+  /** The feed for clients that no WebSocket reaches. */
+  readonly readFeed: (request: FeedPageRequest) => Promise<FeedPage>;
   /** An address that signs one browser in, once. */
   readonly issueSignInLink: (caller: Caller) => string;
   /** Anything thrown that is not an error of the contract: a bug, to be logged with its stack. */
@@ -86,6 +88,7 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
       const { after, limit } = c.req.valid('query');
       return c.json({ items: await orchestrator.listEvents(c.req.valid('param').id, after, limit) }, 200);
     })
+    .openapi(routes.readFeed, async (c) => c.json(await options.readFeed(c.req.valid('query')), 200))
     .openapi(routes.listArtifacts, async (c) =>
       c.json({ items: await orchestrator.listArtifacts(c.req.valid('param').id) }, 200),
     )
@@ -336,6 +339,13 @@ const routes = {
     summary: 'Events of a run after a sequence number, oldest first',
     request: { params, query: schemas.eventsQuery },
     responses: { 200: gives(schemas.listOf(schemas.workflowEvent), 'The events') },
+  }),
+  readFeed: route({
+    method: 'get',
+    path: '/api/events',
+    summary: 'Events of all runs after a position, oldest first: the feed, for where no WebSocket gets through',
+    request: { query: schemas.feedQuery },
+    responses: { 200: gives(schemas.feedPage, 'The events, and whether there are more') },
   }),
   listArtifacts: route({
     method: 'get',

@@ -6,6 +6,7 @@ import { z } from '@hono/zod-openapi';
 import { budgetChangeShape, runConfigRequestSchema, runConfigSchema } from '../config.ts';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
+import type { FeedPage } from '../feed.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type {
   Artifact,
@@ -84,6 +85,10 @@ export const eventsQuery = z.strictObject({
   after: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(1_000).default(500),
 });
+export const feedQuery = z.strictObject({
+  after: z.union([z.literal('end'), z.coerce.number().int().min(0)]).default(0),
+  feedId: text(200).optional(),
+});
 export const gatesQuery = z.strictObject({ runId: id.optional() });
 export const clarificationsQuery = z.strictObject({ status: z.enum(['pending', 'answered', 'ignored']).optional() });
 export const uploadQuery = z.strictObject({ name: text(255) });
@@ -115,6 +120,9 @@ export const newExploration = z.strictObject({
 });
 
 const prose = text(20_000);
+const take = z
+  .strictObject({ runId: id, commit: gitObject, paths: z.array(text(4_000)).min(1).max(500) })
+  .optional();
 /** The fields of each decision, beside `decision` itself. */
 const decisionShapes = {
   approve: {
@@ -123,11 +131,11 @@ const decisionShapes = {
     notes: prose.optional(),
     editedPlan: text(200_000).optional(),
   },
-  reject: { feedback: prose },
+  reject: { feedback: prose.optional(), take },
   answer: { response: z.union([prose, z.array(text(2_000)).min(1).max(100)]) },
   ignore: {},
   ask: { question: prose },
-  retry: { notes: prose.optional() },
+  retry: { notes: prose.optional(), take },
   accept: { reason: prose, artifactHash: sha256.optional(), codeTree: gitObject.optional() },
   extend: {
     minutes: z
@@ -139,7 +147,11 @@ const decisionShapes = {
   },
 };
 export const approveBody = z.strictObject(decisionShapes.approve);
-export const rejectBody = z.strictObject(decisionShapes.reject);
+/** Whoever sends a result back says why, or what is to come into it. */
+const saysWhy = ({ feedback, take: files }: { readonly feedback?: unknown; readonly take?: unknown }): boolean =>
+  feedback !== undefined || files !== undefined;
+const NO_FEEDBACK = { path: ['feedback'], message: 'is needed: what should be different?' };
+export const rejectBody = z.strictObject(decisionShapes.reject).refine(saysWhy, NO_FEEDBACK);
 export const answerBody = z.strictObject(decisionShapes.answer);
 export const askBody = z.strictObject(decisionShapes.ask);
 export const retryBody = z.strictObject(decisionShapes.retry);
@@ -148,7 +160,7 @@ export const extendBody = z.strictObject(decisionShapes.extend);
 export const emptyBody = z.strictObject({});
 export const gateDecision = z.discriminatedUnion('decision', [
   z.strictObject({ decision: z.literal('approve'), ...decisionShapes.approve }),
-  z.strictObject({ decision: z.literal('reject'), ...decisionShapes.reject }),
+  z.strictObject({ decision: z.literal('reject'), ...decisionShapes.reject }).refine(saysWhy, NO_FEEDBACK),
   z.strictObject({ decision: z.literal('answer'), ...decisionShapes.answer }),
   z.strictObject({ decision: z.literal('ignore'), ...decisionShapes.ignore }),
   z.strictObject({ decision: z.literal('ask'), ...decisionShapes.ask }),
@@ -410,6 +422,14 @@ export const workflowEvent = answer<WorkflowEvent>('Event', {
   origin: z.enum(['input', 'emitted']),
   payload: jsonObject,
   timestamp: time,
+});
+
+export const feedPage = answer<FeedPage>('FeedPage', {
+  feedId: z.string(),
+  position: count,
+  reset: z.boolean(),
+  events: z.array(workflowEvent),
+  hasMore: z.boolean(),
 });
 
 export const runDiff = answer<RunDiff>('Diff', {

@@ -21,6 +21,19 @@ export function createDashboardHost(page: Window): Host {
   };
   connect().catch(fail);
 
+  // The link that signs this browser in is often opened in another tab: this one goes on where it was when it is looked at again.
+  let isLooking = false;
+  const lookAgain = (): void => {
+    const isSignedOut = place.getSnapshot().context.signedIn === false;
+    if (isLooking || !isSignedOut || page.document.visibilityState !== 'visible') return;
+    isLooking = true;
+    connect()
+      .catch(fail)
+      .finally(() => (isLooking = false));
+  };
+  page.addEventListener('focus', lookAgain);
+  page.document.addEventListener('visibilitychange', lookAgain);
+
   return {
     kind: 'dashboard',
     client,
@@ -32,5 +45,19 @@ export function createDashboardHost(page: Window): Host {
       if (path !== page.location.pathname) page.history.pushState(null, '', path);
       place.trigger.went({ screen });
     },
+    copyLink: (screen) => copy(page, page.location.origin + pathOf(screen)),
   };
+}
+
+/** A page that was not loaded over TLS or from this machine has no clipboard of its own. */
+async function copy(page: Window, text: string): Promise<void> {
+  if (page.isSecureContext) return page.navigator.clipboard.writeText(text);
+  const field = page.document.createElement('textarea');
+  field.value = text;
+  page.document.body.append(field);
+  field.select();
+  // oxlint-disable-next-line typescript/no-deprecated -- the only way there is without a secure context
+  const isCopied = page.document.execCommand('copy');
+  field.remove();
+  if (!isCopied) throw new Error(`This browser does not let the page copy. The link is ${text}`);
 }

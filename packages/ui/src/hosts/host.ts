@@ -13,6 +13,8 @@ export interface Host {
   readonly go: (screen: Screen) => void;
   /** The address that a link to the screen has. */
   readonly hrefOf: (screen: Screen) => string;
+  /** Puts the address of a screen, as others can open it, on the clipboard. */
+  readonly copyLink: (screen: Screen) => Promise<void>;
   /** What the editor can do; absent in a browser. */
   readonly editor?: Pick<HostActions, 'openDiff' | 'checkout'>;
 }

@@ -94,6 +94,10 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
       show(screen);
       send({ kind: 'shows', screen, title: '' });
     },
+    copyLink: (screen) => {
+      act('copyLink', screen);
+      return Promise.resolve();
+    },
     editor: {
       openDiff: (runId, path) => act('openDiff', runId, path),
       checkout: (runId) => act('checkout', runId),

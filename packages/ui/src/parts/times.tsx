@@ -1,30 +1,6 @@
-/** Points in time and lengths of time as a person says them. */
+/** Points in time on a page: what they say moves with the clock. */
+import { agoText } from '@autonomous/shared';
 import { useSyncExternalStore } from 'react';
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-/** `now`, `5 min ago`, `3 h ago`, `2 d ago`; the date where it is longer ago than a month. */
-export function agoText(at: string, now: number): string {
-  const passed = now - Date.parse(at);
-  if (Number.isNaN(passed)) return '';
-  if (passed < MINUTE) return 'now';
-  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min ago`;
-  if (passed < DAY) return `${Math.floor(passed / HOUR)} h ago`;
-  if (passed < 31 * DAY) return `${Math.floor(passed / DAY)} d ago`;
-  return at.slice(0, 10);
-}
-
-/** `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h` */
-export function durationText(ms: number): string {
-  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
-  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min ${Math.floor((ms % MINUTE) / SECOND)} s`;
-  if (ms < DAY) return `${Math.floor(ms / HOUR)} h ${Math.floor((ms % HOUR) / MINUTE)} min`;
-  return `${Math.floor(ms / DAY)} d ${Math.floor((ms % DAY) / HOUR)} h`;
-}
 
 /** A point in time that says how long ago it is, and all of it when pointed at. */
 export function Ago({ at }: { readonly at: string }) {
@@ -36,7 +12,7 @@ export function Ago({ at }: { readonly at: string }) {
   );
 }
 
-const TICK_MS = 30 * SECOND;
+const TICK_MS = 30_000;
 let tick = Date.now();
 const listeners = new Set<() => void>();
 let clock: ReturnType<typeof setInterval> | undefined;

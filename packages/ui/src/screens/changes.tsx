@@ -1,9 +1,11 @@
 /** What a run changed, file by file. */
-import type { RunDiff, RunView } from '@autonomous/shared';
+import { parsePatch, type RunDiff, type RunView } from '@autonomous/shared';
 import { useMemo } from 'react';
 import { useHost } from '../hosts/host.ts';
+import { lineNotes, useLineNotes } from '../parts/line-notes.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
-import { parsePatch, type PatchFile } from '../parts/patch.ts';
+import { Patch } from '../parts/patch-table.tsx';
+import { isOver } from '../parts/status.tsx';
 
 /** A file with more lines than this is shown when it is asked for. */
 const LINES_AT_ONCE = 400;
@@ -28,7 +30,11 @@ export function Changes({ run }: { readonly run: RunView }) {
                   </vscode-button>
                 )}
               </p>
-              <Files diff={value} onOpen={editor === undefined ? null : (path) => editor.openDiff(run.id, path)} />
+              <Files
+                run={run}
+                diff={value}
+                onOpen={editor === undefined ? null : (path) => editor.openDiff(run.id, path)}
+              />
               {value.truncated && <p className="quiet">The rest is cut off after 1 MB: see the branch {run.branch}.</p>}
             </>
           )
@@ -38,7 +44,24 @@ export function Changes({ run }: { readonly run: RunView }) {
   );
 }
 
-function Files({ diff, onOpen }: { readonly diff: RunDiff; readonly onOpen: ((path: string) => void) | null }) {
+interface FilesProps {
+  readonly run: RunView;
+  readonly diff: RunDiff;
+  readonly onOpen: ((path: string) => void) | null;
+}
+
+function Files({ run, diff, onOpen }: FilesProps) {
+  const notes = useLineNotes(run.id);
+  // Nobody hears what is said beside a result that is published.
+  const isOpen = !isOver(run);
+  const marginOf = (path: string) =>
+    isOpen && !isOwn(path)
+      ? {
+          notes: notes.filter((note) => note.path === path),
+          onAdd: (line: number, text: string) => lineNotes.trigger.added({ runId: run.id, note: { path, line, text } }),
+          onRemove: (note: (typeof notes)[number]) => lineNotes.trigger.removed({ runId: run.id, note }),
+        }
+      : undefined;
   const patches = useMemo(() => new Map(parsePatch(diff.patch).map((file) => [file.path, file])), [diff]);
   const ownLast = diff.files.toSorted((one, other) => Number(isOwn(one.path)) - Number(isOwn(other.path)));
   return ownLast.map(({ path, status, additions, deletions }) => {
@@ -55,42 +78,13 @@ function Files({ diff, onOpen }: { readonly diff: RunDiff; readonly onOpen: ((pa
             </button>
           )}
         </summary>
-        {patch === undefined ? <p className="quiet">Not in what the server sent.</p> : <Patch file={patch} />}
+        {patch === undefined ? <p className="quiet">Not in what the server sent.</p> : <Patch file={patch} margin={marginOf(path)} />}
       </details>
     );
   });
 }
 
 /** What the server itself keeps in the repository: of less interest than what was asked for. */
-function isOwn(path: string): boolean {
+export function isOwn(path: string): boolean {
   return path.startsWith('.autonomous/');
-}
-
-const MARKS = { same: ' ', added: '+', removed: '−', note: '' } as const;
-
-export function Patch({ file }: { readonly file: PatchFile }) {
-  if (file.isBinary) return <p className="quiet">A binary file.</p>;
-  if (file.hunks.length === 0) return <p className="quiet">No line differs.</p>;
-  return (
-    <div className="patch" tabIndex={0} role="region" aria-label={`Changes of ${file.path}`}>
-      <table>
-        {file.hunks.map((hunk, index) => (
-          <tbody key={index}>
-            <tr className="hunk">
-              <td colSpan={3} />
-              <td>{hunk.heading}</td>
-            </tr>
-            {hunk.lines.map((line) => (
-              <tr key={`${line.before ?? ''}:${line.after ?? ''}:${line.kind}`} className={line.kind}>
-                <td className="number">{line.before}</td>
-                <td className="number">{line.after}</td>
-                <td className="mark">{MARKS[line.kind]}</td>
-                <td className="code">{line.text}</td>
-              </tr>
-            ))}
-          </tbody>
-        ))}
-      </table>
-    </div>
-  );
 }

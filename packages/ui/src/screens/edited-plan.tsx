@@ -5,6 +5,7 @@ import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { Document } from '../parts/document.tsx';
 import { valueOf } from '../parts/elements.ts';
+import { ownDecisions } from '../parts/own-decisions.ts';
 
 export function EditedPlan({
   gate,
@@ -24,6 +25,7 @@ export function EditedPlan({
   const approve = async (): Promise<void> => {
     setSent(true);
     setFault(null);
+    ownDecisions.add(gate.id);
     try {
       const { artifactHash } = gate;
       const binding = artifactHash === undefined ? {} : { artifactHash };
@@ -31,6 +33,7 @@ export function EditedPlan({
       runs.trigger.listed({ runs: [run] });
       onClose();
     } catch (error) {
+      ownDecisions.delete(gate.id);
       // What was written stays: it is the person's work.
       setFault(messageOf(error));
       setSent(false);

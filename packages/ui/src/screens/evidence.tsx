@@ -1,6 +1,6 @@
 /** What the server itself ran, and what came of it. */
-import type { CommandEvidence, Evidence, NewDependency, RunView } from '@autonomous/shared';
-import { Ago, durationText } from '../parts/times.tsx';
+import { type CommandEvidence, durationText, type Evidence, type NewDependency, type RunView } from '@autonomous/shared';
+import { Ago } from '../parts/times.tsx';
 
 const MODES: Readonly<Record<Evidence['mode'], string>> = {
   as_is: 'The result as it is',

@@ -1,5 +1,5 @@
-/** Runs that try different ways, side by side. */
-import type { RunView } from '@autonomous/shared';
+/** Runs that try different ways, side by side: in figures, by their plans, their changes and their evidence. */
+import { durationText, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
@@ -8,7 +8,17 @@ import { gateLine, stageTitle } from '../labels.ts';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { isOver, StatusLine } from '../parts/status.tsx';
-import { durationText } from '../parts/times.tsx';
+import { CompareChanges } from './compare-changes.tsx';
+import { CompareEvidence } from './compare-evidence.tsx';
+import { ComparePlans } from './compare-plans.tsx';
+
+const VIEWS = {
+  figures: 'Figures',
+  plans: 'Plans',
+  changes: 'Changes',
+  evidence: 'Evidence',
+} as const;
+type View = keyof typeof VIEWS;
 
 export function Exploration({ explorationId }: { readonly explorationId: string }) {
   const { client, runs: store } = useHost();
@@ -33,7 +43,7 @@ export function Exploration({ explorationId }: { readonly explorationId: string 
           members.length === 0 ? (
             <p className="empty">There is no exploration {explorationId}.</p>
           ) : (
-            <Table runs={members} />
+            <Compared runs={members} />
           )
         }
       </Loading>
@@ -41,19 +51,57 @@ export function Exploration({ explorationId }: { readonly explorationId: string 
   );
 }
 
+function Compared({ runs }: { readonly runs: readonly RunView[] }) {
+  const [view, setView] = useState<View>('figures');
+  return (
+    <>
+      <div className="tabs" role="group" aria-label="What to compare">
+        {Object.entries(VIEWS).map(([name, title]) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={name === view}
+            // The keys of the table are the views.
+            onClick={() => setView(name as View)}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <Shown view={view} runs={runs} />
+    </>
+  );
+}
+
+function Shown({ view, runs }: { readonly view: View; readonly runs: readonly RunView[] }) {
+  switch (view) {
+    case 'figures':
+      return <Figures runs={runs} />;
+    case 'plans':
+      return <ComparePlans runs={runs} />;
+    case 'changes':
+      return <CompareChanges runs={runs} />;
+    case 'evidence':
+      return <CompareEvidence runs={runs} />;
+    default:
+      return view satisfies never;
+  }
+}
+
 const ROWS: readonly (readonly [string, (run: RunView) => React.ReactNode])[] = [
   ['Status', (run) => <StatusLine run={run} />],
   ['Stage', (run) => stageTitle(run.currentStage)],
   ['Waits for', (run) => (run.gate === null ? '–' : gateLine(run.gate))],
-  ['Plan', (run) => <Link to={{ name: 'run', runId: run.id, tab: 'plan' }}>Open the plan</Link>],
   ['Files changed', (run) => filesChanged(run)],
   ['Checks', (run) => checks(run)],
+  ['Attempts at fixing', (run) => run.fixAttempts],
+  ['Questions', (run) => run.clarificationCount],
   ['Time', (run) => durationText(Date.parse(run.updatedAt) - Date.parse(run.createdAt))],
   ['Cost', (run) => (run.cost.costUsd === undefined ? '–' : `$${run.cost.costUsd.toFixed(2)}`)],
   ['Tokens', (run) => (run.cost.inputTokens + run.cost.outputTokens).toLocaleString()],
 ];
 
-function Table({ runs }: { readonly runs: readonly RunView[] }) {
+function Figures({ runs }: { readonly runs: readonly RunView[] }) {
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Comparison">
       <table className="compare">

@@ -1,10 +1,14 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
-import { ApiError, BUDGET_NAMES, type Decision, type Gate, type GateDecision } from '@autonomous/shared';
+import { ApiError, BUDGET_NAMES, type Decision, feedbackOf, type Gate, type GateDecision, winnerOf } from '@autonomous/shared';
 import { type ReactNode, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
+import { useArrival } from '../parts/arrival.ts';
+import { CopyLink } from '../parts/copy-link.tsx';
 import { valueOf } from '../parts/elements.ts';
+import { lineNotes, useLineNotes } from '../parts/line-notes.ts';
+import { ownDecisions } from '../parts/own-decisions.ts';
 import { Ago } from '../parts/times.tsx';
 
 type Sending =
@@ -12,32 +16,57 @@ type Sending =
   | { readonly state: 'sent'; readonly decision: Decision }
   | { readonly state: 'refused'; readonly reason: string; readonly decidedElsewhere: boolean };
 
-export function GatePanel({ gate }: { readonly gate: Gate }) {
+interface GatePanelProps {
+  readonly gate: Gate;
+  /** The link that was followed is to this gate. */
+  readonly isTarget: boolean;
+  /** Somebody else was first: this panel goes, and who asked for it is to be told. */
+  readonly onDecidedElsewhere: (gateId: string) => void;
+}
+
+export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps) {
   const { client, runs } = useHost();
+  const target = useArrival<HTMLElement>(isTarget);
   const [sending, setSending] = useState<Sending>({ state: 'open' });
 
   const decide = async (decision: GateDecision): Promise<void> => {
     if (sending.state === 'sent') return;
     setSending({ state: 'sent', decision: decision.decision });
+    ownDecisions.add(gate.id);
     try {
       const run = await client.decideGate(gate.id, withBinding(gate, decision));
       runs.trigger.listed({ runs: [run] });
+      if (decision.decision === 'reject' || decision.decision === 'retry') lineNotes.trigger.cleared({ runId: gate.runId });
     } catch (error) {
+      ownDecisions.delete(gate.id);
+      const winner = error instanceof ApiError ? winnerOf(error.problem) : null;
       const decidedElsewhere = error instanceof ApiError && error.status === 409;
-      setSending({ state: 'refused', reason: messageOf(error), decidedElsewhere });
+      setSending({ state: 'refused', reason: messageOf(error), decidedElsewhere: winner !== null });
       // What this panel shows may be long over.
-      if (decidedElsewhere) await client.getRun(gate.runId).then((run) => runs.trigger.listed({ runs: [run] }));
+      if (winner !== null) onDecidedElsewhere(gate.id);
+      if (decidedElsewhere)
+        await client.getRun(gate.runId).then(
+          (run) => runs.trigger.listed({ runs: [run] }),
+          // Why it was refused stands there already.
+          () => undefined,
+        );
     }
   };
   const isSent = sending.state === 'sent';
 
   return (
-    <section className="gate" aria-labelledby={`gate-${gate.id}`}>
+    <section
+      ref={target}
+      tabIndex={-1}
+      className={isTarget ? 'gate marked' : 'gate'}
+      aria-labelledby={`gate-${gate.id}`}
+    >
       <header>
         <h2 id={`gate-${gate.id}`}>{gate.question?.question ?? gate.summary}</h2>
         <p className="quiet">
           {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage)} waits for you`},{' '}
-          <Ago at={gate.openedAt} />
+          <Ago at={gate.openedAt} />{' '}
+          <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
         </p>
       </header>
       {gate.question !== undefined && gate.question.context !== '' && (
@@ -134,15 +163,22 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
   const primary = ['approve', 'retry'].find((decision) => choices.includes(decision as Decision));
   const asked = open === null ? undefined : FIELDS[open];
   const isBudget = gate.reason === 'budget' && open === 'extend';
+  const notes = useLineNotes(gate.runId);
+  // Where a result is sent back, what was said beside its lines goes with it.
+  const carries = (decision: Decision | null): boolean =>
+    notes.length > 0 && (decision === 'reject' || (decision === 'retry' && gate.kind === 'fix'));
 
   const choose = (decision: Decision): void => {
-    if (FIELDS[decision] === undefined) return void onDecide({ decision });
+    if (FIELDS[decision] === undefined)
+      return void onDecide({ decision, ...(carries(decision) ? { notes: feedbackOf('', notes) } : {}) });
     setWords('');
     setOpen(open === decision ? null : decision);
   };
+  const isEmpty = words.trim() === '' && !carries(open);
   const send = (): void => {
-    if (open === null || asked === undefined || words.trim() === '') return;
-    const value = asked.field === 'minutes' ? Number(words) : words.trim();
+    if (open === null || asked === undefined || isEmpty) return;
+    const said = carries(open) ? feedbackOf(words, notes) : words.trim();
+    const value = asked.field === 'minutes' ? Number(words) : said;
     void onDecide({ decision: open, [asked.field]: value });
   };
 
@@ -183,7 +219,13 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
                   oninput={(event) => setWords(valueOf(event))}
                 />
               )}
-              <vscode-button disabled={words.trim() === ''} onClick={send}>
+              {carries(open) && (
+                <p className="quiet">
+                  {notes.length === 1 ? 'Your comment' : `Your ${notes.length} comments`} beside the lines will be sent with
+                  it.
+                </p>
+              )}
+              <vscode-button disabled={isEmpty} onClick={send}>
                 {LABELS[open].replace('…', '')}
               </vscode-button>
             </>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aGate, aRun } from '../a-run.fixture.ts';
+import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
 import { rowsOf } from './run-list.tsx';
 
 const titles = (search = '') =>

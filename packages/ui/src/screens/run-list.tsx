@@ -44,7 +44,7 @@ export function RunList() {
       </header>
       {total === 0 && (
         <p className="empty">
-          {connection === 'live'
+          {connection === 'live' || connection === 'polling'
             ? 'No runs yet. Ask for something with “New run”: agents plan it, you decide.'
             : 'Fetching the runs…'}
         </p>

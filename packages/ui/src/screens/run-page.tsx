@@ -1,21 +1,27 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
-import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import { ApiError, durationText, FINAL_STATUSES, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
-import { useEffect, useState } from 'react';
-import { RUN_TABS, type RunTab } from '../bridge.ts';
+import { useEffect, useRef, useState } from 'react';
+import { RUN_TABS, type RunTab, type Screen } from '../bridge.ts';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { stageTitle } from '../labels.ts';
+import { pullRequestOf, stageTitle } from '../labels.ts';
+import { CopyLink } from '../parts/copy-link.tsx';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
+import { ownDecisions } from '../parts/own-decisions.ts';
 import { StatusLine } from '../parts/status.tsx';
-import { Ago, durationText, useNow } from '../parts/times.tsx';
+import { Ago, useNow } from '../parts/times.tsx';
 import { Changes } from './changes.tsx';
+import { Events } from './events.tsx';
 import { EvidenceList } from './evidence.tsx';
+import { GateNotice } from './gate-notice.tsx';
 import { GatePanel } from './gate-panel.tsx';
 import { Plan } from './plan.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
+
+type RunScreen = Extract<Screen, { name: 'run' }>;
 
 const TITLES: Readonly<Record<RunTab, string>> = {
   overview: 'Overview',
@@ -24,28 +30,70 @@ const TITLES: Readonly<Record<RunTab, string>> = {
   evidence: 'Evidence',
   transcript: 'Transcript',
   statechart: 'Statechart',
+  events: 'Events',
 };
 
-export function RunPage({ runId, tab }: { readonly runId: string; readonly tab: RunTab }) {
+export function RunPage({ screen }: { readonly screen: RunScreen }) {
+  const { runId } = screen;
   const { runs, client } = useHost();
   const known = useSelector(runs, ({ context }) => context.runs[runId]);
   // A deep link may name a run that is on no list yet.
   const asked = useLoaded(known === undefined ? runId : null, async () => {
-    const run = await client.getRun(runId);
-    runs.trigger.listed({ runs: [run] });
-    return run;
+    try {
+      const run = await client.getRun(runId);
+      runs.trigger.listed({ runs: [run] });
+      return 'found';
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return 'unknown';
+      throw error;
+    }
   });
   if (known === undefined) {
     return (
       <Loading of={asked} what={`Run ${runId}`}>
-        {() => null}
+        {(answer) => answer === 'unknown' && <UnknownRun runId={runId} />}
       </Loading>
     );
   }
-  return <KnownRun run={known} tab={tab} />;
+  return <KnownRun run={known} screen={screen} />;
 }
 
-function KnownRun({ run, tab }: { readonly run: RunView; readonly tab: RunTab }) {
+function UnknownRun({ runId }: { readonly runId: string }) {
+  return (
+    <div className="empty" role="status">
+      <h1>There is no run {runId} here</h1>
+      <p>The link may be of another server, or cut short.</p>
+      <p>
+        <Link to={{ name: 'runs' }}>All runs</Link>
+      </p>
+    </div>
+  );
+}
+
+/** Gates of a run that were open here and are not any more: those that somebody else decided are told of. */
+function useGoneGate(run: RunView) {
+  const [gone, setGone] = useState<{ readonly gateId: string; readonly wasRefused: boolean } | null>(null);
+  const last = useRef<string | null>(null);
+  const open = run.gate?.id ?? null;
+  useEffect(() => {
+    const before = last.current;
+    last.current = open;
+    if (before !== null && before !== open && !ownDecisions.has(before))
+      setGone((known) => (known?.gateId === before ? known : { gateId: before, wasRefused: false }));
+  }, [open]);
+  return {
+    gone,
+    forget: () => setGone(null),
+    refused: (gateId: string) => setGone({ gateId, wasRefused: true }),
+  };
+}
+
+function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: RunScreen }) {
+  const tab = screen.tab ?? 'overview';
+  const linked = screen.gate;
+  const isLinkOpen = linked !== undefined && run.gate?.id === linked;
+  const gates = useGoneGate(run);
+  const pullRequest = pullRequestOf(run);
   useEffect(() => {
     document.title = `${run.originalRequest.slice(0, 60)} – Autonomous`;
   }, [run.originalRequest]);
@@ -59,11 +107,40 @@ function KnownRun({ run, tab }: { readonly run: RunView; readonly tab: RunTab })
           <span>
             started <Ago at={run.createdAt} />
           </span>
+          {run.explorationId !== undefined && (
+            <Link to={{ name: 'exploration', explorationId: run.explorationId }}>Compare approaches</Link>
+          )}
+          {pullRequest !== null && (
+            <a href={pullRequest} target="_blank" rel="noreferrer noopener">
+              Pull request {/\d+$/.exec(pullRequest)?.[0] ?? ''}
+            </a>
+          )}
           {run.scriptedModels.length > 0 && <span className="notice">scripted models</span>}
+          <CopyLink to={{ name: 'run', runId: run.id, tab }} what="page" />
           <Cancel run={run} />
         </p>
       </header>
-      {run.gate !== null && <GatePanel key={run.gate.id} gate={run.gate} />}
+      {linked !== undefined && !isLinkOpen && (
+        <GateNotice key={linked} run={run} gateId={linked} wasRefused={gates.gone?.gateId === linked && gates.gone.wasRefused} isTarget />
+      )}
+      {gates.gone !== null && gates.gone.gateId !== linked && gates.gone.gateId !== run.gate?.id && (
+        <GateNotice
+          key={gates.gone.gateId}
+          run={run}
+          gateId={gates.gone.gateId}
+          wasRefused={gates.gone.wasRefused}
+          isTarget={false}
+          onClose={gates.forget}
+        />
+      )}
+      {run.gate !== null && (
+        <GatePanel
+          key={run.gate.id}
+          gate={run.gate}
+          isTarget={isLinkOpen}
+          onDecidedElsewhere={gates.refused}
+        />
+      )}
       <nav aria-label="Parts of the run" className="tabs">
         {RUN_TABS.map((name) => (
           <Link key={name} to={{ name: 'run', runId: run.id, tab: name }} current={name === tab}>
@@ -71,12 +148,12 @@ function KnownRun({ run, tab }: { readonly run: RunView; readonly tab: RunTab })
           </Link>
         ))}
       </nav>
-      <Tab run={run} tab={tab} />
+      <Tab run={run} tab={tab} event={screen.event} />
     </section>
   );
 }
 
-function Tab({ run, tab }: { readonly run: RunView; readonly tab: RunTab }) {
+function Tab({ run, tab, event }: { readonly run: RunView; readonly tab: RunTab; readonly event: number | undefined }) {
   switch (tab) {
     case 'overview':
       return run.gate?.kind === 'plan' || run.gate?.kind === 'invalid_plan' ? (
@@ -94,6 +171,8 @@ function Tab({ run, tab }: { readonly run: RunView; readonly tab: RunTab }) {
       return <Transcript run={run} />;
     case 'statechart':
       return <StatechartView run={run} />;
+    case 'events':
+      return <Events run={run} event={event} />;
     default:
       return tab satisfies never;
   }
@@ -155,7 +234,7 @@ function Overview({ run }: { readonly run: RunView }) {
           <ol className="decided">
             {run.gates.map(({ gateId, kind, decision, by, at, notes }) => (
               <li key={`${gateId} ${at}`}>
-                {kind}: <strong>{decision}</strong> by {by}, <Ago at={at} />
+                <Link to={{ name: 'run', runId: run.id, gate: gateId }}>{kind}</Link>: <strong>{decision}</strong> by {by}, <Ago at={at} />
                 {notes !== undefined && notes !== '' && <blockquote>{notes}</blockquote>}
               </li>
             ))}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agoText, durationText } from '../parts/times.tsx';
+import { agoText, durationText } from '@autonomous/shared';
 import { demandText } from './plan.tsx';
 import { stateName } from './statechart.tsx';
 import { mergedLines } from './transcript.tsx';

@@ -1,5 +1,17 @@
-/** What a browser sees that is not signed in. */
+/** What a browser sees that is not signed in. Where it wanted to go is kept. */
+import { useState } from 'react';
+import { pathOf } from '../bridge.ts';
+import { useHost } from '../hosts/host.ts';
+import { valueOf } from '../parts/elements.ts';
+
 export function SignIn() {
+  const { place } = useHost();
+  const [link, setLink] = useState('');
+  const target = pathOf(place.getSnapshot().context.screen);
+  const code = codeIn(link);
+  const signIn = (): void => {
+    if (code !== null) window.location.assign(`/auth?${new URLSearchParams({ code, to: target }).toString()}`);
+  };
   return (
     <section className="sign-in">
       <h1>Not signed in</h1>
@@ -8,6 +20,31 @@ export function SignIn() {
         server that runs already prints another one:
       </p>
       <pre>npm run autonomous -- sign-in</pre>
+      <div className="field">
+        <label htmlFor="sign-in-link">Or paste the link here</label>
+        <vscode-textfield
+          id="sign-in-link"
+          label="The link that signs in"
+          placeholder="http://…/auth?code=…"
+          value={link}
+          oninput={(event) => setLink(valueOf(event))}
+          onKeyDown={({ key }) => key === 'Enter' && signIn()}
+        />
+        <vscode-button disabled={code === null} onClick={signIn}>
+          Sign in
+        </vscode-button>
+      </div>
+      {target !== '/' && (
+        <p className="quiet">
+          You come back to <code>{target}</code> afterwards, also when the link is opened in another tab.
+        </p>
+      )}
     </section>
   );
+}
+
+/** The code of a link, or the code alone; `null` for what holds none. */
+export function codeIn(text: string): string | null {
+  const code = URL.parse(text.trim())?.searchParams.get('code') ?? text.trim();
+  return /^[\w-]{16,}$/.test(code) ? code : null;
 }

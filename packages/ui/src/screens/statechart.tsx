@@ -2,6 +2,7 @@
 import type { RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
 import { Diagram } from '../parts/diagram.tsx';
+import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { Ago } from '../parts/times.tsx';
 
@@ -45,7 +46,8 @@ export function StatechartView({ run }: { readonly run: RunView }) {
                 <li key={sequence}>
                   <code>{event}</code> → <strong>{stateName(to)}</strong>{' '}
                   <span className="quiet">
-                    event {sequence}, <Ago at={at} />
+                    <Link to={{ name: 'run', runId: run.id, tab: 'events', event: sequence }}>event {sequence}</Link>,{' '}
+                    <Ago at={at} />
                   </span>
                 </li>
               ))}

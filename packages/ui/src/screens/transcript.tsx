@@ -7,6 +7,7 @@ import { messageOf } from '../hosts/messages.ts';
 import { valueOf } from '../parts/elements.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { isOver } from '../parts/status.tsx';
+import { useNow } from '../parts/times.tsx';
 
 const NONE: readonly Progress[] = [];
 const SHOWN = 500;
@@ -19,8 +20,12 @@ type Line = Pick<TranscriptEntry, 'at' | 'activity' | 'kind' | 'text'> & {
 export function Transcript({ run }: { readonly run: RunView }) {
   const { client, runs } = useHost();
   const live = useSelector(runs, ({ context }) => context.progress[run.id] ?? NONE);
+  // Where the server is only asked now and then, nothing is told live.
+  const isPolling = useSelector(runs, ({ context }) => context.connection.state === 'polling');
+  const now = useNow();
+  const tick = isPolling && !isOver(run) ? String(now) : '';
   // The stored transcript again with each stage: what was told live before this page was open is in it.
-  const stored = useLoaded(`${run.id} ${run.stages.length} ${run.status}`, () => client.getTranscript(run.id));
+  const stored = useLoaded(`${run.id} ${run.stages.length} ${run.status} ${tick}`, () => client.getTranscript(run.id));
   return (
     <section aria-label="Transcript" className="transcript">
       {!isOver(run) && <Message run={run} />}

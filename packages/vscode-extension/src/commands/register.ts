@@ -1,8 +1,8 @@
 /** How commands are registered: what one throws is said to the person in words, and logged. */
+import { explainRefusal } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import type { Host } from '../host.ts';
 import type { CommandId } from '../identifiers.ts';
-import { explainRefusal } from '../refusal.ts';
 
 export type CommandTable = Readonly<Partial<Record<CommandId, (target: unknown) => unknown>>>;
 

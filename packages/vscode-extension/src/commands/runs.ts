@@ -1,13 +1,13 @@
 /** The commands about a run that decide no gate: looking at it, its result, steering and cancelling it. */
 import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
-import type { RunTab } from '@autonomous/ui';
+import { pullRequestOf, type RunTab } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import type { DiffDocuments } from '../diff-documents.ts';
 import { isWebAddress } from '../from-web-view.ts';
 import { fetchBranch, switchTo, uncommitted } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels, runsOf } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
-import { pullRequestOf, titleOf } from '../run-tree.ts';
+import { titleOf } from '../run-tree.ts';
 import { askText } from './decisions.ts';
 import { pickRun, type RunChoice } from './pick-run.ts';
 import type { CommandTable } from './register.ts';

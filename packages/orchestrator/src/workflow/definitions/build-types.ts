@@ -2,6 +2,7 @@
 import type {
   ActivityError,
   Evidence,
+  FilesTaken,
   JsonValue,
   PauseReason,
   Question,
@@ -210,6 +211,8 @@ export interface BuildContext extends RunHeader {
   readonly codeVersion: number;
   readonly reportVersion: number;
   readonly implemented: Extract<Implemented, { kind: 'implemented' }> | null;
+  /** Files of another run that are being taken; absent where none are. */
+  readonly taking?: FilesTaken | undefined;
   /** A tree that an agent left when it asked or was interrupted, before it is committed as a checkpoint. */
   readonly unsaved: string | null;
   readonly codeTree: string | null;

@@ -74,6 +74,7 @@ export const outputs = {
   },
   implementerAsks: { kind: 'question', tree: 'tree', question: aQuestion, refused: [], cost: cost('implementer') },
   commitCode: { commit: 'c-code', codeTree: 't-code', filesChanged: ['src/login.js'] },
+  takeFiles: { commit: 'c-taken', codeTree: 't-taken', filesChanged: ['src/login.js', 'src/session.js'] },
   check: (mode: 'as_is' | 'base_tests', passed = true): JsonObject => ({
     mode,
     codeTree: 't-code',

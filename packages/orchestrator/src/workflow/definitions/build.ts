@@ -2,7 +2,7 @@
  * The build workflow: plan, ask, implement, check, publish.
  * Work and clock of a stage are parallel regions, so that extending a stage re-arms its clock and leaves its work alone.
  */
-import { type EventPayloads, type PauseReason, withBudgets } from '@autonomous/shared';
+import { type EventPayloads, type FilesTaken, type PauseReason, withBudgets } from '@autonomous/shared';
 import { and, assign, emit, enqueueActions, not, setup } from 'xstate';
 import { z } from 'zod';
 import { activity, defineWorkflow, type StateMeta } from '../definition.ts';
@@ -116,6 +116,10 @@ export type BuildActivities = {
     input: RunHeader & { head: string; tree: string; message: string; baseCommit: string };
     output: CommittedCode;
   };
+  takeFiles: {
+    input: RunHeader & { head: string; baseCommit: string; take: FilesTaken };
+    output: CommittedCode;
+  };
   checkpoint: {
     input: RunHeader & { head: string; baseCommit: string; stage: string; excludePaths: readonly string[] };
     output: Checkpoint;
@@ -153,6 +157,24 @@ export type BuildActivities = {
 const by = z.string().min(1).max(200);
 const gateId = z.string().max(300).optional();
 const text = z.string().trim().min(1).max(20_000);
+const take = z
+  .strictObject({
+    runId: z.string().min(1).max(200),
+    commit: z.string().min(1).max(200),
+    paths: z
+      .array(
+        z
+          .string()
+          .min(1)
+          .max(4_000)
+          .refine((path) => !path.startsWith('.autonomous/'), 'belongs to the record of its run'),
+      )
+      .min(1)
+      .max(500),
+    scripted: z.boolean().optional(),
+    andThen: z.enum(['check', 'implement']),
+  })
+  .optional();
 const signals = {
   APPROVAL_GRANTED: z.strictObject({
     by,
@@ -162,7 +184,7 @@ const signals = {
     notes: z.string().max(20_000).optional(),
     editedPlan: z.string().max(200_000).optional(),
   }),
-  APPROVAL_REJECTED: z.strictObject({ by, gateId, feedback: text }),
+  APPROVAL_REJECTED: z.strictObject({ by, gateId, feedback: text, take }),
   CLARIFICATION_ANSWERED: z.strictObject({
     by,
     gateId,
@@ -179,6 +201,7 @@ const signals = {
     reason: z.string().max(20_000).optional(),
     attempt: z.number().optional(),
     accepted: z.array(z.string()).optional(),
+    take,
   }),
   RETRY_REQUESTED: z.strictObject({ by, gateId, notes: z.string().max(20_000).optional() }),
   STAGE_EXTENDED: z.strictObject({
@@ -298,6 +321,8 @@ const NO_DRAFT: PlanDraft = {
   scripted: false,
 };
 
+const NOTHING_TAKEN: FilesTaken = { runId: '', commit: '', paths: [], andThen: 'check' };
+
 const CHECKS_QUESTION = {
   question: 'Which command checks this project?',
   context:
@@ -355,6 +380,12 @@ const answered = (context: BuildContext, response: string, uploads?: Note['uploa
 
 const commitMessage = (context: BuildContext) =>
   `${context.codeVersion === 0 ? '' : 'Fix: '}${context.plan?.title ?? context.request.slice(0, 60)}\n\n${context.implemented?.summary ?? ''}`;
+
+/** What a later call of the implementer has to know of files that a person took from another run. */
+const noteOfTaken = ({ runId, paths, andThen }: FilesTaken, words: string): Note => ({
+  kind: 'feedback',
+  text: `A person took these files from another approach to the request (run ${runId}): ${paths.join(', ')}. They are in place and stay as they are; make the rest fit them.${andThen === 'implement' ? `\n${words}` : ''}`,
+});
 
 /** What is wrong with this result, once more in short: what a person accepts when they accept it. */
 const failuresOf = (context: BuildContext): string[] => (context.failure ? [context.failure.summary] : []);
@@ -431,6 +462,7 @@ const machine = setup({
     setUp: activity<BuildActivities['setUp']['input'], { ran: boolean }>(),
     implement: activity<BuildActivities['implement']['input'], Implemented>(),
     commitCode: activity<BuildActivities['commitCode']['input'], CommittedCode>(),
+    takeFiles: activity<BuildActivities['takeFiles']['input'], CommittedCode>(),
     checkpoint: activity<BuildActivities['checkpoint']['input'], Checkpoint>(),
     check: activity<BuildActivities['check']['input'], Checked>(),
     review: activity<BuildActivities['review']['input'], Reviewed>(),
@@ -529,6 +561,16 @@ const machine = setup({
             ]
           : context.notes,
     }),
+    takeFrom: assign(({ context, event }) => {
+      const taking = event.type === 'APPROVAL_REJECTED' || event.type === 'FIX_DECIDED' ? event.take : undefined;
+      if (taking === undefined) return {};
+      const words = event.type === 'APPROVAL_REJECTED' ? event.feedback : event.type === 'FIX_DECIDED' ? event.reason : '';
+      return { taking, notes: [...context.notes, noteOfTaken(taking, words ?? '')] };
+    }),
+    sayTaken: emit(({ context }) => ({
+      type: 'NOTICE',
+      message: `Taken from run ${context.taking?.runId ?? ''} (commit ${context.taking?.commit.slice(0, 8) ?? ''}): ${context.taking?.paths.join(', ') ?? ''}`,
+    })),
     forgetValidation: assign({ evidence: [], review: null, failure: null, accepted: null }),
     takeFork: assign(({ context, event }) => (event.type === 'RUN_FORKED' ? forked(context, event) : {})),
     takeEdit: assign({
@@ -1089,6 +1131,62 @@ const machine = setup({
                     onError: failed('implementation'),
                   },
                 },
+                // Files of another run's result, as a person chose them: a commit of its own, and checked like any other.
+                takingFiles: {
+                  invoke: {
+                    id: 'takeFiles',
+                    src: 'takeFiles',
+                    input: ({ context }) => ({
+                      ...header(context),
+                      head: context.head,
+                      baseCommit: context.baseCommit,
+                      take: context.taking ?? NOTHING_TAKEN,
+                    }),
+                    onDone: [
+                      {
+                        guard: ({ context }) => context.taking?.andThen === 'implement',
+                        target: 'implementing',
+                        actions: [
+                          'sayTaken',
+                          assign({ taking: undefined, head: ({ event }) => event.output.commit }),
+                        ],
+                      },
+                      {
+                        target: '#build.active.validation',
+                        actions: [
+                          'sayTaken',
+                          'forgetValidation',
+                          enqueueActions(({ enqueue, context, event }) => {
+                            const { commit, codeTree, filesChanged } = event.output;
+                            const version = context.codeVersion + 1;
+                            enqueue.assign({ head: commit, codeTree, codeVersion: version });
+                            enqueue.emit({
+                              type: 'ARTIFACT_CREATED',
+                              artifact: {
+                                stage: 'implementation',
+                                type: 'code',
+                                commitSha: commit,
+                                hash: codeTree,
+                                version,
+                                filesChanged,
+                                scripted: context.taking?.scripted ?? false,
+                              },
+                            });
+                            enqueue.emit({
+                              type: 'IMPLEMENTATION_SUCCEEDED',
+                              commit,
+                              codeTree,
+                              summary: `Files of run ${context.taking?.runId ?? ''} were taken.`,
+                              filesChanged,
+                            });
+                            enqueue.assign({ taking: undefined });
+                          }),
+                        ],
+                      },
+                    ],
+                    onError: failed('implementation'),
+                  },
+                },
                 // What the agent has done so far is kept before anyone is asked.
                 savingWork: {
                   invoke: {
@@ -1364,6 +1462,11 @@ const machine = setup({
           on: {
             FIX_DECIDED: [
               {
+                guard: ({ event }) => event.decision === 'retry' && event.take !== undefined,
+                target: '#build.active.implementation.work.takingFiles',
+                actions: ['takeFrom', assign({ fixAttempts: ({ context }) => context.fixAttempts + 1 })],
+              },
+              {
                 guard: ({ event }) => event.decision === 'retry',
                 target: '#build.active.implementation.work.implementing',
                 actions: [
@@ -1426,7 +1529,14 @@ const machine = setup({
           },
           on: {
             APPROVAL_GRANTED: { guard: 'namesTheResult', target: 'publishing' },
-            APPROVAL_REJECTED: { target: '#build.active.implementation.work.implementing', actions: 'noteFeedback' },
+            APPROVAL_REJECTED: [
+              {
+                guard: ({ event }) => event.take !== undefined,
+                target: '#build.active.implementation.work.takingFiles',
+                actions: 'takeFrom',
+              },
+              { target: '#build.active.implementation.work.implementing', actions: 'noteFeedback' },
+            ],
           },
         },
 

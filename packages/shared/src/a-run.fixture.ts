@@ -1,5 +1,5 @@
-/** A run for tests, complete where a test says nothing. */
-import type { Gate, RunView } from '@autonomous/shared';
+/** A run for the tests of every client, complete where a test says nothing. */
+import type { Gate, RunView } from './run.ts';
 
 export function aRun(parts: Partial<RunView> = {}): RunView {
   return {
@@ -53,4 +53,18 @@ export function aGate(parts: Partial<Gate> = {}): Gate {
     details: {},
     ...parts,
   };
+}
+
+/** Waits at a plan gate of its own. */
+export function aWaitingRun(id: string, parts: Partial<RunView> = {}, gate: Partial<Gate> = {}): RunView {
+  return aRun({
+    id,
+    status: 'awaiting_approval',
+    gate: aGate({ id: `${id}.4`, runId: id, summary: 'Approve the plan?', ...gate }),
+    ...parts,
+  });
+}
+
+export function byId(...runs: readonly RunView[]): Readonly<Record<string, RunView>> {
+  return Object.fromEntries(runs.map((run) => [run.id, run]));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ageOf } from './relative-time.ts';
+import { ageOf } from './times.ts';
 
 it.each([
   [-5_000, 'now'],

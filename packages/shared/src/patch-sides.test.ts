@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileAt, folderWithCommit } from './git-checkout.ts';
-import { type PatchedFile, parsePatch } from './patch.ts';
+import { parsePatch, type PatchFile, sidesOf } from './patch.ts';
+
+type PatchedFile = PatchFile & ReturnType<typeof sidesOf>;
 
 /** A repository with the commits `from` and `to`, and what git itself says of the way between them. */
 const folder = mkdtempSync(path.join(tmpdir(), 'autonomous-patch-'));
@@ -17,7 +18,6 @@ const write = (name: string, content: string | Buffer): void => writeFileSync(pa
 const lines = (count: number): string[] => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
 
 let files: ReadonlyMap<string, PatchedFile>;
-let to = '';
 beforeAll(() => {
   git('init', '--quiet', '--initial-branch=main');
   write('long.txt', `${lines(40).join('\n')}\n`);
@@ -34,8 +34,7 @@ beforeAll(() => {
   write('empty with space.txt', '');
   git('add', '--all');
   git('commit', '--quiet', '--message=to');
-  to = git('rev-parse', 'HEAD').trim();
-  files = new Map(parsePatch(git('diff', 'HEAD~1', 'HEAD')).map((file) => [file.path, file]));
+  files = new Map(parsePatch(git('diff', 'HEAD~1', 'HEAD')).map((file) => [file.path, { ...file, ...sidesOf(file) }]));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -75,15 +74,5 @@ describe("A diff of git's", () => {
 
   it('says which files are not text', () => {
     expect([...files.values()].filter(({ isBinary }) => isBinary).map(({ path }) => path)).toEqual(['same.bin']);
-  });
-});
-
-describe('The repository of an open folder', () => {
-  it('gives whole files where it has the commit', async () => {
-    expect(await folderWithCommit(['/nowhere', folder], to)).toBe(folder);
-    expect(await folderWithCommit([folder], '0'.repeat(40))).toBeNull();
-    expect(await folderWithCommit([folder], '--help')).toBeNull();
-    expect(await fileAt(folder, to, 'ümläut "quoted".txt')).toBe('+++ b/not a header\n');
-    expect(await fileAt(folder, to, 'gone.txt')).toBeNull();
   });
 });

@@ -1,6 +1,8 @@
 /** What the server's refusals say to a person. */
-import { ApiError, type GateOutcome, type ProblemDetails, ServerUnreachable } from '@autonomous/shared';
-import { ageOf } from './relative-time.ts';
+import { ApiError, ServerUnreachable } from './api/api-error.ts';
+import type { ProblemDetails } from './errors.ts';
+import type { GateOutcome } from './run.ts';
+import { agoText } from './times.ts';
 
 const DECIDED: Readonly<Record<GateOutcome['decision'], string>> = {
   approve: 'approved',
@@ -22,9 +24,9 @@ export function explainRefusal(error: unknown, now: number): string {
   if (error instanceof ApiError) {
     const winner = winnerOf(error.problem);
     if (winner !== null) {
-      const age = ageOf(winner.at, now);
+      const ago = agoText(winner.at, now);
       const notes = winner.notes === undefined ? '' : `: “${winner.notes}”`;
-      return `Somebody was first: ${winner.by} has ${DECIDED[winner.decision] ?? winner.decision} this ${age === 'now' ? 'just now' : `${age} ago`}${notes}.`;
+      return `Somebody was first: ${winner.by} has ${DECIDED[winner.decision] ?? winner.decision} this ${ago === 'now' ? 'just now' : ago}${notes}.`;
     }
     const faults = error.problem.faults ?? [];
     return [error.problem.detail, ...faults.map(({ path, message }) => `${path} ${message}`)].join(' ');

@@ -1,5 +1,6 @@
-import { ApiError, type ProblemDetails, ServerUnreachable } from '@autonomous/shared';
 import { expect, it } from 'vitest';
+import { ApiError, ServerUnreachable } from './api/api-error.ts';
+import type { ProblemDetails } from './errors.ts';
 import { explainRefusal, problemOf } from './refusal.ts';
 
 const NOW = Date.parse('2030-01-01T01:00:00.000Z');

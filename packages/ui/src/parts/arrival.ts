@@ -1,0 +1,16 @@
+/** What a link leads to: brought into view, and the place where the keyboard goes on. */
+import { type RefObject, useEffect, useRef } from 'react';
+
+/** @returns for an element that can take the focus (`tabIndex={-1}`) */
+export function useArrival<Target extends HTMLElement>(isTarget: boolean): RefObject<Target | null> {
+  const target = useRef<Target>(null);
+  useEffect(() => {
+    // Who writes something at the moment is left alone: a gate may be decided elsewhere meanwhile.
+    if (!isTarget || document.activeElement?.matches(FIELDS) === true) return;
+    target.current?.scrollIntoView({ block: 'center' });
+    target.current?.focus({ preventScroll: true });
+  }, [isTarget]);
+  return target;
+}
+
+const FIELDS = 'input, textarea, vscode-textarea, vscode-textfield';

@@ -1,0 +1,172 @@
+/** What each run changed, file by file, and files of one that can be taken into another. */
+import { type FileChange, parsePatch, type PatchFile, type RunDiff, type RunView } from '@autonomous/shared';
+import { useMemo, useState } from 'react';
+import { useHost } from '../hosts/host.ts';
+import { Link } from '../parts/link.tsx';
+import { Loading, useLoaded } from '../parts/loading.tsx';
+import { Patch } from '../parts/patch-table.tsx';
+import { isOwn } from './changes.tsx';
+import { type Choice, TakeFiles, takesFiles } from './take-files.tsx';
+
+/** What a run changed, as far as it was fetched. */
+export interface Result {
+  readonly run: RunView;
+  readonly diff: RunDiff;
+  readonly byPath: ReadonlyMap<string, FileChange>;
+}
+
+export function CompareChanges({ runs }: { readonly runs: readonly RunView[] }) {
+  const { client } = useHost();
+  const heads = runs.map(({ id, headCommit }) => `${id} ${headCommit ?? ''}`).join(' ');
+  const diffs = useLoaded(heads, () => Promise.all(runs.map(({ id }) => client.getDiff(id))));
+  return (
+    <Loading of={diffs} what="The changes">
+      {(all) => <Compared runs={runs} diffs={all} />}
+    </Loading>
+  );
+}
+
+function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly diffs: readonly RunDiff[] }) {
+  const results = useMemo(
+    () =>
+      runs.flatMap((run, index): readonly Result[] => {
+        const diff = diffs[index];
+        if (diff === undefined) return [];
+        return [{ run, diff, byPath: new Map(diff.files.map((file) => [file.path, file])) }];
+      }),
+    [runs, diffs],
+  );
+  const paths = useMemo(() => pathsOf(results), [results]);
+  const [choice, setChoice] = useState<Choice | null>(null);
+  const [shown, setShown] = useState<string | null>(null);
+  const canTake = runs.some(takesFiles);
+  if (paths.length === 0) return <p className="empty">None of the runs has changed anything yet.</p>;
+
+  /** Files come from one other run at a time: a box in another column begins a new choice. */
+  const choose = (runId: string, commit: string, path: string): void =>
+    setChoice((before) => {
+      if (before?.runId !== runId || before.commit !== commit) return { runId, commit, paths: [path] };
+      const isIn = before.paths.includes(path);
+      const left = isIn ? before.paths.filter((each) => each !== path) : [...before.paths, path];
+      return left.length === 0 ? null : { ...before, paths: left };
+    });
+
+  return (
+    <>
+      <p className="quiet">
+        {canTake
+          ? 'Tick files of one approach to take them into another that waits with its result. The result is checked anew then.'
+          : 'Files can be taken from one approach into another as soon as that one waits for you with its result.'}
+      </p>
+      <div className="scroll" tabIndex={0} role="region" aria-label="Changes side by side">
+        <table className="compare">
+          <thead>
+            <tr>
+              <td />
+              {results.map(({ run }) => (
+                <th key={run.id} scope="col">
+                  <Link to={{ name: 'run', runId: run.id, tab: 'changes' }}>{run.originalRequest}</Link>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {paths.map((path) => (
+              <tr key={path}>
+                <th scope="row">
+                  <button
+                    type="button"
+                    className="link"
+                    aria-expanded={shown === path}
+                    onClick={() => setShown(shown === path ? null : path)}
+                  >
+                    <code>{path}</code>
+                  </button>
+                </th>
+                {results.map(({ run, diff, byPath }) => (
+                  <td key={run.id}>
+                    <Cell
+                      file={byPath.get(path)}
+                      canTake={canTake && runs.some((other) => other.id !== run.id && takesFiles(other))}
+                      isTaken={choice?.runId === run.id && choice.paths.includes(path)}
+                      label={`Take ${path} from “${run.originalRequest}”`}
+                      onChoose={() => choose(run.id, diff.to, path)}
+                    />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {choice !== null && (
+        <TakeFiles
+          key={choice.runId}
+          choice={choice}
+          results={results}
+          onDone={() => setChoice(null)}
+        />
+      )}
+      {shown !== null && <Patches path={shown} results={results} />}
+    </>
+  );
+}
+
+function Cell({
+  file,
+  canTake,
+  isTaken,
+  label,
+  onChoose,
+}: {
+  readonly file: FileChange | undefined;
+  readonly canTake: boolean;
+  readonly isTaken: boolean;
+  readonly label: string;
+  readonly onChoose: () => void;
+}) {
+  if (file === undefined) return <span className="quiet">as in the base</span>;
+  return (
+    <label className="taken">
+      {canTake && <input type="checkbox" aria-label={label} checked={isTaken} onChange={onChoose} />}
+      <span>
+        {file.status} <span className="added">+{file.additions}</span>{' '}
+        <span className="removed">−{file.deletions}</span>
+      </span>
+    </label>
+  );
+}
+
+/** One file as each of the runs changed it. */
+function Patches({ path, results }: { readonly path: string; readonly results: readonly Result[] }) {
+  const patches = useMemo(
+    () => results.map(({ diff }) => parsePatch(diff.patch).find((file) => file.path === path)),
+    [path, results],
+  );
+  return (
+    <>
+      <h2>
+        <code>{path}</code>
+      </h2>
+      <div className="columns" tabIndex={0} role="region" aria-label={`${path} side by side`}>
+        {results.map(({ run, byPath }, index) => (
+          <section key={run.id} aria-label={`${path} in ${run.originalRequest}`}>
+            <h3>{run.originalRequest}</h3>
+            <Side file={patches[index]} isChanged={byPath.has(path)} />
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Side({ file, isChanged }: { readonly file: PatchFile | undefined; readonly isChanged: boolean }) {
+  if (file !== undefined) return <Patch file={file} />;
+  return <p className="quiet">{isChanged ? 'Not in what the server sent.' : 'As in the base.'}</p>;
+}
+
+/** Whatever any of them changed, what the server itself keeps in the repository aside. */
+function pathsOf(results: readonly Result[]): readonly string[] {
+  const all = new Set(results.flatMap(({ diff }) => diff.files.map(({ path }) => path)));
+  return [...all].filter((path) => !isOwn(path)).toSorted();
+}
