@@ -1,6 +1,7 @@
 export * from './api/api-error.ts';
 export * from './api/client.ts';
 export type { Backoff, FeedOptions, FeedStatus, WebSocketConstructor, WebSocketLike } from './api/feed-client.ts';
+export * from './api/metrics.ts';
 export * from './api/orchestrator.ts';
 export type { Api, ApiOptions } from './api/routes.ts';
 export * from './config.ts';

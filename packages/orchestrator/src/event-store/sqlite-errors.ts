@@ -42,6 +42,9 @@ export function explainSqliteError(error: unknown, file: string): unknown {
     case 'CORRUPT':
     case 'NOTADB':
       return damaged(file, error);
+    case 'ERROR':
+      // Every statement fits the tables that the migrations made: what is missing now is damage to the file's own description.
+      return error instanceof Error && /^no such (?:column|table)/.test(error.message) ? damaged(file, error) : error;
     default:
       if (error instanceof UnsafeMode) return new Unavailable(error.message, because);
       return error instanceof SyntaxError ? damaged(file, error) : error;

@@ -278,10 +278,10 @@ describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
     it('a database of a newer version', async () => {
       await open().close();
       const connection = new Database(file);
-      connection.pragma('user_version = 3');
+      connection.pragma('user_version = 4');
       connection.close();
       expect(refusal()).toBeInstanceOf(InvalidRequest);
-      expect(String(refusal())).toMatch(/newer version \(3\) than this program knows \(2\)/);
+      expect(String(refusal())).toMatch(/newer version \(4\) than this program knows \(3\)/);
     });
 
     it('a database with a migration that it does not know', async () => {

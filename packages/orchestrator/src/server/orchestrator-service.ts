@@ -40,6 +40,7 @@ import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { WorkflowRegistry } from '../workflow/registry.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
+import { metricsOf, metricsRange } from './metrics.ts';
 import { checkRunInput } from './run-input.ts';
 import { createTimeTravel } from './time-travel.ts';
 import type { Uploads } from './uploads.ts';
@@ -387,6 +388,13 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     },
     async listModels(): Promise<readonly ModelSummary[]> {
       return models.list(options.resolveConfig(null, {}).config.modelRouting);
+    },
+    async getMetrics(wanted) {
+      const range = metricsRange(wanted, options.now());
+      const { begin, end } = range.range;
+      const endedSince = new Date(begin).toISOString();
+      const madeBefore = new Date(end).toISOString();
+      return metricsOf(await store.summarizeRuns({ projectId: wanted.projectId, endedSince, madeBefore }), range);
     },
     async readiness() {
       const sandbox = await sandboxes.availability();
