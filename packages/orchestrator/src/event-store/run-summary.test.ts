@@ -1,4 +1,4 @@
-import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
+import type { WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { NO_SUMMARY, type RunSummary, summarize } from './run-summary.ts';
 import { calls, opens, type Told } from './told-run.fixture.ts';

@@ -41,15 +41,19 @@ export function metricsRange({ from, to, bucket = 'day', timeZone = 'UTC' }: Met
 
 /** @param runs all that were open or ended in the range; others may be among them */
 export function metricsOf(runs: readonly SummarizedRun[], { timeZone, bucket, range, parts }: MetricsRange): Metrics {
-  const facts = runs.map(factsOf);
-  const byPart = parts.map((part) => ({ part, gathered: gatheredIn(part, facts) }));
+  const all = gather(runs.map(factsOf), parts);
   return {
     from: range.from,
     to: range.to,
     timeZone,
     bucket,
-    total: figuresOf(gatheredIn(range, facts)),
-    parts: byPart.map(({ part: { from, to }, gathered }) => ({ from, to, ...figuresOf(gathered) })),
+    total: figuresOf({
+      started: sumOf(all, ({ started }) => started),
+      ended: all.flatMap(({ ended }) => ended),
+      calls: all.flatMap(({ calls }) => calls),
+      waits: all.flatMap(({ waits }) => waits),
+    }),
+    parts: all.map(({ part: { from, to }, ...gathered }) => ({ from, to, ...figuresOf(gathered) })),
     now: nowOf(runs),
   };
 }
@@ -74,20 +78,35 @@ function factsOf(run: SummarizedRun): RunFacts {
 }
 
 interface Gathered {
-  readonly started: number;
-  readonly ended: readonly RunFacts[];
-  readonly calls: readonly Spent[];
-  readonly waits: readonly Wait[];
+  started: number;
+  readonly ended: RunFacts[];
+  readonly calls: Spent[];
+  readonly waits: Wait[];
 }
 
-function gatheredIn({ begin, end }: Stretch, facts: readonly RunFacts[]): Gathered {
-  const isIn = (ms: number): boolean => begin <= ms && ms < end;
-  return {
-    started: facts.filter(({ madeAt }) => isIn(madeAt)).length,
-    ended: facts.filter(({ endedAt }) => endedAt !== null && isIn(endedAt)),
-    calls: facts.flatMap(({ calls }) => calls.filter(({ at }) => isIn(at))),
-    waits: facts.flatMap(({ run }) => run.summary.waits.filter(({ to }) => isIn(to))),
+/** Everything in the part of the range in which it happened; what did so at other times is left out. */
+function gather(facts: readonly RunFacts[], parts: readonly Stretch[]): readonly (Gathered & { readonly part: Stretch })[] {
+  const all = parts.map((part) => ({ part, started: 0, ended: [], calls: [], waits: [] }) as Gathered & { part: Stretch });
+  const at = (ms: number): Gathered | undefined => {
+    // Parts follow each other without a gap.
+    let low = 0;
+    let high = all.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((all[middle]?.part.end ?? 0) <= ms) low = middle + 1;
+      else high = middle;
+    }
+    const found = all[low];
+    return found !== undefined && found.part.begin <= ms ? found : undefined;
   };
+  for (const fact of facts) {
+    const made = at(fact.madeAt);
+    if (made !== undefined) made.started += 1;
+    if (fact.endedAt !== null) at(fact.endedAt)?.ended.push(fact);
+    for (const call of fact.calls) at(call.at)?.calls.push(call);
+    for (const wait of fact.run.summary.waits) at(wait.to)?.waits.push(wait);
+  }
+  return all;
 }
 
 function figuresOf({ started, ended, calls, waits }: Gathered): MetricsFigures {
