@@ -9,6 +9,10 @@ describe('The address of a screen', () => {
     { name: 'run', runId: 'a/b?c#d' },
     ...RUN_TABS.filter((tab) => tab !== 'overview').map((tab): Screen => ({ name: 'run', runId: 'r-1', tab })),
     { name: 'exploration', explorationId: 'x 1' },
+    { name: 'metrics' },
+    { name: 'metrics', days: 7 },
+    { name: 'metrics', days: 90, projectId: 'shop-1' },
+    { name: 'metrics', days: 30, projectId: 'a/b' },
   ])('leads back to it: %j', (screen) => {
     expect(screenOf(pathOf(screen))).toEqual(screen);
   });
@@ -17,6 +21,14 @@ describe('The address of a screen', () => {
     'is that of the list for %j',
     (path) => {
       expect(screenOf(path)).toEqual({ name: 'runs' });
+    },
+  );
+
+  it.each(['/metrics', '/metrics/', '/metrics/30', '/metrics/31', '/metrics/x/p-1'])(
+    'shows the figures of a month for %j',
+    (path) => {
+      expect(screenOf(path)).toMatchObject({ name: 'metrics' });
+      expect(pathOf(screenOf(path))).toBe('/metrics');
     },
   );
 

@@ -51,3 +51,8 @@ export function gateLine(gate: Gate): string {
   const asked = gate.question?.question ?? gate.summary;
   return gate.stage === null ? asked : `${stageTitle(gate.stage)}: ${asked}`;
 }
+
+/** A kind of gate as a title: `Plan`, `Pause: merge conflict`. */
+export function gateTitle(kind: string, reason?: PauseReason): string {
+  return reason === undefined ? stageTitle(kind) : `${stageTitle(kind)}: ${PAUSE_LABELS[reason]}`;
+}

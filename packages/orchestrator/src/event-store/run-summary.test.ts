@@ -13,7 +13,7 @@ function events(told: readonly Told[], first = 1): WorkflowEvent[] {
     sequence: first + index,
     type,
     origin: 'input',
-    payload: payload,
+    payload,
     timestamp: new Date(time).toISOString(),
   }));
 }

@@ -22,7 +22,7 @@ describe('the dashboard', () => {
   const filesOf = (html: string): readonly string[] =>
     [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path ?? '');
 
-  it.each(['/', '/launch', '/runs/r-1', '/runs/r-1/plan', '/explorations/x_1'])(
+  it.each(['/', '/launch', '/metrics', '/metrics/90/shop-1', '/runs/r-1', '/runs/r-1/plan', '/explorations/x_1'])(
     'is one page, at %s as well, for whoever asks',
     async (path) => {
       const answer = await asAnybody(path);
