@@ -42,7 +42,9 @@ export const journey: Journey = {
       { costUsd: cost.costUsd ?? 0, inputTokens: cost.inputTokens, outputTokens: cost.outputTokens, calls: cost.calls },
     );
 
-    await page.getByText('100 %', { exact: true }).waitFor();
+    // A model that plays a script has no price.
+    await page.getByRole('heading', { name: 'Tokens by stage' }).waitFor();
+    await page.locator('.tiles').getByText('100 %', { exact: true }).waitFor();
     const gates = page.getByRole('region', { name: 'Waiting by gate, in all' });
     for (const [name, ms] of [
       ['Plan', waited.plan],
@@ -63,7 +65,7 @@ export const journey: Journey = {
     await page.getByText('1 open now, 1 of them waiting').waitFor();
     await server.client.cancelRun(other.id);
     await page.getByText('1 completed, 0 failed, 1 cancelled').waitFor();
-    await page.getByText('50 %', { exact: true }).waitFor();
+    await page.locator('.tiles').getByText('50 %', { exact: true }).waitFor();
 
     await page.getByRole('link', { name: '7 days' }).click();
     await page.waitForURL('**/metrics/7');

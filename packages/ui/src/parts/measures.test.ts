@@ -28,7 +28,7 @@ describe('The axis of a plot', () => {
   });
 
   it('has no half runs, and shows no errors of binary fractions', () => {
-    expect(axisUnit('count', 1).text(0.5)).toBe('');
+    expect([0.5, 2, 1_500_000].map(axisUnit('count', 1).text)).toEqual(['', '2', '1.5M']);
     expect(axisUnit('dollars', 1).text(0.1 + 0.2)).toBe('$0.30');
     expect(axisUnit('duration', 3 * HOUR_MS).text(0.1 + 0.2)).toBe('0.3 h');
     expect([0, 12].map(axisUnit('dollars', 20).text)).toEqual(['$0', '$12']);

@@ -28,6 +28,8 @@ export interface AxisUnit {
   readonly text: (step: number) => string;
 }
 
+/** `950`, `12K`, `1.5M` */
+const SHORT = new Intl.NumberFormat(undefined, { notation: 'compact' });
 const MINUTE_MS = 60_000;
 const TIMES: readonly (readonly [name: string, ms: number])[] = [
   ['d', 24 * 60 * MINUTE_MS],
@@ -40,7 +42,7 @@ const TIMES: readonly (readonly [name: string, ms: number])[] = [
 export function axisUnit(measure: Measure, most: number): AxisUnit {
   switch (measure) {
     case 'count':
-      return { size: 1, text: (step) => (Number.isInteger(step) ? step.toLocaleString() : '') };
+      return { size: 1, text: (step) => (Number.isInteger(step) ? SHORT.format(step) : '') };
     case 'percent':
       return { size: 0.01, text: (step) => `${step} %` };
     case 'duration': {

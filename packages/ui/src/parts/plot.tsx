@@ -36,6 +36,9 @@ const SYSTEM_COLOURS = ['CanvasText', 'LinkText', 'GrayText', 'Highlight'];
 /** Lines differ in more than their colour. */
 const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 
+/** No half runs: 1, 2, 5, 10, … */
+const COUNT_STEPS = Array.from({ length: 13 }, (_step, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+
 export function Plot(props: PlotProps) {
   const { title, about, kind, measure, labels, series, labelled } = props;
   const id = useId();
@@ -261,7 +264,7 @@ function optionsOf(
         space: 32,
         size: (_plot, texts) => 14 + 7 * Math.max(0, ...(texts ?? []).map((text) => text.length)),
         values: (_plot, steps) => steps.map(unit.text),
-        ...(measure === 'count' ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000] } : {}),
+        ...(measure === 'count' ? { incrs: COUNT_STEPS } : {}),
       },
     ],
     series: [{}, ...(kind === 'bars' ? drawn.toReversed() : drawn)],

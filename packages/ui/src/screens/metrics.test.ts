@@ -2,7 +2,7 @@ import type { MetricsFigures, MetricsPart } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { seriesOf } from './metrics.tsx';
 
-const SPENDING = { costUsd: 0, inputTokens: 0, outputTokens: 0, calls: 0, unpricedCalls: 0 };
+const SPENDING = { costUsd: 0, inputTokens: 20, outputTokens: 1, calls: 1, unpricedCalls: 0 };
 
 function figures(given: Partial<MetricsFigures> = {}): MetricsFigures {
   return {
@@ -83,6 +83,15 @@ describe('What the plots of metrics draw', () => {
       ['a:5', [5, 0]],
       ['2 others', [7, 1]],
     ]);
+  });
+
+  it('has tokens in place of dollars where no price is known', () => {
+    const spending = { ...SPENDING, calls: 2, unpricedCalls: 2 };
+    const { models } = seriesOf({
+      total: figures({ spending, models: [model('local:x', 0)] }),
+      parts: [part('2026-03-01', { models: [model('local:x', 0)] })],
+    });
+    expect(models).toEqual([{ label: 'local:x', values: [21] }]);
   });
 
   it('names the variants that were closed only where there are some', () => {

@@ -18,6 +18,8 @@ const MOST_DAYS_DRAWN = 31;
 /** Lines and bars that are told apart; the rest is summed up. */
 const MOST_SERIES = 5;
 
+const NO_PRICE = 'the models’ prices are not known';
+
 interface Chosen {
   readonly days: MetricsDays;
   readonly projectId: string | undefined;
@@ -99,6 +101,7 @@ function All({ figures }: { readonly figures: Figures }) {
   const series = useMemo(() => seriesOf(figures), [figures]);
   const common = { labels, labelled: bucket === 'day' ? 'Day' : 'Week' };
   const by = bucket === 'day' ? 'by day' : 'by week';
+  const [spent, measure] = isPriced(total) ? (['Cost', 'dollars'] as const) : (['Tokens', 'count'] as const);
   return (
     <>
       <Summary total={total} now={now} />
@@ -145,18 +148,18 @@ function All({ figures }: { readonly figures: Figures }) {
         />
         <Plot
           {...common}
-          title="Cost by stage"
+          title={`${spent} by stage`}
           about={`What was spent ${by}, of open runs too.`}
           kind="bars"
-          measure="dollars"
+          measure={measure}
           series={series.stages}
         />
         <Plot
           {...common}
-          title="Cost by model"
+          title={`${spent} by model`}
           about={`What was spent ${by}, of open runs too.`}
           kind="bars"
-          measure="dollars"
+          measure={measure}
           series={series.models}
         />
       </div>
@@ -169,6 +172,7 @@ function All({ figures }: { readonly figures: Figures }) {
 
 function Summary({ total, now }: Pick<Figures, 'total' | 'now'>) {
   const { successRate, completed, failed, cancelled, closed, timeToCompletion, costPerRun, spending } = total;
+  const priced = isPriced(total);
   const waitingNow = now.waiting.reduce((sum, { runs }) => sum + runs, 0);
   return (
     <dl className="tiles">
@@ -181,12 +185,17 @@ function Summary({ total, now }: Pick<Figures, 'total' | 'now'>) {
           ? 'no run completed'
           : `median; 9 of 10 within ${durationText(timeToCompletion.p90Ms)}`}
       </Tile>
-      <Tile name="Cost per run" value={costPerRun === null ? '–' : measureText('dollars', costPerRun.medianUsd)}>
-        {costPerRun === null ? 'no run ended' : `median; ${measureText('dollars', costPerRun.meanUsd)} on average`}
+      <Tile
+        name="Cost per run"
+        value={costPerRun === null || !priced ? '–' : measureText('dollars', costPerRun.medianUsd)}
+      >
+        {costPerRun === null && 'no run ended'}
+        {costPerRun !== null && (priced ? `median; ${measureText('dollars', costPerRun.meanUsd)} on average` : NO_PRICE)}
       </Tile>
-      <Tile name="Spent" value={measureText('dollars', spending.costUsd)}>
-        {spending.calls.toLocaleString()} calls
-        {spending.unpricedCalls > 0 && `, ${spending.unpricedCalls.toLocaleString()} of models without a known price`}
+      <Tile name="Spent" value={priced ? measureText('dollars', spending.costUsd) : '–'}>
+        {spending.calls.toLocaleString()} calls, {(spending.inputTokens + spending.outputTokens).toLocaleString()} tokens
+        {priced && spending.unpricedCalls > 0 && `; the price of ${spending.unpricedCalls.toLocaleString()} calls is not known`}
+        {!priced && `; ${NO_PRICE}`}
       </Tile>
       <Tile name="Runs" value={total.started.toLocaleString()}>
         started; {now.openRuns} open now, {waitingNow} of them waiting
@@ -324,6 +333,11 @@ function timeZoneHere(): string {
   return timeZone === 'Etc/Unknown' ? 'UTC' : timeZone;
 }
 
+/** Whether dollars say something: not where no call had a price. */
+function isPriced({ spending }: Pick<MetricsFigures, 'spending'>): boolean {
+  return spending.calls === 0 || spending.calls > spending.unpricedCalls;
+}
+
 function isEmpty({ total, now }: Figures): boolean {
   const { started, completed, failed, cancelled, closed, spending, waiting } = total;
   return started + completed + failed + cancelled + closed + spending.calls + waiting.length + now.waiting.length === 0;
@@ -349,6 +363,8 @@ export function seriesOf({ total, parts }: Pick<Figures, 'total' | 'parts'>) {
     label,
     values: parts.map((part) => read(part) ?? null),
   });
+  const spent = ({ costUsd, inputTokens, outputTokens }: MetricsFigures['spending']): number =>
+    isPriced(total) ? costUsd : inputTokens + outputTokens;
   const ended: readonly PlotSeries[] = [
     { ...line('Completed', ({ completed }) => completed), colour: 'green' },
     { ...line('Failed', ({ failed }) => failed), colour: 'red' },
@@ -374,24 +390,24 @@ export function seriesOf({ total, parts }: Pick<Figures, 'total' | 'parts'>) {
         line(gateName(gate), (part) => part.waiting.find((waited) => gateName(waited) === gateName(gate))?.medianMs),
       ),
     stages: shares(
-      parts.map(({ stages }) => stages.map(({ stage, costUsd }) => [stageName(stage), costUsd])),
+      parts.map(({ stages }) => stages.map((each) => [stageName(each.stage), spent(each)])),
       total.stages.map(({ stage }) => stageName(stage)),
     ),
     models: shares(
-      parts.map(({ models }) => models.map(({ model, costUsd }) => [model, costUsd])),
+      parts.map(({ models }) => models.map((each) => [each.model, spent(each)])),
       total.models.map(({ model }) => model),
     ),
   };
 }
 
-/** One a name, the dearest first; many cheap ones are one. */
+/** One for each name, the dearest first; many cheap ones are one. */
 function shares(
-  parts: readonly (readonly (readonly [name: string, costUsd: number])[])[],
+  parts: readonly (readonly (readonly [name: string, spent: number])[])[],
   names: readonly string[],
 ): readonly PlotSeries[] {
   const drawn = names.length > MOST_SERIES + 1 ? names.slice(0, MOST_SERIES) : names;
   const sum = (isOf: (name: string) => boolean) =>
-    parts.map((costs) => costs.reduce((whole, [name, cost]) => (isOf(name) ? whole + cost : whole), 0));
+    parts.map((each) => each.reduce((whole, [name, spent]) => (isOf(name) ? whole + spent : whole), 0));
   const others = names.length - drawn.length;
   return [
     ...drawn.map((label) => ({ label, values: sum((name) => name === label) })),
