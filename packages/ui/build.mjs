@@ -65,7 +65,10 @@ const icons = path.dirname(require.resolve('@vscode/codicons/dist/codicon.css'))
 copyFileSync(path.join(icons, 'codicon.ttf'), path.join(out, 'codicon.ttf'));
 const codicon = readFileSync(path.join(icons, 'codicon.css'), 'utf8').replace(/codicon\.ttf\?[0-9a-f]+/, 'codicon.ttf');
 writeFileSync(path.join(out, 'codicon.css'), codicon);
-for (const name of ['app.css', 'theme.css', 'icon.svg', 'manifest.webmanifest']) {
+// Few enough to go with ours: a file of their own would be one more request.
+const plots = readFileSync(require.resolve('uplot/dist/uPlot.min.css'), 'utf8');
+writeFileSync(path.join(out, 'app.css'), `${plots}\n${readFileSync(path.join(here, 'src', 'app.css'), 'utf8')}`);
+for (const name of ['theme.css', 'icon.svg', 'manifest.webmanifest']) {
   copyFileSync(path.join(here, 'src', name), path.join(out, name));
 }
 // Last, so that a build that was cut off is none.

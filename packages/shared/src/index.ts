@@ -3,6 +3,7 @@ export * from './api/client.ts';
 export type { Backoff } from './api/backoff.ts';
 export type { WebSocketConstructor, WebSocketLike } from './api/feed-client.ts';
 export type { FeedOptions, FeedStatus } from './api/feed-options.ts';
+export * from './api/metrics.ts';
 export * from './api/orchestrator.ts';
 export type { Api, ApiOptions } from './api/routes.ts';
 export * from './config.ts';

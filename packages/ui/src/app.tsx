@@ -2,13 +2,14 @@
 import { useSelector } from '@xstate/store-react';
 import { createRoot } from 'react-dom/client';
 import './parts/elements.ts';
-import type { Screen } from './bridge.ts';
+import { DEFAULT_METRICS_DAYS, type Screen } from './bridge.ts';
 import { createDashboardHost } from './hosts/dashboard-host.ts';
 import { type Host, HostProvider, useHost } from './hosts/host.ts';
 import { createWebViewHost, type WebViewApi } from './hosts/web-view-host.ts';
 import { Link } from './parts/link.tsx';
 import { Exploration } from './screens/exploration.tsx';
 import { Launch } from './screens/launch.tsx';
+import { Metrics } from './screens/metrics.tsx';
 import { RunList } from './screens/run-list.tsx';
 import { RunPage } from './screens/run-page.tsx';
 import { SignIn } from './screens/sign-in.tsx';
@@ -37,6 +38,11 @@ function Banner() {
       <Link to={{ name: 'runs' }} className="brand" current={screen === 'runs'}>
         Autonomous
       </Link>
+      <nav aria-label="Screens">
+        <Link to={{ name: 'metrics' }} current={screen === 'metrics'}>
+          Metrics
+        </Link>
+      </nav>
     </header>
   );
 }
@@ -92,6 +98,8 @@ function ScreenOf({ screen }: { readonly screen: Screen }) {
       return <Exploration key={screen.explorationId} explorationId={screen.explorationId} />;
     case 'launch':
       return <Launch />;
+    case 'metrics':
+      return <Metrics days={screen.days ?? DEFAULT_METRICS_DAYS} projectId={screen.projectId} />;
     case 'runs':
       return <RunList />;
     default:

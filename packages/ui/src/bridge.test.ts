@@ -11,6 +11,10 @@ describe('The address of a screen', () => {
     { name: 'run', runId: 'r-1', gate: 'r-1.12' },
     { name: 'run', runId: 'r-1', tab: 'events', event: 7 },
     { name: 'exploration', explorationId: 'x 1' },
+    { name: 'metrics' },
+    { name: 'metrics', days: 7 },
+    { name: 'metrics', days: 90, projectId: 'shop-1' },
+    { name: 'metrics', days: 30, projectId: 'a/b' },
   ])('leads back to it: %j', (screen) => {
     expect(screenOf(pathOf(screen))).toEqual(screen);
   });
@@ -27,6 +31,14 @@ describe('The address of a screen', () => {
     expect(screenOf('/runs/r-1/events/0')).toEqual({ name: 'run', runId: 'r-1', tab: 'events' });
     expect(screenOf('/runs/r-1/events/x')).toEqual({ name: 'run', runId: 'r-1', tab: 'events' });
   });
+
+  it.each(['/metrics', '/metrics/', '/metrics/30', '/metrics/31', '/metrics/x/p-1'])(
+    'shows the figures of a month for %j',
+    (path) => {
+      expect(screenOf(path)).toMatchObject({ name: 'metrics' });
+      expect(pathOf(screenOf(path))).toBe('/metrics');
+    },
+  );
 
   it('opens a run where it names no tab that there is', () => {
     expect(screenOf('/runs/r-1/nonsense')).toEqual({ name: 'run', runId: 'r-1' });

@@ -17,7 +17,13 @@ export type Screen =
       readonly event?: number | undefined;
     }
   | { readonly name: 'exploration'; readonly explorationId: string }
-  | { readonly name: 'launch' };
+  | { readonly name: 'launch' }
+  | { readonly name: 'metrics'; readonly days?: MetricsDays | undefined; readonly projectId?: string | undefined };
+
+/** How far back figures go. */
+export const METRICS_DAYS = [7, 30, 90] as const;
+export type MetricsDays = (typeof METRICS_DAYS)[number];
+export const DEFAULT_METRICS_DAYS: MetricsDays = 30;
 
 export const RUN_TABS = ['overview', 'plan', 'changes', 'evidence', 'transcript', 'statechart', 'events'] as const;
 export type RunTab = (typeof RUN_TABS)[number];
@@ -46,6 +52,7 @@ export const CALLS = [
   'createProject',
   'listWorkflows',
   'listModels',
+  'getMetrics',
   'me',
 ] as const satisfies readonly (keyof Client)[];
 export type Call = (typeof CALLS)[number];
@@ -95,6 +102,11 @@ export function pathOf(screen: Screen): string {
       return `/explorations/${encodeURIComponent(screen.explorationId)}`;
     case 'launch':
       return '/launch';
+    case 'metrics': {
+      const { days = DEFAULT_METRICS_DAYS, projectId } = screen;
+      if (projectId !== undefined) return `/metrics/${days}/${encodeURIComponent(projectId)}`;
+      return days === DEFAULT_METRICS_DAYS ? '/metrics' : `/metrics/${days}`;
+    }
     default:
       return screen satisfies never;
   }
@@ -120,6 +132,11 @@ export function screenOf(path: string): Screen {
   }
   if (first === 'explorations' && second !== '') return { name: 'exploration', explorationId: second };
   if (first === 'launch') return { name: 'launch' };
+  if (first === 'metrics') {
+    const days = METRICS_DAYS.find((known) => String(known) === second);
+    if (days === undefined) return { name: 'metrics' };
+    return { name: 'metrics', days, ...(third === '' ? {} : { projectId: third }) };
+  }
   return { name: 'runs' };
 }
 

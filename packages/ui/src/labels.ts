@@ -65,3 +65,8 @@ export function gateLine(gate: Gate): string {
 export function pullRequestOf(run: RunView): string | null {
   return /https?:\/\/[^\s<>"']+\/(?:pull|pulls|merge_requests)\/\d+/.exec(run.published?.note ?? '')?.[0] ?? null;
 }
+
+/** A kind of gate as a title: `Plan`, `Pause: merge conflict`. */
+export function gateTitle(kind: string, reason?: PauseReason): string {
+  return reason === undefined ? stageTitle(kind) : `${stageTitle(kind)}: ${PAUSE_LABELS[reason]}`;
+}

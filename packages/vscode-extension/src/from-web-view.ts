@@ -4,6 +4,7 @@ import {
   CALLS,
   type FromWebView,
   type HostAction,
+  METRICS_DAYS,
   pathOf,
   RUN_TABS,
   type Screen,
@@ -36,6 +37,7 @@ const ARGUMENTS: Readonly<Record<Call, readonly Kind[]>> = {
   createProject: ['object'],
   listWorkflows: [],
   listModels: [],
+  getMetrics: ['object?'],
   me: [],
 };
 
@@ -84,6 +86,15 @@ export function readScreen(value: unknown): Screen | null {
       const { explorationId } = value;
       return isId(explorationId) ? { name: 'exploration', explorationId } : null;
     }
+    case 'metrics': {
+      const { projectId } = value;
+      const days = METRICS_DAYS.find((known) => known === value['days']);
+      return {
+        name: 'metrics',
+        ...(days === undefined ? {} : { days }),
+        ...(isId(projectId) ? { projectId } : {}),
+      };
+    }
     default:
       return null;
   }
@@ -99,8 +110,9 @@ export function readKeptScreen(state: unknown): Screen | null {
   );
 }
 
-/** The same screen in the same panel: a run's tabs are one place. */
+/** The same screen in the same panel: a run's tabs are one place, and so are figures of whatever time. */
 export function placeOf(screen: Screen): string {
+  if (screen.name === 'metrics') return pathOf({ name: 'metrics' });
   return screen.name === 'run' ? pathOf({ name: 'run', runId: screen.runId }) : pathOf(screen);
 }
 

@@ -23,6 +23,7 @@ export const COMMANDS = {
   openPlan: 'autonomous.openPlan',
   openStatechart: 'autonomous.openStatechart',
   openExploration: 'autonomous.openExploration',
+  openMetrics: 'autonomous.openMetrics',
   // Decisions
   approve: 'autonomous.approve',
   reject: 'autonomous.reject',

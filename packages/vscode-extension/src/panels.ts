@@ -120,6 +120,8 @@ function titleFor(host: Host, screen: Screen): string {
       return 'Compare approaches';
     case 'launch':
       return 'Launch a run';
+    case 'metrics':
+      return 'Metrics of runs';
     default:
       return screen satisfies never;
   }

@@ -167,9 +167,15 @@ it('does what only the editor can', async () => {
     args: [{ name: 'run', runId: 'r-2', gate: 'r-2.4', event: -1 }],
   });
   await bridge.receive({ kind: 'shows', screen: { name: 'launch' }, title: 'New run' });
+  await bridge.receive({ kind: 'shows', screen: { name: 'metrics', days: 90, projectId: 'p-1', more: 1 }, title: '' });
+  await bridge.receive({ kind: 'shows', screen: { name: 'metrics', days: 31, projectId: '' }, title: '' });
   expect(actions.openDiff).toHaveBeenCalledWith('r-1', 'src/a.ts');
   expect(actions.openExternal).toHaveBeenCalledWith('https://example.org/x');
   expect(actions.openScreen).toHaveBeenCalledWith({ name: 'run', runId: 'r-2', tab: 'plan' });
   expect(actions.copyLink).toHaveBeenCalledWith({ name: 'run', runId: 'r-2', gate: 'r-2.4' });
-  expect(onShows).toHaveBeenCalledWith({ name: 'launch' }, 'New run');
+  expect(onShows.mock.calls).toEqual([
+    [{ name: 'launch' }, 'New run'],
+    [{ name: 'metrics', days: 90, projectId: 'p-1' }, ''],
+    [{ name: 'metrics' }, ''],
+  ]);
 });

@@ -15,6 +15,7 @@ import type {
   WorkflowEvent,
   Clarification,
 } from '@autonomous/shared';
+import type { RunSummary } from './run-summary.ts';
 
 export interface NewEvent {
   readonly type: string;
@@ -91,6 +92,27 @@ export interface RunHead {
   readonly updatedAt: string;
 }
 
+/** What figures of a time are made of. */
+export interface SummaryFilter {
+  readonly projectId?: string | undefined;
+  /** Runs that ended before this time are left out. ISO 8601. */
+  readonly endedSince: string;
+  /** Runs that ended and were made at or after this time are left out. ISO 8601. */
+  readonly madeBefore: string;
+}
+
+/** A run as figures see it. */
+export interface SummarizedRun {
+  readonly id: string;
+  readonly status: RunStatus;
+  readonly createdAt: string;
+  /** `null` while it is open. */
+  readonly completedAt: string | null;
+  /** It was cancelled as a variant of an exploration of which another variant was not. */
+  readonly isSetAside: boolean;
+  readonly summary: RunSummary;
+}
+
 /** Last event of a run, as the hash chain has it. */
 export interface RunTip {
   readonly sequence: number;
@@ -165,6 +187,11 @@ export interface EventStore {
   loadView(runId: string): Promise<RunView | null>;
   /** Newest first. */
   listRuns(filter: RunFilter): Promise<Page<RunView>>;
+  /**
+   * Open runs, and those that ended in a time, with what they spent and where they waited. Reads of each run only what
+   * came since the last call; of one that cannot be read, what can.
+   */
+  summarizeRuns(filter: SummaryFilter): Promise<readonly SummarizedRun[]>;
   /** Cheap, whatever its history. `null` when there is no such run. */
   loadHead(runId: string): Promise<RunHead | null>;
   /** Runs that are not final, oldest first: cheap, whatever their histories. */

@@ -24,7 +24,7 @@ export function exportFromFile(file: string, runId: string): JsonObject {
 }
 
 /** Rows of these tables belong to a run by its number. */
-const TABLES = ['run_views', 'snapshots', 'activities', 'timers', 'clarification_requests'] as const;
+const TABLES = ['run_views', 'run_summaries', 'snapshots', 'activities', 'timers', 'clarification_requests'] as const;
 
 /** Steps that are looked for one by one. */
 const MAX_STEPS = 1_000_000;

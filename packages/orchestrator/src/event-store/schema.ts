@@ -101,6 +101,15 @@ export const snapshots = sqliteTable('snapshots', {
   hash: blob('hash', { mode: 'buffer' }).notNull(),
 });
 
+/** What each run spent and where it waited, up to an event: figures of many runs without their events. */
+export const runSummaries = sqliteTable('run_summaries', {
+  run: runKey(),
+  version: integer('version').notNull(),
+  sequence: integer('sequence').notNull(),
+  summary: json('summary').notNull(),
+  hash: blob('hash', { mode: 'buffer' }).notNull(),
+});
+
 export const activities = sqliteTable('activities', {
   key: text('key').primaryKey(),
   run: integer('run').notNull(),

@@ -27,15 +27,19 @@ import type {
   StoredActivity,
   StoredRun,
   StoredTimer,
+  SummarizedRun,
+  SummaryFilter,
 } from './event-store.ts';
 import { exportRun } from './export-run.ts';
 import { CHAIN_START } from './hash-chain.ts';
 import type { StepRow } from './packed-steps.ts';
+import { type RunSummary, SUMMARY_VERSION } from './run-summary.ts';
 import { readGate } from './salvaged-view.ts';
 import { type SqliteDatabase, type SqliteFile, openDatabase } from './sqlite-database.ts';
 import { explainSqliteError, sqliteCode } from './sqlite-errors.ts';
 import type { SqliteLists } from './sqlite-lists.ts';
 import { DamagedRun, type FoldedView, type RunRow, StoredRuns, readWhatCanBeRead } from './stored-runs.ts';
+import { type FoldedSummary, StoredSummaries, type SummaryRow } from './stored-summaries.ts';
 import { toIso, toMilliseconds } from './times.ts';
 import { type StoreStatistics, WriteQueue } from './write-queue.ts';
 import type { ClarificationRow, StepWrite, WriterFaults } from './writes.ts';
@@ -49,6 +53,8 @@ const MAX_VIEWS_TO_STORE = 64;
 /** Work between two turns of the event loop. */
 const TIPS_PER_TURN = 100;
 const STEPS_PER_TURN = 500;
+const SUMMARIES_PER_TURN = 250;
+const EVENTS_PER_TURN = 2_000;
 
 export interface SqliteEventStoreOptions extends SqliteFile {
   /**
@@ -99,6 +105,7 @@ export class SqliteEventStore implements EventStore {
   readonly #database: SqliteDatabase;
   readonly #queue: WriteQueue;
   readonly #runs: StoredRuns;
+  readonly #summaries: StoredSummaries;
   readonly #statements: ReturnType<typeof prepareStatements>;
   #lists: Promise<SqliteLists> | undefined;
   /** What readers folded, by number of the run, until the next commit. */
@@ -111,6 +118,7 @@ export class SqliteEventStore implements EventStore {
     this.#database = database;
     this.#queue = queue;
     this.#runs = new StoredRuns(database.connection);
+    this.#summaries = new StoredSummaries(database.connection, this.#runs);
     this.#statements = prepareStatements(database.connection);
   }
 
@@ -187,6 +195,22 @@ export class SqliteEventStore implements EventStore {
       const runs = items.flatMap((id) => this.#runs.find(id) ?? []);
       return { items: runs.map((run) => this.#viewOf(run)), nextCursor };
     });
+  }
+
+  async summarizeRuns({ projectId, endedSince, madeBefore }: SummaryFilter): Promise<readonly SummarizedRun[]> {
+    const range = {
+      projectId: projectId ?? null,
+      endedSince: toMilliseconds(endedSince),
+      madeBefore: toMilliseconds(madeBefore),
+    };
+    const summarized: SummarizedRun[] = [];
+    for (let after = 0; ;) {
+      const rows = this.#read(() => this.#summaries.page(range, after, SUMMARIES_PER_TURN));
+      for (const row of rows) summarized.push(toSummarized(row, await this.#summaryOf(row)));
+      if (rows.length < SUMMARIES_PER_TURN) return summarized;
+      after = rows.at(-1)?.number ?? after;
+      await nextTurn();
+    }
   }
 
   async loadHead(runId: string): Promise<RunHead | null> {
@@ -440,6 +464,39 @@ export class SqliteEventStore implements EventStore {
     return folded.view;
   }
 
+  /** The figures of a run after its last event: what is kept of them, and what came since, while others have their turns. */
+  async #summaryOf(row: SummaryRow): Promise<RunSummary> {
+    const kept = this.#summaries.kept(row);
+    let folded = kept;
+    while (folded.sequence < row.lastSequence) {
+      let next: FoldedSummary;
+      try {
+        next = this.#readAtOnce(() => this.#summaries.goOn(row, folded, EVENTS_PER_TURN));
+      } catch (error) {
+        // What cannot be read of one run takes the figures of no other with it.
+        if (error instanceof Unprocessable) return folded.summary;
+        throw error;
+      }
+      if (next === folded) break;
+      folded = next;
+      await nextTurn();
+    }
+    if (folded !== kept) this.#keepSummary(row.number, folded);
+    return folded.summary;
+  }
+
+  /** Whether it is kept matters to nobody but the next call. */
+  #keepSummary(run: number, { summary, sequence }: FoldedSummary): void {
+    const write = {
+      kind: 'summary',
+      run,
+      version: SUMMARY_VERSION,
+      sequence,
+      summary: JSON.stringify(summary),
+    } as const;
+    void this.#queue.write(write, () => undefined).catch(() => undefined);
+  }
+
   /** Lets what readers folded go with the next commit; whether it is stored matters to nobody. */
   #storeViews(): void {
     for (const [run, { view }] of this.#views) {
@@ -582,6 +639,18 @@ function toClarificationRow(clarification: Clarification): ClarificationRow {
     answeredAt: answeredAt === undefined ? null : toMilliseconds(answeredAt),
     attemptNumber: rest.attemptNumber,
     createdAt: toMilliseconds(rest.createdAt),
+  };
+}
+
+function toSummarized(row: SummaryRow, summary: RunSummary): SummarizedRun {
+  const { id, status, createdAt, completedAt, isSetAside } = row;
+  return {
+    id,
+    status,
+    createdAt: toIso(createdAt),
+    completedAt: completedAt === null ? null : toIso(completedAt),
+    isSetAside: isSetAside === 1,
+    summary,
   };
 }
 

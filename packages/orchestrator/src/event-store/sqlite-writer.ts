@@ -105,6 +105,10 @@ export class SqliteWriter {
         return statements.setMark.run(write.name, write.value).changes;
       case 'view':
         return this.#saveView(write);
+      case 'summary': {
+        const { run, version, sequence, summary } = write;
+        return statements.saveSummary.run(run, version, sequence, summary, hashOf(summary)).changes;
+      }
       case 'archive':
         return this.#overwriting(() => this.#archive(write));
       case 'erase':
@@ -306,6 +310,7 @@ export class SqliteWriter {
       statements.replaceEvents.run(events, step.position);
     }
     statements.deleteView.run(number);
+    statements.deleteSummary.run(number);
     return 1;
   }
 
@@ -443,6 +448,13 @@ function prepareStatements(connection: Connection) {
       `INSERT INTO run_views (run, sequence, view, hash) VALUES (?, ?, ?, ?)
        ON CONFLICT (run) DO UPDATE SET sequence = excluded.sequence, view = excluded.view, hash = excluded.hash`,
     ),
+    saveSummary: write(
+      `INSERT INTO run_summaries (run, version, sequence, summary, hash) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (run) DO UPDATE SET
+         version = excluded.version, sequence = excluded.sequence, summary = excluded.summary, hash = excluded.hash
+       WHERE excluded.version > version OR excluded.sequence >= sequence`,
+    ),
+    deleteSummary: write('DELETE FROM run_summaries WHERE run = ?'),
     deleteView: write('DELETE FROM run_views WHERE run = ?'),
     saveSnapshot: write(
       `INSERT INTO snapshots (run, sequence, data, hash) VALUES (?, ?, ?, ?)

@@ -368,6 +368,7 @@ function isSmall(write: Write): boolean {
     case 'step':
       return write.snapshot === null && lengthOf(write) <= NEAR_LENGTH;
     case 'view':
+    case 'summary':
     case 'archive':
     case 'erase':
       return false;

@@ -102,6 +102,15 @@ export type Write =
   | { readonly kind: 'mark'; readonly name: string; readonly value: string }
   /** What a reader folded; passed over when the run has moved on. */
   | { readonly kind: 'view'; readonly run: number; readonly sequence: number; readonly view: string }
+  /** Figures of a run as a reader folded them; passed over where newer ones are stored. */
+  | {
+      readonly kind: 'summary';
+      readonly run: number;
+      readonly version: number;
+      readonly sequence: number;
+      /** JSON. */
+      readonly summary: string;
+    }
   /** Packs a run that ended; passed over when it has moved on. */
   | {
       readonly kind: 'archive';

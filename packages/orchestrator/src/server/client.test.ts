@@ -61,6 +61,8 @@ describe('the client', () => {
     await client.listWorkflows();
     await client.getWorkflow('build');
     await client.listModels();
+    await client.getMetrics();
+    await client.getMetrics({ projectId: 'p-1', from: '2026-02-01', bucket: 'week', timeZone: 'Europe/Berlin' });
     await client.readiness();
 
     expect(server.orchestrator.calls).toEqual([
@@ -93,6 +95,8 @@ describe('the client', () => {
       ['listWorkflows'],
       ['getWorkflow', 'build'],
       ['listModels'],
+      ['getMetrics', {}],
+      ['getMetrics', { projectId: 'p-1', from: '2026-02-01', bucket: 'week', timeZone: 'Europe/Berlin' }],
       ['readiness'],
     ]);
     expect(await client.me()).toEqual(local);

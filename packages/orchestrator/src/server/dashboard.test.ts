@@ -25,6 +25,8 @@ describe('the dashboard', () => {
   it.each([
     '/',
     '/launch',
+    '/metrics',
+    '/metrics/90/shop-1',
     '/runs/r-1',
     '/runs/r-1/plan',
     '/runs/r-1/gates/4',

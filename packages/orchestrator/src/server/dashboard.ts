@@ -17,9 +17,20 @@ export const DASHBOARD_POLICY =
  * Addresses of the page and of its files, as a request line may write them: no dots but the one in a gate's id, no encodings,
  * nothing that a router could take for another path.
  */
-const PAGE = /^\/(?:launch|runs\/[\w-]+(?:\/[a-z]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
+const PAGE =
+  /^\/(?:launch|metrics(?:\/\d{1,2}(?:\/[\w-]+)?)?|runs\/[\w-]+(?:\/[a-z]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
 /** The same for the router. */
-export const DASHBOARD_PAGES = ['/', '/launch', '/runs/:id', '/runs/:id/:tab', '/runs/:id/:tab/:entry', '/explorations/:id'];
+export const DASHBOARD_PAGES = [
+  '/',
+  '/launch',
+  '/metrics',
+  '/metrics/:days',
+  '/metrics/:days/:project',
+  '/runs/:id',
+  '/runs/:id/:tab',
+  '/runs/:id/:tab/:entry',
+  '/explorations/:id',
+];
 const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z]+\.[a-z]+)$/;
 
 const TYPES: Readonly<Record<string, string>> = {

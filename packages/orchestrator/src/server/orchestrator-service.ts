@@ -46,6 +46,7 @@ import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { WorkflowRegistry } from '../workflow/registry.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
+import { metricsOf, metricsRange } from './metrics.ts';
 import { checkRunInput } from './run-input.ts';
 import { inWords, takenFiles } from './taken-files.ts';
 import { createTimeTravel } from './time-travel.ts';
@@ -423,6 +424,13 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     },
     async listModels(): Promise<readonly ModelSummary[]> {
       return models.list(options.resolveConfig(null, {}).config.modelRouting);
+    },
+    async getMetrics(wanted) {
+      const range = metricsRange(wanted, options.now());
+      const { begin, end } = range.range;
+      const endedSince = new Date(begin).toISOString();
+      const madeBefore = new Date(end).toISOString();
+      return metricsOf(await store.summarizeRuns({ projectId: wanted.projectId, endedSince, madeBefore }), range);
     },
     async readiness() {
       const sandbox = await sandboxes.availability();

@@ -1,6 +1,7 @@
 /** An orchestrator that notes its calls and answers with samples: enough for whatever stands in front of the real one. */
 import { Conflict, NotFound, type Orchestrator, type RunView } from '@autonomous/shared';
 import { aView, NOON } from '../event-store/steps.fixture.ts';
+import { metricsOf, metricsRange } from './metrics.ts';
 
 export interface StubOrchestrator extends Orchestrator {
   /** Name and arguments of each call, in order. */
@@ -82,6 +83,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     listWorkflows: async () => [workflow],
     getWorkflow: async () => ({ ...workflow, versions: [1], input: null, activities: [] }),
     listModels: async () => [{ id: 'scripted:demo', usable: true, scripted: true, defaultFor: ['planner'] }],
+    getMetrics: async () => metricsOf([], metricsRange({}, new Date(NOON))),
     readiness: async () => ({ ready: true, checks: [{ name: 'sandbox', ok: true, detail: 'bubblewrap ran' }] }),
     ...overrides,
   };

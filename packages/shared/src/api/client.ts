@@ -9,6 +9,7 @@ import { ApiError, ServerUnreachable } from './api-error.ts';
 import { type Backoff, sleep, waitBefore } from './backoff.ts';
 import { followFeed, type WebSocketConstructor } from './feed-client.ts';
 import type { FeedOptions } from './feed-options.ts';
+import type { Metrics, MetricsQuery } from './metrics.ts';
 import type {
   ArtifactContent,
   Caller,
@@ -91,6 +92,8 @@ export interface Client {
   listWorkflows(): Promise<readonly WorkflowSummary[]>;
   getWorkflow(name: string): Promise<WorkflowDetails>;
   listModels(): Promise<readonly ModelSummary[]>;
+  /** Success, time, waiting and cost of runs over a time. */
+  getMetrics(wanted?: MetricsQuery): Promise<Metrics>;
   readiness(): Promise<Readiness>;
   me(): Promise<Caller>;
   /** An address that signs one browser in, once. */
@@ -164,6 +167,7 @@ export function createClient(options: ClientOptions): Client {
     listWorkflows: async () => items(await api.workflows.$get()),
     getWorkflow: async (name) => read(await api.workflows[':name'].$get({ param: { name: segment(name) } })),
     listModels: async () => items(await api.models.$get()),
+    getMetrics: async (wanted = {}) => read(await api.metrics.$get({ query: query(wanted) })),
     readiness: async () => read(await readyz.$get(), [503]),
     me: async () => read(await api.me.$get()),
     createSignInLink: async () => (await read<{ url: string }>(await api['sign-in-links'].$post())).url,

@@ -4,6 +4,7 @@ import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Artifact, Clarification, Decision, Gate, RunStatus, RunTree, RunView } from '../run.ts';
 import type { BudgetChange } from '../spending.ts';
+import type { Metrics, MetricsQuery } from './metrics.ts';
 
 /** Who makes a request. The local token's owner is `local`. */
 export interface Caller {
@@ -261,5 +262,7 @@ export interface Orchestrator {
   listWorkflows(): Promise<readonly WorkflowSummary[]>;
   getWorkflow(name: string): Promise<WorkflowDetails>;
   listModels(): Promise<readonly ModelSummary[]>;
+  /** Success, time, waiting and cost of runs over a time. */
+  getMetrics(query: MetricsQuery): Promise<Metrics>;
   readiness(): Promise<Readiness>;
 }

@@ -159,7 +159,8 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     )
     .openapi(routes.listWorkflows, async (c) => c.json({ items: await orchestrator.listWorkflows() }, 200))
     .openapi(routes.getWorkflow, async (c) => c.json(await orchestrator.getWorkflow(c.req.valid('param').name), 200))
-    .openapi(routes.listModels, async (c) => c.json({ items: await orchestrator.listModels() }, 200));
+    .openapi(routes.listModels, async (c) => c.json({ items: await orchestrator.listModels() }, 200))
+    .openapi(routes.getMetrics, async (c) => c.json(await orchestrator.getMetrics(c.req.valid('query')), 200));
 
   describeSecurity(app);
   app.get('/api/openapi.json', (c) => c.json(openApiDocument(app)));
@@ -535,6 +536,13 @@ const routes = {
     path: '/api/models',
     summary: 'Models, and whether they can be used',
     responses: { 200: gives(schemas.listOf(schemas.modelSummary), 'The models') },
+  }),
+  getMetrics: route({
+    method: 'get',
+    path: '/api/metrics',
+    summary: 'Success, time to completion, waiting by gate and cost by stage and model over a time, by day or week',
+    request: { query: schemas.metricsQuery },
+    responses: { 200: gives(schemas.metrics, 'The figures') },
   }),
 };
 

@@ -27,6 +27,17 @@ import type {
   TreeShare,
 } from '../run.ts';
 import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
+import {
+  type DurationFigures,
+  type GateWaiting,
+  type Metrics,
+  METRICS_BUCKETS,
+  type MetricsFigures,
+  type MetricsPart,
+  type ModelSpending,
+  type SpendingFigures,
+  type StageSpending,
+} from './metrics.ts';
 import type {
   ArtifactContent,
   Exploration,
@@ -91,6 +102,15 @@ export const feedQuery = z.strictObject({
 });
 export const gatesQuery = z.strictObject({ runId: id.optional() });
 export const clarificationsQuery = z.strictObject({ status: z.enum(['pending', 'answered', 'ignored']).optional() });
+/** Within the years of which time zones know something. */
+const date = z.iso.date('must be a date such as 2026-03-01').regex(/^20/, 'must be of the years 2000 to 2099');
+export const metricsQuery = z.strictObject({
+  projectId: id.optional(),
+  from: date.optional(),
+  to: date.optional(),
+  bucket: z.enum(METRICS_BUCKETS).optional(),
+  timeZone: text(100).optional(),
+});
 export const uploadQuery = z.strictObject({ name: text(255) });
 
 export const newProject = z.strictObject({
@@ -515,6 +535,40 @@ export const upload = answer<Upload>('Upload', { id: z.string(), name: z.string(
 export const readiness = answer<Readiness>('Readiness', {
   ready: z.boolean(),
   checks: z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string() })),
+});
+
+const spendingFigures: Shape<SpendingFigures> = {
+  costUsd: z.number(),
+  inputTokens: count,
+  outputTokens: count,
+  calls: count,
+  unpricedCalls: count,
+};
+const durationFigures: Shape<DurationFigures> = { count, medianMs: count, p90Ms: count, totalMs: count };
+const waitingAt = { gate: z.string(), reason: z.enum(PAUSE_REASONS).optional() };
+const metricsFigures: Shape<MetricsFigures> = {
+  started: count,
+  completed: count,
+  failed: count,
+  cancelled: count,
+  closed: count,
+  successRate: z.number().min(0).max(1).nullable(),
+  timeToCompletion: z.union([answer<DurationFigures>('Durations', durationFigures), z.null()]),
+  costPerRun: z.object({ runs: count, meanUsd: z.number(), medianUsd: z.number() }).nullable(),
+  spending: answer<SpendingFigures>('SpendingFigures', spendingFigures),
+  stages: z.array(answer<StageSpending>('StageSpending', { ...spendingFigures, stage: z.string().nullable() })),
+  models: z.array(answer<ModelSpending>('ModelSpending', { ...spendingFigures, model: z.string() })),
+  waiting: z.array(answer<GateWaiting>('GateWaiting', { ...waitingAt, ...durationFigures })),
+};
+
+export const metrics = answer<Metrics>('Metrics', {
+  from: z.iso.date(),
+  to: z.iso.date(),
+  timeZone: z.string(),
+  bucket: z.enum(METRICS_BUCKETS),
+  total: answer<MetricsFigures>('MetricsFigures', metricsFigures),
+  parts: z.array(answer<MetricsPart>('MetricsPart', { ...metricsFigures, from: z.iso.date(), to: z.iso.date() })),
+  now: z.object({ openRuns: count, waiting: z.array(z.object({ ...waitingAt, runs: count, since: time })) }),
 });
 
 export const me = z.object({ userId: z.string() }).openapi('Me');

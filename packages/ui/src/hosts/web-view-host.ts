@@ -88,7 +88,10 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
     place,
     hrefOf: (screen) => `#${pathOf(screen)}`,
     go(screen) {
-      const isSame = pathOf(screen).split('/')[2] === pathOf(place.getSnapshot().context.screen).split('/')[2];
+      const shown = place.getSnapshot().context.screen;
+      const isSame =
+        (screen.name === 'metrics' && shown.name === 'metrics') ||
+        pathOf(screen).split('/')[2] === pathOf(shown).split('/')[2];
       // Another run has a panel of its own.
       if (!isSame) return act('openScreen', screen);
       show(screen);

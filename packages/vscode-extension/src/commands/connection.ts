@@ -146,6 +146,7 @@ async function showMenu(host: Host): Promise<void> {
     ...when(isConnected, '$(list-tree) Show runs', 'autonomous.waiting.focus'),
     ...when(isConnected, '$(add) Launch a run', COMMANDS.launchRun),
     ...when(isConnected, '$(beaker) Explore approaches', COMMANDS.explore),
+    ...when(isConnected, '$(graph) Show metrics', COMMANDS.openMetrics),
     ...when(isConnected, '$(globe) Open dashboard in browser', COMMANDS.openDashboard),
     ...when(!isConnected && host.server.state === 'stopped', '$(play) Start local server', COMMANDS.startServer),
     ...when(host.server.state !== 'stopped', '$(debug-stop) Stop local server', COMMANDS.stopServer),

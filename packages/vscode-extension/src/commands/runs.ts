@@ -23,6 +23,7 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
     );
   return {
     [COMMANDS.openRuns]: () => panels.openScreen({ name: 'runs' }),
+    [COMMANDS.openMetrics]: () => panels.openScreen({ name: 'metrics' }),
     [COMMANDS.openRun]: open('Open run'),
     [COMMANDS.openPlan]: open('Open plan', 'plan'),
     [COMMANDS.openStatechart]: open('Open statechart', 'statechart'),
