@@ -1,0 +1,1 @@
+export async function openEditors(...args: any[]): Promise<any> { return args; }
