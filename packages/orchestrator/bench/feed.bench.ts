@@ -160,7 +160,7 @@ async function watchScreen(task: ClientsTask, address: string, seconds: number):
 }
 
 async function measureList({ list, visits }: Numbers): Promise<Figures> {
-  return withServer(list, async ({ url, client }) => {
+  return withServer(WAITING + WORKING, async ({ url, client }) => {
     say(`${list} runs`);
     const waiting = Math.min(WAITING, list);
     const working = Math.min(WORKING, list - waiting);
