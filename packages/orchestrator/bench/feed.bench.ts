@@ -167,7 +167,7 @@ async function measureList({ list, visits }: Numbers): Promise<Figures> {
     await launchPulses(client, { kind: 'ends', count: list - waiting - working });
     await launchPulses(client, { kind: 'waits', count: waiting });
     await launchPulses(client, { kind: 'works', count: working, everyMs: LIST_EVERY_MS });
-    const links = await Promise.all(Array.from({ length: FIRST_VISITS }, () => client.createSignInLink()));
+    const links = await Promise.all(Array.from({ length: Math.min(FIRST_VISITS, visits) }, () => client.createSignInLink()));
     say('opening their list');
     const { firstMs, againMs } = await face({ task: 'list', links, address: url, visits }, 'listed');
     return { listed: list, list5000Ms: figure(median(againMs)), firstList5000Ms: figure(median(firstMs)) };
@@ -175,7 +175,8 @@ async function measureList({ list, visits }: Numbers): Promise<Figures> {
 }
 
 async function measureActivation({ starts }: Numbers): Promise<Figures> {
-  return withServer(1, async ({ url, token }) => {
+  return withServer(1, async ({ url, token, client }) => {
+    await launchPulses(client, { kind: 'waits', count: 1 });
     const { activationMs, others, webViewScripts } = await face({ task: 'activation', starts, url, token }, 'activated');
     const slowestOther = Math.max(...Object.values(others).map((each) => median(each) ?? 0));
     return {
