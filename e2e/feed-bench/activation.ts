@@ -34,7 +34,8 @@ export async function openEditors(
     let webViewScripts = 0;
     // The first window compiles the extension for those after it, as the first after an update does.
     for (let start = 0; start <= starts; start++) {
-      const { page, close } = await openWindow(browser, { size: SIZE });
+      const window = await openWindow(browser, { size: SIZE });
+      const { page } = window;
       const scripts = new Set<string>();
       page.context().on('request', (request) => {
         if (/\/dist\/webview\/[^?#]+\.js/.test(request.url())) scripts.add(request.url());
@@ -48,7 +49,7 @@ export async function openEditors(
         await editor.webView.getByRole('heading', { level: 1 }).waitFor();
         webViewScripts = scripts.size;
       }
-      await close();
+      await window.close();
       go();
     }
     const { [OURS]: activationMs = [], ...others } = Object.fromEntries(times);

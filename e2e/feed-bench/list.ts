@@ -17,7 +17,7 @@ export async function openList(
     await asPerson(executable, async (browser) => {
       await browser.addInitScript(watchPaints);
       // Signs in without loading anything of the page.
-      await browser.request.get(link, { maxRedirects: 0 });
+      if (link !== null) await browser.request.get(link, { maxRedirects: 0 });
       firstMs.push(await open(browser, address));
       if (index < links.length - 1) return;
       for (let visit = 1; visit < VISITS_BEFORE; visit++) await open(browser, address);

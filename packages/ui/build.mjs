@@ -41,12 +41,14 @@ for (const folder of [out, forWebViews]) {
 }
 
 // A layout that no plan asks for, and 8 MB large: a diagram that names it is told so.
+/** @type {import('rolldown').Plugin} */
 const withoutElk = {
   name: 'without-elk',
   resolveId: (id) => (id.startsWith('elkjs/') ? '\0elkjs' : undefined),
   load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
 };
 const DIAGRAMS = './diagrams.js';
+/** @type {import('rolldown').Plugin} */
 const diagramsApart = {
   name: 'diagrams-apart',
   resolveId: (id) => (id === 'mermaid' ? { id: DIAGRAMS, external: true } : undefined),
@@ -66,6 +68,11 @@ for (const name of ['app.css', 'theme.css', 'icon.svg', 'manifest.webmanifest'])
 // Last, so that a build that was cut off is none.
 writeFileSync(stamp, wanted);
 
+/**
+ * @param {string} input
+ * @param {string} file
+ * @param {import('rolldown').Plugin[]} plugins
+ */
 async function writeOneFile(input, file, plugins) {
   const bundle = await rolldown({
     input,

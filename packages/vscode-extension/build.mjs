@@ -25,7 +25,8 @@ await bundle.close();
 
 mkdirSync(join(dist, 'webview'), { recursive: true });
 const missing = SCREEN_FILES.filter((file) => !existsSync(join(screens, file)));
-for (const file of SCREEN_FILES) if (!missing.includes(file)) cpSync(join(screens, file), join(dist, 'webview', basename(file)));
+for (const file of SCREEN_FILES)
+  if (!missing.includes(file)) cpSync(join(screens, file), join(dist, 'webview', basename(file)));
 if (missing.length > 0) {
   process.stderr.write(
     `[build] without ${missing.join(', ')}: panels stay empty until packages/ui has been built (its dist).\n`,

@@ -4,10 +4,10 @@
  * eventToScreenP95Ms: from an event's own time, which is before its commit, to the frame of Chromium that shows it in the
  * list of runs, while so many runs work and so many clients listen; beside it the same change, told by a bare socket to a
  * bare page · list5000Ms: opening the list of a server with 5,000 runs, from the navigation to the first painted rows, in a
- * browser that was there before; firstList5000Ms in one that was not · activationMs: what VS Code says that the packaged
- * extension took, loading its code included; beside it the slowest of the editor's own extensions in the same windows ·
- * webViewScripts: files of scripts that a web view asked for · missed, doubled, disordered: events, over clients whose
- * connections were cut so often. Of several openings and starts, the median.
+ * browser that was there before; firstList5000Ms in one that was not; beside it a bare page with as much data · activationMs:
+ * what VS Code says that the packaged extension took, loading its code included; beside it the slowest of the editor's own
+ * extensions in the same windows · webViewScripts: files of scripts that a web view asked for · missed, doubled, disordered:
+ * events, over clients whose connections were cut so often. Of several openings and starts, the median.
  *
  * Options: --parts screen,list,activation,cuts --runs N --clients N --seconds N --list N --visits N --starts N --cuts N
  */
@@ -84,17 +84,20 @@ export async function run(args: readonly string[]): Promise<BenchResult> {
   };
   const probes: Probe[] = [];
   const notes: string[] = [];
-  let figures: Figures = {};
+  const figures: Record<string, Figures[string]> = {};
   const hasBrowser = parts.size === Number(parts.has('cuts')) || (await prepareBrowser());
   if (!hasBrowser) notes.push('Without Chromium (Debian: apt-get install chromium), only the cuts can be measured.');
   for (const part of parts) {
     say(part);
     probes.push(probeMachine(tmpdir()));
     const canMeasure = hasBrowser || part === 'cuts';
-    figures = { ...figures, ...(canMeasure ? await measure[part](numbers) : NOT_MEASURED[part]) };
+    Object.assign(figures, canMeasure ? await measure[part](numbers) : NOT_MEASURED[part]);
   }
   return {
-    table: { columns: ['figure', 'value'], rows: Object.entries(figures).map(([figure, value]) => [figure, shown(value)]) },
+    table: {
+      columns: ['figure', 'value'],
+      rows: Object.entries(figures).map(([figure, value]) => [figure, shown(value)]),
+    },
     notes: [...notes, describeProbe(probes)],
     figures,
   };
@@ -108,10 +111,14 @@ async function measureScreen({ runs, clients, seconds }: Numbers): Promise<Figur
     return watchScreen({ url, token, clients: clients - 1, isBare: false }, address, seconds);
   });
   let bare: Watched | undefined;
-  await stayWhile<BareReport>(here('bare-process.ts'), { runs, everyMs: EVERY_MS } satisfies BareTask, async (listening) => {
-    const { url } = listening;
-    bare = await watchScreen({ url, token: '', clients: clients - 1, isBare: true }, url, seconds);
-  });
+  await stayWhile<BareReport>(
+    here('bare-process.ts'),
+    { runs, everyMs: EVERY_MS } satisfies BareTask,
+    async (listening) => {
+      const { url } = listening;
+      bare = await watchScreen({ url, token: '', clients: clients - 1, isBare: true }, url, seconds);
+    },
+  );
   const screenP95Ms = percentile(own.latenciesMs, 95);
   const bareP95Ms = percentile(bare?.latenciesMs ?? [], 95);
   return {
@@ -160,24 +167,44 @@ async function watchScreen(task: ClientsTask, address: string, seconds: number):
 }
 
 async function measureList({ list, visits }: Numbers): Promise<Figures> {
-  return withServer(WAITING + WORKING, async ({ url, client }) => {
+  const own = await withServer(WAITING + WORKING, async ({ url, client }) => {
     say(`${list} runs`);
     const waiting = Math.min(WAITING, list);
     const working = Math.min(WORKING, list - waiting);
     await launchPulses(client, { kind: 'ends', count: list - waiting - working });
     await launchPulses(client, { kind: 'waits', count: waiting });
     await launchPulses(client, { kind: 'works', count: working, everyMs: LIST_EVERY_MS });
-    const links = await Promise.all(Array.from({ length: Math.min(FIRST_VISITS, visits) }, () => client.createSignInLink()));
+    const links = await Promise.all(
+      Array.from({ length: Math.min(FIRST_VISITS, visits) }, () => client.createSignInLink()),
+    );
     say('opening their list');
-    const { firstMs, againMs } = await face({ task: 'list', links, address: url, visits }, 'listed');
-    return { listed: list, list5000Ms: figure(median(againMs)), firstList5000Ms: figure(median(firstMs)) };
+    return face({ task: 'list', links, address: url, visits }, 'listed');
   });
+  let bare: Wanted<'listed'> | undefined;
+  await stayWhile<BareReport>(
+    here('bare-process.ts'),
+    { runs: 1, everyMs: EVERY_MS } satisfies BareTask,
+    async ({ url }) => {
+      bare = await face({ task: 'list', links: [null], address: `${url}/list`, visits }, 'listed');
+    },
+  );
+  const [ownMs, bareMs] = [median(own.againMs), median(bare?.againMs ?? [])];
+  return {
+    listed: list,
+    list5000Ms: figure(ownMs),
+    firstList5000Ms: figure(median(own.firstMs)),
+    bareListMs: figure(bareMs),
+    listOverBare: figure(ratio(ownMs, bareMs)),
+  };
 }
 
 async function measureActivation({ starts }: Numbers): Promise<Figures> {
   return withServer(1, async ({ url, token, client }) => {
     await launchPulses(client, { kind: 'waits', count: 1 });
-    const { activationMs, others, webViewScripts } = await face({ task: 'activation', starts, url, token }, 'activated');
+    const { activationMs, others, webViewScripts } = await face(
+      { task: 'activation', starts, url, token },
+      'activated',
+    );
     const slowestOther = Math.max(...Object.values(others).map((each) => median(each) ?? 0));
     return {
       activationMs: figure(median(activationMs)),

@@ -1,6 +1,7 @@
 /**
- * What the feed is measured beside: a server that tells each of its sockets of each step, and a page that writes it down. No
- * events, no store, no screens. `bare-process.ts TASK`
+ * What the product is measured beside: a server that tells each of its sockets of each step, and a page that writes it down;
+ * another page that fetches as much as a list of runs is and shows what fits. No events, no store, no screens.
+ * `bare-process.ts TASK`
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,12 +13,18 @@ import { STEPS } from './stages.ts';
 import type { Step } from './steps.ts';
 import type { BareReport, BareTask } from './tasks.ts';
 
+/** What a list of the server comes to: the runs of its newest page, and how large each is. */
+const LISTED = 200;
+const RUN_BYTES = 1_000;
+
 endWithParent();
 const task = JSON.parse(process.argv[2] ?? '') as BareTask; // The bench wrote it.
 const runs = ids('run', task.runs);
-const server = createServer((_request, response) => {
-  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
-  response.end(page());
+const list = JSON.stringify(ids('run', LISTED).map((id) => ({ id, step: 0, more: '-'.repeat(RUN_BYTES) })));
+const server = createServer(({ url }, response) => {
+  const isData = url === '/list.json';
+  response.writeHead(200, { 'content-type': isData ? 'application/json' : 'text/html; charset=utf-8' });
+  response.end(isData ? list : url === '/list' ? listPage() : page());
 });
 const sockets = new WebSocketServer({ server });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -32,6 +39,14 @@ async function beat(runId: string): Promise<void> {
     const data = JSON.stringify({ runId, step, at: Date.now() } satisfies Step);
     for (const socket of sockets.clients) socket.send(data);
   }
+}
+
+function listPage(): string {
+  return `<!doctype html><meta charset="utf-8"><title>Bare</title><style>a { display: block; height: 64px }</style>
+<script type="module">
+const runs = await (await fetch('/list.json')).json();
+document.body.innerHTML = runs.slice(0, 20).map(({ id, step }) => '<a class="run-row" href="/runs/' + id + '"><span class="facts"><span>Step ' + step + '</span></span></a>').join('');
+</script>`;
 }
 
 /** The rows have the names by which those of the dashboard are found. */

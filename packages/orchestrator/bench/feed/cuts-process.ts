@@ -14,6 +14,7 @@ import type { CutsReport, CutsTask } from './tasks.ts';
 const LIFE_MS = 80;
 const BACKOFF = { minMs: 5, maxMs: 50 };
 const REPORT_EVERY = 50;
+const PAGE = 500;
 
 class CuttableSocket extends WebSocket {
   #isCut = false;
@@ -31,7 +32,7 @@ class CuttableSocket extends WebSocket {
 
 endWithParent();
 const task = JSON.parse(process.argv[2] ?? '') as CutsTask; // The bench wrote it.
-const direct = clientWith(WebSocket);
+const direct = clientOver((url) => new WebSocket(url));
 const from = await endOf(direct);
 const ids = await launchPulses(direct, { kind: 'works', count: task.runs, everyMs: task.everyMs, lines: 0 });
 let cuts = 0;
@@ -39,23 +40,17 @@ const listeners = await Promise.all(Array.from({ length: task.clients }, () => l
 await Promise.all(ids.map((id) => direct.cancelRun(id)));
 const until = await endOf(direct);
 const deliveries = await Promise.all(listeners.map((listener) => listener.heardUntil(until)));
-await report({ report: 'compared', cuts, ...compare(await positionsAfter(from, until), deliveries) } satisfies CutsReport);
+await report({ report: 'compared', cuts, ...compare(await positionsOf(ids), deliveries) } satisfies CutsReport);
 process.exit();
 
 /** Resolves when its share of cuts is done; it goes on listening, uncut. */
 async function listen() {
   /** Of the connection that is there. */
   let socket: CuttableSocket | undefined;
-  class Kept extends CuttableSocket {
-    constructor(url: string) {
-      super(url);
-      socket = this;
-    }
-  }
   const positions: number[] = [];
   let look = (): void => {};
   const end = new AbortController();
-  const over = clientWith(Kept).followFeed({
+  const over = clientOver((url) => (socket = new CuttableSocket(url))).followFeed({
     after: from,
     signal: end.signal,
     onEvent({ position }) {
@@ -64,7 +59,7 @@ async function listen() {
     },
   });
   const share = Math.ceil(task.cuts / task.clients);
-  for (let done = 0; done < share; ) {
+  for (let done = 0; done < share;) {
     await Promise.race([delay(Math.random() * LIFE_MS), over]);
     if (socket === undefined || !socket.cut()) continue;
     socket = undefined;
@@ -86,15 +81,13 @@ async function listen() {
   };
 }
 
-function clientWith(socket: new (url: string) => WebSocket): Client {
+function clientOver(connect: (url: string) => WebSocket): Client {
   const { url, token } = task;
-  // The types of its events are wider than a browser's.
-  return createClient({
-    baseUrl: url,
-    token,
-    backoff: BACKOFF,
-    WebSocket: socket as unknown as WebSocketConstructor,
-  });
+  // A constructor may give another object than its own. The types of its events are wider than a browser's.
+  const socket = function connectTo(address: string) {
+    return connect(address);
+  } as unknown as WebSocketConstructor;
+  return createClient({ baseUrl: url, token, backoff: BACKOFF, WebSocket: socket });
 }
 
 /** The position at which the feed is now. */
@@ -114,17 +107,17 @@ async function endOf(client: Client): Promise<number> {
   return position;
 }
 
-/** What the log has, by a connection that nobody cuts. */
-async function positionsAfter(after: number, until: number): Promise<readonly number[]> {
-  const stop = new AbortController();
+/** What the log has of the runs, by HTTP: nothing of the feed is taken for granted. */
+async function positionsOf(runIds: readonly string[]): Promise<readonly number[]> {
   const positions: number[] = [];
-  await direct.followFeed({
-    after,
-    signal: stop.signal,
-    onEvent({ position }) {
-      positions.push(position);
-      if (position >= until) stop.abort();
-    },
-  });
-  return positions;
+  for (const id of runIds) {
+    for (let after = 0; ;) {
+      const events = await direct.listEvents(id, after, PAGE);
+      positions.push(...events.map(({ position }) => position));
+      const last = events.at(-1);
+      if (last === undefined || events.length < PAGE) break;
+      after = last.sequence;
+    }
+  }
+  return positions.toSorted((one, other) => one - other);
 }

@@ -3,7 +3,12 @@ import { compare } from './deliveries.ts';
 
 it('counts what each client missed, heard twice, or heard too late', () => {
   const wanted = [11, 12, 13, 14];
-  expect(compare(wanted, [[11, 12, 13, 14, 15], [11, 12, 13, 14]])).toEqual({
+  expect(
+    compare(wanted, [
+      [11, 12, 13, 14, 15],
+      [11, 12, 13, 14],
+    ]),
+  ).toEqual({
     events: 4,
     missed: 0,
     doubled: 0,

@@ -24,7 +24,7 @@ export type ClientsReport =
       readonly messages: number;
     };
 
-/** A page and sockets with nothing behind them. It stays until it is killed. */
+/** Pages and sockets with nothing behind them. It stays until it is killed. */
 export interface BareTask {
   readonly runs: number;
   readonly everyMs: number;
@@ -57,8 +57,13 @@ export type FaceTask =
   | { readonly task: 'look' }
   /** A page that shows steps: which, and when they were painted. */
   | { readonly task: 'screen'; readonly address: string; readonly warmUpS: number; readonly seconds: number }
-  /** Opens the list of runs: for the first time with each link, then again and again. */
-  | { readonly task: 'list'; readonly links: readonly string[]; readonly address: string; readonly visits: number }
+  /** Opens the list of runs: for the first time with each link that signs in, or with none, then again and again. */
+  | {
+      readonly task: 'list';
+      readonly links: readonly (string | null)[];
+      readonly address: string;
+      readonly visits: number;
+    }
   /** Opens windows of VS Code with the packaged extension. */
   | ({ readonly task: 'activation'; readonly starts: number } & Reached);
 
