@@ -1,7 +1,7 @@
 /** Chromium as a person's browser, which reaches this machine and nothing else, and tells what it tried. */
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
 
-const FLAGS = [
+export const FLAGS = [
   // Names do not resolve: a request that leaves loopback fails, and is told.
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost',
   // Its own sandbox wants a user that is not root.
@@ -13,7 +13,7 @@ const FLAGS = [
   '--disable-sync',
   '--no-first-run',
 ];
-const SIZE = { width: 1280, height: 800 };
+export const SIZE = { width: 1280, height: 800 };
 
 export interface Window {
   readonly page: Page;

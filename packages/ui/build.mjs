@@ -1,5 +1,7 @@
 /**
- * Makes the one file that both hosts load, with its styles and the icons' font: `dist/app/`.
+ * Makes what the hosts load. A browser: `dist/app/`, with the styles and the icons' font; what draws diagrams is a file of its
+ * own there, four fifths of all, which waits for the first diagram. A web view: `dist/web-view/`, one script with everything
+ * in it, since each further one is a way through the editor's service worker.
  *
  * Usage: node build.mjs [--if-stale]
  */
@@ -20,6 +22,7 @@ import { rolldown } from 'rolldown';
 
 const here = import.meta.dirname;
 const out = path.join(here, 'dist', 'app');
+const forWebViews = path.join(here, 'dist', 'web-view');
 const require = createRequire(import.meta.url);
 
 const stamp = path.join(out, '.stamp');
@@ -32,34 +35,28 @@ const NO_ELK = `export default class {
   }
 }`;
 
-rmSync(out, { recursive: true, force: true });
-mkdirSync(out, { recursive: true });
+for (const folder of [out, forWebViews]) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+}
 
-const bundle = await rolldown({
-  input: path.join(here, 'src', 'app.tsx'),
-  platform: 'browser',
-  plugins: [
-    {
-      // A layout that no plan asks for, and 8 MB large: a diagram that names it is told so.
-      name: 'without-elk',
-      resolveId: (id) => (id.startsWith('elkjs/') ? '\0elkjs' : undefined),
-      load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
-    },
-  ],
-  transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-  onLog(level, log, handle) {
-    if (log.code !== 'EVAL') handle(level, log);
-  },
-});
-// Web views load one file; the dashboard takes the same.
-const { output } = await bundle.write({
-  file: path.join(out, 'app.js'),
-  format: 'esm',
-  minify: true,
-  codeSplitting: false,
-});
-await bundle.close();
-if (output.length !== 1) throw new Error(`One file was to be made, not ${output.length}`);
+// A layout that no plan asks for, and 8 MB large: a diagram that names it is told so.
+/** @type {import('rolldown').Plugin} */
+const withoutElk = {
+  name: 'without-elk',
+  resolveId: (id) => (id.startsWith('elkjs/') ? '\0elkjs' : undefined),
+  load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
+};
+const DIAGRAMS = './diagrams.js';
+/** @type {import('rolldown').Plugin} */
+const diagramsApart = {
+  name: 'diagrams-apart',
+  resolveId: (id) => (id === 'mermaid' ? { id: DIAGRAMS, external: true } : undefined),
+};
+const app = path.join(here, 'src', 'app.tsx');
+await writeOneFile(app, path.join(forWebViews, 'app.js'), [withoutElk]);
+await writeOneFile(app, path.join(out, 'app.js'), [diagramsApart]);
+await writeOneFile('mermaid', path.join(out, DIAGRAMS), [withoutElk]);
 
 const icons = path.dirname(require.resolve('@vscode/codicons/dist/codicon.css'));
 copyFileSync(path.join(icons, 'codicon.ttf'), path.join(out, 'codicon.ttf'));
@@ -73,6 +70,29 @@ for (const name of ['theme.css', 'icon.svg', 'manifest.webmanifest']) {
 }
 // Last, so that a build that was cut off is none.
 writeFileSync(stamp, wanted);
+
+/**
+ * @param {string} input
+ * @param {string} file
+ * @param {import('rolldown').Plugin[]} plugins
+ */
+async function writeOneFile(input, file, plugins) {
+  const bundle = await rolldown({
+    input,
+    cwd: here,
+    platform: 'browser',
+    plugins,
+    // The contract's schemas are the server's; a module of it that nobody uses anything of does nothing when it is loaded.
+    treeshake: { moduleSideEffects: [{ test: /\/(?:packages\/shared|zod)\//, sideEffects: false }] },
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+    onLog(level, log, handle) {
+      if (log.code !== 'EVAL') handle(level, log);
+    },
+  });
+  const { output } = await bundle.write({ file, format: 'esm', minify: true, codeSplitting: false });
+  await bundle.close();
+  if (output.length !== 1) throw new Error(`One file was to be made of ${input}, not ${output.length}`);
+}
 
 /** Of everything that the build is made from: another one means that it is stale. */
 function hashOfSources() {

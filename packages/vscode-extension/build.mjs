@@ -3,14 +3,14 @@
  * screens as packages/ui has built them.
  */
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, 'dist');
-const screens = join(here, '..', 'ui', 'dist', 'app');
-const SCREEN_FILES = ['app.js', 'app.css', 'codicon.css', 'codicon.ttf'];
+const screens = join(here, '..', 'ui', 'dist');
+const SCREEN_FILES = ['web-view/app.js', 'app/app.css', 'app/codicon.css', 'app/codicon.ttf'];
 
 rmSync(dist, { recursive: true, force: true });
 const bundle = await rolldown({
@@ -25,9 +25,10 @@ await bundle.close();
 
 mkdirSync(join(dist, 'webview'), { recursive: true });
 const missing = SCREEN_FILES.filter((file) => !existsSync(join(screens, file)));
-for (const file of SCREEN_FILES) if (!missing.includes(file)) cpSync(join(screens, file), join(dist, 'webview', file));
+for (const file of SCREEN_FILES)
+  if (!missing.includes(file)) cpSync(join(screens, file), join(dist, 'webview', basename(file)));
 if (missing.length > 0) {
   process.stderr.write(
-    `[build] without ${missing.join(', ')}: panels stay empty until packages/ui has been built (its dist/app).\n`,
+    `[build] without ${missing.join(', ')}: panels stay empty until packages/ui has been built (its dist).\n`,
   );
 }

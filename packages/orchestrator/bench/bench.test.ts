@@ -111,3 +111,20 @@ it('agents measures our loop beside the bare SDK, in little', { timeout: 240_000
   const { figures } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
   expect(figures).toMatchObject({ modelCallOverheadP50Ms: expect.any(Number) });
 });
+
+it('feed measures a screen, a list and cut connections, in little', { timeout: 240_000 }, () => {
+  const main = path.join(import.meta.dirname, 'main.ts');
+  const little = ['--runs', '6', '--clients', '3', '--seconds', '2', '--list', '40', '--visits', '1', '--cuts', '30'];
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [main, 'feed', '--parts', 'screen,list,cuts', ...little],
+    { encoding: 'utf8' },
+  );
+  expect(status, stderr).toBe(0);
+  const { figures } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  expect(figures).toMatchObject({ cuts: 30, missed: 0, doubled: 0, disordered: 0 });
+  expect(figures.events).toBeGreaterThan(0);
+  // Where there is no browser, it is said, and these have no figure.
+  const measured = stdout.includes('Without Chromium') ? null : expect.any(Number);
+  expect(figures).toMatchObject({ eventToScreenP95Ms: measured, list5000Ms: measured });
+});

@@ -188,7 +188,7 @@ describe('listed runs', () => {
 
 describe('syncRecentRuns', () => {
   /** A server with a log, whose lists and answers are made when they are asked for. */
-  async function aSync(before: (append: Append) => void) {
+  async function aSync(before: (append: Append) => void, defer?: (act: () => void) => void) {
     const log: WorkflowEvent[] = [];
     const make = aLog();
     const store = createRunStore();
@@ -217,6 +217,7 @@ describe('syncRecentRuns', () => {
       store,
       signal: new AbortController().signal,
       onFault: (error) => faults.push(error),
+      ...(defer === undefined ? {} : { defer }),
     });
     const feed = await following;
     await sync;
@@ -234,6 +235,39 @@ describe('syncRecentRuns', () => {
     feed.onEvent(append('b', 'RUN_STARTED', start));
     expect(shown()).toEqual(views());
     expect(asked).toEqual([]);
+  });
+
+  it('shows what is listed before the feed is live', async () => {
+    const { feed, append, shown } = await aSync((append) => append('a', 'RUN_STARTED', start));
+    await vi.waitFor(() => expect(Object.keys(shown())).toEqual(['a']));
+    // Happened after the list was made and before the feed told of anything.
+    append('a', 'NOTICE', { message: 'meanwhile' });
+    feed.onStatus?.(live);
+    await vi.waitFor(() => expect(shown()['a']?.notices).toEqual(['meanwhile']));
+  });
+
+  it('tells the store once of all that came until news were wanted, in order and without a gap', async () => {
+    const due: (() => void)[] = [];
+    const { feed, append, shown, asked, views, store } = await aSync(
+      (append) => append('a', 'RUN_STARTED', start),
+      (act) => void due.push(act),
+    );
+    await vi.waitFor(() => expect(Object.keys(shown())).toEqual(['a']));
+    const told: string[] = [];
+    store.inspect(({ event }) => void (event.type === 'received' && told.push(event.type)));
+    feed.onEvent(append('a', 'NOTICE', { message: 'one' }));
+    feed.onEvent(append('b', 'RUN_STARTED', start));
+    feed.onEvent(append('a', 'NOTICE', { message: 'two' }));
+    expect({ told, due: due.length, notices: shown()['a']?.notices }).toEqual({ told: [], due: 1, notices: [] });
+    due.shift()?.();
+    expect(told).toEqual(['received']);
+    expect(shown()).toEqual(views());
+    feed.onEvent(append('a', 'NOTICE', { message: 'three' }));
+    // A word on the connection overtakes no event.
+    feed.onStatus?.({ state: 'offline', reason: 'gone', retryInMs: 1 });
+    expect(shown()).toEqual(views());
+    due.shift()?.();
+    expect({ told, asked }).toEqual({ told: ['received', 'received'], asked: [] });
   });
 
   it('asks for a run that was not listed, again when more came meanwhile, and never folds over a gap', async () => {

@@ -151,17 +151,21 @@ export async function syncRecentRuns(options: {
   readonly signal: AbortSignal;
   /** Told of a list or a run that could not be had: the store lacks it until the next connection. */
   readonly onFault: (error: unknown) => void;
+  /** Puts off what is told it until news are wanted, once: the next frame of a screen, say. At once when absent. */
+  readonly defer?: (act: () => void) => void;
 }): Promise<void> {
-  const { client, store, signal, onFault } = options;
+  const { client, store, signal, onFault, defer } = options;
   const asking = new Set<string>();
   const askAgain = new Set<string>();
   let isListed = false;
   const list = async (): Promise<void> => {
-    isListed = true;
-    const pages = [...OPEN_STATUSES.map((status) => ({ status })), {}].map(async (filter) => {
-      store.trigger.listed({ runs: (await client.listRuns({ ...filter, limit: LISTED })).items });
-    });
-    await Promise.all(pages);
+    const pages = [...OPEN_STATUSES.map((status) => ({ status })), {}].map((filter) =>
+      client.listRuns({ ...filter, limit: LISTED }),
+    );
+    const runs = (await Promise.all(pages)).flatMap(({ items }) => items);
+    // A run that goes on meanwhile may be in two of them.
+    const newest = runs.toSorted((one, other) => one.lastSequence - other.lastSequence);
+    if (!signal.aborted) store.trigger.listed({ runs: newest });
   };
   const ask = async (id: string): Promise<void> => {
     askAgain.add(id);
@@ -174,20 +178,42 @@ export async function syncRecentRuns(options: {
       asking.delete(id);
     }
   };
+
+  /** Heard and not told yet, with how far each run has come by them. */
+  let batch: WorkflowEvent[] = [];
+  const heard = new Map<string, number>();
+  const flush = (): void => {
+    if (batch.length === 0 || signal.aborted) return;
+    const events = batch;
+    batch = [];
+    heard.clear();
+    store.trigger.received({ events });
+  };
+  const tell = (event: WorkflowEvent): void => {
+    batch.push(event);
+    heard.set(event.workflowRunId, event.sequence);
+    if (defer === undefined) flush();
+    else if (batch.length === 1) defer(flush);
+  };
+
+  // For the eye, which need not wait for the feed. Nothing is missed: what counts is listed once the feed is live.
+  list().catch(() => undefined);
   await client.followFeed({
     after: 'end',
     signal,
     onEvent: (event) => {
       const id = event.workflowRunId;
-      const known = store.getSnapshot().context.runs[id];
-      if (event.sequence > (known?.lastSequence ?? 0) + 1) ask(id).catch(onFault);
-      else store.trigger.received({ events: [event] });
+      const known = Math.max(store.getSnapshot().context.runs[id]?.lastSequence ?? 0, heard.get(id) ?? 0);
+      if (event.sequence > known + 1) ask(id).catch(onFault);
+      else tell(event);
     },
     onProgress: (progress) => store.trigger.progressed({ progress }),
     onStatus: (status) => {
+      flush();
       store.trigger.statusChanged({ status });
       if (status.state === 'replaying' && status.reset) isListed = false;
       if ((status.state !== 'live' && status.state !== 'polling') || isListed) return;
+      isListed = true;
       list().catch((error: unknown) => {
         isListed = false;
         onFault(error);

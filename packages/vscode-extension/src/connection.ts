@@ -65,6 +65,8 @@ export interface Connection {
 
 const INTERVAL_MS = 5_000;
 const BACKOFF = { minMs: 500, maxMs: 15_000 };
+/** What comes so soon after the first of it goes to trees and panels at once. */
+const BURST_MS = 15;
 
 export function createConnection(options: ConnectionOptions): Connection {
   const { log, intervalMs = INTERVAL_MS } = options;
@@ -133,7 +135,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (event.type === 'statusChanged') onStatus((event as unknown as { status: FeedStatus }).status);
     });
     try {
-      await syncRecentRuns({ client, store, signal, onFault: warn });
+      await syncRecentRuns({ client, store, signal, onFault: warn, defer: (act) => void setTimeout(act, BURST_MS) });
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 import { InvalidRequest } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { ENTRANTS } from './entrants.ts';
-import { readNumbers, readPeersOptions } from './options.ts';
+import { readNumbers, readPartsAndNumbers, readPeersOptions } from './options.ts';
 
 describe('the options of the bench of peers', () => {
   it('are everything, three times, when none is given', () => {
@@ -37,5 +37,18 @@ describe('options that are numbers', () => {
 
   it('are whole and above 0', () => {
     expect(() => readNumbers(['--runs', '1.5'], { runs: 1 })).toThrow("--runs is '1.5'");
+  });
+});
+
+describe('parts beside numbers', () => {
+  const read = (...args: string[]) => readPartsAndNumbers(args, ['screen', 'list'], { runs: 50 });
+
+  it('are all of them when none is named', () => {
+    expect(read('--runs', '7')).toEqual({ parts: new Set(['screen', 'list']), numbers: { runs: 7 } });
+  });
+
+  it('are those that are named', () => {
+    expect(read('--parts', 'list')).toEqual({ parts: new Set(['list']), numbers: { runs: 50 } });
+    expect(() => read('--parts', 'lists')).toThrow("There is no part 'lists'; there are screen, list.");
   });
 });

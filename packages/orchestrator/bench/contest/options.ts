@@ -44,6 +44,25 @@ export function readNumbers<Name extends string>(
   return Object.fromEntries(values) as Record<Name, number>;
 }
 
+/**
+ * The same, and `--parts`: those of a bench that are wanted, all of them when it is not given.
+ * @throws {InvalidRequest} naming what is not understood and what would be
+ */
+export function readPartsAndNumbers<Part extends string, Name extends string>(
+  args: readonly string[],
+  parts: readonly Part[],
+  defaults: Readonly<Record<Name, number>>,
+): { readonly parts: ReadonlySet<Part>; readonly numbers: Readonly<Record<Name, number>> } {
+  const names = Object.keys(defaults) as Name[]; // Its keys are what its type says.
+  const given: Readonly<Partial<Record<string, string>>> = parse(args, ['parts', ...names]);
+  const wanted = chosen(given['parts'], parts, 'part');
+  const values = names.map((name) => [name, positive(name, given[name], defaults[name])]);
+  return {
+    parts: new Set(parts.filter((part) => wanted.includes(part))),
+    numbers: Object.fromEntries(values) as Record<Name, number>,
+  };
+}
+
 function parse<Name extends string>(
   args: readonly string[],
   names: readonly Name[],

@@ -35,6 +35,7 @@ const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z]+\.[a-z]+)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   'app.js': 'text/javascript; charset=utf-8',
+  'diagrams.js': 'text/javascript; charset=utf-8',
   'app.css': 'text/css; charset=utf-8',
   'theme.css': 'text/css; charset=utf-8',
   'codicon.css': 'text/css; charset=utf-8',

@@ -255,7 +255,7 @@ describe('a heartbeat', () => {
     const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' });
     await new Promise((resolve) => sockets.once('listening', resolve));
     const feed = new Feed({ source: server.source, log: { error: () => {} }, heartbeatMs: 50 });
-    sockets.on('connection', (socket) => feed.accept(socket));
+    sockets.on('connection', (socket, request) => feed.accept(socket, request.socket));
     const url = `ws://127.0.0.1:${(sockets.address() as { port: number }).port}`;
 
     const dead = listen(new WebSocket(url, { autoPong: false }));

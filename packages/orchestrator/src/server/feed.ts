@@ -2,6 +2,7 @@
  * The WebSocket feed: replays the log after a client's position, then goes on live without gap or double, with progress
  * beside it. A client that reads too slowly is cut off and comes back by its position.
  */
+import type { Duplex } from 'node:stream';
 import {
   FEED_PROTOCOL,
   type FeedMessage,
@@ -71,9 +72,12 @@ export class Feed {
     this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs);
   }
 
-  /** Serves a socket whose handshake the guard let through. */
-  accept(socket: WebSocket): void {
-    const connection = new Connection(socket, this.#source, this.#log);
+  /**
+   * Serves a socket whose handshake the guard let through.
+   * @param stream what the socket writes to
+   */
+  accept(socket: WebSocket, stream: Duplex): void {
+    const connection = new Connection(socket, stream, this.#source, this.#log);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
   }
@@ -109,6 +113,7 @@ type Phase = 'greeting' | 'replaying' | 'live' | 'closed';
 
 class Connection {
   readonly #socket: WebSocket;
+  readonly #stream: Duplex;
   readonly #source: FeedSource;
   readonly #log: Pick<Logger, 'error'>;
   readonly #helloTimer: NodeJS.Timeout;
@@ -120,8 +125,9 @@ class Connection {
   #runIds: ReadonlySet<string> | null = null;
   #answeredBeat = true;
 
-  constructor(socket: WebSocket, source: FeedSource, log: Pick<Logger, 'error'>) {
+  constructor(socket: WebSocket, stream: Duplex, source: FeedSource, log: Pick<Logger, 'error'>) {
     this.#socket = socket;
+    this.#stream = stream;
     this.#source = source;
     this.#log = log;
     this.#helloTimer = setTimeout(() => this.#refuse('invalid_message', 'No subscribe message came.'), HELLO_MS);
@@ -137,6 +143,13 @@ class Connection {
   onEvents(events: readonly WorkflowEvent[]): void {
     if (this.#phase === 'replaying') this.#moreCame = true;
     if (this.#phase !== 'live') return;
+    // What one step brings goes out in one write, which costs the system as much as each of its messages would.
+    this.#stream.cork();
+    this.#sendLive(events);
+    this.#stream.uncork();
+  }
+
+  #sendLive(events: readonly WorkflowEvent[]): void {
     for (const event of events) {
       if (event.position <= this.#position) continue;
       if (event.position !== this.#position + 1) {

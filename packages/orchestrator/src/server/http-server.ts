@@ -108,7 +108,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     socket.on('error', () => socket.destroy());
     const problem = isClosing ? toProblem(new Unavailable('The server is stopping.')) : checkUpgrade(request, guard);
     if (problem) return refuseUpgrade(socket, problem);
-    sockets.handleUpgrade(request, socket, head, (webSocket) => feed.accept(webSocket));
+    sockets.handleUpgrade(request, socket, head, (webSocket) => feed.accept(webSocket, socket));
   });
   log.info({ url }, 'the server listens');
 

@@ -17,7 +17,8 @@ export function createDashboardHost(page: Window): Host {
   const connect = async (): Promise<void> => {
     await client.me();
     place.trigger.signedIn({ signedIn: true });
-    await syncRecentRuns({ client, store: runs, signal: new AbortController().signal, onFault: fail });
+    const { signal } = new AbortController();
+    await syncRecentRuns({ client, store: runs, signal, onFault: fail, defer: beforeNextFrame });
   };
   connect().catch(fail);
 
@@ -60,4 +61,18 @@ async function copy(page: Window, text: string): Promise<void> {
   const isCopied = page.document.execCommand('copy');
   field.remove();
   if (!isCopied) throw new Error(`This browser does not let the page copy. The link is ${text}`);
+}
+
+/** A page that nobody sees has no frames: there it is done now and then. */
+const HIDDEN_MS = 250;
+
+/** Acts once before the next frame is painted, so that all that came since the last one is drawn at once. */
+function beforeNextFrame(act: () => void): void {
+  const once = (): void => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+    act();
+  };
+  const frame = requestAnimationFrame(once);
+  const timer = setTimeout(once, HIDDEN_MS);
 }

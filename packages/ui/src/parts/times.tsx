@@ -2,11 +2,14 @@
 import { agoText } from '@autonomous/shared';
 import { useSyncExternalStore } from 'react';
 
+/** One for all: to make it costs more than a whole row of a list. */
+const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' });
+
 /** A point in time that says how long ago it is, and all of it when pointed at. */
 export function Ago({ at }: { readonly at: string }) {
   const now = useNow();
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()}>
+    <time dateTime={at} title={WHOLE.format(Date.parse(at))}>
       {agoText(at, now)}
     </time>
   );

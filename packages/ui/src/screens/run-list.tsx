@@ -2,7 +2,7 @@
 import type { Project, RunView } from '@autonomous/shared';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useSelector } from '@xstate/store-react';
-import { useMemo, useRef, useState } from 'react';
+import { memo, useMemo, useRef, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { gateLine, stageTitle } from '../labels.ts';
 import { valueOf } from '../parts/elements.ts';
@@ -89,7 +89,8 @@ function Rows({ rows, projects }: { readonly rows: readonly Row[]; readonly proj
   );
 }
 
-function RunRow({ run, project }: { readonly run: RunView; readonly project: string | null }) {
+/** Drawn again when its own run goes on, whatever the others do. */
+const RunRow = memo(function RunRow({ run, project }: { readonly run: RunView; readonly project: string | null }) {
   return (
     <Link className="run-row" to={{ name: 'run', runId: run.id }}>
       <StatusIcon status={run.status} />
@@ -106,7 +107,7 @@ function RunRow({ run, project }: { readonly run: RunView; readonly project: str
       </span>
     </Link>
   );
-}
+});
 
 function keyOf(row: Row | undefined): string {
   if (row === undefined) return '';
