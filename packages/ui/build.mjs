@@ -26,6 +26,7 @@ const stamp = path.join(out, '.stamp');
 const wanted = hashOfSources();
 if (process.argv.includes('--if-stale') && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) process.exit(0);
 
+const PROGRAM = '?program';
 const NO_ELK = `export default class {
   constructor() {
     throw new Error('the layout "elk" is not part of this build');
@@ -35,22 +36,27 @@ const NO_ELK = `export default class {
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 
-const bundle = await rolldown({
-  input: path.join(here, 'src', 'app.tsx'),
-  platform: 'browser',
-  plugins: [
-    {
-      // A layout that no plan asks for, and 8 MB large: a diagram that names it is told so.
-      name: 'without-elk',
-      resolveId: (id) => (id.startsWith('elkjs/') ? '\0elkjs' : undefined),
-      load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
-    },
-  ],
-  transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-  onLog(level, log, handle) {
-    if (log.code !== 'EVAL') handle(level, log);
+const withoutElk = {
+  // A layout that no plan asks for, and 8 MB large: a diagram that names it is told so.
+  name: 'without-elk',
+  resolveId: (id) => (id.startsWith('elkjs/') ? '\0elkjs' : undefined),
+  load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
+};
+const asProgram = {
+  // `file.ts?program` is what that file is built to, as one text: the page hands it to a frame, where it runs.
+  name: 'as-program',
+  resolveId: (id, importer) =>
+    id.endsWith(PROGRAM) && importer !== undefined ? path.resolve(path.dirname(importer), id) : undefined,
+  async load(id) {
+    if (!id.endsWith(PROGRAM)) return undefined;
+    const program = await rolldown(options(id.slice(0, -PROGRAM.length), [withoutElk]));
+    const { output: files } = await program.generate({ format: 'iife', minify: true, codeSplitting: false });
+    await program.close();
+    if (files.length !== 1) throw new Error(`One program was to be made, not ${files.length}`);
+    return { code: `export default ${JSON.stringify(files[0].code)};`, moduleType: 'js' };
   },
-});
+};
+const bundle = await rolldown(options(path.join(here, 'src', 'app.tsx'), [asProgram]));
 // Web views load one file; the dashboard takes the same.
 const { output } = await bundle.write({
   file: path.join(out, 'app.js'),
@@ -70,6 +76,18 @@ for (const name of ['app.css', 'theme.css', 'icon.svg', 'manifest.webmanifest'])
 }
 // Last, so that a build that was cut off is none.
 writeFileSync(stamp, wanted);
+
+function options(input, plugins) {
+  return {
+    input,
+    platform: 'browser',
+    plugins,
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+    onLog(level, log, handle) {
+      if (log.code !== 'EVAL') handle(level, log);
+    },
+  };
+}
 
 /** Of everything that the build is made from: another one means that it is stale. */
 function hashOfSources() {

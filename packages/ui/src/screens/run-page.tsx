@@ -14,6 +14,7 @@ import { Changes } from './changes.tsx';
 import { EvidenceList } from './evidence.tsx';
 import { GatePanel } from './gate-panel.tsx';
 import { Plan } from './plan.tsx';
+import { PlannerReplies } from './planner-replies.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
 
@@ -64,6 +65,7 @@ function KnownRun({ run, tab }: { readonly run: RunView; readonly tab: RunTab })
         </p>
       </header>
       {run.gate !== null && <GatePanel key={run.gate.id} gate={run.gate} />}
+      {(run.currentStage === 'planning' || tab === 'plan') && <PlannerReplies run={run} />}
       <nav aria-label="Parts of the run" className="tabs">
         {RUN_TABS.map((name) => (
           <Link key={name} to={{ name: 'run', runId: run.id, tab: name }} current={name === tab}>
