@@ -49,7 +49,7 @@ const SHAPES = ':is(rect, polygon, path, circle, ellipse)';
 /** Of the shadow root that a drawing stands in. */
 export const DRAWING_STYLES = `
 :host { display: block; }
-svg { display: block; margin: 0 auto; }
+svg { display: block; margin: 0 auto; overflow: visible; }
 .current ${SHAPES} { stroke-width: 3px !important; }
 .marked-added > ${SHAPES}, .marked-added > g:not(.label):not(.mark) ${SHAPES}, path.marked-added { stroke: var(--vscode-charts-green) !important; stroke-width: 3.5px !important; }
 .marked-changed > ${SHAPES}, .marked-changed > g:not(.label):not(.mark) ${SHAPES}, path.marked-changed { stroke: var(--vscode-charts-yellow) !important; stroke-width: 3px !important; stroke-dasharray: 9 4 !important; }
@@ -76,11 +76,14 @@ export function drawMarks(svg: SVGSVGElement, prefix: string, graph: DiagramGrap
     const element = own.length === 0 ? null : nodeElement(svg, prefix, node.id, names);
     if (element === null) continue;
     const box = element.getBBox();
+    // The corners of a diamond's box lie outside of it, where edges are.
+    const top = element.querySelector(':scope > polygon') === null ? box.y : box.y + box.height / 2;
     for (const [index, mark] of own.entries()) {
       const isDemand = mark.kind.startsWith('demand');
       if (!isDemand) element.classList.add(`marked-${mark.kind}`);
       // Demands on the left, differences on the right, so that both can be seen.
-      element.append(badge(mark, isDemand ? box.x + index * 2.2 * RADIUS : box.x + box.width, box.y));
+      const down = top + index * 2.2 * RADIUS;
+      element.append(isDemand ? badge(mark, box.x, down) : badge(mark, box.x + box.width, top));
     }
     makeChoosable(element, node.label || node.id, own);
   }
