@@ -1,13 +1,14 @@
 /** Watches what a hostile text gets done in a window: scripts that ran, requests that were made, what the policies stopped. */
 import assert from 'node:assert/strict';
-import type { BrowserContext, Frame, Page } from 'playwright-core';
+import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
+import { isStoppedByPolicy } from './browser.ts';
 
 /** What a script of an attacker would set, in any frame. */
 const MARK = 'PWN';
 
 export class AttackWatch {
   readonly #page: Page;
-  readonly #requests: string[] = [];
+  readonly #requests = new Set<Request>();
   readonly #dialogs: string[] = [];
 
   /** To be made before the page is opened. */
@@ -18,7 +19,14 @@ export class AttackWatch {
 
   private constructor(page: Page) {
     this.#page = page;
-    page.context().on('request', (request) => void this.#requests.push(request.url()));
+    page.context().on('request', (request) => void this.#requests.add(request));
+    // Web views name their files by a host that does not exist; their service worker has them.
+    page.context().on('response', (response) => {
+      if (response.fromServiceWorker()) this.#requests.delete(response.request());
+    });
+    page.context().on('requestfailed', (request) => {
+      if (isStoppedByPolicy(request)) this.#requests.delete(request);
+    });
     page.on('dialog', (dialog) => {
       this.#dialogs.push(dialog.message());
       void dialog.dismiss();
@@ -32,7 +40,7 @@ export class AttackWatch {
       assert.equal(found, null, `${what}: a script ran in ${frame.url().slice(0, 100)}: ${found}`);
     }
     assert.deepEqual(this.#dialogs, [], what);
-    const stray = this.#requests.filter(
+    const stray = [...this.#requests].map((request) => request.url()).filter(
       (address) => !/^(?:data|blob|about):/.test(address) && !origins.some((origin) => address.startsWith(`${origin}/`)),
     );
     assert.deepEqual(stray, [], `${what}: requests left the page`);

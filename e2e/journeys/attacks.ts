@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import type { FrameLocator, Locator, Page } from 'playwright-core';
+import type { FrameLocator, Page } from 'playwright-core';
 import { AttackWatch } from '../harness/attack-watch.ts';
 import type { Editor } from '../harness/editor.ts';
 import { ROOT } from '../harness/install.ts';
@@ -12,7 +12,7 @@ import type { Server } from '../harness/server.ts';
 import type { Journey, Stage } from '../harness/stage.ts';
 
 const HOSTILE = path.join(ROOT, 'e2e', 'scripts', 'hostile.script.yaml');
-const TITLE = `<script>top.PWN='run'</script>"><img src=x onerror="top.PWN=1"> [x](javascript:top.PWN=2) [Run](command:workbench.action.terminal.new) {{7*7}} \${7*7}`;
+const TITLE = `[Run](command:workbench.action.terminal.new) <script>top.PWN='run'</script>"><img src=x onerror="top.PWN=1"> [x](javascript:top.PWN=2) {{7*7}} \${7*7}`;
 
 export const journey: Journey = {
   name: 'attacks',
@@ -78,7 +78,8 @@ async function inEditor(stage: Stage, server: Server, runId: string): Promise<vo
   const notice = editor.notification('PWN').first();
   await notice.waitFor();
   assert.equal(await notice.locator('.notification-list-item-message a').count(), 0, 'E06 a notification has no link');
-  await watch.check('E06 tree and notification', originsOf(editor));
+  const check = (what: string): Promise<void> => watch.check(what, [editor.host.origin]);
+  await check('E06 tree and notification');
   await stage.picture(editor.page, 'tree-and-notification');
   await server.client.cancelRun(told.id);
 
@@ -87,23 +88,12 @@ async function inEditor(stage: Stage, server: Server, runId: string): Promise<vo
   await panel.getByRole('heading', { name: TITLE, level: 1 }).waitFor();
   await panel.locator('.diagram svg').first().waitFor();
   await checkWebViewPage(editor);
-  const check = (what: string): Promise<void> => watch.check(what, originsOf(editor));
   await checkPlan(panel, () => check('E03 and E06 the plan in the editor'));
   await stage.picture(editor.page, 'plan-in-the-editor');
   await mermaidAttacks(panel, () => check('E01 in the editor'));
   await diagramsThatTakeTooLong(stage, editor.page, panel, 'editor');
   await restoreEditing(panel);
   await check(`E02 in the editor, run ${runId}`);
-}
-
-/** Of the workbench; web views have a host of their own that exists only in their service worker. */
-function originsOf(editor: Editor): readonly string[] {
-  const addresses = editor.page.frames().map((frame) => frame.url());
-  const web = addresses.filter((address) => /^https?:/.test(address)).map((address) => new URL(address).origin);
-  return [...new Set([editor.host.origin, ...web]), 'https://file+.vscode-resource.vscode-cdn.net'].flatMap((origin) => [
-    origin,
-    origin.replace('file+', 'vscode-remote+127.0.0.1'),
-  ]);
 }
 
 type Shown = Page | FrameLocator;
@@ -127,7 +117,11 @@ const PICTURE = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfF
 async function write(shown: Shown, text: string): Promise<void> {
   const edit = shown.getByRole('button', { name: 'Edit the plan' });
   if (await edit.isVisible()) await edit.click();
-  await shown.getByRole('textbox', { name: 'The plan, in Markdown with Mermaid' }).fill(text);
+  // Pasted at one go: what types for a person takes minutes over twenty thousand lines.
+  await shown.getByRole('textbox', { name: 'The plan, in Markdown with Mermaid' }).evaluate((field, value) => {
+    (field as HTMLTextAreaElement).value = value;
+    field.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
+  }, text);
 }
 
 const fenced = (diagram: string): string => `\`\`\`mermaid\n${diagram}\n\`\`\`\n`;
@@ -154,7 +148,7 @@ async function mermaidAttacks(shown: Shown, check: () => Promise<void>): Promise
     await shown.getByRole('heading', { name: `Attack ${index}`, exact: true }).waitFor();
     await drawnOrRefused(shown);
     // Whoever clicks on what is drawn runs nothing either.
-    for (const node of (await shown.locator('.document .node').all()).slice(0, 3)) await node.click({ force: true });
+    for (const node of (await shown.locator('.document .node').all()).slice(0, 3)) await node.dispatchEvent('click');
     assert.equal(
       await shown.locator('.diagram :is(a, image, script, iframe, foreignObject, img)').count(),
       0,
@@ -170,10 +164,9 @@ async function mermaidAttacks(shown: Shown, check: () => Promise<void>): Promise
 }
 
 /** Once nothing is being drawn any more. */
-async function drawnOrRefused(shown: Shown): Promise<Locator> {
-  const settled = shown.locator('.document .diagram').filter({ hasNotText: 'Drawing…' }).first();
+async function drawnOrRefused(shown: Shown): Promise<void> {
+  const settled = shown.locator('.document .diagram:not([aria-busy="true"])').first();
   await settled.waitFor();
-  return settled;
 }
 
 async function diagramsThatTakeTooLong(stage: Stage, page: Page, shown: Shown, host: string): Promise<void> {
@@ -208,6 +201,7 @@ async function diagramsThatTakeTooLong(stage: Stage, page: Page, shown: Shown, h
       await shown.getByText(/took longer than 3 s/).waitFor();
       await stage.picture(page, `given-up-in-the-${host}`);
       await retry.click();
+      await shown.getByText('Drawing…').waitFor();
     }
     await drawnOrRefused(shown);
   }

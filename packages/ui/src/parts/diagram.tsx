@@ -8,8 +8,8 @@ import { Viewport } from './viewport.tsx';
 
 export type Drawing =
   | { readonly state: 'drawing' }
-  | { readonly state: 'drawn'; readonly drawn: Drawn; readonly svg: SVGSVGElement }
-  | { readonly state: 'failed'; readonly reason: string; readonly again: () => void };
+  | { readonly state: 'drawn'; readonly source: string; readonly drawn: Drawn; readonly svg: SVGSVGElement }
+  | { readonly state: 'failed'; readonly source: string; readonly reason: string; readonly again: () => void };
 
 const DrawerContext = createContext<Drawer | null>(null);
 export const DrawerProvider = DrawerContext.Provider;
@@ -42,7 +42,8 @@ export function DrawnDiagram({
   readonly marksOf?: MarksOf | undefined;
 }) {
   const [showsSource, setShowsSource] = useState(false);
-  if (drawing.state === 'failed') {
+  const isBusy = drawing.state === 'drawing' || drawing.source !== source;
+  if (drawing.state === 'failed' && !isBusy) {
     return (
       <figure className="diagram failed" aria-label={title}>
         <p role="alert">This diagram cannot be drawn: {drawing.reason.split('\n')[0]}</p>
@@ -54,8 +55,8 @@ export function DrawnDiagram({
     );
   }
   return (
-    <figure className="diagram" aria-label={title}>
-      {drawing.state === 'drawing' ? (
+    <figure className="diagram" aria-label={title} aria-busy={isBusy}>
+      {drawing.state !== 'drawn' ? (
         <p className="quiet">Drawing…</p>
       ) : (
         <Viewport drawn={drawing.drawn} svg={drawing.svg} title={title} marksOf={marksOf} />
@@ -85,7 +86,7 @@ export function useDrawing(source: string | null): Drawing {
       (drawn) => {
         if (isOver) return;
         try {
-          setDrawing({ state: 'drawn', drawn, svg: readSvg(drawn.svg) });
+          setDrawing({ state: 'drawn', source, drawn, svg: readSvg(drawn.svg) });
         } catch (error) {
           fail(error);
         }
@@ -95,6 +96,7 @@ export function useDrawing(source: string | null): Drawing {
     const fail = (error: unknown): void =>
       setDrawing({
         state: 'failed',
+        source,
         reason: error instanceof Error ? error.message : String(error),
         again: () => setTries(tries + 1),
       });
