@@ -55,6 +55,10 @@ export async function openWindow(browser: Browser, options: WindowOptions = {}):
   context.on('response', (response) => {
     if (response.fromServiceWorker()) stray.delete(response.request());
   });
+  // What a page's own policy has stopped was asked for and never sent.
+  context.on('requestfailed', (request) => {
+    if (isStoppedByPolicy(request)) stray.delete(request);
+  });
   context.on('weberror', (error) => void complaints.push(String(error.error())));
   context.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
@@ -70,6 +74,11 @@ export async function openWindow(browser: Browser, options: WindowOptions = {}):
     complaints: () => [...new Set(complaints)],
     close: () => context.close(),
   };
+}
+
+/** True for a request that has failed since the policy of its page does not let it out. */
+export function isStoppedByPolicy(request: Request): boolean {
+  return /^(?:csp|net::ERR_BLOCKED_BY_CSP)$/.test(request.failure()?.errorText ?? '');
 }
 
 function leavesLoopback(address: string): boolean {

@@ -47,16 +47,33 @@ const withoutElk = {
   resolveId: (id) => (id.startsWith('elkjs/') ? '\0elkjs' : undefined),
   load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
 };
-const DIAGRAMS = './diagrams.js';
-/** @type {import('rolldown').Plugin} */
-const diagramsApart = {
-  name: 'diagrams-apart',
-  resolveId: (id) => (id === 'mermaid' ? { id: DIAGRAMS, external: true } : undefined),
-};
+const PROGRAM = '?program';
+const DIAGRAMS = 'diagrams.js';
+/**
+ * `drawing-frame.ts?program` gives what that file is built to as one text, when it is asked for: the page hands it to a
+ * frame, where it runs.
+ * @param {string} code module that exports what gives the text
+ * @returns {import('rolldown').Plugin}
+ */
+const asProgram = (code) => ({
+  name: 'as-program',
+  resolveId: (id, importer) =>
+    id.endsWith(PROGRAM) && importer !== undefined ? path.resolve(path.dirname(importer), id) : undefined,
+  load: (id) => (id.endsWith(PROGRAM) ? { code, moduleType: 'js' } : undefined),
+});
+const drawing = await programOf(path.join(here, 'src', 'parts', 'drawing-frame.ts'));
+const inside = asProgram(`export default async () => ${JSON.stringify(drawing)};`);
+writeFileSync(path.join(out, DIAGRAMS), drawing);
+const apart = asProgram(
+  `export default async () => {
+  const answer = await fetch(new URL(${JSON.stringify(DIAGRAMS)}, import.meta.url));
+  if (!answer.ok) throw new Error('what draws diagrams could not be loaded; load the page again');
+  return answer.text();
+};`,
+);
 const app = path.join(here, 'src', 'app.tsx');
-await writeOneFile(app, path.join(forWebViews, 'app.js'), [withoutElk]);
-await writeOneFile(app, path.join(out, 'app.js'), [diagramsApart]);
-await writeOneFile('mermaid', path.join(out, DIAGRAMS), [withoutElk]);
+await writeOneFile(app, path.join(forWebViews, 'app.js'), [inside]);
+await writeOneFile(app, path.join(out, 'app.js'), [apart]);
 
 const icons = path.dirname(require.resolve('@vscode/codicons/dist/codicon.css'));
 copyFileSync(path.join(icons, 'codicon.ttf'), path.join(out, 'codicon.ttf'));
@@ -77,7 +94,28 @@ writeFileSync(stamp, wanted);
  * @param {import('rolldown').Plugin[]} plugins
  */
 async function writeOneFile(input, file, plugins) {
-  const bundle = await rolldown({
+  const bundle = await rolldown(options(input, plugins));
+  const { output } = await bundle.write({ file, format: 'esm', minify: true, codeSplitting: false });
+  await bundle.close();
+  if (output.length !== 1) throw new Error(`One file was to be made of ${input}, not ${output.length}`);
+}
+
+/** @param {string} input */
+async function programOf(input) {
+  const bundle = await rolldown(options(input, [withoutElk]));
+  const { output } = await bundle.generate({ format: 'iife', minify: true, codeSplitting: false });
+  await bundle.close();
+  if (output.length !== 1) throw new Error(`One program was to be made of ${input}, not ${output.length}`);
+  return output[0].code;
+}
+
+/**
+ * @param {string} input
+ * @param {import('rolldown').Plugin[]} plugins
+ * @returns {import('rolldown').RolldownOptions}
+ */
+function options(input, plugins) {
+  return {
     input,
     cwd: here,
     platform: 'browser',
@@ -86,12 +124,9 @@ async function writeOneFile(input, file, plugins) {
     treeshake: { moduleSideEffects: [{ test: /\/(?:packages\/shared|zod)\//, sideEffects: false }] },
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     onLog(level, log, handle) {
-      if (log.code !== 'EVAL') handle(level, log);
+      if (log.code !== 'EVAL' && log.code !== 'PLUGIN_TIMINGS') handle(level, log);
     },
-  });
-  const { output } = await bundle.write({ file, format: 'esm', minify: true, codeSplitting: false });
-  await bundle.close();
-  if (output.length !== 1) throw new Error(`One file was to be made of ${input}, not ${output.length}`);
+  };
 }
 
 /** Of everything that the build is made from: another one means that it is stale. */

@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { JsonObject } from '@autonomous/shared';
 import type { BuildTools } from '../src/activities/build-tools.ts';
-import { extractConstraints } from '../src/artifacts/constraints.ts';
+import { extractConstraints } from '@autonomous/shared/diagram';
 import type { ComposeOptions } from '../src/compose.ts';
 import type { AttemptBooking, EventStore, RunCommit } from '../src/event-store/event-store.ts';
 import type { ActivityContext, ActivityRegistry } from '../src/workflow/activity.ts';

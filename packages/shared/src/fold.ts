@@ -155,6 +155,10 @@ const folders: {
     clarifications: settle(view, event, { status: 'ignored', answeredBy: by, answeredAt: event.timestamp }),
   }),
   QUESTION_ASKED: (view, { by, question }, event) => decided(view, 'ask', by, event, question),
+  QUESTION_REPLIED: (view, { question, reply }, event) => ({
+    ...view,
+    replies: [...(view.replies ?? []), { question, reply, at: event.timestamp }],
+  }),
   FIX_DECIDED: (view, payload, event) => {
     const retried = payload.decision === 'retry' ? { ...view, fixAttempts: payload.attempt ?? view.fixAttempts } : view;
     if (payload.by === 'policy') return retried;

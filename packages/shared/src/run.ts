@@ -107,11 +107,30 @@ export interface Artifact {
   readonly createdAt: string;
   readonly filesChanged?: readonly string[];
   readonly parsedConstraints?: JsonValue;
+  /** For validation reports: what was looked for in the code, and found or not. Absent where an earlier program wrote it. */
+  readonly findings?: readonly ConstraintFinding[];
   readonly approvedBy?: string;
   readonly approvedAt?: string;
   readonly approvalNotes?: string;
   /** True when a scripted model made it. */
   readonly scripted?: boolean;
+}
+
+/** One constraint of the plan, looked for in the code without a model. A type and no interface, so that it is a JSON value. */
+export type ConstraintFinding = {
+  readonly kind: 'route' | 'component' | 'entity' | 'branch';
+  readonly name: string;
+  /** `undecided` proves nothing either way: it was not found by its name. */
+  readonly result: 'satisfied' | 'undecided';
+  /** `path` or `path:line` of what was found; only on satisfied ones. */
+  readonly where?: string;
+};
+
+/** What a person asked the planner at the plan's gate, and its answer. */
+export interface PlannerReply {
+  readonly question: string;
+  readonly reply: string;
+  readonly at: string;
 }
 
 /** One command that the engine itself ran in a fresh sandbox, and what came of it. */
@@ -269,6 +288,8 @@ export interface RunView {
   readonly artifacts: readonly Artifact[];
   readonly evidence: readonly Evidence[];
   readonly decisions: readonly RunDecision[];
+  /** Oldest first; absent where nothing was asked. */
+  readonly replies?: readonly PlannerReply[];
   readonly stages: readonly StageVisit[];
   readonly cost: RunCost;
   /** Model ids whose output is part of this run and that only play a script. */

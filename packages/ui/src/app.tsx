@@ -6,6 +6,9 @@ import { DEFAULT_METRICS_DAYS, type Screen } from './bridge.ts';
 import { createDashboardHost } from './hosts/dashboard-host.ts';
 import { type Host, HostProvider, useHost } from './hosts/host.ts';
 import { createWebViewHost, type WebViewApi } from './hosts/web-view-host.ts';
+import { DrawerProvider } from './parts/diagram.tsx';
+import drawingProgram from './parts/drawing-frame.ts?program';
+import { createDrawer } from './parts/drawing.ts';
 import { Link } from './parts/link.tsx';
 import { Exploration } from './screens/exploration.tsx';
 import { Launch } from './screens/launch.tsx';
@@ -21,7 +24,9 @@ function App({ host }: { readonly host: Host }) {
       <Connection />
       <Faults />
       <main id="main">
-        <Shown />
+        <DrawerProvider value={drawer}>
+          <Shown />
+        </DrawerProvider>
       </main>
     </HostProvider>
   );
@@ -112,6 +117,8 @@ declare global {
   var acquireVsCodeApi: (() => WebViewApi) | undefined;
 }
 
+// The page lets nothing run but what bears its nonce, which the script that runs here does.
+const drawer = createDrawer(drawingProgram, document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '');
 const root = document.querySelector('#app');
 if (root === null) throw new Error('The page has no element #app');
 const host =

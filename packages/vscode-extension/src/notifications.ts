@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { type Host, type Panels, runsOf } from './host.ts';
 import { COMMANDS, SETTINGS } from './identifiers.ts';
 import { type Notice, noticesOf, ToldNotices } from './notices.ts';
+import { plainMessage } from './plain-message.ts';
 
 export interface Notifications {
   /** Looks at the runs as they are now; only to be called while they are complete. */
@@ -49,7 +50,7 @@ interface Action {
 async function tell(notice: Notice): Promise<void> {
   const show = notice.kind === 'failed' ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
   const titles = actionsOf(notice);
-  const picked = await show(notice.text, ...titles.map(({ title }) => title));
+  const picked = await show(plainMessage(notice.text), ...titles.map(({ title }) => title));
   const action = titles.find(({ title }) => title === picked);
   if (action) await vscode.commands.executeCommand(action.command, { runId: notice.runId });
 }

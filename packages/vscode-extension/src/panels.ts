@@ -7,6 +7,7 @@ import { type Host, type Panels, runsOf } from './host.ts';
 import { PANEL_TYPE } from './identifiers.ts';
 import { titleOf } from './run-tree.ts';
 import { createWebViewBridge, type WebViewBridge } from './web-view-bridge.ts';
+import { webViewPage } from './web-view-page.ts';
 
 interface OpenPanel {
   readonly panel: vscode.WebviewPanel;
@@ -18,7 +19,12 @@ interface OpenPanel {
 export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'>): Panels & vscode.Disposable {
   const open = new Set<OpenPanel>();
   const root = vscode.Uri.joinPath(host.context.extensionUri, 'dist', 'webview');
-  const options: vscode.WebviewOptions = { enableScripts: true, localResourceRoots: [root] };
+  const options: vscode.WebviewOptions = {
+    enableScripts: true,
+    // What an agent wrote may hold links: none of them is a command of the editor.
+    enableCommandUris: false,
+    localResourceRoots: [root],
+  };
 
   const adopt = (panel: vscode.WebviewPanel, screen: Screen): void => {
     const { webview } = panel;
@@ -46,7 +52,11 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
     });
     const icon = (mode: string) => vscode.Uri.joinPath(host.context.extensionUri, 'media', `panel-${mode}.svg`);
     entry.panel.iconPath = { light: icon('light'), dark: icon('dark') };
-    webview.html = pageOf(webview, root);
+    webview.html = webViewPage({
+      nonce: randomBytes(16).toString('base64'),
+      cspSource: webview.cspSource,
+      address: (file) => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString(),
+    });
   };
 
   const panels: Panels = {
@@ -125,37 +135,6 @@ function titleFor(host: Host, screen: Screen): string {
     default:
       return screen satisfies never;
   }
-}
-
-/** Only the one script with this nonce runs, nothing is fetched, and what an agent wrote can embed nothing from elsewhere. */
-function pageOf(webview: vscode.Webview, root: vscode.Uri): string {
-  const nonce = randomBytes(16).toString('base64');
-  const address = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
-  const policy = [
-    `default-src 'none'`,
-    `script-src 'nonce-${nonce}'`,
-    // Diagrams and components write style elements and attributes of their own.
-    `style-src ${webview.cspSource} 'unsafe-inline'`,
-    `img-src ${webview.cspSource} data: blob:`,
-    `font-src ${webview.cspSource}`,
-    `form-action 'none'`,
-    `base-uri 'none'`,
-  ].join('; ');
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Autonomous</title>
-<link rel="stylesheet" id="vscode-codicon-stylesheet" href="${address('codicon.css')}">
-<link rel="stylesheet" href="${address('app.css')}">
-</head>
-<body>
-<div id="app"></div>
-<script type="module" nonce="${nonce}" src="${address('app.js')}"></script>
-</body>
-</html>`;
 }
 
 function shortJson(message: unknown): string {

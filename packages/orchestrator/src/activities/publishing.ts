@@ -231,7 +231,8 @@ async function overriddenReport(
 ): Promise<string> {
   const at = view.artifacts.findLast(({ type }) => type === 'validation_report')?.createdAt ?? context.startedAt;
   const commit = input.evidence[0]?.commit ?? input.head;
-  return renderReport(tools, context, project, { ...input, at, commit, view, override });
+  const { text } = await renderReport(tools, context, project, { ...input, at, commit, view, override });
+  return text;
 }
 
 export function merge(tools: BuildTools): Of<'merge'> {

@@ -207,7 +207,7 @@ export function report(tools: BuildTools): Of<'report'> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       const view = await tools.view(input.runId);
-      const text = await renderReport(tools, context, project, {
+      const { text, findings } = await renderReport(tools, context, project, {
         ...input,
         at: context.startedAt,
         commit: input.head,
@@ -222,7 +222,7 @@ export function report(tools: BuildTools): Of<'report'> {
         tree,
         message: `Validation report ${input.version}: ${input.failure === null ? 'passed' : 'failed'}`,
       });
-      return { path, hash: hashOf(text), commit };
+      return { path, hash: hashOf(text), commit, findings };
     },
   };
 }

@@ -1,9 +1,9 @@
 /** The validation report of a run, from what the engine recorded and the code of the result. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { RunView } from '@autonomous/shared';
+import type { ConstraintFinding, RunView } from '@autonomous/shared';
 import { checkConstraints, type CodeFile } from '../artifacts/constraint-check.ts';
-import type { ParsedConstraints } from '../artifacts/constraints.ts';
+import type { ParsedConstraints } from '@autonomous/shared/diagram';
 import { renderValidationReport, type ValidationReport } from '../artifacts/run-context.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
@@ -28,18 +28,25 @@ export function reportPath(runId: string): string {
   return `.autonomous/runs/${runId}/validation-report.md`;
 }
 
-/** The report as Markdown, without secrets. */
+export interface RenderedReport {
+  /** Markdown, without secrets. */
+  readonly text: string;
+  readonly findings: readonly ConstraintFinding[];
+}
+
+/** The report, and what of the plan was found in the code. */
 export async function renderReport(
   tools: BuildTools,
   context: ActivityContext,
   project: RemoteProject,
   facts: ReportFacts,
-): Promise<string> {
+): Promise<RenderedReport> {
   const { plan, review, failure, view, override } = facts;
   // The plan's constraints are what the parser gave for it.
   const constraints = plan?.constraints as unknown as ParsedConstraints | undefined;
   const modes = facts.evidence.map((evidence) => evidence.mode);
-  return tools.scrub(
+  const findings = constraints ? checkConstraints(constraints, await codeFiles(tools, context, project, facts)) : [];
+  const text = tools.scrub(
     renderValidationReport({
       runId: facts.runId,
       title: plan?.title ?? facts.request.slice(0, 80),
@@ -50,12 +57,13 @@ export async function renderReport(
       commit: facts.commit,
       // The run keeps only the end of an output; the log has all of it.
       evidence: modes.flatMap((mode) => view.evidence.findLast((evidence) => evidence.mode === mode) ?? []),
-      constraints: constraints ? checkConstraints(constraints, await codeFiles(tools, context, project, facts)) : [],
+      constraints: findings,
       ...(review?.feedback ? { feedback: review.feedback } : {}),
       scriptedModels: view.scriptedModels,
       ...(override ? { override } : {}),
     }),
   );
+  return { text, findings };
 }
 
 /** The result's code, read from a checkout that nothing but this has touched. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkConstraints } from './constraint-check.ts';
-import type { ParsedConstraints } from './constraints.ts';
+import type { ParsedConstraints } from '@autonomous/shared/diagram';
 
 const demanding = (constraints: Partial<ParsedConstraints>): ParsedConstraints => ({
   requiredRoutes: [],

@@ -3,7 +3,8 @@
  * the code is satisfied, everything else is undecided and left to tests, the validator and people. Nothing is called violated,
  * since a search that finds nothing proves nothing.
  */
-import type { ParsedConstraints } from './constraints.ts';
+import type { ConstraintFinding } from '@autonomous/shared';
+import { demandsOf, type ParsedConstraints } from '@autonomous/shared/diagram';
 
 export interface CodeFile {
   /** Path in the repository, with `/`. */
@@ -11,41 +12,21 @@ export interface CodeFile {
   readonly content: string;
 }
 
-export type ConstraintResult = {
-  readonly kind: 'route' | 'component' | 'entity' | 'branch';
-  readonly name: string;
-  readonly result: 'satisfied' | 'undecided';
-  /** `path` or `path:line` of what was found; only on satisfied ones. */
-  readonly where?: string;
-};
-
 /**
- * One result for each constraint, in the plan's order. `route_exists` rules restate a required route and are not listed again.
+ * One result for each constraint, in the plan's order.
  * @param files all files of the result; documentation, tests and files that are no code are passed over
  */
 export function checkConstraints(
   constraints: ParsedConstraints,
   files: readonly CodeFile[],
-): readonly ConstraintResult[] {
+): readonly ConstraintFinding[] {
   const code = files
     .filter((file) => isProductCode(file.path))
     .map((file) => ({ ...file, code: withoutComments(file) }));
-  const undecided = (kind: ConstraintResult['kind'], name: string): ConstraintResult => ({
-    kind,
-    name,
-    result: 'undecided',
+  return demandsOf(constraints).map(({ kind, name }): ConstraintFinding => {
+    const where = kind === 'route' ? findRoute(name, code) : null;
+    return where === null ? { kind, name, result: 'undecided' } : { kind, name, result: 'satisfied', where };
   });
-  return [
-    ...constraints.requiredRoutes.map((route): ConstraintResult => {
-      const where = findRoute(route, code);
-      return where === null ? undecided('route', route) : { kind: 'route', name: route, result: 'satisfied', where };
-    }),
-    ...constraints.requiredComponents.map((name) => undecided('component', name)),
-    ...constraints.dataEntities.map((name) => undecided('entity', name)),
-    ...constraints.validationRules.flatMap((rule) =>
-      rule.type === 'conditional_branch' ? [undecided('branch', `${rule.from} → ${rule.to.join(', ')}`)] : [],
-    ),
-  ];
 }
 
 const CODE_FILE =

@@ -3,7 +3,7 @@
  * anything, and Mermaid's parsers take minutes over some of it. A worker that exceeds a limit is ended and replaced.
  */
 import { Worker } from 'node:worker_threads';
-import { extractConstraints, type ParsedConstraints, type ParsedDiagram } from './constraints.ts';
+import { extractConstraints, type ParsedConstraints, type ParsedDiagram } from '@autonomous/shared/diagram';
 import { type DiagramSource, findDiagrams } from './diagram-fences.ts';
 import { wordComplaint } from './mermaid-fault.ts';
 import type { WorkerReply, WorkerRequest } from './mermaid-worker.ts';

@@ -2,8 +2,7 @@
  * What a run leaves in `.autonomous/runs/<id>/`: `context.json`, `events.jsonl` and `validation-report.md`. Pure; what is given here
  * must be free of secrets already.
  */
-import type { Artifact, Evidence, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
-import type { ConstraintResult } from './constraint-check.ts';
+import type { Artifact, ConstraintFinding, Evidence, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
 
 /** The last event that a record holds: what the database of a server has to have as well. */
 export interface RecordedTip {
@@ -124,7 +123,7 @@ export interface ValidationReport {
   readonly codeTree: string;
   readonly commit: string;
   readonly evidence: readonly Evidence[];
-  readonly constraints: readonly ConstraintResult[];
+  readonly constraints: readonly ConstraintFinding[];
   /** What the validator said to the implementer or the person; absent where there is nothing to say. */
   readonly feedback?: string;
   /** Ids of models that only played a script in this run. */
@@ -226,7 +225,7 @@ function dependencySection(evidence: readonly Evidence[]): string | null {
   return `## New dependencies\n\n${table(['Package', 'Version', 'Before', 'Age', 'Install script', 'File'], rows)}`;
 }
 
-function constraintSection(constraints: readonly ConstraintResult[]): string {
+function constraintSection(constraints: readonly ConstraintFinding[]): string {
   if (constraints.length === 0) return 'The plan states no constraints that can be looked for in code.';
   const rows = constraints.map(({ kind, name, result, where }) => [
     kind,

@@ -22,6 +22,11 @@ describe('the dashboard', () => {
   const filesOf = (html: string): readonly string[] =>
     [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path ?? '');
 
+  const nonceOf = (answer: Response): string =>
+    /^default-src 'none'; script-src 'nonce-([\w+/]{22}==)';/.exec(
+      answer.headers.get('content-security-policy') ?? '',
+    )?.[1] ?? 'none';
+
   it.each([
     '/',
     '/launch',
@@ -38,9 +43,14 @@ describe('the dashboard', () => {
     async (path) => {
       const answer = await asAnybody(path);
       expect(answer.status).toBe(200);
-      expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+      const nonce = nonceOf(answer);
+      expect(answer.headers.get('content-security-policy')).not.toMatch(/script-src[^;]*(?:'self'|'unsafe|https?:|\*)/);
       expect(answer.headers.get('cache-control')).toBe('no-store');
-      expect(await answer.text()).toBe(await (await asAnybody('/')).text());
+      const html = await answer.text();
+      expect(html.match(/<script[^>]*>/g)).toEqual([expect.stringContaining(`nonce="${nonce}"`)]);
+      const again = await asAnybody('/');
+      expect(nonceOf(again)).not.toBe(nonce);
+      expect((await again.text()).replace(nonceOf(again), nonce)).toBe(html);
     },
   );
 

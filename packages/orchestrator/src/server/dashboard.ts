@@ -9,9 +9,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** Scripts and styles from here alone. Mermaid and the widgets write styles into the page. */
-export const DASHBOARD_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/**
+ * One script runs, by its nonce, and what it hands to the frame that diagrams are drawn in, which is under the same policy.
+ * All else comes from here alone. Mermaid and the widgets write styles into the page.
+ */
+export function dashboardPolicy(nonce: string): string {
+  return `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+}
 
 /**
  * Addresses of the page and of its files, as a request line may write them: no dots but the one in a gate's id, no encodings,
@@ -54,8 +58,11 @@ export interface DashboardFile {
 }
 
 export interface Dashboard {
-  /** The page, for every one of its addresses. */
-  page(): Promise<string>;
+  /**
+   * The page, for every one of its addresses.
+   * @param nonce of this load, base64, as its policy names it
+   */
+  page(nonce: string): Promise<string>;
   /** @returns `null` for what is no file of the dashboard as it is now */
   file(path: string, takesGzip: boolean): Promise<DashboardFile | null>;
 }
@@ -80,7 +87,7 @@ export function openDashboard(folder: string): Dashboard | null {
   let files: Promise<Files> | undefined;
   const read = (): Promise<Files> => (files ??= readFiles(folder));
   return {
-    page: async () => pageOf((await read()).version),
+    page: async (nonce) => pageOf((await read()).version, nonce),
     async file(path, takesGzip) {
       const [, version, name = ''] = FILE.exec(path) ?? [];
       if (version === undefined) return null;
@@ -117,7 +124,7 @@ async function readFiles(folder: string): Promise<Files> {
   };
 }
 
-function pageOf(version: string): string {
+function pageOf(version: string, nonce: string): string {
   const at = (name: string): string => `/assets/${version}/${name}`;
   return `<!doctype html>
 <html lang="en">
@@ -132,7 +139,7 @@ function pageOf(version: string): string {
 <link rel="stylesheet" href="${at('theme.css')}">
 <link rel="stylesheet" href="${at('codicon.css')}" id="vscode-codicon-stylesheet">
 <link rel="stylesheet" href="${at('app.css')}">
-<script type="module" src="${at('app.js')}"></script>
+<script type="module" nonce="${nonce}" src="${at('app.js')}"></script>
 </head>
 <body>
 <div id="app"><noscript>This page needs JavaScript. Without it, there is the command line: <code>npm run autonomous -- --help</code>.</noscript></div>

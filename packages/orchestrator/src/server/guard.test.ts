@@ -272,7 +272,7 @@ describe('the guard', () => {
       ['a web view that is not ours', { ...bearer, Origin: 'vscode-webview://wrong' }, 403],
       ['nobody', {}, 401],
       ['another host', { ...bearer, Host: 'evil.example' }, 421],
-    ])('refuses %s during the handshake', async (_, headers, status) => {
+    ])('A06 refuses %s during the handshake', async (_, headers, status) => {
       const before = await server.store.lastPosition();
       expect(await handshake('/ws', headers as Record<string, string>)).toBe(status);
       expect(await server.store.lastPosition()).toBe(before);

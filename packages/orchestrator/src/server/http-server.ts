@@ -1,4 +1,5 @@
 /** HTTP and WebSocket in front of the engine: guard first, then the API, the feed and the few pages of the server. */
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -17,7 +18,7 @@ import { setCookie } from 'hono/cookie';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { EventStore } from '../event-store/event-store.ts';
-import { DASHBOARD_PAGES, DASHBOARD_POLICY, isPagePath, openDashboard } from './dashboard.ts';
+import { DASHBOARD_PAGES, dashboardPolicy, isPagePath, openDashboard } from './dashboard.ts';
 import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES, readFeedPage } from './feed.ts';
 import { createGuard, FEED_PATH, type Guard, ownAddresses, pathOf } from './guard.ts';
 import { idempotency } from './idempotency.ts';
@@ -166,8 +167,9 @@ export function createServerApp(options: ServerAppOptions) {
   const isSignedIn = (c: Context): boolean => options.callers.get((c.env as HttpBindings).incoming) !== undefined;
   const showPage = async (c: Context): Promise<Response> => {
     if (dashboard === null) return c.html(landingPage(isSignedIn(c)));
-    c.header('Content-Security-Policy', DASHBOARD_POLICY);
-    return c.html(await dashboard.page());
+    const nonce = randomBytes(16).toString('base64');
+    c.header('Content-Security-Policy', dashboardPolicy(nonce));
+    return c.html(await dashboard.page(nonce));
   };
   for (const path of DASHBOARD_PAGES) app.get(path, showPage);
   app.get('/assets/*', async (c) => {

@@ -2,7 +2,7 @@ import type { JsonValue, WorkflowEvent } from '@autonomous/shared';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AnyStateMachine, createMachine } from 'xstate';
 import { createMermaidParser, type MermaidParser } from '../artifacts/mermaid.ts';
-import type { ParsedDiagram } from '../artifacts/constraints.ts';
+import type { ParsedDiagram } from '@autonomous/shared/diagram';
 import { build } from './definitions/build.ts';
 import { aConfig, DrivenRun, outputs } from './definitions/build.fixture.ts';
 import { activitiesOf, diagramOf, diagramOfRun, pathOf, possibleEvents } from './diagram.ts';

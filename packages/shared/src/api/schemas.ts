@@ -12,10 +12,12 @@ import type {
   Artifact,
   Clarification,
   CommandEvidence,
+  ConstraintFinding,
   Evidence,
   NewDependency,
   Gate,
   GateOutcome,
+  PlannerReply,
   Question,
   RunCost,
   RunDecision,
@@ -302,6 +304,16 @@ const artifactShape: Shape<Artifact> = {
   createdAt: time,
   filesChanged: strings.optional(),
   parsedConstraints: json.optional(),
+  findings: z
+    .array(
+      answer<ConstraintFinding>('ConstraintFinding', {
+        kind: z.enum(['route', 'component', 'entity', 'branch']),
+        name: z.string(),
+        result: z.enum(['satisfied', 'undecided']),
+        where: z.string().optional(),
+      }),
+    )
+    .optional(),
   approvedBy: z.string().optional(),
   approvedAt: time.optional(),
   approvalNotes: z.string().optional(),
@@ -403,6 +415,9 @@ export const runView = answer<RunView>('Run', {
   artifacts: z.array(artifact),
   evidence: z.array(evidence),
   decisions: z.array(answer<RunDecision>('Decision', { topic: z.string(), choice: z.string(), rationale: z.string() })),
+  replies: z
+    .array(answer<PlannerReply>('PlannerReply', { question: z.string(), reply: z.string(), at: time }))
+    .optional(),
   stages: z.array(
     answer<StageVisit>('StageVisit', { stage: z.string(), startedAt: time, completedAt: time.optional() }),
   ),

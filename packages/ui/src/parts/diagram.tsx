@@ -1,54 +1,66 @@
 /** A Mermaid diagram, drawn here: strict, from nothing but its source, and its source where it cannot be drawn. */
-import { useEffect, useId, useRef, useState } from 'react';
+import type { DiagramGraph } from '@autonomous/shared/diagram';
+import { createContext, useContext, useEffect, useState } from 'react';
+import type { Marks } from './diagram-marks.ts';
+import type { Drawer, Drawn } from './drawing.ts';
+import { readSvg } from './svg.ts';
+import { Viewport } from './viewport.tsx';
 
-/** As much as the server takes of one diagram. */
-const MAX_BYTES = 50_000;
-const MAX_MS = 3_000;
-const ZOOM_STEP = 1.25;
-const ZOOM = { least: 0.2, most: 5 };
-/** Labels smaller than this are not read: a large diagram is scrolled rather than made to fit. */
-const READABLE_ZOOM = 0.65;
-
-type Drawing =
+export type Drawing =
   | { readonly state: 'drawing' }
-  | { readonly state: 'drawn'; readonly svg: string }
-  | { readonly state: 'failed'; readonly reason: string };
+  | { readonly state: 'drawn'; readonly source: string; readonly drawn: Drawn; readonly svg: SVGSVGElement }
+  | { readonly state: 'failed'; readonly source: string; readonly reason: string; readonly again: () => void };
 
-export function Diagram({ source, title }: { readonly source: string; readonly title: string }) {
-  const id = `diagram-${useId().replaceAll(/[^\w-]/g, '')}`;
-  const dark = useDarkTheme();
-  const [tries, setTries] = useState(0);
-  const [drawing, setDrawing] = useState<Drawing>({ state: 'drawing' });
+const DrawerContext = createContext<Drawer | null>(null);
+export const DrawerProvider = DrawerContext.Provider;
+
+export type MarksOf = (graph: DiagramGraph) => Marks;
+
+export function Diagram({
+  source,
+  title,
+  marksOf,
+}: {
+  readonly source: string;
+  readonly title: string;
+  /** The same function as long as the marks are the same. */
+  readonly marksOf?: MarksOf | undefined;
+}) {
+  return <DrawnDiagram drawing={useDrawing(source)} source={source} title={title} marksOf={marksOf} />;
+}
+
+/** A diagram whose drawing is known to whoever shows it. */
+export function DrawnDiagram({
+  drawing,
+  source,
+  title,
+  marksOf,
+}: {
+  readonly drawing: Drawing;
+  readonly source: string;
+  readonly title: string;
+  readonly marksOf?: MarksOf | undefined;
+}) {
   const [showsSource, setShowsSource] = useState(false);
-
-  useEffect(() => {
-    let isOver = false;
-    // What is drawn stays until the next is: a source that is being written changes at every key.
-    setDrawing((now) => (now.state === 'drawn' ? now : { state: 'drawing' }));
-    draw(`${id}-${tries}`, source, dark).then(
-      (svg) => isOver || setDrawing({ state: 'drawn', svg }),
-      (error: unknown) =>
-        isOver || setDrawing({ state: 'failed', reason: error instanceof Error ? error.message : String(error) }),
-    );
-    return () => {
-      isOver = true;
-    };
-  }, [id, source, dark, tries]);
-
-  if (drawing.state === 'failed') {
+  const isBusy = drawing.state === 'drawing' || drawing.source !== source;
+  if (drawing.state === 'failed' && !isBusy) {
     return (
-      <figure className="diagram failed">
+      <figure className="diagram failed" aria-label={title}>
         <p role="alert">This diagram cannot be drawn: {drawing.reason.split('\n')[0]}</p>
         <Source text={source} />
-        <vscode-button secondary onClick={() => setTries(tries + 1)}>
+        <vscode-button secondary onClick={drawing.again}>
           Retry render
         </vscode-button>
       </figure>
     );
   }
   return (
-    <figure className="diagram" aria-label={title}>
-      {drawing.state === 'drawing' ? <p className="quiet">Drawing…</p> : <Viewport svg={drawing.svg} title={title} />}
+    <figure className="diagram" aria-label={title} aria-busy={isBusy}>
+      {drawing.state !== 'drawn' ? (
+        <p className="quiet">Drawing…</p>
+      ) : (
+        <Viewport drawn={drawing.drawn} svg={drawing.svg} title={title} marksOf={marksOf} />
+      )}
       <figcaption>
         <button type="button" className="link" aria-expanded={showsSource} onClick={() => setShowsSource(!showsSource)}>
           {showsSource ? 'Hide source' : 'Show source'}
@@ -59,139 +71,51 @@ export function Diagram({ source, title }: { readonly source: string; readonly t
   );
 }
 
+/** Draws what is given; what was drawn stays until the next is, since a source that is being written changes at every key. */
+export function useDrawing(source: string | null): Drawing {
+  const drawer = useContext(DrawerContext);
+  const dark = useDarkTheme();
+  const [tries, setTries] = useState(0);
+  const [drawing, setDrawing] = useState<Drawing>({ state: 'drawing' });
+  useEffect(() => {
+    if (drawer === null || source === null) return undefined;
+    let isOver = false;
+    setDrawing((now) => (now.state === 'drawn' ? now : { state: 'drawing' }));
+    const { fontFamily } = getComputedStyle(document.body);
+    drawer.draw(source, { isDark: dark, fontFamily }).then(
+      (drawn) => {
+        if (isOver) return;
+        try {
+          setDrawing({ state: 'drawn', source, drawn, svg: readSvg(drawn.svg) });
+        } catch (error) {
+          fail(error);
+        }
+      },
+      (error: unknown) => isOver || fail(error),
+    );
+    const fail = (error: unknown): void =>
+      setDrawing({
+        state: 'failed',
+        source,
+        reason: error instanceof Error ? error.message : String(error),
+        again: () => setTries(tries + 1),
+      });
+    return () => {
+      isOver = true;
+    };
+  }, [drawer, source, dark, tries]);
+  return drawing;
+}
+
+/** Longer ones are cut on the screen: laying out a line of a million characters stops the page. */
+const MAX_SHOWN = 200_000;
+
 function Source({ text }: { readonly text: string }) {
   return (
     <pre className="source" tabIndex={0} aria-label="Source of the diagram">
-      <code>{text}</code>
+      <code>{text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}\n… ${text.length - MAX_SHOWN} more characters` : text}</code>
     </pre>
   );
-}
-
-/** Zoom by buttons, keys and the wheel with Ctrl; pan by dragging and by scrolling. */
-function Viewport({ svg, title }: { readonly svg: string; readonly title: string }) {
-  const frame = useRef<HTMLDivElement>(null);
-  const [zoom, setZoom] = useState(1);
-  const change = (factor: number): void => setZoom((now) => Math.min(ZOOM.most, Math.max(ZOOM.least, now * factor)));
-
-  useEffect(() => {
-    const element = frame.current;
-    const drawn = element?.querySelector('svg');
-    if (!element || !drawn) return;
-    const fitting = element.clientWidth / Math.max(1, drawn.getBoundingClientRect().width);
-    setZoom(Math.min(1, Math.max(READABLE_ZOOM, fitting)));
-    // Of a statechart, what counts is where it stands.
-    requestAnimationFrame(() => {
-      // The innermost of nested ones is the smallest.
-      const current = [...element.querySelectorAll('.current')].toSorted(
-        (one, other) => widthOf(one) - widthOf(other),
-      )[0];
-      if (current === undefined) return;
-      const [place, within] = [current.getBoundingClientRect(), element.getBoundingClientRect()];
-      element.scrollLeft += place.left + place.width / 2 - (within.left + within.width / 2);
-      element.scrollTop += place.top + place.height / 2 - (within.top + within.height / 2);
-    });
-  }, [svg]);
-
-  useEffect(() => {
-    const element = frame.current;
-    if (element === null) return undefined;
-    // React listens passively, and the page would zoom as well.
-    const onWheel = (event: WheelEvent): void => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      change(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP);
-    };
-    element.addEventListener('wheel', onWheel, { passive: false });
-    return () => element.removeEventListener('wheel', onWheel);
-  }, []);
-
-  return (
-    <>
-      <div className="zoom" role="toolbar" aria-label="Zoom">
-        <IconButton icon="zoom-in" label="Zoom in" onClick={() => change(ZOOM_STEP)} />
-        <IconButton icon="zoom-out" label="Zoom out" onClick={() => change(1 / ZOOM_STEP)} />
-        <IconButton icon="screen-normal" label="Actual size" onClick={() => setZoom(1)} />
-      </div>
-      <div
-        ref={frame}
-        className="viewport"
-        tabIndex={0}
-        role="img"
-        aria-label={title}
-        onPointerDown={(event) => drag(event.currentTarget, event.nativeEvent)}
-        onKeyDown={({ key }) => {
-          if (key === '+' || key === '=') change(ZOOM_STEP);
-          if (key === '-') change(1 / ZOOM_STEP);
-          if (key === '0') setZoom(1);
-        }}
-      >
-        {/* Mermaid's own output under its strict level, which takes labels for text and drops scripts. */}
-        <div style={{ zoom }} dangerouslySetInnerHTML={{ __html: svg }} />
-      </div>
-    </>
-  );
-}
-
-const widthOf = (element: Element): number => element.getBoundingClientRect().width;
-
-function drag(frame: HTMLElement, start: PointerEvent): void {
-  if (start.button !== 0) return;
-  const { scrollLeft, scrollTop } = frame;
-  const move = (event: PointerEvent): void => {
-    frame.scrollLeft = scrollLeft - (event.clientX - start.clientX);
-    frame.scrollTop = scrollTop - (event.clientY - start.clientY);
-  };
-  const stop = (): void => {
-    window.removeEventListener('pointermove', move);
-    window.removeEventListener('pointerup', stop);
-  };
-  window.addEventListener('pointermove', move);
-  window.addEventListener('pointerup', stop);
-}
-
-export function IconButton({
-  icon,
-  label,
-  onClick,
-}: {
-  readonly icon: string;
-  readonly label: string;
-  readonly onClick: () => void;
-}) {
-  return (
-    <button type="button" className="icon" title={label} aria-label={label} onClick={onClick}>
-      <vscode-icon name={icon} aria-hidden="true" />
-    </button>
-  );
-}
-
-async function draw(id: string, source: string, dark: boolean): Promise<string> {
-  const bytes = new TextEncoder().encode(source).length;
-  if (bytes > MAX_BYTES) throw new Error(`it has ${bytes} bytes; at most ${MAX_BYTES} are drawn`);
-  const { default: mermaid } = await import('mermaid');
-  mermaid.initialize({
-    startOnLoad: false,
-    securityLevel: 'strict',
-    // Mermaid's other one is 8 MB large and not in this bundle.
-    layout: 'dagre',
-    theme: dark ? 'dark' : 'default',
-    // Labels as text of the SVG: HTML in it would need styles of its own.
-    htmlLabels: false,
-    flowchart: { useMaxWidth: false },
-    state: { useMaxWidth: false },
-    sequence: { useMaxWidth: false },
-    class: { useMaxWidth: false },
-    er: { useMaxWidth: false },
-    suppressErrorRendering: true,
-  });
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`it took longer than ${MAX_MS / 1_000} s`)), MAX_MS);
-  try {
-    const { svg } = await Promise.race([mermaid.render(id, source), late]);
-    return svg;
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Whether the host's colours are dark: the editor says so in a class, a browser by its preference. */

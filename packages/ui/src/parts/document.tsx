@@ -1,14 +1,29 @@
 /** A Markdown document of an agent: text is text, its Mermaid blocks are drawn, and nothing in it is loaded or run. */
 import markdownIt from 'markdown-it';
-import { useMemo } from 'react';
+import { type MouseEvent, useMemo } from 'react';
+import { useDemandMarks } from './demands.tsx';
 import { Diagram } from './diagram.tsx';
 
-/** HTML in a document is shown as it is written. Images would be requests to anywhere. */
-const markdown = markdownIt({ html: false, linkify: false, typographer: false }).disable('image');
+/** HTML in a document is shown as it is written. */
+const markdown = markdownIt({ html: false, linkify: false, typographer: false });
+const escapeHtml = markdown.utils.escapeHtml;
 markdown.renderer.rules['link_open'] = (tokens, index, options, _env, self) => {
   tokens[index]?.attrSet('target', '_blank');
   tokens[index]?.attrSet('rel', 'noreferrer noopener');
   return self.renderToken(tokens, index, options);
+};
+// An image would be a request to anywhere: it is words until somebody asks for it. One that the document itself holds is
+// then shown; any other is a link, which says where it leads.
+markdown.renderer.rules['image'] = (tokens, index) => {
+  const token = tokens[index];
+  const [address, name] = [String(token?.attrGet('src') ?? ''), token?.content ?? ''];
+  const words = escapeHtml(`Image: ${name === '' ? 'without a name' : name}`);
+  if (/^data:image\/(?:png|jpeg|gif|webp);base64,/i.test(address)) {
+    return `<button type="button" class="link image" data-image="${escapeHtml(address)}">${words} (show)</button>`;
+  }
+  if (!/^https?:/i.test(address)) return `<span class="image">${words} (${escapeHtml(address)})</span>`;
+  const href = escapeHtml(address);
+  return `<a class="image" href="${href}" target="_blank" rel="noreferrer noopener">${words} (${href})</a>`;
 };
 
 export type Block =
@@ -39,15 +54,26 @@ export function blocksOf(text: string): readonly Block[] {
 
 export function Document({ text, title }: { readonly text: string; readonly title: string }) {
   const blocks = useMemo(() => blocksOf(text), [text]);
+  const marksOf = useDemandMarks();
   return (
-    <article className="document">
+    <article className="document" onClick={showImage}>
       {blocks.map((block, index) =>
         block.kind === 'diagram' ? (
-          <Diagram key={index} source={block.source} title={`${title}, diagram`} />
+          <Diagram key={index} source={block.source} title={`${title}, diagram`} marksOf={marksOf} />
         ) : (
           <div key={index} dangerouslySetInnerHTML={{ __html: block.html }} />
         ),
       )}
     </article>
   );
+}
+
+function showImage({ target }: MouseEvent): void {
+  if (!(target instanceof HTMLButtonElement)) return;
+  const address = target.dataset['image'];
+  if (address === undefined) return;
+  const image = document.createElement('img');
+  image.src = address;
+  image.alt = target.textContent.replace(/ \(show\)$/, '');
+  target.replaceWith(image);
 }

@@ -1,11 +1,15 @@
 /** The plan of a run: the document as it is drawn, its source beside it, earlier versions, and what the plan demands. */
-import type { Artifact, JsonValue, RunView } from '@autonomous/shared';
-import { useState } from 'react';
+import type { Artifact, ArtifactContent, JsonObject, JsonValue, RunView } from '@autonomous/shared';
+import { demandsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
+import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
+import { Demands, type ListedDemand } from '../parts/demands.tsx';
 import { Document } from '../parts/document.tsx';
 import { valueOf } from '../parts/elements.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
+import { DEMAND_LABELS, demandStanding } from './demand-states.ts';
 import { EditedPlan } from './edited-plan.tsx';
+import { PlanChanges } from './plan-changes.tsx';
 
 export function Plan({ run }: { readonly run: RunView }) {
   const { client } = useHost();
@@ -13,10 +17,14 @@ export function Plan({ run }: { readonly run: RunView }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const [showsSource, setShowsSource] = useState(false);
   const [isEditing, setEditing] = useState(false);
+  const [comparesTo, setComparesTo] = useState<string | null>(null);
   // A plan is edited where it can be approved.
   const gate = run.gate?.kind === 'plan' && run.gate.decisions.includes('approve') ? run.gate : null;
   const artifact = versions.find(({ id }) => id === chosen) ?? versions.at(-1);
   const content = useLoaded(artifact?.id ?? null, () => client.getArtifact(run.id, artifact?.id ?? ''));
+  const earlier = artifact === undefined ? [] : versions.slice(0, versions.indexOf(artifact));
+  const compared = earlier.find(({ id }) => id === comparesTo);
+  const before = useLoaded(compared?.id ?? null, () => client.getArtifact(run.id, compared?.id ?? ''));
   if (artifact === undefined) return <Draft run={run} />;
 
   return (
@@ -29,6 +37,25 @@ export function Plan({ run }: { readonly run: RunView }) {
               {versions.map(({ id, version }) => (
                 <vscode-option key={id} value={id} selected={id === artifact.id}>
                   {`${version}${id === versions.at(-1)?.id ? ' (newest)' : ''}`}
+                </vscode-option>
+              ))}
+            </vscode-single-select>
+          </label>
+        )}
+        {earlier.length > 0 && !isEditing && (
+          <label>
+            Compare with{' '}
+            <vscode-single-select
+              label="Compare with"
+              value={compared?.id ?? ''}
+              onchange={(event) => setComparesTo(valueOf(event) || null)}
+            >
+              <vscode-option value="" selected={compared === undefined}>
+                nothing
+              </vscode-option>
+              {earlier.toReversed().map(({ id, version }) => (
+                <vscode-option key={id} value={id} selected={id === compared?.id}>
+                  {`Version ${version}`}
                 </vscode-option>
               ))}
             </vscode-single-select>
@@ -47,23 +74,51 @@ export function Plan({ run }: { readonly run: RunView }) {
         {artifact.scripted === true && <span className="notice">written by a scripted model</span>}
       </div>
       <Loading of={content} what="The plan">
-        {({ content: text, parsedConstraints }) =>
+        {(plan) =>
           isEditing && gate !== null ? (
-            <EditedPlan gate={gate} text={text} onClose={() => setEditing(false)} />
+            <EditedPlan gate={gate} text={plan.content} onClose={() => setEditing(false)} />
+          ) : compared === undefined ? (
+            <Shown run={run} plan={plan} showsSource={showsSource} />
           ) : (
-            <div className={showsSource ? 'beside' : ''}>
-              <Document text={text} title="Plan" />
-              {showsSource && (
-                <pre className="source" tabIndex={0} aria-label="Source of the plan">
-                  {text}
-                </pre>
+            <Loading of={before} what={`Version ${compared.version}`}>
+              {({ content, version }) => (
+                <PlanChanges
+                  before={{ version, text: content }}
+                  after={{ version: plan.version, text: plan.content }}
+                />
               )}
-              <Constraints of={parsedConstraints} />
-            </div>
+            </Loading>
           )
         }
       </Loading>
     </section>
+  );
+}
+
+function Shown({
+  run,
+  plan,
+  showsSource,
+}: {
+  readonly run: RunView;
+  readonly plan: ArtifactContent;
+  readonly showsSource: boolean;
+}) {
+  const found = listedDemands(run, plan, plan.parsedConstraints);
+  const key = JSON.stringify(found);
+  // A run moves on with every event, and its plan is marked anew only where that says something else of it.
+  const demands = useMemo(() => found, [key]);
+  return (
+    <Demands all={demands}>
+      <div className={showsSource ? 'beside' : ''}>
+        <Document text={plan.content} title="Plan" />
+        {showsSource && (
+          <pre className="source" tabIndex={0} aria-label="Source of the plan">
+            {plan.content}
+          </pre>
+        )}
+      </div>
+    </Demands>
   );
 }
 
@@ -96,44 +151,34 @@ export function plansOf({ artifacts }: Pick<RunView, 'artifacts'>): readonly Art
   return artifacts.filter(({ type, stage }) => stage === 'planning' && (type === 'mermaid_diagram' || type === 'spec'));
 }
 
-/** What a person reads of one demand; one of a kind that is not known here as it is stored. */
-export function demandText(demand: JsonValue): string {
-  if (typeof demand === 'string') return demand;
-  if (typeof demand === 'object' && demand !== null && 'type' in demand) {
-    const { type, route, from, to } = demand;
-    if (type === 'route_exists' && typeof route === 'string') return `${route} exists`;
-    if (type === 'conditional_branch' && Array.isArray(to)) return `“${String(from)}” leads to ${to.join(' or ')}`;
-  }
-  return JSON.stringify(demand);
+/** What the plan demands, with how each stands in this run; in the plan's order. */
+export function listedDemands(run: RunView, plan: Artifact, constraints: JsonValue | undefined): readonly ListedDemand[] {
+  return demandsOf(constraintsIn(constraints)).map((demand) => {
+    const { state, reason } = demandStanding(run, plan, demand);
+    return { ...demand, state, reason, label: DEMAND_LABELS[state], kindOfMark: `demand-${state}` };
+  });
 }
 
-const DEMANDS: Readonly<Record<string, string>> = {
-  requiredRoutes: 'Routes and pages',
-  requiredComponents: 'Components',
-  dataEntities: 'Entities',
-  validationRules: 'Rules',
-};
+/** What was stored with a plan, perhaps by another version of this program: what is not known here is left out. */
+export function constraintsIn(value: JsonValue | undefined): ParsedConstraints {
+  const stored = isObject(value) ? value : {};
+  const names = (key: string): readonly string[] => listIn(stored[key]).filter((each) => typeof each === 'string');
+  return {
+    requiredRoutes: names('requiredRoutes'),
+    requiredComponents: names('requiredComponents'),
+    dataEntities: names('dataEntities'),
+    validationRules: listIn(stored['validationRules']).flatMap((rule): ValidationRule[] => {
+      if (!isObject(rule) || rule['type'] !== 'conditional_branch' || typeof rule['from'] !== 'string') return [];
+      const to = listIn(rule['to']).filter((each) => typeof each === 'string');
+      return [{ type: 'conditional_branch', from: rule['from'], to }];
+    }),
+  };
+}
 
-function Constraints({ of }: { readonly of: JsonValue | undefined }) {
-  if (typeof of !== 'object' || of === null || Array.isArray(of)) return null;
-  const demands = Object.entries(of).flatMap(([kind, each]) =>
-    Array.isArray(each) && each.length > 0 ? [[kind, each] as const] : [],
-  );
-  if (demands.length === 0) return null;
-  return (
-    <aside aria-label="What the result is held against">
-      <h2>The result is held against</h2>
-      {demands.map(([kind, each]) => (
-        <div key={kind}>
-          <h3>{DEMANDS[kind] ?? kind}</h3>
-          <ul>
-            {(each as readonly JsonValue[]).map((demand) => {
-              const text = demandText(demand);
-              return <li key={text}>{text}</li>;
-            })}
-          </ul>
-        </div>
-      ))}
-    </aside>
-  );
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function listIn(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
 }

@@ -18,6 +18,7 @@ import { EvidenceList } from './evidence.tsx';
 import { GateNotice } from './gate-notice.tsx';
 import { GatePanel } from './gate-panel.tsx';
 import { Plan } from './plan.tsx';
+import { PlannerReplies } from './planner-replies.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
 
@@ -141,6 +142,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
           onDecidedElsewhere={gates.refused}
         />
       )}
+      {(run.currentStage === 'planning' || tab === 'plan') && <PlannerReplies run={run} />}
       <nav aria-label="Parts of the run" className="tabs">
         {RUN_TABS.map((name) => (
           <Link key={name} to={{ name: 'run', runId: run.id, tab: name }} current={name === tab}>

@@ -1,6 +1,7 @@
+import { demandsOf } from '@autonomous/shared/diagram';
 import { describe, expect, it } from 'vitest';
 import { agoText, durationText } from '@autonomous/shared';
-import { demandText } from './plan.tsx';
+import { constraintsIn } from './plan.tsx';
 import { stateName } from './statechart.tsx';
 import { mergedLines } from './transcript.tsx';
 
@@ -40,13 +41,23 @@ describe('What a person reads', () => {
     expect(stateName(value)).toBe(text);
   });
 
-  it.each([
-    ['/login', '/login'],
-    [{ type: 'route_exists', route: '/login' }, '/login exists'],
-    [{ type: 'conditional_branch', from: 'Known?', to: ['/a', '/b'] }, '“Known?” leads to /a or /b'],
-    [{ type: 'of a later version', x: 1 }, '{"type":"of a later version","x":1}'],
-  ])('of the demand %j is %j', (demand, text) => {
-    expect(demandText(demand)).toBe(text);
+  it('of what is stored with a plan is what is known here, each thing once', () => {
+    const stored = {
+      requiredRoutes: ['/login', 7],
+      dataEntities: ['SESSION'],
+      validationRules: [
+        { type: 'route_exists', route: '/login' },
+        { type: 'conditional_branch', from: 'Known?', to: ['/a', '/b'] },
+        { type: 'of a later version', x: 1 },
+      ],
+      ofALaterVersion: [1],
+    };
+    expect(demandsOf(constraintsIn(stored))).toEqual([
+      { kind: 'route', name: '/login' },
+      { kind: 'entity', name: 'SESSION' },
+      { kind: 'branch', name: 'Known? → /a, /b' },
+    ]);
+    expect(demandsOf(constraintsIn(undefined))).toEqual([]);
   });
 });
 

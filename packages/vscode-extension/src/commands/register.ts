@@ -3,6 +3,7 @@ import { explainRefusal } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import type { Host } from '../host.ts';
 import type { CommandId } from '../identifiers.ts';
+import { plainMessage } from '../plain-message.ts';
 
 export type CommandTable = Readonly<Partial<Record<CommandId, (target: unknown) => unknown>>>;
 
@@ -24,5 +25,5 @@ export function registerCommands(host: Host, commands: CommandTable): void {
 export function sayFailure(host: Host, error: unknown): void {
   const words = explainRefusal(error, Date.now());
   host.log.error(error instanceof Error && error.cause !== undefined ? `${words} (${String(error.cause)})` : words);
-  void vscode.window.showErrorMessage(words);
+  void vscode.window.showErrorMessage(plainMessage(words));
 }

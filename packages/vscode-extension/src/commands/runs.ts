@@ -11,6 +11,7 @@ import { titleOf } from '../run-tree.ts';
 import { askText } from './decisions.ts';
 import { pickRun, type RunChoice } from './pick-run.ts';
 import type { CommandTable } from './register.ts';
+import { plainMessage } from '../plain-message.ts';
 
 export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): CommandTable {
   const withRun = (choice: RunChoice, perform: (run: RunView) => unknown) => async (target: unknown) => {
@@ -97,7 +98,7 @@ export async function checkout(run: RunView): Promise<void> {
       `Commit or stash your changes first: ${changed.slice(0, 3).join(', ')}${changed.length > 3 ? ' …' : ''}`,
     );
   await switchTo(fetched, branch);
-  void vscode.window.showInformationMessage(`${branch} is checked out.`);
+  void vscode.window.showInformationMessage(plainMessage(`${branch} is checked out.`));
 }
 
 async function openPullRequest(run: RunView): Promise<void> {

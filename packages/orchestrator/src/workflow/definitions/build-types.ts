@@ -1,6 +1,7 @@
 /** The data of the build workflow: its input, its context, and what its activities take and give. All plain JSON. */
 import type {
   ActivityError,
+  ConstraintFinding,
   Evidence,
   FilesTaken,
   JsonValue,
@@ -138,6 +139,8 @@ export interface Reported {
   readonly path: string;
   readonly hash: string;
   readonly commit: string;
+  /** Absent in what was reported before reports named it. */
+  readonly findings?: readonly ConstraintFinding[];
 }
 
 export type Integrated =

@@ -620,7 +620,8 @@ const machine = setup({
       });
     }),
     keepReport: enqueueActions(({ enqueue, context }, { report }: { report: Reported }) => {
-      enqueue.assign({ report, head: report.commit, reportVersion: context.reportVersion + 1 });
+      const { path, hash, commit } = report;
+      enqueue.assign({ report: { path, hash, commit }, head: commit, reportVersion: context.reportVersion + 1 });
       enqueue.emit({
         type: 'ARTIFACT_CREATED',
         artifact: {
@@ -630,6 +631,7 @@ const machine = setup({
           commitSha: report.commit,
           hash: report.hash,
           version: context.reportVersion + 1,
+          ...(report.findings === undefined ? {} : { findings: report.findings }),
           scripted: context.review?.cost.scripted ?? false,
         },
       });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DiagramType, extractConstraints, type ParsedDiagram, plainLabel } from './constraints.ts';
+import { type DiagramType, extractConstraints, type ParsedDiagram, plainLabel } from './diagram.ts';
 
 /** A diagram of nodes `id[label]` or, with braces, `id{label}`, and edges `a>b`. */
 function aDiagram(type: DiagramType, nodes: readonly string[], edges: readonly string[] = []): ParsedDiagram {

@@ -1,0 +1,155 @@
+/** Marks on a drawing: what is new, what a node demands. Each has a sign and a line of its own, so that colour is not needed. */
+import type { DiagramGraph } from '@autonomous/shared/diagram';
+import type { DrawingNames } from './drawing.ts';
+
+export interface Mark {
+  /** One of the classes that `DRAWING_STYLES` knows. */
+  readonly kind: MarkKind;
+  /** What it says, to whoever hears it. */
+  readonly label: string;
+  /** What happens when the node is chosen, by pointer or key. */
+  readonly onChoose?: () => void;
+}
+
+export type MarkKind =
+  | 'added'
+  | 'changed'
+  | 'removed'
+  | 'demand-proposed'
+  | 'demand-bound'
+  | 'demand-checked'
+  | 'demand-passed'
+  | 'demand-failed'
+  | 'demand-changed';
+
+export interface Marks {
+  /** By node id. */
+  readonly nodes: ReadonlyMap<string, readonly Mark[]>;
+  /** By place among the graph's edges. */
+  readonly edges: ReadonlyMap<number, Mark>;
+}
+
+/** Also shown in legends and lists. */
+export const SIGNS: Readonly<Record<MarkKind, string>> = {
+  added: '+',
+  changed: '~',
+  removed: '−',
+  'demand-proposed': '?',
+  'demand-bound': '○',
+  'demand-checked': '◐',
+  'demand-passed': '✓',
+  'demand-failed': '✗',
+  'demand-changed': '↻',
+};
+
+const SVG_NAMESPACE = 'http://www.w3.org/2000/svg';
+const RADIUS = 9;
+const SHAPES = ':is(rect, polygon, path, circle, ellipse)';
+
+/** Of the shadow root that a drawing stands in. */
+export const DRAWING_STYLES = `
+:host { display: block; }
+svg { display: block; margin: 0 auto; overflow: visible; }
+.current ${SHAPES} { stroke-width: 3px !important; }
+.marked-added > ${SHAPES}, .marked-added > g:not(.label):not(.mark) ${SHAPES}, path.marked-added { stroke: var(--vscode-charts-green) !important; stroke-width: 3.5px !important; }
+.marked-changed > ${SHAPES}, .marked-changed > g:not(.label):not(.mark) ${SHAPES}, path.marked-changed { stroke: var(--vscode-charts-yellow) !important; stroke-width: 3px !important; stroke-dasharray: 9 4 !important; }
+.marked-removed > ${SHAPES}, .marked-removed > g:not(.label):not(.mark) ${SHAPES}, path.marked-removed { stroke: var(--vscode-charts-red) !important; stroke-width: 3px !important; stroke-dasharray: 2 4 !important; }
+.marked-removed .label text { text-decoration: line-through; }
+.mark circle { fill: var(--vscode-editor-background) !important; stroke: var(--vscode-foreground) !important; stroke-width: 1.5px !important; stroke-dasharray: none !important; }
+.mark text { fill: var(--vscode-foreground) !important; font: 700 13px system-ui, sans-serif; text-anchor: middle; dominant-baseline: central; text-decoration: none; }
+.mark.added circle { stroke: var(--vscode-charts-green) !important; }
+.mark.changed circle { stroke: var(--vscode-charts-yellow) !important; }
+.mark.removed circle { stroke: var(--vscode-charts-red) !important; }
+.mark.demand-passed circle { stroke: var(--vscode-charts-green) !important; }
+.mark.demand-failed circle { stroke: var(--vscode-charts-red) !important; stroke-width: 3px !important; }
+.choosable { cursor: pointer; }
+.choosable:focus { outline: none; }
+.choosable:focus-visible > ${SHAPES}, .choosable:focus-visible > g:not(.mark):not(.label) ${SHAPES} { stroke: var(--vscode-focusBorder) !important; stroke-width: 4px !important; }
+.choosable:focus-visible .mark circle { fill: var(--vscode-focusBorder) !important; }
+.choosable:focus-visible .mark text { fill: var(--vscode-editor-background) !important; }
+`;
+
+/** Draws the marks; the drawing has to be in the page, since places are measured. */
+export function drawMarks(svg: SVGSVGElement, prefix: string, graph: DiagramGraph, names: DrawingNames, marks: Marks): void {
+  for (const node of graph.nodes) {
+    const own = marks.nodes.get(node.id) ?? [];
+    const element = own.length === 0 ? null : nodeElement(svg, prefix, node.id, names);
+    if (element === null) continue;
+    const box = element.getBBox();
+    // The corners of a diamond's box lie outside of it, where edges are.
+    const top = element.querySelector(':scope > polygon') === null ? box.y : box.y + box.height / 2;
+    for (const [index, mark] of own.entries()) {
+      const isDemand = mark.kind.startsWith('demand');
+      if (!isDemand) element.classList.add(`marked-${mark.kind}`);
+      // Demands on the left, differences on the right, so that both can be seen.
+      const down = top + index * 2.2 * RADIUS;
+      element.append(isDemand ? badge(mark, box.x, down) : badge(mark, box.x + box.width, top));
+    }
+    makeChoosable(element, node.label || node.id, own);
+  }
+  for (const [index, mark] of marks.edges) {
+    const path = edgeElement(svg, graph, index, names);
+    if (path === null) continue;
+    path.classList.add(`marked-${mark.kind}`);
+    if (!(path instanceof SVGGeometryElement)) continue;
+    // Beside the middle, where the edge's own label stands.
+    const { x, y } = path.getPointAtLength(path.getTotalLength() * 0.3);
+    path.parentElement?.append(badge(mark, x, y));
+  }
+}
+
+function makeChoosable(element: SVGGraphicsElement, label: string, marks: readonly Mark[]): void {
+  const choose = marks.find(({ onChoose }) => onChoose !== undefined)?.onChoose;
+  if (choose === undefined) return;
+  element.classList.add('choosable');
+  element.setAttribute('tabindex', '0');
+  element.setAttribute('role', 'button');
+  element.setAttribute('aria-label', `${label}: ${marks.map((mark) => mark.label).join('; ')}`);
+  element.addEventListener('click', choose);
+  element.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();
+    choose();
+  });
+}
+
+function badge({ kind, label }: Mark, x: number, y: number): SVGGElement {
+  const group = document.createElementNS(SVG_NAMESPACE, 'g');
+  group.setAttribute('class', `mark ${kind}`);
+  group.setAttribute('transform', `translate(${x}, ${y})`);
+  const circle = document.createElementNS(SVG_NAMESPACE, 'circle');
+  circle.setAttribute('r', String(RADIUS));
+  const sign = document.createElementNS(SVG_NAMESPACE, 'text');
+  sign.textContent = SIGNS[kind];
+  const title = document.createElementNS(SVG_NAMESPACE, 'title');
+  title.textContent = label;
+  group.append(title, circle, sign);
+  return group;
+}
+
+/** A node's element; `null` where its kind of diagram has no such thing. */
+export function nodeElement(
+  svg: SVGSVGElement,
+  prefix: string,
+  id: string,
+  { nodes }: DrawingNames,
+): SVGGraphicsElement | null {
+  const named = Object.hasOwn(nodes, id) ? nodes[id] : undefined;
+  const candidates = [
+    ...(named === undefined ? [] : [`[id="${CSS.escape(prefix + named)}"]`]),
+    `[id="${CSS.escape(prefix + id)}"]`,
+    `[id="${CSS.escape(`${prefix}service-${id}`)}"]`,
+    `g[data-et="participant"][data-id="${CSS.escape(id)}"]`,
+  ];
+  for (const selector of candidates) {
+    const found = svg.querySelector(selector);
+    if (found instanceof SVGGraphicsElement) return found;
+  }
+  return null;
+}
+
+function edgeElement(svg: SVGSVGElement, graph: DiagramGraph, index: number, { edges }: DrawingNames): SVGElement | null {
+  if (graph.type === 'sequence') return svg.querySelectorAll<SVGElement>('[data-et="message"]')[index] ?? null;
+  const id = edges[index] ?? '';
+  return id === '' ? null : svg.querySelector<SVGElement>(`[data-et="edge"][data-id="${CSS.escape(id)}"]`);
+}

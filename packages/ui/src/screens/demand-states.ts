@@ -1,0 +1,77 @@
+/** How things stand with what a plan demands: bound, looked at, and what the run's evidence says of it now. */
+import type { Artifact, Evidence, RunView } from '@autonomous/shared';
+import type { Demand } from '@autonomous/shared/diagram';
+
+export const DEMAND_STATES = ['proposed', 'bound', 'checked', 'passed', 'failed', 'changed'] as const;
+export type DemandState = (typeof DEMAND_STATES)[number];
+
+export interface DemandStanding {
+  readonly state: DemandState;
+  /** A sentence that says why. */
+  readonly reason: string;
+}
+
+export const DEMAND_LABELS: Readonly<Record<DemandState, string>> = {
+  proposed: 'Not binding yet',
+  bound: 'Bound',
+  checked: 'Checked',
+  passed: 'Passed',
+  failed: 'Failed',
+  changed: 'Changed since',
+};
+
+/**
+ * Where a demand of a plan stands. The server's own search only ever finds, so that what it does not find has not failed:
+ * tests and the reviewer decide about it.
+ * @param plan the version that makes the demand
+ */
+export function demandStanding(run: RunView, plan: Artifact, demand: Demand): DemandStanding {
+  const unbound = whyNotBinding(run, plan);
+  if (unbound !== null) return { state: 'proposed', reason: unbound };
+  const evidence = newestEvidence(run);
+  const [newest] = evidence;
+  if (newest === undefined) return { state: 'bound', reason: 'Part of the plan that binds this run; nothing was checked yet.' };
+  if (run.codeTree !== undefined && newest.codeTree !== run.codeTree) {
+    return { state: 'changed', reason: 'The code has changed since it was checked; it counts when it is checked again.' };
+  }
+  const failed = evidence.find((each) => !each.passed && each.codeTree === newest.codeTree);
+  if (failed !== undefined) return { state: 'failed', reason: whyFailed(failed, run) };
+  const finding = currentFindings(run, newest)?.find(({ kind, name }) => kind === demand.kind && name === demand.name);
+  if (finding?.result === 'satisfied') {
+    return { state: 'passed', reason: `Found in ${finding.where ?? 'the code'}, and the project’s checks passed.` };
+  }
+  return {
+    state: 'checked',
+    reason: 'The project’s checks passed; nothing in the code has this name, so that tests and the reviewer decide.',
+  };
+}
+
+function whyNotBinding(run: RunView, plan: Artifact): string | null {
+  const newest = run.artifacts.findLast(({ stage, type }) => stage === plan.stage && type === plan.type);
+  if (newest !== undefined && newest.id !== plan.id) return `Version ${plan.version} of the plan was replaced by another.`;
+  const isInReview = run.gate?.kind === 'plan' || run.gate?.kind === 'invalid_plan';
+  if (plan.approvedBy !== undefined && !isInReview) return null;
+  if (isInReview || run.currentStage === 'planning') return 'It binds the run once the plan is approved.';
+  return null;
+}
+
+/** The newest of each kind, the newest of all first. */
+function newestEvidence({ evidence }: RunView): readonly Evidence[] {
+  const asIs = evidence.findLast(({ mode }) => mode === 'as_is');
+  const baseTests = evidence.findLast(({ mode }) => mode === 'base_tests');
+  return [asIs, baseTests].filter((each) => each !== undefined);
+}
+
+function whyFailed({ mode, commands }: Evidence, run: RunView): string {
+  const failed = commands.filter(({ exitCode }) => exitCode !== 0).map(({ command }) => `\`${command}\``);
+  const where = mode === 'as_is' ? 'on this code' : 'with the base’s tests put back';
+  const accepted = run.gates.findLast(({ decision }) => decision === 'accept');
+  const word = accepted === undefined ? '' : ` ${accepted.by} accepted it all the same.`;
+  return `The project’s checks failed ${where}${failed.length > 0 ? `: ${failed.join(', ')}` : ''}.${word}`;
+}
+
+/** Those of the report that was written after this evidence. */
+function currentFindings(run: RunView, evidence: Evidence): Artifact['findings'] {
+  const report = run.artifacts.findLast(({ type }) => type === 'validation_report');
+  return report !== undefined && report.createdAt >= evidence.recordedAt ? report.findings : undefined;
+}
