@@ -204,10 +204,12 @@ describe('F08: runs of one tree', () => {
       const { gate } = await server.until(runId, { gate: 'pause' });
       expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('$0.02 (maxTreeCostUsd)') });
     }
-    // Those that were under way together are settled now.
     const tree = await server.client.getRunTree(launched[0]?.id ?? '');
-    expect(tree).toMatchObject({ id, runs: 3 });
+    expect(tree).toMatchObject({ id, runs: 3, budgets: { maxTreeCostUsd: 0.02 } });
+    // A request that is under way can come to $0.33: the others wait for what it does come to, and do not stop for it.
+    expect(tree.costUsd).toBeGreaterThanOrEqual(0.02);
     expect(tree.costUsd).toBeLessThan(0.02 + CALL_USD);
+    for (const { id: runId } of launched) expect((await server.client.getRun(runId)).cost.calls).toBeGreaterThan(0);
     const calls = provider.requestsOf('planner') + provider.requestsOf('implementer');
     expect(tree.costUsd).toBeCloseTo(calls * CALL_USD, 9);
   });
@@ -231,9 +233,51 @@ describe('F08: runs of one tree', () => {
     });
     await server.decide(one, { decision: 'extend', maxTreeToolCalls: 100 });
     for (const runId of [one, two]) {
-      const done = await server.until(runId, { status: 'completed' });
-      expect(done.config.maxTreeToolCalls).toBe(100);
+      await server.until(runId, { status: 'completed' });
     }
+    expect((await server.client.getRunTree(two)).budgets).toEqual({ maxTreeToolCalls: 100 });
+    expect((await server.client.getRun(two)).gates).toMatchObject([{ kind: 'pause', decision: 'extend', by: 'local' }]);
+  });
+
+  it('have one budget, for those that wait for their place too', async () => {
+    const commands = runs('echo 1 >> a', 'echo 2 >> a');
+    const server = await aServer({
+      script: aScript({ implementer: [commands] }),
+      env: { MAX_CONCURRENT_RUNS_PER_USER: '1' },
+    });
+    const explore = (...budgets: readonly number[]) =>
+      server.client.explore({
+        projectId: server.project.id,
+        variants: budgets.map((maxTreeToolCalls) => ({ request: 'One', config: { ...trusted, maxTreeToolCalls } })),
+      });
+    await expect(explore(1, 2)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('share maxTreeToolCalls'),
+    });
+    const { runs: launched } = await explore(1, 1, 1);
+    const [first = '', ...others] = launched.map((run) => run.id);
+    await server.until(first, { gate: 'pause' });
+    await server.decide(first, { decision: 'extend', maxTreeToolCalls: 100 });
+    for (const runId of [first, ...others]) await server.until(runId, { status: 'completed' });
+  });
+
+  it('do not pay for a request that ended with its run', async () => {
+    const held = Promise.withResolvers<void>();
+    onTestFinished(() => held.resolve());
+    const provider = await aProvider({ finishesAfter: 2, hold: { at: 1, until: held.promise } });
+    const server = await aServer({ env: provider.env });
+    const config = { ...trusted, ...WITH_MODEL, maxTreeCostUsd: 0.3 };
+    const { runs: launched } = await server.client.explore({
+      projectId: server.project.id,
+      variants: ['One', 'Two'].map((request) => ({ request, config })),
+    });
+    const [one = '', two = ''] = launched.map((run) => run.id);
+    await expect.poll(() => provider.requestsOf('implementer'), { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
+    const [waiting = one] = [one, two];
+    await server.client.cancelRun(waiting, 'the other is better');
+    held.resolve();
+    await server.until(waiting === one ? two : one, { status: 'completed' });
+    expect((await server.client.getRunTree(one)).costUsd).toBeLessThan(0.3);
   });
 
   it('count what a fork has of the run before it once', async () => {
@@ -242,7 +286,7 @@ describe('F08: runs of one tree', () => {
     const run = await server.launch('Add the feature', {
       ...WITH_MODEL,
       trustMode: { planning: 'manual' },
-      maxTreeCostUsd: 1,
+      maxTreeCostUsd: 5.5 * CALL_USD,
     });
     const { lastSequence: at, gate } = await server.until(run, { gate: 'plan' });
     await server.client.decideGate(gate?.id ?? '', { decision: 'approve', artifactHash: gate?.artifactHash });
@@ -250,10 +294,13 @@ describe('F08: runs of one tree', () => {
     // One of the planner, three of the implementer, one of the validator.
     expect(spentOf(done)).toBeCloseTo(5 * CALL_USD, 9);
 
+    await expect(server.client.forkRun(run.id, { at, config: { maxTreeCostUsd: 1 } })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('shares the maxTreeCostUsd of its tree'),
+    });
     const fork = await server.client.forkRun(run.id, {
       at,
       answer: { decision: 'approve', artifactHash: gate?.artifactHash },
-      config: { maxTreeCostUsd: 5.5 * CALL_USD },
     });
     expect(fork).toMatchObject({ treeId: run.id, forkedFrom: { spent: { costUsd: expect.closeTo(CALL_USD, 9) } } });
     const paused = await server.until(fork, { gate: 'pause' });
@@ -266,6 +313,7 @@ describe('F08: runs of one tree', () => {
       runs: 2,
       inputTokens: 6 * TOKENS.input,
       outputTokens: 6 * TOKENS.output,
+      budgets: { maxTreeCostUsd: 5.5 * CALL_USD },
       toolCalls: 3,
       costUsd: expect.closeTo(6 * CALL_USD, 9),
     });

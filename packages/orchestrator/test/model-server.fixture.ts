@@ -166,7 +166,6 @@ export class ModelServer {
       store,
       workflows,
       now: () => this.clock.now(),
-      log,
       scrub: (text) => text,
       resolveConfig: (project, request) =>
         resolveRunConfig({ server: { defaults: {}, limits: NO_LIMITS }, project, request }),

@@ -12,7 +12,7 @@ import {
   type GateOutcome,
   type RunView,
 } from './run.ts';
-import { addBooked, addSpending, BUDGET_NAMES, spentOf, withBudgets } from './spending.ts';
+import { addBooked, addSpending, BUDGET_NAMES, spentOf, TREE_BUDGET_NAMES, withBudgets } from './spending.ts';
 
 /**
  * The view after one more event of the run.
@@ -212,7 +212,12 @@ const folders: {
     return { ...view, cost: addBooked(addSpending(view.cost, { stage, role, model }, change), unbooked) };
   },
   BUDGET_CHANGED: (view, { by, ...payload }, event) => {
-    const changed = { ...view, config: withBudgets(view.config, payload) };
+    const isOfTree = TREE_BUDGET_NAMES.some((name) => payload[name] !== undefined);
+    const changed = {
+      ...view,
+      config: withBudgets(view.config, payload),
+      ...(isOfTree ? { treeBudgetsAt: event.timestamp } : {}),
+    };
     if (view.gate?.reason !== 'budget') return changed;
     const named = BUDGET_NAMES.filter((name) => payload[name] !== undefined);
     return decided(changed, 'extend', by, event, named.map((name) => `${name} ${payload[name] ?? 'none'}`).join(', '));

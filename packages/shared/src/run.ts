@@ -230,6 +230,12 @@ export interface RunCost extends Spending {
   readonly parts?: readonly SpendingPart[];
 }
 
+export interface TreeBudgets {
+  readonly maxTreeCostUsd?: number;
+  readonly maxTreeTokens?: number;
+  readonly maxTreeToolCalls?: number;
+}
+
 /** What counts against the budgets of a run tree. */
 export interface TreeShare {
   readonly inputTokens: number;
@@ -244,6 +250,8 @@ export interface RunTree extends TreeShare {
   readonly id: string;
   /** How many runs it has. */
   readonly runs: number;
+  /** What holds for all of them now, whichever of them it was said at. */
+  readonly budgets: TreeBudgets;
 }
 
 /** The read model of a run: a fold of its events, the same on the server and in every client. */
@@ -263,6 +271,8 @@ export interface RunView {
   };
   /** The run tree of a fork: that of the run it was forked from. See `treeOf`. */
   readonly treeId?: string;
+  /** When the budgets of its tree were last changed at this run, ISO 8601: the newest of all its runs holds for the tree. */
+  readonly treeBudgetsAt?: string;
   readonly originalRequest: string;
   readonly status: RunStatus;
   readonly currentStage: Stage | null;

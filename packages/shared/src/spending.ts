@@ -1,6 +1,6 @@
 /** What a run has spent and what it may spend: sums for the read model, and the one rule by which a budget is used up. Pure. */
 import type { CallCost } from './events.ts';
-import type { RunCost, RunTree, RunView, Spending, SpendingPart, TreeShare } from './run.ts';
+import type { RunCost, RunTree, RunView, Spending, SpendingPart, TreeBudgets, TreeShare } from './run.ts';
 
 /** Of the run itself, then of its tree. */
 export const BUDGET_NAMES = [
@@ -86,11 +86,10 @@ export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): st
 
 /**
  * Which budget of a run's tree is used up, in words for a person; `null` while the run's next call may be made.
- * @param budgets of the run that wants to go on
  * @param toolCalls that are about to be made
  */
-export function usedUpTreeBudget(budgets: Budgets, tree: RunTree, toolCalls = 0): string | null {
-  const { maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls } = budgets;
+export function usedUpTreeBudget(tree: RunTree, toolCalls = 0): string | null {
+  const { maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls } = tree.budgets;
   const { costUsd, toolCalls: made, inputTokens, outputTokens, runs } = tree;
   const who = runs === 1 ? 'its only run has' : `its ${runs} runs have`;
   if (maxTreeCostUsd !== undefined && costUsd >= maxTreeCostUsd) {
@@ -106,9 +105,11 @@ export function usedUpTreeBudget(budgets: Budgets, tree: RunTree, toolCalls = 0)
   return null;
 }
 
-/** Whether anything bounds what the run's tree may spend. */
-export function hasTreeBudget(budgets: Budgets): boolean {
-  return TREE_BUDGET_NAMES.some((name) => budgets[name] !== undefined);
+/** Of a configuration or of a change what is about the tree. */
+export function treeBudgetsOf(budgets: Budgets): TreeBudgets {
+  return Object.fromEntries(
+    TREE_BUDGET_NAMES.flatMap((name) => (budgets[name] === undefined ? [] : [[name, budgets[name]] as const])),
+  );
 }
 
 /** The id of the tree whose budgets a run shares: its exploration's, its source's for a fork, else its own. */
@@ -133,21 +134,22 @@ export function spentOf({ inputTokens, outputTokens, toolCalls = 0, costUsd = 0 
 export function treeShareOf({ cost, forkedFrom }: Pick<RunView, 'cost' | 'forkedFrom'>): TreeShare {
   const whole = spentOf(cost);
   const before = forkedFrom?.spent;
-  return before === undefined ? whole : added(whole, before, -1);
+  return before === undefined ? whole : addShares(whole, before, -1);
 }
 
 /** What the runs of a tree have spent together. */
-export function treeFrom(id: string, shares: Iterable<TreeShare>): RunTree {
+export function treeFrom(id: string, shares: Iterable<TreeShare>): Omit<RunTree, 'budgets'> {
   let sum: TreeShare = { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 };
   let runs = 0;
   for (const share of shares) {
-    sum = added(sum, share, 1);
+    sum = addShares(sum, share, 1);
     runs += 1;
   }
   return { id, runs, ...sum };
 }
 
-function added(sum: TreeShare, share: TreeShare, sign: 1 | -1): TreeShare {
+/** @param sign -1 takes the share away */
+export function addShares(sum: TreeShare, share: TreeShare, sign: 1 | -1): TreeShare {
   return {
     inputTokens: sum.inputTokens + sign * share.inputTokens,
     outputTokens: sum.outputTokens + sign * share.outputTokens,

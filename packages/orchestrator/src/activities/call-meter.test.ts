@@ -10,6 +10,7 @@ const MODEL = { id: 'acp:claude', scripted: false };
 const NOTHING = { inputTokens: 0, outputTokens: 0 };
 const PRICED = new Map([[MODEL.id, { inputUsdPerMillion: 10, outputUsdPerMillion: 0 }]]);
 const CONFIG: RunConfig = { ...BUILT_IN_RUN_CONFIG, maxConcurrency: 1 };
+const SHARE = { ...NOTHING, toolCalls: 0, costUsd: 0 };
 /** The read model as far as a meter looks at it. */
 const VIEW = { config: CONFIG, cost: { ...NOTHING, calls: 0 }, currentStage: 'implementation' } as RunView;
 
@@ -18,7 +19,10 @@ async function settled(
   ...usage: readonly { readonly inputTokens: number; readonly costUsd?: number; readonly countedUsd?: number }[]
 ): Promise<readonly unknown[]> {
   const facts: SpendingFact[] = [];
-  const spend = async (write: SpendingWriter): Promise<void> => void facts.push(write(VIEW, null));
+  const spend = async (write: SpendingWriter): Promise<void> => {
+    const fact = write(VIEW, { id: 'r', runs: 1, budgets: {}, ...SHARE, underWay: SHARE });
+    if (fact !== 'later') facts.push(fact);
+  };
   const meter = createCallMeter({ key: 'r/1/x', attempt: 1, spend }, createPrices(prices), 'implementer', CONFIG);
   for (const each of usage) await (await meter.book(MODEL, NOTHING)).settle({ ...each, outputTokens: 0 });
   return facts.flatMap(({ type, payload }) => (type === 'CALL_SETTLED' ? [payload.costUsd] : []));

@@ -3,6 +3,7 @@
  * it is known what it came to. Nothing is lost by a crash, a time-out or a failure: what was not settled stays as it was booked.
  */
 import {
+  addShares,
   BUDGET_NAMES,
   type CallCost,
   type CallCharge,
@@ -18,7 +19,7 @@ import {
 } from '@autonomous/shared';
 import type { CallMeter } from '../agents/agent.ts';
 import type { CallUsage, Prices } from '../models/model.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
+import type { ActivityContext, SpendingWriter } from '../workflow/activity.ts';
 
 export interface AgentCallMeter extends CallMeter {
   /** True once a request was booked: then the run has counted what the call comes to. */
@@ -47,7 +48,7 @@ export function createCallMeter(
       let charge: CallCharge = { call, stage: null, role, model };
       await stored(
         context.spend((run, tree) => {
-          refuseOverBudget(run, tree, model, booked);
+          if (refuseOverBudget(run, tree, model, booked) === 'later') return 'later';
           charge = { ...charge, stage: run.currentStage };
           return { type: 'CALL_BOOKED', payload: { ...charge, ...booked } };
         }),
@@ -75,30 +76,48 @@ export function createCallMeter(
   };
 }
 
-/** @throws {NeedsHuman} `budget` */
-function refuseOverBudget({ config, cost }: RunView, tree: RunTree | null, model: string, { costUsd }: CallCost): void {
+type TreeNow = Parameters<SpendingWriter>[1];
+
+/**
+ * @returns `later` where it hangs on what calls of other runs of the tree come to
+ * @throws {NeedsHuman} `budget`
+ */
+function refuseOverBudget(
+  { config, cost }: RunView,
+  tree: TreeNow,
+  model: string,
+  { costUsd }: CallCost,
+): 'later' | undefined {
+  const most = { maxCostUsd: config.maxCostUsd, maxTreeCostUsd: tree.budgets.maxTreeCostUsd };
   for (const name of ['maxCostUsd', 'maxTreeCostUsd'] as const) {
-    const most = config[name];
-    if (most === undefined || costUsd !== null) continue;
+    if (most[name] === undefined || costUsd !== null) continue;
     const tokens = name === 'maxCostUsd' ? 'maxTokens' : 'maxTreeTokens';
     throw new NeedsHuman(
       'budget',
-      `The run may spend ${dollars(most)} (${name}), and the price of ${model} is not known. ` +
+      `The run may spend ${dollars(most[name])} (${name}), and the price of ${model} is not known. ` +
         `Name it in MODEL_PRICES and restart the server, then retry; or take ${name} away and set ${tokens} instead.`,
     );
   }
   const why = usedUpBudget(config, cost);
   if (why !== null) throw usedUp(why);
-  const whyTree = tree && usedUpTreeBudget(config, tree);
+  const whyTree = usedUpTreeBudget(settledOnly(tree));
   if (whyTree !== null) throw treeUsedUp(whyTree);
+  return usedUpTreeBudget(tree) === null ? undefined : 'later';
 }
 
-function tooManyToolCalls({ config, cost }: RunView, tree: RunTree | null, wanted: number): NeedsHuman | null {
-  const { maxToolCalls, maxTreeToolCalls } = config;
+function tooManyToolCalls({ config, cost }: RunView, tree: TreeNow, wanted: number): NeedsHuman | null {
+  const { maxToolCalls } = config;
   const why = usedUpBudget({ maxToolCalls }, cost, wanted);
   if (why !== null) return usedUp(why);
-  const whyTree = tree && usedUpTreeBudget({ maxTreeToolCalls }, tree, wanted);
+  const { maxTreeToolCalls } = tree.budgets;
+  const budgets = maxTreeToolCalls === undefined ? {} : { maxTreeToolCalls };
+  const whyTree = usedUpTreeBudget({ ...tree, budgets }, wanted);
   return whyTree === null ? null : treeUsedUp(whyTree);
+}
+
+/** Without what calls under way in other runs can come to: most come to a small part of it. */
+function settledOnly(tree: TreeNow): RunTree {
+  return { ...tree, ...addShares(tree, tree.underWay, -1) };
 }
 
 function usedUp(why: string): NeedsHuman {

@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import {
   Conflict,
   foldRun,
-  hasTreeBudget,
   type GateOutcome,
   InvalidRequest,
   type JsonObject,
@@ -22,6 +21,8 @@ import {
   Unprocessable,
   type WorkflowEvent,
   Unavailable,
+  usedUpBudget,
+  usedUpTreeBudget,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -58,7 +59,7 @@ import type { Clock } from './clock.ts';
 import { differenceOfWork } from './open-work.ts';
 import { Places } from './places.ts';
 import { planMigration } from './run-migration.ts';
-import { RunTrees } from './run-trees.ts';
+import { type KeptTree, RunTrees } from './run-trees.ts';
 import { Timers } from './timers.ts';
 
 export interface EngineOptions {
@@ -101,6 +102,9 @@ export interface ForkOptions extends Omit<ForkRequest, 'runId' | 'tree' | 'now'>
 export type EngineMessage =
   | { readonly events: readonly WorkflowEvent[]; readonly view: RunView }
   | { readonly progress: Progress };
+
+/** It stopped at a budget that it shares. */
+const waitsForTree = ({ gate }: RunView): boolean => gate?.reason === 'budget' && gate.summary.includes('(maxTree');
 
 /** How a run that the engine has set aside is taken up again, where its workflow does not say. */
 const RETRY_OF_PARKED = z.looseObject({ by: z.string() });
@@ -234,6 +238,7 @@ export class Engine {
   /** Stops taking inputs and ends what runs; the next start takes it up again. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#trees.wakeAll();
     this.#timers.stop();
     await this.#runner.stop();
     await Promise.allSettled([...this.#runs.values()].map((run) => run.tail));
@@ -415,7 +420,8 @@ export class Engine {
       this.#places.release(wanted.by, runId);
       throw error;
     }
-    this.#trees.note(view);
+    this.#trees.note(view, wanted.by);
+    if (view.treeBudgetsAt === timestamp) void this.#goOnTogether(view);
     this.#publish({ events, view });
     this.#timers.armed(commit.setTimers);
     if (run.state.queuedAt === null) {
@@ -560,8 +566,31 @@ export class Engine {
 
   /** What the run and all that belongs to it have spent. @throws {NotFound} */
   async tree(runId: string): Promise<RunTree> {
-    const tree = await this.#trees.of(await this.view(runId));
-    return tree();
+    return (await this.#trees.of(await this.view(runId))).all;
+  }
+
+  /** The budgets of a tree have changed at one of its runs: those that wait for that go on. */
+  async #goOnTogether(changed: RunView): Promise<void> {
+    try {
+      const tree = await this.#trees.of(changed);
+      for (const view of await this.#viewsOfTree(tree.id)) {
+        if (view.id !== changed.id && waitsForTree(view)) await this.#goOn(view, tree);
+      }
+    } catch (error) {
+      this.#options.log.error({ err: error, runId: changed.id }, 'the runs of its tree could not be looked at');
+    }
+  }
+
+  /** Takes a run up that waits for its tree, where it may spend again. */
+  async #goOn({ id, gate, config, cost }: RunView, tree: KeptTree | undefined): Promise<void> {
+    if (!tree || this.#stopped || gate === null) return;
+    if (usedUpBudget(config, cost) !== null || usedUpTreeBudget(tree.all) !== null) return;
+    try {
+      await this.signal(id, 'BUDGET_CHANGED', { by: tree.changedBy === '' ? 'local' : tree.changedBy }, gate.id);
+    } catch (error) {
+      // Somebody has decided it meanwhile, or its workflow goes on in another way.
+      this.#options.log.warn({ err: error, runId: id }, 'a run was not taken up with the new budget of its tree');
+    }
   }
 
   /** The run, its forks and all others of its tree, newest first. @throws {NotFound} */
@@ -603,16 +632,38 @@ export class Engine {
     { runId, activity, key }: { readonly runId: string; readonly activity: string; readonly key: string },
     write: SpendingWriter,
   ): Promise<void> {
-    await this.#use(runId, async (run) => {
-      const tree = hasTreeBudget(run.view.config) ? await this.#trees.of(run.view) : null;
-      const { state, view } = run;
-      if (isFinal(view.status) || state.parked !== null)
-        throw new Conflict(`Run ${runId} is ${view.status}; nothing is spent for it any more.`);
-      const { type, payload } = write(view, tree?.() ?? null);
-      if (type === 'CALL_BOOKED' && state.activities[activity] !== key)
-        throw new Conflict(`Run ${runId} went on without ${activity}; nothing is spent for it any more.`);
-      await this.#apply(runId, run, { type, payload: plain(this.#options.scrub(payload)) as unknown as JsonObject });
-    });
+    // Which tree a run belongs to never changes.
+    const member = this.#runs.get(runId)?.view ?? (await this.view(runId));
+    for (;;) {
+      const tree = await this.#trees.of(member);
+      const moved = tree.nextMove();
+      const isWritten = await this.#use(runId, async (run) => {
+        const { state, view } = run;
+        // It has been taken out of memory since: to be read anew.
+        if (this.#trees.known(view) !== tree) return false;
+        if (isFinal(view.status) || state.parked !== null) {
+          const fact = write(view, tree.look(runId));
+          if (fact !== 'later') tree.noteUnsettled(runId, fact);
+          throw new Conflict(`Run ${runId} is ${view.status}; nothing is spent for it any more.`);
+        }
+        const fact = write(view, tree.look(runId));
+        if ((fact === 'later' || fact.type === 'CALL_BOOKED') && state.activities[activity] !== key)
+          throw new Conflict(`Run ${runId} went on without ${activity}; nothing is spent for it any more.`);
+        if (fact === 'later') return false;
+        const payload = plain(this.#options.scrub(fact.payload)) as unknown as JsonObject;
+        tree.noteCall(runId, fact);
+        try {
+          await this.#apply(runId, run, { type: fact.type, payload });
+        } catch (error) {
+          tree.forgetCall(fact.payload.call);
+          throw error;
+        }
+        return true;
+      });
+      if (isWritten) return;
+      if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
+      if (this.#trees.known(member) === tree) await moved;
+    }
   }
 
   async #fire(runId: string, key: string, event: string): Promise<void> {
@@ -781,7 +832,9 @@ export class Engine {
     }
     run.pending += 1;
     this.#updatePlace(run, userId);
-    if (commit.view.cost !== costBefore) this.#trees.note(commit.view);
+    const hasSpent = commit.view.cost !== costBefore;
+    if (hasSpent || type === 'BUDGET_CHANGED') this.#trees.note(commit.view, String(payload['by'] ?? ''));
+    if (commit.endActivities.length > 0) this.#trees.known(commit.view)?.endActivities(commit.endActivities);
     const appended = this.#options.store.append(commit);
     run.tail = appended;
     let events: readonly WorkflowEvent[];
@@ -798,6 +851,8 @@ export class Engine {
     const view = this.withPosition(commit.view);
     this.#publish({ events, view });
     this.#carryOn(run, commit, RESUMING.has(type));
+    if (type === 'BUDGET_CHANGED' && view.treeBudgetsAt === input.timestamp) void this.#goOnTogether(view);
+    else if (waitsForTree(view) && this.#trees.known(view)?.isNewTo(runId)) void this.#goOn(view, this.#trees.known(view));
     if (holdsPlace(before)) this.#leavePlace(run, userId);
     else if (waitsAgain) void this.#admit(userId);
     this.#rest(runId, run);
@@ -820,9 +875,9 @@ export class Engine {
    * has, as does the run's place. Where another has taken the run out of memory already, that one has seen to its place.
    */
   #void(runId: string, run: LiveRun, userId: string): void {
+    if (run.committed) this.#trees.note(run.committed);
     if (this.#runs.get(runId) !== run) return;
     this.#runs.delete(runId);
-    if (run.committed) this.#trees.note(run.committed);
     const status = run.committed?.status;
     if (status === 'running') this.#places.take(userId, runId);
     else if (status === 'queued') this.#places.enqueue(userId, runId, true);

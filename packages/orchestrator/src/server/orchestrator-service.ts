@@ -7,11 +7,9 @@ import {
   Conflict,
   type Exploration,
   type Fault,
-  FINAL_STATUSES,
   type FilesTaken,
   type Gate,
   type GateDecision,
-  hasTreeBudget,
   InvalidRequest,
   type JsonObject,
   type ModelSummary,
@@ -30,12 +28,12 @@ import {
   type RunView,
   Stale,
   TREE_BUDGET_NAMES,
+  treeBudgetsOf,
   Unprocessable,
   usedUpBudget,
   usedUpTreeBudget,
   withBudgets,
 } from '@autonomous/shared';
-import type { Logger } from 'pino';
 import { slugOf } from '../artifacts/plan-document.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
@@ -64,7 +62,6 @@ export interface ServiceOptions {
   readonly uploads: Uploads;
   readonly transcripts: Transcripts;
   readonly now: () => Date;
-  readonly log: Pick<Logger, 'warn'>;
   /** Takes known secrets and token patterns out of text. */
   scrub(text: string): string;
   resolveConfig(
@@ -224,6 +221,17 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     return engine.launch(runId, await startOf(caller, wanted, runId));
   };
 
+  /** The budgets of a tree are its own: all its runs begin with the same. @throws {InvalidRequest} */
+  const refuseDifferentTrees = (configs: readonly RunConfig[]): void => {
+    const faults = configs.flatMap((config, index) =>
+      TREE_BUDGET_NAMES.filter((name) => config[name] !== configs[0]?.[name]).map((name) => ({
+        path: `variants.${index}.config.${name}`,
+        message: `The runs of an exploration share ${name}: it has to be the same in each, and is ${configs[0]?.[name] ?? 'absent'} and ${config[name] ?? 'absent'}.`,
+      })),
+    );
+    if (faults.length > 0) throw new InvalidRequest(faults.map(({ message }) => message).join(' '), { faults });
+  };
+
   const explore = async (caller: Caller, wanted: NewExploration, key?: string): Promise<Exploration> => {
     const seed = key ?? newRunId();
     const id = `x-${runIdOf(`${seed}/exploration`)}`;
@@ -233,6 +241,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       const runId = runIdOf(`${seed}/${index}`);
       starts.push({ runId, start: await startOf(caller, { ...variant, projectId: wanted.projectId }, runId, id) });
     }
+    refuseDifferentTrees(starts.map(({ start }) => start.config));
     const runs: RunView[] = [];
     for (const { runId, start } of starts) runs.push(await engine.launch(runId, start));
     return { id, runs };
@@ -268,38 +277,17 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
 
   /** @throws {InvalidRequest} when the run would stop at once for the same reason */
   const refuseSpent = async ({ id, config, cost }: RunView, change: BudgetChange): Promise<void> => {
-    const budgets = withBudgets(config, change);
-    const own = usedUpBudget(budgets, cost);
-    const why = own ?? (hasTreeBudget(budgets) ? usedUpTreeBudget(budgets, await engine.tree(id)) : null);
+    const tree = await engine.tree(id);
+    const budgets = treeBudgetsOf(withBudgets(tree.budgets, change));
+    const why = usedUpBudget(withBudgets(config, change), cost) ?? usedUpTreeBudget({ ...tree, budgets });
     if (why !== null) throw new InvalidRequest(`Run ${id} could not go on with that: ${why}. Give it more.`);
-  };
-
-  /** A budget of the tree is changed in every run of it that is open: they share it, and those that wait for it go on. */
-  const changeBudgets = async (runId: string, payload: JsonObject, gateId?: string): Promise<RunView> => {
-    const view = await engine.signal(runId, 'BUDGET_CHANGED', payload, gateId);
-    const ofTree = Object.fromEntries(
-      TREE_BUDGET_NAMES.flatMap((name) => (payload[name] === undefined ? [] : [[name, payload[name]] as const])),
-    );
-    if (Object.keys(ofTree).length === 0) return view;
-    const change = { ...ofTree, by: payload['by'] ?? '' };
-    for (const other of await engine.runsOfTree(runId)) {
-      if (other.id === runId || FINAL_STATUSES.has(other.status)) continue;
-      try {
-        await engine.signal(other.id, 'BUDGET_CHANGED', change);
-      } catch (error) {
-        // One that ended meanwhile, or that has been set aside, keeps the budget that it has.
-        options.log.warn({ err: error, runId: other.id }, 'a run did not take the new budget of its tree');
-      }
-    }
-    return view;
   };
 
   const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {
     const view = await engine.view(runId);
     const { type, payload } = await signalFor(caller, view, gate, decision);
-    if (type !== 'BUDGET_CHANGED') return engine.signal(runId, type, payload, gate.id);
-    await refuseSpent(view, payload);
-    return changeBudgets(runId, payload, gate.id);
+    if (type === 'BUDGET_CHANGED') await refuseSpent(view, payload);
+    return engine.signal(runId, type, payload, gate.id);
   };
 
   const decideGate = async (caller: Caller, gateId: string, decision: GateDecision): Promise<RunView> => {
@@ -319,7 +307,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     // Budgets can be changed at any time, whatever the run waits for.
     const isBudget = decision.decision === 'extend' && BUDGET_NAMES.some((name) => decision[name] !== undefined);
     if (isBudget && view.gate?.reason !== 'budget') {
-      return changeBudgets(runId, { ...budgetsOf(decision), by: caller.userId });
+      return engine.signal(runId, 'BUDGET_CHANGED', { ...budgetsOf(decision), by: caller.userId });
     }
     if (view.gate) return decide(caller, runId, view.gate, decision);
     if (decision.decision === 'extend') {

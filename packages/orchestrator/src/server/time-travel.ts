@@ -18,6 +18,7 @@ import {
   type RunView,
   type Statechart,
   TREE_BUDGET_NAMES,
+  type TreeBudgets,
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { slugOf } from '../artifacts/plan-document.ts';
@@ -168,7 +169,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     const view = await foldWhole(events);
     definitionOf(view);
     const project = view.projectId === '' ? null : await options.projectOf(view.projectId);
-    const change = await changeOf(view, source.config, events, wanted.config, project);
+    const change = await changeOf(view, (await engine.tree(sourceId)).budgets, events, wanted.config, project);
     const request = wanted.request === undefined ? undefined : options.scrub(wanted.request.trim());
     const branch = project === null ? '' : `autonomous/${runId}-${slugOf(request ?? view.originalRequest)}`;
     const { answer } = wanted;
@@ -205,7 +206,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
    */
   const changeOf = async (
     view: RunView,
-    latest: RunConfig,
+    ofTree: TreeBudgets,
     events: readonly WorkflowEvent[],
     asked: RunConfigRequest | undefined,
     project: Project | null,
@@ -216,20 +217,26 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       const message = `The run began from ${baseBranch}, and so does its fork; start a new run for another branch.`;
       faults.push({ path: 'config.git.baseBranch', message });
     }
+    for (const name of TREE_BUDGET_NAMES) {
+      if (asked?.[name] === undefined || (asked[name] ?? undefined) === ofTree[name]) continue;
+      const message = `A fork shares the ${name} of its tree, which is ${ofTree[name] ?? 'absent'}; change it with 'extend' at one of its runs.`;
+      faults.push({ path: `config.${name}`, message });
+    }
     if (faults.length > 0) {
       throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
     }
-    const treeBudgets = Object.fromEntries(TREE_BUDGET_NAMES.map((name) => [name, latest[name] ?? null] as const));
     const { config, notices } = options.resolveConfig(
       project === null ? null : await projectConfig(project, view),
-      mergeRunConfigRequests({ ...asRequest(view.config), ...treeBudgets }, asked ?? {}),
+      mergeRunConfigRequests(asRequest(view.config), asked ?? {}),
     );
-    const now = { ...config, git: { ...config.git, baseBranch } };
+    const now = withTree({ ...config, git: { ...config.git, baseBranch } }, ofTree);
     if (project !== null) options.refuseUnusableModels(now);
+    // Of what the project allows a new run nothing holds for a tree that there is already.
+    const said = notices.filter((notice) => !TREE_BUDGET_NAMES.some((name) => notice.includes(name)));
     return {
       ...(JSON.stringify(now) === JSON.stringify(view.config) ? {} : { config: now }),
       ...(asked === undefined ? {} : { requestedConfig: mergeRunConfigRequests(requestedBefore(events), asked) }),
-      ...(notices.length === 0 ? {} : { notices }),
+      ...(said.length === 0 ? {} : { notices: said }),
     };
   };
 
@@ -287,6 +294,11 @@ function commitOf({ definition, state }: ForkedRun, view: RunView): string | nul
   // The definition reads its own machine's context; the registry knows it as any machine.
   const known = state.snapshot === null ? null : definition.workspace?.(state.snapshot.context as never);
   return known ?? view.headCommit ?? view.baseCommit ?? null;
+}
+
+function withTree(config: RunConfig, ofTree: TreeBudgets): RunConfig {
+  const { maxTreeCostUsd: _cost, maxTreeTokens: _tokens, maxTreeToolCalls: _calls, ...rest } = config;
+  return { ...rest, ...ofTree };
 }
 
 /** What requests for this run asked for so far: the one that started it, and those that forked it. */

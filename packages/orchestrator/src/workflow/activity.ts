@@ -6,6 +6,7 @@ import {
   type Progress,
   type RunView,
   type RunTree,
+  type TreeShare,
   type SpendingFact,
 } from '@autonomous/shared';
 
@@ -30,9 +31,13 @@ export interface RetryPolicy {
 /**
  * What is to be written of a call to a model.
  * @param run as it is at that moment
- * @param tree what all runs of its tree have spent; `null` where nothing bounds that
+ * @param tree what all runs of its tree have spent, and what of it is no more than booked for calls of the others
+ * @returns `later`: to be asked again when something of the tree has moved
  */
-export type SpendingWriter = (run: RunView, tree: RunTree | null) => SpendingFact;
+export type SpendingWriter = (
+  run: RunView,
+  tree: RunTree & { readonly underWay: TreeShare },
+) => SpendingFact | 'later';
 
 export interface ActivityContext {
   /** `<run>/<sequence of the input that started it>/<id>`: the same over all attempts and restarts. */

@@ -119,6 +119,7 @@ const run: Required<RunView> = {
   explorationId: 'x-1',
   forkedFrom: { runId: 'r-0', at: 7, spent: { inputTokens: 1, outputTokens: 2, toolCalls: 3, costUsd: 0.25 } },
   treeId: 'x-0',
+  treeBudgetsAt: NOON,
   originalRequest: 'Add a login page',
   status: 'awaiting_approval',
   currentStage: 'planning',

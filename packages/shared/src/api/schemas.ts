@@ -370,7 +370,16 @@ const shareShape: Shape<TreeShare> = {
   toolCalls: count,
   costUsd: z.number(),
 };
-export const runTree = answer<RunTree>('RunTree', { id: z.string(), runs: count, ...shareShape });
+export const runTree = answer<RunTree>('RunTree', {
+  id: z.string(),
+  runs: count,
+  budgets: z.object({
+    maxTreeCostUsd: z.number().optional(),
+    maxTreeTokens: count.optional(),
+    maxTreeToolCalls: count.optional(),
+  }),
+  ...shareShape,
+});
 
 export const runView = answer<RunView>('Run', {
   id: z.string(),
@@ -380,6 +389,7 @@ export const runView = answer<RunView>('Run', {
   explorationId: z.string().optional(),
   forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape).optional() }).optional(),
   treeId: z.string().optional(),
+  treeBudgetsAt: time.optional(),
   originalRequest: z.string(),
   status: z.enum(RUN_STATUSES),
   currentStage: z.string().nullable(),

@@ -16,7 +16,7 @@ it('asks for nothing that was not written', () => {
 it('asks for what was written, and for a budget of all approaches where there are several', () => {
   const choice: Choice = {
     ...CHOICE,
-    models: { planner: ' openai:gpt-4o ' },
+    models: { planner: ' openai:gpt-4o ', validator: ' ' },
     budgets: { maxCostUsd: '2.5', maxTreeCostUsd: '6' },
     baseBranch: ' next ',
   };

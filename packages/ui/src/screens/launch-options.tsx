@@ -1,5 +1,6 @@
 /** What can be said of a new run besides its request: who is asked, which models, how much it may spend, from where it begins. */
 import type { BudgetName, NewRun } from '@autonomous/shared';
+import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { BUDGET_LABELS } from '../labels.ts';
 import { useLoaded } from '../parts/loading.tsx';
@@ -41,8 +42,10 @@ export function MoreOptions(props: {
   const usable = models.value?.filter((model) => model.usable).map(({ id }) => id) ?? [];
   const byDefault = (role: string) => models.value?.find((model) => model.defaultFor.includes(role))?.id;
   const budgets: readonly BudgetName[] = [...OWN_BUDGETS, ...(isExploration ? (['maxTreeCostUsd'] as const) : [])];
-  const isOpen =
-    choice.baseBranch !== '' || [choice.models, choice.budgets].some((texts) => Object.keys(texts).length > 0);
+  // As it was when the form opened: it does not close under somebody who empties its last field.
+  const [isOpen] = useState(
+    () => choice.baseBranch !== '' || [choice.models, choice.budgets].some((texts) => Object.keys(texts).length > 0),
+  );
   return (
     <details className="more" open={isOpen}>
       <summary>Models, budgets, base branch</summary>
@@ -96,7 +99,9 @@ function withText<Name extends string>(texts: Texts<Name>, name: Name, text: str
 
 /** What the form asks for. What is empty is left to the project and the server. */
 export function configOf({ trust, models, budgets, baseBranch }: Choice, isExploration: boolean): NewRun['config'] {
-  const named = Object.entries(models).map(([role, model]) => [role, model.trim()] as const);
+  const named = Object.entries(models)
+    .map(([role, model]) => [role, model.trim()] as const)
+    .filter(([, model]) => model !== '');
   const numbers = Object.entries(budgets)
     .filter(([name]) => isExploration || !name.startsWith('maxTree'))
     .map(([name, value]) => [name, Number(value)] as const);
