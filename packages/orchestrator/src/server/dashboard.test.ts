@@ -31,16 +31,13 @@ describe('the dashboard', () => {
     '/runs/r-1/gates/r-1.4',
     '/runs/r-1/events/12',
     '/explorations/x_1',
-  ])(
-    'is one page, at %s as well, for whoever asks',
-    async (path) => {
-      const answer = await asAnybody(path);
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-      expect(await answer.text()).toBe(await (await asAnybody('/')).text());
-    },
-  );
+  ])('is one page, at %s as well, for whoever asks', async (path) => {
+    const answer = await asAnybody(path);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(await answer.text()).toBe(await (await asAnybody('/')).text());
+  });
 
   it('loads nothing but its own files, which never change under their address', async () => {
     const html = await (await asAnybody('/')).text();

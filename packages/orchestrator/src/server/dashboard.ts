@@ -19,7 +19,14 @@ export const DASHBOARD_POLICY =
  */
 const PAGE = /^\/(?:launch|runs\/[\w-]+(?:\/[a-z]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
 /** The same for the router. */
-export const DASHBOARD_PAGES = ['/', '/launch', '/runs/:id', '/runs/:id/:tab', '/runs/:id/:tab/:entry', '/explorations/:id'];
+export const DASHBOARD_PAGES = [
+  '/',
+  '/launch',
+  '/runs/:id',
+  '/runs/:id/:tab',
+  '/runs/:id/:tab/:entry',
+  '/explorations/:id',
+];
 const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z]+\.[a-z]+)$/;
 
 const TYPES: Readonly<Record<string, string>> = {

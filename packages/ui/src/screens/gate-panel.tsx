@@ -36,7 +36,8 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
     try {
       const run = await client.decideGate(gate.id, withBinding(gate, decision));
       runs.trigger.listed({ runs: [run] });
-      if (decision.decision === 'reject' || decision.decision === 'retry') lineNotes.trigger.cleared({ runId: gate.runId });
+      if (decision.decision === 'reject' || decision.decision === 'retry')
+        lineNotes.trigger.cleared({ runId: gate.runId });
     } catch (error) {
       ownDecisions.delete(gate.id);
       const winner = error instanceof ApiError ? winnerOf(error.problem) : null;
@@ -65,8 +66,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
         <h2 id={`gate-${gate.id}`}>{gate.question?.question ?? gate.summary}</h2>
         <p className="quiet">
           {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage)} waits for you`},{' '}
-          <Ago at={gate.openedAt} />{' '}
-          <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
+          <Ago at={gate.openedAt} /> <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
         </p>
       </header>
       {gate.question !== undefined && gate.question.context !== '' && (
@@ -219,8 +219,8 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
               )}
               {carries(open) && (
                 <p className="quiet">
-                  {notes.length === 1 ? 'Your comment' : `Your ${notes.length} comments`} beside the lines will be sent with
-                  it.
+                  {notes.length === 1 ? 'Your comment' : `Your ${notes.length} comments`} beside the lines will be sent
+                  with it.
                 </p>
               )}
               <vscode-button disabled={isEmpty} onClick={send}>

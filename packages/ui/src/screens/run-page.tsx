@@ -121,7 +121,13 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
         </p>
       </header>
       {linked !== undefined && !isLinkOpen && (
-        <GateNotice key={linked} run={run} gateId={linked} wasRefused={gates.gone?.gateId === linked && gates.gone.wasRefused} isTarget />
+        <GateNotice
+          key={linked}
+          run={run}
+          gateId={linked}
+          wasRefused={gates.gone?.gateId === linked && gates.gone.wasRefused}
+          isTarget
+        />
       )}
       {gates.gone !== null && gates.gone.gateId !== linked && gates.gone.gateId !== run.gate?.id && (
         <GateNotice
@@ -134,12 +140,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
         />
       )}
       {run.gate !== null && (
-        <GatePanel
-          key={run.gate.id}
-          gate={run.gate}
-          isTarget={isLinkOpen}
-          onDecidedElsewhere={gates.refused}
-        />
+        <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={gates.refused} />
       )}
       <nav aria-label="Parts of the run" className="tabs">
         {RUN_TABS.map((name) => (
@@ -234,7 +235,8 @@ function Overview({ run }: { readonly run: RunView }) {
           <ol className="decided">
             {run.gates.map(({ gateId, kind, decision, by, at, notes }) => (
               <li key={`${gateId} ${at}`}>
-                <Link to={{ name: 'run', runId: run.id, gate: gateId }}>{kind}</Link>: <strong>{decision}</strong> by {by}, <Ago at={at} />
+                <Link to={{ name: 'run', runId: run.id, gate: gateId }}>{kind}</Link>: <strong>{decision}</strong> by{' '}
+                {by}, <Ago at={at} />
                 {notes !== undefined && notes !== '' && <blockquote>{notes}</blockquote>}
               </li>
             ))}
