@@ -34,6 +34,7 @@ export const CALLS = [
   'getArtifact',
   'getDiff',
   'getTranscript',
+  'getRunTree',
   'getStatechart',
   'listGates',
   'listClarifications',

@@ -1,9 +1,9 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
-import { ApiError, type Decision, feedbackOf, type Gate, type GateDecision, winnerOf } from '@autonomous/shared';
+import { ApiError, BUDGET_NAMES, type Decision, feedbackOf, type Gate, type GateDecision, winnerOf } from '@autonomous/shared';
 import { type ReactNode, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { stageTitle } from '../labels.ts';
+import { BUDGET_LABELS, stageTitle } from '../labels.ts';
 import { useArrival } from '../parts/arrival.ts';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { valueOf } from '../parts/elements.ts';
@@ -36,8 +36,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
     try {
       const run = await client.decideGate(gate.id, withBinding(gate, decision));
       runs.trigger.listed({ runs: [run] });
-      if (decision.decision === 'reject' || decision.decision === 'retry')
-        lineNotes.trigger.cleared({ runId: gate.runId });
+      if (isSentBack(gate, decision.decision)) lineNotes.trigger.cleared({ runId: gate.runId });
     } catch (error) {
       ownDecisions.delete(gate.id);
       const winner = error instanceof ApiError ? winnerOf(error.problem) : null;
@@ -97,6 +96,11 @@ const DONE: Readonly<Record<Decision, string>> = {
   accept: 'Accepted',
   extend: 'Extended',
 };
+
+/** Does the decision give a result back to the agent? What was said beside its lines is said with it. */
+function isSentBack({ kind }: Gate, decision: Decision): boolean {
+  return (kind === 'implementation' && decision === 'reject') || (kind === 'fix' && decision === 'retry');
+}
 
 /** An approval names exactly what was seen: the server refuses it when either has moved. */
 function withBinding(gate: Gate, decision: GateDecision): GateDecision {
@@ -165,7 +169,8 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
   const notes = useLineNotes(gate.runId);
   // Where a result is sent back, what was said beside its lines goes with it.
   const carries = (decision: Decision | null): boolean =>
-    notes.length > 0 && (decision === 'reject' || (decision === 'retry' && gate.kind === 'fix'));
+    notes.length > 0 && decision !== null && isSentBack(gate, decision);
+  const isBudget = gate.reason === 'budget' && open === 'extend';
 
   const choose = (decision: Decision): void => {
     if (FIELDS[decision] === undefined)
@@ -195,7 +200,8 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
           </vscode-button>
         ))}
       </div>
-      {asked !== undefined && open !== null && (
+      {isBudget && <MoreBudget gate={gate} onDecide={onDecide} />}
+      {asked !== undefined && open !== null && !isBudget && (
         <Labelled label={asked.label}>
           {(id) => (
             <>
@@ -231,6 +237,51 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
         </Labelled>
       )}
     </>
+  );
+}
+
+/** Another budget in place of the one that is used up. */
+function MoreBudget({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
+  // Its summary names the one that ended the run.
+  const [name, setName] = useState(BUDGET_NAMES.find((each) => gate.summary.includes(`(${each})`)) ?? 'maxCostUsd');
+  const [words, setWords] = useState('');
+  const value = Number(words);
+  const isTaken = words.trim() !== '' && value > 0;
+  return (
+    <div className="budget">
+      <Labelled label="Which budget?">
+        {(id) => (
+          <vscode-single-select
+            id={id}
+            label="Which budget?"
+            value={name}
+            onchange={(event) => setName(BUDGET_NAMES.find((each) => each === valueOf(event)) ?? name)}
+          >
+            {BUDGET_NAMES.map((each) => (
+              <vscode-option key={each} value={each} selected={each === name}>
+                {BUDGET_LABELS[each]}
+              </vscode-option>
+            ))}
+          </vscode-single-select>
+        )}
+      </Labelled>
+      <Labelled label="How much in all, from the beginning?">
+        {(id) => (
+          <>
+            <vscode-textfield
+              id={id}
+              type="number"
+              label="How much in all, from the beginning?"
+              value={words}
+              oninput={(event) => setWords(valueOf(event))}
+            />
+            <vscode-button disabled={!isTaken} onClick={() => void onDecide({ decision: 'extend', [name]: value })}>
+              Extend
+            </vscode-button>
+          </>
+        )}
+      </Labelled>
+    </div>
   );
 }
 
