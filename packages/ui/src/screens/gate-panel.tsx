@@ -1,5 +1,13 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
-import { ApiError, BUDGET_NAMES, type Decision, feedbackOf, type Gate, type GateDecision, winnerOf } from '@autonomous/shared';
+import {
+  ApiError,
+  BUDGET_NAMES,
+  type Decision,
+  feedbackOf,
+  type Gate,
+  type GateDecision,
+  winnerOf,
+} from '@autonomous/shared';
 import { type ReactNode, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
