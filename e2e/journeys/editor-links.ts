@@ -31,9 +31,7 @@ export const journey: Journey = {
     await stage.picture(editor.page, 'event');
 
     await openLink(editor, `/explorations/${id}`);
-    const compared = editor.page
-      .frameLocator('iframe.webview.ready >> nth=-1')
-      .frameLocator('#active-frame');
+    const compared = editor.page.frameLocator('iframe.webview.ready >> nth=-1').frameLocator('#active-frame');
     await compared.getByRole('heading', { name: 'Approaches side by side' }).waitFor();
     await compared.getByRole('button', { name: 'Changes' }).click();
     await compared.getByRole('checkbox', { name: 'Take src/clock.js from “Greet by the hour”' }).check();
@@ -42,7 +40,10 @@ export const journey: Journey = {
     await compared.getByText('Taken: the result of').waitFor();
     const again = await server.heard(byName.id, 'APPROVAL_REQUESTED', 2);
     const { files } = await client.getDiff(again.id);
-    assert.ok(files.some((file) => file.path === 'src/clock.js'), 'the file was not taken');
+    assert.ok(
+      files.some((file) => file.path === 'src/clock.js'),
+      'the file was not taken',
+    );
   },
 };
 

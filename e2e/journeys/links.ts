@@ -33,10 +33,7 @@ export const journey: Journey = {
 
     await page.getByRole('button', { name: 'Copy the link to this gate' }).click();
     await page.getByText('Copied').waitFor({ state: 'attached' });
-    assert.equal(
-      await page.evaluate(() => navigator.clipboard.readText()),
-      `${server.url}/runs/${id}/gates/${number}`,
-    );
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${server.url}/runs/${id}/gates/${number}`);
 
     // Signed in by another tab: this one goes on where it wanted to go.
     const stranger = await stage.openWindow();
@@ -76,10 +73,9 @@ export const journey: Journey = {
     await page.getByRole('link', { name: 'All runs' }).click();
     await page.getByRole('link', { name: DEMO_REQUEST }).waitFor();
     // No link is taken for another page of ours.
-    const away = await fetch(
-      `${await server.client.createSignInLink()}&to=${encodeURIComponent('//example.com/')}`,
-      { redirect: 'manual' },
-    );
+    const away = await fetch(`${await server.client.createSignInLink()}&to=${encodeURIComponent('//example.com/')}`, {
+      redirect: 'manual',
+    });
     assert.equal(away.headers.get('location'), '/');
   },
 };

@@ -36,6 +36,7 @@ describe('the command line', () => {
     [['run', 'x', '--config', 'nowhere.json'], 'nowhere.json cannot be read (ENOENT)'],
     [['run', 'x', '--server', 'ftp://x'], "--server is 'ftp://x'"],
     [['reject', 'r-1'], "required option '--feedback <text>' not specified"],
+    [['take', 'r-1', 'a.ts'], "required option '--from <run>' not specified"],
     [['answer', 'r-1'], 'There is no answer'],
     [['message', 'r-1'], "missing required argument 'text'"],
     [['message', 'r-1', ' '], 'There is no message'],

@@ -21,7 +21,11 @@ async function explored(
   return [await server.until(mine, { gate: ours }), await server.until(theirs, { gate: 'implementation' })];
 }
 
-const scripted = (session: ReturnType<typeof writes>, token: ReturnType<typeof writes>, ...more: ReturnType<typeof writes>[]) =>
+const scripted = (
+  session: ReturnType<typeof writes>,
+  token: ReturnType<typeof writes>,
+  ...more: ReturnType<typeof writes>[]
+) =>
   aScript({
     // The first that fits is played: what is said later stands in the prompt beside the request.
     implementer: [...more, when('Add it with a session', session), when('Add it with a token', token)],
@@ -57,7 +61,11 @@ describe('files taken from another run', () => {
       ['as_is', true],
       ['base_tests', true],
     ]);
-    expect(again.gates.at(-1)).toMatchObject({ decision: 'reject', by: 'local', notes: expect.stringContaining(`Take helper.sh, README.md from run ${theirs.id}`) });
+    expect(again.gates.at(-1)).toMatchObject({
+      decision: 'reject',
+      by: 'local',
+      notes: expect.stringContaining(`Take helper.sh, README.md from run ${theirs.id}`),
+    });
     expect(again.notices).toContainEqual(expect.stringContaining(`Taken from run ${theirs.id}`));
     expect(again.artifacts.findLast(({ type }) => type === 'code')).toMatchObject({
       version: 2,
@@ -65,16 +73,20 @@ describe('files taken from another run', () => {
       filesChanged: ['README.md', 'feature.sh', 'helper.sh', 'lib/deep.sh', 'own.sh'],
     });
     // What was shown before is no longer what would be approved.
-    await expect(
-      server.decide(mine, { decision: 'approve', codeTree: before?.codeTree }),
-    ).rejects.toMatchObject({ status: 409, code: 'stale' });
+    await expect(server.decide(mine, { decision: 'approve', codeTree: before?.codeTree })).rejects.toMatchObject({
+      status: 409,
+      code: 'stale',
+    });
     await server.decide(mine, { decision: 'approve', codeTree: again.gate?.codeTree });
     await server.until(mine, { status: 'completed' });
     expect(await server.file(mine.branch, 'helper.sh')).toBe('echo helper\n');
     expect(await server.file(mine.branch, 'feature.sh')).toBe('echo session\n');
     expect(await server.file(mine.branch, 'README.md')).toBeNull();
     // The other run is as it was.
-    expect(await server.client.getRun(theirs.id)).toMatchObject({ headCommit: theirs.headCommit, gate: { kind: 'implementation' } });
+    expect(await server.client.getRun(theirs.id)).toMatchObject({
+      headCommit: theirs.headCommit,
+      gate: { kind: 'implementation' },
+    });
   });
 
   it('are refused before anything is decided where they cannot be taken', async () => {
@@ -89,7 +101,11 @@ describe('files taken from another run', () => {
     await refuses(taking(theirs, '.autonomous/specs/001-feature.md'), { status: 400 });
     await refuses(taking(theirs, '../../etc/passwd'), { status: 400 });
     await refuses(taking(theirs, 'lib'), { status: 409, problem: { paths: ['lib'] } });
-    await refuses(taking({ ...theirs, headCommit: 'a'.repeat(40) }, 'helper.sh'), { status: 409, code: 'stale', problem: { commit } });
+    await refuses(taking({ ...theirs, headCommit: 'a'.repeat(40) }, 'helper.sh'), {
+      status: 409,
+      code: 'stale',
+      problem: { commit },
+    });
     await refuses(taking(mine, 'own.sh'), { status: 400 });
     await refuses({ ...taking(theirs, 'helper.sh'), decision: 'approve' }, { status: 400 });
     await refuses({ decision: 'reject' }, { status: 400 });
@@ -98,7 +114,10 @@ describe('files taken from another run', () => {
 
     await server.decide(mine, taking(theirs, 'helper.sh'));
     await server.until(mine, { gate: 'implementation' });
-    await expect(server.decide(mine, taking(theirs, 'helper.sh'))).rejects.toMatchObject({ status: 409, message: expect.stringContaining('Nothing would change') });
+    await expect(server.decide(mine, taking(theirs, 'helper.sh'))).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringContaining('Nothing would change'),
+    });
   });
 
   it('are worked on from there by the implementer where there are words for it', async () => {
@@ -120,7 +139,10 @@ describe('files taken from another run', () => {
 
   it('are refused where the base branch changed them between the two runs', async () => {
     const server = await aServer({
-      script: scripted(writes({ 'feature.sh': 'echo session\n' }), writes({ 'README.md': '# Mine\n', 'helper.sh': 'echo helper\n' })),
+      script: scripted(
+        writes({ 'feature.sh': 'echo session\n' }),
+        writes({ 'README.md': '# Mine\n', 'helper.sh': 'echo helper\n' }),
+      ),
     });
     const mine = await server.launch('Add it with a session', REVIEWED);
     await server.until(mine, { gate: 'implementation' });
@@ -136,10 +158,7 @@ describe('files taken from another run', () => {
 
   it('mend a result whose checks failed', async () => {
     const server = await aServer({
-      script: scripted(
-        writes({ 'app.sh': 'echo broken\n' }),
-        writes({ 'app.sh': 'echo hello again\n' }),
-      ),
+      script: scripted(writes({ 'app.sh': 'echo broken\n' }), writes({ 'app.sh': 'echo hello again\n' })),
     });
     const [mine, theirs] = await explored(server, 'fix');
     await server.decide(mine, { ...taking(theirs, 'app.sh'), decision: 'retry' });

@@ -28,6 +28,11 @@ const NEVER_RESTED_IN: Readonly<Record<string, string>> = {
   'paused.choosing': 'decides at once whether the run resumes by itself',
 };
 
+/** States that one run alone does not lead to, and where they are gone to. */
+const WITH_ANOTHER_RUN: Readonly<Record<string, string>> = {
+  'active.implementation.work.takingFiles': 'takes files of another result: build-taken-files.test.ts',
+};
+
 const done = (id: string, output: JsonValue): Event => ({ type: `xstate.done.actor.${id}`, output, actorId: id });
 const failing = (id: string, error: JsonObject): Event => ({ type: `xstate.error.actor.${id}`, error, actorId: id });
 
@@ -87,7 +92,7 @@ describe('the build workflow over HTTP', () => {
     const visited = new Set<string>();
     for (const way of ways) for (const state of await walk(way)) visited.add(state);
     const unvisited = atomicStates().filter((state) => !visited.has(state));
-    expect(unvisited.sort()).toEqual(Object.keys(NEVER_RESTED_IN).sort());
+    expect(unvisited.sort()).toEqual(Object.keys({ ...NEVER_RESTED_IN, ...WITH_ANOTHER_RUN }).sort());
   });
 
   it('visits every state of a small workflow', async () => {

@@ -114,7 +114,8 @@ export function pathOf(screen: Screen): string {
 
 function withinRun({ runId, tab, gate, event }: Extract<Screen, { name: 'run' }>): string {
   // A gate is named after its run and the event that opened it.
-  if (gate !== undefined) return `/gates/${encodeURIComponent(gate.startsWith(`${runId}.`) ? gate.slice(runId.length + 1) : gate)}`;
+  if (gate !== undefined)
+    return `/gates/${encodeURIComponent(gate.startsWith(`${runId}.`) ? gate.slice(runId.length + 1) : gate)}`;
   if (event !== undefined) return `/events/${event}`;
   return tab === undefined || tab === 'overview' ? '' : `/${tab}`;
 }

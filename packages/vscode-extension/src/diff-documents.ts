@@ -41,7 +41,11 @@ export function createDiffDocuments(host: Host): DiffDocuments {
     const diff = await (await firstClientOf(host)).getDiff(runId);
     // Git in a folder that is not trusted could run what its configuration names.
     const folder = vscode.workspace.isTrusted ? await folderOf(diff) : null;
-    const result = { diff, folder, files: new Map(parsePatch(diff.patch).map((file) => [file.path, { ...file, ...sidesOf(file) }])) };
+    const result = {
+      diff,
+      folder,
+      files: new Map(parsePatch(diff.patch).map((file) => [file.path, { ...file, ...sidesOf(file) }])),
+    };
     loaded.set(runId, result);
     return result;
   };

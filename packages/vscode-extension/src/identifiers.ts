@@ -40,6 +40,7 @@ export const COMMANDS = {
   checkout: 'autonomous.checkout',
   openPullRequest: 'autonomous.openPullRequest',
   copyId: 'autonomous.copyId',
+  copyLink: 'autonomous.copyLink',
   // Comments on a result
   commentOnLine: 'autonomous.commentOnLine',
   addComment: 'autonomous.addComment',

@@ -94,9 +94,19 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
     },
   });
 
+  // A link may open a run before it is known what was asked for in it.
+  const naming = host.connection.store.subscribe(({ context }) => {
+    for (const { panel, screen } of open) {
+      const isUnnamed =
+        screen.name === 'run' && panel.title === screen.runId && context.runs[screen.runId] !== undefined;
+      if (isUnnamed) panel.title = titleFor(host, screen);
+    }
+  });
+
   return {
     ...panels,
     dispose() {
+      naming.unsubscribe();
       // The panels themselves stay: they are restored with the window.
       serializer.dispose();
     },

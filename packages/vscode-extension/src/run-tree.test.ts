@@ -2,14 +2,7 @@ import type { RunView } from '@autonomous/shared';
 import { aRun, aWaitingRun, byId } from '@autonomous/shared/a-run.fixture';
 import { pullRequestOf } from '@autonomous/ui';
 import { describe, expect, it } from 'vitest';
-import {
-  changedNodes,
-  childrenOf,
-  titleOf,
-  type TreeInput,
-  type TreeNode,
-  treesOf,
-} from './run-tree.ts';
+import { changedNodes, childrenOf, titleOf, type TreeInput, type TreeNode, treesOf } from './run-tree.ts';
 
 const NOW = Date.parse('2030-01-01T02:00:00.000Z');
 const treesFor = (runs: readonly RunView[], more: Partial<TreeInput> = {}) =>

@@ -477,7 +477,8 @@ async function signalOf(
         type: 'APPROVAL_REJECTED',
         payload: present({
           gateId: gate.id,
-          feedback: take === undefined ? needed(decision.feedback, 'feedback', 'reject') : wordsOr(decision.feedback, take),
+          feedback:
+            take === undefined ? needed(decision.feedback, 'feedback', 'reject') : wordsOr(decision.feedback, take),
           take: asJson(take),
         }),
       };

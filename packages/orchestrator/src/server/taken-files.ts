@@ -64,7 +64,11 @@ export async function takenFiles(
     }
   }
   const tree = gate.codeTree;
-  const clashes = clashesOf(paths.filter((path) => changed.get(path) !== 'deleted'), paths, await options.repository.listFiles(project, tree));
+  const clashes = clashesOf(
+    paths.filter((path) => changed.get(path) !== 'deleted'),
+    paths,
+    await options.repository.listFiles(project, tree),
+  );
   if (clashes.length > 0) {
     throw new Conflict(
       `${listed(clashes)} cannot be taken: a path is a file in one of the two results and a folder in the other.`,
@@ -72,7 +76,9 @@ export async function takenFiles(
     );
   }
   if ((await options.repository.restorePaths(project, tree, take.commit, paths)) === tree) {
-    throw new Conflict(`Nothing would change: ${listed(paths)} ${paths.length === 1 ? 'is' : 'are'} the same in both results.`);
+    throw new Conflict(
+      `Nothing would change: ${listed(paths)} ${paths.length === 1 ? 'is' : 'are'} the same in both results.`,
+    );
   }
   return {
     runId: other.id,

@@ -142,9 +142,7 @@ export const newExploration = z.strictObject({
 });
 
 const prose = text(20_000);
-const take = z
-  .strictObject({ runId: id, commit: gitObject, paths: z.array(text(4_000)).min(1).max(500) })
-  .optional();
+const take = z.strictObject({ runId: id, commit: gitObject, paths: z.array(text(4_000)).min(1).max(500) }).optional();
 /** The fields of each decision, beside `decision` itself. */
 const decisionShapes = {
   approve: {

@@ -78,7 +78,11 @@ function Files({ run, diff, onOpen }: FilesProps) {
             </button>
           )}
         </summary>
-        {patch === undefined ? <p className="quiet">Not in what the server sent.</p> : <Patch file={patch} margin={marginOf(path)} />}
+        {patch === undefined ? (
+          <p className="quiet">Not in what the server sent.</p>
+        ) : (
+          <Patch file={patch} margin={marginOf(path)} />
+        )}
       </details>
     );
   });

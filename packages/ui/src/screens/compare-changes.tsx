@@ -56,7 +56,7 @@ function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly
       <p className="quiet">
         {canTake
           ? 'Tick files of one approach to take them into another that waits with its result. The result is checked anew then.'
-          : 'Files can be taken from one approach into another as soon as that one waits for you with its result.'}
+          : 'Files can be taken from one approach into another while that one waits for you with its result: launch approaches so that you are asked about the result.'}
       </p>
       <div className="scroll" tabIndex={0} role="region" aria-label="Changes side by side">
         <table className="compare">
@@ -100,12 +100,7 @@ function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly
         </table>
       </div>
       {choice !== null && (
-        <TakeFiles
-          key={choice.runId}
-          choice={choice}
-          results={results}
-          onDone={() => setChoice(null)}
-        />
+        <TakeFiles key={choice.runId} choice={choice} results={results} onDone={() => setChoice(null)} />
       )}
       {shown !== null && <Patches path={shown} results={results} />}
     </>

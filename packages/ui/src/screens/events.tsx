@@ -72,7 +72,12 @@ function Row({ event, isTarget }: { readonly event: WorkflowEvent; readonly isTa
   const target = useArrival<HTMLLIElement>(isTarget);
   const { workflowRunId: runId, sequence, type, timestamp } = event;
   return (
-    <li ref={target} tabIndex={-1} className={isTarget ? 'marked' : undefined} aria-current={isTarget ? 'true' : undefined}>
+    <li
+      ref={target}
+      tabIndex={-1}
+      className={isTarget ? 'marked' : undefined}
+      aria-current={isTarget ? 'true' : undefined}
+    >
       <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>
           <span className="number">{sequence}</span> <code>{type}</code> <span className="quiet">{aboutOf(event)}</span>{' '}
@@ -83,7 +88,8 @@ function Row({ event, isTarget }: { readonly event: WorkflowEvent; readonly isTa
             <p className="toolbar">
               <CopyLink to={{ name: 'run', runId, tab: 'events', event: sequence }} what="event" />
               <span className="quiet">
-                {new Date(timestamp).toLocaleString()}, {event.origin === 'input' ? 'from outside' : 'follows from what came before'}
+                {new Date(timestamp).toLocaleString()},{' '}
+                {event.origin === 'input' ? 'from outside' : 'follows from what came before'}
               </span>
               {GATES.has(type) && <Link to={{ name: 'run', runId, gate: `${runId}.${sequence}` }}>Its gate</Link>}
             </p>

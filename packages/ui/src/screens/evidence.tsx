@@ -1,5 +1,11 @@
 /** What the server itself ran, and what came of it. */
-import { type CommandEvidence, durationText, type Evidence, type NewDependency, type RunView } from '@autonomous/shared';
+import {
+  type CommandEvidence,
+  durationText,
+  type Evidence,
+  type NewDependency,
+  type RunView,
+} from '@autonomous/shared';
 import { Ago } from '../parts/times.tsx';
 
 const MODES: Readonly<Record<Evidence['mode'], string>> = {

@@ -25,7 +25,12 @@ export function GateNotice({
   const target = useArrival<HTMLElement>(isTarget);
   const sequence = sequenceOf(run.id, gateId);
   return (
-    <section ref={target} tabIndex={-1} className={`gate closed${isTarget ? ' marked' : ''}`} aria-label="A gate that is not open">
+    <section
+      ref={target}
+      tabIndex={-1}
+      className={`gate closed${isTarget ? ' marked' : ''}`}
+      aria-label="A gate that is not open"
+    >
       <p role="status">
         <What run={run} gateId={gateId} sequence={sequence} /> {wasRefused && 'Yours was not taken.'}
       </p>
@@ -44,7 +49,15 @@ export function GateNotice({
   );
 }
 
-function What({ run, gateId, sequence }: { readonly run: RunView; readonly gateId: string; readonly sequence: number | null }) {
+function What({
+  run,
+  gateId,
+  sequence,
+}: {
+  readonly run: RunView;
+  readonly gateId: string;
+  readonly sequence: number | null;
+}) {
   const { client } = useHost();
   const now = useNow();
   const outcome = run.gates.findLast((each) => each.gateId === gateId);
@@ -57,14 +70,20 @@ function What({ run, gateId, sequence }: { readonly run: RunView; readonly gateI
     const { kind, decision, by, at, notes } = outcome;
     return (
       <>
-        This gate ({kind.replaceAll('_', ' ')}) is decided: <strong>{DECIDED[decision]}</strong> by {by}, {agoText(at, now)}
+        This gate ({kind.replaceAll('_', ' ')}) is decided: <strong>{DECIDED[decision]}</strong> by {by},{' '}
+        {agoText(at, now)}
         {notes === undefined || notes === '' ? '' : `: “${notes}”`}.
       </>
     );
   }
   if (isUnknown && event.value === null && event.fault === null) return <>Looking for the gate…</>;
-  if (isUnknown && OPENINGS.has(event.value ?? '')) return <>This gate is not open any more: the run went on without a decision.</>;
-  return <>Run {run.id} has no gate {gateId}.</>;
+  if (isUnknown && OPENINGS.has(event.value ?? ''))
+    return <>This gate is not open any more: the run went on without a decision.</>;
+  return (
+    <>
+      Run {run.id} has no gate {gateId}.
+    </>
+  );
 }
 
 const DECIDED = {

@@ -1,5 +1,13 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
-import { ApiError, BUDGET_NAMES, type Decision, feedbackOf, type Gate, type GateDecision, winnerOf } from '@autonomous/shared';
+import {
+  ApiError,
+  BUDGET_NAMES,
+  type Decision,
+  feedbackOf,
+  type Gate,
+  type GateDecision,
+  winnerOf,
+} from '@autonomous/shared';
 import { type ReactNode, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
@@ -36,7 +44,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
     try {
       const run = await client.decideGate(gate.id, withBinding(gate, decision));
       runs.trigger.listed({ runs: [run] });
-      if (decision.decision === 'reject' || decision.decision === 'retry') lineNotes.trigger.cleared({ runId: gate.runId });
+      if (isSentBack(gate, decision.decision)) lineNotes.trigger.cleared({ runId: gate.runId });
     } catch (error) {
       ownDecisions.delete(gate.id);
       const winner = error instanceof ApiError ? winnerOf(error.problem) : null;
@@ -65,8 +73,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
         <h2 id={`gate-${gate.id}`}>{gate.question?.question ?? gate.summary}</h2>
         <p className="quiet">
           {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage)} waits for you`},{' '}
-          <Ago at={gate.openedAt} />{' '}
-          <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
+          <Ago at={gate.openedAt} /> <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
         </p>
       </header>
       {gate.question !== undefined && gate.question.context !== '' && (
@@ -97,6 +104,11 @@ const DONE: Readonly<Record<Decision, string>> = {
   accept: 'Accepted',
   extend: 'Extended',
 };
+
+/** Does the decision give a result back to the agent? What was said beside its lines is said with it. */
+function isSentBack({ kind }: Gate, decision: Decision): boolean {
+  return (kind === 'implementation' && decision === 'reject') || (kind === 'fix' && decision === 'retry');
+}
 
 /** An approval names exactly what was seen: the server refuses it when either has moved. */
 function withBinding(gate: Gate, decision: GateDecision): GateDecision {
@@ -162,11 +174,11 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
   const choices = gate.decisions.filter((decision) => decision !== elsewhere);
   const primary = ['approve', 'retry'].find((decision) => choices.includes(decision as Decision));
   const asked = open === null ? undefined : FIELDS[open];
-  const isBudget = gate.reason === 'budget' && open === 'extend';
   const notes = useLineNotes(gate.runId);
   // Where a result is sent back, what was said beside its lines goes with it.
   const carries = (decision: Decision | null): boolean =>
-    notes.length > 0 && (decision === 'reject' || (decision === 'retry' && gate.kind === 'fix'));
+    notes.length > 0 && decision !== null && isSentBack(gate, decision);
+  const isBudget = gate.reason === 'budget' && open === 'extend';
 
   const choose = (decision: Decision): void => {
     if (FIELDS[decision] === undefined)
@@ -221,8 +233,8 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
               )}
               {carries(open) && (
                 <p className="quiet">
-                  {notes.length === 1 ? 'Your comment' : `Your ${notes.length} comments`} beside the lines will be sent with
-                  it.
+                  {notes.length === 1 ? 'Your comment' : `Your ${notes.length} comments`} beside the lines will be sent
+                  with it.
                 </p>
               )}
               <vscode-button disabled={isEmpty} onClick={send}>

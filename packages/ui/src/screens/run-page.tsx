@@ -122,7 +122,13 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
         </p>
       </header>
       {linked !== undefined && !isLinkOpen && (
-        <GateNotice key={linked} run={run} gateId={linked} wasRefused={gates.gone?.gateId === linked && gates.gone.wasRefused} isTarget />
+        <GateNotice
+          key={linked}
+          run={run}
+          gateId={linked}
+          wasRefused={gates.gone?.gateId === linked && gates.gone.wasRefused}
+          isTarget
+        />
       )}
       {gates.gone !== null && gates.gone.gateId !== linked && gates.gone.gateId !== run.gate?.id && (
         <GateNotice
@@ -135,12 +141,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
         />
       )}
       {run.gate !== null && (
-        <GatePanel
-          key={run.gate.id}
-          gate={run.gate}
-          isTarget={isLinkOpen}
-          onDecidedElsewhere={gates.refused}
-        />
+        <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={gates.refused} />
       )}
       {(run.currentStage === 'planning' || tab === 'plan') && <PlannerReplies run={run} />}
       <nav aria-label="Parts of the run" className="tabs">
@@ -236,7 +237,8 @@ function Overview({ run }: { readonly run: RunView }) {
           <ol className="decided">
             {run.gates.map(({ gateId, kind, decision, by, at, notes }) => (
               <li key={`${gateId} ${at}`}>
-                <Link to={{ name: 'run', runId: run.id, gate: gateId }}>{kind}</Link>: <strong>{decision}</strong> by {by}, <Ago at={at} />
+                <Link to={{ name: 'run', runId: run.id, gate: gateId }}>{kind}</Link>: <strong>{decision}</strong> by{' '}
+                {by}, <Ago at={at} />
                 {notes !== undefined && notes !== '' && <blockquote>{notes}</blockquote>}
               </li>
             ))}

@@ -2,6 +2,7 @@ import { demandsOf } from '@autonomous/shared/diagram';
 import { describe, expect, it } from 'vitest';
 import { agoText, durationText } from '@autonomous/shared';
 import { constraintsIn } from './plan.tsx';
+import { codeIn } from './sign-in.tsx';
 import { stateName } from './statechart.tsx';
 import { mergedLines } from './transcript.tsx';
 
@@ -69,4 +70,14 @@ describe('The transcript', () => {
     expect(mergedLines([one, two], [two, three])).toEqual([one, two, three]);
     expect(mergedLines([], [one])).toEqual([one]);
   });
+});
+
+it.each([
+  ['http://127.0.0.1:3001/auth?code=abcdefghijklmnop', 'abcdefghijklmnop'],
+  [' abcdefghij-klmnop_1 ', 'abcdefghij-klmnop_1'],
+  ['http://127.0.0.1:3001/', null],
+  ['a b', null],
+  ['', null],
+])('of the link %j the code that signs in is %j', (text, code) => {
+  expect(codeIn(text)).toBe(code);
 });

@@ -50,9 +50,8 @@ export function TakeFiles({
   if (sending.state === 'taken') {
     return (
       <p className="done" role="status">
-        Taken: the result of{' '}
-        <Link to={{ name: 'run', runId: sending.run.id }}>{sending.run.originalRequest}</Link> is being{' '}
-        {words.trim() === '' ? 'checked anew' : 'worked on from there'}.{' '}
+        Taken: the result of <Link to={{ name: 'run', runId: sending.run.id }}>{sending.run.originalRequest}</Link> is
+        being {words.trim() === '' ? 'checked anew' : 'worked on from there'}.{' '}
         <button type="button" className="link" onClick={onDone}>
           Dismiss
         </button>
@@ -105,11 +104,7 @@ export function TakeFiles({
         {targets.length > 1 && (
           <label className="field">
             Into
-            <vscode-single-select
-              label="Into"
-              value={target.run.id}
-              onchange={(event) => setTargetId(valueOf(event))}
-            >
+            <vscode-single-select label="Into" value={target.run.id} onchange={(event) => setTargetId(valueOf(event))}>
               {targets.map(({ run }) => (
                 <vscode-option key={run.id} value={run.id} selected={run.id === target.run.id}>
                   {run.originalRequest}
@@ -130,7 +125,9 @@ export function TakeFiles({
           />
         </div>
         <div className="actions">
-          <vscode-button onClick={() => void take()}>{`Take into “${target.run.originalRequest.slice(0, 40)}”`}</vscode-button>
+          <vscode-button
+            onClick={() => void take()}
+          >{`Take into “${target.run.originalRequest.slice(0, 40)}”`}</vscode-button>
           <vscode-button secondary onClick={onDone}>
             Cancel
           </vscode-button>
@@ -147,7 +144,10 @@ export function TakeFiles({
 function whatHappens(path: string, source: Result, target: Result): string {
   const isDeleted = source.byPath.get(path)?.status === 'deleted';
   const own = target.byPath.get(path);
-  if (isDeleted) return own === undefined ? 'is deleted' : `is deleted, with what this approach did to it (${own.status})`;
+  if (isDeleted)
+    return own === undefined ? 'is deleted' : `is deleted, with what this approach did to it (${own.status})`;
   if (own === undefined) return 'comes in';
-  return own.status === 'deleted' ? 'comes back: this approach had deleted it' : 'takes the place of this approach’s own version';
+  return own.status === 'deleted'
+    ? 'comes back: this approach had deleted it'
+    : 'takes the place of this approach’s own version';
 }

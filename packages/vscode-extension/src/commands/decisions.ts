@@ -1,6 +1,13 @@
 /** The commands that decide an open gate, with native input. What is sent names exactly what was shown. */
 import { basename } from 'node:path';
-import { BUDGET_NAMES, type Decision, feedbackOf, type Gate, type GateDecision, type Question } from '@autonomous/shared';
+import {
+  BUDGET_NAMES,
+  type Decision,
+  feedbackOf,
+  type Gate,
+  type GateDecision,
+  type Question,
+} from '@autonomous/shared';
 import { gateLine } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { clientOf, type Host, type Panels, type ReviewComments, runsOf } from '../host.ts';

@@ -48,6 +48,10 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
     [COMMANDS.copyId]: withRun({ isFit: () => true, title: 'Copy id', none: 'There are no runs yet.' }, ({ id }) =>
       vscode.env.clipboard.writeText(id),
     ),
+    // A run that waits is shared for the sake of its gate.
+    [COMMANDS.copyLink]: withRun({ isFit: () => true, title: 'Copy link', none: 'There are no runs yet.' }, (run) =>
+      panels.copyLink({ name: 'run', runId: run.id, ...(run.gate === null ? {} : { gate: run.gate.id }) }),
+    ),
     [COMMANDS.sendMessage]: withRun(
       { isFit: ({ status }) => status === 'running', title: 'Message the agent', none: 'No agent is at work.' },
       (run) => sendMessage(host, run),

@@ -564,7 +564,8 @@ const machine = setup({
     takeFrom: assign(({ context, event }) => {
       const taking = event.type === 'APPROVAL_REJECTED' || event.type === 'FIX_DECIDED' ? event.take : undefined;
       if (taking === undefined) return {};
-      const words = event.type === 'APPROVAL_REJECTED' ? event.feedback : event.type === 'FIX_DECIDED' ? event.reason : '';
+      const words =
+        event.type === 'APPROVAL_REJECTED' ? event.feedback : event.type === 'FIX_DECIDED' ? event.reason : '';
       return { taking, notes: [...context.notes, noteOfTaken(taking, words ?? '')] };
     }),
     sayTaken: emit(({ context }) => ({
@@ -1148,10 +1149,7 @@ const machine = setup({
                       {
                         guard: ({ context }) => context.taking?.andThen === 'implement',
                         target: 'implementing',
-                        actions: [
-                          'sayTaken',
-                          assign({ taking: undefined, head: ({ event }) => event.output.commit }),
-                        ],
+                        actions: ['sayTaken', assign({ taking: undefined, head: ({ event }) => event.output.commit })],
                       },
                       {
                         target: '#build.active.validation',
