@@ -125,7 +125,10 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
             createdAt: begin.createdAt,
             completedAt: null,
             isSetAside: false,
-            summary: { spent: [{ stage: 'planning', model: 'a:x', calls: 1, costUsd: 2 }], open: { gate: 'plan', from } },
+            summary: {
+              spent: [{ stage: 'planning', model: 'a:x', calls: 1, costUsd: 2 }],
+              open: { gate: 'plan', from },
+            },
           },
         ]);
         await reopen();
