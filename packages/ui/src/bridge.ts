@@ -32,6 +32,7 @@ export const CALLS = [
   'getArtifact',
   'getDiff',
   'getTranscript',
+  'getRunTree',
   'getStatechart',
   'listGates',
   'listClarifications',

@@ -8,4 +8,4 @@ CREATE TABLE run_summaries (
   hash BLOB NOT NULL -- SHA-256 of the summary
 ) STRICT;
 --> statement-breakpoint
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
