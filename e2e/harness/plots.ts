@@ -12,7 +12,8 @@ export async function checkPlots(place: Page | FrameLocator, count: number): Pro
       const { data } = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
       const colours = new Set<number>();
       for (let at = 0; at < data.length; at += 4) {
-        if (data[at + 3] === 255) colours.add((data[at] ?? 0) * 65_536 + (data[at + 1] ?? 0) * 256 + (data[at + 2] ?? 0));
+        if (data[at + 3] === 255)
+          colours.add((data[at] ?? 0) * 65_536 + (data[at + 1] ?? 0) * 256 + (data[at + 2] ?? 0));
       }
       const figure = canvas.closest('.plot');
       return {

@@ -4,6 +4,7 @@ import { Conflict, foldRun, InvalidRequest, Unavailable } from '@autonomous/shar
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from './event-store.ts';
 import { aClarification, anActivity, anEvent, aStart, aStep, aTimer, aView, NOON } from './steps.fixture.ts';
+import { calls, opens, tell, type Told } from './told-run.fixture.ts';
 
 export interface StoreUnderTest {
   /** Opens the same storage each time; the store opened before is closed by then. */
@@ -94,6 +95,57 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         ).rejects.toThrow('yesterday');
         expect(await store.loadView('a')).toBeNull();
         expect(await store.readAll(0)).toEqual([]);
+      });
+    });
+
+    describe('summaries', () => {
+      const year = { endedSince: '2026-01-01T00:00:00.000Z', madeBefore: '2027-01-01T00:00:00.000Z' };
+      const ids = async (filter: Parameters<EventStore['summarizeRuns']>[0]) =>
+        (await store.summarizeRuns(filter)).map(({ id }) => id);
+
+      it('are of open runs, and of those that ended in a time', async () => {
+        const end: Told = ['2026-03-05T12:00Z', 'RUN_COMPLETED'];
+        await tell(store, 'open', { createdAt: '2026-03-01T12:00:00.000Z' }, []);
+        await tell(store, 'ended', { createdAt: '2026-03-04T12:00:00.000Z', projectId: 'p-2' }, [end]);
+        expect(await ids(year)).toEqual(['open', 'ended']);
+        expect(await ids({ ...year, projectId: 'p-2' })).toEqual(['ended']);
+        expect(await ids({ ...year, endedSince: '2026-03-05T12:00:00.001Z' })).toEqual(['open']);
+        expect(await ids({ ...year, endedSince: '2026-03-05T12:00:00.000Z' })).toEqual(['open', 'ended']);
+        expect(await ids({ ...year, madeBefore: '2026-03-04T12:00:00.000Z' })).toEqual(['open']);
+      });
+
+      it('say what was spent and where a run stood, and go on where it does', async () => {
+        const begin = { createdAt: '2026-03-01T12:00:00.000Z' };
+        const planned = [...calls('2026-03-01T12:01Z', 'planning', 'a:x', 2), opens('2026-03-01T13:00Z', 'plan')];
+        const view = await tell(store, 'a', begin, planned);
+        const from = Date.parse('2026-03-01T13:00Z');
+        expect(await store.summarizeRuns(year)).toMatchObject([
+          {
+            status: 'running',
+            createdAt: begin.createdAt,
+            completedAt: null,
+            isSetAside: false,
+            summary: {
+              spent: [{ stage: 'planning', model: 'a:x', calls: 1, costUsd: 2 }],
+              open: { gate: 'plan', from },
+            },
+          },
+        ]);
+        await reopen();
+        const granted = anEvent('APPROVAL_GRANTED', { by: 'ada' }, '2026-03-02T13:00:00.000Z');
+        await store.append(
+          aStep('a', {
+            expectedSequence: view.lastSequence,
+            events: [granted],
+            view: { ...view, gate: null, lastSequence: view.lastSequence + 1 },
+          }),
+        );
+        const [run] = await store.summarizeRuns(year);
+        expect(run?.summary).toMatchObject({
+          spent: [{ costUsd: 2 }],
+          open: null,
+          waits: [{ gate: 'plan', from, to: Date.parse('2026-03-02T13:00Z') }],
+        });
       });
     });
 

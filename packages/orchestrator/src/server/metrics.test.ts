@@ -196,6 +196,27 @@ describe('The metrics of a store', () => {
     expect((await metrics({ timeZone: 'Pacific/Kiritimati' })).to).toBe('2026-03-11');
   });
 
+  it('count what happens at midnight on the day that begins', async () => {
+    await tell(store, 'r', { createdAt: '2026-03-04T00:00:00.000Z' }, [
+      ...calls('2026-03-05T00:00Z', 'planning', 'a:x', 1),
+      opens('2026-03-05T01:00Z', 'plan'),
+      ['2026-03-06T00:00Z', 'APPROVAL_GRANTED', { by: 'ada' }],
+      ['2026-03-07T00:00Z', 'RUN_COMPLETED', {}],
+    ]);
+    const { parts, total } = await metrics({ from: '2026-03-04', to: '2026-03-07' });
+    expect(
+      parts.map(({ started, completed, spending, waiting }) => [started, spending.calls, waiting.length, completed]),
+    ).toEqual([
+      [1, 0, 0, 0],
+      [0, 1, 0, 0],
+      [0, 0, 1, 0],
+      [0, 0, 0, 1],
+    ]);
+    expect(total).toMatchObject({ started: 1, completed: 1 });
+    // What is before the range or after it is in none of its parts.
+    expect((await metrics({ from: '2026-03-05', to: '2026-03-06' })).total).toMatchObject({ started: 0, completed: 0 });
+  });
+
   it('sum up by week', async () => {
     await tell(store, 'a', { createdAt: '2026-03-01T10:00:00.000Z' }, buildOn('01', '02'));
     await tell(store, 'b', { createdAt: '2026-03-03T10:00:00.000Z' }, buildOn('03', '04'));

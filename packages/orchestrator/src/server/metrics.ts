@@ -85,7 +85,10 @@ interface Gathered {
 }
 
 /** Everything in the part of the range in which it happened; what did so at other times is left out. */
-function gather(facts: readonly RunFacts[], parts: readonly Stretch[]): readonly (Gathered & { readonly part: Stretch })[] {
+function gather(
+  facts: readonly RunFacts[],
+  parts: readonly Stretch[],
+): readonly (Gathered & { readonly part: Stretch })[] {
   const all = parts.map((part) => ({ part, started: 0, ended: [], calls: [], waits: [] }));
   const at = (ms: number): Gathered | undefined => {
     // Parts follow each other without a gap.

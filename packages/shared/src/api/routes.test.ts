@@ -59,6 +59,23 @@ describe('a request', () => {
   });
 
   it.each([
+    ['from=yesterday', 'from'],
+    ['to=2026-02-30', 'to'],
+    ['to=9999-12-31', 'to'],
+    ['bucket=hour', 'bucket'],
+    ['timeZone=', 'timeZone'],
+    ['projectId=../p', 'projectId'],
+    ['days=7', 'days'],
+  ])('for figures with %s is refused, naming the fault', async (query, path) => {
+    const { app, calls } = anApi();
+    const answer = await app.request(`/api/metrics?${query}`);
+    expect(answer.status).toBe(400);
+    const { faults } = (await answer.json()) as { faults: { path: string }[] };
+    expect([...new Set(faults.map((fault) => fault.path))]).toEqual([path]);
+    expect(calls).toEqual([]);
+  });
+
+  it.each([
     '{"projectId":"p-1","request":"x","__proto__":{"userId":"admin"}}',
     '{"projectId":"p-1","request":"x","config":{"git":{"__proto__":{}}}}',
     '{"projectId":"p-1","request":"x","\\u005f_proto__":{}}',

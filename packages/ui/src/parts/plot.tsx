@@ -49,11 +49,7 @@ export function Plot(props: PlotProps) {
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
-    const plot = new UPlot(
-      optionsOf(props, look, element.clientWidth, setPointed),
-      dataOf(props),
-      element,
-    );
+    const plot = new UPlot(optionsOf(props, look, element.clientWidth, setPointed), dataOf(props), element);
     const observer = new ResizeObserver(() => {
       if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: HEIGHT_PX });
     });
@@ -180,9 +176,7 @@ function lookNow(series: readonly PlotSeries[]): Look {
       series: series.map(({ colour }, index) => {
         if (isForced) return SYSTEM_COLOURS[index % SYSTEM_COLOURS.length] ?? 'CanvasText';
         const name = colour ?? COLOURS[index % COLOURS.length] ?? 'foreground';
-        return computed(
-          name === 'foreground' ? 'var(--vscode-descriptionForeground)' : `var(--vscode-charts-${name})`,
-        );
+        return computed(name === 'foreground' ? 'var(--vscode-descriptionForeground)' : `var(--vscode-charts-${name})`);
       }),
     };
   } finally {

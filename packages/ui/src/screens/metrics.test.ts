@@ -22,7 +22,11 @@ function figures(given: Partial<MetricsFigures> = {}): MetricsFigures {
   };
 }
 
-const part = (from: string, given: Partial<MetricsFigures> = {}): MetricsPart => ({ from, to: from, ...figures(given) });
+const part = (from: string, given: Partial<MetricsFigures> = {}): MetricsPart => ({
+  from,
+  to: from,
+  ...figures(given),
+});
 const model = (name: string, costUsd: number) => ({ ...SPENDING, model: name, costUsd });
 const waited = { gate: 'plan', count: 1, medianMs: 5, p90Ms: 5, totalMs: 5 };
 
@@ -95,6 +99,8 @@ describe('What the plots of metrics draw', () => {
   });
 
   it('names the variants that were closed only where there are some', () => {
-    expect(seriesOf({ total: figures({ closed: 1 }), parts: [] }).ended.at(-1)?.label).toBe('Closed for another approach');
+    expect(seriesOf({ total: figures({ closed: 1 }), parts: [] }).ended.at(-1)?.label).toBe(
+      'Closed for another approach',
+    );
   });
 });

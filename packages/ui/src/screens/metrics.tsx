@@ -171,8 +171,16 @@ function All({ figures }: { readonly figures: Figures }) {
         />
       </div>
       <Gates total={total} now={now} />
-      <Spending title="Cost by stage, in all" head="Stage" rows={total.stages.map((of) => ({ ...of, name: stageName(of.stage) }))} />
-      <Spending title="Cost by model, in all" head="Model" rows={total.models.map((of) => ({ ...of, name: of.model }))} />
+      <Spending
+        title="Cost by stage, in all"
+        head="Stage"
+        rows={total.stages.map((of) => ({ ...of, name: stageName(of.stage) }))}
+      />
+      <Spending
+        title="Cost by model, in all"
+        head="Model"
+        rows={total.models.map((of) => ({ ...of, name: of.model }))}
+      />
     </>
   );
 }
@@ -197,11 +205,15 @@ function Summary({ total, now }: Pick<Figures, 'total' | 'now'>) {
         value={costPerRun === null || !priced ? '–' : measureText('dollars', costPerRun.medianUsd)}
       >
         {costPerRun === null && 'no run ended'}
-        {costPerRun !== null && (priced ? `median; ${measureText('dollars', costPerRun.meanUsd)} on average` : NO_PRICE)}
+        {costPerRun !== null &&
+          (priced ? `median; ${measureText('dollars', costPerRun.meanUsd)} on average` : NO_PRICE)}
       </Tile>
       <Tile name="Spent" value={priced ? measureText('dollars', spending.costUsd) : '–'}>
-        {spending.calls.toLocaleString()} calls, {(spending.inputTokens + spending.outputTokens).toLocaleString()} tokens
-        {priced && spending.unpricedCalls > 0 && `; the price of ${spending.unpricedCalls.toLocaleString()} calls is not known`}
+        {spending.calls.toLocaleString()} calls, {(spending.inputTokens + spending.outputTokens).toLocaleString()}{' '}
+        tokens
+        {priced &&
+          spending.unpricedCalls > 0 &&
+          `; the price of ${spending.unpricedCalls.toLocaleString()} calls is not known`}
         {!priced && `; ${NO_PRICE}`}
       </Tile>
       <Tile name="Runs" value={total.started.toLocaleString()}>
@@ -235,7 +247,10 @@ function Gates({ total, now }: Pick<Figures, 'total' | 'now'>) {
   const past = new Map(total.waiting.map((waited) => [gateName(waited), waited]));
   const present = new Map(now.waiting.map((waits) => [gateName(waits), waits]));
   return (
-    <Table title="Waiting by gate, in all" head={['Gate', 'Times', 'Median', '9 of 10 within', 'In all', 'Waiting now']}>
+    <Table
+      title="Waiting by gate, in all"
+      head={['Gate', 'Times', 'Median', '9 of 10 within', 'In all', 'Waiting now']}
+    >
       {names.map((name) => {
         const waited = past.get(name);
         const waits = present.get(name);
