@@ -100,7 +100,7 @@ function focusNode(region: HTMLElement | null, demand: Demand): void {
   const label = `demands ${demandLine(demand)}: `;
   for (const paper of region?.querySelectorAll('.paper') ?? []) {
     for (const node of paper.shadowRoot?.querySelectorAll<SVGGElement>('.choosable') ?? []) {
-      if (![...node.querySelectorAll('.mark title')].some(({ textContent }) => textContent.startsWith(label))) continue;
+      if (!node.dataset['marks']?.split('\n').some((mark) => mark.startsWith(label))) continue;
       node.scrollIntoView({ block: 'center', inline: 'center' });
       node.focus({ preventScroll: true });
       return;

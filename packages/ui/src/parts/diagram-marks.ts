@@ -104,6 +104,7 @@ function makeChoosable(element: SVGGraphicsElement, label: string, marks: readon
   element.classList.add('choosable');
   element.setAttribute('tabindex', '0');
   element.setAttribute('role', 'button');
+  element.setAttribute('data-marks', marks.map((mark) => mark.label).join('\n'));
   element.setAttribute('aria-label', `${label}: ${marks.map((mark) => mark.label).join('; ')}`);
   element.addEventListener('click', choose);
   element.addEventListener('keydown', (event) => {
@@ -113,17 +114,23 @@ function makeChoosable(element: SVGGraphicsElement, label: string, marks: readon
   });
 }
 
-function badge({ kind, label }: Mark, x: number, y: number): SVGGElement {
+function badge({ kind, label, onChoose }: Mark, x: number, y: number): SVGGElement {
   const group = document.createElementNS(SVG_NAMESPACE, 'g');
   group.setAttribute('class', `mark ${kind}`);
   group.setAttribute('transform', `translate(${x}, ${y})`);
+  // Nodes say it in their names, and lists in words.
+  group.setAttribute('aria-hidden', 'true');
   const circle = document.createElementNS(SVG_NAMESPACE, 'circle');
   circle.setAttribute('r', String(RADIUS));
   const sign = document.createElementNS(SVG_NAMESPACE, 'text');
   sign.textContent = SIGNS[kind];
-  const title = document.createElementNS(SVG_NAMESPACE, 'title');
-  title.textContent = label;
-  group.append(title, circle, sign);
+  group.append(circle, sign);
+  if (onChoose === undefined) {
+    // A tip for the pointer. What can be chosen has a name, which what is written on it has to be part of.
+    const title = document.createElementNS(SVG_NAMESPACE, 'title');
+    title.textContent = label;
+    group.prepend(title);
+  }
   return group;
 }
 

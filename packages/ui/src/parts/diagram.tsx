@@ -47,10 +47,10 @@ export function DrawnDiagram({
     return (
       <figure className="diagram failed" aria-label={title}>
         <p role="alert">This diagram cannot be drawn: {drawing.reason.split('\n')[0]}</p>
-        <Source text={source} />
         <vscode-button secondary onClick={drawing.again}>
           Retry render
         </vscode-button>
+        <Source text={source} />
       </figure>
     );
   }

@@ -12,7 +12,8 @@ export function PlannerReplies({ run }: { readonly run: RunView }) {
   return (
     <section className="replies" aria-labelledby="replies">
       <h2 id="replies">Asked the planner</h2>
-      <ol role="log" aria-labelledby="replies">
+      <div role="log" aria-labelledby="replies">
+      <ol>
         {replies.map(({ question, reply, at }) => (
           <li key={at}>
             <p className="asked">{question}</p>
@@ -33,6 +34,7 @@ export function PlannerReplies({ run }: { readonly run: RunView }) {
           </li>
         )}
       </ol>
+      </div>
     </section>
   );
 }
