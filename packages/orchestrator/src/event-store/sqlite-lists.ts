@@ -11,7 +11,7 @@ import {
   type RunFilter,
   type RunStatus,
 } from '@autonomous/shared';
-import { and, asc, desc, eq, getTableColumns, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { clarificationRequests, projects, workflowRuns } from './schema.ts';
@@ -40,6 +40,7 @@ export function listsOf(connection: Connection): SqliteLists {
         is(workflowRuns.projectId, filter.projectId),
         is(workflowRuns.workflow, filter.workflow),
         is(workflowRuns.explorationId, filter.explorationId),
+        filter.treeId === undefined ? undefined : isOfTree(filter.treeId),
         comesAfter(filter.cursor, workflowRuns.createdAt, workflowRuns.number, Number),
       );
       const rows = db
@@ -106,6 +107,12 @@ function toPage<Row extends Listed, Item>(rows: readonly Row[], limit: number, t
 /** drizzle's `and` leaves out what is undefined. */
 function is(column: SQLiteColumn, value: string | undefined): SQL | undefined {
   return value === undefined ? undefined : eq(column, value);
+}
+
+/** The forks of a tree say it; those that it begins with are the runs of an exploration, or one run. */
+function isOfTree(treeId: string): SQL | undefined {
+  const { id, explorationId, treeId: treeColumn } = workflowRuns;
+  return or(eq(treeColumn, treeId), eq(explorationId, treeId), eq(id, treeId));
 }
 
 function isFinal(status: RunStatus): SQL {
