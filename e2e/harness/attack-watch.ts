@@ -40,16 +40,18 @@ export class AttackWatch {
       assert.equal(found, null, `${what}: a script ran in ${frame.url().slice(0, 100)}: ${found}`);
     }
     assert.deepEqual(this.#dialogs, [], what);
-    const stray = [...this.#requests].map((request) => request.url()).filter(
-      (address) => !/^(?:data|blob|about):/.test(address) && !isOwn(address),
-    );
+    const stray = [...this.#requests]
+      .map((request) => request.url())
+      .filter((address) => !/^(?:data|blob|about):/.test(address) && !isOwn(address));
     assert.deepEqual(stray, [], `${what}: requests left the page`);
   }
 }
 
 async function markCalls(context: BrowserContext): Promise<void> {
   // `click node call PWN()` calls a function of the page: there is one, so that a call would be seen.
-  await context.addInitScript(`globalThis.wasCalled = false; Object.defineProperty(globalThis, 'callMe', { value() { globalThis.wasCalled = true; } });`);
+  await context.addInitScript(
+    `globalThis.wasCalled = false; Object.defineProperty(globalThis, 'callMe', { value() { globalThis.wasCalled = true; } });`,
+  );
 }
 
 async function ranIn(frame: Frame): Promise<string | null> {

@@ -50,7 +50,10 @@ export const journey: Journey = {
     await server.heard(id, 'RUN_MERGED');
     const demands = page.getByRole('complementary', { name: 'What the result is held against' });
     await demands.getByText('Passed').first().waitFor();
-    await demands.getByText(/Found in src\/login\.js/).first().waitFor();
+    await demands
+      .getByText(/Found in src\/login\.js/)
+      .first()
+      .waitFor();
     await demands.getByText('Checked').first().waitFor();
     const login = page.getByRole('button', { name: '/login: demands /login: Passed' });
     await login.waitFor();
@@ -76,7 +79,11 @@ async function followADemand(page: Page): Promise<void> {
 
 async function zoom(page: Page): Promise<void> {
   const diagram = page.getByRole('group', { name: /^Plan, diagram/ }).first();
-  const widthOf = (): Promise<number> => page.locator('.diagram svg').first().evaluate((svg) => svg.getBoundingClientRect().width);
+  const widthOf = (): Promise<number> =>
+    page
+      .locator('.diagram svg')
+      .first()
+      .evaluate((svg) => svg.getBoundingClientRect().width);
   const before = await widthOf();
   await diagram.focus();
   await page.keyboard.press('+');
@@ -110,7 +117,10 @@ async function compare(page: Page): Promise<void> {
   await after.locator('.node.marked-changed', { hasText: 'State is ours?' }).waitFor();
   await after.locator('path.marked-changed').waitFor();
   await page.getByRole('list', { name: 'Signs on the diagrams' }).waitFor();
-  await page.getByRole('region', { name: 'Source of both versions' }).getByText('1. The routes, and the way out.').waitFor();
+  await page
+    .getByRole('region', { name: 'Source of both versions' })
+    .getByText('1. The routes, and the way out.')
+    .waitFor();
 }
 
 /** @throws when it is wider than a phone */

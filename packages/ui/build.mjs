@@ -36,12 +36,14 @@ const NO_ELK = `export default class {
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 
+/** @type {import('rolldown').Plugin} */
 const withoutElk = {
   // A layout that no plan asks for, and 8 MB large: a diagram that names it is told so.
   name: 'without-elk',
   resolveId: (id) => (id.startsWith('elkjs/') ? '\0elkjs' : undefined),
   load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
 };
+/** @type {import('rolldown').Plugin} */
 const asProgram = {
   // `file.ts?program` is what that file is built to, as one text: the page hands it to a frame, where it runs.
   name: 'as-program',
@@ -77,6 +79,11 @@ for (const name of ['app.css', 'theme.css', 'icon.svg', 'manifest.webmanifest'])
 // Last, so that a build that was cut off is none.
 writeFileSync(stamp, wanted);
 
+/**
+ * @param {string} input
+ * @param {import('rolldown').Plugin[]} plugins
+ * @returns {import('rolldown').InputOptions}
+ */
 function options(input, plugins) {
   return {
     input,

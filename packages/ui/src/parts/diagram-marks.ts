@@ -69,7 +69,13 @@ svg { display: block; margin: 0 auto; overflow: visible; }
 `;
 
 /** Draws the marks; the drawing has to be in the page, since places are measured. */
-export function drawMarks(svg: SVGSVGElement, prefix: string, graph: DiagramGraph, names: DrawingNames, marks: Marks): void {
+export function drawMarks(
+  svg: SVGSVGElement,
+  prefix: string,
+  graph: DiagramGraph,
+  names: DrawingNames,
+  marks: Marks,
+): void {
   for (const node of graph.nodes) {
     const own = marks.nodes.get(node.id) ?? [];
     const element = own.length === 0 ? null : nodeElement(svg, prefix, node.id, names);
@@ -167,7 +173,12 @@ export function nodeElement(
   return null;
 }
 
-function edgeElement(svg: SVGSVGElement, graph: DiagramGraph, index: number, { edges }: DrawingNames): SVGElement | null {
+function edgeElement(
+  svg: SVGSVGElement,
+  graph: DiagramGraph,
+  index: number,
+  { edges }: DrawingNames,
+): SVGElement | null {
   if (graph.type === 'sequence') return svg.querySelectorAll<SVGElement>('[data-et="message"]')[index] ?? null;
   const id = edges[index] ?? '';
   return id === '' ? null : svg.querySelector<SVGElement>(`[data-et="edge"][data-id="${CSS.escape(id)}"]`);
