@@ -33,23 +33,25 @@ export class AttackWatch {
     });
   }
 
-  /** @throws when a script of the text ran, or anything was asked for that is not of `origins` and no data in itself */
-  async check(what: string, origins: readonly string[]): Promise<void> {
+  /** @throws when a script of the text ran, or anything was asked for that is not the page’s own and no data in itself */
+  async check(what: string, isOwn: (address: string) => boolean): Promise<void> {
     for (const frame of this.#page.frames()) {
       const found = await ranIn(frame);
       assert.equal(found, null, `${what}: a script ran in ${frame.url().slice(0, 100)}: ${found}`);
     }
     assert.deepEqual(this.#dialogs, [], what);
-    const stray = [...this.#requests].map((request) => request.url()).filter(
-      (address) => !/^(?:data|blob|about):/.test(address) && !origins.some((origin) => address.startsWith(`${origin}/`)),
-    );
+    const stray = [...this.#requests]
+      .map((request) => request.url())
+      .filter((address) => !/^(?:data|blob|about):/.test(address) && !isOwn(address));
     assert.deepEqual(stray, [], `${what}: requests left the page`);
   }
 }
 
 async function markCalls(context: BrowserContext): Promise<void> {
   // `click node call PWN()` calls a function of the page: there is one, so that a call would be seen.
-  await context.addInitScript(`globalThis.wasCalled = false; Object.defineProperty(globalThis, 'callMe', { value() { globalThis.wasCalled = true; } });`);
+  await context.addInitScript(
+    `globalThis.wasCalled = false; Object.defineProperty(globalThis, 'callMe', { value() { globalThis.wasCalled = true; } });`,
+  );
 }
 
 async function ranIn(frame: Frame): Promise<string | null> {

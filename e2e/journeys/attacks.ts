@@ -31,37 +31,40 @@ async function inDashboard(stage: Stage, server: Server, runId: string): Promise
   const { page } = await stage.openWindow();
   page.setDefaultTimeout(30_000);
   const watch = await AttackWatch.over(page);
-  const origins = [server.url];
+  const isOwn = (address: string): boolean => address.startsWith(`${server.url}/`);
   await page.goto(await server.client.createSignInLink());
   await page.getByRole('link', { name: TITLE }).waitFor();
-  await watch.check('E06 the list of runs', origins);
+  await watch.check('E06 the list of runs', isOwn);
   await stage.picture(page, 'runs');
 
   await page.goto(`${server.url}/runs/${runId}/plan`);
   await page.getByRole('heading', { name: TITLE, level: 1 }).waitFor();
   await page.locator('.diagram svg').waitFor();
-  await checkPlan(page, () => watch.check('E03 and E06 the plan', origins));
+  await checkPlan(page, () => watch.check('E03 and E06 the plan', isOwn));
   await stage.picture(page, 'plan');
-  await mermaidAttacks(page, () => watch.check('E01', origins));
+  await mermaidAttacks(page, () => watch.check('E01', isOwn));
   await diagramsThatTakeTooLong(stage, page, page, 'dashboard');
   await restoreEditing(page);
-  await watch.check('E02', origins);
+  await watch.check('E02', isOwn);
 
   await ask(page, page);
   await page.getByText('onerror="top.PWN=\'reply\'"').waitFor();
-  await watch.check("E06 the planner's answer", origins);
+  await watch.check("E06 the planner's answer", isOwn);
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByRole('radio', { name: '<img src=x onerror="top.PWN=2">' }).click();
-  await watch.check('E06 a question', origins);
+  await watch.check('E06 a question', isOwn);
   await stage.picture(page, 'question');
   await page.getByRole('button', { name: /^Answer/ }).click();
   await server.heard(runId, 'IMPLEMENTATION_SUCCEEDED');
-  await page.getByText(/Waiting for approval|Completed|Paused|Pushed/).first().waitFor({ timeout: 60_000 });
+  await page
+    .getByText(/Waiting for approval|Completed|Paused|Pushed/)
+    .first()
+    .waitFor({ timeout: 60_000 });
   for (const tab of ['Overview', 'Changes', 'Evidence', 'Transcript', 'Statechart']) {
     await page.getByRole('navigation', { name: 'Parts of the run' }).getByRole('link', { name: tab }).click();
     await page.waitForLoadState('networkidle');
     if (tab === 'Changes') await page.getByText('src/"><img src=x onerror=top.PWN=4>.js').first().waitFor();
-    await watch.check(`E06 ${tab}`, origins);
+    await watch.check(`E06 ${tab}`, isOwn);
   }
   await stage.picture(page, 'after-all');
 }
@@ -78,7 +81,11 @@ async function inEditor(stage: Stage, server: Server, runId: string): Promise<vo
   const notice = editor.notification('PWN').first();
   await notice.waitFor();
   assert.equal(await notice.locator('.notification-list-item-message a').count(), 0, 'E06 a notification has no link');
-  const check = (what: string): Promise<void> => watch.check(what, [editor.host.origin]);
+  // A web view's own files bear a name that only its service worker knows.
+  const isOwn = (address: string): boolean =>
+    address.startsWith(`${editor.host.origin}/`) ||
+    /^https:\/\/[\w+-]+\.vscode-resource\.vscode-cdn\.net\/.*\/dist\/webview\/[a-z]+\.(?:css|js|ttf)$/.test(address);
+  const check = (what: string): Promise<void> => watch.check(what, isOwn);
   await check('E06 tree and notification');
   await stage.picture(editor.page, 'tree-and-notification');
   await server.client.cancelRun(told.id);
@@ -103,15 +110,21 @@ async function checkPlan(shown: Shown, check: () => Promise<void>): Promise<void
   // The words are there, and what they would have been is not.
   await document.getByText("<script>top.PWN='heading'</script>").waitFor();
   // Asked of the page itself: widgets have styles of their own within.
-  const embedded = await document.evaluate((element) => element.querySelectorAll('img, script, link, style, iframe').length);
+  const embedded = await document.evaluate(
+    (element) => element.querySelectorAll('img, script, link, style, iframe').length,
+  );
   assert.equal(embedded, 0, 'E03 nothing is embedded');
   await document.getByText('Image: beacon (https://evil.example/beacon.png?d=SECRET)').waitFor();
   await document.getByText('Image: by name (https://evil.example/reference.png)').waitFor();
-  assert.equal(await document.locator('a[href^="javascript:" i], a[href^="command:" i], a[href^="data:" i]').count(), 0);
+  assert.equal(
+    await document.locator('a[href^="javascript:" i], a[href^="command:" i], a[href^="data:" i]').count(),
+    0,
+  );
   await check();
 }
 
-const PICTURE = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PICTURE =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** The text that is written is drawn beside it as it is written. */
 async function write(shown: Shown, text: string): Promise<void> {
@@ -185,7 +198,10 @@ async function diagramsThatTakeTooLong(stage: Stage, page: Page, shown: Shown, h
   const slow: readonly (readonly [string, string])[] = [
     ['one long word', `flowchart TD\n  a["${'x'.repeat(45_000)}"]`],
     ['many edges in few words', `flowchart TD\n  ${ends('a')} --> ${ends('b')}`],
-    ['deep nesting', `flowchart TD\n${Array.from({ length: 1_500 }, (_, index) => `subgraph s${index}`).join('\n')}\na-->b\n${'end\n'.repeat(1_500)}`],
+    [
+      'deep nesting',
+      `flowchart TD\n${Array.from({ length: 1_500 }, (_, index) => `subgraph s${index}`).join('\n')}\na-->b\n${'end\n'.repeat(1_500)}`,
+    ],
     ['a text that regular expressions dislike', `flowchart TD\n  a["${'<'.repeat(20_000)}${'&#'.repeat(10_000)}"]`],
   ];
   for (const [what, diagram] of slow) {
@@ -214,13 +230,17 @@ const ends = (letter: string): string => Array.from({ length: 22 }, (_, index) =
 
 async function ask(_page: Page, shown: Shown): Promise<void> {
   await shown.getByRole('button', { name: 'Ask…' }).click();
-  await shown.getByRole('textbox', { name: 'Your question to the planner' }).fill("Why? <script>top.PWN='asked'</script>");
+  await shown
+    .getByRole('textbox', { name: 'Your question to the planner' })
+    .fill("Why? <script>top.PWN='asked'</script>");
   await shown.getByRole('button', { name: 'Ask', exact: true }).click();
 }
 
 /** E04: the page as the editor has it, not as it was meant. */
 async function checkWebViewPage(editor: Editor): Promise<void> {
-  const inner = editor.page.frames().filter((frame) => frame.name() === 'active-frame' || /fake\.html/.test(frame.url()));
+  const inner = editor.page
+    .frames()
+    .filter((frame) => frame.name() === 'active-frame' || /fake\.html/.test(frame.url()));
   const pages = await Promise.all(
     inner.map((frame) =>
       frame.evaluate(() => ({

@@ -34,7 +34,7 @@ export const journey: Journey = {
     await page.getByRole('button', { name: 'Send back…' }).click();
     await page.getByRole('textbox', { name: 'What should be different?' }).fill('With a logout.');
     await page.getByRole('button', { name: 'Send back', exact: true }).click();
-    await page.getByRole('heading', { name: 'Login flow with a logout' }).waitFor();
+    await page.getByRole('heading', { name: 'Login flow with a logout', level: 1, exact: true }).waitFor();
     await checkDiagram(page.locator('.diagram svg').first());
     await followADemand(page);
     await zoom(page);
@@ -50,7 +50,10 @@ export const journey: Journey = {
     await server.heard(id, 'RUN_MERGED');
     const demands = page.getByRole('complementary', { name: 'What the result is held against' });
     await demands.getByText('Passed').first().waitFor();
-    await demands.getByText(/Found in src\/login\.js/).first().waitFor();
+    await demands
+      .getByText(/Found in src\/login\.js/)
+      .first()
+      .waitFor();
     await demands.getByText('Checked').first().waitFor();
     const login = page.getByRole('button', { name: '/login: demands /login: Passed' });
     await login.waitFor();
@@ -76,7 +79,11 @@ async function followADemand(page: Page): Promise<void> {
 
 async function zoom(page: Page): Promise<void> {
   const diagram = page.getByRole('group', { name: /^Plan, diagram/ }).first();
-  const widthOf = (): Promise<number> => page.locator('.diagram svg').first().evaluate((svg) => svg.getBoundingClientRect().width);
+  const widthOf = (): Promise<number> =>
+    page
+      .locator('.diagram svg')
+      .first()
+      .evaluate((svg) => svg.getBoundingClientRect().width);
   const before = await widthOf();
   await diagram.focus();
   await page.keyboard.press('+');
@@ -110,7 +117,10 @@ async function compare(page: Page): Promise<void> {
   await after.locator('.node.marked-changed', { hasText: 'State is ours?' }).waitFor();
   await after.locator('path.marked-changed').waitFor();
   await page.getByRole('list', { name: 'Signs on the diagrams' }).waitFor();
-  await page.getByRole('region', { name: 'Source of both versions' }).getByText('1. The routes, and the way out.').waitFor();
+  await page
+    .getByRole('region', { name: 'Source of both versions' })
+    .getByText('1. The routes, and the way out.')
+    .waitFor();
 }
 
 /** @throws when it is wider than a phone */
@@ -129,7 +139,9 @@ async function inEveryLook(stage: Stage, page: Page, name: string): Promise<void
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', contrast: 'no-preference' });
   await page.setViewportSize(PHONE);
   await see('phone');
-  const { scrollWidth } = await page.evaluate(() => ({ scrollWidth: document.documentElement.scrollWidth }));
+  const scrollWidth = await page.evaluate(() =>
+    Math.max(document.documentElement.scrollWidth, document.querySelector('main')?.scrollWidth ?? 0),
+  );
   assert.ok(scrollWidth <= PHONE.width, `the page is ${scrollWidth} px wide on a phone of ${PHONE.width}`);
   await page.setViewportSize(DESK);
 }

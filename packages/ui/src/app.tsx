@@ -7,6 +7,7 @@ import { createDashboardHost } from './hosts/dashboard-host.ts';
 import { type Host, HostProvider, useHost } from './hosts/host.ts';
 import { createWebViewHost, type WebViewApi } from './hosts/web-view-host.ts';
 import { DrawerProvider } from './parts/diagram.tsx';
+// oxlint-disable-next-line import/default -- build.mjs makes it: the program of that file, as one text
 import drawingProgram from './parts/drawing-frame.ts?program';
 import { createDrawer } from './parts/drawing.ts';
 import { Link } from './parts/link.tsx';

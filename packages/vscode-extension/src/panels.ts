@@ -7,7 +7,7 @@ import { type Host, type Panels, runsOf } from './host.ts';
 import { PANEL_TYPE } from './identifiers.ts';
 import { titleOf } from './run-tree.ts';
 import { createWebViewBridge, type WebViewBridge } from './web-view-bridge.ts';
-import { webViewPage } from './web-view-page.ts';
+import { webViewOptions, webViewPage } from './web-view-page.ts';
 
 interface OpenPanel {
   readonly panel: vscode.WebviewPanel;
@@ -19,12 +19,7 @@ interface OpenPanel {
 export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'>): Panels & vscode.Disposable {
   const open = new Set<OpenPanel>();
   const root = vscode.Uri.joinPath(host.context.extensionUri, 'dist', 'webview');
-  const options: vscode.WebviewOptions = {
-    enableScripts: true,
-    // What an agent wrote may hold links: none of them is a command of the editor.
-    enableCommandUris: false,
-    localResourceRoots: [root],
-  };
+  const options: vscode.WebviewOptions = webViewOptions(root);
 
   const adopt = (panel: vscode.WebviewPanel, screen: Screen): void => {
     const { webview } = panel;

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { webViewPage } from './web-view-page.ts';
+import { webViewOptions, webViewPage } from './web-view-page.ts';
 
 const pageWith = (nonce: string): string =>
-  webViewPage({ nonce, cspSource: 'https://*.vscode-cdn.net', address: (file) => `https://files.vscode-cdn.net/${file}` });
+  webViewPage({
+    nonce,
+    cspSource: 'https://*.vscode-cdn.net',
+    address: (file) => `https://files.vscode-cdn.net/${file}`,
+  });
 
 describe('E04 the page of a web view', () => {
   const page = pageWith('bm9uY2U=');
@@ -18,6 +22,14 @@ describe('E04 the page of a web view', () => {
     expect(policy).not.toMatch(/unsafe-eval|blob:|http:|\*(?!\.vscode-cdn)/);
     expect(directives.get('base-uri')).toBe("base-uri 'none'");
     expect(directives.get('form-action')).toBe("form-action 'none'");
+  });
+
+  it('follows no link to a command and reads no file but the screens', () => {
+    expect(webViewOptions('dist/webview')).toEqual({
+      enableScripts: true,
+      enableCommandUris: false,
+      localResourceRoots: ['dist/webview'],
+    });
   });
 
   it('has no script, handler or link of its own beside that one', () => {

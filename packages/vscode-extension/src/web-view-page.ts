@@ -10,6 +10,19 @@ export interface WebViewPageParts {
 }
 
 /**
+ * What a web view may do: run our script, and read the files of the screens.
+ * @param screens the folder that holds these and nothing else
+ */
+export function webViewOptions<Folder>(screens: Folder) {
+  return {
+    enableScripts: true,
+    // What an agent wrote may hold links: none of them is a command of the editor.
+    enableCommandUris: false,
+    localResourceRoots: [screens],
+  };
+}
+
+/**
  * Only the one script with this nonce runs, and what it hands to the frame that diagrams are drawn in. Nothing is fetched, and
  * what an agent wrote can embed nothing from elsewhere.
  */
@@ -40,4 +53,3 @@ export function webViewPage({ nonce, cspSource, address }: WebViewPageParts): st
 </body>
 </html>`;
 }
-

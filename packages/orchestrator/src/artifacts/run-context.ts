@@ -2,7 +2,15 @@
  * What a run leaves in `.autonomous/runs/<id>/`: `context.json`, `events.jsonl` and `validation-report.md`. Pure; what is given here
  * must be free of secrets already.
  */
-import type { Artifact, ConstraintFinding, Evidence, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
+import type {
+  Artifact,
+  ConstraintFinding,
+  Evidence,
+  JsonObject,
+  JsonValue,
+  RunView,
+  WorkflowEvent,
+} from '@autonomous/shared';
 
 /** The last event that a record holds: what the database of a server has to have as well. */
 export interface RecordedTip {

@@ -99,10 +99,10 @@ function focusItem(region: HTMLElement | null, demand: Demand): void {
 function focusNode(region: HTMLElement | null, demand: Demand): void {
   const label = `demands ${demandLine(demand)}: `;
   for (const paper of region?.querySelectorAll('.paper') ?? []) {
-    for (const node of paper.shadowRoot?.querySelectorAll<SVGGElement>('.choosable') ?? []) {
-      if (![...node.querySelectorAll('.mark title')].some(({ textContent }) => textContent.startsWith(label))) continue;
-      node.scrollIntoView({ block: 'center', inline: 'center' });
-      node.focus({ preventScroll: true });
+    for (const badge of paper.shadowRoot?.querySelectorAll<SVGGElement>('.choosable') ?? []) {
+      if (badge.dataset['mark']?.startsWith(label) !== true) continue;
+      badge.scrollIntoView({ block: 'center', inline: 'center' });
+      badge.focus({ preventScroll: true });
       return;
     }
   }

@@ -62,15 +62,20 @@ svg { display: block; margin: 0 auto; overflow: visible; }
 .mark.removed circle { stroke: var(--vscode-charts-red) !important; }
 .mark.demand-passed circle { stroke: var(--vscode-charts-green) !important; }
 .mark.demand-failed circle { stroke: var(--vscode-charts-red) !important; stroke-width: 3px !important; }
-.choosable { cursor: pointer; }
+.choosable, .with-choice { cursor: pointer; }
 .choosable:focus { outline: none; }
-.choosable:focus-visible > ${SHAPES}, .choosable:focus-visible > g:not(.mark):not(.label) ${SHAPES} { stroke: var(--vscode-focusBorder) !important; stroke-width: 4px !important; }
-.choosable:focus-visible .mark circle { fill: var(--vscode-focusBorder) !important; }
-.choosable:focus-visible .mark text { fill: var(--vscode-editor-background) !important; }
+.choosable:focus-visible circle { fill: var(--vscode-focusBorder) !important; stroke: var(--vscode-foreground) !important; stroke-width: 3px !important; r: 12px; }
+.choosable:focus-visible text { fill: var(--vscode-editor-background) !important; }
 `;
 
 /** Draws the marks; the drawing has to be in the page, since places are measured. */
-export function drawMarks(svg: SVGSVGElement, prefix: string, graph: DiagramGraph, names: DrawingNames, marks: Marks): void {
+export function drawMarks(
+  svg: SVGSVGElement,
+  prefix: string,
+  graph: DiagramGraph,
+  names: DrawingNames,
+  marks: Marks,
+): void {
   for (const node of graph.nodes) {
     const own = marks.nodes.get(node.id) ?? [];
     const element = own.length === 0 ? null : nodeElement(svg, prefix, node.id, names);
@@ -83,9 +88,15 @@ export function drawMarks(svg: SVGSVGElement, prefix: string, graph: DiagramGrap
       if (!isDemand) element.classList.add(`marked-${mark.kind}`);
       // Demands on the left, differences on the right, so that both can be seen.
       const down = top + index * 2.2 * RADIUS;
-      element.append(isDemand ? badge(mark, box.x, down) : badge(mark, box.x + box.width, top));
+      const drawn = isDemand ? badge(mark, box.x, down) : badge(mark, box.x + box.width, top);
+      makeChoosable(drawn, node.label || node.id, mark);
+      element.append(drawn);
     }
-    makeChoosable(element, node.label || node.id, own);
+    const first = own.find(({ onChoose }) => onChoose !== undefined)?.onChoose;
+    if (first === undefined) continue;
+    // The whole of a node is easier to hit than its badge.
+    element.classList.add('with-choice');
+    element.addEventListener('click', first);
   }
   for (const [index, mark] of marks.edges) {
     const path = edgeElement(svg, graph, index, names);
@@ -94,26 +105,36 @@ export function drawMarks(svg: SVGSVGElement, prefix: string, graph: DiagramGrap
     if (!(path instanceof SVGGeometryElement)) continue;
     // Beside the middle, where the edge's own label stands.
     const { x, y } = path.getPointAtLength(path.getTotalLength() * 0.3);
-    path.parentElement?.append(badge(mark, x, y));
+    const drawn = badge(mark, x, y);
+    drawn.setAttribute('aria-hidden', 'true');
+    path.parentElement?.append(drawn);
   }
 }
 
-function makeChoosable(element: SVGGraphicsElement, label: string, marks: readonly Mark[]): void {
-  const choose = marks.find(({ onChoose }) => onChoose !== undefined)?.onChoose;
-  if (choose === undefined) return;
-  element.classList.add('choosable');
-  element.setAttribute('tabindex', '0');
-  element.setAttribute('role', 'button');
-  element.setAttribute('aria-label', `${label}: ${marks.map((mark) => mark.label).join('; ')}`);
-  element.addEventListener('click', choose);
-  element.addEventListener('keydown', (event) => {
+/** A badge is the button, so that a node with several demands has several. */
+function makeChoosable(badgeOf: SVGGElement, label: string, { label: words, onChoose }: Mark): void {
+  if (onChoose === undefined) {
+    // Lists say it in words.
+    badgeOf.setAttribute('aria-hidden', 'true');
+    return;
+  }
+  badgeOf.classList.add('choosable');
+  badgeOf.setAttribute('tabindex', '0');
+  badgeOf.setAttribute('role', 'button');
+  badgeOf.setAttribute('aria-label', `${label}: ${words}`);
+  badgeOf.dataset['mark'] = words;
+  badgeOf.addEventListener('click', (event) => {
+    event.stopPropagation();
+    onChoose();
+  });
+  badgeOf.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' && event.key !== ' ') return;
     event.preventDefault();
-    choose();
+    onChoose();
   });
 }
 
-function badge({ kind, label }: Mark, x: number, y: number): SVGGElement {
+function badge({ kind, label, onChoose }: Mark, x: number, y: number): SVGGElement {
   const group = document.createElementNS(SVG_NAMESPACE, 'g');
   group.setAttribute('class', `mark ${kind}`);
   group.setAttribute('transform', `translate(${x}, ${y})`);
@@ -121,9 +142,13 @@ function badge({ kind, label }: Mark, x: number, y: number): SVGGElement {
   circle.setAttribute('r', String(RADIUS));
   const sign = document.createElementNS(SVG_NAMESPACE, 'text');
   sign.textContent = SIGNS[kind];
-  const title = document.createElementNS(SVG_NAMESPACE, 'title');
-  title.textContent = label;
-  group.append(title, circle, sign);
+  group.append(circle, sign);
+  if (onChoose === undefined) {
+    // A tip for the pointer; what can be chosen has a name.
+    const title = document.createElementNS(SVG_NAMESPACE, 'title');
+    title.textContent = label;
+    group.prepend(title);
+  }
   return group;
 }
 
@@ -148,7 +173,12 @@ export function nodeElement(
   return null;
 }
 
-function edgeElement(svg: SVGSVGElement, graph: DiagramGraph, index: number, { edges }: DrawingNames): SVGElement | null {
+function edgeElement(
+  svg: SVGSVGElement,
+  graph: DiagramGraph,
+  index: number,
+  { edges }: DrawingNames,
+): SVGElement | null {
   if (graph.type === 'sequence') return svg.querySelectorAll<SVGElement>('[data-et="message"]')[index] ?? null;
   const id = edges[index] ?? '';
   return id === '' ? null : svg.querySelector<SVGElement>(`[data-et="edge"][data-id="${CSS.escape(id)}"]`);

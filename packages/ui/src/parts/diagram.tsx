@@ -47,10 +47,10 @@ export function DrawnDiagram({
     return (
       <figure className="diagram failed" aria-label={title}>
         <p role="alert">This diagram cannot be drawn: {drawing.reason.split('\n')[0]}</p>
-        <Source text={source} />
         <vscode-button secondary onClick={drawing.again}>
           Retry render
         </vscode-button>
+        <Source text={source} />
       </figure>
     );
   }
@@ -113,7 +113,9 @@ const MAX_SHOWN = 200_000;
 function Source({ text }: { readonly text: string }) {
   return (
     <pre className="source" tabIndex={0} aria-label="Source of the diagram">
-      <code>{text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}\n… ${text.length - MAX_SHOWN} more characters` : text}</code>
+      <code>
+        {text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}\n… ${text.length - MAX_SHOWN} more characters` : text}
+      </code>
     </pre>
   );
 }

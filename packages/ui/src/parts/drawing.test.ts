@@ -15,7 +15,11 @@ describe('E02 where nothing can stop a drawing', () => {
     ['many nodes on one line', flow(numbered(500, (index) => `n${index}`).join(';')), 'lines'],
     ['a long text', flow(`a["${'x'.repeat(500)}"]`), 'a line of it'],
     ['much text', flow(...numbered(60, () => `a["${'x '.repeat(100)}"]`)), 'characters'],
-    ['deep nesting', flow(...numbered(20, (index) => `subgraph s${index}`), 'a --> b', ...numbered(20, () => 'end')), 'groups'],
+    [
+      'deep nesting',
+      flow(...numbered(20, (index) => `subgraph s${index}`), 'a --> b', ...numbered(20, () => 'end')),
+      'groups',
+    ],
     ['nested states', `stateDiagram-v2\n${numbered(20, (index) => `state s${index} {`).join('\n')}`, 'groups'],
   ])('%s is not', (_, source, reason) => {
     expect(sharedThreadFault(source)).toContain(reason);

@@ -63,7 +63,7 @@ function walk(old: readonly string[], now: readonly string[], start: number, end
   const isTooLong = rows * columns > MAX_CELLS;
   const lengths = new Uint16Array(isTooLong ? 0 : (rows + 1) * (columns + 1));
   const at = (row: number, column: number): number => lengths[row * (columns + 1) + column] ?? 0;
-  for (let row = rows - 1; !isTooLong && row >= 0; row -= 1) {
+  for (let row = (isTooLong ? 0 : rows) - 1; row >= 0; row -= 1) {
     for (let column = columns - 1; column >= 0; column -= 1) {
       lengths[row * (columns + 1) + column] =
         old[start + row] === now[start + column]

@@ -51,7 +51,9 @@ function copyOf(given: Element, page: Document): Element | null {
 /** A reference to another part of the same drawing is the only address that a style or an attribute may hold. */
 export function loadsNothing(value: string): boolean {
   if (/[\\@]|image-set|image\(|cross-fade|element\(|expression|javascript:|data:/i.test(value)) return false;
-  return [...value.matchAll(/url\(\s*(["']?)([^)"']*)\1\s*\)?/gi)].every(([, , address]) => /^#[\w-]+$/.test(address ?? ''));
+  return [...value.matchAll(/url\(\s*(["']?)([^)"']*)\1\s*\)?/gi)].every(([, , address]) =>
+    /^#[\w-]+$/.test(address ?? ''),
+  );
 }
 
 /** Rules of which none names an address outside of the drawing. At-rules but those of movement are left out. */

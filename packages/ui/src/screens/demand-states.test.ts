@@ -50,7 +50,9 @@ describe('What a plan demands', () => {
   });
 
   it('is bound by approval, or by going on where the plan is trusted', () => {
-    expect(demandStanding(aRun({ currentStage: 'implementation', artifacts: [plan] }), plan, login).state).toBe('bound');
+    expect(demandStanding(aRun({ currentStage: 'implementation', artifacts: [plan] }), plan, login).state).toBe(
+      'bound',
+    );
     expect(demandStanding(aRun({ currentStage: 'implementation', artifacts: [aPlan()] }), aPlan(), login).state).toBe(
       'bound',
     );
@@ -75,7 +77,10 @@ describe('What a plan demands', () => {
     ['with the base’s tests', [aCheck(), aCheck({ mode: 'base_tests', passed: false })]],
   ])('has failed where the checks failed %s, whatever was found', (_, evidence) => {
     const run = aRun({ ...built, artifacts: [plan, aReport()], evidence });
-    expect(demandStanding(run, plan, login)).toMatchObject({ state: 'failed', reason: expect.stringContaining('npm test') });
+    expect(demandStanding(run, plan, login)).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('npm test'),
+    });
   });
 
   it('says that the code has changed since', () => {

@@ -30,9 +30,13 @@ export function demandStanding(run: RunView, plan: Artifact, demand: Demand): De
   if (unbound !== null) return { state: 'proposed', reason: unbound };
   const evidence = newestEvidence(run);
   const [newest] = evidence;
-  if (newest === undefined) return { state: 'bound', reason: 'Part of the plan that binds this run; nothing was checked yet.' };
+  if (newest === undefined)
+    return { state: 'bound', reason: 'Part of the plan that binds this run; nothing was checked yet.' };
   if (run.codeTree !== undefined && newest.codeTree !== run.codeTree) {
-    return { state: 'changed', reason: 'The code has changed since it was checked; it counts when it is checked again.' };
+    return {
+      state: 'changed',
+      reason: 'The code has changed since it was checked; it counts when it is checked again.',
+    };
   }
   const failed = evidence.find((each) => !each.passed && each.codeTree === newest.codeTree);
   if (failed !== undefined) return { state: 'failed', reason: whyFailed(failed, run) };
@@ -48,7 +52,8 @@ export function demandStanding(run: RunView, plan: Artifact, demand: Demand): De
 
 function whyNotBinding(run: RunView, plan: Artifact): string | null {
   const newest = run.artifacts.findLast(({ stage, type }) => stage === plan.stage && type === plan.type);
-  if (newest !== undefined && newest.id !== plan.id) return `Version ${plan.version} of the plan was replaced by another.`;
+  if (newest !== undefined && newest.id !== plan.id)
+    return `Version ${plan.version} of the plan was replaced by another.`;
   const isInReview = run.gate?.kind === 'plan' || run.gate?.kind === 'invalid_plan';
   if (plan.approvedBy !== undefined && !isInReview) return null;
   if (isInReview || run.currentStage === 'planning') return 'It binds the run once the plan is approved.';

@@ -106,7 +106,13 @@ function DiagramPair({
   );
 }
 
-function ChangeList({ changes, isSame }: { readonly changes: readonly DiagramChange[] | null; readonly isSame: boolean }) {
+function ChangeList({
+  changes,
+  isSame,
+}: {
+  readonly changes: readonly DiagramChange[] | null;
+  readonly isSame: boolean;
+}) {
   const [isLong, setLong] = useState(false);
   if (changes === null) return null;
   if (changes.length === 0) {

@@ -152,7 +152,11 @@ export function plansOf({ artifacts }: Pick<RunView, 'artifacts'>): readonly Art
 }
 
 /** What the plan demands, with how each stands in this run; in the plan's order. */
-export function listedDemands(run: RunView, plan: Artifact, constraints: JsonValue | undefined): readonly ListedDemand[] {
+export function listedDemands(
+  run: RunView,
+  plan: Artifact,
+  constraints: JsonValue | undefined,
+): readonly ListedDemand[] {
   return demandsOf(constraintsIn(constraints)).map((demand) => {
     const { state, reason } = demandStanding(run, plan, demand);
     return { ...demand, state, reason, label: DEMAND_LABELS[state], kindOfMark: `demand-${state}` };
@@ -180,5 +184,6 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 }
 
 function listIn(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
+  // An array of JSON holds JSON.
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
 }

@@ -12,27 +12,29 @@ export function PlannerReplies({ run }: { readonly run: RunView }) {
   return (
     <section className="replies" aria-labelledby="replies">
       <h2 id="replies">Asked the planner</h2>
-      <ol role="log" aria-labelledby="replies">
-        {replies.map(({ question, reply, at }) => (
-          <li key={at}>
-            <p className="asked">{question}</p>
-            <blockquote>
-              {reply}
-              <footer className="quiet">
-                The planner, <Ago at={at} />
-              </footer>
-            </blockquote>
-          </li>
-        ))}
-        {isPending && (
-          <li>
-            <p className="asked">{asked.notes}</p>
-            <p className="quiet loading">
-              <vscode-progress-ring aria-hidden="true" /> The planner is answering…
-            </p>
-          </li>
-        )}
-      </ol>
+      <div role="log" aria-labelledby="replies">
+        <ol>
+          {replies.map(({ question, reply, at }) => (
+            <li key={at}>
+              <p className="asked">{question}</p>
+              <blockquote>
+                {reply}
+                <footer className="quiet">
+                  The planner, <Ago at={at} />
+                </footer>
+              </blockquote>
+            </li>
+          ))}
+          {isPending && (
+            <li>
+              <p className="asked">{asked.notes}</p>
+              <p className="quiet loading">
+                <vscode-progress-ring aria-hidden="true" /> The planner is answering…
+              </p>
+            </li>
+          )}
+        </ol>
+      </div>
     </section>
   );
 }
