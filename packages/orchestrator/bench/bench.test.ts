@@ -65,7 +65,7 @@ describe('the bench runner', () => {
 
 describe('the benches', () => {
   it.each([
-    ['scale', '--events', '120', '--runs', '20'],
+    ['scale', '--events', '120', '--runs', '20', '--openings', '1'],
     ['peers', '--only', 'autonomous,raw', '--repeat', '1', '--runs', '20', '--seconds', '1', '--parts', 'throughput'],
   ])('%s measures this engine, in little', { timeout: 240_000 }, (...args) => {
     const { status, stdout, stderr } = spawnSync(

@@ -7,7 +7,7 @@
  * the start of a new process until its engine takes approvals · poisonedParked: that one is set aside and all others
  * wait · list50Ms: the newest 50 of them · approved100Ms: 100 of them, approved at once, are completed.
  *
- * Options: --events N --runs N
+ * Options: --events N --runs N --openings N
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,16 +26,15 @@ export const description =
 
 const PROGRAM = path.join(import.meta.dirname, 'scale', 'scale-process.ts');
 const STATE_BYTES = 2 ** 20;
-const OPENINGS = 5;
 const APPENDS = 500;
 const SILENCE_S = 120;
 
 export async function run(args: readonly string[]): Promise<BenchResult> {
-  const { events, runs } = readNumbers(args, { events: 100_000, runs: 10_000 });
+  const { events, runs, openings } = readNumbers(args, { events: 100_000, runs: 10_000, openings: 5 });
   const folder = mkdtempSync(path.join(tmpdir(), 'scale-'));
   try {
     const before = probeMachine(folder);
-    const long = await measureLongRun(path.join(folder, 'long.db'), events);
+    const long = await measureLongRun(path.join(folder, 'long.db'), events, openings);
     const many = await measureManyRuns(path.join(folder, 'many.db'), runs);
     const after = probeMachine(folder);
     const rows = Object.entries({ ...long, ...many }).map(([figure, value]) => [figure, rounded(value)] as const);
@@ -49,14 +48,14 @@ export async function run(args: readonly string[]): Promise<BenchResult> {
   }
 }
 
-async function measureLongRun(file: string, events: number): Promise<Record<string, number>> {
+async function measureLongRun(file: string, events: number, openings: number): Promise<Record<string, number>> {
   say(`a run of ${events} events`);
   const talk = await carryOut({ task: 'talk', file, events, stateBytes: STATE_BYTES });
   const talked = talk.find((report) => report.report === 'talked');
   say('opening it');
   const opened: number[] = [];
   const appended: number[] = [];
-  for (let opening = 0; opening < OPENINGS; opening++) {
+  for (let opening = 0; opening < openings; opening++) {
     for (const report of await carryOut({ task: 'open', file, appends: APPENDS })) {
       if (report.report === 'opened') opened.push(report.ms);
       if (report.report === 'appended') appended.push(...report.latenciesMs);

@@ -8,7 +8,6 @@ import { createBuildActivities } from './activities/build-activities.ts';
 import type { BuildTools } from './activities/build-tools.ts';
 import { DependencyCache } from './activities/dependency-cache.ts';
 import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
-import { createAcpAgent } from './agents/acp.ts';
 import { createAgentRouter } from './agents/agent-router.ts';
 import { createToolLoopAgent } from './agents/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
@@ -143,7 +142,7 @@ export async function startOrchestrator({
           timeouts: config.modelTimeouts,
           ...(cassettes ? { recorder: cassettes } : {}),
         }),
-        acp: createAcpAgent(config.agents),
+        acp: async () => (await import('./agents/acp.ts')).createAcpAgent(config.agents),
       }),
       prices,
       sandboxes: provider,

@@ -28,12 +28,10 @@ import {
 import { AcpPeer, AgentGone, DEAF, STOPPED_SPEAKING, type Turn } from './acp-peer.ts';
 import { decidePermission } from './acp-permissions.ts';
 import { AcpProgress } from './acp-progress.ts';
+import { ACP_PREFIX } from './agent-router.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from './agent.ts';
 import { nudgeText, restartText, STALL_LIMITS, type StallLimits, StallWatch, type WatchedCall } from './stall-watch.ts';
 import { questionSchema } from './tool-loop.ts';
-
-/** What stands before the agent's name in a model id. */
-export const ACP_PREFIX = 'acp:';
 
 /** New processes that take up a session whose process died by itself. */
 const RESTARTS = 2;

@@ -3,8 +3,7 @@
  * that cannot be used is a note and a tool error, never the end of the run. These servers work outside of the sandbox, as their
  * operator wishes.
  */
-import { createMCPClient, type MCPClient } from '@ai-sdk/mcp';
-import { StdioMCPTransport } from '@ai-sdk/mcp/mcp-stdio';
+import type { MCPClient } from '@ai-sdk/mcp';
 import { estimateTokens } from '../roles/tokens.ts';
 import type { AgentRequest } from './agent.ts';
 import type { McpServer } from './mcp-servers.ts';
@@ -187,6 +186,20 @@ class Connection {
 
   #open(signal: AbortSignal): Promise<MCPClient> {
     if (this.#client !== null) return this.#client;
+    const client = this.#connect(signal);
+    this.#client = client;
+    client.catch(() => {
+      if (this.#client === client) this.#client = null;
+    });
+    return client;
+  }
+
+  async #connect(signal: AbortSignal): Promise<MCPClient> {
+    // Most servers have no such tools and need none of it.
+    const [{ createMCPClient }, { StdioMCPTransport }] = await Promise.all([
+      import('@ai-sdk/mcp'),
+      import('@ai-sdk/mcp/mcp-stdio'),
+    ]);
     const { reach } = this.#server;
     const transport =
       reach.kind === 'http'
@@ -198,18 +211,13 @@ class Connection {
             env: { ...reach.env },
             stderr: 'ignore',
           });
-    const client = createMCPClient({
+    return createMCPClient({
       transport,
       clientName: 'autonomous',
       initializationOptions: { signal },
       // What is lost shows at the next call.
       onUncaughtError: () => undefined,
     });
-    this.#client = client;
-    client.catch(() => {
-      if (this.#client === client) this.#client = null;
-    });
-    return client;
   }
 }
 

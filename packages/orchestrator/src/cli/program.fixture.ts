@@ -51,7 +51,9 @@ export function makePlace(): Place {
     string,
     string,
   ];
-  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, AUTONOMOUS_DATA: data };
+  // Nothing that the program does depends on the cache but how soon it is there.
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: folder, AUTONOMOUS_DATA: data };
   const git = (...args: readonly string[]): string =>
     execFileSync('git', args, { encoding: 'utf8', env: { ...env, GIT_CONFIG_NOSYSTEM: '1' } }).trim();
   const running: ChildProcessWithoutNullStreams[] = [];

@@ -3,9 +3,10 @@
  * Column types speak the port's language: times are ISO strings here and milliseconds on disk, JSON is text on disk.
  */
 import type { Clarification, Gate, JsonValue, ResponseType, RunStatus, RunView } from '@autonomous/shared';
-import { isNotNull, isNull, sql } from 'drizzle-orm';
-import { blob, customType, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { drizzle } from './drizzle.ts';
 import { toIso, toMilliseconds } from './times.ts';
+
+const { isNotNull, isNull, sql, blob, customType, index, integer, sqliteTable, text, uniqueIndex } = drizzle;
 
 /** ISO 8601 in the program, milliseconds since 1970 on disk. */
 const time = customType<{ data: string; driverData: number }>({

@@ -1,6 +1,6 @@
 /**
  * The lists of the event store, by drizzle's query builder. Loaded with the first list that is asked for: drizzle takes
- * most of a second to load, and a store that only runs workflows needs none of it.
+ * long to load, and a store that only runs workflows needs none of it.
  */
 import {
   type Clarification,
@@ -11,12 +11,13 @@ import {
   type RunFilter,
   type RunStatus,
 } from '@autonomous/shared';
-import { and, asc, desc, eq, getTableColumns, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { SQL } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { drizzle } from './drizzle.ts';
 import { clarificationRequests, projects, workflowRuns } from './schema.ts';
 import type { Connection } from './sqlite-connection.ts';
 
+const { and, asc, desc, eq, getTableColumns, isNotNull, isNull, openWith, or, sql } = drizzle;
 const DEFAULT_PAGE = 50;
 
 export interface SqliteLists {
@@ -29,7 +30,7 @@ export interface SqliteLists {
 }
 
 export function listsOf(connection: Connection): SqliteLists {
-  const db = drizzle(connection);
+  const db = openWith(connection);
   return {
     runIds(filter) {
       const limit = filter.limit ?? DEFAULT_PAGE;
