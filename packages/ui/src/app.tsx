@@ -3,6 +3,7 @@ import { useSelector } from '@xstate/store-react';
 import { createRoot } from 'react-dom/client';
 import './parts/elements.ts';
 import type { Screen } from './bridge.ts';
+import { RESUMING } from './connection-news.ts';
 import { createDashboardHost } from './hosts/dashboard-host.ts';
 import { type Host, HostProvider, useHost } from './hosts/host.ts';
 import { createWebViewHost, type WebViewApi } from './hosts/web-view-host.ts';
@@ -41,15 +42,17 @@ function Banner() {
   );
 }
 
-/** Quiet while all is well: what is shown is then as new as the server. */
+/** Quiet while all is well: what is shown is then as new as the server. It moves nothing when it comes and goes. */
 function Connection() {
-  const { runs } = useHost();
-  const connection = useSelector(runs, ({ context }) => context.connection);
-  if (connection.state !== 'offline') return null;
+  const { place } = useHost();
+  const news = useSelector(place, ({ context }) => context.news);
   return (
-    <p className="offline" role="status">
-      <vscode-icon name="debug-disconnect" aria-hidden="true" /> Not connected: {connection.reason.replace(/\.$/, '')}.
-      What you see may be old; trying again…
+    <p className={news === null ? 'hidden' : 'offline'} role="status">
+      {news !== null && (
+        <>
+          <vscode-icon name={news === RESUMING ? 'sync' : 'debug-disconnect'} aria-hidden="true" /> {news}
+        </>
+      )}
     </p>
   );
 }

@@ -29,6 +29,8 @@ export type ConnectionState =
   /** The server is there and takes no token, or not this one. */
   | { readonly kind: 'signedOut'; readonly url: string; readonly reason: string }
   | { readonly kind: 'connecting'; readonly url: string }
+  /** The server answers again; what was missed meanwhile is being fetched. */
+  | { readonly kind: 'resuming'; readonly url: string }
   | { readonly kind: 'live'; readonly url: string }
   /** HTTP works and WebSocket does not: the server is asked every few seconds. */
   | { readonly kind: 'polling'; readonly url: string; readonly reason: string }
@@ -64,6 +66,7 @@ export interface Connection {
 }
 
 const INTERVAL_MS = 5_000;
+const LISTED_WITHIN_MS = 5_000;
 const BACKOFF = { minMs: 500, maxMs: 15_000 };
 /** Failures of the feed before HTTP alone is tried. */
 const FAILURES_BEFORE_POLLING = 2;
@@ -106,14 +109,23 @@ export function createConnection(options: ConnectionOptions): Connection {
     const warn = (error: unknown): void =>
       log.warn(`Runs could not be listed: ${error instanceof Error ? error.message : String(error)}`);
     let failures = 0;
+    /** HTTP has answered since the feed was last live. */
+    let hasAnswered = false;
+    const feed = new EventTarget();
+    let current: FeedStatus | null = null;
     const onStatus = (status: FeedStatus): void => {
+      current = status;
       switch (status.state) {
         case 'live':
-          failures = 0;
           polling.stop();
           log.info(`Connected to ${url}`);
-          enter({ kind: 'live', url });
-          return void listOpenRuns(client, store, signal).catch(warn);
+          if (failures > 0) enter({ kind: 'resuming', url });
+          failures = 0;
+          hasAnswered = false;
+          // What is shown as live is complete.
+          return void withinTime(listOpenRuns(client, store, signal).catch(warn)).then(() => {
+            if (current === status && !signal.aborted) enter({ kind: 'live', url });
+          });
         case 'offline': {
           failures += 1;
           log.warn(`${status.reason}; trying again in ${Math.round(status.retryInMs / 1_000)} s`);
@@ -125,12 +137,19 @@ export function createConnection(options: ConnectionOptions): Connection {
           } as const;
           if (failures < FAILURES_BEFORE_POLLING) return enter(offline);
           return void polling.ask().then((answered) => {
-            if (signal.aborted || state.kind === 'live') return;
-            enter(answered ? { kind: 'polling', url, reason: status.reason } : offline);
+            if (signal.aborted || current?.state === 'live') return;
+            if (!answered) {
+              hasAnswered = false;
+              return enter(offline);
+            }
+            if (hasAnswered) return enter({ kind: 'polling', url, reason: status.reason });
+            // The server may have come back a moment ago: the feed is tried once more before it is given up.
+            hasAnswered = true;
+            feed.dispatchEvent(new Event('wake'));
           });
         }
-        case 'connecting':
         case 'replaying':
+        case 'connecting':
           // The state says what a person sees: a try that is under way does not hide why the last one failed.
           if (failures === 0) enter({ kind: 'connecting', url });
           return;
@@ -143,7 +162,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (event.type === 'statusChanged') onStatus((event as unknown as { status: FeedStatus }).status);
     });
     try {
-      await syncRecentRuns({ client, store, signal, onFault: warn });
+      await syncRecentRuns({ client, store, signal, wake: feed, onFault: warn });
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
@@ -230,6 +249,11 @@ function createPolling(client: Client, store: RunStore, intervalMs: number, sign
       clearTimeout(timer);
     },
   };
+}
+
+/** Not longer than a person would wait for it: a server that does not answer says nothing more. */
+function withinTime(work: Promise<void>): Promise<void> {
+  return Promise.race([work, new Promise<void>((resolve) => void setTimeout(resolve, LISTED_WITHIN_MS).unref())]);
 }
 
 /** Every run that waits or works, however many there are: the newest of the others are listed anyway. */

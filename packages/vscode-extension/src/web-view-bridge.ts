@@ -9,10 +9,12 @@ import { problemOf } from './refusal.ts';
 
 export interface WebViewBridgeOptions {
   readonly store: RunStore;
-  /** `null` while no server is named. */
-  readonly client: () => ScreenClient | null;
+  /** Rejects, in words for a person, while no server is named. */
+  readonly client: () => Promise<ScreenClient>;
   readonly post: (message: ToWebView) => void;
   readonly actions: HostActions;
+  /** What a person has to know of the connection now. */
+  readonly news: () => string | null;
   /** What the web view shows first. */
   readonly screen: Screen;
   /** The web view went to another screen. */
@@ -26,6 +28,8 @@ export interface WebViewBridge {
   receive(message: unknown): Promise<void>;
   /** Another screen in the same web view. */
   show(screen: Screen): void;
+  /** The connection is another than before. */
+  tellNews(): void;
   dispose(): void;
 }
 
@@ -44,6 +48,10 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
     listing = undefined;
     posted = store.getSnapshot().context;
     post({ kind: 'state', state: posted, screen });
+  };
+
+  const tellNews = (): void => {
+    if (isReady) post({ kind: 'news', news: options.news() });
   };
 
   const subscription = store.inspect(({ event }) => {
@@ -70,8 +78,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
 
   const call = async ({ id, method, args }: Extract<FromWebView, { kind: 'call' }>): Promise<void> => {
     try {
-      const client = options.client();
-      if (client === null) throw new Error('No Autonomous server is connected.');
+      const client = await options.client();
       // Each argument was checked against what the method takes.
       const perform = client[method] as (...args: readonly unknown[]) => Promise<unknown>;
       post({ kind: 'result', id, value: await perform(...(method === 'upload' ? [args[0], bytesOf(args[1])] : args)) });
@@ -87,7 +94,8 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
       switch (message.kind) {
         case 'ready':
           isReady = true;
-          return postState();
+          postState();
+          return tellNews();
         case 'call':
           return call(message);
         case 'action': {
@@ -106,6 +114,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
       screen = next;
       if (isReady) post({ kind: 'show', screen });
     },
+    tellNews,
     dispose() {
       isReady = false;
       clearTimeout(listing);

@@ -2,6 +2,7 @@
  * The WebSocket feed: replays the log after a client's position, then goes on live without gap or double, with progress
  * beside it. A client that reads too slowly is cut off and comes back by its position.
  */
+import { randomUUID } from 'node:crypto';
 import { FEED_PROTOCOL, type FeedMessage, type Progress, type WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
@@ -39,6 +40,8 @@ export const MAX_BACKLOG_BYTES = 1024 * 1024;
 /** Above this a replay waits for the client, and progress is left out. */
 const COMFORTABLE_BACKLOG_BYTES = 256 * 1024;
 const PAGE = 100;
+/** Clients learn by it that the server was started anew, and its work with it. */
+const PROCESS = randomUUID();
 const HELLO_MS = 10_000;
 const HEARTBEAT_MS = 30_000;
 /** A client that does not answer the closing handshake is cut after this. */
@@ -194,7 +197,14 @@ class Connection {
     // Whoever was away for so long would miss how archived runs ended.
     const reset = isOther || after > position || (after > 0 && after < archived);
     this.#position = reset ? 0 : after;
-    this.#send({ type: 'welcome', protocol: FEED_PROTOCOL, feedId: this.#source.feedId, position, reset });
+    this.#send({
+      type: 'welcome',
+      protocol: FEED_PROTOCOL,
+      feedId: this.#source.feedId,
+      position,
+      reset,
+      process: PROCESS,
+    });
     await this.#sendStored();
     this.#sendCaughtUp();
   }

@@ -17,8 +17,11 @@ export type WebSocketConstructor = new (url: string) => WebSocketLike;
 /** How the connection is. */
 export type FeedStatus =
   | { readonly state: 'connecting' }
-  /** `reset`: what was received before is void, all events come again from the beginning. */
-  | { readonly state: 'replaying'; readonly feedId: string; readonly reset: boolean }
+  /**
+   * `reset`: what was received before is void, all events come again from the beginning. `process`: another one each time
+   * that the server is started.
+   */
+  | { readonly state: 'replaying'; readonly feedId: string; readonly reset: boolean; readonly process?: string }
   | { readonly state: 'live'; readonly feedId: string; readonly position: number }
   | { readonly state: 'offline'; readonly reason: string; readonly retryInMs: number };
 
@@ -30,6 +33,8 @@ export interface FeedOptions {
   /** Absent means all runs. */
   readonly runIds?: readonly string[] | undefined;
   readonly signal: AbortSignal;
+  /** Its event `wake` ends the wait before the next try. */
+  readonly wake?: EventTarget;
   readonly onEvent: (event: WorkflowEvent) => void;
   readonly onProgress?: (progress: Progress) => void;
   readonly onStatus?: (status: FeedStatus) => void;
@@ -66,7 +71,7 @@ export async function followFeed(options: FeedOptions, connection: FeedConnectio
     failures = end.wasLive ? 0 : failures + 1;
     const retryInMs = waitBefore(failures, connection.backoff);
     options.onStatus?.({ state: 'offline', reason: end.reason, retryInMs });
-    await sleep(retryInMs, options.signal);
+    await waitForTry(retryInMs, options);
   }
 }
 
@@ -87,6 +92,14 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(wake, ms);
     signal?.addEventListener('abort', wake);
   });
+}
+
+async function waitForTry(ms: number, { signal, wake }: FeedOptions): Promise<void> {
+  const woken = new AbortController();
+  const onWake = (): void => woken.abort();
+  wake?.addEventListener('wake', onWake);
+  await sleep(ms, AbortSignal.any([signal, woken.signal]));
+  wake?.removeEventListener('wake', onWake);
 }
 
 interface Cursor {
@@ -172,7 +185,12 @@ function receive(
       if (options.after === 'end' && (message.reset || cursor.position === 'end')) cursor.position = message.position;
       else if (message.reset) cursor.position = 0;
       cursor.feedId = message.feedId;
-      options.onStatus?.({ state: 'replaying', feedId: message.feedId, reset: message.reset });
+      options.onStatus?.({
+        state: 'replaying',
+        feedId: message.feedId,
+        reset: message.reset,
+        ...(message.process === undefined ? {} : { process: message.process }),
+      });
       return;
     case 'event':
       if (message.event.position <= positionOf(cursor)) return;

@@ -1,6 +1,6 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
 import { ApiError, type Decision, type Gate, type GateDecision } from '@autonomous/shared';
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { stageTitle } from '../labels.ts';
@@ -10,26 +10,58 @@ import { Ago } from '../parts/times.tsx';
 type Sending =
   | { readonly state: 'open' }
   | { readonly state: 'sent'; readonly decision: Decision }
+  | { readonly state: 'late' }
   | { readonly state: 'refused'; readonly reason: string; readonly decidedElsewhere: boolean };
 
-export function GatePanel({ gate }: { readonly gate: Gate }) {
+/** A decision that the server has not answered by then is looked after, and so often from then on. */
+const LOOK_AFTER_MS = 5_000;
+/** Then it may be made again: the first one counts, and the server says so. */
+const LATE_AFTER_MS = 20_000;
+
+interface GatePanelProps {
+  readonly gate: Gate;
+  /** It is being decided here. */
+  readonly onSent?: (gateId: string) => void;
+  /** It was not decided here after all. */
+  readonly onRefused?: (gateId: string) => void;
+}
+
+export function GatePanel({ gate, onSent, onRefused }: GatePanelProps) {
   const { client, runs } = useHost();
   const [sending, setSending] = useState<Sending>({ state: 'open' });
+  const isSent = sending.state === 'sent';
+
+  // What is stuck, the server is asked about: it may have decided and been heard of by nobody.
+  useEffect(() => {
+    if (!isSent) return undefined;
+    const startedAt = performance.now();
+    const timer = setInterval(() => {
+      if (performance.now() - startedAt > LATE_AFTER_MS)
+        setSending((now) => (now.state === 'sent' ? { state: 'late' } : now));
+      client.getRun(gate.runId).then(
+        (run) => runs.trigger.listed({ runs: [run] }),
+        // The connection says why.
+        () => undefined,
+      );
+    }, LOOK_AFTER_MS);
+    return () => clearInterval(timer);
+  }, [isSent, client, runs, gate.runId]);
 
   const decide = async (decision: GateDecision): Promise<void> => {
     if (sending.state === 'sent') return;
     setSending({ state: 'sent', decision: decision.decision });
+    onSent?.(gate.id);
     try {
       const run = await client.decideGate(gate.id, withBinding(gate, decision));
       runs.trigger.listed({ runs: [run] });
     } catch (error) {
       const decidedElsewhere = error instanceof ApiError && error.status === 409;
+      onRefused?.(gate.id);
       setSending({ state: 'refused', reason: messageOf(error), decidedElsewhere });
       // What this panel shows may be long over.
       if (decidedElsewhere) await client.getRun(gate.runId).then((run) => runs.trigger.listed({ runs: [run] }));
     }
   };
-  const isSent = sending.state === 'sent';
 
   return (
     <section className="gate" aria-labelledby={`gate-${gate.id}`}>
@@ -51,6 +83,7 @@ export function GatePanel({ gate }: { readonly gate: Gate }) {
       </fieldset>
       <p role="status" className={sending.state === 'refused' ? 'fault' : 'quiet'}>
         {isSent && `${DONE[sending.decision]} – waiting for the run to go on…`}
+        {sending.state === 'late' && 'The server has not confirmed it yet. Decide again where nothing happens.'}
         {sending.state === 'refused' &&
           (sending.decidedElsewhere ? `Already decided: ${sending.reason}` : `Not taken: ${sending.reason}`)}
       </p>

@@ -12,6 +12,7 @@ import { StatusLine } from '../parts/status.tsx';
 import { Ago, durationText, useNow } from '../parts/times.tsx';
 import { Changes } from './changes.tsx';
 import { EvidenceList } from './evidence.tsx';
+import { GateNews } from './gate-news.tsx';
 import { GatePanel } from './gate-panel.tsx';
 import { Plan } from './plan.tsx';
 import { StatechartView } from './statechart.tsx';
@@ -46,6 +47,7 @@ export function RunPage({ runId, tab }: { readonly runId: string; readonly tab: 
 }
 
 function KnownRun({ run, tab }: { readonly run: RunView; readonly tab: RunTab }) {
+  const [decidedHere, setDecidedHere] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
     document.title = `${run.originalRequest.slice(0, 60)} – Autonomous`;
   }, [run.originalRequest]);
@@ -63,7 +65,15 @@ function KnownRun({ run, tab }: { readonly run: RunView; readonly tab: RunTab })
           <Cancel run={run} />
         </p>
       </header>
-      {run.gate !== null && <GatePanel key={run.gate.id} gate={run.gate} />}
+      <GateNews run={run} here={decidedHere} />
+      {run.gate !== null && (
+        <GatePanel
+          key={run.gate.id}
+          gate={run.gate}
+          onSent={(gateId) => setDecidedHere((gates) => new Set(gates).add(gateId))}
+          onRefused={(gateId) => setDecidedHere((gates) => new Set([...gates].filter((each) => each !== gateId)))}
+        />
+      )}
       <nav aria-label="Parts of the run" className="tabs">
         {RUN_TABS.map((name) => (
           <Link key={name} to={{ name: 'run', runId: run.id, tab: name }} current={name === tab}>
