@@ -38,7 +38,14 @@ export const journey: Journey = {
     await checkDiagram(page.locator('.diagram svg').first());
     await checkAccessibility(page, 'A plan');
     await stage.picture(page, 'plan');
-    await onPhone(page, () => stage.picture(page, 'plan-on-a-phone'));
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await stage.readmePicture(page, `dashboard-${colorScheme}`);
+    }
+    await onPhone(page, async () => {
+      await stage.picture(page, 'plan-on-a-phone');
+      await stage.readmePicture(page, 'dashboard-phone');
+    });
 
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('heading', { name: 'Which OAuth providers shall people sign in with?' }).waitFor();

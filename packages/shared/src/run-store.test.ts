@@ -178,6 +178,12 @@ describe('runs at work when the connection is lost', () => {
     expect(resumed([offline, back('one'), live].reduce(withStatus, known))).toEqual([]);
     expect(resumed(withStatus(known, offline))).toEqual([]);
   });
+
+  it('are at work all the same once they have said nothing for a while', () => {
+    const store = createRunStore([offline, back('two'), live].reduce(withStatus, known));
+    store.trigger.settled();
+    expect(resumed(store.getSnapshot().context)).toEqual([]);
+  });
 });
 
 describe('the store', () => {

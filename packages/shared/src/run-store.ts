@@ -51,6 +51,8 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
       replaced: (_state, { state }: { state: RunStoreState }) => state,
       listed: (state, { runs }: { runs: readonly RunView[] }) => withRuns(state, runs),
       statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
+      /** What was at work and says nothing is at work all the same: it waits for something. */
+      settled: (state) => (state.resuming.length === 0 ? state : { ...state, resuming: [] }),
     },
   });
 }
@@ -151,7 +153,8 @@ export async function syncRunStore(options: {
     if (batch.length > 0) store.trigger.received({ events: batch });
     batch = [];
   };
-  await client.followFeed({
+  const settling = settlesLater(store);
+  const feed = client.followFeed({
     after: position,
     feedId: feedId ?? undefined,
     runIds: options.runIds,
@@ -165,8 +168,10 @@ export async function syncRunStore(options: {
       flush();
       isLive = status.state === 'live';
       store.trigger.statusChanged({ status });
+      settling.heard(status);
     },
   });
+  await feed.finally(() => settling.stop());
 }
 
 const BATCH = 500;
@@ -207,7 +212,8 @@ export async function syncRecentRuns(options: {
       asking.delete(id);
     }
   };
-  await client.followFeed({
+  const settling = settlesLater(store);
+  const feed = client.followFeed({
     after: 'end',
     signal,
     ...(options.wake === undefined ? {} : { wake: options.wake }),
@@ -220,6 +226,7 @@ export async function syncRecentRuns(options: {
     onProgress: (progress) => store.trigger.progressed({ progress }),
     onStatus: (status) => {
       store.trigger.statusChanged({ status });
+      settling.heard(status);
       if (status.state === 'replaying' && status.reset) isListed = false;
       if (status.state !== 'live' || isListed) return;
       list().catch((error: unknown) => {
@@ -228,6 +235,22 @@ export async function syncRecentRuns(options: {
       });
     },
   });
+  await feed.finally(() => settling.stop());
+}
+
+/** Work that was taken up again is heard of within this time. */
+const RESUMED_WITHIN_MS = 20_000;
+
+function settlesLater(store: RunStore) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const stop = (): void => clearTimeout(timer);
+  return {
+    heard({ state }: FeedStatus): void {
+      stop();
+      if (state === 'live') timer = setTimeout(() => store.trigger.settled(), RESUMED_WITHIN_MS);
+    },
+    stop,
+  };
 }
 
 /** As many as one page has. */

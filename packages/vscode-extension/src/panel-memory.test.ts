@@ -25,6 +25,8 @@ describe('Panels that were open', () => {
     const next = createPanelMemory(file);
     expect(next.recall('Two')).toEqual(run('r-2'));
     expect(next.recall('One')).toBeNull();
+    expect(next.latest(run('r-1'))).toEqual(plan);
+    expect(next.latest(run('r-3'))).toEqual(run('r-3'));
     expect(next.lost(new Set())).toEqual([run('r-2'), plan]);
     expect(next.lost(new Set(['Two']))).toEqual([plan]);
   });

@@ -14,6 +14,8 @@ export interface PanelMemory {
   forget(screen: Screen): void;
   /** What a panel of this title showed last; `null` where that is not known. */
   recall(title: string): Screen | null;
+  /** The part of it that was shown last, where the editor's own note may be older. */
+  latest(screen: Screen): Screen;
   /** What was opened a short while ago, was not closed, and is under none of these titles. */
   lost(titles: ReadonlySet<string>): readonly Screen[];
 }
@@ -60,6 +62,7 @@ export function createPanelMemory(file: string | null, now: () => number = Date.
       const place = placeOf(screen);
       write(read().map((each) => (placeOf(each.screen) === place ? { ...each, isOpen: false } : each)));
     },
+    latest: (screen) => read().find((each) => placeOf(each.screen) === placeOf(screen))?.screen ?? screen,
     recall: (title) => read().find((each) => each.title === title)?.screen ?? null,
     lost: (titles) =>
       read()

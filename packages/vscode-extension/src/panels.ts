@@ -91,8 +91,9 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
   const serializer = vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, {
     async deserializeWebviewPanel(panel, state: unknown) {
       const screen = readKeptScreen(state);
-      // A window that closes soon after a panel was opened keeps its title and not its state.
-      adopt(panel, screen ?? memory.recall(panel.title) ?? { name: 'runs' });
+      // A window that closes soon after a panel was opened keeps its title and not its state, or an older one.
+      const known = screen === null ? memory.recall(panel.title) : memory.latest(screen);
+      adopt(panel, known ?? { name: 'runs' });
     },
   });
 

@@ -67,6 +67,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
         if (news.status.state === 'replaying' && news.status.reset) postState();
         return post({ kind: 'connection', status: news.status });
       case 'replaced':
+      case 'settled':
         return postState();
       case 'listed':
         if (store.getSnapshot().context.runs !== posted?.runs) listing ??= setTimeout(postState, LISTS_WITHIN_MS);
@@ -128,7 +129,7 @@ type StoreEvent =
   | { readonly type: 'received'; readonly events: Extract<ToWebView, { kind: 'events' }>['events'] }
   | { readonly type: 'progressed'; readonly progress: Extract<ToWebView, { kind: 'progress' }>['progress'] }
   | { readonly type: 'statusChanged'; readonly status: Exclude<RunStoreState['connection'], { state: 'idle' }> }
-  | { readonly type: 'replaced' | 'listed' };
+  | { readonly type: 'replaced' | 'settled' | 'listed' };
 
 function bytesOf(value: unknown): unknown {
   return value instanceof ArrayBuffer ? new Uint8Array(value) : value;

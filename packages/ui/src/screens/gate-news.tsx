@@ -30,9 +30,18 @@ export function decidedElsewhere(
   return newest === undefined || here.has(newest.gateId) ? null : newest;
 }
 
+/** What is decided, where the gate's kind does not read as such. */
+const KINDS: Readonly<Record<string, string>> = {
+  clarification: 'Question',
+  escalation: 'Questions',
+  fix: 'Failed checks',
+  invalid_plan: 'Plan',
+  implementation: 'Result',
+};
+
 /** `Plan approved by ada` */
 export function outcomeLine({ kind, decision, by }: GateOutcome): string {
-  return `${stageTitle(kind)} ${DECIDED[decision] ?? decision} by ${by}`;
+  return `${KINDS[kind] ?? stageTitle(kind)} ${DECIDED[decision] ?? decision} by ${by}`;
 }
 
 export function GateNews({ run, here }: { readonly run: RunView; readonly here: ReadonlySet<string> }) {
