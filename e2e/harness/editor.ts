@@ -73,15 +73,18 @@ export class Editor {
   /** The action that shows on a line when the pointer is over it; where news moves the line away, the pointer follows. */
   async actOn(line: Locator, action: RegExp | string): Promise<void> {
     const button = line.getByRole('button', { name: action });
-    const deadline = performance.now() + STEP_TIMEOUT_MS;
-    for (;;) {
+    await persist(async () => {
       await line.hover();
-      try {
-        return await button.click({ timeout: AIM_TIMEOUT_MS });
-      } catch (error) {
-        if (performance.now() > deadline) throw error;
-      }
-    }
+      await button.click({ timeout: AIM_TIMEOUT_MS });
+    });
+  }
+
+  /** Presses a key until it had its effect: what it is meant for may not have the focus yet. */
+  async press(key: string, effect: Locator): Promise<void> {
+    await persist(async () => {
+      await this.page.keyboard.press(key);
+      await effect.waitFor({ timeout: AIM_TIMEOUT_MS });
+    });
   }
 
   /** Runs a command by its title, from the palette. */
@@ -115,5 +118,17 @@ export class Editor {
   /** The document of the web view that is open. */
   get webView(): FrameLocator {
     return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+  }
+}
+
+/** Again and again, for as long as a step may take. @throws as the last time */
+async function persist(act: () => Promise<void>): Promise<void> {
+  const deadline = performance.now() + STEP_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+    }
   }
 }

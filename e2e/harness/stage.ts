@@ -83,6 +83,8 @@ export class Stage {
   async readmePicture(page: Page, name: string): Promise<void> {
     if (!this.#renewsReadme) return;
     await mkdir(README_PICTURES, { recursive: true });
+    // A diagram is drawn anew in other colours.
+    await page.waitForTimeout(500);
     const picture = await page.screenshot({ path: path.join(README_PICTURES, `${name}.png`) });
     if (picture.length > MAX_PICTURE_BYTES) throw new Error(`The picture ${name} has ${picture.length} bytes.`);
   }

@@ -42,10 +42,7 @@ export const journey: Journey = {
       await page.emulateMedia({ colorScheme });
       await stage.readmePicture(page, `dashboard-${colorScheme}`);
     }
-    await onPhone(page, async () => {
-      await stage.picture(page, 'plan-on-a-phone');
-      await stage.readmePicture(page, 'dashboard-phone');
-    });
+    await onPhone(page, () => stage.picture(page, 'plan-on-a-phone'));
 
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('heading', { name: 'Which OAuth providers shall people sign in with?' }).waitFor();
