@@ -16,7 +16,12 @@ import type { Journey } from './harness/stage.ts';
 
 const JOURNEYS = path.join(import.meta.dirname, 'journeys');
 const { values: options } = parseArgs({
-  options: { only: { type: 'string' }, vsix: { type: 'string' }, 'no-skips': { type: 'boolean' }, pictures: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    vsix: { type: 'string' },
+    'no-skips': { type: 'boolean' },
+    pictures: { type: 'boolean' },
+  },
 });
 
 const files = (await readdir(JOURNEYS)).filter((file) => file.endsWith('.ts')).sort();

@@ -71,7 +71,13 @@ export function withEvents(state: RunStoreState, events: readonly WorkflowEvent[
     if (FINAL_STATUSES.has(view.status)) delete progress[event.workflowRunId];
   }
   if (position === state.position) return state;
-  return { ...state, runs, progress, position, resuming: without(state.resuming, events, (event) => event.workflowRunId) };
+  return {
+    ...state,
+    runs,
+    progress,
+    position,
+    resuming: without(state.resuming, events, (event) => event.workflowRunId),
+  };
 }
 
 /** Runs as a list had them, beside what the feed has said of them since: the newer view of each counts. */

@@ -13,7 +13,14 @@ import {
 
 const NOW = Date.parse('2030-01-01T02:00:00.000Z');
 const treesFor = (runs: readonly RunView[], more: Partial<TreeInput> = {}) =>
-  treesOf({ runs: byId(...runs), projects: new Map([['p-1', 'Shop']]), pending: new Map(), resuming: new Set(), now: NOW, ...more });
+  treesOf({
+    runs: byId(...runs),
+    projects: new Map([['p-1', 'Shop']]),
+    pending: new Map(),
+    resuming: new Set(),
+    now: NOW,
+    ...more,
+  });
 const outline = (nodes: readonly TreeNode[]): unknown =>
   nodes.map((node) => (node.kind === 'run' ? node.runId : { [node.label]: outline(childrenOf(node)) }));
 

@@ -18,7 +18,9 @@ function aBridge(client: Partial<Client> | null = {}) {
   const bridge = createWebViewBridge({
     store,
     client: () =>
-      client === null ? Promise.reject(new Error('No Autonomous server is connected.')) : Promise.resolve(client as Client),
+      client === null
+        ? Promise.reject(new Error('No Autonomous server is connected.'))
+        : Promise.resolve(client as Client),
     news: () => 'Resuming…',
     post: (message) => posted.push(message),
     actions,
