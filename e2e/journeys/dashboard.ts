@@ -1,4 +1,4 @@
-/** The dashboard in a browser: signed in by a link, a run followed from its plan to its merge, and all of it on a phone. */
+/** The dashboard in a browser: signed in by a link, a run followed from its plan to its merge, on a phone, and without its server. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { checkAccessibility } from '../harness/accessibility.ts';
@@ -67,6 +67,15 @@ export const journey: Journey = {
     await page.goto(server.url);
     await page.getByRole('heading', { name: /Finished/ }).waitFor();
     await onPhone(page, () => stage.picture(page, 'runs-on-a-phone'));
+
+    // Without the server it says so and keeps what it knows, and goes on by itself.
+    await server.kill();
+    const offline = page.getByRole('status').filter({ hasText: /^ *Offline: trying again…/ });
+    await offline.waitFor();
+    assert.ok(await row.isVisible(), 'What was known stays on the page.');
+    await stage.picture(page, 'server-killed');
+    await server.restart();
+    await offline.waitFor({ state: 'hidden', timeout: 60_000 });
   },
 };
 
