@@ -70,7 +70,7 @@ export const journey: Journey = {
 
     // Without the server it says so and keeps what it knows, and goes on by itself.
     await server.kill();
-    const offline = page.getByRole('status').filter({ hasText: /^ *Offline: trying again…/ });
+    const offline = page.getByRole('status').filter({ hasText: 'Offline: trying again…' });
     await offline.waitFor();
     assert.ok(await row.isVisible(), 'What was known stays on the page.');
     await stage.picture(page, 'server-killed');
