@@ -15,8 +15,11 @@ export function createDashboardHost(page: Window): Host {
   page.addEventListener('popstate', () => place.trigger.went({ screen: screenOf(page.location.pathname) }));
 
   const fail = (error: unknown): void => {
-    if (error instanceof ApiError && error.status === 401) place.trigger.signedIn({ signedIn: false });
-    else place.trigger.failed({ message: messageOf(error) });
+    if (error instanceof ApiError && error.status === 401) {
+      // The server is there, and nothing is tried any more.
+      place.trigger.told({ news: null });
+      place.trigger.signedIn({ signedIn: false });
+    } else place.trigger.failed({ message: messageOf(error) });
   };
   const connect = async (): Promise<void> => {
     await client.me();
