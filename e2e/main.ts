@@ -2,7 +2,8 @@
  * Plays the journeys: the packaged extension in a real VS Code, and the dashboard, in Chromium against the real server.
  * Ends with `N passed, N failed[, N skipped]`; pictures of the screens lie in `e2e/screens`.
  *
- * Usage: npm run e2e [-- --only NAME[,NAME]] [--vsix FILE] [--no-skips]
+ * Usage: npm run e2e [-- --only NAME[,NAME]] [--vsix FILE] [--no-skips] [--pictures]
+ *   --pictures  renews those that the READMEs show, too
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,12 @@ import type { Journey } from './harness/stage.ts';
 
 const JOURNEYS = path.join(import.meta.dirname, 'journeys');
 const { values: options } = parseArgs({
-  options: { only: { type: 'string' }, vsix: { type: 'string' }, 'no-skips': { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    vsix: { type: 'string' },
+    'no-skips': { type: 'boolean' },
+    pictures: { type: 'boolean' },
+  },
 });
 
 const files = (await readdir(JOURNEYS)).filter((file) => file.endsWith('.ts')).sort();
@@ -80,7 +86,7 @@ async function forgetPictures(): Promise<void> {
 
 async function play(journey: Journey, browser: Browser, extensions: string): Promise<void> {
   const { Skipped, Stage } = await import('./harness/stage.ts');
-  const stage = new Stage(browser, extensions, journey.name);
+  const stage = new Stage(browser, extensions, journey.name, options.pictures === true);
   const startedAt = performance.now();
   const took = (): string => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
   try {

@@ -81,11 +81,18 @@ export async function packageExtension(say: (line: string) => void, out: string 
 async function stage(folder: string): Promise<Manifest> {
   const isOurs = (file: string): boolean => !LEFT_BEHIND.has(path.relative(EXTENSION, file));
   await cp(EXTENSION, folder, { recursive: true, filter: isOurs });
+  await leavePicturesOut(path.join(folder, 'README.md'));
   const file = path.join(folder, 'package.json');
   const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest & Record<string, unknown>;
   const published = Object.entries(manifest).filter(([field]) => !OF_THE_WORKSPACE.has(field));
   await writeFile(file, `${JSON.stringify(Object.fromEntries(published), null, 2)}\n`);
   return manifest;
+}
+
+/** They lie in the repository, which a package without its address cannot name: holes would be shown in their place. */
+async function leavePicturesOut(readme: string): Promise<void> {
+  const text = await readFile(readme, 'utf8');
+  await writeFile(readme, text.replaceAll(/^!\[[^\]]*\]\((?!https:)[^)]*\)\n\n/gm, ''));
 }
 
 /**

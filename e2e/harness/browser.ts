@@ -13,6 +13,8 @@ export const FLAGS = [
   '--disable-sync',
   '--no-first-run',
 ];
+/** The host by which web views name files of an extension. */
+const OF_WEB_VIEWS = /^https:\/\/[^/]+\.vscode-resource\.vscode-cdn\.net\//;
 export const SIZE = { width: 1280, height: 800 };
 
 export interface Window {
@@ -62,6 +64,10 @@ export async function openWindow(browser: Browser, options: WindowOptions = {}):
   context.on('weberror', (error) => void complaints.push(String(error.error())));
   context.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
+  });
+  // Those that were under way when the web view was closed, or its window loaded anew, went nowhere.
+  context.on('requestfailed', (request) => {
+    if (request.failure()?.errorText === 'net::ERR_ABORTED' && OF_WEB_VIEWS.test(request.url())) stray.delete(request);
   });
   const page = await context.newPage();
   page.on('websocket', (socket) => {

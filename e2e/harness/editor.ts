@@ -11,6 +11,8 @@ export interface EditorOptions extends Omit<VscodeHostOptions, 'extensions'> {
 const START_TIMEOUT_MS = 60_000;
 /** What the extension has to do with a server, that the server is doing meanwhile. */
 const STEP_TIMEOUT_MS = 30_000;
+/** A person who misses aims again. */
+const AIM_TIMEOUT_MS = 3_000;
 
 export class Editor {
   readonly host: VscodeHost;
@@ -23,6 +25,12 @@ export class Editor {
     await page.goto(host.url(), { waitUntil: 'domcontentloaded' });
     await editor.icon.waitFor({ timeout: START_TIMEOUT_MS });
     return editor;
+  }
+
+  /** As by the browser's own button; resolves when the extension's icon is there again. */
+  async reload(): Promise<void> {
+    await this.page.reload({ waitUntil: 'domcontentloaded' });
+    await this.icon.waitFor({ timeout: START_TIMEOUT_MS });
   }
 
   private constructor(host: VscodeHost, page: Page) {
@@ -62,10 +70,21 @@ export class Editor {
     return this.page.getByRole('button', { name });
   }
 
-  /** The action that shows on a line when the pointer is over it. */
+  /** The action that shows on a line when the pointer is over it; where news moves the line away, the pointer follows. */
   async actOn(line: Locator, action: RegExp | string): Promise<void> {
-    await line.hover();
-    await line.getByRole('button', { name: action }).click();
+    const button = line.getByRole('button', { name: action });
+    await persist(async () => {
+      await line.hover();
+      await button.click({ timeout: AIM_TIMEOUT_MS });
+    });
+  }
+
+  /** Presses a key until it had its effect: what it is meant for may not have the focus yet. */
+  async press(key: string, effect: Locator): Promise<void> {
+    await persist(async () => {
+      await this.page.keyboard.press(key);
+      await effect.waitFor({ timeout: AIM_TIMEOUT_MS });
+    });
   }
 
   /** Runs a command by its title, from the palette. */
@@ -99,5 +118,17 @@ export class Editor {
   /** The document of the web view that is open. */
   get webView(): FrameLocator {
     return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+  }
+}
+
+/** Again and again, for as long as a step may take. @throws as the last time */
+async function persist(act: () => Promise<void>): Promise<void> {
+  const deadline = performance.now() + STEP_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+    }
   }
 }

@@ -9,6 +9,8 @@ export const ROOT = path.dirname(E2E);
 export const EXTENSION = path.join(ROOT, 'packages', 'vscode-extension');
 /** Pictures of the screens; `.ci/run` keeps them. */
 export const SCREENS = path.join(E2E, 'screens');
+/** Those of them that the READMEs show. */
+export const README_PICTURES = path.join(ROOT, 'docs', 'pictures');
 
 const VSCODE = path.join('node_modules', 'code-server', 'lib', 'vscode');
 export const CODE_SERVER = path.join(E2E, 'code-server', 'node_modules', 'code-server', 'out', 'node', 'entry.js');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { openWindow, type Window, type WindowOptions } from './browser.ts';
 import { Editor, type EditorOptions } from './editor.ts';
-import { SCREENS } from './install.ts';
+import { README_PICTURES, SCREENS } from './install.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { startVscodeHost } from './vscode-host.ts';
 
@@ -19,6 +19,8 @@ export interface Journey {
   play(stage: Stage): Promise<string | void>;
 }
 
+const MAX_PICTURE_BYTES = 150_000;
+
 /** This machine cannot play the journey; the message says what it lacks. */
 export class Skipped extends Error {}
 
@@ -26,14 +28,19 @@ export class Stage {
   readonly #browser: Browser;
   readonly #extensions: string;
   readonly #journey: string;
+  readonly #renewsReadme: boolean;
   readonly #windows: Window[] = [];
   readonly #endings: (() => Promise<void>)[] = [];
   /** Logs of what runs here, for who looks into a failure. */
   readonly #logs: (() => Promise<string>)[] = [];
   #pictures = 0;
 
-  /** @param extensions where the packaged extension is installed */
-  constructor(browser: Browser, extensions: string, journey: string) {
+  /**
+   * @param extensions where the packaged extension is installed
+   * @param renewsReadme pictures for the READMEs are taken, too: each time they are a little different
+   */
+  constructor(browser: Browser, extensions: string, journey: string, renewsReadme = false) {
+    this.#renewsReadme = renewsReadme;
     this.#browser = browser;
     this.#extensions = extensions;
     this.#journey = journey;
@@ -70,6 +77,16 @@ export class Stage {
     // What moves once more after it has appeared, such as a toast, has come to rest by then.
     await page.waitForTimeout(300);
     await page.screenshot({ path: path.join(SCREENS, `${this.#journey}-${number}-${name}.png`) });
+  }
+
+  /** Takes a picture that the READMEs show, where they are to be renewed. @throws when it is larger than a page should load */
+  async readmePicture(page: Page, name: string): Promise<void> {
+    if (!this.#renewsReadme) return;
+    await mkdir(README_PICTURES, { recursive: true });
+    // A diagram is drawn anew in other colours.
+    await page.waitForTimeout(500);
+    const picture = await page.screenshot({ path: path.join(README_PICTURES, `${name}.png`) });
+    if (picture.length > MAX_PICTURE_BYTES) throw new Error(`The picture ${name} has ${picture.length} bytes.`);
   }
 
   /**

@@ -1,4 +1,4 @@
-/** The dashboard in a browser: signed in by a link, a run followed from its plan to its merge, and all of it on a phone. */
+/** The dashboard in a browser: signed in by a link, a run followed from its plan to its merge, on a phone, and without its server. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { checkAccessibility } from '../harness/accessibility.ts';
@@ -38,6 +38,10 @@ export const journey: Journey = {
     await checkDiagram(page.locator('.diagram svg').first());
     await checkAccessibility(page, 'A plan');
     await stage.picture(page, 'plan');
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await stage.readmePicture(page, `dashboard-${colorScheme}`);
+    }
     await onPhone(page, () => stage.picture(page, 'plan-on-a-phone'));
 
     await page.getByRole('button', { name: 'Approve' }).click();
@@ -63,6 +67,18 @@ export const journey: Journey = {
     await page.goto(server.url);
     await page.getByRole('heading', { name: /Finished/ }).waitFor();
     await onPhone(page, () => stage.picture(page, 'runs-on-a-phone'));
+
+    // Without the server it says so and keeps what it knows. A server that was started anew knows no browser's session.
+    await server.kill();
+    const offline = page.getByRole('status').filter({ hasText: 'Offline: trying again…' });
+    await offline.waitFor();
+    assert.ok(await row.isVisible(), 'What was known stays on the page.');
+    await stage.picture(page, 'server-killed');
+    await server.restart();
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor({ timeout: 60_000 });
+    assert.ok(await offline.isHidden(), 'The server is there.');
+    await page.goto(await server.client.createSignInLink());
+    await row.waitFor();
   },
 };
 

@@ -17,7 +17,8 @@ export const journey: Journey = {
     await stage.picture(editor.page, 'welcome');
 
     await start.click();
-    await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor();
+    // A whole server is started meanwhile.
+    await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor({ timeout: 60_000 });
     await stage.picture(editor.page, 'started');
   },
 };

@@ -12,7 +12,7 @@ export const journey: Journey = {
     const server = await stage.startServer();
     await server.launchMany(RUNS, CANCELLED_EVERY);
     const editor = await stage.openEditor(server.reachedBy());
-    await editor.button(new RegExp(`^Autonomous: ${WAITING} waiting for you, 0 active`)).waitFor();
+    await editor.button(new RegExp(`^Autonomous: ${WAITING} waiting for you, 0 active`)).waitFor({ timeout: 60_000 });
     const startedAt = performance.now();
     await editor.openViews();
     const lines = editor.line(/Waiting for an answer/);
@@ -23,8 +23,7 @@ export const journey: Journey = {
     assert.ok(drawn < RUNS / 2, `${drawn} lines are drawn at once`);
 
     await editor.command('Focus on Waiting for You View');
-    await editor.page.keyboard.press('End');
-    await editor.page.locator(`[role=treeitem][aria-posinset="${WAITING}"]`).first().waitFor();
+    await editor.press('End', editor.page.locator(`[role=treeitem][aria-posinset="${WAITING}"]`).first());
     await stage.picture(editor.page, 'end-of-list');
 
     // What comes now finds its place in them.

@@ -14,6 +14,7 @@ export const journey: Journey = {
     await editor.openViews();
     await editor.line(/Waiting for approval/).click();
     const panel = editor.webView;
+    const decided = panel.getByText(/^Decided elsewhere: /);
     await panel.getByRole('heading', { name: DEMO_REQUEST, level: 1 }).waitFor();
     await checkDiagram(panel.locator('.diagram svg').first());
     await stage.picture(editor.page, 'plan');
@@ -21,10 +22,11 @@ export const journey: Journey = {
     await panel.getByRole('button', { name: 'Approve' }).click();
     const question = panel.getByRole('heading', { name: 'Which OAuth providers shall people sign in with?' });
     await question.waitFor();
+    assert.ok(await decided.isHidden(), 'What was decided here is no news.');
     await stage.picture(editor.page, 'question');
 
     await server.kill();
-    const offline = panel.getByRole('status').filter({ hasText: 'Not connected' });
+    const offline = panel.getByRole('status').filter({ hasText: 'Offline: trying again…' });
     await offline.waitFor();
     assert.ok(await question.isVisible(), 'What was known stays on the page.');
     await stage.picture(editor.page, 'server-killed');
@@ -34,6 +36,9 @@ export const journey: Journey = {
     // Meanwhile somebody answers elsewhere: what is asked here goes away by itself.
     await server.client.decideOpenGate(id, { decision: 'answer', response: 'GitHub only' });
     await question.waitFor({ state: 'hidden' });
+    await decided.filter({ hasText: 'Question answered by ' }).waitFor();
+    await panel.getByText('GitHub only').first().waitFor();
+    await stage.picture(editor.page, 'answered-elsewhere');
     await panel.getByText(/^Merged into main/).waitFor({ timeout: 120_000 });
     await stage.picture(editor.page, 'merged');
     await panel.getByRole('link', { name: 'Statechart' }).click();

@@ -26,6 +26,7 @@ export const journey: Journey = {
       await editor.webView.getByRole('heading', { name: DEMO_REQUEST, level: 1 }).waitFor();
       await editor.webView.locator('.diagram svg').first().waitFor();
       await stage.picture(editor.page, kind.replace('vscode-', ''));
+      if (!kind.includes('contrast')) await stage.readmePicture(editor.page, kind.replace('vscode-', 'editor-'));
     }
   },
 };

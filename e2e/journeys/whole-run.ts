@@ -23,6 +23,8 @@ export const journey: Journey = {
     await editor.actOn(plan, /^Approve/);
     await editor.line(/^Create login flow with OAuth, .*Waiting for an answer/).waitFor();
     const question = editor.notification('Which OAuth providers');
+    // A notification goes after a few seconds, unless the pointer is on it.
+    await question.hover();
     await stage.picture(editor.page, 'question');
     await question.getByRole('button', { name: 'Answer' }).click();
     await editor.choose('Google and GitHub');

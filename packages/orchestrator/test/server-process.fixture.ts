@@ -46,7 +46,11 @@ export async function startServerProcess(start: ServerStart): Promise<ServerProc
     '--max-semi-space-size=8',
     ...imports.map((file) => `--import=${file}`),
     program,
-    ...['serve', '--port', port, '--data', dataFolder],
+    'serve',
+    '--port',
+    port,
+    '--data',
+    dataFolder,
   ];
   const child = spawn(process.execPath, args, {
     cwd: path.dirname(dataFolder),

@@ -53,6 +53,8 @@ export type FeedMessage =
       readonly feedId: string;
       readonly position: number;
       readonly reset: boolean;
+      /** Another one each time that the server is started; absent from servers that do not say it. */
+      readonly process?: string;
     }
   | { readonly type: 'event'; readonly event: WorkflowEvent }
   /** All stored events up to `position` were sent; what follows is live. */

@@ -7,6 +7,7 @@ import type { JsonObject } from './json.ts';
 import {
   createRunStore,
   emptyRunStoreState,
+  isResuming,
   MAX_PROGRESS_LINES,
   type RunStoreState,
   selectOpenGates,
@@ -140,7 +141,7 @@ describe('the connection', () => {
 
   it('keeps all runs while it is lost', () => {
     const offline: FeedStatus = { state: 'offline', reason: 'closed', retryInMs: 200 };
-    expect(withStatus(full, offline)).toEqual({ ...full, connection: offline });
+    expect(withStatus(full, offline)).toEqual({ ...full, connection: offline, resuming: ['a'] });
   });
 
   it('keeps all runs when it comes back to the same feed', () => {
@@ -151,6 +152,37 @@ describe('the connection', () => {
   it('drops all runs when it comes back to another feed', () => {
     const replaying: FeedStatus = { state: 'replaying', feedId: 'two', reset: true };
     expect(withStatus(full, replaying)).toEqual({ ...emptyRunStoreState, feedId: 'two', connection: replaying });
+  });
+});
+
+describe('runs at work when the connection is lost', () => {
+  const offline: FeedStatus = { state: 'offline', reason: 'gone', retryInMs: 1_000 };
+  const live: FeedStatus = { state: 'live', feedId: 'f', position: 1 };
+  const back = (process: string): FeedStatus => ({ state: 'replaying', feedId: 'f', reset: false, process });
+  const event = aLog();
+  const known = [back('one'), live].reduce(
+    withStatus,
+    after(event('a', 'RUN_STARTED', start), event('b', 'RUN_STARTED', start)),
+  );
+  const resumed = (state: RunStoreState) => ['a', 'b'].filter((id) => isResuming(state, id));
+
+  it('are resuming where another process of the server answers, until something is heard of them', () => {
+    const state = [offline, back('two'), live].reduce(withStatus, known);
+    expect(resumed(state)).toEqual(['a', 'b']);
+    expect(resumed(withProgress(state, line('a', 'again')))).toEqual(['b']);
+    expect(resumed(withEvents(state, [event('b', 'NOTICE', { message: 'hm' })]))).toEqual(['a']);
+    expect(resumed(withRuns(state, [{ ...state.runs['a']!, lastSequence: 9 }]))).toEqual(['b']);
+  });
+
+  it('are at work all the same where the server went on, and while nobody answers nothing is said of them', () => {
+    expect(resumed([offline, back('one'), live].reduce(withStatus, known))).toEqual([]);
+    expect(resumed(withStatus(known, offline))).toEqual([]);
+  });
+
+  it('are at work all the same once they have said nothing for a while', () => {
+    const store = createRunStore([offline, back('two'), live].reduce(withStatus, known));
+    store.trigger.settled();
+    expect(resumed(store.getSnapshot().context)).toEqual([]);
   });
 });
 

@@ -19,6 +19,10 @@ export interface RunStoreState {
   /** Position of the last event folded in. */
   readonly position: number;
   readonly connection: FeedStatus | { readonly state: 'idle' };
+  /** The server's process that was followed last; `null` where it does not say. */
+  readonly process: string | null;
+  /** Runs that were at work when the connection was lost and of which the server, started anew, has told nothing yet. */
+  readonly resuming: readonly string[];
 }
 
 /** At most this many lines of progress are kept for a run; the transcript has all. */
@@ -30,6 +34,8 @@ export const emptyRunStoreState: RunStoreState = {
   feedId: null,
   position: 0,
   connection: { state: 'idle' },
+  process: null,
+  resuming: [],
 };
 
 export type RunStore = ReturnType<typeof createRunStore>;
@@ -45,6 +51,8 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
       replaced: (_state, { state }: { state: RunStoreState }) => state,
       listed: (state, { runs }: { runs: readonly RunView[] }) => withRuns(state, runs),
       statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
+      /** What was at work and says nothing is at work all the same: it waits for something. */
+      settled: (state) => (state.resuming.length === 0 ? state : { ...state, resuming: [] }),
     },
   });
 }
@@ -62,26 +70,57 @@ export function withEvents(state: RunStoreState, events: readonly WorkflowEvent[
     runs[event.workflowRunId] = view;
     if (FINAL_STATUSES.has(view.status)) delete progress[event.workflowRunId];
   }
-  return position === state.position ? state : { ...state, runs, progress, position };
+  if (position === state.position) return state;
+  return {
+    ...state,
+    runs,
+    progress,
+    position,
+    resuming: without(state.resuming, events, (event) => event.workflowRunId),
+  };
 }
 
 /** Runs as a list had them, beside what the feed has said of them since: the newer view of each counts. */
 export function withRuns(state: RunStoreState, listed: readonly RunView[]): RunStoreState {
   const newer = listed.filter(({ id, lastSequence }) => lastSequence > (state.runs[id]?.lastSequence ?? -1));
   if (newer.length === 0) return state;
-  return { ...state, runs: { ...state.runs, ...Object.fromEntries(newer.map((run) => [run.id, run])) } };
+  const runs = { ...state.runs, ...Object.fromEntries(newer.map((run) => [run.id, run])) };
+  return { ...state, runs, resuming: without(state.resuming, newer, ({ id }) => id) };
 }
 
 export function withProgress(state: RunStoreState, line: Progress): RunStoreState {
   const lines = [...(state.progress[line.runId] ?? []), line].slice(-MAX_PROGRESS_LINES);
-  return { ...state, progress: { ...state.progress, [line.runId]: lines } };
+  const progress = { ...state.progress, [line.runId]: lines };
+  return { ...state, progress, resuming: without(state.resuming, [line], ({ runId }) => runId) };
 }
 
-/** Another feed than before makes all that was folded void. */
+/** Another feed than before makes all that was folded void; another process of the server begins its work again. */
 export function withStatus(state: RunStoreState, status: FeedStatus): RunStoreState {
+  if (status.state === 'offline') {
+    const atWork = Object.values(state.runs).filter((run) => run.status === 'running');
+    return { ...state, connection: status, resuming: atWork.map(({ id }) => id) };
+  }
   if (status.state !== 'replaying') return { ...state, connection: status };
+  const { process = null } = status;
   const afresh = status.reset ? { ...emptyRunStoreState } : state;
-  return { ...afresh, feedId: status.feedId, connection: status };
+  const goesOn = process === null || process === state.process;
+  return { ...afresh, feedId: status.feedId, connection: status, process, resuming: goesOn ? [] : afresh.resuming };
+}
+
+/** Is the run taken up again by a server that was started anew? */
+export function isResuming({ connection, resuming, runs }: RunStoreState, runId: string): boolean {
+  return connection.state === 'live' && resuming.includes(runId) && runs[runId]?.status === 'running';
+}
+
+/** The same list where nothing of it was heard of: most of the time it is empty. */
+function without<Heard>(
+  ids: readonly string[],
+  heard: readonly Heard[],
+  idOf: (each: Heard) => string,
+): readonly string[] {
+  if (ids.length === 0) return ids;
+  const gone = new Set(heard.map(idOf));
+  return ids.filter((id) => !gone.has(id));
 }
 
 /** Who waits longest comes first among those that wait for a person; then what works; then what ended, newest first. */
@@ -120,7 +159,8 @@ export async function syncRunStore(options: {
     if (batch.length > 0) store.trigger.received({ events: batch });
     batch = [];
   };
-  await client.followFeed({
+  const settling = settlesLater(store);
+  const feed = client.followFeed({
     after: position,
     feedId: feedId ?? undefined,
     runIds: options.runIds,
@@ -134,8 +174,10 @@ export async function syncRunStore(options: {
       flush();
       isLive = status.state === 'live' || status.state === 'polling';
       store.trigger.statusChanged({ status });
+      settling.heard(status);
     },
   });
+  await feed.finally(() => settling.stop());
 }
 
 const BATCH = 500;
@@ -198,7 +240,8 @@ export async function syncRecentRuns(options: {
 
   // For the eye, which need not wait for the feed. Nothing is missed: what counts is listed once the feed is live.
   list().catch(() => undefined);
-  await client.followFeed({
+  const settling = settlesLater(store);
+  const feed = client.followFeed({
     after: 'end',
     signal,
     onEvent: (event) => {
@@ -211,6 +254,7 @@ export async function syncRecentRuns(options: {
     onStatus: (status) => {
       flush();
       store.trigger.statusChanged({ status });
+      settling.heard(status);
       if (status.state === 'replaying' && status.reset) isListed = false;
       if ((status.state !== 'live' && status.state !== 'polling') || isListed) return;
       isListed = true;
@@ -220,6 +264,22 @@ export async function syncRecentRuns(options: {
       });
     },
   });
+  await feed.finally(() => settling.stop());
+}
+
+/** Work that was taken up again is heard of within this time. */
+const RESUMED_WITHIN_MS = 20_000;
+
+function settlesLater(store: RunStore) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const stop = (): void => clearTimeout(timer);
+  return {
+    heard({ state }: FeedStatus): void {
+      stop();
+      if (state === 'live') timer = setTimeout(() => store.trigger.settled(), RESUMED_WITHIN_MS);
+    },
+    stop,
+  };
 }
 
 /** As many as one page has. */

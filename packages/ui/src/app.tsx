@@ -3,6 +3,7 @@ import { useSelector } from '@xstate/store-react';
 import { createRoot } from 'react-dom/client';
 import './parts/elements.ts';
 import { DEFAULT_METRICS_DAYS, type Screen } from './bridge.ts';
+import { pollingNews, RESUMING } from './connection-news.ts';
 import { createDashboardHost } from './hosts/dashboard-host.ts';
 import { type Host, HostProvider, useHost } from './hosts/host.ts';
 import { createWebViewHost, type WebViewApi } from './hosts/web-view-host.ts';
@@ -53,23 +54,20 @@ function Banner() {
   );
 }
 
-/** Quiet while all is well: what is shown is then as new as the server. */
+/** Quiet while all is well: what is shown is then as new as the server. It moves nothing when it comes and goes. */
 function Connection() {
-  const { runs } = useHost();
+  const { place, runs } = useHost();
+  const told = useSelector(place, ({ context }) => context.news);
   const connection = useSelector(runs, ({ context }) => context.connection);
-  if (connection.state === 'polling') {
-    return (
-      <p className="offline polling" role="status">
-        <vscode-icon name="sync" aria-hidden="true" /> No WebSocket gets through to the server (
-        {connection.reason.replace(/\.$/, '')}): it is asked every few seconds instead.
-      </p>
-    );
-  }
-  if (connection.state !== 'offline') return null;
+  const news = told ?? (connection.state === 'polling' ? pollingNews(connection.reason) : null);
+  const isAtWork = news === RESUMING || (told === null && news !== null);
   return (
-    <p className="offline" role="status">
-      <vscode-icon name="debug-disconnect" aria-hidden="true" /> Not connected: {connection.reason.replace(/\.$/, '')}.
-      What you see may be old; trying again…
+    <p className={news === null ? 'hidden' : 'offline'} role="status">
+      {news !== null && (
+        <>
+          <vscode-icon name={isAtWork ? 'sync' : 'debug-disconnect'} aria-hidden="true" /> {news}
+        </>
+      )}
     </p>
   );
 }

@@ -87,6 +87,8 @@ export type ToWebView =
   | { readonly kind: 'events'; readonly events: readonly WorkflowEvent[] }
   | { readonly kind: 'progress'; readonly progress: Progress }
   | { readonly kind: 'connection'; readonly status: FeedStatus }
+  /** What a person has to know of the connection; `null` while all is well. */
+  | { readonly kind: 'news'; readonly news: string | null }
   | { readonly kind: 'show'; readonly screen: Screen }
   | { readonly kind: 'result'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'refusal'; readonly id: number; readonly problem: ProblemDetails };

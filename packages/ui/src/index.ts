@@ -1,4 +1,5 @@
 /** What every client shows of a run. The panels and the dashboard page come on top of it. */
 export * from './bridge.ts';
+export { offlineNews, RESUMING, sentence } from './connection-news.ts';
 export { gateLine, pullRequestOf, stageTitle, statusLabel } from './labels.ts';
 export { isWaiting, waitingFirst } from './run-order.ts';

@@ -76,6 +76,23 @@ describe('The connection', () => {
     await reaches('live');
   });
 
+  it('is never said to do without a feed while the server is away and comes back', async () => {
+    own = await aServer();
+    const url = await own.start();
+    const place = await own.server.place();
+    // The feed waits for longer than the test takes, unless it is woken.
+    const { connection, kinds, reaches } = aConnection(() => Promise.resolve(place), {
+      client: { backoff: { minMs: 300, maxMs: 300_000 } },
+    });
+    await connection.connect();
+    await reaches('live');
+    await own.server.stop();
+    await reaches('offline');
+    await own.start(Number(new URL(url).port));
+    await reaches('live');
+    expect(kinds).toEqual(['unconfigured', 'connecting', 'live', 'offline', 'resuming', 'live'].slice(1));
+  });
+
   it('says that a token is wrong, and takes a better one as soon as there is one', async () => {
     own = await aServer();
     await own.start();

@@ -29,6 +29,8 @@ export type ConnectionState =
   /** The server is there and takes no token, or not this one. */
   | { readonly kind: 'signedOut'; readonly url: string; readonly reason: string }
   | { readonly kind: 'connecting'; readonly url: string }
+  /** The server answers again; what was missed meanwhile is being fetched. */
+  | { readonly kind: 'resuming'; readonly url: string }
   | { readonly kind: 'live'; readonly url: string }
   /** HTTP works and WebSocket does not: the server is asked every few seconds. */
   | { readonly kind: 'polling'; readonly url: string; readonly reason: string }
@@ -64,6 +66,7 @@ export interface Connection {
 }
 
 const INTERVAL_MS = 5_000;
+const LISTED_WITHIN_MS = 5_000;
 const BACKOFF = { minMs: 500, maxMs: 15_000 };
 /** What comes so soon after the first of it goes to trees and panels at once. */
 const BURST_MS = 15;
@@ -105,24 +108,30 @@ export function createConnection(options: ConnectionOptions): Connection {
     const warn = (error: unknown): void =>
       log.warn(`Runs could not be listed: ${error instanceof Error ? error.message : String(error)}`);
     let hasFailed = false;
+    let current: FeedStatus | null = null;
+    const list = (): Promise<void> => listOpenRuns(client, store, signal).catch(warn);
     const onStatus = (status: FeedStatus): void => {
+      current = status;
       switch (status.state) {
         case 'live':
-          hasFailed = false;
           log.info(`Connected to ${url}`);
-          enter({ kind: 'live', url });
-          return void listOpenRuns(client, store, signal).catch(warn);
+          if (hasFailed) enter({ kind: 'resuming', url });
+          hasFailed = false;
+          // What is shown as live is complete.
+          return void withinTime(list()).then(() => {
+            if (current === status && !signal.aborted) enter({ kind: 'live', url });
+          });
         case 'polling':
           hasFailed = true;
           log.warn(`No WebSocket gets through to ${url} (${status.reason}): it is asked every few seconds`);
           enter({ kind: 'polling', url, reason: status.reason });
-          return void listOpenRuns(client, store, signal).catch(warn);
+          return void list();
         case 'offline':
           hasFailed = true;
           log.warn(`${status.reason}; trying again in ${Math.round(status.retryInMs / 1_000)} s`);
           return enter({ kind: 'offline', url, reason: status.reason, retryAt: Date.now() + status.retryInMs });
-        case 'connecting':
         case 'replaying':
+        case 'connecting':
           // The state says what a person sees: a try that is under way does not hide why the last one failed.
           if (!hasFailed) enter({ kind: 'connecting', url });
           return;
@@ -183,6 +192,11 @@ function clientOf({ url, token }: ServerPlace, { client }: ConnectionOptions): C
 
 function isSame(one: ServerPlace | null, other: ServerPlace | null): boolean {
   return one?.url === other?.url && one?.token === other?.token;
+}
+
+/** Not longer than a person would wait for it: a server that does not answer says nothing more. */
+function withinTime(work: Promise<void>): Promise<void> {
+  return Promise.race([work, new Promise<void>((resolve) => void setTimeout(resolve, LISTED_WITHIN_MS).unref())]);
 }
 
 /** Every run that waits or works, however many there are: the newest of the others are listed anyway. */

@@ -82,6 +82,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
   let url: string | null = null;
   onState = (state) => {
     trees.showConnection(state);
+    panels.tellNews();
     const next = state.kind === 'unconfigured' ? null : state.url;
     if (url !== null && next !== null && next !== url) notifications.forget();
     url = next ?? url;
@@ -123,6 +124,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
 
   void setContext(CONTEXT_KEYS.localServer, server.state);
   onState(connection.state);
+  panels.restore();
   void connection.connect().then(() => startWithWindow(host));
   return { host };
 }
@@ -151,7 +153,8 @@ function createContextKeys() {
   return {
     show(state: ConnectionState, runs: ReturnType<typeof runsOf>): void {
       const decisions = new Set(Object.values(runs).flatMap(({ gate }) => gate?.decisions ?? []));
-      set(CONTEXT_KEYS.connection, state.kind);
+      // Welcome views say the same of both.
+      set(CONTEXT_KEYS.connection, state.kind === 'resuming' ? 'connecting' : state.kind);
       set(CONTEXT_KEYS.hasRuns, Object.keys(runs).length > 0);
       set(CONTEXT_KEYS.decisions, `;${[...decisions].toSorted().join(';')};`);
     },

@@ -2,9 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { HostActions, Screen } from '@autonomous/ui';
 import * as vscode from 'vscode';
-import { placeOf, readKeptScreen, readScreen } from './from-web-view.ts';
-import { type Host, type Panels, runsOf } from './host.ts';
+import { connectionNews } from './connection-words.ts';
+import { placeOf, readKeptScreen } from './from-web-view.ts';
+import { firstClientOf, type Host, type Panels, runsOf } from './host.ts';
 import { PANEL_TYPE } from './identifiers.ts';
+import { createPanelMemory } from './panel-memory.ts';
 import { titleOf } from './run-tree.ts';
 import { createWebViewBridge, type WebViewBridge } from './web-view-bridge.ts';
 import { webViewOptions, webViewPage } from './web-view-page.ts';
@@ -15,9 +17,17 @@ interface OpenPanel {
   screen: Screen;
 }
 
+export interface ScreenPanels extends Panels, vscode.Disposable {
+  /** Opens again what the window before had open and this one has not. */
+  restore(): void;
+  /** Tells all panels how the connection is now. */
+  tellNews(): void;
+}
+
 /** @param actions what a web view may ask of the editor beside another screen */
-export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'>): Panels & vscode.Disposable {
+export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'>): ScreenPanels {
   const open = new Set<OpenPanel>();
+  const memory = createPanelMemory(memoryFile(host.context));
   const root = vscode.Uri.joinPath(host.context.extensionUri, 'dist', 'webview');
   const options: vscode.WebviewOptions = webViewOptions(root);
 
@@ -25,24 +35,27 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
     const { webview } = panel;
     const bridge = createWebViewBridge({
       store: host.connection.store,
-      client: () => host.connection.client,
+      client: () => firstClientOf(host),
       post: (message) => void webview.postMessage(message),
+      news: () => connectionNews(host.connection.state),
       actions: panels,
       screen,
       onShows(shown, title) {
+        if (placeOf(shown) !== placeOf(entry.screen)) memory.forget(entry.screen);
         entry.screen = shown;
         entry.panel.title = title === '' ? titleFor(host, shown) : title;
-        rememberScreen(host, entry.panel.title, shown);
+        memory.keep(entry.panel.title, shown);
       },
       onRefused: (message) => host.log.warn(`A panel said something that is not understood: ${shortJson(message)}`),
     });
     const entry: OpenPanel = { panel, bridge, screen };
     open.add(entry);
-    rememberScreen(host, panel.title, screen);
+    memory.keep(panel.title, screen);
     webview.options = options;
     webview.onDidReceiveMessage((message: unknown) => void bridge.receive(message));
     panel.onDidDispose(() => {
       open.delete(entry);
+      memory.forget(entry.screen);
       bridge.dispose();
     });
     const icon = (mode: string) => vscode.Uri.joinPath(host.context.extensionUri, 'media', `panel-${mode}.svg`);
@@ -84,8 +97,9 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
   const serializer = vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, {
     async deserializeWebviewPanel(panel, state: unknown) {
       const screen = readKeptScreen(state);
-      // A window that closes soon after a panel was opened keeps its title and not its state.
-      adopt(panel, screen ?? rememberedScreen(host, panel.title) ?? { name: 'runs' });
+      // A window that closes soon after a panel was opened keeps its title and not its state, or an older one.
+      const known = screen === null ? memory.recall(panel.title) : memory.latest(screen);
+      adopt(panel, known ?? { name: 'runs' });
     },
   });
 
@@ -100,6 +114,12 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
 
   return {
     ...panels,
+    restore() {
+      for (const screen of memory.lost(panelTitles())) panels.openScreen(screen);
+    },
+    tellNews() {
+      for (const { bridge } of open) bridge.tellNews();
+    },
     dispose() {
       naming.unsubscribe();
       // The panels themselves stay: they are restored with the window.
@@ -108,18 +128,18 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
   };
 }
 
-const MEMORY = 'autonomous.screens';
-const MAX_REMEMBERED = 30;
-
-function rememberScreen({ context }: Host, title: string, screen: Screen): void {
-  const others = context.workspaceState.get<readonly (readonly [string, unknown])[]>(MEMORY, []);
-  const newest = [[title, screen], ...others.filter(([known]) => known !== title)].slice(0, MAX_REMEMBERED);
-  void context.workspaceState.update(MEMORY, newest);
+/** Labels of all panels of ours that the editor has, those that it has restored and not drawn yet among them. */
+function panelTitles(): ReadonlySet<string> {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const isOurs = ({ input }: vscode.Tab): boolean =>
+    input instanceof vscode.TabInputWebview && input.viewType.endsWith(PANEL_TYPE);
+  return new Set(tabs.filter(isOurs).map(({ label }) => label));
 }
 
-function rememberedScreen({ context }: Host, title: string): Screen | null {
-  const remembered = context.workspaceState.get<readonly (readonly [string, unknown])[]>(MEMORY, []);
-  return readScreen(remembered.find(([known]) => known === title)?.[1]);
+/** Of the folder that is open; of all windows without one. On this machine, where it is there at once. */
+function memoryFile({ storageUri, globalStorageUri }: vscode.ExtensionContext): string | null {
+  const place = storageUri ?? globalStorageUri;
+  return place.scheme === 'file' ? vscode.Uri.joinPath(place, 'panels.json').fsPath : null;
 }
 
 function titleFor(host: Host, screen: Screen): string {

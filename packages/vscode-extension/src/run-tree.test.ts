@@ -6,7 +6,14 @@ import { changedNodes, childrenOf, titleOf, type TreeInput, type TreeNode, trees
 
 const NOW = Date.parse('2030-01-01T02:00:00.000Z');
 const treesFor = (runs: readonly RunView[], more: Partial<TreeInput> = {}) =>
-  treesOf({ runs: byId(...runs), projects: new Map([['p-1', 'Shop']]), pending: new Map(), now: NOW, ...more });
+  treesOf({
+    runs: byId(...runs),
+    projects: new Map([['p-1', 'Shop']]),
+    pending: new Map(),
+    resuming: new Set(),
+    now: NOW,
+    ...more,
+  });
 const outline = (nodes: readonly TreeNode[]): unknown =>
   nodes.map((node) => (node.kind === 'run' ? node.runId : { [node.label]: outline(childrenOf(node)) }));
 
@@ -65,6 +72,11 @@ describe('The views', () => {
   it('show a decision under way, and take no other meanwhile', () => {
     const [node] = treesFor([aWaitingRun('r-1')], { pending: new Map([['r-1', 'Approving…']]) }).waiting;
     expect(node).toMatchObject({ description: 'Approving…', contextValue: ';run;' });
+  });
+
+  it('say of a run that it is taken up again', () => {
+    const [node] = treesFor([aRun()], { resuming: new Set(['r-1']) }).active;
+    expect(node).toMatchObject({ description: 'Resuming…', spoken: expect.stringContaining('Resuming…') });
   });
 
   it('keep long requests to their first line', () => {

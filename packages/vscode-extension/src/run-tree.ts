@@ -1,6 +1,6 @@
 /** What the three views show, computed from the store's state alone: nodes with stable ids, and which of them changed. */
 import { ageOf, FINAL_STATUSES, type RunView } from '@autonomous/shared';
-import { gateLine, isWaiting, pullRequestOf, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
+import { gateLine, isWaiting, pullRequestOf, RESUMING, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
 
 export type Section = 'waiting' | 'active' | 'finished';
 export const SECTIONS: readonly Section[] = ['waiting', 'active', 'finished'];
@@ -39,6 +39,8 @@ export interface TreeInput {
   readonly projects: ReadonlyMap<string, string>;
   /** What the person has just decided and the server has not confirmed, by run: `Approving…`. */
   readonly pending: ReadonlyMap<string, string>;
+  /** Runs that a server which was started anew is taking up again. */
+  readonly resuming: ReadonlySet<string>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -106,10 +108,10 @@ function byExploration(runs: readonly RunView[], section: Section, input: TreeIn
   });
 }
 
-function runNode(run: RunView, section: Section, { now, pending }: TreeInput): RunNode {
+function runNode(run: RunView, section: Section, { now, pending, resuming }: TreeInput): RunNode {
   const label = titleOf(run);
   const underWay = pending.get(run.id);
-  const description = underWay ?? describe(run, section, now);
+  const description = underWay ?? (resuming.has(run.id) ? RESUMING : describe(run, section, now));
   return {
     kind: 'run',
     id: `${section}/run/${run.id}`,

@@ -1,7 +1,8 @@
 /** The one item in the status bar: how the connection is and how many runs wait. */
 import type { RunView } from '@autonomous/shared';
-import { isWaiting } from '@autonomous/ui';
+import { isWaiting, RESUMING } from '@autonomous/ui';
 import * as vscode from 'vscode';
+import { connectionLine } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';
 import { COMMANDS } from './identifiers.ts';
 import { sectionOf } from './run-tree.ts';
@@ -38,13 +39,15 @@ function wordsOf(state: ConnectionState, runs: readonly RunView[]): Words {
     case 'unconfigured':
       return { text: '$(plug) Autonomous', tooltip: 'No server is connected', isUrgent: false };
     case 'signedOut':
-      return { text: '$(key) Autonomous: sign in', tooltip: `${state.url}: ${state.reason}`, isUrgent: true };
+      return { text: '$(key) Autonomous: sign in', tooltip: connectionLine(state), isUrgent: true };
     case 'connecting':
       return { text: '$(sync~spin) Autonomous', tooltip: `Connecting to ${state.url}`, isUrgent: false };
+    case 'resuming':
+      return { text: `$(sync~spin) Autonomous: ${RESUMING}`, tooltip: connectionLine(state), isUrgent: false };
     case 'offline':
       return {
         text: '$(debug-disconnect) Autonomous: offline',
-        tooltip: `${state.url}: ${state.reason}`,
+        tooltip: connectionLine(state),
         isUrgent: true,
       };
     case 'live':

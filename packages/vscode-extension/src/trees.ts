@@ -1,6 +1,7 @@
 /** The three views in the activity bar: native trees over the store, of which only what changed is drawn again. */
-import type { RunView } from '@autonomous/shared';
+import { isResuming, type RunView } from '@autonomous/shared';
 import * as vscode from 'vscode';
+import { connectionBrief } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';
 import { type Host, runsOf } from './host.ts';
 import { COMMANDS, VIEWS } from './identifiers.ts';
@@ -18,7 +19,7 @@ import {
 export interface Trees extends vscode.Disposable {
   /** Draws what is different from before. */
   refresh(): void;
-  /** Says above the first view how the connection is, where runs are shown all the same. */
+  /** Says beside the first view's title how the connection is. */
   showConnection(state: ConnectionState): void;
 }
 
@@ -39,7 +40,14 @@ export function createTrees(host: Host): Trees {
   const waiting = views.get('waiting');
   const refresh = (): void => {
     const { names: projects } = host.projects;
-    const trees = treesOf({ runs: runsOf(host), projects, pending: host.pending.labels, now: Date.now() });
+    const { context } = host.connection.store.getSnapshot();
+    const trees = treesOf({
+      runs: context.runs,
+      projects,
+      pending: host.pending.labels,
+      resuming: new Set(context.resuming.filter((id) => isResuming(context, id))),
+      now: Date.now(),
+    });
     for (const section of SECTIONS) views.get(section)?.show(trees[section]);
     waiting?.setBadge(countRuns(trees.waiting));
     const isCut = countRuns(trees.finished) >= MANY;
@@ -49,9 +57,8 @@ export function createTrees(host: Host): Trees {
   refresh();
   return {
     refresh,
-    // A view with a message shows no welcome, and where there are no runs the welcome says the way out.
-    showConnection: (state) =>
-      waiting?.setMessage(Object.keys(runsOf(host)).length === 0 ? undefined : connectionMessage(state)),
+    // Never as a message: it would take the lines away from under the pointer as it comes and goes.
+    showConnection: (state) => waiting?.setDescription(connectionBrief(state)),
     dispose() {
       clearInterval(timer);
       for (const view of views.values()) view.dispose();
@@ -116,6 +123,11 @@ function createTree(host: Host, section: Section) {
       if (view.badge?.value === value || (view.badge === undefined && value === 0)) return;
       view.badge = value === 0 ? undefined : { value, tooltip };
     },
+    setDescription(description: string | undefined): void {
+      if (view.description === description) return;
+      // As with the message.
+      (view as { description: string | undefined }).description = description;
+    },
     setMessage(message: string | undefined): void {
       if (view.message === message) return;
       // The types say that `undefined` takes a message away only where it is not exact.
@@ -154,23 +166,6 @@ function tooltip(run: RunView, project: string | undefined): vscode.MarkdownStri
     text.appendText(line);
   }
   return text;
-}
-
-function connectionMessage(state: ConnectionState): string | undefined {
-  switch (state.kind) {
-    case 'offline':
-      return `Not connected: what is shown may be old. ${state.reason}`;
-    case 'signedOut':
-      return `Signed out: ${state.reason}`;
-    case 'polling':
-      return 'Live updates cannot be had; asking every few seconds.';
-    case 'unconfigured':
-    case 'connecting':
-    case 'live':
-      return undefined;
-    default:
-      return state satisfies never;
-  }
 }
 
 function indexOf(nodes: readonly TreeNode[]): Map<string, TreeNode> {

@@ -18,7 +18,11 @@ function aBridge(client: Partial<Client> | null = {}) {
   const onRefused = vi.fn<(message: unknown) => void>();
   const bridge = createWebViewBridge({
     store,
-    client: () => client as Client | null,
+    client: () =>
+      client === null
+        ? Promise.reject(new Error('No Autonomous server is connected.'))
+        : Promise.resolve(client as Client),
+    news: () => 'Resuming…',
     post: (message) => posted.push(message),
     actions,
     screen: { name: 'run', runId: 'r-1' },
@@ -47,7 +51,10 @@ describe('News of the store', () => {
     await bridge.receive({ kind: 'ready' });
     expect(posted).toMatchObject([
       { kind: 'state', screen: { name: 'run', runId: 'r-1' }, state: { runs: { 'r-1': { id: 'r-1' } } } },
+      { kind: 'news', news: 'Resuming…' },
     ]);
+    bridge.tellNews();
+    expect(posted.at(-1)).toEqual({ kind: 'news', news: 'Resuming…' });
   });
 
   it('are handed on one by one, and the whole state again when it begins anew', async () => {
@@ -58,7 +65,7 @@ describe('News of the store', () => {
     store.trigger.statusChanged({ status: { state: 'connecting' } });
     store.trigger.statusChanged({ status: { state: 'replaying', feedId: 'f', reset: true } });
     store.trigger.replaced({ state: emptyRunStoreState });
-    expect(kinds()).toEqual(['state', 'events', 'progress', 'connection', 'state', 'connection', 'state']);
+    expect(kinds()).toEqual(['state', 'news', 'events', 'progress', 'connection', 'state', 'connection', 'state']);
   });
 
   it('are put together where lists come one after the other, and end with the panel', async () => {
@@ -66,13 +73,14 @@ describe('News of the store', () => {
     await bridge.receive({ kind: 'ready' });
     store.trigger.listed({ runs: [aRun()] });
     store.trigger.listed({ runs: [aRun({ id: 'r-2' })] });
-    await expect.poll(kinds).toEqual(['state', 'state']);
+    await expect.poll(kinds).toEqual(['state', 'news', 'state']);
     store.trigger.listed({ runs: [aRun()] });
     store.trigger.statusChanged({ status: { state: 'connecting' } });
-    expect(kinds()).toEqual(['state', 'state', 'connection']);
+    expect(kinds()).toEqual(['state', 'news', 'state', 'connection']);
     bridge.dispose();
     store.trigger.statusChanged({ status: { state: 'connecting' } });
-    expect(kinds()).toHaveLength(3);
+    bridge.tellNews();
+    expect(kinds()).toHaveLength(4);
   });
 });
 

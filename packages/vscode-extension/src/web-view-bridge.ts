@@ -8,10 +8,12 @@ import { readMessage } from './from-web-view.ts';
 
 export interface WebViewBridgeOptions {
   readonly store: RunStore;
-  /** `null` while no server is named. */
-  readonly client: () => ScreenClient | null;
+  /** Rejects, in words for a person, while no server is named. */
+  readonly client: () => Promise<ScreenClient>;
   readonly post: (message: ToWebView) => void;
   readonly actions: HostActions;
+  /** What a person has to know of the connection now. */
+  readonly news: () => string | null;
   /** What the web view shows first. */
   readonly screen: Screen;
   /** The web view went to another screen. */
@@ -25,6 +27,8 @@ export interface WebViewBridge {
   receive(message: unknown): Promise<void>;
   /** Another screen in the same web view. */
   show(screen: Screen): void;
+  /** The connection is another than before. */
+  tellNews(): void;
   dispose(): void;
 }
 
@@ -45,6 +49,10 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
     post({ kind: 'state', state: posted, screen });
   };
 
+  const tellNews = (): void => {
+    if (isReady) post({ kind: 'news', news: options.news() });
+  };
+
   const subscription = store.inspect(({ event }) => {
     if (!isReady) return;
     // The store's own events; the library types none of them.
@@ -58,6 +66,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
         if (news.status.state === 'replaying' && news.status.reset) postState();
         return post({ kind: 'connection', status: news.status });
       case 'replaced':
+      case 'settled':
         return postState();
       case 'listed':
         if (store.getSnapshot().context.runs !== posted?.runs) listing ??= setTimeout(postState, LISTS_WITHIN_MS);
@@ -69,8 +78,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
 
   const call = async ({ id, method, args }: Extract<FromWebView, { kind: 'call' }>): Promise<void> => {
     try {
-      const client = options.client();
-      if (client === null) throw new Error('No Autonomous server is connected.');
+      const client = await options.client();
       // Each argument was checked against what the method takes.
       const perform = client[method] as (...args: readonly unknown[]) => Promise<unknown>;
       post({ kind: 'result', id, value: await perform(...(method === 'upload' ? [args[0], bytesOf(args[1])] : args)) });
@@ -86,7 +94,8 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
       switch (message.kind) {
         case 'ready':
           isReady = true;
-          return postState();
+          postState();
+          return tellNews();
         case 'call':
           return call(message);
         case 'action': {
@@ -105,6 +114,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
       screen = next;
       if (isReady) post({ kind: 'show', screen });
     },
+    tellNews,
     dispose() {
       isReady = false;
       clearTimeout(listing);
@@ -118,7 +128,7 @@ type StoreEvent =
   | { readonly type: 'received'; readonly events: Extract<ToWebView, { kind: 'events' }>['events'] }
   | { readonly type: 'progressed'; readonly progress: Extract<ToWebView, { kind: 'progress' }>['progress'] }
   | { readonly type: 'statusChanged'; readonly status: Exclude<RunStoreState['connection'], { state: 'idle' }> }
-  | { readonly type: 'replaced' | 'listed' };
+  | { readonly type: 'replaced' | 'settled' | 'listed' };
 
 function bytesOf(value: unknown): unknown {
   return value instanceof ArrayBuffer ? new Uint8Array(value) : value;

@@ -852,7 +852,8 @@ export class Engine {
     this.#publish({ events, view });
     this.#carryOn(run, commit, RESUMING.has(type));
     if (type === 'BUDGET_CHANGED' && view.treeBudgetsAt === input.timestamp) void this.#goOnTogether(view);
-    else if (waitsForTree(view) && this.#trees.known(view)?.isNewTo(runId)) void this.#goOn(view, this.#trees.known(view));
+    else if (waitsForTree(view) && this.#trees.known(view)?.isNewTo(runId))
+      void this.#goOn(view, this.#trees.known(view));
     if (holdsPlace(before)) this.#leavePlace(run, userId);
     else if (waitsAgain) void this.#admit(userId);
     this.#rest(runId, run);

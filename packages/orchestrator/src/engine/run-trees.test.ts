@@ -15,7 +15,15 @@ const FORK = aRun('b', 3, {
 it('sums what each run has added, a fork without what it has of the run before it', async () => {
   const trees = new RunTrees({ stored: async () => [ORIGIN, FORK], live: () => undefined });
   const tree = await trees.of(FORK);
-  expect(tree.all).toEqual({ id: 'a', runs: 2, budgets: {}, inputTokens: 1, outputTokens: 2, toolCalls: 0, costUsd: 3.5 });
+  expect(tree.all).toEqual({
+    id: 'a',
+    runs: 2,
+    budgets: {},
+    inputTokens: 1,
+    outputTokens: 2,
+    toolCalls: 0,
+    costUsd: 3.5,
+  });
 });
 
 it('knows of what is not stored yet, before it is read, meanwhile and afterwards', async () => {

@@ -59,7 +59,9 @@ export class KeptTree {
   }
 
   get all(): RunTree {
-    const shares = [...this.#shares].map(([runId, share]) => addShares(share, this.#corrections.get(runId) ?? NOTHING, 1));
+    const shares = [...this.#shares].map(([runId, share]) =>
+      addShares(share, this.#corrections.get(runId) ?? NOTHING, 1),
+    );
     return { ...treeFrom(this.id, shares), budgets: this.#budgets };
   }
 

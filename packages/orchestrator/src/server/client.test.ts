@@ -305,7 +305,7 @@ describe('following the feed', () => {
     expect(positionsOf(events)).toEqual([1, 2]);
     expect(states).toEqual([
       { state: 'connecting' },
-      { state: 'replaying', feedId: server.store.feedId, reset: false },
+      { state: 'replaying', feedId: server.store.feedId, reset: false, process: expect.any(String) },
       { state: 'live', feedId: server.store.feedId, position: 2 },
     ]);
     stop.abort();

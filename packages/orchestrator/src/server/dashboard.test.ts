@@ -38,21 +38,18 @@ describe('the dashboard', () => {
     '/runs/r-1/gates/r-1.4',
     '/runs/r-1/events/12',
     '/explorations/x_1',
-  ])(
-    'is one page, at %s as well, for whoever asks',
-    async (path) => {
-      const answer = await asAnybody(path);
-      expect(answer.status).toBe(200);
-      const nonce = nonceOf(answer);
-      expect(answer.headers.get('content-security-policy')).not.toMatch(/script-src[^;]*(?:'self'|'unsafe|https?:|\*)/);
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-      const html = await answer.text();
-      expect(html.match(/<script[^>]*>/g)).toEqual([expect.stringContaining(`nonce="${nonce}"`)]);
-      const again = await asAnybody('/');
-      expect(nonceOf(again)).not.toBe(nonce);
-      expect((await again.text()).replace(nonceOf(again), nonce)).toBe(html);
-    },
-  );
+  ])('is one page, at %s as well, for whoever asks', async (path) => {
+    const answer = await asAnybody(path);
+    expect(answer.status).toBe(200);
+    const nonce = nonceOf(answer);
+    expect(answer.headers.get('content-security-policy')).not.toMatch(/script-src[^;]*(?:'self'|'unsafe|https?:|\*)/);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const html = await answer.text();
+    expect(html.match(/<script[^>]*>/g)).toEqual([expect.stringContaining(`nonce="${nonce}"`)]);
+    const again = await asAnybody('/');
+    expect(nonceOf(again)).not.toBe(nonce);
+    expect((await again.text()).replace(nonceOf(again), nonce)).toBe(html);
+  });
 
   it('loads nothing but its own files, which never change under their address', async () => {
     const html = await (await asAnybody('/')).text();

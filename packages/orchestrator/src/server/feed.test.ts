@@ -23,6 +23,7 @@ describe('the feed', () => {
         feedId: server.store.feedId,
         position: 3,
         reset: false,
+        process: expect.any(String),
       });
       await client.until(({ type }) => type === 'caught_up');
       expect(client.positions()).toEqual([1, 2, 3]);

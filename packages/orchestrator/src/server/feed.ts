@@ -2,6 +2,7 @@
  * The WebSocket feed: replays the log after a client's position, then goes on live without gap or double, with progress
  * beside it. A client that reads too slowly is cut off and comes back by its position.
  */
+import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import {
   FEED_PROTOCOL,
@@ -47,6 +48,8 @@ export const MAX_BACKLOG_BYTES = 1024 * 1024;
 /** Above this a replay waits for the client, and progress is left out. */
 const COMFORTABLE_BACKLOG_BYTES = 256 * 1024;
 const PAGE = 100;
+/** Clients learn by it that the server was started anew, and its work with it. */
+const PROCESS = randomUUID();
 const HELLO_MS = 10_000;
 const HEARTBEAT_MS = 30_000;
 /** A client that does not answer the closing handshake is cut after this. */
@@ -210,7 +213,8 @@ class Connection {
   async #begin(from: number | 'end', feedId: string | undefined): Promise<void> {
     const { position, after, reset } = await beginning(this.#source, from, feedId);
     this.#position = after;
-    this.#send({ type: 'welcome', protocol: FEED_PROTOCOL, feedId: this.#source.feedId, position, reset });
+    const { feedId: own } = this.#source;
+    this.#send({ type: 'welcome', protocol: FEED_PROTOCOL, feedId: own, position, reset, process: PROCESS });
     await this.#sendStored();
     this.#sendCaughtUp();
   }

@@ -39,7 +39,12 @@ export async function followFeed(options: FeedOptions, connection: FeedConnectio
   const broken = new AbortController();
   const signal = AbortSignal.any([options.signal, broken.signal]);
   const polled = { ...connection.polling, backoff: connection.backoff };
-  const polling = createPolling(options, polled, cursor, (cause) => broken.abort(cause));
+  let wake = (): void => undefined;
+  const polling = createPolling(options, polled, cursor, {
+    onBroken: (cause) => broken.abort(cause),
+    // The server may have come back a moment ago: the WebSocket is tried once more before it is given up.
+    onAnswer: () => wake(),
+  });
   let failures = 0;
   try {
     while (!signal.aborted) {
@@ -49,9 +54,11 @@ export async function followFeed(options: FeedOptions, connection: FeedConnectio
       if (signal.aborted) break;
       failures = end.wasLive ? 0 : failures + 1;
       const retryInMs = waitBefore(failures, connection.backoff);
+      const woken = new AbortController();
+      wake = () => woken.abort();
       if (failures >= FAILURES_BEFORE_POLLING) polling.start(end.reason);
       if (!polling.works) options.onStatus?.({ state: 'offline', reason: end.reason, retryInMs });
-      await sleep(retryInMs, signal);
+      await sleep(retryInMs, AbortSignal.any([signal, woken.signal]));
     }
   } finally {
     polling.stop();
@@ -158,7 +165,12 @@ function receive(
       if (options.after === 'end' && (reset || cursor.position === 'end')) cursor.position = message.position;
       else if (reset) cursor.position = 0;
       cursor.feedId = message.feedId;
-      options.onStatus?.({ state: 'replaying', feedId: message.feedId, reset });
+      options.onStatus?.({
+        state: 'replaying',
+        feedId: message.feedId,
+        reset,
+        ...(message.process === undefined ? {} : { process: message.process }),
+      });
       return;
     }
     case 'event':

@@ -5,8 +5,11 @@ import type { Progress } from '../feed.ts';
 /** How the connection is. */
 export type FeedStatus =
   | { readonly state: 'connecting' }
-  /** `reset`: what was received before is void, all events come again from the beginning. */
-  | { readonly state: 'replaying'; readonly feedId: string; readonly reset: boolean }
+  /**
+   * `reset`: what was received before is void, all events come again from the beginning. `process`: another one each time
+   * that the server is started.
+   */
+  | { readonly state: 'replaying'; readonly feedId: string; readonly reset: boolean; readonly process?: string }
   | { readonly state: 'live'; readonly feedId: string; readonly position: number }
   /** No WebSocket gets through, for this reason: the server is asked now and then, and there is no progress. */
   | { readonly state: 'polling'; readonly feedId: string; readonly position: number; readonly reason: string }

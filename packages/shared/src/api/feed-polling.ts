@@ -16,20 +16,28 @@ export interface PollingConnection {
 export interface Polling {
   /** The last question was answered: what is shown is as new as that. */
   readonly works: boolean;
-  /** Asks at once and from then on. Where it asks already, only the reason is another one. */
+  /** Asks at once and from then on. Said again where it asks already, the WebSocket does not work although HTTP does. */
   start(reason: string): void;
   stop(): void;
 }
 
-/** @param onBroken hears of what a callback of the caller threw; nothing is asked any more then */
+export interface PollingHandlers {
+  /** Hears of what a callback of the caller threw; nothing is asked any more then. */
+  readonly onBroken: (cause: unknown) => void;
+  /** HTTP has answered for the first time since the start. */
+  readonly onAnswer: () => void;
+}
+
 export function createPolling(
   options: FeedOptions,
   connection: PollingConnection,
   cursor: Cursor,
-  onBroken: (cause: unknown) => void,
+  { onBroken, onAnswer }: PollingHandlers,
 ): Polling {
   let reason = '';
   let works = false;
+  /** All that there was at the last answer has been delivered. */
+  let hasAnswered = false;
   let attempt: AbortController | null = null;
   const runIds = options.runIds === undefined ? null : new Set(options.runIds);
 
@@ -64,6 +72,7 @@ export function createPolling(
         // Before it ever worked, the WebSocket's own failure says what is wrong.
         if (works) options.onStatus?.({ state: 'offline', reason: messageOf(page), retryInMs });
         works = false;
+        hasAnswered = false;
         await sleep(retryInMs, signal);
         continue;
       }
@@ -71,9 +80,9 @@ export function createPolling(
       try {
         take(page, asked);
         if (page.hasMore) continue;
-        if (!works) {
-          works = true;
-          options.onStatus?.({ state: 'polling', feedId: page.feedId, position: positionOf(cursor), reason });
+        if (!hasAnswered) {
+          hasAnswered = true;
+          onAnswer();
         }
       } catch (cause) {
         return onBroken(cause);
@@ -89,12 +98,17 @@ export function createPolling(
     },
     start(why) {
       reason = why;
+      if (hasAnswered && !works) {
+        works = true;
+        options.onStatus?.({ state: 'polling', feedId: cursor.feedId ?? '', position: positionOf(cursor), reason });
+      }
       if (attempt !== null) return;
       attempt = new AbortController();
       void follow(AbortSignal.any([attempt.signal, options.signal]));
     },
     stop() {
       works = false;
+      hasAnswered = false;
       attempt?.abort();
       attempt = null;
     },

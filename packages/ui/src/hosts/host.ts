@@ -23,6 +23,8 @@ export interface Host {
 export interface Place {
   readonly screen: Screen;
   readonly signedIn: boolean | 'unknown';
+  /** What a person has to know of the connection; `null` while all is well. */
+  readonly news: string | null;
   /** What went wrong beside the screen's own business, newest last. */
   readonly faults: readonly Fault[];
 }
@@ -38,12 +40,13 @@ const MAX_FAULTS = 3;
 
 export function createPlaceStore(screen: Screen) {
   let lastId = 0;
-  const initial: Place = { screen, signedIn: 'unknown', faults: [] };
+  const initial: Place = { screen, signedIn: 'unknown', news: null, faults: [] };
   return createStore({
     context: initial,
     on: {
       went: (place, { screen }: { screen: Screen }) => ({ ...place, screen }),
       signedIn: (place, { signedIn }: { signedIn: boolean }) => ({ ...place, signedIn }),
+      told: (place, { news }: { news: string | null }) => (news === place.news ? place : { ...place, news }),
       failed: (place, { message }: { message: string }) => {
         // The same thing again is no news.
         const others = place.faults.filter((fault) => fault.message !== message);

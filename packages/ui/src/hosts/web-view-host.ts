@@ -64,6 +64,9 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
       case 'connection':
         runs.trigger.statusChanged({ status: message.status });
         return;
+      case 'news':
+        place.trigger.told({ news: message.news });
+        return;
       case 'show':
         show(message.screen);
         return;

@@ -1,5 +1,7 @@
 /** What is fetched for a screen: asked for once, again when the run moves on, with the old shown until the new is there. */
-import { useCallback, useEffect, useState } from 'react';
+import { useSelector } from '@xstate/store-react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 
 export interface Loaded<Value> {
@@ -63,14 +65,38 @@ export function Loading<Value>({
     );
   }
   if (of.fault !== null) return <Refusal message={`${what} could not be fetched: ${of.fault}`} onRetry={of.again} />;
+  return <Waiting what={what} onRetry={of.again} />;
+}
+
+const SLOW_AFTER_MS = 10_000;
+
+function Waiting({ what, onRetry }: { readonly what: string; readonly onRetry: () => void }) {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), SLOW_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <p className="quiet loading" role="status">
       <vscode-progress-ring aria-hidden="true" /> Fetching {what.toLowerCase()}…
+      {isSlow && (
+        <vscode-button secondary onClick={onRetry}>
+          Try again
+        </vscode-button>
+      )}
     </p>
   );
 }
 
 function Refusal({ message, onRetry }: { readonly message: string; readonly onRetry: () => void }) {
+  const { place } = useHost();
+  const isAway = useSelector(place, ({ context }) => context.news !== null);
+  const wasAway = useRef(isAway);
+  // What could not be had while the server was away can be had now.
+  useEffect(() => {
+    if (wasAway.current && !isAway) onRetry();
+    wasAway.current = isAway;
+  }, [isAway, onRetry]);
   return (
     <p className="fault" role="alert">
       {message}{' '}

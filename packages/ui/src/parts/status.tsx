@@ -1,5 +1,8 @@
 /** What a run's status looks like: a shape, a colour and a word, so that none of them is needed alone. */
-import { FINAL_STATUSES, type RunStatus, type RunView } from '@autonomous/shared';
+import { FINAL_STATUSES, isResuming, type RunStatus, type RunView } from '@autonomous/shared';
+import { useSelector } from '@xstate/store-react';
+import { RESUMING } from '../connection-news.ts';
+import { useHost } from '../hosts/host.ts';
 import { statusLabel } from '../labels.ts';
 
 const ICONS: Readonly<Record<RunStatus, string>> = {
@@ -20,9 +23,11 @@ export function StatusIcon({ status }: { readonly status: RunStatus }) {
 }
 
 export function StatusLine({ run }: { readonly run: RunView }) {
+  const { runs } = useHost();
+  const resuming = useSelector(runs, ({ context }) => isResuming(context, run.id));
   return (
     <span className={`status-line ${run.status}`}>
-      <StatusIcon status={run.status} /> {statusLabel(run)}
+      <StatusIcon status={run.status} /> {resuming ? RESUMING : statusLabel(run)}
     </span>
   );
 }

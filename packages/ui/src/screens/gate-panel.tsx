@@ -8,7 +8,7 @@ import {
   type GateDecision,
   winnerOf,
 } from '@autonomous/shared';
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
@@ -22,7 +22,13 @@ import { Ago } from '../parts/times.tsx';
 type Sending =
   | { readonly state: 'open' }
   | { readonly state: 'sent'; readonly decision: Decision }
+  | { readonly state: 'late' }
   | { readonly state: 'refused'; readonly reason: string; readonly decidedElsewhere: boolean };
+
+/** A decision that the server has not answered by then is looked after, and so often from then on. */
+const LOOK_AFTER_MS = 5_000;
+/** Then it may be made again: the first one counts, and the server says so. */
+const LATE_AFTER_MS = 20_000;
 
 interface GatePanelProps {
   readonly gate: Gate;
@@ -36,6 +42,23 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
   const { client, runs } = useHost();
   const target = useArrival<HTMLElement>(isTarget);
   const [sending, setSending] = useState<Sending>({ state: 'open' });
+  const isSent = sending.state === 'sent';
+
+  // What is stuck, the server is asked about: it may have decided and been heard of by nobody.
+  useEffect(() => {
+    if (!isSent) return undefined;
+    const startedAt = performance.now();
+    const timer = setInterval(() => {
+      if (performance.now() - startedAt > LATE_AFTER_MS)
+        setSending((now) => (now.state === 'sent' ? { state: 'late' } : now));
+      client.getRun(gate.runId).then(
+        (run) => runs.trigger.listed({ runs: [run] }),
+        // The connection says why.
+        () => undefined,
+      );
+    }, LOOK_AFTER_MS);
+    return () => clearInterval(timer);
+  }, [isSent, client, runs, gate.runId]);
 
   const decide = async (decision: GateDecision): Promise<void> => {
     if (sending.state === 'sent') return;
@@ -60,7 +83,6 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
         );
     }
   };
-  const isSent = sending.state === 'sent';
 
   return (
     <section
@@ -87,6 +109,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
       </fieldset>
       <p role="status" className={sending.state === 'refused' ? 'fault' : 'quiet'}>
         {isSent && `${DONE[sending.decision]} – waiting for the run to go on…`}
+        {sending.state === 'late' && 'The server has not confirmed it yet. Decide again where nothing happens.'}
         {sending.state === 'refused' &&
           (sending.decidedElsewhere ? `Already decided: ${sending.reason}` : `Not taken: ${sending.reason}`)}
       </p>

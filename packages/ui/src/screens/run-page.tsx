@@ -1,7 +1,7 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
 import { ApiError, durationText, FINAL_STATUSES, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { RUN_TABS, type RunTab, type Screen } from '../bridge.ts';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
@@ -15,6 +15,7 @@ import { Ago, useNow } from '../parts/times.tsx';
 import { Changes } from './changes.tsx';
 import { Events } from './events.tsx';
 import { EvidenceList } from './evidence.tsx';
+import { GateNews } from './gate-news.tsx';
 import { GateNotice } from './gate-notice.tsx';
 import { GatePanel } from './gate-panel.tsx';
 import { Plan } from './plan.tsx';
@@ -71,29 +72,13 @@ function UnknownRun({ runId }: { readonly runId: string }) {
   );
 }
 
-/** Gates of a run that were open here and are not any more: those that somebody else decided are told of. */
-function useGoneGate(run: RunView) {
-  const [gone, setGone] = useState<{ readonly gateId: string; readonly wasRefused: boolean } | null>(null);
-  const last = useRef<string | null>(null);
-  const open = run.gate?.id ?? null;
-  useEffect(() => {
-    const before = last.current;
-    last.current = open;
-    if (before !== null && before !== open && !ownDecisions.has(before))
-      setGone((known) => (known?.gateId === before ? known : { gateId: before, wasRefused: false }));
-  }, [open]);
-  return {
-    gone,
-    forget: () => setGone(null),
-    refused: (gateId: string) => setGone({ gateId, wasRefused: true }),
-  };
-}
-
 function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: RunScreen }) {
   const tab = screen.tab ?? 'overview';
   const linked = screen.gate;
   const isLinkOpen = linked !== undefined && run.gate?.id === linked;
-  const gates = useGoneGate(run);
+  /** A gate whose decision was sent from here and not taken, since somebody else was first. */
+  const [refused, setRefused] = useState<string | null>(null);
+  const told = new Set([...ownDecisions, linked ?? '', refused ?? '']);
   const pullRequest = pullRequestOf(run);
   useEffect(() => {
     document.title = `${run.originalRequest.slice(0, 60)} – Autonomous`;
@@ -122,26 +107,21 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
         </p>
       </header>
       {linked !== undefined && !isLinkOpen && (
-        <GateNotice
-          key={linked}
-          run={run}
-          gateId={linked}
-          wasRefused={gates.gone?.gateId === linked && gates.gone.wasRefused}
-          isTarget
-        />
+        <GateNotice key={linked} run={run} gateId={linked} wasRefused={refused === linked} isTarget />
       )}
-      {gates.gone !== null && gates.gone.gateId !== linked && gates.gone.gateId !== run.gate?.id && (
+      {refused !== null && refused !== linked && refused !== run.gate?.id && (
         <GateNotice
-          key={gates.gone.gateId}
+          key={refused}
           run={run}
-          gateId={gates.gone.gateId}
-          wasRefused={gates.gone.wasRefused}
+          gateId={refused}
+          wasRefused
           isTarget={false}
-          onClose={gates.forget}
+          onClose={() => setRefused(null)}
         />
       )}
+      <GateNews run={run} here={told} />
       {run.gate !== null && (
-        <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={gates.refused} />
+        <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={setRefused} />
       )}
       {(run.currentStage === 'planning' || tab === 'plan') && <PlannerReplies run={run} />}
       <nav aria-label="Parts of the run" className="tabs">

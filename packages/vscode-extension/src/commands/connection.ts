@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { connectionLine } from '../connection-words.ts';
 import { clientOf, type Host } from '../host.ts';
 import { COMMANDS, SETTINGS } from '../identifiers.ts';
 import { checkoutCommand, type ServerCommand } from '../local-server.ts';
@@ -155,23 +156,6 @@ async function showMenu(host: Host): Promise<void> {
     ...when(state.kind !== 'unconfigured', '$(key) Set token', COMMANDS.setToken),
     ...when(true, '$(output) Show log', COMMANDS.showLog),
   ];
-  const picked = await vscode.window.showQuickPick(items, { title: 'Autonomous', placeHolder: connectionWords(host) });
+  const picked = await vscode.window.showQuickPick(items, { title: 'Autonomous', placeHolder: connectionLine(state) });
   if (picked) await vscode.commands.executeCommand(picked.command);
-}
-
-function connectionWords({ connection: { state } }: Host): string {
-  switch (state.kind) {
-    case 'unconfigured':
-      return 'No server is connected.';
-    case 'live':
-      return `Connected to ${state.url}`;
-    case 'connecting':
-      return `Connecting to ${state.url}…`;
-    case 'signedOut':
-    case 'polling':
-    case 'offline':
-      return `${state.url}: ${state.reason}`;
-    default:
-      return state satisfies never;
-  }
 }

@@ -1,0 +1,41 @@
+/** What a person is told of the connection, in the same words wherever it is. Nothing while all is well. */
+import type { FeedStatus } from '@autonomous/shared';
+
+/** The server answers again, and what was missed is being fetched; of a run: it is taken up again. */
+export const RESUMING = 'Resuming…';
+
+/** A reason as it came, made a sentence: `The connection was closed (1006).` */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  const end = /[.!?…]$/.test(trimmed) ? '' : '.';
+  return trimmed === '' ? '' : `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${end}`;
+}
+
+export function offlineNews(reason: string): string {
+  return `Offline: trying again… ${sentence(reason)} What you see may be old.`;
+}
+
+export function pollingNews(reason: string): string {
+  return `No WebSocket gets through to the server (${reason.trim().replace(/\.$/, '')}): it is asked every few seconds instead.`;
+}
+
+/**
+ * What the feed's own status says, where nothing else is known of the server.
+ * @param before what was said until now: a try that is under way changes nothing
+ */
+export function feedNews(before: string | null, status: FeedStatus | { readonly state: 'idle' }): string | null {
+  switch (status.state) {
+    case 'offline':
+      return offlineNews(status.reason);
+    case 'idle':
+    case 'connecting':
+      return before;
+    case 'replaying':
+      return before === null ? null : RESUMING;
+    case 'live':
+    case 'polling':
+      return null;
+    default:
+      return status satisfies never;
+  }
+}
