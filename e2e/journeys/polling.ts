@@ -29,7 +29,8 @@ export const journey: Journey = {
 
       // Somebody else answers while this page hears of nothing: what it sends is refused, and taken back with the reason.
       await page.route('**/api/events*', (route) => route.abort());
-      await page.getByText('Not connected').waitFor();
+      const offline = page.getByRole('status').filter({ hasText: 'Offline: trying again…' });
+      await offline.waitFor();
       const [gate] = await server.client.listGates(id);
       await server.client.decideGate(gate?.id ?? '', { decision: 'answer', response: 'Google and GitHub' });
       await page.getByRole('radio', { name: 'Google and GitHub' }).click();
@@ -41,7 +42,7 @@ export const journey: Journey = {
 
       proxy.letsWebSocketThrough = true;
       await banner.waitFor({ state: 'detached' });
-      await page.getByText('Not connected').waitFor({ state: 'detached' });
+      await offline.waitFor({ state: 'detached' });
       await page.getByText(/^Merged into main/).waitFor({ timeout: 90_000 });
       const polls = (): number => proxy.asked.filter((path) => path.startsWith('/api/events')).length;
       const before = polls();

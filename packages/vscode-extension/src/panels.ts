@@ -15,6 +15,8 @@ interface OpenPanel {
   readonly panel: vscode.WebviewPanel;
   readonly bridge: WebViewBridge;
   screen: Screen;
+  /** By us, since the editor had not restored it. */
+  isOpenedAgain: boolean;
 }
 
 export interface ScreenPanels extends Panels, vscode.Disposable {
@@ -48,7 +50,7 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
       },
       onRefused: (message) => host.log.warn(`A panel said something that is not understood: ${shortJson(message)}`),
     });
-    const entry: OpenPanel = { panel, bridge, screen };
+    const entry: OpenPanel = { panel, bridge, screen, isOpenedAgain: false };
     open.add(entry);
     memory.keep(panel.title, screen);
     webview.options = options;
@@ -99,7 +101,12 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
       const screen = readKeptScreen(state);
       // A window that closes soon after a panel was opened keeps its title and not its state, or an older one.
       const known = screen === null ? memory.recall(panel.title) : memory.latest(screen);
-      adopt(panel, known ?? { name: 'runs' });
+      const shown = known ?? { name: 'runs' };
+      // The editor's own is the one that it knows the place of.
+      const again = [...open].find((entry) => entry.isOpenedAgain && placeOf(entry.screen) === placeOf(shown));
+      adopt(panel, shown);
+      again?.panel.dispose();
+      if (again) memory.keep(panel.title, shown);
     },
   });
 
@@ -108,14 +115,21 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
     for (const { panel, screen } of open) {
       const isUnnamed =
         screen.name === 'run' && panel.title === screen.runId && context.runs[screen.runId] !== undefined;
-      if (isUnnamed) panel.title = titleFor(host, screen);
+      if (!isUnnamed) continue;
+      panel.title = titleFor(host, screen);
+      // By its title it is known again in the next window.
+      memory.keep(panel.title, screen);
     }
   });
 
   return {
     ...panels,
     restore() {
-      for (const screen of memory.lost(panelTitles())) panels.openScreen(screen);
+      for (const screen of memory.lost(panelTitles())) {
+        const before = new Set(open);
+        panels.openScreen(screen);
+        for (const entry of open) if (!before.has(entry)) entry.isOpenedAgain = true;
+      }
     },
     tellNews() {
       for (const { bridge } of open) bridge.tellNews();
