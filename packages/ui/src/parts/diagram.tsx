@@ -20,13 +20,16 @@ export function Diagram({
   source,
   title,
   marksOf,
+  isOwn = false,
 }: {
   readonly source: string;
   readonly title: string;
+  /** The server has made it, of a workflow: it is no agent's text. */
+  readonly isOwn?: boolean;
   /** The same function as long as the marks are the same. */
   readonly marksOf?: MarksOf | undefined;
 }) {
-  return <DrawnDiagram drawing={useDrawing(source)} source={source} title={title} marksOf={marksOf} />;
+  return <DrawnDiagram drawing={useDrawing(source, isOwn)} source={source} title={title} marksOf={marksOf} />;
 }
 
 /** A diagram whose drawing is known to whoever shows it. */
@@ -72,7 +75,7 @@ export function DrawnDiagram({
 }
 
 /** Draws what is given; what was drawn stays until the next is, since a source that is being written changes at every key. */
-export function useDrawing(source: string | null): Drawing {
+export function useDrawing(source: string | null, isOwn = false): Drawing {
   const drawer = useContext(DrawerContext);
   const dark = useDarkTheme();
   const [tries, setTries] = useState(0);
@@ -82,7 +85,7 @@ export function useDrawing(source: string | null): Drawing {
     let isOver = false;
     setDrawing((now) => (now.state === 'drawn' ? now : { state: 'drawing' }));
     const { fontFamily } = getComputedStyle(document.body);
-    drawer.draw(source, { isDark: dark, fontFamily }).then(
+    drawer.draw(source, { isDark: dark, fontFamily }, isOwn).then(
       (drawn) => {
         if (isOver) return;
         try {
@@ -103,7 +106,7 @@ export function useDrawing(source: string | null): Drawing {
     return () => {
       isOver = true;
     };
-  }, [drawer, source, dark, tries]);
+  }, [drawer, source, isOwn, dark, tries]);
   return drawing;
 }
 

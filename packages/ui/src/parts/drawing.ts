@@ -8,6 +8,8 @@ import type { DiagramGraph } from '@autonomous/shared/diagram';
 /** As much as the server takes of a plan's diagrams. */
 const MAX_BYTES = 50_000;
 const MAX_MS = 3_000;
+/** Of a diagram that the server itself has made: it ends by itself, on a busy machine as well. */
+const OWN_MAX_MS = 30_000;
 /** Mermaid's own limit. */
 const MAX_EDGES = 500;
 /** The frame loads several megabytes of program, on a machine that may be busy. */
@@ -65,9 +67,10 @@ export type DrawingReply =
 export interface Drawer {
   /**
    * Calls are taken one after the other; the limit of time counts from a call's own turn.
+   * @param isOwn the server has made the diagram, of a workflow: it is no agent's text
    * @throws {Error} saying why it cannot be drawn
    */
-  draw(source: string, look: Look): Promise<Drawn>;
+  draw(source: string, look: Look, isOwn?: boolean): Promise<Drawn>;
 }
 
 /**
@@ -79,22 +82,23 @@ export function createDrawer(program: () => Promise<string>, nonce: string, page
   let turn: Promise<unknown> = Promise.resolve();
   let lastId = 0;
 
-  const drawInTurn = async (source: string, look: Look): Promise<Drawn> => {
+  const drawInTurn = async (source: string, look: Look, isOwn: boolean): Promise<Drawn> => {
     frame ??= await openFrame(await program(), nonce, page);
     const { isIsolated } = frame;
-    const fault = isIsolated ? null : sharedThreadFault(source);
+    const fault = isIsolated || isOwn ? null : sharedThreadFault(source);
     if (fault !== null) throw new Error(`${fault}, and this browser could not stop a drawing that takes too long`);
     const id = ++lastId;
-    const maxEdges = isIsolated ? MAX_EDGES : SHARED_LIMITS.edges;
+    const maxMs = isOwn ? OWN_MAX_MS : MAX_MS;
+    const maxEdges = isIsolated || isOwn ? MAX_EDGES : SHARED_LIMITS.edges;
     const reply = await frame.ask(
       { kind: 'draw', id, source, look, maxEdges },
       (given) => (given.kind === 'drawn' || given.kind === 'refused') && given.id === id,
-      MAX_MS,
+      maxMs,
     );
     if (reply === null) {
       frame.end();
       frame = null;
-      throw new Error(`it took longer than ${MAX_MS / 1_000} s`);
+      throw new Error(`it took longer than ${maxMs / 1_000} s`);
     }
     if (reply.kind !== 'drawn') throw new Error(reply.kind === 'refused' ? reply.reason : 'the frame said nothing');
     if (reply.svg.length > MAX_SVG_CHARACTERS) throw new Error('the drawing is too large to be shown');
@@ -102,12 +106,12 @@ export function createDrawer(program: () => Promise<string>, nonce: string, page
   };
 
   return {
-    draw(source, look) {
+    draw(source, look, isOwn = false) {
       const bytes = new TextEncoder().encode(source).length;
       if (bytes > MAX_BYTES) {
         return Promise.reject(new Error(`it has ${bytes} bytes; at most ${MAX_BYTES} are drawn`));
       }
-      const mine = turn.then(() => drawInTurn(source, look));
+      const mine = turn.then(() => drawInTurn(source, look, isOwn));
       turn = mine.catch(() => undefined);
       return mine;
     },

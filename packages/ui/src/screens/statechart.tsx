@@ -14,7 +14,7 @@ export function StatechartView({ run }: { readonly run: RunView }) {
       <Loading of={chart} what="The statechart">
         {(value) => (
           <>
-            <Diagram source={value.mermaid} title={`Statechart of ${value.workflow}, version ${value.version}`} />
+            <Diagram isOwn source={value.mermaid} title={`Statechart of ${value.workflow}, version ${value.version}`} />
             <h2>Can happen now</h2>
             <ul className="possible">
               {value.possible.signals.map(({ type, decisions }) => (
