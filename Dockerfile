@@ -47,4 +47,4 @@ EXPOSE 3001
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ORCHESTRATOR_PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["tini", "--"]
-CMD ["node", "packages/orchestrator/src/main.ts", "serve"]
+CMD ["node", "--max-semi-space-size=8", "packages/orchestrator/src/main.ts", "serve"]

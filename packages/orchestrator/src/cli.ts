@@ -130,6 +130,9 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
     .option('--max-cost-usd <dollars>', 'what the run may cost from its beginning; none: without a bound')
     .option('--max-tokens <count>', 'how many tokens it may use, or none')
     .option('--max-tool-calls <count>', 'how many tool calls it may make, or none')
+    .option('--max-tree-cost-usd <dollars>', 'what the run, its forks and its exploration may cost together, or none')
+    .option('--max-tree-tokens <count>', 'how many tokens they may use together, or none')
+    .option('--max-tree-tool-calls <count>', 'how many tool calls they may make together, or none')
     .action(
       ending(async (runId: string, minutes: string | undefined, { server, ...budgets }: ExtendOptions) => {
         const extended = await (

@@ -226,6 +226,7 @@ export async function startOrchestrator({
       uploads,
       transcripts,
       now: () => systemClock.now(),
+      log,
       scrub: scrubber.scrub,
       resolveConfig,
       checkConfig: (request) => checkRunConfigRequest(request, config.runLimits, (id) => models.check(id)),

@@ -288,9 +288,15 @@ export const SERVER_VARIABLES = {
   DEFAULT_MAX_COST_USD: money(),
   DEFAULT_MAX_TOKENS: whole(1, 999_999_999),
   DEFAULT_MAX_TOOL_CALLS: whole(1, 999_999_999),
+  DEFAULT_MAX_TREE_COST_USD: money(),
+  DEFAULT_MAX_TREE_TOKENS: whole(1, 999_999_999),
+  DEFAULT_MAX_TREE_TOOL_CALLS: whole(1, 999_999_999),
   LIMIT_MAX_COST_USD: money(),
   LIMIT_MAX_TOKENS: whole(1, 999_999_999),
   LIMIT_MAX_TOOL_CALLS: whole(1, 999_999_999),
+  LIMIT_MAX_TREE_COST_USD: money(),
+  LIMIT_MAX_TREE_TOKENS: whole(1, 999_999_999),
+  LIMIT_MAX_TREE_TOOL_CALLS: whole(1, 999_999_999),
   ENABLE_AUTO_RETRY: flag(),
   ENABLE_VALIDATION_DRIFT_DETECTION: flag(),
   ALLOW_AUTO_MERGE: flag(),
@@ -461,8 +467,14 @@ const DEFAULT_BUDGETS = {
   maxCostUsd: 'DEFAULT_MAX_COST_USD',
   maxTokens: 'DEFAULT_MAX_TOKENS',
   maxToolCalls: 'DEFAULT_MAX_TOOL_CALLS',
+  maxTreeCostUsd: 'DEFAULT_MAX_TREE_COST_USD',
+  maxTreeTokens: 'DEFAULT_MAX_TREE_TOKENS',
+  maxTreeToolCalls: 'DEFAULT_MAX_TREE_TOOL_CALLS',
 } as const satisfies Record<BudgetName, VariableName>;
-type BudgetVariable = Extract<VariableName, `${'DEFAULT' | 'LIMIT'}_MAX_${'COST_USD' | 'TOKENS' | 'TOOL_CALLS'}`>;
+type BudgetVariable = Extract<
+  VariableName,
+  `${'DEFAULT' | 'LIMIT'}_MAX_${'' | 'TREE_'}${'COST_USD' | 'TOKENS' | 'TOOL_CALLS'}`
+>;
 
 function budgetsFrom(values: Values, variables: Readonly<Record<BudgetName, BudgetVariable>>): Budgets {
   const set = BUDGET_NAMES.flatMap((budget) => {

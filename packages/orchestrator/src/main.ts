@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 /** The program `autonomous`: gives the command line its world and ends with its exit code. */
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';

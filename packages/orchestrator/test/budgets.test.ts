@@ -191,6 +191,99 @@ describe('F08: an agent that is never content', () => {
   });
 });
 
+describe('F08: runs of one tree', () => {
+  it('stop when all runs of an exploration together have spent its budget, one call over it at most', async () => {
+    const provider = await aProvider({ finishesAfter: Infinity });
+    const server = await aServer({ env: provider.env });
+    const config = { ...trusted, ...WITH_MODEL, maxTreeCostUsd: 0.02 };
+    const { id, runs: launched } = await server.client.explore({
+      projectId: server.project.id,
+      variants: ['One', 'Two', 'Three'].map((request) => ({ request, config })),
+    });
+    for (const { id: runId } of launched) {
+      const { gate } = await server.until(runId, { gate: 'pause' });
+      expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('$0.02 (maxTreeCostUsd)') });
+    }
+    // Those that were under way together are settled now.
+    const tree = await server.client.getRunTree(launched[0]?.id ?? '');
+    expect(tree).toMatchObject({ id, runs: 3 });
+    expect(tree.costUsd).toBeLessThan(0.02 + CALL_USD);
+    const calls = provider.requestsOf('planner') + provider.requestsOf('implementer');
+    expect(tree.costUsd).toBeCloseTo(calls * CALL_USD, 9);
+  });
+
+  it('go on together when one of them is given more', async () => {
+    const commands = runs('echo 1 >> a', 'echo 2 >> a', 'echo 3 >> a');
+    const server = await aServer({ script: aScript({ implementer: [commands] }) });
+    const config = { ...trusted, maxTreeToolCalls: 2 };
+    const { runs: launched } = await server.client.explore({
+      projectId: server.project.id,
+      variants: ['One', 'Two'].map((request) => ({ request, config })),
+    });
+    const [one = '', two = ''] = launched.map((run) => run.id);
+    for (const runId of [one, two]) await server.until(runId, { gate: 'pause' });
+    const { toolCalls } = await server.client.getRunTree(two);
+    expect(toolCalls).toBe(2);
+
+    await expect(server.decide(one, { decision: 'extend', maxTreeToolCalls: 2 })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('2 of 2 tool calls (maxTreeToolCalls)'),
+    });
+    await server.decide(one, { decision: 'extend', maxTreeToolCalls: 100 });
+    for (const runId of [one, two]) {
+      const done = await server.until(runId, { status: 'completed' });
+      expect(done.config.maxTreeToolCalls).toBe(100);
+    }
+  });
+
+  it('count what a fork has of the run before it once', async () => {
+    const provider = await aProvider({ finishesAfter: 2 });
+    const server = await aServer({ env: provider.env });
+    const run = await server.launch('Add the feature', {
+      ...WITH_MODEL,
+      trustMode: { planning: 'manual' },
+      maxTreeCostUsd: 1,
+    });
+    const { lastSequence: at, gate } = await server.until(run, { gate: 'plan' });
+    await server.client.decideGate(gate?.id ?? '', { decision: 'approve', artifactHash: gate?.artifactHash });
+    const done = await server.until(run, { status: 'completed' });
+    // One of the planner, three of the implementer, one of the validator.
+    expect(spentOf(done)).toBeCloseTo(5 * CALL_USD, 9);
+
+    const fork = await server.client.forkRun(run.id, {
+      at,
+      answer: { decision: 'approve', artifactHash: gate?.artifactHash },
+      config: { maxTreeCostUsd: 5.5 * CALL_USD },
+    });
+    expect(fork).toMatchObject({ treeId: run.id, forkedFrom: { spent: { costUsd: expect.closeTo(CALL_USD, 9) } } });
+    const paused = await server.until(fork, { gate: 'pause' });
+    expect(paused.gate?.summary).toBe(
+      "The budget of the run's tree is used up: its 2 runs have spent $0.021 of $0.019 (maxTreeCostUsd). Give it more to go on.",
+    );
+    expect(spentOf(paused)).toBeCloseTo(2 * CALL_USD, 9);
+    expect(await server.client.getRunTree(run.id)).toEqual({
+      id: run.id,
+      runs: 2,
+      inputTokens: 6 * TOKENS.input,
+      outputTokens: 6 * TOKENS.output,
+      toolCalls: 3,
+      costUsd: expect.closeTo(6 * CALL_USD, 9),
+    });
+
+    // A fork of the fork belongs to the same tree, and has the budget that the tree has now.
+    await server.decide(fork, { decision: 'extend', maxTreeCostUsd: 2 });
+    await server.until(fork, { status: 'completed' });
+    const third = await server.client.forkRun(fork.id, { at });
+    expect(third).toMatchObject({ treeId: run.id, config: { maxTreeCostUsd: 2 } });
+    expect((await server.client.getRunTree(third.id)).runs).toBe(3);
+    expect((await server.client.listRuns({ treeId: run.id })).items.map((item) => item.id)).toEqual([
+      third.id,
+      fork.id,
+      run.id,
+    ]);
+  });
+});
+
 describe('the books of a run', () => {
   it('keep what an agent spent that was ended by its time limit', async () => {
     const held = Promise.withResolvers<void>();

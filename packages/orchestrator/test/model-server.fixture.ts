@@ -166,6 +166,7 @@ export class ModelServer {
       store,
       workflows,
       now: () => this.clock.now(),
+      log,
       scrub: (text) => text,
       resolveConfig: (project, request) =>
         resolveRunConfig({ server: { defaults: {}, limits: NO_LIMITS }, project, request }),

@@ -41,7 +41,13 @@ const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 /** Runs `serve`; resolves when the server has said where it is. */
 export async function startServerProcess(start: ServerStart): Promise<ServerProcess> {
   const { dataFolder, port, env, imports = [], program = PROGRAM } = start;
-  const args = [...imports.map((file) => `--import=${file}`), program, 'serve', '--port', port, '--data', dataFolder];
+  const args = [
+    // As every way of starting it does: see decision 0020.
+    '--max-semi-space-size=8',
+    ...imports.map((file) => `--import=${file}`),
+    program,
+    ...['serve', '--port', port, '--data', dataFolder],
+  ];
   const child = spawn(process.execPath, args, {
     cwd: path.dirname(dataFolder),
     // Nothing that the program does depends on it but how soon it is there.

@@ -28,12 +28,19 @@ const budgetShape = {
   /** Input and output tokens together. */
   maxTokens: z.number().int().min(1).max(1e12),
   maxToolCalls: z.number().int().min(1).max(1e9),
+  /** The same three for the run and all that belongs to it: its forks, or the runs of its exploration. */
+  maxTreeCostUsd: z.number().positive().max(1_000_000),
+  maxTreeTokens: z.number().int().min(1).max(1e12),
+  maxTreeToolCalls: z.number().int().min(1).max(1e9),
 };
 /** Other budgets; `null` takes one away. */
 export const budgetChangeShape = {
   maxCostUsd: budgetShape.maxCostUsd.nullable().optional(),
   maxTokens: budgetShape.maxTokens.nullable().optional(),
   maxToolCalls: budgetShape.maxToolCalls.nullable().optional(),
+  maxTreeCostUsd: budgetShape.maxTreeCostUsd.nullable().optional(),
+  maxTreeTokens: budgetShape.maxTreeTokens.nullable().optional(),
+  maxTreeToolCalls: budgetShape.maxTreeToolCalls.nullable().optional(),
 };
 
 /** Shell commands of the project, run in the sandbox. `null` says that there is none. */
@@ -62,6 +69,9 @@ export const runConfigSchema = z.strictObject({
   maxCostUsd: budgetShape.maxCostUsd.optional(),
   maxTokens: budgetShape.maxTokens.optional(),
   maxToolCalls: budgetShape.maxToolCalls.optional(),
+  maxTreeCostUsd: budgetShape.maxTreeCostUsd.optional(),
+  maxTreeTokens: budgetShape.maxTreeTokens.optional(),
+  maxTreeToolCalls: budgetShape.maxTreeToolCalls.optional(),
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 

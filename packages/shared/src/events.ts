@@ -196,6 +196,8 @@ export interface EventPayloads {
   RUN_FORKED: {
     readonly from: string;
     readonly at: number;
+    /** The run tree that it belongs to. Absent in older logs. */
+    readonly tree?: string;
     readonly by: string;
     readonly branch: string;
     /** Time between that event and now, added to the open timers. */

@@ -12,7 +12,7 @@ import {
   type GateOutcome,
   type RunView,
 } from './run.ts';
-import { addBooked, addSpending, BUDGET_NAMES, withBudgets } from './spending.ts';
+import { addBooked, addSpending, BUDGET_NAMES, spentOf, withBudgets } from './spending.ts';
 
 /**
  * The view after one more event of the run.
@@ -85,11 +85,12 @@ const folders: {
   RUN_STARTED: (view, _start, event) => ({ ...withoutQueue(view), status: 'running', startedAt: event.timestamp }),
   RUN_MIGRATED: (view, { to }) => ({ ...view, workflow: { ...view.workflow, version: to } }),
   RUN_ADMITTED: (view) => ({ ...withoutQueue(view), status: 'running' }),
-  RUN_FORKED: (view, { from, at, config, notices = [] }, event) => ({
+  RUN_FORKED: (view, { from, at, tree, config, notices = [] }, event) => ({
     ...withoutQueue(view),
     status: view.status === 'queued' ? 'running' : view.status,
     ...(config === undefined ? {} : { config }),
-    forkedFrom: { runId: from, at },
+    forkedFrom: { runId: from, at, ...(tree === undefined ? {} : { spent: spentOf(view.cost) }) },
+    ...(tree === undefined ? {} : { treeId: tree }),
     createdAt: event.timestamp,
     notices: [...view.notices, ...notices],
   }),

@@ -211,6 +211,22 @@ export interface RunCost extends Spending {
   readonly parts?: readonly SpendingPart[];
 }
 
+/** What counts against the budgets of a run tree. */
+export interface TreeShare {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly toolCalls: number;
+  /** US dollars. */
+  readonly costUsd: number;
+}
+
+/** Runs that share budgets: a run with all its forks and theirs, or the runs of an exploration with theirs. */
+export interface RunTree extends TreeShare {
+  readonly id: string;
+  /** How many runs it has. */
+  readonly runs: number;
+}
+
 /** The read model of a run: a fold of its events, the same on the server and in every client. */
 export interface RunView {
   readonly id: string;
@@ -220,7 +236,14 @@ export interface RunView {
   readonly workflow: { readonly name: string; readonly version: number };
   readonly explorationId?: string;
   /** The run that this one was forked from, and the last event that it has of it. */
-  readonly forkedFrom?: { readonly runId: string; readonly at: number };
+  readonly forkedFrom?: {
+    readonly runId: string;
+    readonly at: number;
+    /** What it has of that run's spending: the sums in `cost` have it too, and it was spent once. Absent in older runs. */
+    readonly spent?: TreeShare;
+  };
+  /** The run tree of a fork: that of the run it was forked from. See `treeOf`. */
+  readonly treeId?: string;
   readonly originalRequest: string;
   readonly status: RunStatus;
   readonly currentStage: Stage | null;

@@ -1,10 +1,22 @@
 /** What a run has spent and what it may spend: sums for the read model, and the one rule by which a budget is used up. Pure. */
 import type { CallCost } from './events.ts';
-import type { RunCost, Spending, SpendingPart } from './run.ts';
+import type { RunCost, RunTree, RunView, Spending, SpendingPart, TreeShare } from './run.ts';
 
-export const BUDGET_NAMES = ['maxCostUsd', 'maxTokens', 'maxToolCalls'] as const;
+/** Of the run itself, then of its tree. */
+export const BUDGET_NAMES = [
+  'maxCostUsd',
+  'maxTokens',
+  'maxToolCalls',
+  'maxTreeCostUsd',
+  'maxTreeTokens',
+  'maxTreeToolCalls',
+] as const;
+export const TREE_BUDGET_NAMES = ['maxTreeCostUsd', 'maxTreeTokens', 'maxTreeToolCalls'] as const;
 export type BudgetName = (typeof BUDGET_NAMES)[number];
-/** What a run may spend: US dollars, input and output tokens together, tool calls. What is absent has no bound. */
+/**
+ * What a run may spend, and what all runs of its tree may spend together: US dollars, input and output tokens together, tool
+ * calls. What is absent has no bound.
+ */
 export type Budgets = { readonly [Name in BudgetName]?: number | undefined };
 /** `null` takes a budget away. */
 export type BudgetChange = { readonly [Name in BudgetName]?: number | null | undefined };
@@ -72,10 +84,82 @@ export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): st
   return null;
 }
 
+/**
+ * Which budget of a run's tree is used up, in words for a person; `null` while the run's next call may be made.
+ * @param budgets of the run that wants to go on
+ * @param toolCalls that are about to be made
+ */
+export function usedUpTreeBudget(budgets: Budgets, tree: RunTree, toolCalls = 0): string | null {
+  const { maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls } = budgets;
+  const { costUsd, toolCalls: made, inputTokens, outputTokens, runs } = tree;
+  const who = runs === 1 ? 'its only run has' : `its ${runs} runs have`;
+  if (maxTreeCostUsd !== undefined && costUsd >= maxTreeCostUsd) {
+    return `${who} spent ${dollars(costUsd)} of ${dollars(maxTreeCostUsd)} (maxTreeCostUsd)`;
+  }
+  if (maxTreeTokens !== undefined && inputTokens + outputTokens >= maxTreeTokens) {
+    return `${who} used ${inputTokens + outputTokens} of ${maxTreeTokens} tokens (maxTreeTokens)`;
+  }
+  if (maxTreeToolCalls !== undefined && (made >= maxTreeToolCalls || made + toolCalls > maxTreeToolCalls)) {
+    const wanted = toolCalls === 0 ? '' : ` and this one wants ${toolCalls} more`;
+    return `${who} made ${made} of ${maxTreeToolCalls} tool calls${wanted} (maxTreeToolCalls)`;
+  }
+  return null;
+}
+
+/** Whether anything bounds what the run's tree may spend. */
+export function hasTreeBudget(budgets: Budgets): boolean {
+  return TREE_BUDGET_NAMES.some((name) => budgets[name] !== undefined);
+}
+
+/** The id of the tree whose budgets a run shares: its exploration's, its source's for a fork, else its own. */
+export function treeOf({
+  id,
+  treeId,
+  explorationId,
+}: {
+  readonly id: string;
+  readonly treeId?: string | undefined;
+  readonly explorationId?: string | undefined;
+}): string {
+  return treeId ?? explorationId ?? id;
+}
+
+/** What counts of a run's sums against the budgets of a tree. */
+export function spentOf({ inputTokens, outputTokens, toolCalls = 0, costUsd = 0 }: RunCost): TreeShare {
+  return { inputTokens, outputTokens, toolCalls, costUsd };
+}
+
+/** What a run itself has added to its tree: without what a fork has of the run before it. */
+export function treeShareOf({ cost, forkedFrom }: Pick<RunView, 'cost' | 'forkedFrom'>): TreeShare {
+  const whole = spentOf(cost);
+  const before = forkedFrom?.spent;
+  return before === undefined ? whole : added(whole, before, -1);
+}
+
+/** What the runs of a tree have spent together. */
+export function treeFrom(id: string, shares: Iterable<TreeShare>): RunTree {
+  let sum: TreeShare = { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 };
+  let runs = 0;
+  for (const share of shares) {
+    sum = added(sum, share, 1);
+    runs += 1;
+  }
+  return { id, runs, ...sum };
+}
+
+function added(sum: TreeShare, share: TreeShare, sign: 1 | -1): TreeShare {
+  return {
+    inputTokens: sum.inputTokens + sign * share.inputTokens,
+    outputTokens: sum.outputTokens + sign * share.outputTokens,
+    toolCalls: sum.toolCalls + sign * share.toolCalls,
+    costUsd: rounded(sum.costUsd + sign * share.costUsd),
+  };
+}
+
 /** The configuration with other budgets; `null` takes one away. */
 export function withBudgets<Config extends Budgets>(config: Config, change: BudgetChange): Config {
-  const { maxCostUsd, maxTokens, maxToolCalls, ...rest } = config;
-  const before: Budgets = { maxCostUsd, maxTokens, maxToolCalls };
+  const { maxCostUsd, maxTokens, maxToolCalls, maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls, ...rest } = config;
+  const before: Budgets = { maxCostUsd, maxTokens, maxToolCalls, maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls };
   const budgets = BUDGET_NAMES.flatMap((name) => {
     const value = change[name] === undefined ? before[name] : change[name];
     return value === undefined || value === null ? [] : [[name, value] as const];

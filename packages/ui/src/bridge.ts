@@ -26,6 +26,7 @@ export const CALLS = [
   'getArtifact',
   'getDiff',
   'getTranscript',
+  'getRunTree',
   'getStatechart',
   'listGates',
   'listClarifications',

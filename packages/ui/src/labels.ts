@@ -1,5 +1,5 @@
 /** What a run, its stage and its gate are called in front of a person. */
-import type { Gate, PauseReason, RunStatus, RunView, Stage } from '@autonomous/shared';
+import type { BudgetName, Gate, PauseReason, RunStatus, RunView, Stage } from '@autonomous/shared';
 
 const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   queued: 'Queued',
@@ -29,6 +29,15 @@ const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
   secret_found: 'a secret was found in the result',
   definition_missing: 'its workflow version is missing',
   poisoned: 'its history cannot be replayed',
+};
+
+export const BUDGET_LABELS: Readonly<Record<BudgetName, string>> = {
+  maxCostUsd: 'US dollars of this run',
+  maxTokens: 'Tokens of this run',
+  maxToolCalls: 'Tool calls of this run',
+  maxTreeCostUsd: 'US dollars of all its forks and approaches together',
+  maxTreeTokens: 'Tokens of all its forks and approaches together',
+  maxTreeToolCalls: 'Tool calls of all its forks and approaches together',
 };
 
 /** `Running`, `Queued, place 3`, `Paused: merge conflict`. */

@@ -24,6 +24,7 @@ const ARGUMENTS: Readonly<Record<Call, readonly Kind[]>> = {
   getArtifact: ['string', 'string'],
   getDiff: ['string'],
   getTranscript: ['string'],
+  getRunTree: ['string'],
   getStatechart: ['string', 'number?'],
   listGates: ['string?'],
   listClarifications: ['string?'],

@@ -25,7 +25,8 @@ export interface LocalServerOptions {
 
 /** The command of a checkout: its own Node and pnpm, fetched at the first start. */
 export function checkoutCommand(folder: string): ServerCommand {
-  return { program: 'node', args: ['tools/run.mjs', 'node', 'packages/orchestrator/src/main.ts', 'serve'], folder };
+  const server = ['--max-semi-space-size=8', 'packages/orchestrator/src/main.ts', 'serve'];
+  return { program: 'node', args: ['tools/run.mjs', 'node', ...server], folder };
 }
 
 /** Ends the group of processes that it is told when its input ends without a word: whoever held it is gone, however it went. */

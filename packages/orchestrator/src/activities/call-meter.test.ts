@@ -2,6 +2,7 @@
 import type { RunConfig, RunView, SpendingFact } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { createPrices } from '../models/prices.ts';
+import type { SpendingWriter } from '../workflow/activity.ts';
 import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
 import { createCallMeter } from './call-meter.ts';
 
@@ -17,7 +18,7 @@ async function settled(
   ...usage: readonly { readonly inputTokens: number; readonly costUsd?: number; readonly countedUsd?: number }[]
 ): Promise<readonly unknown[]> {
   const facts: SpendingFact[] = [];
-  const spend = async (write: (run: RunView) => SpendingFact): Promise<void> => void facts.push(write(VIEW));
+  const spend = async (write: SpendingWriter): Promise<void> => void facts.push(write(VIEW, null));
   const meter = createCallMeter({ key: 'r/1/x', attempt: 1, spend }, createPrices(prices), 'implementer', CONFIG);
   for (const each of usage) await (await meter.book(MODEL, NOTHING)).settle({ ...each, outputTokens: 0 });
   return facts.flatMap(({ type, payload }) => (type === 'CALL_SETTLED' ? [payload.costUsd] : []));

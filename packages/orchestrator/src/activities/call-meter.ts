@@ -10,9 +10,11 @@ import {
   dollars,
   NeedsHuman,
   type RunConfig,
+  type RunTree,
   type RunView,
   StorageFull,
   usedUpBudget,
+  usedUpTreeBudget,
 } from '@autonomous/shared';
 import type { CallMeter } from '../agents/agent.ts';
 import type { CallUsage, Prices } from '../models/model.ts';
@@ -44,8 +46,8 @@ export function createCallMeter(
       const booked = costOf(prices, model, most);
       let charge: CallCharge = { call, stage: null, role, model };
       await stored(
-        context.spend((run) => {
-          refuseOverBudget(run, model, booked);
+        context.spend((run, tree) => {
+          refuseOverBudget(run, tree, model, booked);
           charge = { ...charge, stage: run.currentStage };
           return { type: 'CALL_BOOKED', payload: { ...charge, ...booked } };
         }),
@@ -53,10 +55,10 @@ export function createCallMeter(
       return {
         async settle(usage, wanted = 0) {
           const refused = Promise.withResolvers<NeedsHuman | null>();
-          const written = context.spend((run) => {
+          const written = context.spend((run, tree) => {
             // What other calls of the run have made until now counts; this one's own booking has none.
-            const why = wanted === 0 ? null : overBudget(run.config, { toolCalls: run.cost.toolCalls ?? 0 }, wanted);
-            refused.resolve(why === null ? null : usedUp(why));
+            const why = wanted === 0 ? null : tooManyToolCalls(run, tree, wanted);
+            refused.resolve(why);
             const cost = costOf(prices, model, usage);
             return {
               type: 'CALL_SETTLED',
@@ -74,25 +76,37 @@ export function createCallMeter(
 }
 
 /** @throws {NeedsHuman} `budget` */
-function refuseOverBudget({ config, cost }: RunView, model: string, { costUsd }: CallCost): void {
-  if (config.maxCostUsd !== undefined && costUsd === null) {
+function refuseOverBudget({ config, cost }: RunView, tree: RunTree | null, model: string, { costUsd }: CallCost): void {
+  for (const name of ['maxCostUsd', 'maxTreeCostUsd'] as const) {
+    const most = config[name];
+    if (most === undefined || costUsd !== null) continue;
+    const tokens = name === 'maxCostUsd' ? 'maxTokens' : 'maxTreeTokens';
     throw new NeedsHuman(
       'budget',
-      `The run may spend ${dollars(config.maxCostUsd)} (maxCostUsd), and the price of ${model} is not known. ` +
-        'Name it in MODEL_PRICES and restart the server, then retry; or take maxCostUsd away and set maxTokens instead.',
+      `The run may spend ${dollars(most)} (${name}), and the price of ${model} is not known. ` +
+        `Name it in MODEL_PRICES and restart the server, then retry; or take ${name} away and set ${tokens} instead.`,
     );
   }
   const why = usedUpBudget(config, cost);
   if (why !== null) throw usedUp(why);
+  const whyTree = tree && usedUpTreeBudget(config, tree);
+  if (whyTree !== null) throw treeUsedUp(whyTree);
 }
 
-function overBudget(config: RunConfig, { toolCalls }: { readonly toolCalls: number }, wanted: number): string | null {
-  const { maxToolCalls } = config;
-  return usedUpBudget({ maxToolCalls }, { inputTokens: 0, outputTokens: 0, calls: 0, toolCalls }, wanted);
+function tooManyToolCalls({ config, cost }: RunView, tree: RunTree | null, wanted: number): NeedsHuman | null {
+  const { maxToolCalls, maxTreeToolCalls } = config;
+  const why = usedUpBudget({ maxToolCalls }, cost, wanted);
+  if (why !== null) return usedUp(why);
+  const whyTree = tree && usedUpTreeBudget({ maxTreeToolCalls }, tree, wanted);
+  return whyTree === null ? null : treeUsedUp(whyTree);
 }
 
 function usedUp(why: string): NeedsHuman {
   return new NeedsHuman('budget', `The run's budget is used up: ${why}. Give it more to go on.`);
+}
+
+function treeUsedUp(why: string): NeedsHuman {
+  return new NeedsHuman('budget', `The budget of the run's tree is used up: ${why}. Give it more to go on.`);
 }
 
 function costOf(prices: Prices, model: string, usage: CallUsage): CallCost {

@@ -4,6 +4,7 @@ import { basename, resolve } from 'node:path';
 import {
   BUDGET_NAMES,
   type BudgetChange,
+  type BudgetName,
   type Client,
   type Decision,
   type Gate,
@@ -38,11 +39,7 @@ export function approvalOf(gate: Gate, notes: string | undefined, editedPlan?: s
 }
 
 /** Budgets as options of the command line give them. */
-export interface BudgetOptions {
-  readonly maxCostUsd?: string;
-  readonly maxTokens?: string;
-  readonly maxToolCalls?: string;
-}
+export type BudgetOptions = { readonly [Name in BudgetName]?: string };
 
 /** What `extend` sends: minutes for a stage, or other budgets for the run. @throws {UsageError} */
 export function extensionOf(
@@ -67,7 +64,8 @@ export function extensionOf(
 
 /** `maxCostUsd=20`; `null` for anything else. */
 export function budgetOf(text: string): BudgetChange | null {
-  const [, name, value] = /^\s*(maxCostUsd|maxTokens|maxToolCalls)\s*=\s*(\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
+  const [, given, value] = /^\s*(\w+)\s*=\s*(\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
+  const name = BUDGET_NAMES.find((known) => known === given);
   return name === undefined ? null : { [name]: Number(value) };
 }
 

@@ -9,13 +9,11 @@ import {
   NeedsHuman,
   type Progress,
   RetryableFailure,
-  type RunView,
-  type SpendingFact,
   TerminalFailure,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { AttemptBooking, EventStore, NewActivity, StoredActivity } from '../event-store/event-store.ts';
-import type { Activity, ActivityContext, ActivityRegistry, RetryPolicy } from '../workflow/activity.ts';
+import type { Activity, ActivityContext, ActivityRegistry, RetryPolicy, SpendingWriter } from '../workflow/activity.ts';
 import { findNonJson } from '../workflow/plain-json.ts';
 import type { Clock } from './clock.ts';
 
@@ -41,10 +39,7 @@ export interface RunnerOptions {
   /** Takes secrets out of what is stored. */
   readonly scrub: <Value>(value: Value) => Value;
   /** Appends what an activity spends; see `ActivityContext.spend`. */
-  readonly spend: (
-    job: Pick<Job, 'runId' | 'activity' | 'key'>,
-    write: (run: RunView) => SpendingFact,
-  ) => Promise<void>;
+  readonly spend: (job: Pick<Job, 'runId' | 'activity' | 'key'>, write: SpendingWriter) => Promise<void>;
 }
 
 /** An activity with the attempts that are booked for it. */

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import {
   Conflict,
   foldRun,
+  hasTreeBudget,
   type GateOutcome,
   InvalidRequest,
   type JsonObject,
@@ -14,9 +15,10 @@ import {
   type Progress,
   type RunStart,
   type RunStatus,
+  type RunTree,
   type RunView,
-  type SpendingFact,
   Stale,
+  treeOf,
   Unprocessable,
   type WorkflowEvent,
   Unavailable,
@@ -32,7 +34,7 @@ import type {
   RunHead,
   StoredRun,
 } from '../event-store/event-store.ts';
-import type { ActivityRegistry } from '../workflow/activity.ts';
+import type { ActivityRegistry, SpendingWriter } from '../workflow/activity.ts';
 import {
   advance,
   canTake,
@@ -56,6 +58,7 @@ import type { Clock } from './clock.ts';
 import { differenceOfWork } from './open-work.ts';
 import { Places } from './places.ts';
 import { planMigration } from './run-migration.ts';
+import { RunTrees } from './run-trees.ts';
 import { Timers } from './timers.ts';
 
 export interface EngineOptions {
@@ -88,7 +91,7 @@ export interface NewWorkflowRun {
   readonly userId?: string;
 }
 
-export interface ForkOptions extends Omit<ForkRequest, 'runId' | 'now'> {
+export interface ForkOptions extends Omit<ForkRequest, 'runId' | 'tree' | 'now'> {
   /** Decides the gate that is open there; `gateId` names it as the new run has it. */
   readonly signal?: { readonly type: string; readonly payload: JsonObject; readonly gateId: string };
   /** Makes what the run needs outside, after everything was checked and before anything is stored. May be repeated after a crash. */
@@ -153,6 +156,7 @@ export class Engine {
   readonly #listeners = new Set<(message: EngineMessage) => void>();
   readonly #finishing = new Map<string, Set<PromiseWithResolvers<RunView>>>();
   readonly #places: Places;
+  readonly #trees: RunTrees;
   readonly #runner: ActivityRunner;
   readonly #timers: Timers;
   /** What comes while the server starts waits until it is known who holds the places. */
@@ -162,6 +166,10 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#places = new Places(options.maxConcurrentRunsPerUser);
+    this.#trees = new RunTrees({
+      stored: (treeId) => this.#viewsOfTree(treeId),
+      live: (runId) => this.#runs.get(runId)?.view,
+    });
     this.#runner = new ActivityRunner({
       store: options.store,
       activities: options.activities,
@@ -349,7 +357,8 @@ export class Engine {
     const { store, scrub } = this.#options;
     const existing = await store.loadView(runId);
     if (existing) return this.withPosition(existing);
-    const { workflow } = await this.view(sourceId);
+    const source = await this.view(sourceId);
+    const { workflow } = source;
     await this.#refuseDamage(sourceId, wanted.at, `be forked at event ${wanted.at}`);
     const timestamp = this.#now();
     const history = await store.readRun(sourceId, 0);
@@ -361,7 +370,7 @@ export class Engine {
     const forked = forkRun(
       history,
       (version) => this.#definition(workflow.name, version),
-      scrub({ ...wanted, runId, now: timestamp }),
+      scrub({ ...wanted, runId, tree: treeOf(source), now: timestamp }),
     );
     const taken = (fork: typeof forked): ForkedRun => {
       if (fork.ok) return fork.run;
@@ -406,6 +415,7 @@ export class Engine {
       this.#places.release(wanted.by, runId);
       throw error;
     }
+    this.#trees.note(view);
     this.#publish({ events, view });
     this.#timers.armed(commit.setTimers);
     if (run.state.queuedAt === null) {
@@ -548,6 +558,28 @@ export class Engine {
     await this.#timers.check();
   }
 
+  /** What the run and all that belongs to it have spent. @throws {NotFound} */
+  async tree(runId: string): Promise<RunTree> {
+    const tree = await this.#trees.of(await this.view(runId));
+    return tree();
+  }
+
+  /** The run, its forks and all others of its tree, newest first. @throws {NotFound} */
+  async runsOfTree(runId: string): Promise<readonly RunView[]> {
+    return this.#viewsOfTree(treeOf(await this.view(runId)));
+  }
+
+  async #viewsOfTree(treeId: string): Promise<readonly RunView[]> {
+    const views: RunView[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.#options.store.listRuns({ treeId, limit: 200, cursor });
+      views.push(...page.items);
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    return views;
+  }
+
   // ---- inputs
 
   async #report(runId: string, outcome: Outcome): Promise<void> {
@@ -569,13 +601,14 @@ export class Engine {
   /** What an activity books goes out of the door only while it is open; what comes of it is written later too. */
   async #spend(
     { runId, activity, key }: { readonly runId: string; readonly activity: string; readonly key: string },
-    write: (run: RunView) => SpendingFact,
+    write: SpendingWriter,
   ): Promise<void> {
     await this.#use(runId, async (run) => {
+      const tree = hasTreeBudget(run.view.config) ? await this.#trees.of(run.view) : null;
       const { state, view } = run;
       if (isFinal(view.status) || state.parked !== null)
         throw new Conflict(`Run ${runId} is ${view.status}; nothing is spent for it any more.`);
-      const { type, payload } = write(view);
+      const { type, payload } = write(view, tree?.() ?? null);
       if (type === 'CALL_BOOKED' && state.activities[activity] !== key)
         throw new Conflict(`Run ${runId} went on without ${activity}; nothing is spent for it any more.`);
       await this.#apply(runId, run, { type, payload: plain(this.#options.scrub(payload)) as unknown as JsonObject });
@@ -738,6 +771,7 @@ export class Engine {
       const queued = advance(run.definition, step.state, queue);
       if (queued.ok) steps.push({ input: queue, step: queued });
     }
+    const costBefore = run.view?.cost;
     let commit: RunCommit;
     try {
       commit = this.#commitOf(run, before, steps, json);
@@ -747,6 +781,7 @@ export class Engine {
     }
     run.pending += 1;
     this.#updatePlace(run, userId);
+    if (commit.view.cost !== costBefore) this.#trees.note(commit.view);
     const appended = this.#options.store.append(commit);
     run.tail = appended;
     let events: readonly WorkflowEvent[];
@@ -787,6 +822,7 @@ export class Engine {
   #void(runId: string, run: LiveRun, userId: string): void {
     if (this.#runs.get(runId) !== run) return;
     this.#runs.delete(runId);
+    if (run.committed) this.#trees.note(run.committed);
     const status = run.committed?.status;
     if (status === 'running') this.#places.take(userId, runId);
     else if (status === 'queued') this.#places.enqueue(userId, runId, true);

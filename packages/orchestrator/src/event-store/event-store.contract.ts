@@ -266,16 +266,21 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
               explorationId: 'x-1',
             },
           ],
+          ['d', { createdAt: '2026-02-01T12:00:01.000Z', status: 'failed', treeId: 'x-1', projectId: 'p-3' }],
+          ['e', { createdAt: '2026-02-01T12:00:00.000Z', status: 'failed', treeId: 'a', projectId: 'p-3' }],
         ];
         for (const [runId, view] of runs) await store.append(aStep(runId, { view }));
         const list = async (filter: Parameters<EventStore['listRuns']>[0]) =>
           (await store.listRuns(filter)).items.map((run) => run.id);
 
-        expect(await list({})).toEqual(['b', 'c', 'a']);
+        expect(await list({})).toEqual(['b', 'c', 'a', 'd', 'e']);
         expect(await list({ status: 'running' })).toEqual(['a']);
         expect(await list({ projectId: 'p-2' })).toEqual(['b']);
         expect(await list({ workflow: 'research' })).toEqual(['c']);
         expect(await list({ explorationId: 'x-1' })).toEqual(['c']);
+        expect(await list({ treeId: 'x-1' })).toEqual(['c', 'd']);
+        expect(await list({ treeId: 'a' })).toEqual(['a', 'e']);
+        expect(await list({ treeId: 'd' })).toEqual(['d']);
         expect(await list({ projectId: 'p-1', workflow: 'build' })).toEqual(['a']);
         expect(await list({ projectId: 'p-2', status: 'running' })).toEqual([]);
       });

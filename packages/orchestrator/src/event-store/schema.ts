@@ -31,6 +31,8 @@ export const workflowRuns = sqliteTable(
     userId: text('user_id').notNull(),
     workflow: text('workflow').notNull(),
     explorationId: text('exploration_id'),
+    /** Of a fork: the run tree of its source. */
+    treeId: text('tree_id'),
     createdAt: time('created_at').notNull(),
     status: text('status').$type<RunStatus>().notNull(),
     stage: text('stage'),
@@ -46,6 +48,7 @@ export const workflowRuns = sqliteTable(
     index('workflow_runs_created_at_idx').on(run.createdAt),
     index('workflow_runs_project_id_idx').on(run.projectId, run.createdAt),
     index('workflow_runs_exploration_id_idx').on(run.explorationId, run.createdAt).where(isNotNull(run.explorationId)),
+    index('workflow_runs_tree_id_idx').on(run.treeId).where(isNotNull(run.treeId)),
     index('workflow_runs_open_idx').on(run.createdAt).where(isNull(run.completedAt)),
     index('workflow_runs_final_idx').on(run.status, run.createdAt).where(isNotNull(run.completedAt)),
     index('workflow_runs_archive_idx')

@@ -43,6 +43,8 @@ export function explainSqliteError(error: unknown, file: string): unknown {
     case 'NOTADB':
       return damaged(file, error);
     default:
+      // The tables of each version are known: where one lacks a column, the bytes that describe it are not what they were.
+      if (code === 'SQLITE_ERROR' && /no such (?:table|column)/.test(String(error))) return damaged(file, error);
       if (error instanceof UnsafeMode) return new Unavailable(error.message, because);
       return error instanceof SyntaxError ? damaged(file, error) : error;
   }

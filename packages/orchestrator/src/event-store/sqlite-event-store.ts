@@ -492,6 +492,7 @@ function toStepWrite(commit: RunCommit): StepWrite {
             userId: view.userId,
             workflow: view.workflow.name,
             explorationId: view.explorationId ?? null,
+            treeId: view.treeId ?? null,
             createdAt: toMilliseconds(view.createdAt),
           },
     startActivities: commit.startActivities.map(({ key, activity, src, input, startedAt, waits }) => ({

@@ -17,7 +17,7 @@ import { drizzle } from './drizzle.ts';
 import { clarificationRequests, projects, workflowRuns } from './schema.ts';
 import type { Connection } from './sqlite-connection.ts';
 
-const { and, asc, desc, eq, getTableColumns, isNotNull, isNull, openWith, sql } = drizzle;
+const { and, asc, desc, eq, getTableColumns, isNotNull, isNull, openWith, or, sql } = drizzle;
 const DEFAULT_PAGE = 50;
 
 export interface SqliteLists {
@@ -41,6 +41,7 @@ export function listsOf(connection: Connection): SqliteLists {
         is(workflowRuns.projectId, filter.projectId),
         is(workflowRuns.workflow, filter.workflow),
         is(workflowRuns.explorationId, filter.explorationId),
+        filter.treeId === undefined ? undefined : isOfTree(filter.treeId),
         comesAfter(filter.cursor, workflowRuns.createdAt, workflowRuns.number, Number),
       );
       const rows = db
@@ -107,6 +108,12 @@ function toPage<Row extends Listed, Item>(rows: readonly Row[], limit: number, t
 /** drizzle's `and` leaves out what is undefined. */
 function is(column: SQLiteColumn, value: string | undefined): SQL | undefined {
   return value === undefined ? undefined : eq(column, value);
+}
+
+/** The forks of a tree say it; those that it begins with are the runs of an exploration, or one run. */
+function isOfTree(treeId: string): SQL | undefined {
+  const { id, explorationId, treeId: treeColumn } = workflowRuns;
+  return or(eq(treeColumn, treeId), eq(explorationId, treeId), eq(id, treeId));
 }
 
 function isFinal(status: RunStatus): SQL {

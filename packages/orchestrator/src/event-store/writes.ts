@@ -34,6 +34,7 @@ export interface RunStart {
   readonly userId: string;
   readonly workflow: string;
   readonly explorationId: string | null;
+  readonly treeId: string | null;
   readonly createdAt: number;
 }
 

@@ -7,8 +7,10 @@ import {
   Conflict,
   type Exploration,
   type Fault,
+  FINAL_STATUSES,
   type Gate,
   type GateDecision,
+  hasTreeBudget,
   InvalidRequest,
   type JsonObject,
   type ModelSummary,
@@ -26,10 +28,13 @@ import {
   type RunStart,
   type RunView,
   Stale,
+  TREE_BUDGET_NAMES,
   Unprocessable,
   usedUpBudget,
+  usedUpTreeBudget,
   withBudgets,
 } from '@autonomous/shared';
+import type { Logger } from 'pino';
 import { slugOf } from '../artifacts/plan-document.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
@@ -56,6 +61,7 @@ export interface ServiceOptions {
   readonly uploads: Uploads;
   readonly transcripts: Transcripts;
   readonly now: () => Date;
+  readonly log: Pick<Logger, 'warn'>;
   /** Takes known secrets and token patterns out of text. */
   scrub(text: string): string;
   resolveConfig(
@@ -167,7 +173,8 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
 
   /** A budget in dollars cannot be kept with models whose price nobody knows. */
   const refuseUnknownPrices = (config: RunConfig): void => {
-    if (config.maxCostUsd === undefined) return;
+    const name = (['maxCostUsd', 'maxTreeCostUsd'] as const).find((budget) => config[budget] !== undefined);
+    if (name === undefined) return;
     const unpriced = ROLES.flatMap((role) => {
       const check = models.check(config.modelRouting[role]);
       if (!check.ok || options.prices.priceOf(check.id, { inputTokens: 1, outputTokens: 1 }) !== null) return [];
@@ -177,7 +184,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     if (unpriced.length === 0) return;
     const messages = [...new Set(unpriced.map((fault) => fault.message))].join(' ');
     throw new Unprocessable(
-      `The run may spend $${config.maxCostUsd} (maxCostUsd), which cannot be watched: ${messages} Choose another model, set maxTokens instead of maxCostUsd, or name the price in MODEL_PRICES of the server's environment.`,
+      `The run may spend $${config[name]} (${name}), which cannot be watched: ${messages} Choose another model, set ${name === 'maxCostUsd' ? 'maxTokens' : 'maxTreeTokens'} instead of ${name}, or name the price in MODEL_PRICES of the server's environment.`,
       { faults: unpriced },
     );
   };
@@ -255,15 +262,38 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   };
 
   /** @throws {InvalidRequest} when the run would stop at once for the same reason */
-  const refuseSpent = ({ id, config, cost }: RunView, change: BudgetChange): void => {
-    const why = usedUpBudget(withBudgets(config, change), cost);
+  const refuseSpent = async ({ id, config, cost }: RunView, change: BudgetChange): Promise<void> => {
+    const budgets = withBudgets(config, change);
+    const own = usedUpBudget(budgets, cost);
+    const why = own ?? (hasTreeBudget(budgets) ? usedUpTreeBudget(budgets, await engine.tree(id)) : null);
     if (why !== null) throw new InvalidRequest(`Run ${id} could not go on with that: ${why}. Give it more.`);
+  };
+
+  /** A budget of the tree is changed in every run of it that is open: they share it, and those that wait for it go on. */
+  const changeBudgets = async (runId: string, payload: JsonObject, gateId?: string): Promise<RunView> => {
+    const view = await engine.signal(runId, 'BUDGET_CHANGED', payload, gateId);
+    const ofTree = Object.fromEntries(
+      TREE_BUDGET_NAMES.flatMap((name) => (payload[name] === undefined ? [] : [[name, payload[name]] as const])),
+    );
+    if (Object.keys(ofTree).length === 0) return view;
+    const change = { ...ofTree, by: payload['by'] ?? '' };
+    for (const other of await engine.runsOfTree(runId)) {
+      if (other.id === runId || FINAL_STATUSES.has(other.status)) continue;
+      try {
+        await engine.signal(other.id, 'BUDGET_CHANGED', change);
+      } catch (error) {
+        // One that ended meanwhile, or that has been set aside, keeps the budget that it has.
+        options.log.warn({ err: error, runId: other.id }, 'a run did not take the new budget of its tree');
+      }
+    }
+    return view;
   };
 
   const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {
     const { type, payload } = await signalFor(caller, gate, decision);
-    if (type === 'BUDGET_CHANGED') refuseSpent(await engine.view(runId), payload);
-    return engine.signal(runId, type, payload, gate.id);
+    if (type !== 'BUDGET_CHANGED') return engine.signal(runId, type, payload, gate.id);
+    await refuseSpent(await engine.view(runId), payload);
+    return changeBudgets(runId, payload, gate.id);
   };
 
   const decideGate = async (caller: Caller, gateId: string, decision: GateDecision): Promise<RunView> => {
@@ -283,7 +313,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     // Budgets can be changed at any time, whatever the run waits for.
     const isBudget = decision.decision === 'extend' && BUDGET_NAMES.some((name) => decision[name] !== undefined);
     if (isBudget && view.gate?.reason !== 'budget') {
-      return engine.signal(runId, 'BUDGET_CHANGED', { ...budgetsOf(decision), by: caller.userId });
+      return changeBudgets(runId, { ...budgetsOf(decision), by: caller.userId });
     }
     if (view.gate) return decide(caller, runId, view.gate, decision);
     if (decision.decision === 'extend') {
@@ -322,6 +352,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       return { ...page, items: page.items.map((view) => engine.withPosition(view)) };
     },
     getRun: (id, at) => (at === undefined ? engine.view(id) : timeTravel.viewAt(id, at)),
+    getRunTree: (id) => engine.tree(id),
     forkRun: (caller, id, fork, key) => timeTravel.fork(caller, id, fork, key),
     migrateRun: (caller, runId, to) => engine.migrate(runId, to, caller.userId),
     async exportRun(runId) {

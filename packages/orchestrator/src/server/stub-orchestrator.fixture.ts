@@ -60,6 +60,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     }),
     getDiff: async () => ({ from: 'a', to: 'b', files: [], patch: '', truncated: false }),
     getTranscript: async () => [],
+    getRunTree: async (id) => ({ id, runs: 1, inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 }),
     getStatechart: async (_id, at = 9) => ({
       workflow: 'build',
       version: 1,

@@ -17,6 +17,7 @@ import {
   type RunConfigRequest,
   type RunView,
   type Statechart,
+  TREE_BUDGET_NAMES,
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { slugOf } from '../artifacts/plan-document.ts';
@@ -154,7 +155,8 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     const runId = options.runIdFor(key === undefined ? undefined : `${key}/fork`);
     const existing = await store.loadView(runId);
     if (existing) return existing;
-    const { lastSequence } = await engine.view(sourceId);
+    const source = await engine.view(sourceId);
+    const { lastSequence } = source;
     if (wanted.at > lastSequence) {
       const message = `must be an event of run ${sourceId}, whose events are 1 to ${lastSequence}`;
       throw new InvalidRequest(`The request's body cannot be taken: at: ${message}.`, {
@@ -165,7 +167,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     const view = await foldWhole(events);
     definitionOf(view);
     const project = view.projectId === '' ? null : await options.projectOf(view.projectId);
-    const change = await changeOf(view, events, wanted.config, project);
+    const change = await changeOf(view, source.config, events, wanted.config, project);
     const request = wanted.request === undefined ? undefined : options.scrub(wanted.request.trim());
     const branch = project === null ? '' : `autonomous/${runId}-${slugOf(request ?? view.originalRequest)}`;
     const { answer } = wanted;
@@ -196,11 +198,13 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
   };
 
   /**
-   * What is another configuration from there on: the run's own with what is asked for, within the limits of today.
+   * What is another configuration from there on: the run's own with what is asked for, within the limits of today. The
+   * budgets of its tree are those that the tree has now.
    * @throws {InvalidRequest} with every fault of what is asked for
    */
   const changeOf = async (
     view: RunView,
+    latest: RunConfig,
     events: readonly WorkflowEvent[],
     asked: RunConfigRequest | undefined,
     project: Project | null,
@@ -214,9 +218,10 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     if (faults.length > 0) {
       throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
     }
+    const treeBudgets = Object.fromEntries(TREE_BUDGET_NAMES.map((name) => [name, latest[name] ?? null] as const));
     const { config, notices } = options.resolveConfig(
       project === null ? null : await projectConfig(project, view),
-      mergeRunConfigRequests(asRequest(view.config), asked ?? {}),
+      mergeRunConfigRequests({ ...asRequest(view.config), ...treeBudgets }, asked ?? {}),
     );
     const now = { ...config, git: { ...config.git, baseBranch } };
     if (project !== null) options.refuseUnusableModels(now);

@@ -5,6 +5,7 @@ import {
   type PauseReason,
   type Progress,
   type RunView,
+  type RunTree,
   type SpendingFact,
 } from '@autonomous/shared';
 
@@ -25,6 +26,13 @@ export interface RetryPolicy {
   /** An attempt that is silent for longer (see `ActivityContext.heartbeat`) is aborted and counts as failed. Default: it may be. */
   readonly heartbeatMs?: number;
 }
+
+/**
+ * What is to be written of a call to a model.
+ * @param run as it is at that moment
+ * @param tree what all runs of its tree have spent; `null` where nothing bounds that
+ */
+export type SpendingWriter = (run: RunView, tree: RunTree | null) => SpendingFact;
 
 export interface ActivityContext {
   /** `<run>/<sequence of the input that started it>/<id>`: the same over all attempts and restarts. */
@@ -52,7 +60,7 @@ export interface ActivityContext {
    * @returns when it is on disk
    * @throws {Conflict} when the activity is no longer open (a booking) or the run has ended
    */
-  readonly spend: (write: (run: RunView) => SpendingFact) => Promise<void>;
+  readonly spend: (write: SpendingWriter) => Promise<void>;
   readonly progress: (progress: Pick<Progress, 'kind' | 'text' | 'role' | 'model' | 'scripted' | 'data'>) => void;
 }
 

@@ -20,6 +20,8 @@ export interface ForkRequest {
   readonly runId: string;
   /** Sequence of an event of the source: the fork is at the end of the step that holds it. */
   readonly at: number;
+  /** The run tree of the source, which the new run belongs to. */
+  readonly tree?: string;
   readonly by: string;
   readonly branch: string;
   /** ISO 8601. */
@@ -80,13 +82,14 @@ export function forkRun(
   const { state } = replayed.run;
   const refusal = whyNotThere(state, source);
   if (refusal !== null) return refused(refusal);
-  const { at, by, branch, now, config, requestedConfig, notices = [] } = request;
+  const { at, tree, by, branch, now, config, requestedConfig, notices = [] } = request;
   const since = state.queuedAt ?? last.timestamp;
   return continueFork(replayed.run, {
     type: 'RUN_FORKED',
     payload: {
       from: last.workflowRunId,
       at,
+      ...(tree === undefined ? {} : { tree }),
       by,
       branch,
       waitedMs: Math.max(0, Date.parse(now) - Date.parse(since)),

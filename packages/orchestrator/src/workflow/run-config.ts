@@ -38,6 +38,9 @@ export const BUDGET_LIMIT_VARIABLES = {
   maxCostUsd: 'LIMIT_MAX_COST_USD',
   maxTokens: 'LIMIT_MAX_TOKENS',
   maxToolCalls: 'LIMIT_MAX_TOOL_CALLS',
+  maxTreeCostUsd: 'LIMIT_MAX_TREE_COST_USD',
+  maxTreeTokens: 'LIMIT_MAX_TREE_TOKENS',
+  maxTreeToolCalls: 'LIMIT_MAX_TREE_TOOL_CALLS',
 } as const satisfies Readonly<Record<BudgetName, string>>;
 
 /** `Models.check`: gives the full id, or says why the model cannot be used here. */

@@ -3,7 +3,7 @@ import { hc } from 'hono/client';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject } from '../json.ts';
-import type { Artifact, Clarification, Gate, RunView } from '../run.ts';
+import type { Artifact, Clarification, Gate, RunTree, RunView } from '../run.ts';
 import { ApiError, ServerUnreachable } from './api-error.ts';
 import {
   type Backoff,
@@ -78,6 +78,8 @@ export interface Client {
   getDiff(runId: string): Promise<RunDiff>;
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
   getStatechart(runId: string, at?: number): Promise<Statechart>;
+  /** What the run and all that shares the budgets of its tree have spent. */
+  getRunTree(runId: string): Promise<RunTree>;
 
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
@@ -139,6 +141,7 @@ export function createClient(options: ClientOptions): Client {
       ),
     getDiff: async (id) => read(await api.runs[':id'].diff.$get(path(id))),
     getTranscript: async (id) => items(await api.runs[':id'].transcript.$get(path(id))),
+    getRunTree: async (id) => read(await api.runs[':id'].tree.$get(path(id))),
     getStatechart: async (id, at) => read(await api.runs[':id'].statechart.$get({ ...path(id), query: query({ at }) })),
 
     listGates: async (runId) => items(await api.gates.$get({ query: query({ runId }) })),

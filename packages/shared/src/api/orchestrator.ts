@@ -2,7 +2,7 @@
 import type { RunConfigRequest } from '../config.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { Artifact, Clarification, Decision, Gate, RunStatus, RunView } from '../run.ts';
+import type { Artifact, Clarification, Decision, Gate, RunStatus, RunTree, RunView } from '../run.ts';
 import type { BudgetChange } from '../spending.ts';
 
 /** Who makes a request. The local token's owner is `local`. */
@@ -75,6 +75,8 @@ export interface RunFilter extends PageRequest {
   readonly projectId?: string | undefined;
   readonly workflow?: string | undefined;
   readonly explorationId?: string | undefined;
+  /** Runs that share the budgets of a tree: see `treeOf`. */
+  readonly treeId?: string | undefined;
 }
 
 /** The one way to decide a gate. Which fields a decision needs: `reject` feedback, `answer` response, `ask` question, `accept` reason, `extend` minutes or, at a budget that is used up, another one. */
@@ -231,6 +233,8 @@ export interface Orchestrator {
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
   /** @param at after the step that holds this event; absent: now */
   getStatechart(runId: string, at?: number): Promise<Statechart>;
+  /** What the run and all that shares the budgets of its tree have spent. @throws {NotFound} */
+  getRunTree(runId: string): Promise<RunTree>;
 
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: 'pending' | 'answered' | 'ignored'): Promise<readonly Clarification[]>;

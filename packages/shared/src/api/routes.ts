@@ -97,6 +97,7 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     .openapi(routes.getTranscript, async (c) =>
       c.json({ items: await orchestrator.getTranscript(c.req.valid('param').id) }, 200),
     )
+    .openapi(routes.getRunTree, async (c) => c.json(await orchestrator.getRunTree(c.req.valid('param').id), 200))
     .openapi(routes.getStatechart, async (c) =>
       c.json(await orchestrator.getStatechart(c.req.valid('param').id, c.req.valid('query').at), 200),
     )
@@ -363,6 +364,13 @@ const routes = {
     summary: 'What the agents said and did',
     request: { params },
     responses: { 200: gives(schemas.listOf(schemas.transcriptEntry), 'The transcript') },
+  }),
+  getRunTree: route({
+    method: 'get',
+    path: '/api/runs/{id}/tree',
+    summary: 'What the run, its forks and the other runs of its exploration have spent together',
+    request: { params },
+    responses: { 200: gives(schemas.runTree, 'The run tree') },
   }),
   getStatechart: route({
     method: 'get',

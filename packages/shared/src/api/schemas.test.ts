@@ -18,6 +18,9 @@ const config: RunConfig = {
   maxCostUsd: 5,
   maxTokens: 1_000_000,
   maxToolCalls: 200,
+  maxTreeCostUsd: 20,
+  maxTreeTokens: 4_000_000,
+  maxTreeToolCalls: 800,
 };
 
 const question = {
@@ -113,7 +116,8 @@ const run: Required<RunView> = {
   userId: 'ada',
   workflow: { name: 'build', version: 1 },
   explorationId: 'x-1',
-  forkedFrom: { runId: 'r-0', at: 7 },
+  forkedFrom: { runId: 'r-0', at: 7, spent: { inputTokens: 1, outputTokens: 2, toolCalls: 3, costUsd: 0.25 } },
+  treeId: 'x-0',
   originalRequest: 'Add a login page',
   status: 'awaiting_approval',
   currentStage: 'planning',

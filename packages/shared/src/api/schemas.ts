@@ -18,10 +18,12 @@ import type {
   Question,
   RunCost,
   RunDecision,
+  RunTree,
   RunView,
   Spending,
   SpendingPart,
   StageVisit,
+  TreeShare,
 } from '../run.ts';
 import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
 import type {
@@ -74,6 +76,7 @@ export const runsQuery = z.strictObject({
   projectId: id.optional(),
   workflow: id.optional(),
   explorationId: id.optional(),
+  treeId: id.optional(),
 });
 /** A sequence number: the run as it was after that event. */
 export const atQuery = z.strictObject({ at: z.preprocess(wholeNumber, z.coerce.number().int().min(1).optional()) });
@@ -317,13 +320,22 @@ const spendingShape: Shape<Spending> = {
   unpricedCalls: count.optional(),
 };
 
+const shareShape: Shape<TreeShare> = {
+  inputTokens: count,
+  outputTokens: count,
+  toolCalls: count,
+  costUsd: z.number(),
+};
+export const runTree = answer<RunTree>('RunTree', { id: z.string(), runs: count, ...shareShape });
+
 export const runView = answer<RunView>('Run', {
   id: z.string(),
   projectId: z.string(),
   userId: z.string(),
   workflow: z.object({ name: z.string(), version: count }),
   explorationId: z.string().optional(),
-  forkedFrom: z.object({ runId: z.string(), at: count }).optional(),
+  forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape).optional() }).optional(),
+  treeId: z.string().optional(),
   originalRequest: z.string(),
   status: z.enum(RUN_STATUSES),
   currentStage: z.string().nullable(),

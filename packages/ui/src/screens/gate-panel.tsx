@@ -1,9 +1,9 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
-import { ApiError, type Decision, type Gate, type GateDecision } from '@autonomous/shared';
+import { ApiError, BUDGET_NAMES, type Decision, type Gate, type GateDecision } from '@autonomous/shared';
 import { type ReactNode, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { stageTitle } from '../labels.ts';
+import { BUDGET_LABELS, stageTitle } from '../labels.ts';
 import { valueOf } from '../parts/elements.ts';
 import { Ago } from '../parts/times.tsx';
 
@@ -133,6 +133,7 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
   const choices = gate.decisions.filter((decision) => decision !== elsewhere);
   const primary = ['approve', 'retry'].find((decision) => choices.includes(decision as Decision));
   const asked = open === null ? undefined : FIELDS[open];
+  const isBudget = gate.reason === 'budget' && open === 'extend';
 
   const choose = (decision: Decision): void => {
     if (FIELDS[decision] === undefined) return void onDecide({ decision });
@@ -159,7 +160,8 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
           </vscode-button>
         ))}
       </div>
-      {asked !== undefined && open !== null && (
+      {isBudget && <MoreBudget gate={gate} onDecide={onDecide} />}
+      {asked !== undefined && open !== null && !isBudget && (
         <Labelled label={asked.label}>
           {(id) => (
             <>
@@ -189,6 +191,51 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
         </Labelled>
       )}
     </>
+  );
+}
+
+/** Another budget in place of the one that is used up. */
+function MoreBudget({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
+  // Its summary names the one that ended the run.
+  const [name, setName] = useState(BUDGET_NAMES.find((each) => gate.summary.includes(`(${each})`)) ?? 'maxCostUsd');
+  const [words, setWords] = useState('');
+  const value = Number(words);
+  const isTaken = words.trim() !== '' && value > 0;
+  return (
+    <div className="budget">
+      <Labelled label="Which budget?">
+        {(id) => (
+          <vscode-single-select
+            id={id}
+            label="Which budget?"
+            value={name}
+            onchange={(event) => setName(BUDGET_NAMES.find((each) => each === valueOf(event)) ?? name)}
+          >
+            {BUDGET_NAMES.map((each) => (
+              <vscode-option key={each} value={each} selected={each === name}>
+                {BUDGET_LABELS[each]}
+              </vscode-option>
+            ))}
+          </vscode-single-select>
+        )}
+      </Labelled>
+      <Labelled label="How much in all, from the beginning?">
+        {(id) => (
+          <>
+            <vscode-textfield
+              id={id}
+              type="number"
+              label="How much in all, from the beginning?"
+              value={words}
+              oninput={(event) => setWords(valueOf(event))}
+            />
+            <vscode-button disabled={!isTaken} onClick={() => void onDecide({ decision: 'extend', [name]: value })}>
+              Extend
+            </vscode-button>
+          </>
+        )}
+      </Labelled>
+    </div>
   );
 }
 

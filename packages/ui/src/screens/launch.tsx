@@ -1,20 +1,13 @@
 /** A new run, or several ways of doing the same side by side. Remembers what was chosen last. */
-import type { NewRun, Project } from '@autonomous/shared';
+import type { Project } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { valueOf } from '../parts/elements.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
+import { type Choice, configOf, MoreOptions, STAGES, type Trust } from './launch-options.tsx';
 
 const MEMORY = 'autonomous.launch';
-const STAGES = ['planning', 'implementation', 'fixes'] as const;
-type Trust = Readonly<Record<(typeof STAGES)[number], 'manual' | 'auto'>>;
-
-interface Choice {
-  readonly projectId: string;
-  readonly trust: Trust;
-}
-
 const DEFAULT_TRUST: Trust = { planning: 'manual', implementation: 'auto', fixes: 'auto' };
 const STAGE_TITLES: Readonly<Record<(typeof STAGES)[number], string>> = {
   planning: 'the plan',
@@ -83,7 +76,7 @@ function Form({ projects }: { readonly projects: readonly Project[] }) {
     setSent(true);
     setFault(null);
     remember(choice);
-    const config: NewRun['config'] = { trustMode: choice.trust };
+    const config = configOf(choice, wanted.length > 1);
     try {
       const [only, ...others] = wanted;
       if (only === undefined) return;
@@ -163,6 +156,7 @@ function Form({ projects }: { readonly projects: readonly Project[] }) {
           </label>
         ))}
       </fieldset>
+      <MoreOptions choice={choice} onChoice={setChoice} isExploration={wanted.length > 1} />
       <div className="actions">
         <vscode-button disabled={isSent || wanted.length === 0} onClick={() => void launch()}>
           {wanted.length > 1 ? `Explore ${wanted.length} approaches` : 'Start the run'}
@@ -178,7 +172,13 @@ function Form({ projects }: { readonly projects: readonly Project[] }) {
 }
 
 function remembered(projects: readonly Project[]): Choice {
-  const fallback: Choice = { projectId: projects[0]?.id ?? '', trust: DEFAULT_TRUST };
+  const fallback: Choice = {
+    projectId: projects[0]?.id ?? '',
+    trust: DEFAULT_TRUST,
+    models: {},
+    budgets: {},
+    baseBranch: '',
+  };
   try {
     // Written by `remember` alone; what does not fit any more is left out.
     const found = JSON.parse(localStorage.getItem(MEMORY) ?? '{}') as Partial<Choice>;
@@ -187,6 +187,9 @@ function remembered(projects: readonly Project[]): Choice {
       ...fallback,
       ...(isThere ? { projectId: found.projectId ?? '' } : {}),
       trust: { ...DEFAULT_TRUST, ...found.trust },
+      models: found.models ?? {},
+      budgets: found.budgets ?? {},
+      baseBranch: found.baseBranch ?? '',
     };
   } catch {
     return fallback;

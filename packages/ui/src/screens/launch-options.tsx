@@ -1,0 +1,109 @@
+/** What can be said of a new run besides its request: who is asked, which models, how much it may spend, from where it begins. */
+import type { BudgetName, NewRun } from '@autonomous/shared';
+import { useHost } from '../hosts/host.ts';
+import { BUDGET_LABELS } from '../labels.ts';
+import { useLoaded } from '../parts/loading.tsx';
+
+export const STAGES = ['planning', 'implementation', 'fixes'] as const;
+export type Trust = Readonly<Record<(typeof STAGES)[number], 'manual' | 'auto'>>;
+
+const ROLES = ['planner', 'implementer', 'validator'] as const;
+type Texts<Name extends string> = { readonly [Key in Name]?: string };
+
+/** What the form for new runs has besides requests. */
+export interface Choice {
+  readonly projectId: string;
+  readonly trust: Trust;
+  /** As they were written; empty ones are the server's or the project's own. */
+  readonly models: Texts<(typeof ROLES)[number]>;
+  readonly budgets: Texts<BudgetName>;
+  readonly baseBranch: string;
+}
+
+const MODEL_TITLES: Readonly<Record<(typeof ROLES)[number], string>> = {
+  planner: 'Model of the planner',
+  implementer: 'Model or agent of the implementer',
+  validator: 'Model of the validator',
+};
+const OWN_BUDGETS = ['maxCostUsd', 'maxTokens', 'maxToolCalls'] as const;
+
+const AS_ELSEWHERE = 'as the project or the server says';
+
+/** What most runs leave as the project has it. */
+export function MoreOptions(props: {
+  readonly choice: Choice;
+  readonly onChoice: (choice: Choice) => void;
+  readonly isExploration: boolean;
+}) {
+  const { choice, onChoice, isExploration } = props;
+  const { client } = useHost();
+  const models = useLoaded('models', () => client.listModels());
+  const usable = models.value?.filter((model) => model.usable).map(({ id }) => id) ?? [];
+  const byDefault = (role: string) => models.value?.find((model) => model.defaultFor.includes(role))?.id;
+  const budgets: readonly BudgetName[] = [...OWN_BUDGETS, ...(isExploration ? (['maxTreeCostUsd'] as const) : [])];
+  const isOpen =
+    choice.baseBranch !== '' || [choice.models, choice.budgets].some((texts) => Object.keys(texts).length > 0);
+  return (
+    <details className="more" open={isOpen}>
+      <summary>Models, budgets, base branch</summary>
+      <datalist id="usable-models">
+        {usable.map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+      {ROLES.map((role) => (
+        <label className="field" key={role}>
+          {MODEL_TITLES[role]}
+          <input
+            type="text"
+            list="usable-models"
+            placeholder={byDefault(role) ?? AS_ELSEWHERE}
+            value={choice.models[role] ?? ''}
+            onChange={({ target }) => onChoice({ ...choice, models: withText(choice.models, role, target.value) })}
+          />
+        </label>
+      ))}
+      {budgets.map((name) => (
+        <label className="field" key={name}>
+          {`At most: ${BUDGET_LABELS[name]}`}
+          <input
+            type="number"
+            min="0"
+            step={name.endsWith('CostUsd') ? 'any' : '1'}
+            placeholder={AS_ELSEWHERE}
+            value={choice.budgets[name] ?? ''}
+            onChange={({ target }) => onChoice({ ...choice, budgets: withText(choice.budgets, name, target.value) })}
+          />
+        </label>
+      ))}
+      <label className="field">
+        Base branch
+        <input
+          type="text"
+          placeholder="the project's own"
+          value={choice.baseBranch}
+          onChange={({ target }) => onChoice({ ...choice, baseBranch: target.value })}
+        />
+      </label>
+    </details>
+  );
+}
+
+function withText<Name extends string>(texts: Texts<Name>, name: Name, text: string): Texts<Name> {
+  const { [name]: _before, ...rest } = texts;
+  return (text === '' ? rest : { ...rest, [name]: text }) as Texts<Name>; // What is computed loses its names.
+}
+
+/** What the form asks for. What is empty is left to the project and the server. */
+export function configOf({ trust, models, budgets, baseBranch }: Choice, isExploration: boolean): NewRun['config'] {
+  const named = Object.entries(models).map(([role, model]) => [role, model.trim()] as const);
+  const numbers = Object.entries(budgets)
+    .filter(([name]) => isExploration || !name.startsWith('maxTree'))
+    .map(([name, value]) => [name, Number(value)] as const);
+  return {
+    trustMode: trust,
+    ...(named.length === 0 ? {} : { modelRouting: Object.fromEntries(named) }),
+    ...(baseBranch.trim() === '' ? {} : { git: { baseBranch: baseBranch.trim() } }),
+    ...Object.fromEntries(numbers),
+  };
+}
