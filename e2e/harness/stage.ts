@@ -62,6 +62,11 @@ export class Stage {
     return Editor.open(host, page);
   }
 
+  /** Something of the journey's own is taken down with it. */
+  atEnd(ending: () => Promise<void>): void {
+    this.#endings.push(ending);
+  }
+
   /** An empty window of the browser. */
   async openWindow(options?: WindowOptions): Promise<Window> {
     const window = await openWindow(this.#browser, options);

@@ -40,7 +40,15 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
       client: () => firstClientOf(host),
       post: (message) => void webview.postMessage(message),
       news: () => connectionNews(host.connection.state),
-      actions: panels,
+      actions: {
+        ...panels,
+        openScreen(target) {
+          panels.openScreen(target);
+          // What was to be launched is under way: the form has done its part.
+          const isLaunched = target.name === 'run' || target.name === 'exploration';
+          if (isLaunched && entry.screen.name === 'launch') panel.dispose();
+        },
+      },
       screen,
       onShows(shown, title) {
         if (placeOf(shown) !== placeOf(entry.screen)) memory.forget(entry.screen);
