@@ -100,7 +100,7 @@ async function play(journey: Journey, browser: Browser, extensions: string, mayF
   const took = (): string => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
   try {
     const figure = await journey.play(stage);
-    stage.checkStrayRequests();
+    await stage.checkStrayRequests();
     tally.passed += 1;
     say(`passed   ${journey.name} (${took()})${typeof figure === 'string' ? `: ${figure}` : ''}`);
     return true;

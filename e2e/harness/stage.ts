@@ -1,6 +1,7 @@
 /** What a journey is played on: servers, editors and windows that are taken down after it, and pictures of them. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { openWindow, type Window, type WindowOptions } from './browser.ts';
 import { Editor, type EditorOptions } from './editor.ts';
@@ -20,6 +21,8 @@ export interface Journey {
 }
 
 const MAX_PICTURE_BYTES = 150_000;
+const LOOKS_FOR_ANSWERS = 20;
+const LOOK_MS = 250;
 
 /** This machine cannot play the journey; the message says what it lacks. */
 export class Skipped extends Error {}
@@ -110,8 +113,14 @@ export class Stage {
   }
 
   /** @throws when a page asked for anything outside of this machine */
-  checkStrayRequests(): void {
-    const stray = this.#windows.flatMap((window) => window.strayRequests());
+  async checkStrayRequests(): Promise<void> {
+    const strayNow = (): string[] => this.#windows.flatMap((window) => window.strayRequests());
+    let stray = strayNow();
+    // What a service worker is about to answer has not left yet.
+    for (let look = 0; stray.length > 0 && look < LOOKS_FOR_ANSWERS; look += 1) {
+      await delay(LOOK_MS);
+      stray = strayNow();
+    }
     if (stray.length > 0) throw new Error(`Requests left this machine:\n  ${stray.join('\n  ')}`);
   }
 
