@@ -1,10 +1,13 @@
 /** Five hundred runs: the trees stay a list that can be opened, scrolled to its end and acted upon. */
 import assert from 'node:assert/strict';
-import type { Journey } from '../harness/stage.ts';
+import type { Server } from '../harness/server.ts';
+import type { Journey, Stage } from '../harness/stage.ts';
 
 const RUNS = 500;
 const CANCELLED_EVERY = 10;
 const WAITING = RUNS - RUNS / CANCELLED_EVERY;
+/** Of all rows, the one that comes at the end included, and of two headings. */
+const HEIGHT_PX = (RUNS + 1) * 64 + 2 * 36;
 
 export const journey: Journey = {
   name: 'many-runs',
@@ -29,6 +32,29 @@ export const journey: Journey = {
     // What comes now finds its place in them.
     await server.launchMany(1, RUNS);
     await editor.button(new RegExp(`^Autonomous: ${WAITING + 1} waiting for you`)).waitFor();
+
+    await inBrowser(stage, server);
     return `trees of ${RUNS} runs shown after ${shownMs} ms`;
   },
 };
+
+/** The list has what is open and the newest of what is over; the rest comes when its end is near, and all for a search. */
+async function inBrowser(stage: Stage, server: Server): Promise<void> {
+  const { page } = await stage.openWindow();
+  page.setDefaultTimeout(30_000);
+  await page.goto(await server.client.createSignInLink());
+  const rows = page.locator('.rows');
+  await page.getByRole('heading', { name: `Waiting for you ${WAITING + 1}` }).waitFor();
+  // What is out of sight is not in the page: the wheel brings it there.
+  await rows.hover();
+  await page.mouse.wheel(0, 100_000);
+  await page.waitForFunction((all) => (document.querySelector('.rows')?.scrollHeight ?? 0) === all, HEIGHT_PX);
+  await page.mouse.wheel(0, 100_000);
+  await page.getByText('cancelled').first().waitFor();
+  await stage.picture(page, 'finished');
+
+  await page.reload();
+  await page.getByLabel('Search runs').fill('cancelled');
+  await page.getByRole('heading', { name: `Finished ${RUNS / CANCELLED_EVERY}`, exact: true }).waitFor();
+  assert.equal(await page.getByText('Looking through older runs').count(), 0);
+}

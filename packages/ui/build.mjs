@@ -73,7 +73,7 @@ const apart = asProgram(
 );
 const app = path.join(here, 'src', 'app.tsx');
 await writeOneFile(app, path.join(forWebViews, 'app.js'), [inside]);
-await writeOneFile(app, path.join(out, 'app.js'), [apart]);
+await writeFiles(app, out, [apart]);
 
 const icons = path.dirname(require.resolve('@vscode/codicons/dist/codicon.css'));
 copyFileSync(path.join(icons, 'codicon.ttf'), path.join(out, 'codicon.ttf'));
@@ -98,6 +98,28 @@ async function writeOneFile(input, file, plugins) {
   const { output } = await bundle.write({ file, format: 'esm', minify: true, codeSplitting: false });
   await bundle.close();
   if (output.length !== 1) throw new Error(`One file was to be made of ${input}, not ${output.length}`);
+}
+
+/**
+ * `app.js` with what is shown first, `others.js` with what `import()` asks for, and `runtime.js` with the few lines of the
+ * bundler that both need.
+ * @param {string} input
+ * @param {string} dir
+ * @param {import('rolldown').Plugin[]} plugins
+ */
+async function writeFiles(input, dir, plugins) {
+  const bundle = await rolldown(options(input, plugins));
+  const { output } = await bundle.write({
+    dir,
+    format: 'esm',
+    minify: true,
+    entryFileNames: 'app.js',
+    chunkFileNames: ({ name }) => (name === 'rolldown-runtime' ? 'runtime.js' : '[name].js'),
+  });
+  await bundle.close();
+  const made = output.map(({ fileName }) => fileName).toSorted();
+  if (made.join() !== 'app.js,others.js,runtime.js')
+    throw new Error(`Of ${input}, there were made: ${made.join(', ')}`);
 }
 
 /** @param {string} input */

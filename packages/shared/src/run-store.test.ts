@@ -1,9 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
+import { aRun } from './a-run.fixture.ts';
 import type { FeedOptions, FeedStatus } from './api/feed-options.ts';
+import type { Page, RunFilter } from './api/orchestrator.ts';
 import type { RunConfig } from './config.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
 import type { JsonObject } from './json.ts';
+import type { RunView } from './run.ts';
 import {
   createRunStore,
   emptyRunStoreState,
@@ -13,6 +16,8 @@ import {
   selectOpenGates,
   selectRun,
   selectRuns,
+  listOlderRuns,
+  RECENT_RUNS,
   syncRecentRuns,
   withEvents,
   withProgress,
@@ -218,6 +223,33 @@ describe('listed runs', () => {
   });
 });
 
+describe('older runs', () => {
+  const page = (id: string, nextCursor: string | null): Page<RunView> => ({ items: [aRun({ id })], nextCursor });
+
+  it('go on where the first list ended, whatever is listed anew', () => {
+    const store = createRunStore();
+    store.trigger.listed({ runs: [aRun({ id: 'a' })], older: 'c-1' });
+    store.trigger.olderListed({ from: 'c-1', page: page('b', 'c-2') });
+    store.trigger.listed({ runs: [aRun({ id: 'a' })], older: 'c-1' });
+    expect(store.getSnapshot().context.older).toBe('c-2');
+    store.trigger.olderListed({ from: 'c-2', page: page('c', null) });
+    expect(store.getSnapshot().context).toMatchObject({ older: null, runs: { a: {}, b: {}, c: {} } });
+  });
+
+  it('that were asked for twice, or of a server before this one, change nothing', () => {
+    const store = createRunStore();
+    store.trigger.listed({ runs: [], older: 'c-1' });
+    store.trigger.olderListed({ from: 'c-1', page: page('b', 'c-2') });
+    const before = store.getSnapshot().context;
+    store.trigger.olderListed({ from: 'c-1', page: page('b', 'c-2') });
+    expect(store.getSnapshot().context).toBe(before);
+    store.trigger.statusChanged({ status: { state: 'replaying', feedId: 'other', reset: true } });
+    store.trigger.olderListed({ from: 'c-2', page: page('c', null) });
+    expect(store.getSnapshot().context).toMatchObject({ runs: {}, feedId: 'other' });
+    expect(store.getSnapshot().context.older).toBeUndefined();
+  });
+});
+
 describe('syncRecentRuns', () => {
   /** A server with a log, whose lists and answers are made when they are asked for. */
   async function aSync(before: (append: Append) => void, defer?: (act: () => void) => void) {
@@ -327,6 +359,39 @@ describe('syncRecentRuns', () => {
     expect(shown()).toEqual({});
     feed.onStatus?.(live);
     await vi.waitFor(() => expect(Object.keys(shown())).toEqual(['a', 'b']));
+  });
+
+  it('lists every open run, however many pages they are, and says where the others go on', async () => {
+    const { promise: following, resolve } = Promise.withResolvers<FeedOptions>();
+    const store = createRunStore();
+    const asked: RunFilter[] = [];
+    const pages: Readonly<Record<string, Page<RunView>>> = {
+      open: { items: [aRun({ id: 'o-1' })], nextCursor: 'more' },
+      'open more': { items: [aRun({ id: 'o-2' })], nextCursor: null },
+      all: { items: [aRun({ id: 'o-1' }), aRun({ id: 'n-1' })], nextCursor: 'old' },
+      'all old': { items: [aRun({ id: 'n-2' })], nextCursor: null },
+    };
+    const client = {
+      followFeed: async (feed: FeedOptions) => resolve(feed),
+      listRuns: async (filter: RunFilter = {}) => {
+        asked.push(filter);
+        const name = [filter.open === true ? 'open' : 'all', filter.cursor ?? ''].join(' ').trim();
+        return pages[name] ?? { items: [], nextCursor: null };
+      },
+      getRun: async () => aRun({}),
+    };
+    await syncRecentRuns({ client, store, signal: new AbortController().signal, onFault: () => undefined });
+    await following;
+    const shown = () => Object.keys(store.getSnapshot().context.runs);
+    await vi.waitFor(() => expect(shown()).toEqual(['o-1', 'n-1', 'o-2']), 30_000);
+    expect(asked.slice(0, 2)).toEqual(RECENT_RUNS);
+    expect(store.getSnapshot().context.older).toBe('old');
+
+    await listOlderRuns({ client, store });
+    expect(shown()).toEqual(['o-1', 'n-1', 'o-2', 'n-2']);
+    expect(store.getSnapshot().context.older).toBeNull();
+    await listOlderRuns({ client, store });
+    expect(asked).toHaveLength(4);
   });
 
   it('tells of a run that cannot be had', async () => {

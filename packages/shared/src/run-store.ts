@@ -4,14 +4,23 @@
  */
 import { createStore } from '@xstate/store';
 import type { Client } from './api/client.ts';
+import type { Page, RunFilter } from './api/orchestrator.ts';
 import type { FeedStatus } from './api/feed-options.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
 import { foldRun } from './fold.ts';
-import { FINAL_STATUSES, type Gate, RUN_STATUSES, type RunStatus, type RunView } from './run.ts';
+import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.ts';
+
+/** As many as one page has. */
+const LISTED = 200;
+
+/** What {@link syncRecentRuns} lists first: whatever is open, and the newest of all. */
+export const RECENT_RUNS = [{ open: true, limit: LISTED }, { limit: LISTED }] as const satisfies readonly RunFilter[];
 
 export interface RunStoreState {
   readonly runs: Readonly<Record<string, RunView>>;
+  /** Where the list goes on with runs that are older than those here; `null`: there are none, absent: not known. */
+  readonly older?: string | null;
   /** Newest lines of what running activities report, oldest first, by run; none once the run is final. */
   readonly progress: Readonly<Record<string, readonly Progress[]>>;
   /** Feed that `position` belongs to; `null` before the first connection. */
@@ -49,7 +58,11 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
       progressed: (state, { progress }: { progress: Progress }) => withProgress(state, progress),
       /** What another store of the same feed knows. */
       replaced: (_state, { state }: { state: RunStoreState }) => state,
-      listed: (state, { runs }: { runs: readonly RunView[] }) => withRuns(state, runs),
+      listed: (state, { runs, older }: { runs: readonly RunView[]; older?: string | null }) =>
+        state.older === undefined && older !== undefined ? { ...withRuns(state, runs), older } : withRuns(state, runs),
+      /** The page of the list that begins at `from`. One that was asked for twice, or of another feed, leads nowhere. */
+      olderListed: (state, { from, page }: { from: string; page: Page<RunView> }) =>
+        state.older === from ? { ...withRuns(state, page.items), older: page.nextCursor } : state,
       statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
       /** What was at work and says nothing is at work all the same: it waits for something. */
       settled: (state) => (state.resuming.length === 0 ? state : { ...state, resuming: [] }),
@@ -201,13 +214,17 @@ export async function syncRecentRuns(options: {
   const askAgain = new Set<string>();
   let isListed = false;
   const list = async (): Promise<void> => {
-    const pages = [...OPEN_STATUSES.map((status) => ({ status })), {}].map((filter) =>
-      client.listRuns({ ...filter, limit: LISTED }),
-    );
-    const runs = (await Promise.all(pages)).flatMap(({ items }) => items);
-    // A run that goes on meanwhile may be in two of them.
-    const newest = runs.toSorted((one, other) => one.lastSequence - other.lastSequence);
-    if (!signal.aborted) store.trigger.listed({ runs: newest });
+    const [open, newest] = await Promise.all(RECENT_RUNS.map((filter) => client.listRuns(filter)));
+    if (open === undefined || newest === undefined) return;
+    // A run that goes on meanwhile may be in both of them.
+    const runs = [...open.items, ...newest.items].toSorted((one, other) => one.lastSequence - other.lastSequence);
+    if (signal.aborted) return;
+    store.trigger.listed({ runs, older: newest.nextCursor });
+    for (let cursor = open.nextCursor; cursor !== null && !signal.aborted;) {
+      const page = await client.listRuns({ ...RECENT_RUNS[0], cursor });
+      if (!signal.aborted) store.trigger.listed({ runs: page.items });
+      cursor = page.nextCursor;
+    }
   };
   const ask = async (id: string): Promise<void> => {
     askAgain.add(id);
@@ -282,9 +299,16 @@ function settlesLater(store: RunStore) {
   };
 }
 
-/** As many as one page has. */
-const LISTED = 200;
-const OPEN_STATUSES = RUN_STATUSES.filter((status) => !FINAL_STATUSES.has(status));
+/**
+ * Lists the runs that are older than those that the store was told of, one page more.
+ * @returns at once where there are none
+ */
+export async function listOlderRuns({ client, store }: { client: Pick<Client, 'listRuns'>; store: RunStore }) {
+  const { older } = store.getSnapshot().context;
+  if (typeof older !== 'string') return;
+  const page = await client.listRuns({ limit: LISTED, cursor: older });
+  store.trigger.olderListed({ from: older, page });
+}
 
 /** 0: waits for a person; 1: works or will; 2: ended. */
 const RANKS: Readonly<Record<RunStatus, 0 | 1 | 2>> = {

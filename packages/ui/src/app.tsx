@@ -1,23 +1,21 @@
 /** The screens, in whichever host they are: which one is shown, and how the connection is. */
 import { useSelector } from '@xstate/store-react';
+import { lazy, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 import './parts/elements.ts';
-import { DEFAULT_METRICS_DAYS, type Screen } from './bridge.ts';
 import { pollingNews, RESUMING } from './connection-news.ts';
 import { createDashboardHost } from './hosts/dashboard-host.ts';
 import { type Host, HostProvider, useHost } from './hosts/host.ts';
 import { createWebViewHost, type WebViewApi } from './hosts/web-view-host.ts';
-import { DrawerProvider } from './parts/diagram.tsx';
-// oxlint-disable-next-line import/default -- build.mjs makes it: the program of that file, as one text
-import drawingProgram from './parts/drawing-frame.ts?program';
-import { createDrawer } from './parts/drawing.ts';
+import { Icon } from './parts/icon.tsx';
 import { Link } from './parts/link.tsx';
-import { Exploration } from './screens/exploration.tsx';
-import { Launch } from './screens/launch.tsx';
-import { Metrics } from './screens/metrics.tsx';
+import { LoadFailure } from './parts/load-failure.tsx';
 import { RunList } from './screens/run-list.tsx';
-import { RunPage } from './screens/run-page.tsx';
 import { SignIn } from './screens/sign-in.tsx';
+
+/** What only these screens need is a file of its own where there may be two: most openings are of the list. */
+const loadOthers = () => import('./screens/others.tsx');
+const Others = lazy(async () => ({ default: (await loadOthers()).Others }));
 
 function App({ host }: { readonly host: Host }) {
   return (
@@ -26,9 +24,7 @@ function App({ host }: { readonly host: Host }) {
       <Connection />
       <Faults />
       <main id="main">
-        <DrawerProvider value={drawer}>
-          <Shown />
-        </DrawerProvider>
+        <Shown />
       </main>
     </HostProvider>
   );
@@ -65,7 +61,7 @@ function Connection() {
     <p className={news === null ? 'hidden' : 'offline'} role="status">
       {news !== null && (
         <>
-          <vscode-icon name={isAtWork ? 'sync' : 'debug-disconnect'} aria-hidden="true" /> {news}
+          <Icon name={isAtWork ? 'sync' : 'debug-disconnect'} /> {news}
         </>
       )}
     </p>
@@ -91,24 +87,14 @@ function Shown() {
   const screen = useSelector(place, ({ context }) => context.screen);
   if (signedIn === false) return <SignIn />;
   if (signedIn === 'unknown') return null;
-  return <ScreenOf screen={screen} />;
-}
-
-function ScreenOf({ screen }: { readonly screen: Screen }) {
-  switch (screen.name) {
-    case 'run':
-      return <RunPage key={screen.runId} screen={screen} />;
-    case 'exploration':
-      return <Exploration key={screen.explorationId} explorationId={screen.explorationId} />;
-    case 'launch':
-      return <Launch />;
-    case 'metrics':
-      return <Metrics days={screen.days ?? DEFAULT_METRICS_DAYS} projectId={screen.projectId} />;
-    case 'runs':
-      return <RunList />;
-    default:
-      return screen satisfies never;
-  }
+  if (screen.name === 'runs') return <RunList />;
+  return (
+    <LoadFailure>
+      <Suspense fallback={<p className="empty late">Fetching the screen…</p>}>
+        <Others screen={screen} />
+      </Suspense>
+    </LoadFailure>
+  );
 }
 
 declare global {
@@ -116,8 +102,6 @@ declare global {
   var acquireVsCodeApi: (() => WebViewApi) | undefined;
 }
 
-// The page lets nothing run but what bears its nonce, which the script that runs here does.
-const drawer = createDrawer(drawingProgram, document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '');
 const root = document.querySelector('#app');
 if (root === null) throw new Error('The page has no element #app');
 const host =
@@ -125,3 +109,6 @@ const host =
     ? createDashboardHost(window)
     : createWebViewHost(window, globalThis.acquireVsCodeApi());
 createRoot(root).render(<App host={host} />);
+// Before it is wanted, and before a newer server no longer has it. A failure is told where it is wanted.
+const whenIdle = globalThis.requestIdleCallback ?? ((act: () => void) => setTimeout(act, 2_000));
+whenIdle(() => void loadOthers().catch(() => undefined));

@@ -9,10 +9,7 @@ import {
   createClient,
   createRunStore,
   emptyRunStoreState,
-  FINAL_STATUSES,
   type FeedStatus,
-  RUN_STATUSES,
-  type RunFilter,
   type RunStore,
   syncRecentRuns,
 } from '@autonomous/shared';
@@ -201,14 +198,9 @@ function withinTime(work: Promise<void>): Promise<void> {
 
 /** Every run that waits or works, however many there are: the newest of the others are listed anyway. */
 async function listOpenRuns(client: Client, store: RunStore, signal: AbortSignal): Promise<void> {
-  const open = RUN_STATUSES.filter((status) => !FINAL_STATUSES.has(status));
-  await Promise.all(open.map((status) => listRuns(client, { status }, store, signal)));
-}
-
-async function listRuns(client: Client, filter: RunFilter, store: RunStore, signal: AbortSignal): Promise<void> {
   let cursor: string | undefined;
   while (!signal.aborted) {
-    const { items, nextCursor } = await client.listRuns({ ...filter, limit: 200, cursor });
+    const { items, nextCursor } = await client.listRuns({ open: true, limit: 200, cursor });
     if (!signal.aborted && items.length > 0) store.trigger.listed({ runs: items });
     if (nextCursor === null) return;
     cursor = nextCursor;

@@ -327,6 +327,9 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
 
         expect(await list({})).toEqual(['b', 'c', 'a', 'd', 'e']);
         expect(await list({ status: 'running' })).toEqual(['a']);
+        expect(await list({ open: true })).toEqual(['c', 'a']);
+        expect(await list({ open: false })).toEqual(['b', 'd', 'e']);
+        expect(await list({ open: false, status: 'running' })).toEqual([]);
         expect(await list({ projectId: 'p-2' })).toEqual(['b']);
         expect(await list({ workflow: 'research' })).toEqual(['c']);
         expect(await list({ explorationId: 'x-1' })).toEqual(['c']);

@@ -9,7 +9,6 @@ import {
   type Page,
   type Project,
   type RunFilter,
-  type RunStatus,
 } from '@autonomous/shared';
 import type { SQL } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
@@ -37,7 +36,8 @@ export function listsOf(connection: Connection): SqliteLists {
       const wanted = and(
         is(workflowRuns.status, filter.status),
         // Says no more than the status does, but lets SQLite look at open runs alone, or at those of one end.
-        filter.status === undefined ? undefined : isFinal(filter.status),
+        filter.status === undefined ? undefined : isOpen(!FINAL_STATUSES.has(filter.status)),
+        filter.open === undefined ? undefined : isOpen(filter.open),
         is(workflowRuns.projectId, filter.projectId),
         is(workflowRuns.workflow, filter.workflow),
         is(workflowRuns.explorationId, filter.explorationId),
@@ -116,8 +116,8 @@ function isOfTree(treeId: string): SQL | undefined {
   return or(eq(treeColumn, treeId), eq(explorationId, treeId), eq(id, treeId));
 }
 
-function isFinal(status: RunStatus): SQL {
-  return FINAL_STATUSES.has(status) ? isNotNull(workflowRuns.completedAt) : isNull(workflowRuns.completedAt);
+function isOpen(open: boolean): SQL {
+  return open ? isNull(workflowRuns.completedAt) : isNotNull(workflowRuns.completedAt);
 }
 
 /** Rows that come after the cursor's in a list that has the newest first. */

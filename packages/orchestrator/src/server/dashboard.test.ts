@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createClient, RECENT_RUNS } from '@autonomous/shared';
 import { DASHBOARD_FILES } from './dashboard.ts';
 import { sendRaw, type ServerUnderTest, startTestServer } from './running-server.fixture.ts';
 
@@ -48,7 +49,34 @@ describe('the dashboard', () => {
     expect(html.match(/<script[^>]*>/g)).toEqual([expect.stringContaining(`nonce="${nonce}"`)]);
     const again = await asAnybody('/');
     expect(nonceOf(again)).not.toBe(nonce);
-    expect((await again.text()).replace(nonceOf(again), nonce)).toBe(html);
+    // Every other page needs the screens that the list of runs does not.
+    const withoutPreloads = (text: string) => text.replaceAll(/<link rel="modulepreload".*\n/g, '');
+    expect(withoutPreloads((await again.text()).replaceAll(nonceOf(again), nonce))).toBe(withoutPreloads(html));
+    expect(html.includes('others.js')).toBe(path !== '/');
+  });
+
+  it('asks for the runs while its script loads, for who is signed in alone', async () => {
+    const early = (html: string): readonly string[] =>
+      [...html.matchAll(/<link rel="preload" as="fetch" crossorigin="anonymous" href="([^"]*)">/g)].map(
+        ([, href = '']) => href.replaceAll('&amp;', '&'),
+      );
+    const nobodys = await (await asAnybody('/')).text();
+    expect(early(nobodys)).toEqual([]);
+    expect(nobodys).toContain('data-session="none"');
+
+    const theirs = await (await server.fetch('/runs/r-1')).text();
+    expect(theirs).toContain('data-session="open"');
+    const asked: string[] = [];
+    const client = createClient({
+      baseUrl: server.url,
+      fetch: async (input) => {
+        asked.push(String(input).slice(server.url.length));
+        return Response.json({ items: [], nextCursor: null });
+      },
+    });
+    for (const filter of RECENT_RUNS) await client.listRuns(filter);
+    expect(early(theirs)).toEqual(asked);
+    for (const path of asked) expect((await server.fetch(path)).status).toBe(200);
   });
 
   it('loads nothing but its own files, which never change under their address', async () => {
@@ -61,6 +89,7 @@ describe('the dashboard', () => {
       'theme.css',
       'codicon.css',
       'app.css',
+      'runtime.js',
       'app.js',
     ]);
     for (const path of paths) {

@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { RECENT_RUNS } from '@autonomous/shared';
 
 /**
  * One script runs, by its nonce, and what it hands to the frame that diagrams are drawn in, which is under the same policy.
@@ -39,6 +40,8 @@ const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z]+\.[a-z]+)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   'app.js': 'text/javascript; charset=utf-8',
+  'others.js': 'text/javascript; charset=utf-8',
+  'runtime.js': 'text/javascript; charset=utf-8',
   'diagrams.js': 'text/javascript; charset=utf-8',
   'app.css': 'text/css; charset=utf-8',
   'theme.css': 'text/css; charset=utf-8',
@@ -61,8 +64,10 @@ export interface Dashboard {
   /**
    * The page, for every one of its addresses.
    * @param nonce of this load, base64, as its policy names it
+   * @param isSignedIn whether it is given to a browser with a session
+   * @param path of the page's address
    */
-  page(nonce: string): Promise<string>;
+  page(nonce: string, isSignedIn: boolean, path: string): Promise<string>;
   /** @returns `null` for what is no file of the dashboard as it is now */
   file(path: string, takesGzip: boolean): Promise<DashboardFile | null>;
 }
@@ -87,7 +92,7 @@ export function openDashboard(folder: string): Dashboard | null {
   let files: Promise<Files> | undefined;
   const read = (): Promise<Files> => (files ??= readFiles(folder));
   return {
-    page: async (nonce) => pageOf((await read()).version, nonce),
+    page: async (nonce, isSignedIn, path) => pageOf((await read()).version, nonce, isSignedIn, path),
     async file(path, takesGzip) {
       const [, version, name = ''] = FILE.exec(path) ?? [];
       if (version === undefined) return null;
@@ -124,12 +129,25 @@ async function readFiles(folder: string): Promise<Files> {
   };
 }
 
-function pageOf(version: string, nonce: string): string {
+/** What every screen begins with, asked for before the script is there that asks for it: in the very words of the client. */
+const EARLY: readonly string[] = RECENT_RUNS.map((filter) => {
+  const query = Object.entries(filter).map(([key, value]) => `${key}=${value}`);
+  return `/api/runs?${query.join('&')}`;
+});
+
+function pageOf(version: string, nonce: string, isSignedIn: boolean, path: string): string {
   const at = (name: string): string => `/assets/${version}/${name}`;
+  const early = EARLY.map(
+    (asked) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${asked.replaceAll('&', '&amp;')}">`,
+  );
+  // What `app.js` imports would be asked for when it is there; the list of runs needs no other screen.
+  const imported = path === '/' ? ['runtime.js'] : ['runtime.js', 'others.js'];
+  const preloads = imported.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="${at(name)}">`);
   return `<!doctype html>
-<html lang="en">
+<html lang="en" data-session="${isSignedIn ? 'open' : 'none'}">
 <head>
 <meta charset="utf-8">
+${isSignedIn ? early.join('\n') : ''}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="theme-color" content="#f6f7f9" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="#1d2128" media="(prefers-color-scheme: dark)">
@@ -139,6 +157,7 @@ function pageOf(version: string, nonce: string): string {
 <link rel="stylesheet" href="${at('theme.css')}">
 <link rel="stylesheet" href="${at('codicon.css')}" id="vscode-codicon-stylesheet">
 <link rel="stylesheet" href="${at('app.css')}">
+${preloads.join('\n')}
 <script type="module" nonce="${nonce}" src="${at('app.js')}"></script>
 </head>
 <body>

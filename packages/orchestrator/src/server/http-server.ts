@@ -169,7 +169,7 @@ export function createServerApp(options: ServerAppOptions) {
     if (dashboard === null) return c.html(landingPage(isSignedIn(c)));
     const nonce = randomBytes(16).toString('base64');
     c.header('Content-Security-Policy', dashboardPolicy(nonce));
-    return c.html(await dashboard.page(nonce));
+    return c.html(await dashboard.page(nonce, isSignedIn(c), c.req.path));
   };
   for (const path of DASHBOARD_PAGES) app.get(path, showPage);
   app.get('/assets/*', async (c) => {

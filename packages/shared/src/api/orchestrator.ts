@@ -73,6 +73,8 @@ export interface PageRequest {
 
 export interface RunFilter extends PageRequest {
   readonly status?: RunStatus | undefined;
+  /** `true`: runs that are not over, whatever their status; `false`: those that are. */
+  readonly open?: boolean | undefined;
   readonly projectId?: string | undefined;
   readonly workflow?: string | undefined;
   readonly explorationId?: string | undefined;

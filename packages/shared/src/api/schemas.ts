@@ -87,6 +87,7 @@ export const pageQuery = z.strictObject(pageShape);
 export const runsQuery = z.strictObject({
   ...pageShape,
   status: z.enum(RUN_STATUSES).optional(),
+  open: z.preprocess(trueOrFalse, z.boolean('must be true or false').optional()),
   projectId: id.optional(),
   workflow: id.optional(),
   explorationId: id.optional(),
@@ -600,6 +601,10 @@ export const signInLink = z.object({ url: z.string() }).openapi('SignInLink');
 export const health = z.object({ status: z.literal('ok') }).openapi('Health');
 
 /** Number() reads more than people write for the number of an event: '0x2', '1e0', ' '. */
+function trueOrFalse(value: unknown): unknown {
+  return value === 'true' || value === 'false' ? value === 'true' : value;
+}
+
 function wholeNumber(value: unknown): unknown {
   return typeof value === 'string' && !/^\d+$/.test(value) ? Number.NaN : value;
 }

@@ -21,13 +21,15 @@ export function createDashboardHost(page: Window): Host {
       place.trigger.signedIn({ signedIn: false });
     } else place.trigger.failed({ message: messageOf(error) });
   };
-  const connect = async (): Promise<void> => {
-    await client.me();
+  const connect = async (isSignedIn: boolean): Promise<void> => {
+    if (!isSignedIn) await client.me();
     place.trigger.signedIn({ signedIn: true });
     const { signal } = new AbortController();
     await syncRecentRuns({ client, store: runs, signal, onFault: fail, defer: beforeNextFrame });
   };
-  connect().catch(fail);
+  // The server knew whom it gave the page to; a session that ended since is refused with the first thing asked for.
+  if (page.document.documentElement.dataset['session'] === 'none') place.trigger.signedIn({ signedIn: false });
+  else connect(true).catch(fail);
 
   // The link that signs this browser in is often opened in another tab: this one goes on where it was when it is looked at again.
   let isLooking = false;
@@ -35,7 +37,7 @@ export function createDashboardHost(page: Window): Host {
     const isSignedOut = place.getSnapshot().context.signedIn === false;
     if (isLooking || !isSignedOut || page.document.visibilityState !== 'visible') return;
     isLooking = true;
-    connect()
+    connect(false)
       .catch(fail)
       .finally(() => (isLooking = false));
   };

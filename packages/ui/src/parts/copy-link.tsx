@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { Screen } from '../bridge.ts';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
+import { Icon } from './icon.tsx';
 
 /** @param what such as `gate`: what the link leads to */
 export function CopyLink({ to, what }: { readonly to: Screen; readonly what: string }) {
@@ -17,7 +18,7 @@ export function CopyLink({ to, what }: { readonly to: Screen; readonly what: str
   return (
     <span className="copy-link">
       <button type="button" className="icon" title={`Copy the link to this ${what}`} onClick={copy}>
-        <vscode-icon name={said === 'Copied' ? 'check' : 'link'} aria-hidden="true" />
+        <Icon name={said === 'Copied' ? 'check' : 'link'} />
         <span className="hidden">Copy the link to this {what}</span>
       </button>
       <span role="status" className={said === 'Copied' ? 'hidden' : 'quiet'}>

@@ -1,12 +1,5 @@
 /** The editor's own widgets as custom elements, and what JSX may say of those that are used. */
 import '@vscode-elements/elements/dist/vscode-badge/index.js';
-import '@vscode-elements/elements/dist/vscode-button/index.js';
-import '@vscode-elements/elements/dist/vscode-checkbox/index.js';
-import '@vscode-elements/elements/dist/vscode-icon/index.js';
-import '@vscode-elements/elements/dist/vscode-option/index.js';
-import '@vscode-elements/elements/dist/vscode-progress-ring/index.js';
-import '@vscode-elements/elements/dist/vscode-single-select/index.js';
-import '@vscode-elements/elements/dist/vscode-textarea/index.js';
 import '@vscode-elements/elements/dist/vscode-textfield/index.js';
 import type { Attributes, HTMLAttributes, Ref } from 'react';
 
@@ -33,7 +26,6 @@ declare module 'react' {
       'vscode-badge': Widget & { readonly variant?: 'default' | 'counter' | 'activity-bar-counter' };
       'vscode-button': Widget & { readonly secondary?: boolean; readonly icon?: string };
       'vscode-checkbox': Field & { readonly checked?: boolean };
-      'vscode-icon': Widget & { readonly name: string; readonly spin?: boolean; readonly 'action-icon'?: boolean };
       'vscode-option': Widget & { readonly value?: string; readonly selected?: boolean };
       'vscode-progress-ring': Widget;
       'vscode-single-select': Field;

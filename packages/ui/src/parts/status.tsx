@@ -4,6 +4,7 @@ import { useSelector } from '@xstate/store-react';
 import { RESUMING } from '../connection-news.ts';
 import { useHost } from '../hosts/host.ts';
 import { statusLabel } from '../labels.ts';
+import { Icon } from './icon.tsx';
 
 const ICONS: Readonly<Record<RunStatus, string>> = {
   queued: 'clock',
@@ -17,9 +18,7 @@ const ICONS: Readonly<Record<RunStatus, string>> = {
 };
 
 export function StatusIcon({ status }: { readonly status: RunStatus }) {
-  return (
-    <vscode-icon className={`status ${status}`} name={ICONS[status]} spin={status === 'running'} aria-hidden="true" />
-  );
+  return <Icon className={`status ${status}`} name={ICONS[status]} spin={status === 'running'} />;
 }
 
 export function StatusLine({ run }: { readonly run: RunView }) {

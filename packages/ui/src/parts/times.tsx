@@ -2,14 +2,19 @@
 import { agoText } from '@autonomous/shared';
 import { useSyncExternalStore } from 'react';
 
-/** One for all: to make it costs more than a whole row of a list. */
-const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' });
+let format: Intl.DateTimeFormat | undefined;
+
+/** One for all, made when it is first asked for: that costs more than a screen full of rows. */
+function wholeTime(at: string): string {
+  format ??= new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' });
+  return format.format(Date.parse(at));
+}
 
 /** A point in time that says how long ago it is, and all of it when pointed at. */
 export function Ago({ at }: { readonly at: string }) {
   const now = useNow();
   return (
-    <time dateTime={at} title={WHOLE.format(Date.parse(at))}>
+    <time dateTime={at} onPointerEnter={({ currentTarget }) => (currentTarget.title = wholeTime(at))}>
       {agoText(at, now)}
     </time>
   );

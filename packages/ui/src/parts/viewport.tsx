@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { MarksOf } from './diagram.tsx';
 import { drawMarks, DRAWING_STYLES } from './diagram-marks.ts';
 import type { Drawn } from './drawing.ts';
+import { Icon } from './icon.tsx';
 
 const ZOOM_STEP = 1.25;
 const ZOOM = { least: 0.1, most: 5 };
@@ -143,7 +144,7 @@ export function IconButton({
 }) {
   return (
     <button type="button" className="icon" title={label} aria-label={label} onClick={onClick}>
-      <vscode-icon name={icon} aria-hidden="true" />
+      <Icon name={icon} />
     </button>
   );
 }

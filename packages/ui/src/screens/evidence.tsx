@@ -7,6 +7,7 @@ import {
   type RunView,
 } from '@autonomous/shared';
 import { Ago } from '../parts/times.tsx';
+import { Icon } from '../parts/icon.tsx';
 
 const MODES: Readonly<Record<Evidence['mode'], string>> = {
   as_is: 'The result as it is',
@@ -22,10 +23,9 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
       {run.evidence.toReversed().map((evidence) => (
         <article key={`${evidence.recordedAt} ${evidence.mode}`} className="evidence">
           <h2>
-            <vscode-icon
+            <Icon
               className={`status ${evidence.passed ? 'completed' : 'failed'}`}
               name={evidence.passed ? 'pass' : 'error'}
-              aria-hidden="true"
             />{' '}
             {MODES[evidence.mode]}: {evidence.passed ? 'passed' : 'failed'}
           </h2>

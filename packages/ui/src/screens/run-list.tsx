@@ -1,10 +1,11 @@
 /** All runs: who waits for a person first. Thousands of them cost what is visible. */
-import type { Project, RunView } from '@autonomous/shared';
+import { listOlderRuns, type Project, type RunView } from '@autonomous/shared';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useSelector } from '@xstate/store-react';
-import { memo, useMemo, useRef, useState } from 'react';
+import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { gateLine, stageTitle } from '../labels.ts';
+import { messageOf } from '../hosts/messages.ts';
 import { valueOf } from '../parts/elements.ts';
 import { Link } from '../parts/link.tsx';
 import { useLoaded } from '../parts/loading.tsx';
@@ -14,6 +15,7 @@ import { isWaiting, waitingFirst } from '../run-order.ts';
 
 const ROW_PX = 64;
 const HEADING_PX = 36;
+const FINISHED = 'Finished';
 
 type Row =
   | { readonly kind: 'heading'; readonly title: string; readonly count: number }
@@ -27,6 +29,7 @@ export function RunList() {
   const projects = useLoaded('projects', () => client.listProjects({ limit: 200 }));
   const rows = useMemo(() => rowsOf(Object.values(byId), search), [byId, search]);
   const total = Object.keys(byId).length;
+  const older = useOlder(rows, search !== '');
 
   return (
     <section className="run-list" aria-label="Runs">
@@ -49,13 +52,54 @@ export function RunList() {
             : 'Fetching the runs…'}
         </p>
       )}
-      {total > 0 && rows.length === 0 && <p className="empty">No run matches “{search}”.</p>}
-      <Rows rows={rows} projects={projects.value?.items ?? []} />
+      {total > 0 && rows.length === 0 && !older.isLeft && <p className="empty">No run matches “{search}”.</p>}
+      {older.fault !== null && (
+        <p className="fault" role="alert">
+          Older runs could not be fetched: {older.fault}{' '}
+          <button type="button" className="link" onClick={older.again}>
+            Try again
+          </button>
+        </p>
+      )}
+      {search !== '' && older.isLeft && older.fault === null && (
+        <p className="quiet searching" role="status">
+          Looking through older runs, too: {total.toLocaleString()} so far…
+        </p>
+      )}
+      <Rows rows={rows} projects={projects.value?.items ?? []} hasMore={older.isLeft} onEnd={older.wanted} />
     </section>
   );
 }
 
-function Rows({ rows, projects }: { readonly rows: readonly Row[]; readonly projects: readonly Project[] }) {
+/** Fetches the pages of older runs that the list goes on with, one after another while they are wanted. */
+function useOlder(rows: readonly Row[], wantsAll: boolean) {
+  const { runs: store, client } = useHost();
+  const cursor = useSelector(store, ({ context }) => context.older);
+  const isLeft = typeof cursor === 'string';
+  // The end of so many rows was in sight: another page is wanted until there are more.
+  const [endAt, setEndAt] = useState(0);
+  const [fault, setFault] = useState<string | null>(null);
+  const isWanted = isLeft && fault === null && (wantsAll || endAt === rows.length);
+  useEffect(() => {
+    if (!isWanted) return;
+    listOlderRuns({ client, store }).catch((error: unknown) => setFault(messageOf(error)));
+  }, [isWanted, cursor]);
+  return { isLeft, fault, wanted: () => setEndAt(rows.length), again: () => setFault(null) };
+}
+
+interface RowsProps {
+  readonly rows: readonly Row[];
+  readonly projects: readonly Project[];
+  /** Is there more than these rows? */
+  readonly hasMore: boolean;
+  /** The end of them is near. */
+  readonly onEnd: () => void;
+}
+
+/** So many rows before the end, more are asked for. */
+const NEAR_END = 40;
+
+function Rows({ rows, projects, hasMore, onEnd }: RowsProps) {
   const frame = useRef<HTMLDivElement>(null);
   const names = useMemo(() => new Map(projects.map(({ id, name }) => [id, name])), [projects]);
   const virtual = useVirtualizer({
@@ -65,6 +109,11 @@ function Rows({ rows, projects }: { readonly rows: readonly Row[]; readonly proj
     getItemKey: (index) => keyOf(rows[index]),
     overscan: 8,
   });
+  const last = virtual.range?.endIndex ?? 0;
+  const isNearEnd = hasMore && rows.length > 0 && last + NEAR_END >= rows.length;
+  useEffect(() => {
+    if (isNearEnd) onEnd();
+  }, [isNearEnd, rows.length]);
   return (
     <div ref={frame} className="rows">
       <ul style={{ height: virtual.getTotalSize() }}>
@@ -75,7 +124,11 @@ function Rows({ rows, projects }: { readonly rows: readonly Row[]; readonly proj
           return row.kind === 'heading' ? (
             <li key={key} className="heading" style={style}>
               <h2>
-                {row.title} <vscode-badge variant="counter">{row.count}</vscode-badge>
+                {row.title}{' '}
+                <vscode-badge variant="counter">
+                  {row.count}
+                  {hasMore && row.title === FINISHED && '+'}
+                </vscode-badge>
               </h2>
             </li>
           ) : (
@@ -128,7 +181,7 @@ export function rowsOf(runs: readonly RunView[], search: string): readonly Row[]
   const groups = [
     ['Waiting for you', ordered.filter(isWaiting)],
     ['Active', ordered.filter((run) => !isWaiting(run) && !isOver(run))],
-    ['Finished', ordered.filter(isOver)],
+    [FINISHED, ordered.filter(isOver)],
   ] as const;
   return groups.flatMap(([title, members]): readonly Row[] =>
     members.length === 0

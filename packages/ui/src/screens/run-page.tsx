@@ -22,6 +22,7 @@ import { Plan } from './plan.tsx';
 import { PlannerReplies } from './planner-replies.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
+import { Icon } from '../parts/icon.tsx';
 
 type RunScreen = Extract<Screen, { name: 'run' }>;
 
@@ -195,10 +196,9 @@ function Overview({ run }: { readonly run: RunView }) {
         <ol className="stages">
           {run.stages.map(({ stage, startedAt, completedAt }) => (
             <li key={`${stage} ${startedAt}`}>
-              <vscode-icon
+              <Icon
                 className={`status ${completedAt === undefined ? run.status : 'completed'}`}
                 name={completedAt === undefined ? (FINAL_STATUSES.has(run.status) ? 'circle-slash' : 'sync') : 'pass'}
-                aria-hidden="true"
               />{' '}
               {stageTitle(stage)}{' '}
               <span className="quiet">
