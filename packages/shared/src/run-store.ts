@@ -11,11 +11,11 @@ import type { Progress } from './feed.ts';
 import { foldRun } from './fold.ts';
 import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.ts';
 
-/** As many as one page has. */
+/** As many as one page may have. */
 const LISTED = 200;
 
-/** What {@link syncRecentRuns} lists first: whatever is open, and the newest of all. */
-export const RECENT_RUNS = [{ open: true, limit: LISTED }, { limit: LISTED }] as const satisfies readonly RunFilter[];
+/** What {@link syncRecentRuns} lists first: whatever is open, and the newest of all, more than a screen full of them. */
+export const RECENT_RUNS = [{ open: true, limit: LISTED }, { limit: 100 }] as const satisfies readonly RunFilter[];
 
 export interface RunStoreState {
   readonly runs: Readonly<Record<string, RunView>>;

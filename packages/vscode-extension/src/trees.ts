@@ -30,8 +30,6 @@ export interface TreeElement {
   readonly explorationId?: string;
 }
 
-/** As many ended runs as the connection begins with. */
-const MANY = 200;
 /** Ages are written in minutes. */
 const AGES_EVERY_MS = 30_000;
 
@@ -50,7 +48,7 @@ export function createTrees(host: Host): Trees {
     });
     for (const section of SECTIONS) views.get(section)?.show(trees[section]);
     waiting?.setBadge(countRuns(trees.waiting));
-    const isCut = countRuns(trees.finished) >= MANY;
+    const isCut = typeof context.older === 'string';
     views.get('finished')?.setMessage(isCut ? 'Older ones are in the list of runs.' : undefined);
   };
   const timer = setInterval(refresh, AGES_EVERY_MS);

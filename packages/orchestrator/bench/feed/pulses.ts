@@ -12,16 +12,18 @@ export interface Pulses {
   /** How long a step of one that works takes, and how many lines of progress it reports. */
   readonly everyMs?: number;
   readonly lines?: number;
+  /** What was asked for; nothing when absent. */
+  readonly request?: string;
 }
 
 /** @returns their ids */
-export async function launchPulses(client: Client, { count, ...input }: Pulses): Promise<readonly string[]> {
+export async function launchPulses(client: Client, { count, request, ...input }: Pulses): Promise<readonly string[]> {
   const launched: string[] = [];
   let asked = 0;
   const launchSome = async (): Promise<void> => {
     while (asked < count) {
       asked += 1;
-      launched.push((await client.launchRun({ workflow: 'pulse', input })).id);
+      launched.push((await client.launchRun({ workflow: 'pulse', input, request })).id);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, launchSome));

@@ -16,6 +16,8 @@ import { isWaiting, waitingFirst } from '../run-order.ts';
 const ROW_PX = 64;
 const HEADING_PX = 36;
 const FINISHED = 'Finished';
+/** No line is that long; a request may be a whole page, and the browser would measure all of it. */
+const LINE_LENGTH = 400;
 
 type Row =
   | { readonly kind: 'heading'; readonly title: string; readonly count: number }
@@ -147,7 +149,7 @@ const RunRow = memo(function RunRow({ run, project }: { readonly run: RunView; r
   return (
     <Link className="run-row" to={{ name: 'run', runId: run.id }}>
       <StatusIcon status={run.status} />
-      <span className="request">{run.originalRequest || run.workflow.name}</span>
+      <span className="request">{run.originalRequest.slice(0, LINE_LENGTH) || run.workflow.name}</span>
       <span className="facts">
         {isWaiting(run) && run.gate !== null ? (
           <strong>{gateLine(run.gate)}</strong>
