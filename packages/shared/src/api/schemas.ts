@@ -597,6 +597,8 @@ export const metrics = answer<Metrics>('Metrics', {
 export const me = z.object({ userId: z.string() }).openapi('Me');
 export const ticket = z.object({ ticket: z.string() }).openapi('Ticket');
 export const signInLink = z.object({ url: z.string() }).openapi('SignInLink');
+export const signOut = z.strictObject({ everywhere: z.boolean().optional() });
+export const signedOut = z.object({ ended: count }).openapi('SignedOut');
 export const health = z.object({ status: z.literal('ok') }).openapi('Health');
 
 /** Number() reads more than people write for the number of an event: '0x2', '1e0', ' '. */
