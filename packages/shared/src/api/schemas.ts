@@ -29,6 +29,7 @@ import type {
   TreeShare,
 } from '../run.ts';
 import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
+import { BUDGET_NAMES } from '../spending.ts';
 import {
   type DurationFigures,
   type GateWaiting,
@@ -274,6 +275,7 @@ export const gate = answer<Gate>('Gate', {
   codeTree: z.string().optional(),
   question: answer<Question>('Question', questionShape).optional(),
   reason: z.enum(PAUSE_REASONS).optional(),
+  budget: z.enum(BUDGET_NAMES).optional(),
   details: jsonObject,
 });
 
