@@ -68,15 +68,20 @@ export const journey: Journey = {
     await page.getByRole('heading', { name: /Finished/ }).waitFor();
     await onPhone(page, () => stage.picture(page, 'runs-on-a-phone'));
 
-    // Without the server it says so and keeps what it knows. A server that was started anew knows no browser's session.
+    // Without the server it says so and keeps what it knows. The next process knows this browser still.
     await server.kill();
     const offline = page.getByRole('status').filter({ hasText: 'Offline: trying again…' });
     await offline.waitFor();
     assert.ok(await row.isVisible(), 'What was known stays on the page.');
     await stage.picture(page, 'server-killed');
     await server.restart();
-    await page.getByRole('heading', { name: 'Not signed in' }).waitFor({ timeout: 60_000 });
-    assert.ok(await offline.isHidden(), 'The server is there.');
+    await offline.waitFor({ state: 'hidden', timeout: 60_000 });
+    await page.reload();
+    await row.waitFor();
+
+    // Signed out from elsewhere: what is open notices by itself, and a link lets it in again.
+    await server.client.signOut({ everywhere: true });
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor();
     await page.goto(await server.client.createSignInLink());
     await row.waitFor();
   },

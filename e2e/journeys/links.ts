@@ -52,10 +52,10 @@ export const journey: Journey = {
 
     // Decided while it is looked at, and looked at when it is decided.
     await server.client.decideGate(gateId, { decision: 'approve', artifactHash: run.gate?.artifactHash });
-    await page.getByText(/This gate \(plan\) is decided: approved by local/).waitFor();
+    await page.getByText(/This gate is decided: Plan approved by local/).waitFor();
     await stage.picture(page, 'gate-decided-meanwhile');
     await page.goto(`${server.url}/runs/${id}/gates/${gateId}`);
-    await page.getByText(/This gate \(plan\) is decided: approved by local/).waitFor();
+    await page.getByText(/This gate is decided: Plan approved by local/).waitFor();
     assert.equal(await focused(page), 'gate closed marked');
 
     for (const [path, says] of [

@@ -28,6 +28,9 @@ const WRITES: ReadonlySet<string> = new Set([
   'heartbeat',
   'saveProject',
   'remember',
+  'beginSession',
+  'renewSession',
+  'endSessions',
   'setMark',
 ]);
 /** What of git changes something that a later process finds. */

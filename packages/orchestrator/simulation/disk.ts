@@ -16,6 +16,9 @@ const WRITES: ReadonlySet<string | symbol> = new Set([
   'heartbeat',
   'saveProject',
   'remember',
+  'beginSession',
+  'renewSession',
+  'endSessions',
   'setMark',
   'archive',
 ]);

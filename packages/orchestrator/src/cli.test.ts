@@ -116,6 +116,18 @@ describe('the command line', () => {
     expect([await signIn(), await signIn()]).toEqual([303, 401]);
   });
 
+  it('signs every browser out', async () => {
+    const link = (await place.command(['sign-in'])).stdout.trim();
+    const Cookie = (await fetch(link, { redirect: 'manual' })).headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+    const me = async () => (await fetch(`${server.url}/api/me`, { headers: { Cookie } })).status;
+    expect(await me()).toBe(200);
+    expect(await place.command(['sign-out'])).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/browsers? (?:was|were) signed out\.\n$/),
+    });
+    expect(await me()).toBe(401);
+  });
+
   it('refuses what the server does not know in its words', async () => {
     expect(await command('watch', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
     expect(await command('approve', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });

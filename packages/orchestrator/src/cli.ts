@@ -194,6 +194,13 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
       return EXIT.done;
     }),
   );
+  client('sign-out', 'signs every browser out of the dashboard').action(
+    ending(async ({ server }: ServerOptions) => {
+      const ended = await (await connect(io, server)).signOut({ everywhere: true });
+      say(io, ended === 1 ? '1 browser was signed out.' : `${ended} browsers were signed out.`);
+      return EXIT.done;
+    }),
+  );
   client('show <run>', 'shows a run')
     .option('--plan', 'its plan')
     .option('--report', 'its validation report')

@@ -94,7 +94,12 @@ describe('F08: an agent that never ends', () => {
     const server = await aServer({ env: provider.env });
     const run = await server.launch('Add the feature', { ...trusted, ...WITH_MODEL, maxCostUsd: 0.02 });
     const paused = await server.until(run, { gate: 'pause' });
-    expect(paused.gate).toMatchObject({ reason: 'budget', stage: 'implementation', decisions: ['retry', 'extend'] });
+    expect(paused.gate).toMatchObject({
+      reason: 'budget',
+      budget: 'maxCostUsd',
+      stage: 'implementation',
+      decisions: ['retry', 'extend'],
+    });
     expect(paused.gate?.summary).toBe(
       "The run's budget is used up: it has spent $0.021 of $0.02 (maxCostUsd). Give it more to go on.",
     );
@@ -223,7 +228,10 @@ describe('F08: runs of one tree', () => {
       variants: ['One', 'Two'].map((request) => ({ request, config })),
     });
     const [one = '', two = ''] = launched.map((run) => run.id);
-    for (const runId of [one, two]) await server.until(runId, { gate: 'pause' });
+    for (const runId of [one, two]) {
+      const { gate } = await server.until(runId, { gate: 'pause' });
+      expect(gate).toMatchObject({ reason: 'budget', budget: 'maxTreeToolCalls' });
+    }
     const { toolCalls } = await server.client.getRunTree(two);
     expect(toolCalls).toBe(2);
 

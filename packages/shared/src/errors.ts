@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from './json.ts';
 import type { PauseReason } from './run.ts';
+import type { BudgetName } from './spending.ts';
 
 /** Stable machine-readable name of an error, part of the API. */
 export type ErrorCode =
@@ -103,11 +104,14 @@ export class RetryableFailure extends Error {
 /** An activity needs a person before it can go on; the run pauses with `reason`. */
 export class NeedsHuman extends Error {
   readonly reason: PauseReason;
+  /** The one that is used up, for reason `budget`. */
+  readonly budget: BudgetName | undefined;
 
-  constructor(reason: PauseReason, message: string, options: { cause?: unknown } = {}) {
+  constructor(reason: PauseReason, message: string, options: { cause?: unknown; budget?: BudgetName } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'NeedsHuman';
     this.reason = reason;
+    this.budget = options.budget;
   }
 }
 

@@ -5,7 +5,7 @@
 import type { RunConfig, RunConfigRequest } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { Artifact, Decision, Evidence, PauseReason, Question, RunDecision, RunStatus, Stage } from './run.ts';
-import type { BudgetChange } from './spending.ts';
+import type { BudgetChange, BudgetName } from './spending.ts';
 
 /** Everything a run starts from; also the payload of RUN_QUEUED when no place was free. */
 export interface RunStart {
@@ -28,6 +28,8 @@ export interface ActivityError {
   readonly kind: 'retryable' | 'needs_human' | 'terminal' | 'bug';
   readonly reason: PauseReason;
   readonly message: string;
+  /** The budget that is used up, for reason `budget`. Absent in older logs. */
+  readonly budget?: BudgetName;
   /** Milliseconds until it may work, where the other side named a time. */
   readonly retryAfterMs?: number;
 }
@@ -151,7 +153,12 @@ export interface EventPayloads {
     readonly take?: FilesTaken;
   };
   DECISION_RECORDED: RunDecision;
-  RUN_PAUSED: GateOpening & { readonly reason: PauseReason; readonly message: string };
+  /** `budget` is absent in older logs, whose message names it. */
+  RUN_PAUSED: GateOpening & {
+    readonly reason: PauseReason;
+    readonly message: string;
+    readonly budget?: BudgetName;
+  };
   RETRY_REQUESTED: { readonly by: string; readonly gateId?: string; readonly notes?: string };
   RUN_RESUMED: { readonly stage: Stage | null };
   STAGE_EXTENDED: { readonly by: string; readonly minutes: number };

@@ -136,7 +136,10 @@ const folders: {
     };
   },
   RUN_PAUSED: (view, opening, event) => ({
-    ...openGate(view, opening, event, { reason: opening.reason }),
+    ...openGate(view, opening, event, {
+      reason: opening.reason,
+      ...(opening.budget === undefined ? {} : { budget: opening.budget }),
+    }),
     status: 'paused',
     pausedAt: event.timestamp,
   }),

@@ -1,6 +1,7 @@
 /** What a run is to a person: status, stage, gate, artifacts, evidence. Clients and server fold the same view from events. */
 import type { RunConfig } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';
+import type { BudgetName } from './spending.ts';
 
 export const RUN_STATUSES = [
   'queued',
@@ -67,6 +68,8 @@ export interface Gate {
   readonly question?: Question;
   /** Why the run pauses, for kind `pause`. */
   readonly reason?: PauseReason;
+  /** The budget that is used up, for reason `budget`. Older logs do not name it: see `missingBudgetOf`. */
+  readonly budget?: BudgetName;
   /** Further facts that a panel shows: plan path, evidence, earlier answers, what an override would accept. */
   readonly details: JsonObject;
 }

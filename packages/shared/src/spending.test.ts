@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventPayloads, WorkflowEvent } from './events.ts';
 import { foldRun, viewAtStart } from './fold.ts';
 import type { RunView } from './run.ts';
-import { dollars, usedUpBudget, withBudgets } from './spending.ts';
+import { dollars, isTreeBudget, missingBudgetOf, usedUpBudget, usedUpTreeBudget, withBudgets } from './spending.ts';
 
 const charge = { call: 'r/1/planner#1.1', stage: 'planning', role: 'planner', model: 'a:b' };
 const booked = { inputTokens: 300, outputTokens: 8_000, costUsd: 0.1 };
@@ -102,7 +102,17 @@ describe('a budget', () => {
     [{ maxToolCalls: 4 }, 0, 'it has made 4 of 4 tool calls (maxToolCalls)'],
     [{ maxToolCalls: 5 }, 2, 'it has made 4 of 5 tool calls and wants 2 more (maxToolCalls)'],
   ])('%j with %i tool calls to come', (budgets, toolCalls, why) => {
-    expect(usedUpBudget(budgets, spent, toolCalls)).toBe(why);
+    const budget = /\((\w+)\)$/.exec(why ?? '')?.[1];
+    expect(usedUpBudget(budgets, spent, toolCalls)).toEqual(why === null ? null : { budget, why });
+  });
+
+  it.each([
+    [{ maxTreeCostUsd: 0.5 }, 0, 'its 3 runs have spent $0.50 of $0.50 (maxTreeCostUsd)'],
+    [{ maxTreeTokens: 1_000 }, 0, 'its 3 runs have used 1000 of 1000 tokens (maxTreeTokens)'],
+    [{ maxTreeToolCalls: 5 }, 2, 'its 3 runs have made 4 of 5 tool calls and this one wants 2 more (maxTreeToolCalls)'],
+  ])('of a tree: %j with %i tool calls to come', (budgets, toolCalls, why) => {
+    const [budget] = Object.keys(budgets);
+    expect(usedUpTreeBudget({ ...spent, id: 'a', runs: 3, budgets }, toolCalls)).toEqual({ budget, why });
   });
 
   it('is set, kept or taken away', () => {
@@ -113,6 +123,42 @@ describe('a budget', () => {
       other: 'x',
     });
     expect(withBudgets(config, {})).toEqual(config);
+  });
+});
+describe('the budget for which a run waits', () => {
+  const opening = {
+    gate: 'pause',
+    stage: 'planning',
+    decisions: ['retry', 'extend'],
+    reason: 'budget',
+    message: 'spent',
+    details: {},
+  };
+  const gateAfter = (payload: object) => after(['RUN_PAUSED', { ...opening, ...payload }]).gate!;
+
+  it('is the one that the pause names, whatever its words are', () => {
+    const gate = gateAfter({ budget: 'maxTreeTokens', summary: 'Nothing is left of it (maxCostUsd).' });
+    expect(gate.budget).toBe('maxTreeTokens');
+    expect(missingBudgetOf(gate)).toBe('maxTreeTokens');
+  });
+
+  it('is read from the words of a pause that was stored before they were named', () => {
+    const gate = gateAfter({
+      summary:
+        "The budget of the run's tree is used up: its 2 runs have spent $0.021 of $0.019 (maxTreeCostUsd). Give it more to go on.",
+    });
+    expect(gate).not.toHaveProperty('budget');
+    expect(missingBudgetOf(gate)).toBe('maxTreeCostUsd');
+  });
+
+  it('is none where the words name none, or the run waits for something else', () => {
+    expect(missingBudgetOf(gateAfter({ summary: 'No word of it' }))).toBeNull();
+    expect(missingBudgetOf(gateAfter({ reason: 'timeout', summary: 'Too long (maxTreeCostUsd)' }))).toBeNull();
+  });
+
+  it('may be shared by a tree', () => {
+    expect(isTreeBudget('maxTreeToolCalls')).toBe(true);
+    expect(isTreeBudget('maxToolCalls')).toBe(false);
   });
 });
 

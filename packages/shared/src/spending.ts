@@ -1,6 +1,6 @@
 /** What a run has spent and what it may spend: sums for the read model, and the one rule by which a budget is used up. Pure. */
 import type { CallCost } from './events.ts';
-import type { RunCost, RunTree, RunView, Spending, SpendingPart, TreeBudgets, TreeShare } from './run.ts';
+import type { Gate, RunCost, RunTree, RunView, Spending, SpendingPart, TreeBudgets, TreeShare } from './run.ts';
 
 /** Of the run itself, then of its tree. */
 export const BUDGET_NAMES = [
@@ -13,6 +13,7 @@ export const BUDGET_NAMES = [
 ] as const;
 export const TREE_BUDGET_NAMES = ['maxTreeCostUsd', 'maxTreeTokens', 'maxTreeToolCalls'] as const;
 export type BudgetName = (typeof BUDGET_NAMES)[number];
+type TreeBudgetName = (typeof TREE_BUDGET_NAMES)[number];
 /**
  * What a run may spend, and what all runs of its tree may spend together: US dollars, input and output tokens together, tool
  * calls. What is absent has no bound.
@@ -64,45 +65,71 @@ export function addBooked(cost: RunCost, change: { readonly calls: number; reado
   return rest;
 }
 
+/** A budget that is used up, and how that came, in words for a person. */
+export interface UsedUpBudget {
+  readonly budget: BudgetName;
+  readonly why: string;
+}
+
 /**
- * Which budget of a run is used up, in words for a person; `null` while the next call may be made.
+ * Which budget of a run is used up; `null` while the next call may be made.
  * @param toolCalls that are about to be made
  */
-export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): string | null {
+export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): UsedUpBudget | null {
   const { maxCostUsd, maxTokens, maxToolCalls } = budgets;
   const { costUsd = 0, toolCalls: made = 0, inputTokens, outputTokens } = cost;
   if (maxCostUsd !== undefined && costUsd >= maxCostUsd) {
-    return `it has spent ${dollars(costUsd)} of ${dollars(maxCostUsd)} (maxCostUsd)`;
+    return usedUp('maxCostUsd', `it has spent ${dollars(costUsd)} of ${dollars(maxCostUsd)}`);
   }
   if (maxTokens !== undefined && inputTokens + outputTokens >= maxTokens) {
-    return `it has used ${inputTokens + outputTokens} of ${maxTokens} tokens (maxTokens)`;
+    return usedUp('maxTokens', `it has used ${inputTokens + outputTokens} of ${maxTokens} tokens`);
   }
   if (maxToolCalls !== undefined && (made >= maxToolCalls || made + toolCalls > maxToolCalls)) {
     const wanted = toolCalls === 0 ? '' : ` and wants ${toolCalls} more`;
-    return `it has made ${made} of ${maxToolCalls} tool calls${wanted} (maxToolCalls)`;
+    return usedUp('maxToolCalls', `it has made ${made} of ${maxToolCalls} tool calls${wanted}`);
   }
   return null;
 }
 
 /**
- * Which budget of a run's tree is used up, in words for a person; `null` while the run's next call may be made.
+ * Which budget of a run's tree is used up; `null` while the run's next call may be made.
  * @param toolCalls that are about to be made
  */
-export function usedUpTreeBudget(tree: RunTree, toolCalls = 0): string | null {
+export function usedUpTreeBudget(tree: RunTree, toolCalls = 0): UsedUpBudget | null {
   const { maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls } = tree.budgets;
   const { costUsd, toolCalls: made, inputTokens, outputTokens, runs } = tree;
   const who = runs === 1 ? 'its only run has' : `its ${runs} runs have`;
   if (maxTreeCostUsd !== undefined && costUsd >= maxTreeCostUsd) {
-    return `${who} spent ${dollars(costUsd)} of ${dollars(maxTreeCostUsd)} (maxTreeCostUsd)`;
+    return usedUp('maxTreeCostUsd', `${who} spent ${dollars(costUsd)} of ${dollars(maxTreeCostUsd)}`);
   }
   if (maxTreeTokens !== undefined && inputTokens + outputTokens >= maxTreeTokens) {
-    return `${who} used ${inputTokens + outputTokens} of ${maxTreeTokens} tokens (maxTreeTokens)`;
+    return usedUp('maxTreeTokens', `${who} used ${inputTokens + outputTokens} of ${maxTreeTokens} tokens`);
   }
   if (maxTreeToolCalls !== undefined && (made >= maxTreeToolCalls || made + toolCalls > maxTreeToolCalls)) {
     const wanted = toolCalls === 0 ? '' : ` and this one wants ${toolCalls} more`;
-    return `${who} made ${made} of ${maxTreeToolCalls} tool calls${wanted} (maxTreeToolCalls)`;
+    return usedUp('maxTreeToolCalls', `${who} made ${made} of ${maxTreeToolCalls} tool calls${wanted}`);
   }
   return null;
+}
+
+function usedUp(budget: BudgetName, why: string): UsedUpBudget {
+  return { budget, why: `${why} (${budget})` };
+}
+
+/** The budget for more of which a gate waits; `null` where it waits for something else. */
+export function missingBudgetOf(gate: Pick<Gate, 'reason' | 'budget' | 'summary'>): BudgetName | null {
+  if (gate.reason !== 'budget') return null;
+  return gate.budget ?? budgetInWords(gate.summary);
+}
+
+/** Older logs name it in their words alone: `… of $0.02 (maxCostUsd). Give it more to go on.` */
+function budgetInWords(summary: string): BudgetName | null {
+  return BUDGET_NAMES.find((name) => summary.includes(`(${name})`)) ?? null;
+}
+
+/** Whether a budget is one that all runs of a tree share. */
+export function isTreeBudget(budget: BudgetName): budget is TreeBudgetName {
+  return TREE_BUDGET_NAMES.some((name) => name === budget);
 }
 
 /** Of a configuration or of a change what is about the tree. */

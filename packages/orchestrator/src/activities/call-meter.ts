@@ -9,11 +9,13 @@ import {
   type CallCharge,
   Conflict,
   dollars,
+  isTreeBudget,
   NeedsHuman,
   type RunConfig,
   type RunTree,
   type RunView,
   StorageFull,
+  type UsedUpBudget,
   usedUpBudget,
   usedUpTreeBudget,
 } from '@autonomous/shared';
@@ -96,23 +98,24 @@ function refuseOverBudget(
       'budget',
       `The run may spend ${dollars(most[name])} (${name}), and the price of ${model} is not known. ` +
         `Name it in MODEL_PRICES and restart the server, then retry; or take ${name} away and set ${tokens} instead.`,
+      { budget: name },
     );
   }
-  const why = usedUpBudget(config, cost);
-  if (why !== null) throw usedUp(why);
-  const whyTree = usedUpTreeBudget(settledOnly(tree));
-  if (whyTree !== null) throw treeUsedUp(whyTree);
+  const own = usedUpBudget(config, cost);
+  if (own !== null) throw needsMore(own);
+  const shared = usedUpTreeBudget(settledOnly(tree));
+  if (shared !== null) throw needsMore(shared);
   return usedUpTreeBudget(tree) === null ? undefined : 'later';
 }
 
 function tooManyToolCalls({ config, cost }: RunView, tree: TreeNow, wanted: number): NeedsHuman | null {
   const { maxToolCalls } = config;
-  const why = usedUpBudget({ maxToolCalls }, cost, wanted);
-  if (why !== null) return usedUp(why);
+  const own = usedUpBudget({ maxToolCalls }, cost, wanted);
+  if (own !== null) return needsMore(own);
   const { maxTreeToolCalls } = tree.budgets;
   const budgets = maxTreeToolCalls === undefined ? {} : { maxTreeToolCalls };
-  const whyTree = usedUpTreeBudget({ ...tree, budgets }, wanted);
-  return whyTree === null ? null : treeUsedUp(whyTree);
+  const shared = usedUpTreeBudget({ ...tree, budgets }, wanted);
+  return shared && needsMore(shared);
 }
 
 /** Without what calls under way in other runs can come to: most come to a small part of it. */
@@ -120,12 +123,9 @@ function settledOnly(tree: TreeNow): RunTree {
   return { ...tree, ...addShares(tree, tree.underWay, -1) };
 }
 
-function usedUp(why: string): NeedsHuman {
-  return new NeedsHuman('budget', `The run's budget is used up: ${why}. Give it more to go on.`);
-}
-
-function treeUsedUp(why: string): NeedsHuman {
-  return new NeedsHuman('budget', `The budget of the run's tree is used up: ${why}. Give it more to go on.`);
+function needsMore({ budget, why }: UsedUpBudget): NeedsHuman {
+  const whose = isTreeBudget(budget) ? "The budget of the run's tree" : "The run's budget";
+  return new NeedsHuman('budget', `${whose} is used up: ${why}. Give it more to go on.`, { budget });
 }
 
 function costOf(prices: Prices, model: string, usage: CallUsage): CallCost {

@@ -468,7 +468,10 @@ function classify(error: unknown): ActivityError {
     const isTime = retryAfterMs !== undefined && Number.isFinite(retryAfterMs);
     return { kind: 'retryable', reason, message, ...(isTime ? { retryAfterMs } : {}) };
   }
-  if (error instanceof NeedsHuman) return { kind: 'needs_human', reason: error.reason, message: error.message };
+  if (error instanceof NeedsHuman) {
+    const { reason, message, budget } = error;
+    return { kind: 'needs_human', reason, message, ...(budget === undefined ? {} : { budget }) };
+  }
   if (error instanceof TerminalFailure) return { kind: 'terminal', reason: 'agent_failed', message: error.message };
   const message = error instanceof Error ? error.message : String(error);
   return { kind: 'bug', reason: 'agent_failed', message: `Something went wrong inside the server: ${message}` };

@@ -8,7 +8,9 @@ import {
   foldRun,
   type GateOutcome,
   InvalidRequest,
+  isTreeBudget,
   type JsonObject,
+  missingBudgetOf,
   NotFound,
   type PauseReason,
   type Progress,
@@ -104,7 +106,10 @@ export type EngineMessage =
   | { readonly progress: Progress };
 
 /** It stopped at a budget that it shares. */
-const waitsForTree = ({ gate }: RunView): boolean => gate?.reason === 'budget' && gate.summary.includes('(maxTree');
+function waitsForTree({ gate }: RunView): boolean {
+  const budget = gate && missingBudgetOf(gate);
+  return budget !== null && isTreeBudget(budget);
+}
 
 /** How a run that the engine has set aside is taken up again, where its workflow does not say. */
 const RETRY_OF_PARKED = z.looseObject({ by: z.string() });

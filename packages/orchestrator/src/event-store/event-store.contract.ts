@@ -607,6 +607,55 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
       });
     });
 
+    describe('sessions of browsers', () => {
+      const aSession = (hash: string, day: string, userId = 'ada') => ({
+        hash,
+        userId,
+        expiresAt: `2026-03-${day}T12:00:00.000Z`,
+      });
+      const known = async (...hashes: readonly string[]): Promise<readonly string[]> =>
+        (await Promise.all(hashes.map((hash) => store.findSession(hash)))).flatMap((session) => session?.hash ?? []);
+
+      it('are found by their hash, after a restart too', async () => {
+        expect(await store.findSession('h-1')).toBeNull();
+        await store.beginSession(aSession('h-1', '31'), NOON, 9);
+        await reopen();
+        expect(await store.findSession('h-1')).toEqual(aSession('h-1', '31'));
+      });
+
+      it('are removed by a later one once they have expired, whoever they are of', async () => {
+        await store.beginSession(aSession('h-1', '02', 'bob'), NOON, 9);
+        await store.beginSession(aSession('h-2', '03'), NOON, 9);
+        await store.beginSession(aSession('h-3', '31'), '2026-03-02T12:00:00.000Z', 9);
+        expect(await known('h-1', 'h-2', 'h-3')).toEqual(['h-2', 'h-3']);
+        await store.renewSession(aSession('h-3', '31'), '2026-03-03T12:00:00.000Z');
+        expect(await known('h-1', 'h-2', 'h-3')).toEqual(['h-3']);
+      });
+
+      it('are so many at most, of each user: those that were used last', async () => {
+        await store.beginSession(aSession('h-other', '02', 'bob'), NOON, 2);
+        await store.beginSession(aSession('h-1', '11'), NOON, 2);
+        await store.beginSession(aSession('h-2', '11'), NOON, 2);
+        await store.renewSession(aSession('h-1', '12'), NOON);
+        await store.beginSession(aSession('h-3', '12'), NOON, 2);
+        expect(await known('h-1', 'h-2', 'h-3', 'h-other')).toEqual(['h-1', 'h-3', 'h-other']);
+        await store.beginSession(aSession('h-4', '12'), NOON, 2);
+        expect(await known('h-1', 'h-2', 'h-3', 'h-4', 'h-other')).toEqual(['h-3', 'h-4', 'h-other']);
+      });
+
+      it('are ended one by one or all of a user, and not begun again by being renewed', async () => {
+        await store.beginSession(aSession('h-1', '31'), NOON, 9);
+        await store.beginSession(aSession('h-2', '31'), NOON, 9);
+        await store.beginSession(aSession('h-3', '31', 'bob'), NOON, 9);
+        expect(await store.endSessions('bob', 'h-1')).toBe(0);
+        expect(await store.endSessions('ada', 'h-1')).toBe(1);
+        await store.renewSession(aSession('h-1', '31'), NOON);
+        expect(await known('h-1', 'h-2', 'h-3')).toEqual(['h-2', 'h-3']);
+        expect([await store.endSessions('ada'), await store.endSessions('ada')]).toEqual([1, 0]);
+        expect(await known('h-1', 'h-2', 'h-3')).toEqual(['h-3']);
+      });
+    });
+
     it('keeps marks by name', async () => {
       expect(await store.getMark('recorded')).toBeNull();
       await store.setMark('recorded', '17');

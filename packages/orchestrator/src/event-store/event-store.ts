@@ -92,6 +92,14 @@ export interface RunHead {
   readonly updatedAt: string;
 }
 
+/** A browser that is signed in. What it shows is kept nowhere, only a hash of it. */
+export interface StoredSession {
+  readonly hash: string;
+  readonly userId: string;
+  /** ISO 8601. */
+  readonly expiresAt: string;
+}
+
 /** What figures of a time are made of. */
 export interface SummaryFilter {
   readonly projectId?: string | undefined;
@@ -233,6 +241,22 @@ export interface EventStore {
     answer: { readonly requestHash: string; readonly status: number; readonly body: string },
     at: string,
   ): Promise<void>;
+
+  /** Whether it has expired is for the caller to see. `null` when there is none, or it was ended. */
+  findSession(hash: string): Promise<StoredSession | null>;
+  /**
+   * Removes what has expired as well, and of this user's sessions all but those that expire last.
+   * @param at ISO 8601
+   * @param atMost how many sessions the user may have with this one
+   */
+  beginSession(session: StoredSession, at: string, atMost: number): Promise<void>;
+  /** Lets it last until another time. One that has expired or was ended meanwhile stays so. */
+  renewSession(session: Pick<StoredSession, 'hash' | 'expiresAt'>, at: string): Promise<void>;
+  /**
+   * @param hash absent: all of the user's
+   * @returns how many there were
+   */
+  endSessions(userId: string, hash?: string): Promise<number>;
 
   /** The run's last event; `null` when there is no such run. */
   tipOf(runId: string): Promise<RunTip | null>;

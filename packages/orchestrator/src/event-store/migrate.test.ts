@@ -145,3 +145,36 @@ describe('a database of the first version', () => {
     expect(await open().readAll(0)).toHaveLength(6);
   });
 });
+
+describe('a database from before browsers stayed signed in', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'migrate-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('keeps what it has, and stores their sessions', async () => {
+    const file = join(folder, 'runs.db');
+    const before = openSqliteEventStore({ file, writer: 'inline' });
+    await before.append(aStep('a'));
+    await before.close();
+    // What that migration did, undone.
+    const connection = new Database(file);
+    connection.exec(`
+      DROP TABLE browser_sessions;
+      DELETE FROM __drizzle_migrations WHERE created_at = 1795478400000;
+      PRAGMA user_version = 4;
+    `);
+    connection.close();
+
+    const session = { hash: 'h-1', userId: 'ada', expiresAt: '2026-03-31T12:00:00.000Z' };
+    const opened = openSqliteEventStore({ file, writer: 'inline' });
+    await opened.beginSession(session, NOON, 9);
+    await opened.close();
+    const again = openSqliteEventStore({ file, writer: 'inline' });
+    expect(await again.findSession('h-1')).toEqual(session);
+    expect((await again.readAll(0)).map(({ id }) => id)).toEqual(['a.1']);
+    expect(again.epoch).toBe(3);
+    await again.close();
+  });
+});

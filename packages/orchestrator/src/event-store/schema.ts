@@ -185,6 +185,20 @@ export const idempotencyKeys = sqliteTable(
   (answer) => [index('idempotency_keys_created_at_idx').on(answer.createdAt)],
 );
 
+/** Browsers that are signed in. */
+export const browserSessions = sqliteTable(
+  'browser_sessions',
+  {
+    hash: text('hash').primaryKey(),
+    userId: text('user_id').notNull(),
+    expiresAt: time('expires_at').notNull(),
+  },
+  (session) => [
+    index('browser_sessions_user_id_idx').on(session.userId, session.expiresAt),
+    index('browser_sessions_expires_at_idx').on(session.expiresAt),
+  ],
+);
+
 /** Small values by name: the engine's own, and the store's under `store.`. */
 export const marks = sqliteTable('marks', {
   name: text('name').primaryKey(),

@@ -26,6 +26,7 @@ import type {
   RunTip,
   StoredActivity,
   StoredRun,
+  StoredSession,
   StoredTimer,
   SummarizedRun,
   SummaryFilter,
@@ -312,6 +313,25 @@ export class SqliteEventStore implements EventStore {
       { kind: 'answer', key, requestHash, status, body, createdAt, forgetBefore },
       () => undefined,
     );
+  }
+
+  async findSession(hash: string): Promise<StoredSession | null> {
+    const session = this.#read(() => this.#statements.session.get(hash));
+    return session === undefined ? null : { ...session, expiresAt: toIso(session.expiresAt) };
+  }
+
+  async beginSession({ hash, userId, expiresAt }: StoredSession, at: string, atMost: number): Promise<void> {
+    const times = { expiresAt: toMilliseconds(expiresAt), now: toMilliseconds(at) };
+    return this.#queue.write({ kind: 'session', hash, userId, ...times, keep: atMost }, () => undefined);
+  }
+
+  async renewSession(session: Pick<StoredSession, 'hash' | 'expiresAt'>, at: string): Promise<void> {
+    const times = { expiresAt: toMilliseconds(session.expiresAt), now: toMilliseconds(at) };
+    return this.#queue.write({ kind: 'session-renewal', hash: session.hash, ...times }, () => undefined);
+  }
+
+  async endSessions(userId: string, hash?: string): Promise<number> {
+    return this.#queue.write({ kind: 'session-end', userId, hash: hash ?? null }, (count) => count);
   }
 
   async tipOf(runId: string): Promise<RunTip | null> {
@@ -778,6 +798,10 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
       [string],
       { readonly requestHash: string; readonly status: number; readonly body: string }
     >('SELECT request_hash AS requestHash, status, body FROM idempotency_keys WHERE key = ?'),
+    session: connection.prepare<
+      [string],
+      { readonly hash: string; readonly userId: string; readonly expiresAt: number }
+    >('SELECT hash, user_id AS userId, expires_at AS expiresAt FROM browser_sessions WHERE hash = ?'),
     mark: connection.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck(),
   };
 }

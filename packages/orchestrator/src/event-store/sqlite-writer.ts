@@ -101,6 +101,18 @@ export class SqliteWriter {
         statements.forgetAnswers.run(write.forgetBefore);
         return statements.rememberAnswer.run(write.key, write.requestHash, write.status, write.body, write.createdAt)
           .changes;
+      case 'session': {
+        const { hash, userId, expiresAt, now, keep } = write;
+        statements.forgetSessions.run(now);
+        const { changes } = statements.beginSession.run(hash, userId, expiresAt);
+        statements.endSurplusSessions.run(userId, userId, keep);
+        return changes;
+      }
+      case 'session-renewal':
+        statements.forgetSessions.run(write.now);
+        return statements.renewSession.run(write.expiresAt, write.hash).changes;
+      case 'session-end':
+        return statements.endSessions.run(write.userId, write.hash, write.hash).changes;
       case 'mark':
         return statements.setMark.run(write.name, write.value).changes;
       case 'view':
@@ -499,6 +511,15 @@ function prepareStatements(connection: Connection) {
       `INSERT INTO idempotency_keys (key, request_hash, status, body, created_at) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO NOTHING`,
     ),
+    forgetSessions: write('DELETE FROM browser_sessions WHERE expires_at <= ?'),
+    beginSession: write('INSERT INTO browser_sessions (hash, user_id, expires_at) VALUES (?, ?, ?)'),
+    // Not the one that has just begun, whose row is the newest of those that expire last.
+    endSurplusSessions: write(
+      `DELETE FROM browser_sessions WHERE user_id = ? AND hash NOT IN (
+         SELECT hash FROM browser_sessions WHERE user_id = ? ORDER BY expires_at DESC, rowid DESC LIMIT ?)`,
+    ),
+    renewSession: write('UPDATE browser_sessions SET expires_at = ? WHERE hash = ?'),
+    endSessions: write('DELETE FROM browser_sessions WHERE user_id = ? AND (? IS NULL OR hash = ?)'),
     dataVersion: connection.prepare<[], number>('PRAGMA data_version').pluck(),
     mark: connection.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck(),
     setMark: write(

@@ -376,6 +376,9 @@ function isSmall(write: Write): boolean {
     case 'heartbeat':
     case 'project':
     case 'answer':
+    case 'session':
+    case 'session-renewal':
+    case 'session-end':
     case 'mark':
       return true;
     default:

@@ -99,6 +99,24 @@ export type Write =
       /** Older answers are forgotten. */
       readonly forgetBefore: number;
     }
+  | {
+      readonly kind: 'session';
+      readonly hash: string;
+      readonly userId: string;
+      readonly expiresAt: number;
+      /** Sessions that expired by then are removed. */
+      readonly now: number;
+      /** So many of the user's stay: those that expire last. */
+      readonly keep: number;
+    }
+  /** Passed over where it was ended meanwhile. */
+  | { readonly kind: 'session-renewal'; readonly hash: string; readonly expiresAt: number; readonly now: number }
+  | {
+      readonly kind: 'session-end';
+      readonly userId: string;
+      /** `null` for all of the user's. */
+      readonly hash: string | null;
+    }
   | { readonly kind: 'mark'; readonly name: string; readonly value: string }
   /** What a reader folded; passed over when the run has moved on. */
   | { readonly kind: 'view'; readonly run: number; readonly sequence: number; readonly view: string }

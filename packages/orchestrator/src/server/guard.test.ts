@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ServerUnderTest, sendRaw, startTestServer, TOKEN } from './running-server.fixture.ts';
@@ -6,6 +7,8 @@ import { isDashboardPath } from './dashboard.ts';
 import type { FeedSource } from './feed.ts';
 import { PUBLIC_PATHS } from './guard.ts';
 import { createServerApp } from './http-server.ts';
+import { nothingStored } from './nothing-stored.fixture.ts';
+import { createSessionCookie } from './session-cookie.ts';
 import { Credentials } from './token.ts';
 
 /** No request without credentials gets as far as the feed. */
@@ -36,12 +39,13 @@ describe('the guard', () => {
     const app = createServerApp({
       feed: nothingToFollow,
       orchestrator: stubOrchestrator(),
-      store: { recall: async () => null, remember: async () => {} },
+      store: nothingStored,
       log: pino({ enabled: false }),
-      credentials: new Credentials({ token: TOKEN }),
-      sessionCookie: 'session',
-      callers: new WeakMap(),
+      credentials: new Credentials({ token: TOKEN, store: nothingStored }),
+      cookie: createSessionCookie('session', false),
+      visitors: new WeakMap(),
       baseUrl: '',
+      onSignedOut: () => {},
     });
     const routes = new Set(
       app.routes
@@ -238,6 +242,55 @@ describe('the guard', () => {
       expect(
         (await fetch(`${server.url}/api/runs`, { headers: { Cookie, Authorization: 'Bearer wrong' } })).status,
       ).toBe(401);
+    });
+
+    describe('that signs out', () => {
+      const me = async (Cookie: string) => (await fetch(`${server.url}/api/me`, { headers: { Cookie } })).status;
+      const signOut = (headers: Record<string, string>, body = '{}') =>
+        fetch(`${server.url}/api/sign-out`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', ...headers },
+          body,
+        });
+
+      it('ends its session and takes the cookie away, and lets the others be', async () => {
+        const [mine, other] = [await signIn(server), await signIn(server)];
+        const answer = await signOut({ Cookie: mine, Origin: server.url });
+        expect([answer.status, await answer.json()]).toEqual([200, { ended: 1 }]);
+        expect(answer.headers.get('set-cookie')).toMatch(/^autonomous_session_\w+=; Max-Age=0; Path=\/; HttpOnly/);
+        expect([await me(mine), await me(other)]).toEqual([401, 200]);
+      });
+
+      it('closes the WebSockets that it opened, and no other', async () => {
+        const Cookie = await signIn(server);
+        const ticket = await fetch(`${server.url}/api/tickets`, { method: 'POST', headers: { Cookie } });
+        const [byCookie, byTicket, byToken] = [
+          server.connect('/ws', { Cookie }),
+          server.connect(`/ws?ticket=${((await ticket.json()) as { ticket: string }).ticket}`, {}),
+          server.connect(),
+        ];
+        await Promise.all([byCookie, byTicket, byToken].map((socket) => once(socket, 'open')));
+        const closed = Promise.all([byCookie, byTicket].map((socket) => once(socket, 'close')));
+        await signOut({ Cookie });
+        expect((await closed).map(([code]) => code as unknown)).toEqual([1008, 1008]);
+        expect(byToken.readyState).toBe(byToken.OPEN);
+        byToken.terminate();
+      });
+
+      it('can do so for all browsers, as can who has the token', async () => {
+        await signOut({ Authorization: `Bearer ${TOKEN}` }, '{"everywhere":true}');
+        const [mine, other] = [await signIn(server), await signIn(server)];
+        expect(await (await signOut({ Cookie: mine }, '{"everywhere":true}')).json()).toEqual({ ended: 2 });
+        expect([await me(mine), await me(other)]).toEqual([401, 401]);
+        expect(await server.client.signOut({ everywhere: true })).toBe(0);
+        await expect(server.client.signOut()).rejects.toThrow('only `everywhere` signs anything out');
+      });
+
+      it('cannot be made to by another page', async () => {
+        const Cookie = await signIn(server);
+        expect((await signOut({ Cookie, Origin: 'https://evil.example' })).status).toBe(403);
+        expect(await me(Cookie)).toBe(200);
+      });
     });
 
     it('shows a page that loads nothing from anywhere', async () => {

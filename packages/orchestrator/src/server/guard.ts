@@ -3,9 +3,10 @@
  * machine), an Origin must be allowed (no other site's page may call), and all but a few paths need a credential.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Caller, ErrorCode, ProblemDetails } from '@autonomous/shared';
+import type { ErrorCode, ProblemDetails } from '@autonomous/shared';
 import { isDashboardPath } from './dashboard.ts';
-import type { Credentials } from './token.ts';
+import type { Session } from './sessions.ts';
+import type { Credentials, Visitor } from './token.ts';
 
 export interface GuardOptions {
   readonly credentials: Pick<Credentials, 'byToken' | 'bySession' | 'byTicket'>;
@@ -17,25 +18,32 @@ export interface GuardOptions {
 }
 
 export type Verdict =
-  | { readonly admitted: true; readonly caller: Caller | null }
+  | { readonly admitted: true; readonly visitor: Visitor | null; readonly renewable: RenewableSession | null }
   | { readonly admitted: false; readonly problem: ProblemDetails };
 
-export type Guard = (request: IncomingMessage) => Verdict;
+/** A session that is due to be renewed, and what its browser showed. */
+export interface RenewableSession {
+  readonly session: Session;
+  readonly secret: string;
+}
+
+/** Throws what the store throws where it has to be asked for a session. */
+export type Guard = (request: IncomingMessage) => Promise<Verdict>;
 
 /** What anyone may read. Compared with the request line as it came, so that no encoding or dot segment gets past. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/', '/auth', '/healthz', '/readyz']);
 export const FEED_PATH = '/ws';
 
 export function createGuard(options: GuardOptions): Guard {
-  return (request) => {
+  return async (request) => {
     const fault = checkTarget(request) ?? checkHost(request, options.hosts) ?? checkOrigin(request, options.origins);
     if (fault) return { admitted: false, problem: fault };
     const path = pathOf(request);
-    const caller = authenticate(request, path, options);
-    if (caller !== null) return { admitted: true, caller };
+    const found = await authenticate(request, path, options);
+    if (found !== null) return { admitted: true, ...found };
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead && (PUBLIC_PATHS.has(path) || isDashboardPath(path)) && request.headers.upgrade === undefined) {
-      return { admitted: true, caller: null };
+      return { admitted: true, visitor: null, renewable: null };
     }
     return {
       admitted: false,
@@ -97,23 +105,32 @@ function checkOrigin(request: IncomingMessage, origins: ReadonlySet<string>): Pr
   return refusal(403, 'forbidden', 'Forbidden', `Pages of ${named} may not call this server.`);
 }
 
+type Found = Pick<Extract<Verdict, { admitted: true }>, 'visitor' | 'renewable'>;
+
 /** A token that is shown must be right: a wrong one is not made up for by a cookie. */
-function authenticate(
+async function authenticate(
   request: IncomingMessage,
   path: string,
   { credentials, sessionCookie }: GuardOptions,
-): Caller | null {
+): Promise<Found | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-    return token === undefined ? null : credentials.byToken(token);
+    return token === undefined ? null : asFound(credentials.byToken(token));
   }
   if (path === FEED_PATH) {
     const ticket = new URLSearchParams(request.url?.slice(path.length)).get('ticket');
-    if (ticket !== null) return credentials.byTicket(ticket);
+    if (ticket !== null) return asFound(credentials.byTicket(ticket));
   }
-  const session = readCookie(request.headers.cookie, sessionCookie);
-  return session === undefined ? null : credentials.bySession(session);
+  const secret = readCookie(request.headers.cookie, sessionCookie);
+  const session = secret === undefined ? null : await credentials.bySession(secret);
+  if (secret === undefined || session === null) return null;
+  const visitor = { caller: session.caller, session: session.hash };
+  return { visitor, renewable: session.isDue ? { session, secret } : null };
+}
+
+function asFound(visitor: Visitor | null): Found | null {
+  return visitor && { visitor, renewable: null };
 }
 
 function readCookie(header: string | undefined, name: string): string | undefined {

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import {
   type Caller,
+  InvalidRequest,
   NotFound,
   type Orchestrator,
   type ProblemDetails,
@@ -14,21 +15,30 @@ import {
 } from '@autonomous/shared';
 import { answerProblem, createApi } from '@autonomous/shared/api';
 import type { Context } from 'hono';
-import { setCookie } from 'hono/cookie';
 import type { Logger } from 'pino';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { EventStore } from '../event-store/event-store.ts';
 import { DASHBOARD_PAGES, dashboardPolicy, isPagePath, openDashboard } from './dashboard.ts';
 import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES, readFeedPage } from './feed.ts';
-import { createGuard, FEED_PATH, type Guard, ownAddresses, pathOf } from './guard.ts';
+import {
+  createGuard,
+  FEED_PATH,
+  type Guard,
+  ownAddresses,
+  pathOf,
+  type RenewableSession,
+  type Verdict,
+} from './guard.ts';
 import { idempotency } from './idempotency.ts';
 import { CONTENT_SECURITY_POLICY, landingPage, spentLinkPage } from './landing-page.ts';
-import { Credentials, LOCAL_CALLER } from './token.ts';
+import { createSessionCookie, nameSessionCookie, type SessionCookie } from './session-cookie.ts';
+import type { SessionStore } from './sessions.ts';
+import { Credentials, LOCAL_CALLER, type Visitor } from './token.ts';
 
 export interface ServerOptions {
   readonly orchestrator: Orchestrator;
   readonly feed: FeedSource;
-  readonly store: Pick<EventStore, 'recall' | 'remember'>;
+  readonly store: Pick<EventStore, 'recall' | 'remember' | 'getMark' | 'setMark'> & SessionStore;
   /** What a client sends as Bearer token. */
   readonly token: string;
   /** Address to listen on, such as `127.0.0.1`. */
@@ -60,6 +70,8 @@ export interface RunningServer {
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const DRAIN_MS = 4_000;
+/** Policy violation: whoever comes back without a session is refused. */
+const CLOSE_SIGNED_OUT = 1008;
 
 /**
  * @throws {Unavailable} when the port is taken or may not be used, with the way out
@@ -72,19 +84,27 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
     connectionsCheckingInterval: Math.min(1_000, requestTimeout),
   });
+  const cookieName = await nameSessionCookie(options.store);
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
   const url = `http://${urlHost(options.host)}:${port}`;
 
-  const credentials = new Credentials({ token: options.token });
-  const sessionCookie = `autonomous_session_${port}`;
+  const credentials = new Credentials({ token: options.token, store: options.store });
   const { hosts, origins } = ownAddresses([url, options.publicUrl ?? url], port);
   for (const host of options.allowedHosts ?? []) hosts.add(host.toLowerCase());
   for (const origin of options.allowedOrigins) origins.add(origin);
-  const guard = createGuard({ credentials, hosts, origins, sessionCookie });
-  const callers = new WeakMap<IncomingMessage, Caller>();
+  const guard = createGuard({ credentials, hosts, origins, sessionCookie: cookieName });
+  const visitors = new WeakMap<IncomingMessage, Visitor>();
   const baseUrl = options.publicUrl?.replace(/\/+$/, '') ?? url;
-  const app = createServerApp({ ...options, credentials, sessionCookie, callers, baseUrl });
+  const cookie = createSessionCookie(cookieName, baseUrl.startsWith('https:'));
+  const following = new Map<WebSocket, Visitor>();
+  const onSignedOut = ({ caller }: Visitor, session: string | undefined): void => {
+    for (const [webSocket, of] of following) {
+      if (of.session === null || of.caller.userId !== caller.userId) continue;
+      if (session === undefined || of.session === session) webSocket.close(CLOSE_SIGNED_OUT, 'signed out');
+    }
+  };
+  const app = createServerApp({ ...options, credentials, cookie, visitors, baseUrl, onSignedOut });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
 
   let isClosing = false;
@@ -92,11 +112,21 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     response.once('close', () => isClosing && server.closeIdleConnections());
     if (isClosing) response.setHeader('Connection', 'close');
     for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
-    const verdict = guard(request);
-    if (!verdict.admitted) return refuseRequest(response, verdict.problem);
-    if (verdict.caller) callers.set(request, verdict.caller);
-    void listener(request, response);
+    void askGuard(guard, request, log).then(async (verdict) => {
+      if (!verdict.admitted) return refuseRequest(response, verdict.problem);
+      if (verdict.visitor) visitors.set(request, verdict.visitor);
+      if (verdict.renewable !== null) await renew(verdict.renewable, response);
+      return listener(request, response);
+    });
   });
+  const renew = async ({ session, secret }: RenewableSession, response: ServerResponse): Promise<void> => {
+    try {
+      await credentials.renew(session);
+      response.setHeader('Set-Cookie', cookie.give(secret));
+    } catch (error) {
+      log.warn({ err: error }, 'a browser’s session could not be renewed; that is tried again with its next request');
+    }
+  };
 
   const feed = new Feed({ source: options.feed, log });
   const sockets = new WebSocketServer({
@@ -107,9 +137,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.on('upgrade', (request, socket, head) => {
     // A reset while nobody listens for it would end the process.
     socket.on('error', () => socket.destroy());
-    const problem = isClosing ? toProblem(new Unavailable('The server is stopping.')) : checkUpgrade(request, guard);
-    if (problem) return refuseUpgrade(socket, problem);
-    sockets.handleUpgrade(request, socket, head, (webSocket) => feed.accept(webSocket, socket));
+    void askGuard(guard, request, log).then((verdict) => {
+      if (isClosing) return refuseUpgrade(socket, toProblem(new Unavailable('The server is stopping.')));
+      const visitor = visitorOfUpgrade(request, verdict);
+      if ('status' in visitor) return refuseUpgrade(socket, visitor);
+      sockets.handleUpgrade(request, socket, head, (webSocket) => {
+        following.set(webSocket, visitor);
+        webSocket.once('close', () => following.delete(webSocket));
+        feed.accept(webSocket, socket);
+      });
+    });
   });
   log.info({ url }, 'the server listens');
 
@@ -135,25 +172,39 @@ export interface ServerAppOptions extends Pick<
   'orchestrator' | 'feed' | 'store' | 'log' | 'dashboardFolder'
 > {
   readonly credentials: Credentials;
-  readonly sessionCookie: string;
+  readonly cookie: SessionCookie;
   /** Whom the guard found behind a request. */
-  readonly callers: Pick<WeakMap<IncomingMessage, Caller>, 'get'>;
+  readonly visitors: Pick<WeakMap<IncomingMessage, Visitor>, 'get'>;
   readonly baseUrl: string;
+  /** Told after a session was ended, or with `undefined` all of the visitor's user. */
+  readonly onSignedOut: (visitor: Visitor, session: string | undefined) => void;
 }
 
 /** All routes of the server. It trusts that the guard stands before it. */
 export function createServerApp(options: ServerAppOptions) {
-  const { log, credentials, baseUrl } = options;
-  const caller = (c: Context): Caller => {
-    const found = options.callers.get((c.env as HttpBindings).incoming);
+  const { log, credentials, cookie, baseUrl } = options;
+  const visitor = (c: Context): Visitor => {
+    const found = options.visitors.get((c.env as HttpBindings).incoming);
     if (!found) throw new Error(`${c.req.method} ${c.req.path} is public and has no caller`);
     return found;
   };
+  const caller = (c: Context) => visitor(c).caller;
   const app = createApi(options.orchestrator, {
     caller,
-    issueTicket: (who) => credentials.issueTicket(who),
+    issueTicket: (c) => credentials.issueTicket(visitor(c)),
     readFeed: (request) => readFeedPage(options.feed, request),
     issueSignInLink: (who) => signInLink(baseUrl, credentials, who),
+    async signOut(c, everywhere) {
+      const who = visitor(c);
+      if (who.session === null && !everywhere) {
+        throw new InvalidRequest('No browser asks, but who has the token: only `everywhere` signs anything out.');
+      }
+      const session = everywhere ? undefined : (who.session ?? undefined);
+      const ended = await credentials.signOut(who.caller, session);
+      options.onSignedOut(who, session);
+      if (who.session !== null) c.header('Set-Cookie', cookie.take());
+      return ended;
+    },
     onInternalError: (error, c) =>
       log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed'),
     onPost: idempotency({
@@ -164,7 +215,7 @@ export function createServerApp(options: ServerAppOptions) {
   });
 
   const dashboard = options.dashboardFolder === undefined ? null : openDashboard(options.dashboardFolder);
-  const isSignedIn = (c: Context): boolean => options.callers.get((c.env as HttpBindings).incoming) !== undefined;
+  const isSignedIn = (c: Context): boolean => options.visitors.get((c.env as HttpBindings).incoming) !== undefined;
   const showPage = async (c: Context): Promise<Response> => {
     if (dashboard === null) return c.html(landingPage(isSignedIn(c)));
     const nonce = randomBytes(16).toString('base64');
@@ -182,16 +233,10 @@ export function createServerApp(options: ServerAppOptions) {
     if (file.isGzip) c.header('Content-Encoding', 'gzip');
     return c.body(file.body);
   });
-  app.get('/auth', (c) => {
-    const signedIn = credentials.signIn(c.req.query('code') ?? '');
-    if (!signedIn) return c.html(spentLinkPage(), 401);
-    setCookie(c, options.sessionCookie, signedIn.session, {
-      httpOnly: true,
-      sameSite: 'Strict',
-      secure: baseUrl.startsWith('https:'),
-      path: '/',
-      maxAge: signedIn.maxAgeSeconds,
-    });
+  app.get('/auth', async (c) => {
+    const secret = await credentials.signIn(c.req.query('code') ?? '');
+    if (secret === null) return c.html(spentLinkPage(), 401);
+    c.header('Set-Cookie', cookie.give(secret));
     // Only to a page of ours: whoever made the link could name any place.
     const to = c.req.query('to') ?? '/';
     return c.redirect(isPagePath(to) ? to : '/', 303);
@@ -249,10 +294,20 @@ function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-function checkUpgrade(request: IncomingMessage, guard: Guard): ProblemDetails | null {
-  const verdict = guard(request);
+/** The guard's verdict, or what its failure means to whoever asks. */
+async function askGuard(guard: Guard, request: IncomingMessage, log: Logger): Promise<Verdict> {
+  try {
+    return await guard(request);
+  } catch (error) {
+    const problem = toProblem(error);
+    if (problem.code === 'internal') log.error({ err: error }, 'who is asking could not be found out');
+    return { admitted: false, problem };
+  }
+}
+
+function visitorOfUpgrade(request: IncomingMessage, verdict: Verdict): Visitor | ProblemDetails {
   if (!verdict.admitted) return verdict.problem;
-  if (pathOf(request) === FEED_PATH) return null;
+  if (verdict.visitor !== null && pathOf(request) === FEED_PATH) return verdict.visitor;
   return toProblem(new NotFound(`There is no WebSocket at ${pathOf(request)}; the feed is at ${FEED_PATH}.`));
 }
 

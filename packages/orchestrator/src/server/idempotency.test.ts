@@ -1,6 +1,7 @@
 import { StorageFull, Unavailable } from '@autonomous/shared';
 import { afterEach, describe, expect, it } from 'vitest';
 import { aView } from '../event-store/steps.fixture.ts';
+import { nothingStored } from './nothing-stored.fixture.ts';
 import { type ServerUnderTest, startTestServer } from './running-server.fixture.ts';
 import { stubOrchestrator } from './stub-orchestrator.fixture.ts';
 
@@ -130,7 +131,7 @@ describe('a POST with an idempotency key', () => {
 
   it('is answered although the answer could not be kept', async () => {
     server = await startTestServer({
-      store: { recall: async () => null, remember: async () => Promise.reject(new StorageFull('The disk is full.')) },
+      store: { ...nothingStored, remember: async () => Promise.reject(new StorageFull('The disk is full.')) },
     });
     expect((await server.post('/api/runs', run, key('k'))).status).toBe(201);
     expect(server.logged).toContainEqual(

@@ -20,8 +20,11 @@ interface Answer {
   readonly body: string;
 }
 
-/** What they answer is a secret of a few seconds that belongs in no database, and asking twice does no harm. */
-const NEVER_KEPT: ReadonlySet<string> = new Set(['/api/tickets', '/api/sign-in-links']);
+/**
+ * What they answer is a secret of a few seconds that belongs in no database, or takes a cookie away; and asking twice does
+ * no harm.
+ */
+const NEVER_KEPT: ReadonlySet<string> = new Set(['/api/tickets', '/api/sign-in-links', '/api/sign-out']);
 /** Only these headers say something about the answer itself. */
 const KEPT_HEADERS = ['content-type', 'location'];
 

@@ -279,8 +279,8 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   const refuseSpent = async ({ id, config, cost }: RunView, change: BudgetChange): Promise<void> => {
     const tree = await engine.tree(id);
     const budgets = treeBudgetsOf(withBudgets(tree.budgets, change));
-    const why = usedUpBudget(withBudgets(config, change), cost) ?? usedUpTreeBudget({ ...tree, budgets });
-    if (why !== null) throw new InvalidRequest(`Run ${id} could not go on with that: ${why}. Give it more.`);
+    const usedUp = usedUpBudget(withBudgets(config, change), cost) ?? usedUpTreeBudget({ ...tree, budgets });
+    if (usedUp !== null) throw new InvalidRequest(`Run ${id} could not go on with that: ${usedUp.why}. Give it more.`);
   };
 
   const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {

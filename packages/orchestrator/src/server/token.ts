@@ -1,15 +1,17 @@
 /**
  * Who may come in: the local token and what is lent on its strength – browser sessions, one-time sign-in codes and
- * one-time WebSocket tickets. Only hashes are kept in memory, and every comparison takes the same time.
+ * one-time WebSocket tickets. Only hashes are kept, and every comparison takes the same time. Codes and tickets are for
+ * minutes and in memory; sessions are stored.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Caller } from '@autonomous/shared';
+import { newSecret } from './secret.ts';
+import { type Session, Sessions, type SessionStore } from './sessions.ts';
 
 const TICKET_MS = 30_000;
 const SIGN_IN_CODE_MS = 10 * 60_000;
-const SESSION_MS = 30 * 24 * 60 * 60_000;
 
 /**
  * The token of a data folder, made once: 256 bits in `<folder>/token`, which only its owner can read.
@@ -46,50 +48,78 @@ async function createTokenFile(file: string): Promise<void> {
 
 export interface CredentialsOptions {
   readonly token: string;
+  /** Keeps the sessions of browsers. */
+  readonly store: SessionStore;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+}
+
+/** Who was let in. */
+export interface Visitor {
+  readonly caller: Caller;
+  /** Hash of the browser's session that it came by; `null` where it was the token. */
+  readonly session: string | null;
 }
 
 /** Checks what requests show, and lends what lets browsers and WebSockets in. */
 export class Credentials {
   readonly #tokenHash: Buffer;
-  readonly #sessions: Lent;
+  readonly #sessions: Sessions;
   readonly #signInCodes: Lent;
   readonly #tickets: Lent;
 
-  constructor({ token, now = Date.now }: CredentialsOptions) {
+  constructor({ token, store, now = Date.now }: CredentialsOptions) {
     this.#tokenHash = hash(token);
-    this.#sessions = new Lent(SESSION_MS, now);
+    this.#sessions = new Sessions({ token, store, now });
     this.#signInCodes = new Lent(SIGN_IN_CODE_MS, now);
     this.#tickets = new Lent(TICKET_MS, now);
   }
 
   /** Who holds this token; `null` when it is not the server's. */
-  byToken(token: string): Caller | null {
-    return timingSafeEqual(hash(token), this.#tokenHash) ? LOCAL_CALLER : null;
+  byToken(token: string): Visitor | null {
+    return timingSafeEqual(hash(token), this.#tokenHash) ? { caller: LOCAL_CALLER, session: null } : null;
   }
 
-  bySession(session: string): Caller | null {
-    return this.#sessions.look(session);
+  /** The session of this secret; `null` when it was ended or is too old. */
+  bySession(secret: string): Promise<Session | null> {
+    return this.#sessions.find(secret);
+  }
+
+  /** Lets a session last as long as a new one. */
+  renew(session: Session): Promise<void> {
+    return this.#sessions.renew(session);
   }
 
   /** Takes the ticket: it opens one WebSocket. */
-  byTicket(ticket: string): Caller | null {
+  byTicket(ticket: string): Visitor | null {
     return this.#tickets.take(ticket);
   }
 
-  issueTicket(caller: Caller): string {
-    return this.#tickets.issue(caller);
+  issueTicket(visitor: Visitor): string {
+    return this.#tickets.issue(visitor);
   }
 
   issueSignInCode(caller: Caller): string {
-    return this.#signInCodes.issue(caller);
+    return this.#signInCodes.issue({ caller, session: null });
   }
 
-  /** A new session for a one-time code; `null` when the code is unknown, used or too old. */
-  signIn(code: string): { readonly session: string; readonly maxAgeSeconds: number } | null {
-    const caller = this.#signInCodes.take(code);
-    return caller && { session: this.#sessions.issue(caller), maxAgeSeconds: SESSION_MS / 1000 };
+  /** The secret of a new session for a one-time code; `null` when the code is unknown, used or too old. */
+  async signIn(code: string): Promise<string | null> {
+    const visitor = this.#signInCodes.take(code);
+    return visitor && this.#sessions.begin(visitor.caller);
+  }
+
+  /**
+   * Ends one session, or all of a user together with the codes that would make new ones.
+   * @param session absent: all
+   * @returns how many sessions there were
+   */
+  async signOut(caller: Caller, session?: string): Promise<number> {
+    const isMeant = (visitor: Visitor): boolean =>
+      visitor.caller.userId === caller.userId && (session === undefined || visitor.session === session);
+    this.#tickets.forget((visitor) => visitor.session !== null && isMeant(visitor));
+    if (session === undefined) this.#signInCodes.forget(isMeant);
+    return this.#sessions.end(caller, session);
   }
 }
 
@@ -98,7 +128,7 @@ export const LOCAL_CALLER: Caller = { userId: 'local' };
 
 /** Secrets given out for a time. The map's keys are hashes, so that how long a look-up takes says nothing of a secret. */
 class Lent {
-  readonly #byHash = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>();
+  readonly #byHash = new Map<string, { readonly visitor: Visitor; readonly expiresAt: number }>();
   readonly #lifetimeMs: number;
   readonly #now: () => number;
 
@@ -107,29 +137,28 @@ class Lent {
     this.#now = now;
   }
 
-  issue(caller: Caller): string {
+  issue(visitor: Visitor): string {
     // The oldest come first in a map and all live equally long.
     for (const [key, { expiresAt }] of this.#byHash) {
       if (expiresAt > this.#now()) break;
       this.#byHash.delete(key);
     }
     const secret = newSecret();
-    this.#byHash.set(keyOf(secret), { caller, expiresAt: this.#now() + this.#lifetimeMs });
+    this.#byHash.set(keyOf(secret), { visitor, expiresAt: this.#now() + this.#lifetimeMs });
     return secret;
   }
 
-  look(secret: string): Caller | null {
-    const entry = this.#byHash.get(keyOf(secret));
-    return entry && entry.expiresAt > this.#now() ? entry.caller : null;
+  take(secret: string): Visitor | null {
+    const key = keyOf(secret);
+    const entry = this.#byHash.get(key);
+    this.#byHash.delete(key);
+    return entry && entry.expiresAt > this.#now() ? entry.visitor : null;
   }
 
-  take(secret: string): Caller | null {
-    const caller = this.look(secret);
-    this.#byHash.delete(keyOf(secret));
-    return caller;
+  forget(isMeant: (visitor: Visitor) => boolean): void {
+    for (const [key, { visitor }] of this.#byHash) if (isMeant(visitor)) this.#byHash.delete(key);
   }
 }
 
-const newSecret = (): string => randomBytes(32).toString('base64url');
 const hash = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 const keyOf = (secret: string): string => hash(secret).toString('base64url');

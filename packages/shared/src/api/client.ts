@@ -98,6 +98,11 @@ export interface Client {
   me(): Promise<Caller>;
   /** An address that signs one browser in, once. */
   createSignInLink(): Promise<string>;
+  /**
+   * Signs this browser out, or every browser.
+   * @returns how many were signed in
+   */
+  signOut(options?: { readonly everywhere?: boolean }): Promise<number>;
 
   /** One page of the feed's events; `followFeed` asks for them by itself where it has to. */
   readFeed(request: FeedPageRequest, signal?: AbortSignal): Promise<FeedPage>;
@@ -171,6 +176,8 @@ export function createClient(options: ClientOptions): Client {
     readiness: async () => read(await readyz.$get(), [503]),
     me: async () => read(await api.me.$get()),
     createSignInLink: async () => (await read<{ url: string }>(await api['sign-in-links'].$post())).url,
+    signOut: async (options = {}) =>
+      (await read<{ ended: number }>(await api['sign-out'].$post({ json: { ...options } }))).ended,
 
     readFeed,
     followFeed: (feed) =>

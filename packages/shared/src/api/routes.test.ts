@@ -15,6 +15,7 @@ function anApi() {
     issueTicket: () => 'ticket',
     readFeed: async () => ({ feedId: 'f', position: 0, reset: false, events: [], hasMore: false }),
     issueSignInLink: () => 'link',
+    signOut: async () => 0,
     onInternalError: () => {},
   });
   const post = (path: string, body: unknown) =>

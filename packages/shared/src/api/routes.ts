@@ -12,12 +12,14 @@ import * as schemas from './schemas.ts';
 export interface ApiOptions {
   /** Who makes this request. Called only for routes that need it; whoever mounts the API has let the request in. */
   readonly caller: (c: Context) => Caller;
-  /** A secret that opens one WebSocket within 30 seconds. */
-  readonly issueTicket: (caller: Caller) => string;
+  /** A secret that opens one WebSocket within 30 seconds, for whoever makes this request. */
+  readonly issueTicket: (c: Context) => string;
   /** The feed for clients that no WebSocket reaches. */
   readonly readFeed: (request: FeedPageRequest) => Promise<FeedPage>;
   /** An address that signs one browser in, once. */
   readonly issueSignInLink: (caller: Caller) => string;
+  /** Ends the session of the browser that makes this request, or those of all browsers. @returns how many there were */
+  readonly signOut: (c: Context, everywhere: boolean) => Promise<number>;
   /** Anything thrown that is not an error of the contract: a bug, to be logged with its stack. */
   readonly onInternalError: (error: unknown, c: Context) => void;
   /** Runs on every POST after its body was read and before its route, such as the memory of idempotency keys. */
@@ -54,8 +56,12 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
       return c.json(readiness, readiness.ready ? 200 : 503);
     })
     .openapi(routes.me, (c) => c.json({ userId: caller(c).userId }, 200))
-    .openapi(routes.createTicket, (c) => c.json({ ticket: options.issueTicket(caller(c)) }, 201))
+    .openapi(routes.createTicket, (c) => c.json({ ticket: options.issueTicket(c) }, 201))
     .openapi(routes.createSignInLink, (c) => c.json({ url: options.issueSignInLink(caller(c)) }, 201))
+    .openapi(routes.signOut, async (c) => {
+      const { everywhere = false } = c.req.valid('json');
+      return c.json({ ended: await options.signOut(c, everywhere) }, 200);
+    })
 
     .openapi(routes.createProject, async (c) => {
       const project = await orchestrator.createProject(caller(c), c.req.valid('json'));
@@ -261,6 +267,13 @@ const routes = {
     path: '/api/sign-in-links',
     summary: 'An address that signs one browser in, once, within 10 minutes',
     responses: { 201: gives(schemas.signInLink, 'The address') },
+  }),
+  signOut: route({
+    method: 'post',
+    path: '/api/sign-out',
+    summary: 'Sign this browser out, or every browser',
+    request: { body: mayTake(schemas.signOut) },
+    responses: { 200: gives(schemas.signedOut, 'How many browsers were signed in') },
   }),
 
   createProject: route({

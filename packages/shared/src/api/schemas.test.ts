@@ -43,6 +43,7 @@ const gate: Required<Gate> = {
   codeTree: 'b',
   question,
   reason: 'timeout',
+  budget: 'maxTokens',
   details: { deep: [{ much: 1 }] },
 };
 

@@ -29,6 +29,7 @@ import type {
   TreeShare,
 } from '../run.ts';
 import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
+import { BUDGET_NAMES } from '../spending.ts';
 import {
   type DurationFigures,
   type GateWaiting,
@@ -275,6 +276,7 @@ export const gate = answer<Gate>('Gate', {
   codeTree: z.string().optional(),
   question: answer<Question>('Question', questionShape).optional(),
   reason: z.enum(PAUSE_REASONS).optional(),
+  budget: z.enum(BUDGET_NAMES).optional(),
   details: jsonObject,
 });
 
@@ -598,6 +600,8 @@ export const metrics = answer<Metrics>('Metrics', {
 export const me = z.object({ userId: z.string() }).openapi('Me');
 export const ticket = z.object({ ticket: z.string() }).openapi('Ticket');
 export const signInLink = z.object({ url: z.string() }).openapi('SignInLink');
+export const signOut = z.strictObject({ everywhere: z.boolean().optional() });
+export const signedOut = z.object({ ended: count }).openapi('SignedOut');
 export const health = z.object({ status: z.literal('ok') }).openapi('Health');
 
 /** Number() reads more than people write for the number of an event: '0x2', '1e0', ' '. */

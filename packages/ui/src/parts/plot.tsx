@@ -1,6 +1,7 @@
 /** A plot over time in the host's own colours, and the same figures as a table for whoever does not see it. */
 import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import UPlot from 'uplot';
+import { FactsTable } from './facts-table.tsx';
 import { axisUnit, type Measure, measureText } from './measures.ts';
 
 /** Colours of charts as the editor names them. */
@@ -81,30 +82,16 @@ export function Plot(props: PlotProps) {
       <div ref={frame} className="drawing" aria-hidden="true" style={{ height: HEIGHT_PX }} />
       <details>
         <summary>As a table</summary>
-        <div className="scroll" tabIndex={0} role="region" aria-label={`${title}, as a table`}>
-          <table className="facts-table">
-            <thead>
-              <tr>
-                <th scope="col">{labelled}</th>
-                {series.map(({ label }) => (
-                  <th key={label} scope="col">
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {labels.map((label, index) => (
-                <tr key={label}>
-                  <th scope="row">{label}</th>
-                  {series.map(({ label: name, values }) => (
-                    <td key={name}>{valueAt(values, index)}</td>
-                  ))}
-                </tr>
+        <FactsTable label={`${title}, as a table`} head={[labelled, ...series.map(({ label }) => label)]}>
+          {labels.map((label, index) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              {series.map(({ label: name, values }) => (
+                <td key={name}>{valueAt(values, index)}</td>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </tr>
+          ))}
+        </FactsTable>
       </details>
     </figure>
   );

@@ -2,9 +2,9 @@
 import { type FileChange, parsePatch, type PatchFile, type RunDiff, type RunView } from '@autonomous/shared';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
-import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { Patch } from '../parts/patch-table.tsx';
+import { RunTable } from '../parts/run-table.tsx';
 import { isOwn } from './changes.tsx';
 import { type Choice, TakeFiles, takesFiles } from './take-files.tsx';
 
@@ -58,47 +58,36 @@ function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly
           ? 'Tick files of one approach to take them into another that waits with its result. The result is checked anew then.'
           : 'Files can be taken from one approach into another while that one waits for you with its result: launch approaches so that you are asked about the result.'}
       </p>
-      <div className="scroll" tabIndex={0} role="region" aria-label="Changes side by side">
-        <table className="compare">
-          <thead>
-            <tr>
-              <td />
-              {results.map(({ run }) => (
-                <th key={run.id} scope="col">
-                  <Link to={{ name: 'run', runId: run.id, tab: 'changes' }}>{run.originalRequest}</Link>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {paths.map((path) => (
-              <tr key={path}>
-                <th scope="row">
-                  <button
-                    type="button"
-                    className="link"
-                    aria-expanded={shown === path}
-                    onClick={() => setShown(shown === path ? null : path)}
-                  >
-                    <code>{path}</code>
-                  </button>
-                </th>
-                {results.map(({ run, diff, byPath }) => (
-                  <td key={run.id}>
-                    <Cell
-                      file={byPath.get(path)}
-                      canTake={canTake && runs.some((other) => other.id !== run.id && takesFiles(other))}
-                      isTaken={choice?.runId === run.id && choice.paths.includes(path)}
-                      label={`Take ${path} from “${run.originalRequest}”`}
-                      onChoose={() => choose(run.id, diff.to, path)}
-                    />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <RunTable
+        label="Changes side by side"
+        runs={results.map(({ run }) => run)}
+        tab="changes"
+        rows={paths.map((path) => ({
+          key: path,
+          title: (
+            <button
+              type="button"
+              className="link"
+              aria-expanded={shown === path}
+              onClick={() => setShown(shown === path ? null : path)}
+            >
+              <code>{path}</code>
+            </button>
+          ),
+          show: (run) => {
+            const result = results.find((each) => each.run === run);
+            return (
+              <Cell
+                file={result?.byPath.get(path)}
+                canTake={canTake && runs.some((other) => other.id !== run.id && takesFiles(other))}
+                isTaken={choice?.runId === run.id && choice.paths.includes(path)}
+                label={`Take ${path} from “${run.originalRequest}”`}
+                onChoose={() => choose(run.id, result?.diff.to ?? '', path)}
+              />
+            );
+          },
+        }))}
+      />
       {choice !== null && (
         <TakeFiles key={choice.runId} choice={choice} results={results} onDone={() => setChoice(null)} />
       )}

@@ -1,42 +1,17 @@
 /** What the server's own checks said of the newest result of each run. */
 import { durationText, type Evidence, type RunView } from '@autonomous/shared';
-import { Link } from '../parts/link.tsx';
+import { runRows, RunTable } from '../parts/run-table.tsx';
 
-const ROWS: readonly (readonly [string, (run: RunView) => React.ReactNode])[] = [
+const ROWS = runRows([
   ['The result as it is', (run) => <Checked evidence={newest(run, 'as_is')} />],
   ['With the base’s tests put back', (run) => <Checked evidence={newest(run, 'base_tests')} />],
   ['New packages', (run) => newPackages(newest(run, 'as_is'))],
   ['Tests changed', (run) => newest(run, 'base_tests')?.restored?.join(', ') || '–'],
   ['Accepted all the same', (run) => run.gates.findLast(({ decision }) => decision === 'accept')?.notes ?? '–'],
-];
+]);
 
 export function CompareEvidence({ runs }: { readonly runs: readonly RunView[] }) {
-  return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Evidence side by side">
-      <table className="compare">
-        <thead>
-          <tr>
-            <td />
-            {runs.map((run) => (
-              <th key={run.id} scope="col">
-                <Link to={{ name: 'run', runId: run.id, tab: 'evidence' }}>{run.originalRequest}</Link>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {ROWS.map(([title, show]) => (
-            <tr key={title}>
-              <th scope="row">{title}</th>
-              {runs.map((run) => (
-                <td key={run.id}>{show(run)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  return <RunTable label="Evidence side by side" runs={runs} tab="evidence" rows={ROWS} />;
 }
 
 function Checked({ evidence }: { readonly evidence: Evidence | undefined }) {

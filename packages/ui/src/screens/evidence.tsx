@@ -6,6 +6,7 @@ import {
   type NewDependency,
   type RunView,
 } from '@autonomous/shared';
+import { FactsTable } from '../parts/facts-table.tsx';
 import { Ago } from '../parts/times.tsx';
 import { Icon } from '../parts/icon.tsx';
 
@@ -73,33 +74,19 @@ function Command({ command }: { readonly command: CommandEvidence }) {
 
 function Dependencies({ all }: { readonly all: readonly NewDependency[] }) {
   return (
-    <div className="scroll">
-      <table className="facts-table">
-        <caption>New packages</caption>
-        <thead>
-          <tr>
-            <th scope="col">Package</th>
-            <th scope="col">Version</th>
-            <th scope="col">Before</th>
-            <th scope="col">Age</th>
-            <th scope="col">Notes</th>
-          </tr>
-        </thead>
-        <tbody>
-          {all.map((each) => (
-            <tr key={`${each.file} ${each.name} ${each.version}`}>
-              <td>{each.name}</td>
-              <td>{each.version}</td>
-              <td>{each.was ?? '–'}</td>
-              <td>{each.ageDays === undefined ? 'unknown' : `${each.ageDays} d`}</td>
-              <td>
-                {each.hasInstallScript === true && 'runs code when installed. '}
-                {each.source}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <FactsTable label="New packages" caption="New packages" head={['Package', 'Version', 'Before', 'Age', 'Notes']}>
+      {all.map((each) => (
+        <tr key={`${each.file} ${each.name} ${each.version}`}>
+          <td>{each.name}</td>
+          <td>{each.version}</td>
+          <td>{each.was ?? '–'}</td>
+          <td>{each.ageDays === undefined ? 'unknown' : `${each.ageDays} d`}</td>
+          <td>
+            {each.hasInstallScript === true && 'runs code when installed. '}
+            {each.source}
+          </td>
+        </tr>
+      ))}
+    </FactsTable>
   );
 }

@@ -7,6 +7,7 @@ import { messageOf } from '../hosts/messages.ts';
 import { gateLine, stageTitle } from '../labels.ts';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
+import { type RunRow, runRows, RunTable } from '../parts/run-table.tsx';
 import { isOver, StatusLine } from '../parts/status.tsx';
 import { CompareChanges } from './compare-changes.tsx';
 import { CompareEvidence } from './compare-evidence.tsx';
@@ -88,7 +89,7 @@ function Shown({ view, runs }: { readonly view: View; readonly runs: readonly Ru
   }
 }
 
-const ROWS: readonly (readonly [string, (run: RunView) => React.ReactNode])[] = [
+const ROWS = runRows([
   ['Status', (run) => <StatusLine run={run} />],
   ['Stage', (run) => stageTitle(run.currentStage)],
   ['Waits for', (run) => (run.gate === null ? '–' : gateLine(run.gate))],
@@ -99,43 +100,15 @@ const ROWS: readonly (readonly [string, (run: RunView) => React.ReactNode])[] = 
   ['Time', (run) => durationText(Date.parse(run.updatedAt) - Date.parse(run.createdAt))],
   ['Cost', (run) => (run.cost.costUsd === undefined ? '–' : `$${run.cost.costUsd.toFixed(2)}`)],
   ['Tokens', (run) => (run.cost.inputTokens + run.cost.outputTokens).toLocaleString()],
-];
+]);
 
 function Figures({ runs }: { readonly runs: readonly RunView[] }) {
-  return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Comparison">
-      <table className="compare">
-        <thead>
-          <tr>
-            <td />
-            {runs.map((run) => (
-              <th key={run.id} scope="col">
-                <Link to={{ name: 'run', runId: run.id }}>{run.originalRequest}</Link>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          <tr>
-            <th scope="row">Choose</th>
-            {runs.map((run) => (
-              <td key={run.id}>
-                <Choose run={run} others={runs.filter((other) => other !== run && !isOver(other))} />
-              </td>
-            ))}
-          </tr>
-          {ROWS.map(([title, show]) => (
-            <tr key={title}>
-              <th scope="row">{title}</th>
-              {runs.map((run) => (
-                <td key={run.id}>{show(run)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  const choice: RunRow = {
+    key: 'choose',
+    title: 'Choose',
+    show: (run) => <Choose run={run} others={runs.filter((other) => other !== run && !isOver(other))} />,
+  };
+  return <RunTable label="Comparison" runs={runs} rows={[choice, ...ROWS]} />;
 }
 
 /** Goes on with one; the others are ended, and their branches stay. */

@@ -1,10 +1,10 @@
 /** A gate that is not open: who decided what, or why there is nothing to decide. */
-import { agoText, type RunView } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
+import { OutcomeOfGate } from '../parts/gate-outcome.tsx';
 import { Link } from '../parts/link.tsx';
 import { useArrival } from '../parts/arrival.ts';
 import { useLoaded } from '../parts/loading.tsx';
-import { useNow } from '../parts/times.tsx';
 
 const OPENINGS: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICATION_REQUESTED', 'RUN_PAUSED']);
 
@@ -31,9 +31,9 @@ export function GateNotice({
       className={`gate closed${isTarget ? ' marked' : ''}`}
       aria-label="A gate that is not open"
     >
-      <p role="status">
-        <What run={run} gateId={gateId} sequence={sequence} /> {wasRefused && 'Yours was not taken.'}
-      </p>
+      <div role="status">
+        <What run={run} gateId={gateId} sequence={sequence} more={wasRefused ? ' Yours was not taken.' : ''} />
+      </div>
       {run.gate !== null && <p className="quiet">Another gate of this run is open: it is below.</p>}
       <p className="actions">
         {sequence !== null && sequence <= run.lastSequence && (
@@ -53,13 +53,14 @@ function What({
   run,
   gateId,
   sequence,
+  more,
 }: {
   readonly run: RunView;
   readonly gateId: string;
   readonly sequence: number | null;
+  readonly more: string;
 }) {
   const { client } = useHost();
-  const now = useNow();
   const outcome = run.gates.findLast((each) => each.gateId === gateId);
   const isUnknown = outcome === undefined && sequence !== null && sequence <= run.lastSequence;
   const event = useLoaded(isUnknown ? `${run.id} ${sequence}` : null, async () => {
@@ -67,36 +68,26 @@ function What({
     return found?.type ?? '';
   });
   if (outcome !== undefined) {
-    const { kind, decision, by, at, notes } = outcome;
     return (
-      <>
-        This gate ({kind.replaceAll('_', ' ')}) is decided: <strong>{DECIDED[decision]}</strong> by {by},{' '}
-        {agoText(at, now)}
-        {notes === undefined || notes === '' ? '' : `: “${notes}”`}.
-      </>
+      <OutcomeOfGate lead="This gate is decided" outcome={outcome}>
+        .{more}
+      </OutcomeOfGate>
     );
   }
-  if (isUnknown && event.value === null && event.fault === null) return <>Looking for the gate…</>;
-  if (isUnknown && OPENINGS.has(event.value ?? ''))
-    return <>This gate is not open any more: the run went on without a decision.</>;
   return (
-    <>
-      Run {run.id} has no gate {gateId}.
-    </>
+    <p>
+      {saying()}
+      {more}
+    </p>
   );
-}
 
-const DECIDED = {
-  approve: 'approved',
-  reject: 'sent back',
-  answer: 'answered',
-  ignore: 'ignored',
-  ask: 'answered with a question',
-  retry: 'tried again',
-  accept: 'accepted as it is',
-  extend: 'extended',
-  cancel: 'cancelled',
-} as const;
+  function saying(): string {
+    if (isUnknown && event.value === null && event.fault === null) return 'Looking for the gate…';
+    if (isUnknown && OPENINGS.has(event.value ?? ''))
+      return 'This gate is not open any more: the run went on without a decision.';
+    return `Run ${run.id} has no gate ${gateId}.`;
+  }
+}
 
 /** The event that opened the gate; `null` for what is no id of a gate of this run. */
 function sequenceOf(runId: string, gateId: string): number | null {

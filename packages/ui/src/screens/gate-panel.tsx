@@ -6,6 +6,7 @@ import {
   feedbackOf,
   type Gate,
   type GateDecision,
+  missingBudgetOf,
   winnerOf,
 } from '@autonomous/shared';
 import { type ReactNode, useEffect, useId, useState } from 'react';
@@ -273,8 +274,7 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
 
 /** Another budget in place of the one that is used up. */
 function MoreBudget({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
-  // Its summary names the one that ended the run.
-  const [name, setName] = useState(BUDGET_NAMES.find((each) => gate.summary.includes(`(${each})`)) ?? 'maxCostUsd');
+  const [name, setName] = useState(missingBudgetOf(gate) ?? 'maxCostUsd');
   const [words, setWords] = useState('');
   const value = Number(words);
   const isTaken = words.trim() !== '' && value > 0;

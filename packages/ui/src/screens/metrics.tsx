@@ -13,6 +13,7 @@ import { METRICS_DAYS, type MetricsDays, type Screen } from '../bridge.ts';
 import { useHost } from '../hosts/host.ts';
 import { gateTitle, stageTitle } from '../labels.ts';
 import { valueOf } from '../parts/elements.ts';
+import { FactsTable } from '../parts/facts-table.tsx';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { measureText } from '../parts/measures.ts';
@@ -314,20 +315,9 @@ function Table({
   return (
     <>
       <h2>{title}</h2>
-      <div className="scroll" tabIndex={0} role="region" aria-label={title}>
-        <table className="facts-table">
-          <thead>
-            <tr>
-              {head.map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>{children}</tbody>
-        </table>
-      </div>
+      <FactsTable label={title} head={head}>
+        {children}
+      </FactsTable>
     </>
   );
 }

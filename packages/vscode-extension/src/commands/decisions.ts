@@ -6,6 +6,7 @@ import {
   feedbackOf,
   type Gate,
   type GateDecision,
+  missingBudgetOf,
   type Question,
 } from '@autonomous/shared';
 import { gateLine } from '@autonomous/ui';
@@ -161,8 +162,11 @@ async function completeExtension(gate: Gate): Promise<GateDecision | null> {
     const minutes = await askNumber('Extend', 'Minutes that the stage gets', '30');
     return minutes === null ? null : { decision: 'extend', minutes };
   }
-  const name = await vscode.window.showQuickPick([...BUDGET_NAMES], { title: 'Which budget is raised?' });
-  const budget = BUDGET_NAMES.find((known) => known === name);
+  const missing = missingBudgetOf(gate);
+  const choices = BUDGET_NAMES.toSorted((one, other) => Number(other === missing) - Number(one === missing)).map(
+    (label) => ({ label, ...(label === missing ? { description: 'used up' } : {}) }),
+  );
+  const budget = (await vscode.window.showQuickPick(choices, { title: 'Which budget is raised?' }))?.label;
   if (budget === undefined) return null;
   const value = await askNumber('Extend', `The new ${budget}, in all`, '');
   return value === null ? null : { decision: 'extend', [budget]: value };

@@ -1,6 +1,7 @@
 /** The data of the build workflow: its input, its context, and what its activities take and give. All plain JSON. */
 import type {
   ActivityError,
+  BudgetName,
   ConstraintFinding,
   Evidence,
   FilesTaken,
@@ -237,6 +238,8 @@ export interface BuildContext extends RunHeader {
     readonly reason: PauseReason;
     readonly message: string;
     readonly stage: string;
+    /** The one that is used up. */
+    readonly budget?: BudgetName;
     /** Milliseconds after which the run resumes by itself; absent where a person has to say so. */
     readonly resumesInMs?: number;
   } | null;

@@ -507,10 +507,10 @@ const machine = setup({
     rememberFailure: enqueueActions(({ enqueue, context, event }, { stage }: { stage: string }) => {
       // The engine gives every failed activity an error of this shape.
       const { error } = event as unknown as { error: ActivityError };
-      const { reason, message, retryAfterMs } = error;
+      const { reason, message, retryAfterMs, budget } = error;
       const isLimit = reason === 'rate_limited' && retryAfterMs !== undefined;
       const pause = isLimit ? pausedByLimit(context, message, retryAfterMs) : { message };
-      enqueue.assign({ paused: { reason, stage, ...pause } });
+      enqueue.assign({ paused: { reason, stage, ...pause, ...(budget === undefined ? {} : { budget }) } });
       if (stage === 'implementation') {
         enqueue.emit({ type: 'IMPLEMENTATION_FAILED', message, reason });
       }
@@ -1723,6 +1723,7 @@ const machine = setup({
           facts: (context) => ({
             reason: context.paused?.reason,
             message: context.paused?.message,
+            budget: context.paused?.budget,
             details: { resumesInMs: context.paused?.resumesInMs },
           }),
         },

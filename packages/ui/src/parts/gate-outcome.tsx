@@ -1,0 +1,57 @@
+/** Who decided what of a gate, in one wording wherever it is said. */
+import type { GateOutcome } from '@autonomous/shared';
+import type { ReactNode } from 'react';
+import { stageTitle } from '../labels.ts';
+import { Ago } from './times.tsx';
+
+const DECIDED: Readonly<Record<GateOutcome['decision'], string>> = {
+  approve: 'approved',
+  reject: 'sent back',
+  answer: 'answered',
+  ignore: 'ignored',
+  ask: 'answered with a question',
+  retry: 'sent back for another try',
+  accept: 'accepted as it is',
+  extend: 'extended',
+  cancel: 'cancelled',
+};
+
+/** What is decided, where the gate's kind does not read as such. */
+const KINDS: Readonly<Record<string, string>> = {
+  clarification: 'Question',
+  escalation: 'Questions',
+  fix: 'Failed checks',
+  invalid_plan: 'Plan',
+  implementation: 'Result',
+};
+
+/** `['Plan', 'approved']`. A newer server may know decisions that this program does not: they are called what they are. */
+export function outcomeWords({ kind, decision }: Pick<GateOutcome, 'kind' | 'decision'>): readonly [string, string] {
+  return [KINDS[kind] ?? stageTitle(kind), DECIDED[decision] ?? decision];
+}
+
+/**
+ * `Decided elsewhere: Plan approved by ada, 3 min ago`, and below it what was said with it.
+ * @param children what follows in the same line
+ */
+export function OutcomeOfGate({
+  lead,
+  outcome,
+  children,
+}: {
+  readonly lead: string;
+  readonly outcome: GateOutcome;
+  readonly children?: ReactNode;
+}) {
+  const [what, decided] = outcomeWords(outcome);
+  const { by, at, notes } = outcome;
+  return (
+    <>
+      <p>
+        {lead}: {what} <strong>{decided}</strong> by {by}, <Ago at={at} />
+        {children}
+      </p>
+      {notes !== undefined && notes !== '' && <blockquote>{notes}</blockquote>}
+    </>
+  );
+}
