@@ -84,6 +84,11 @@ export const journey: Journey = {
     await page.getByRole('heading', { name: 'Not signed in' }).waitFor();
     await page.goto(await server.client.createSignInLink());
     await row.waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor();
+    assert.equal(await row.count(), 0);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor();
   },
 };
 

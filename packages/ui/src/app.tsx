@@ -11,11 +11,11 @@ import { Icon } from './parts/icon.tsx';
 import { Link } from './parts/link.tsx';
 import { LoadFailure } from './parts/load-failure.tsx';
 import { RunList } from './screens/run-list.tsx';
-import { SignIn } from './screens/sign-in.tsx';
 
 /** What only these screens need is a file of its own where there may be two: most openings are of the list. */
 const loadOthers = () => import('./screens/others.tsx');
 const Others = lazy(async () => ({ default: (await loadOthers()).Others }));
+const SignIn = lazy(async () => ({ default: (await loadOthers()).SignIn }));
 
 function App({ host }: { readonly host: Host }) {
   return (
@@ -31,8 +31,9 @@ function App({ host }: { readonly host: Host }) {
 }
 
 function Banner() {
-  const { place } = useHost();
+  const { place, signOut } = useHost();
   const screen = useSelector(place, ({ context }) => context.screen.name);
+  const signedIn = useSelector(place, ({ context }) => context.signedIn);
   return (
     <header className="banner">
       <a className="skip" href="#main">
@@ -46,6 +47,11 @@ function Banner() {
           Metrics
         </Link>
       </nav>
+      {signOut !== undefined && signedIn === true && (
+        <button type="button" className="link sign-out" onClick={signOut}>
+          Sign out
+        </button>
+      )}
     </header>
   );
 }
@@ -85,13 +91,12 @@ function Shown() {
   const { place } = useHost();
   const signedIn = useSelector(place, ({ context }) => context.signedIn);
   const screen = useSelector(place, ({ context }) => context.screen);
-  if (signedIn === false) return <SignIn />;
   if (signedIn === 'unknown') return null;
-  if (screen.name === 'runs') return <RunList />;
+  if (signedIn && screen.name === 'runs') return <RunList />;
   return (
     <LoadFailure>
       <Suspense fallback={<p className="empty late">Fetching the screen…</p>}>
-        <Others screen={screen} />
+        {signedIn && screen.name !== 'runs' ? <Others screen={screen} /> : <SignIn />}
       </Suspense>
     </LoadFailure>
   );

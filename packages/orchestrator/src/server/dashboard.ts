@@ -141,7 +141,7 @@ function pageOf(version: string, nonce: string, isSignedIn: boolean, path: strin
     (asked) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${asked.replaceAll('&', '&amp;')}">`,
   );
   // What `app.js` imports would be asked for when it is there; the list of runs needs no other screen.
-  const imported = path === '/' ? ['runtime.js'] : ['runtime.js', 'others.js'];
+  const imported = isSignedIn && path === '/' ? ['runtime.js'] : ['runtime.js', 'others.js'];
   const preloads = imported.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="${at(name)}">`);
   return `<!doctype html>
 <html lang="en" data-session="${isSignedIn ? 'open' : 'none'}">

@@ -1,5 +1,5 @@
 /** The dashboard page: speaks with the server that served it, by the browser's session. */
-import { ApiError, createClient, createRunStore, syncRecentRuns } from '@autonomous/shared';
+import { ApiError, createClient, createRunStore, emptyRunStoreState, syncRecentRuns } from '@autonomous/shared';
 import { feedNews } from '../connection-news.ts';
 import { pathOf, type Screen, screenOf } from '../bridge.ts';
 import { createPlaceStore, type Host } from './host.ts';
@@ -21,10 +21,12 @@ export function createDashboardHost(page: Window): Host {
       place.trigger.signedIn({ signedIn: false });
     } else place.trigger.failed({ message: messageOf(error) });
   };
+  let following = new AbortController();
   const connect = async (isSignedIn: boolean): Promise<void> => {
     if (!isSignedIn) await client.me();
     place.trigger.signedIn({ signedIn: true });
-    const { signal } = new AbortController();
+    following = new AbortController();
+    const { signal } = following;
     await syncRecentRuns({ client, store: runs, signal, onFault: fail, defer: beforeNextFrame });
   };
   // The server knew whom it gave the page to; a session that ended since is refused with the first thing asked for.
@@ -54,6 +56,15 @@ export function createDashboardHost(page: Window): Host {
       const path = pathOf(screen);
       if (path !== page.location.pathname) page.history.pushState(null, '', path);
       place.trigger.went({ screen });
+    },
+    signOut() {
+      client.signOut().then(() => {
+        following.abort();
+        // Nothing that was read stays in sight of who comes next.
+        runs.trigger.replaced({ state: emptyRunStoreState });
+        place.trigger.told({ news: null });
+        place.trigger.signedIn({ signedIn: false });
+      }, fail);
     },
     copyLink: (screen) => copy(page, page.location.origin + pathOf(screen)),
   };

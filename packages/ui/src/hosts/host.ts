@@ -15,6 +15,8 @@ export interface Host {
   readonly hrefOf: (screen: Screen) => string;
   /** Puts the address of a screen, as others can open it, on the clipboard. */
   readonly copyLink: (screen: Screen) => Promise<void>;
+  /** Ends this browser's session; absent in the editor, which has none. */
+  readonly signOut?: () => void;
   /** What the editor can do; absent in a browser. */
   readonly editor?: Pick<HostActions, 'openDiff' | 'checkout'>;
 }

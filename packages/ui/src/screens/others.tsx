@@ -10,6 +10,8 @@ import { Launch } from './launch.tsx';
 import { Metrics } from './metrics.tsx';
 import { RunPage } from './run-page.tsx';
 
+export { SignIn } from './sign-in.tsx';
+
 export type OtherScreen = Exclude<Screen, { readonly name: 'runs' }>;
 
 // The page lets nothing run but what bears its nonce, which the scripts that run here do.
