@@ -21,4 +21,9 @@ describe('What was decided elsewhere', () => {
   it('says who decided what', () => {
     expect(outcomeLine(outcome('one'))).toBe('Plan approved by ada');
   });
+
+  it('E06 says a name as words, whatever a person has chosen', () => {
+    const by = '<b>ada</b>\u202e\u001b[1m [x](javascript:1)';
+    expect(outcomeLine({ ...outcome('one'), by })).toBe('Plan approved by <b>ada</b> [x](javascript:1)');
+  });
 });

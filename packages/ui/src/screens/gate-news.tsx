@@ -1,5 +1,5 @@
 /** What was decided elsewhere while a run is looked at: the gate is gone from the page, and this says why. */
-import type { GateOutcome, RunView } from '@autonomous/shared';
+import { type GateOutcome, plainWords, type RunView } from '@autonomous/shared';
 import { useState } from 'react';
 import { stageTitle } from '../labels.ts';
 import { Ago } from '../parts/times.tsx';
@@ -41,7 +41,7 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** `Plan approved by ada` */
 export function outcomeLine({ kind, decision, by }: GateOutcome): string {
-  return `${KINDS[kind] ?? stageTitle(kind)} ${DECIDED[decision] ?? decision} by ${by}`;
+  return `${KINDS[kind] ?? stageTitle(kind)} ${DECIDED[decision] ?? decision} by ${plainWords(by)}`;
 }
 
 export function GateNews({ run, here }: { readonly run: RunView; readonly here: ReadonlySet<string> }) {
@@ -59,7 +59,7 @@ export function GateNews({ run, here }: { readonly run: RunView; readonly here: 
               Dismiss
             </button>
           </p>
-          {outcome.notes !== undefined && outcome.notes !== '' && <blockquote>{outcome.notes}</blockquote>}
+          {outcome.notes !== undefined && outcome.notes !== '' && <blockquote>{plainWords(outcome.notes)}</blockquote>}
         </>
       )}
     </div>

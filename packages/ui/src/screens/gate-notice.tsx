@@ -1,5 +1,5 @@
 /** A gate that is not open: who decided what, or why there is nothing to decide. */
-import { agoText, type RunView } from '@autonomous/shared';
+import { agoText, plainWords, type RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
 import { Link } from '../parts/link.tsx';
 import { useArrival } from '../parts/arrival.ts';
@@ -70,9 +70,9 @@ function What({
     const { kind, decision, by, at, notes } = outcome;
     return (
       <>
-        This gate ({kind.replaceAll('_', ' ')}) is decided: <strong>{DECIDED[decision]}</strong> by {by},{' '}
+        This gate ({kind.replaceAll('_', ' ')}) is decided: <strong>{DECIDED[decision]}</strong> by {plainWords(by)},{' '}
         {agoText(at, now)}
-        {notes === undefined || notes === '' ? '' : `: “${notes}”`}.
+        {notes === undefined || notes === '' ? '' : `: “${plainWords(notes)}”`}.
       </>
     );
   }
