@@ -1,109 +1,335 @@
 /**
- * Hostile texts in the dashboard and in the editor: what agents, people and repositories write is shown as words. The cases
- * bear the ids under which the security review knows them.
+ * Hostile texts in the dashboard and in the editor: what agents, models, people and repositories write is shown as words. The
+ * cases bear the ids under which the security review knows them. Both are looked at side by side, since much of it is waiting.
  */
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import type { FrameLocator, Page } from 'playwright-core';
+import type { FrameLocator, Locator, Page } from 'playwright-core';
+import type { RunView } from '../../packages/shared/src/run.ts';
 import { AttackWatch } from '../harness/attack-watch.ts';
+import { drawAttacks, drawSlowly, drawTooMuch, retryDrawing, type Shown } from '../harness/diagram-attacks.ts';
 import type { Editor } from '../harness/editor.ts';
+import { makeHistoryHostile } from '../harness/hostile-history.ts';
+import { startHostileProvider } from '../harness/hostile-provider.ts';
+import { AUTHOR_SHOWN, MODEL_ERROR_SHOWN, NAME, NAME_SHOWN, SUBJECT_SHOWN, TITLE } from '../harness/hostile-words.ts';
 import { ROOT } from '../harness/install.ts';
 import type { Server } from '../harness/server.ts';
 import type { Journey, Stage } from '../harness/stage.ts';
 
 const HOSTILE = path.join(ROOT, 'e2e', 'scripts', 'hostile.script.yaml');
-const TITLE = `[Run](command:workbench.action.terminal.new) <script>top.PWN='run'</script>"><img src=x onerror="top.PWN=1"> [x](javascript:top.PWN=2) {{7*7}} \${7*7}`;
+const CALLER = path.join(ROOT, 'e2e', 'harness', 'hostile-caller.ts');
+const NO_MERGE = { git: { autoMerge: false } };
+/** The title of the run that is looked at there. */
+const IN_EDITOR = `Editor ${TITLE}`;
+const OPTION = '<img src=x onerror="top.PWN=2">';
+
+/** Runs that stopped at somebody else's words. */
+interface Stopped {
+  /** The model's provider refused. */
+  readonly byModel: RunView;
+  /** The remote refused the push, and named commits: no screen shows a subject or an author but in words of others. */
+  readonly byRemote: RunView;
+}
 
 export const journey: Journey = {
   name: 'attacks',
   async play(stage) {
-    const server = await stage.startServer({ env: { AUTONOMOUS_SCRIPT: HOSTILE } });
-    const run = await server.launch(TITLE, { git: { autoMerge: false } });
-    await server.heard(run.id, 'APPROVAL_REQUESTED');
-    await inDashboard(stage, server, run.id);
-    const next = await server.launch(TITLE, { git: { autoMerge: false } });
-    await server.heard(next.id, 'APPROVAL_REQUESTED');
-    await inEditor(stage, server, next.id);
+    const provider = await startHostileProvider();
+    stage.atEnd(() => provider.stop());
+    const server = await stage.startServer({
+      env: {
+        AUTONOMOUS_SCRIPT: HOSTILE,
+        OPENAI_COMPATIBLE_BASE_URL: provider.url,
+        // Where there is another provider, a script is played by name alone.
+        DEFAULT_PLANNER_MODEL: 'scripted:hostile',
+        DEFAULT_IMPLEMENTER_MODEL: 'scripted:hostile',
+        DEFAULT_VALIDATOR_MODEL: 'scripted:hostile',
+      },
+      imports: [CALLER],
+    });
+    // Opening an editor takes longest of all.
+    const opened = stage.openEditor({ ...server.reachedBy() });
+    opened.catch(() => undefined);
+    await makeHistoryHostile(server.place);
+    const titles = [IN_EDITOR, TITLE, TITLE];
+    const runs = await Promise.all(titles.map((title) => server.launch(title, NO_MERGE)));
+    await Promise.all(runs.map(({ id }) => server.heard(id, 'APPROVAL_REQUESTED')));
+    const [one = '', two = '', three = ''] = runs.map(({ id }) => id);
+    const stopped = Promise.withResolvers<Stopped>();
+    // The editor tells of it first; where it fails, nobody waits for the rest.
+    stopped.promise.catch(() => undefined);
+    const told = opened.then((editor) => inEditor(stage, server, editor, one, stopped.resolve));
+    told.catch(stopped.reject);
+    await Promise.all([
+      told,
+      drawInDashboard(stage, server, two),
+      readInDashboard(stage, server, three, stopped.promise),
+    ]);
   },
 };
 
-async function inDashboard(stage: Stage, server: Server, runId: string): Promise<void> {
+/** As soon as they are launched. */
+async function launchThoseThatStop(server: Server): Promise<Stopped> {
+  const launch = (title: string, config: Parameters<Server['launch']>[1]): Promise<RunView> =>
+    server.launch(`${title} ${TITLE}`, { ...NO_MERGE, ...config });
+  const [byModel, byRemote] = await Promise.all([
+    launch('Model', { modelRouting: { planner: 'openai-compatible:any' } }),
+    launch('Refused', { trustMode: { planning: 'auto' } }),
+  ]);
+  return { byModel, byRemote };
+}
+
+interface Dashboard {
+  readonly page: Page;
+  /** @throws when what is shown did anything */
+  readonly check: (what: string) => Promise<void>;
+}
+
+/** A window that is signed in and shows the list of runs. */
+async function openDashboard(stage: Stage, server: Server): Promise<Dashboard> {
   const { page } = await stage.openWindow();
   page.setDefaultTimeout(30_000);
   const watch = await AttackWatch.over(page);
-  const isOwn = (address: string): boolean => address.startsWith(`${server.url}/`);
   await page.goto(await server.client.createSignInLink());
-  await page.getByRole('link', { name: TITLE }).waitFor();
-  await watch.check('E06 the list of runs', isOwn);
-  await stage.picture(page, 'runs');
+  return {
+    page,
+    check: (what) => watch.check(`${what}, in the dashboard`, (address) => address.startsWith(`${server.url}/`)),
+  };
+}
 
+async function drawInDashboard(stage: Stage, server: Server, runId: string): Promise<void> {
+  const { page, check } = await openDashboard(stage, server);
   await page.goto(`${server.url}/runs/${runId}/plan`);
   await page.getByRole('heading', { name: TITLE, level: 1 }).waitFor();
   await page.locator('.diagram svg').waitFor();
-  await checkPlan(page, () => watch.check('E03 and E06 the plan', isOwn));
+  await checkPlan(page, () => check('E03 and E06 the plan'));
   await stage.picture(page, 'plan');
-  await mermaidAttacks(page, () => watch.check('E01', isOwn));
-  await diagramsThatTakeTooLong(stage, page, page, 'dashboard');
-  await restoreEditing(page);
-  await watch.check('E02', isOwn);
+  await drawAttacks(page, () => check('E01'));
+  await drawTooMuch(page, async () => {
+    await stage.picture(page, 'given-up-in-the-dashboard');
+    await retryDrawing(page);
+  });
+  await drawSlowly(page);
+  await check('E02');
+}
 
-  await ask(page, page);
+async function readInDashboard(stage: Stage, server: Server, runId: string, stopped: Promise<Stopped>): Promise<void> {
+  const { page, check } = await openDashboard(stage, server);
+  await page.getByRole('link', { name: TITLE }).first().waitFor();
+  await check('E06 the list of runs');
+  await stage.picture(page, 'runs');
+
+  await page.goto(`${server.url}/runs/${runId}`);
+  await ask(page);
   await page.getByText('onerror="top.PWN=\'reply\'"').waitFor();
-  await watch.check("E06 the planner's answer", isOwn);
+  await check("E06 the planner's answer");
   await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('radio', { name: '<img src=x onerror="top.PWN=2">' }).click();
-  await watch.check('E06 a question', isOwn);
+  await page.getByRole('radio', { name: OPTION }).click();
+  await check('E06 a question');
   await stage.picture(page, 'question');
-  await page.getByRole('button', { name: /^Answer/ }).click();
-  await server.heard(runId, 'IMPLEMENTATION_SUCCEEDED');
+  await somebodyIsFirst(page, server, runId);
+  await check('E06 the name of whoever was first');
+  await stage.picture(page, 'somebody-was-first');
+  await checkStopped(page, await stopped, check);
+
+  await page.goto(`${server.url}/runs/${runId}`);
   await page
     .getByText(/Waiting for approval|Completed|Paused|Pushed/)
     .first()
     .waitFor({ timeout: 60_000 });
-  for (const tab of ['Overview', 'Changes', 'Evidence', 'Transcript', 'Statechart']) {
-    await page.getByRole('navigation', { name: 'Parts of the run' }).getByRole('link', { name: tab }).click();
-    await page.waitForLoadState('networkidle');
-    if (tab === 'Changes') await page.getByText('src/"><img src=x onerror=top.PWN=4>.js').first().waitFor();
-    await watch.check(`E06 ${tab}`, isOwn);
+  const shows: Readonly<Record<string, Locator>> = {
+    Overview: page.locator('.decided').getByText(`approve by ${NAME_SHOWN}`),
+    Changes: page.getByText('src/"><img src=x onerror=top.PWN=4>.js'),
+    Evidence: page.getByText(/^commit [0-9a-f]{8}/),
+    Transcript: page.getByText('onerror="top.PWN=\'transcript\'"'),
+    Statechart: page.locator('.path li'),
+    Events: page.locator('.events li'),
+  };
+  for (const [tab, shown] of Object.entries(shows)) {
+    await openTab(page, tab);
+    await shown.first().waitFor();
+    if (tab === 'Events') await openEventOfName(page);
+    await check(`E06 ${tab}`);
   }
   await stage.picture(page, 'after-all');
+  // Figures are of gates and models, and of nobody by name.
+  await page.getByRole('link', { name: 'Metrics' }).click();
+  await page.getByRole('heading', { name: 'Metrics', level: 1 }).waitFor();
+  await check('E06 metrics');
 }
 
-async function inEditor(stage: Stage, server: Server, runId: string): Promise<void> {
-  const editor = await stage.openEditor({ ...server.reachedBy() });
+/** What is stored is shown as it is stored: what is not to be seen, as an escape. */
+async function openEventOfName(page: Page): Promise<void> {
+  await page
+    .locator('.events summary')
+    .filter({ hasText: NAME_SHOWN.slice(0, 60) })
+    .first()
+    .click();
+  await page
+    .getByLabel(/^Payload of event/)
+    .getByText(JSON.stringify(NAME).replace('\u202e', String.raw`\u202e`))
+    .waitFor();
+}
+
+/** An answer is sent that somebody else has given meanwhile. */
+async function somebodyIsFirst(page: Page, server: Server, runId: string): Promise<void> {
+  const [gate] = await server.client.listGates(runId);
+  await page.route(
+    '**/api/gates/*/decision',
+    async (route) => {
+      await server.client.decideGate(gate?.id ?? '', { decision: 'answer', response: OPTION });
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  await page.getByRole('button', { name: /^Answer/ }).click();
+  const notice = page.getByRole('status').filter({ hasText: 'Yours was not taken' });
+  await notice.getByText(`by ${NAME_SHOWN}`).waitFor();
+}
+
+/** What stopped a run is a line of the list, its gate and an event of it. */
+async function checkStopped(
+  page: Page,
+  { byModel, byRemote }: Stopped,
+  check: (what: string) => Promise<void>,
+): Promise<void> {
+  const cases = [
+    { what: 'an error of a model', run: byModel, words: [MODEL_ERROR_SHOWN] },
+    { what: 'a subject and an author of a commit', run: byRemote, words: [SUBJECT_SHOWN, AUTHOR_SHOWN] },
+  ];
+  for (const { what, run, words } of cases) {
+    await page.getByRole('link', { name: 'Autonomous', exact: true }).click();
+    const line = page.getByRole('link', { name: run.originalRequest });
+    for (const word of words) await page.getByText(word).first().waitFor();
+    await check(`E06 ${what} in the list of runs`);
+    await line.click();
+    for (const word of words) await page.locator('.gate h2').getByText(word).waitFor();
+    await check(`E06 ${what} at a gate`);
+    await openTab(page, 'Events');
+    await page.locator('.events summary').filter({ hasText: 'RUN_PAUSED' }).click();
+    await page.getByLabel(/^Payload of event/).waitFor();
+    await check(`E06 ${what} in an event`);
+    await openTab(page, 'Transcript');
+    await page.getByRole('region', { name: 'Transcript' }).getByText(/./).first().waitFor();
+    await check(`E06 ${what} in the transcript`);
+  }
+}
+
+async function openTab(page: Page, name: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Parts of the run' }).getByRole('link', { name }).click();
+}
+
+async function inEditor(
+  stage: Stage,
+  server: Server,
+  editor: Editor,
+  runId: string,
+  onStopped: (stopped: Stopped) => void,
+): Promise<void> {
   const watch = await AttackWatch.over(editor.page);
-  await editor.openViews();
-  const line = editor.line(new RegExp(`PWN='run'.*Waiting for approval`));
-  await line.waitFor();
-  // A notification shows a title's words and makes no link of them.
-  const told = await server.launch(TITLE, { git: { autoMerge: false } });
-  await server.heard(told.id, 'APPROVAL_REQUESTED');
-  const notice = editor.notification('PWN').first();
-  await notice.waitFor();
-  assert.equal(await notice.locator('.notification-list-item-message a').count(), 0, 'E06 a notification has no link');
   // A web view's own files bear a name that only its service worker knows.
   const isOwn = (address: string): boolean =>
     address.startsWith(`${editor.host.origin}/`) ||
     /^https:\/\/[\w+-]+\.vscode-resource\.vscode-cdn\.net\/.*\/dist\/webview\/[a-z]+\.(?:css|js|ttf)$/.test(address);
-  const check = (what: string): Promise<void> => watch.check(what, isOwn);
+  const check = (what: string): Promise<void> => watch.check(`${what}, in the editor`, isOwn);
+  await editor.openViews();
+  const line = editor.line(/^Editor .*PWN='run'.*Waiting for approval/);
+  await line.waitFor();
+
+  // What is told is words, and no link of them.
+  const stopped = await launchThoseThatStop(server);
+  // A notification goes by itself: each is looked at when it comes.
+  await checkNotice(editor, MODEL_ERROR_SHOWN);
+  await checkNotice(editor, SUBJECT_SHOWN);
+  onStopped(stopped);
   await check('E06 tree and notification');
   await stage.picture(editor.page, 'tree-and-notification');
-  await server.client.cancelRun(told.id);
+  await checkTooltip(editor, editor.line(/^Model .*Paused/).first(), MODEL_ERROR_SHOWN);
+  await checkTooltip(editor, editor.line(/^Refused .*Paused/).first(), SUBJECT_SHOWN);
+  await check('E06 what is told beside a line');
+  await checkPrompt(editor, () => check('E06 a choice and a prompt'));
+  await stage.picture(editor.page, 'prompt');
+  await editor.page.keyboard.press('Escape');
 
-  await line.first().click();
+  await line.click();
   const panel = editor.webView;
-  await panel.getByRole('heading', { name: TITLE, level: 1 }).waitFor();
+  await panel.getByRole('heading', { name: IN_EDITOR, level: 1 }).waitFor();
   await panel.locator('.diagram svg').first().waitFor();
   await checkWebViewPage(editor);
-  await checkPlan(panel, () => check('E03 and E06 the plan in the editor'));
+  await checkPlan(panel, () => check('E03 and E06 the plan'));
   await stage.picture(editor.page, 'plan-in-the-editor');
-  await mermaidAttacks(panel, () => check('E01 in the editor'));
-  await diagramsThatTakeTooLong(stage, editor.page, panel, 'editor');
-  await restoreEditing(panel);
-  await check(`E02 in the editor, run ${runId}`);
+  await drawAttacks(panel, () => check('E01'));
+  await drawTooMuch(panel, () => stage.picture(editor.page, 'given-up-in-the-editor'));
+  await check('E02');
+  await checkDecisions(editor, server, runId, check);
+  await stage.picture(editor.page, 'decided-in-the-editor');
 }
 
-type Shown = Page | FrameLocator;
+async function checkNotice(editor: Editor, words: string): Promise<void> {
+  const message = editor.notification(plain(words)).first().locator('.notification-list-item-message');
+  await message.waitFor();
+  assert.equal(await message.locator('a').count(), 0, 'E06 a notification has no link');
+}
+
+async function checkTooltip(editor: Editor, line: Locator, words: string): Promise<void> {
+  await editor.page.mouse.move(800, 500);
+  await line.hover();
+  const tooltip = editor.page.locator('.monaco-hover:visible').filter({ hasText: words });
+  await tooltip.waitFor();
+  assert.equal(await tooltip.locator('img, script, [data-href^="command:"]').count(), 0, 'E06 a tooltip is words');
+}
+
+/** The editor makes links of what a prompt says, and they may run commands; of a choice it makes pictures. */
+async function checkPrompt(editor: Editor, check: () => Promise<void>): Promise<void> {
+  await editor.command('Autonomous: Retry…');
+  const option = editor.page
+    .locator('.quick-input-list')
+    .getByRole('option', { name: /^Model/ })
+    .first();
+  await option.waitFor();
+  await check();
+  await option.click();
+  const prompt = editor.page.locator('.quick-input-message');
+  await prompt.getByText(plain(MODEL_ERROR_SHOWN)).waitFor();
+  assert.equal(await prompt.locator('a, .codicon').count(), 0, 'E06 a prompt is words');
+  await check();
+}
+
+/** Decisions of somebody with a hostile name, and the question that follows, with the editor's own means. */
+async function checkDecisions(
+  editor: Editor,
+  server: Server,
+  runId: string,
+  check: (what: string) => Promise<void>,
+): Promise<void> {
+  const { client } = server;
+  const [gate] = await client.listGates(runId);
+  // While feedback is being written, somebody else approves.
+  await editor.command('Autonomous: Reject with Feedback…');
+  await editor.page.locator('.quick-input-message').waitFor();
+  const { artifactHash } = gate ?? {};
+  await client.decideGate(gate?.id ?? '', {
+    decision: 'approve',
+    ...(artifactHash === undefined ? {} : { artifactHash }),
+  });
+  await editor.type('Smaller, please');
+  await checkNotice(editor, `Somebody was first: ${NAME_SHOWN}`);
+  const panel = editor.webView;
+  await panel.getByRole('status').filter({ hasText: 'Decided elsewhere' }).getByText(NAME_SHOWN).waitFor();
+  await check('E06 the name of whoever was first');
+
+  await panel.getByRole('radio', { name: OPTION }).waitFor();
+  await check('E06 a question');
+  await editor.command('Autonomous: Answer…');
+  await editor.choose(OPTION);
+  const { gates } = await server.heard(runId, 'CLARIFICATION_ANSWERED');
+  assert.equal(gates.at(-1)?.notes, OPTION, 'the option is sent as the agent gave it');
+}
+
+/** As the editor is given it: what it would make links and pictures of is taken apart. */
+function plain(words: string): string {
+  return words.replaceAll('](', '] (').replaceAll('$(', '$ (');
+}
 
 async function checkPlan(shown: Shown, check: () => Promise<void>): Promise<void> {
   const document = shown.locator('.document').first();
@@ -123,112 +349,7 @@ async function checkPlan(shown: Shown, check: () => Promise<void>): Promise<void
   await check();
 }
 
-const PICTURE =
-  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-
-/** The text that is written is drawn beside it as it is written. */
-async function write(shown: Shown, text: string): Promise<void> {
-  const edit = shown.getByRole('button', { name: 'Edit the plan' });
-  if (await edit.isVisible()) await edit.click();
-  // Pasted at one go: what types for a person takes minutes over twenty thousand lines.
-  await shown.getByRole('textbox', { name: 'The plan, in Markdown with Mermaid' }).evaluate((field, value) => {
-    (field as HTMLTextAreaElement).value = value;
-    field.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
-  }, text);
-}
-
-const fenced = (diagram: string): string => `\`\`\`mermaid\n${diagram}\n\`\`\`\n`;
-
-async function restoreEditing(shown: Shown): Promise<void> {
-  await shown.getByRole('button', { name: 'Leave it as it was' }).click();
-}
-
-async function mermaidAttacks(shown: Shown, check: () => Promise<void>): Promise<void> {
-  const attacks = [
-    'sequenceDiagram\n  A->>B: $$<img src=x onerror=top.PWN=1>$$',
-    'architecture-beta\n  service db("<img src=x onerror=top.PWN=1>")[Database]',
-    'flowchart TD\n  a --> b\n  click a call callMe()\n  click b href "javascript:top.PWN=1"',
-    'flowchart TD\n  a["<img src=x onerror=top.PWN=1><script>top.PWN=1</script>"] --> b["`**x** <iframe srcdoc=\'<script>top.PWN=1</script>\'>`"]',
-    `%%{init: {"securityLevel": "loose", "htmlLabels": true, "themeCSS": "@import url(https://evil.example/a.css); * { background: url(https://evil.example/b.png) }"}}%%\nflowchart TD\n  a["<img src=https://evil.example/c.png onerror=top.PWN=1>"] --> b\n  click a call callMe()`,
-    '---\nconfig:\n  securityLevel: loose\n  htmlLabels: true\n  fontFamily: "x; } * { background: url(https://evil.example/d.png)"\n  dompurifyConfig: { ADD_TAGS: [script] }\n---\nflowchart TD\n  a["<script>top.PWN=1</script>"] --> b',
-    'flowchart TD\n  classDef x fill:url(https://evil.example/e.png),background:url(https://evil.example/f.png)\n  a:::x --> b\n  linkStyle 0 stroke:url(https://evil.example/g.png)',
-    'flowchart TD\n  a@{ img: "https://evil.example/h.png", label: "x", w: 60, h: 60 } --> b@{ icon: "evil:x" }',
-    'classDiagram\n  class A\n  click A href "javascript:top.PWN=1" "<img src=x onerror=top.PWN=1>"\n  link A "https://evil.example/i"',
-  ];
-  for (const [index, attack] of attacks.entries()) {
-    // A mark by which its drawing is known from the one before.
-    await write(shown, `# Attack ${index}\n\n${fenced(attack)}`);
-    await shown.getByRole('heading', { name: `Attack ${index}`, exact: true }).waitFor();
-    await drawnOrRefused(shown);
-    // Whoever clicks on what is drawn runs nothing either.
-    for (const node of (await shown.locator('.document .node').all()).slice(0, 3)) await node.dispatchEvent('click');
-    assert.equal(
-      await shown.locator('.diagram :is(a, image, script, iframe, foreignObject, img)').count(),
-      0,
-      `E01 attack ${index} put something into the drawing that is no shape`,
-    );
-    await check();
-  }
-  await write(shown, `![dot](${PICTURE})\n\n![svg](data:image/svg+xml,<svg/onload=top.PWN=1>)`);
-  await shown.getByRole('button', { name: 'Image: dot (show)' }).click();
-  await shown.locator('.document img[alt="Image: dot"]').waitFor();
-  assert.equal(await shown.locator('.document img').count(), 1, 'E03 only the image that was asked for is shown');
-  await check();
-}
-
-/** Once nothing is being drawn any more. */
-async function drawnOrRefused(shown: Shown): Promise<void> {
-  const settled = shown.locator('.document .diagram:not([aria-busy="true"])').first();
-  await settled.waitFor();
-}
-
-async function diagramsThatTakeTooLong(stage: Stage, page: Page, shown: Shown, host: string): Promise<void> {
-  const retry = shown.getByRole('button', { name: 'Retry render' });
-  const tooLarge: readonly (readonly [string, string])[] = [
-    ['20,000 nodes', `flowchart TD\n${Array.from({ length: 20_000 }, (_, index) => `n${index}`).join('\n')}`],
-    ['a label of a million characters', `flowchart TD\n  a["${'x '.repeat(500_000)}"]`],
-  ];
-  for (const [what, diagram] of tooLarge) {
-    await write(shown, `# ${what}\n\n${fenced(diagram)}`);
-    await shown.getByRole('heading', { name: what }).waitFor();
-    await shown.getByText(/at most 50000 are drawn/).waitFor();
-    await retry.waitFor();
-    await shown.getByLabel('Source of the diagram').waitFor();
-  }
-  const slow: readonly (readonly [string, string])[] = [
-    ['one long word', `flowchart TD\n  a["${'x'.repeat(45_000)}"]`],
-    ['many edges in few words', `flowchart TD\n  ${ends('a')} --> ${ends('b')}`],
-    [
-      'deep nesting',
-      `flowchart TD\n${Array.from({ length: 1_500 }, (_, index) => `subgraph s${index}`).join('\n')}\na-->b\n${'end\n'.repeat(1_500)}`,
-    ],
-    ['a text that regular expressions dislike', `flowchart TD\n  a["${'<'.repeat(20_000)}${'&#'.repeat(10_000)}"]`],
-  ];
-  for (const [what, diagram] of slow) {
-    await write(shown, `# ${what}\n\n${fenced(diagram)}`);
-    await shown.getByRole('heading', { name: what }).waitFor();
-    if (what === 'one long word') {
-      // This one never ends by itself: the page answers while it is drawn, and goes on when it is stopped.
-      await shown.getByText('Drawing…').or(retry).first().waitFor();
-      assert.equal(await retry.count(), 0, 'the drawing was given up before anything could be tried');
-      await shown.getByRole('checkbox', { name: 'Source' }).click();
-      await shown.getByRole('checkbox', { name: 'Source' }).click();
-      assert.equal(await retry.count(), 0, `E02 the ${host} did not answer while a diagram was being drawn`);
-      await shown.getByText(/took longer than 3 s/).waitFor();
-      await stage.picture(page, `given-up-in-the-${host}`);
-      await retry.click();
-      await shown.getByText('Drawing…').waitFor();
-    }
-    await drawnOrRefused(shown);
-  }
-  await write(shown, `# well again\n\n${fenced('flowchart TD\n  fine --> still')}`);
-  await shown.getByRole('heading', { name: 'well again' }).waitFor();
-  await shown.locator('.document .diagram svg').filter({ hasText: 'still' }).waitFor();
-}
-
-const ends = (letter: string): string => Array.from({ length: 22 }, (_, index) => `${letter}${index}`).join(' & ');
-
-async function ask(_page: Page, shown: Shown): Promise<void> {
+async function ask(shown: Page | FrameLocator): Promise<void> {
   await shown.getByRole('button', { name: 'Ask…' }).click();
   await shown
     .getByRole('textbox', { name: 'Your question to the planner' })
