@@ -36,6 +36,7 @@ const PLACES = [
   { name: 'a notification of another kind', place: /await show\(\s*/g },
   { name: 'a prompt', place: /\bprompt:\s*/g },
   { name: 'the title of what is under way', place: /ProgressLocation\.Notification,\s*title:\s*/g },
+  { name: 'Markdown', place: /\.appendMarkdown\(\s*/g },
   { name: 'a choice', place: /\b(?:label|detail):\s*/g, within: 'commands' },
 ];
 /** Words of our own: no text of anybody else is put into them. Or a type, which is no text. */

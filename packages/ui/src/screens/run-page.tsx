@@ -82,7 +82,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
   const told = new Set([...ownDecisions, linked ?? '', refused ?? '']);
   const pullRequest = pullRequestOf(run);
   useEffect(() => {
-    document.title = `${run.originalRequest.slice(0, 60)} – Autonomous`;
+    document.title = `${plainWords(run.originalRequest).slice(0, 60)} – Autonomous`;
   }, [run.originalRequest]);
   return (
     <section className="run-page" aria-label="Run">

@@ -1,4 +1,7 @@
-/** Diagrams that would run or load something (E01, E03) or take for ever (E02), written into the plan that a person edits. */
+/**
+ * A plan that would run or load something (E01, E03): as an agent wrote it, and in the diagrams that a person writes into it,
+ * some of which take for ever (E02).
+ */
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 
@@ -36,6 +39,25 @@ const SLOW: readonly string[] = [
   `flowchart TD\n${Array.from({ length: 1_500 }, (_, index) => `subgraph s${index}`).join('\n')}\na-->b\n${'end\n'.repeat(1_500)}`,
   `flowchart TD\n  a["${'<'.repeat(20_000)}${'&#'.repeat(10_000)}"]`,
 ];
+
+/** E03: the plan of the hostile script. */
+export async function checkPlan(shown: Shown, check: () => Promise<void>): Promise<void> {
+  const document = shown.locator('.document').first();
+  // The words are there, and what they would have been is not.
+  await document.getByText("<script>top.PWN='heading'</script>").waitFor();
+  // Asked of the page itself: widgets have styles of their own within.
+  const embedded = await document.evaluate(
+    (element) => element.querySelectorAll('img, script, link, style, iframe').length,
+  );
+  assert.equal(embedded, 0, 'E03 nothing is embedded');
+  await document.getByText('Image: beacon (https://evil.example/beacon.png?d=SECRET)').waitFor();
+  await document.getByText('Image: by name (https://evil.example/reference.png)').waitFor();
+  assert.equal(
+    await document.locator('a[href^="javascript:" i], a[href^="command:" i], a[href^="data:" i]').count(),
+    0,
+  );
+  await check();
+}
 
 /** E01, and images of a document itself (E03): all of them in one plan, each looked at by itself. */
 export async function drawAttacks(shown: Shown, check: () => Promise<void>): Promise<void> {
