@@ -17,11 +17,14 @@ export const DEMO_REQUEST = 'Create login flow with OAuth';
 export interface ServerOptions {
   /** Further variables of its environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Files that are loaded before the program's own. */
+  readonly imports?: readonly string[];
 }
 
 export class Server {
   readonly place: DemoPlace;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #imports: readonly string[];
   #process: ServerProcess;
 
   /** A server with one project, `notes`. */
@@ -38,14 +41,22 @@ export class Server {
       INVOICE_FOLDER: path.join(place.folder, 'invoices'),
       ...options.env,
     };
-    const server = new Server(place, env, await startServerProcess({ dataFolder: place.data, port: '0', env }));
+    const { imports = [] } = options;
+    const started = await startServerProcess({ dataFolder: place.data, port: '0', env, imports });
+    const server = new Server(place, env, imports, started);
     await server.client.createProject({ name: 'notes', repository: place.remote });
     return server;
   }
 
-  private constructor(place: DemoPlace, env: Readonly<Record<string, string>>, started: ServerProcess) {
+  private constructor(
+    place: DemoPlace,
+    env: Readonly<Record<string, string>>,
+    imports: readonly string[],
+    started: ServerProcess,
+  ) {
     this.place = place;
     this.#env = env;
+    this.#imports = imports;
     this.#process = started;
   }
 
@@ -78,7 +89,8 @@ export class Server {
   /** At the same address, on the same data. */
   async restart(): Promise<void> {
     const { port } = new URL(this.url);
-    this.#process = await startServerProcess({ dataFolder: this.place.data, port, env: this.#env });
+    const [env, imports] = [this.#env, this.#imports];
+    this.#process = await startServerProcess({ dataFolder: this.place.data, port, env, imports });
   }
 
   async launch(

@@ -9,6 +9,7 @@ import {
   type EventPayloads,
   type GateOpening,
   type JsonValue,
+  plainWords,
   type PauseReason,
   type Progress,
   type RunView,
@@ -88,9 +89,7 @@ export function formatTimeline(
 
 /** Text from models and repositories as a terminal may have it: without control characters and reordering marks, lines kept. */
 export function printable(text: string): string {
-  return stripVTControlCharacters(text)
-    .replaceAll(/\r\n?/g, '\n')
-    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '');
+  return plainWords(stripVTControlCharacters(text));
 }
 
 /** A model's name, labelled where it only plays a script. */

@@ -13,6 +13,7 @@ export * from './feed.ts';
 export * from './fold.ts';
 export * from './json.ts';
 export * from './patch.ts';
+export * from './plain-words.ts';
 export * from './review-notes.ts';
 export * from './refusal.ts';
 export * from './run.ts';

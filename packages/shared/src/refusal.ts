@@ -1,6 +1,7 @@
 /** What the server's refusals say to a person. */
 import { ApiError, ServerUnreachable } from './api/api-error.ts';
 import type { ProblemDetails } from './errors.ts';
+import { plainWords } from './plain-words.ts';
 import type { GateOutcome } from './run.ts';
 import { agoText } from './times.ts';
 
@@ -21,6 +22,10 @@ const DECIDED: Readonly<Record<GateOutcome['decision'], string>> = {
  * @param now milliseconds since the epoch
  */
 export function explainRefusal(error: unknown, now: number): string {
+  return plainWords(reasonOf(error, now));
+}
+
+function reasonOf(error: unknown, now: number): string {
   if (error instanceof ApiError) {
     const winner = winnerOf(error.problem);
     if (winner !== null) {

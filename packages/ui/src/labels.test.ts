@@ -42,4 +42,9 @@ describe('gateLine', () => {
     const question = { question: 'Which database?', context: '', responseType: 'text' } as const;
     expect(gateLine(aGate({ kind: 'clarification', question }))).toBe('Planning: Which database?');
   });
+
+  it('E06 lets no error of a model turn the order of its letters round', () => {
+    const summary = 'Refused: \u001b[31mno\u202e credit <script>top.x=1</script>';
+    expect(gateLine(aGate({ kind: 'pause', summary }))).toBe('Planning: Refused: no credit <script>top.x=1</script>');
+  });
 });

@@ -1,5 +1,13 @@
 /** What a run, its stage and its gate are called in front of a person. */
-import type { BudgetName, Gate, PauseReason, RunStatus, RunView, Stage } from '@autonomous/shared';
+import {
+  type BudgetName,
+  type Gate,
+  type PauseReason,
+  plainWords,
+  type RunStatus,
+  type RunView,
+  type Stage,
+} from '@autonomous/shared';
 
 const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   queued: 'Queued',
@@ -57,7 +65,7 @@ export function stageTitle(stage: Stage | null): string {
 
 /** The one line about an open gate: where the run stands and what is asked. Text, to be escaped where it is shown. */
 export function gateLine(gate: Gate): string {
-  const asked = gate.question?.question ?? gate.summary;
+  const asked = plainWords(gate.question?.question ?? gate.summary);
   return gate.stage === null ? asked : `${stageTitle(gate.stage)}: ${asked}`;
 }
 

@@ -62,7 +62,7 @@ async function tellSummary(notices: readonly Notice[]): Promise<void> {
     ...(needed > 0 ? [`${needed} ${needed === 1 ? 'run waits' : 'runs wait'} for you`] : []),
     ...(others > 0 ? [`${others} ${others === 1 ? 'run has' : 'runs have'} ended`] : []),
   ];
-  const picked = await vscode.window.showInformationMessage(`${parts.join(', ')}.`, 'Show');
+  const picked = await vscode.window.showInformationMessage(plainMessage(`${parts.join(', ')}.`), 'Show');
   if (picked !== undefined) await vscode.commands.executeCommand('autonomous.waiting.focus');
 }
 

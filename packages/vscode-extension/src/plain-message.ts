@@ -1,7 +1,12 @@
+import { plainWords } from '@autonomous/shared';
+
 /**
- * A message for a notification, as words alone. The editor makes links of `[words](address)` in it, commands of the editor
- * among them, and a run's title or a model's error may hold such a thing.
+ * A message, a prompt or a choice of the editor, as words alone. In messages and prompts the editor makes links of
+ * `[words](address)`, commands of the editor among them, and in prompts and choices pictures of `$(name)`; a run's title, a
+ * model's error or a person's name may hold such a thing.
  */
 export function plainMessage(text: string): string {
-  return text.replaceAll(/\]\s*\(/g, '] (');
+  return plainWords(text)
+    .replaceAll(/\]\s*\(/g, '] (')
+    .replaceAll('$(', '$ (');
 }

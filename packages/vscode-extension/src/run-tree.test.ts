@@ -2,7 +2,7 @@ import type { RunView } from '@autonomous/shared';
 import { aRun, aWaitingRun, byId } from '@autonomous/shared/a-run.fixture';
 import { pullRequestOf } from '@autonomous/ui';
 import { describe, expect, it } from 'vitest';
-import { changedNodes, childrenOf, titleOf, type TreeInput, type TreeNode, treesOf } from './run-tree.ts';
+import { changedNodes, childrenOf, titleOf, tooltipOf, type TreeInput, type TreeNode, treesOf } from './run-tree.ts';
 
 const NOW = Date.parse('2030-01-01T02:00:00.000Z');
 const treesFor = (runs: readonly RunView[], more: Partial<TreeInput> = {}) =>
@@ -82,6 +82,14 @@ describe('The views', () => {
   it('keep long requests to their first line', () => {
     expect(titleOf(aRun({ originalRequest: '\n  Add a page\nwith much text' }))).toBe('Add a page');
     expect(titleOf(aRun({ originalRequest: 'x'.repeat(200) }))).toHaveLength(90);
+  });
+
+  it('E06 show words alone of what others wrote, beside the line as well', () => {
+    expect(titleOf(aRun({ originalRequest: '\u001b[31mAdd\u202e a page' }))).toBe('Add a page');
+    const failure = 'no\u202e credit \u001b]8;;https://evil.example\u0007here';
+    const lines = tooltipOf(aRun({ status: 'failed', failure }), 'no\u2067tes');
+    expect(lines).toContain('no credit here');
+    expect(lines).toContain('Project notes');
   });
 });
 

@@ -252,6 +252,13 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('E06 names commits by their hashes alone: no client is given a subject or an author that it could show', async () => {
+    const { document } = await read();
+    const names = [...JSON.stringify(document.components).matchAll(/"(\w+)":\{/g)].map(([, name = '']) => name);
+    expect(names).toContain('headCommit');
+    expect(names.filter((name) => /subject|author|committer|commitMessage/i.test(name))).toEqual([]);
+  });
+
   it('has every component that it refers to', async () => {
     const { document } = await read();
     const referred = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name);

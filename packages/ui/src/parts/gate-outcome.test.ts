@@ -1,6 +1,8 @@
 import type { GateOutcome } from '@autonomous/shared';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
-import { outcomeWords } from './gate-outcome.tsx';
+import { OutcomeOfGate, outcomeWords } from './gate-outcome.tsx';
 
 it.each<[kind: GateOutcome['kind'], decision: GateOutcome['decision'], words: string]>([
   ['plan', 'approve', 'Plan approved'],
@@ -19,4 +21,18 @@ it.each<[kind: GateOutcome['kind'], decision: GateOutcome['decision'], words: st
 it('calls a decision that it does not know what it is', () => {
   const ofNewerServer = { kind: 'plan', decision: 'postpone' } as unknown as GateOutcome;
   expect(outcomeWords(ofNewerServer)).toEqual(['Plan', 'postpone']);
+});
+
+it('E06 says a name and what was said as words, whatever they are made of', () => {
+  const outcome: GateOutcome = {
+    gateId: 'r-1.4',
+    kind: 'plan',
+    decision: 'approve',
+    by: '<b>ada</b>\u202e\u001b[1m [x](javascript:1)',
+    notes: '\u001b[2Jfine <img src=x>',
+    at: '2030-01-01T00:00:00.000Z',
+  };
+  const html = renderToStaticMarkup(createElement(OutcomeOfGate, { lead: 'Decided elsewhere', outcome }));
+  expect(html).toContain('by &lt;b&gt;ada&lt;/b&gt; [x](javascript:1), ');
+  expect(html).toContain('<blockquote>fine &lt;img src=x&gt;</blockquote>');
 });

@@ -1,5 +1,5 @@
 /** Who decided what of a gate, in one wording wherever it is said. */
-import type { GateOutcome } from '@autonomous/shared';
+import { type GateOutcome, plainWords } from '@autonomous/shared';
 import type { ReactNode } from 'react';
 import { stageTitle } from '../labels.ts';
 import { Ago } from './times.tsx';
@@ -48,10 +48,10 @@ export function OutcomeOfGate({
   return (
     <>
       <p>
-        {lead}: {what} <strong>{decided}</strong> by {by}, <Ago at={at} />
+        {lead}: {what} <strong>{decided}</strong> by {plainWords(by)}, <Ago at={at} />
         {children}
       </p>
-      {notes !== undefined && notes !== '' && <blockquote>{notes}</blockquote>}
+      {notes !== undefined && notes !== '' && <blockquote>{plainWords(notes)}</blockquote>}
     </>
   );
 }

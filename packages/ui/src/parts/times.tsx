@@ -25,6 +25,8 @@ let tick = Date.now();
 const listeners = new Set<() => void>();
 let clock: ReturnType<typeof setInterval> | undefined;
 
+const now = (): number => tick;
+
 /** One clock for the whole page: each listed run of hundreds shows a time. */
 function listen(listener: () => void): () => void {
   listeners.add(listener);
@@ -42,5 +44,5 @@ function listen(listener: () => void): () => void {
 
 /** Milliseconds since 1970, as of the last half minute. */
 export function useNow(): number {
-  return useSyncExternalStore(listen, () => tick);
+  return useSyncExternalStore(listen, now, now);
 }

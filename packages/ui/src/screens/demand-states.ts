@@ -1,5 +1,5 @@
 /** How things stand with what a plan demands: bound, looked at, and what the run's evidence says of it now. */
-import type { Artifact, Evidence, RunView } from '@autonomous/shared';
+import { type Artifact, type Evidence, plainWords, type RunView } from '@autonomous/shared';
 import type { Demand } from '@autonomous/shared/diagram';
 
 export const DEMAND_STATES = ['proposed', 'bound', 'checked', 'passed', 'failed', 'changed'] as const;
@@ -71,7 +71,7 @@ function whyFailed({ mode, commands }: Evidence, run: RunView): string {
   const failed = commands.filter(({ exitCode }) => exitCode !== 0).map(({ command }) => `\`${command}\``);
   const where = mode === 'as_is' ? 'on this code' : 'with the base’s tests put back';
   const accepted = run.gates.findLast(({ decision }) => decision === 'accept');
-  const word = accepted === undefined ? '' : ` ${accepted.by} accepted it all the same.`;
+  const word = accepted === undefined ? '' : ` ${plainWords(accepted.by)} accepted it all the same.`;
   return `The project’s checks failed ${where}${failed.length > 0 ? `: ${failed.join(', ')}` : ''}.${word}`;
 }
 

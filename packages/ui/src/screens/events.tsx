@@ -1,5 +1,5 @@
 /** What was stored of a run, event by event: a window of them, around one where a link is to it. */
-import type { RunView, WorkflowEvent } from '@autonomous/shared';
+import { plainJson, plainWords, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { CopyLink } from '../parts/copy-link.tsx';
@@ -94,7 +94,7 @@ function Row({ event, isTarget }: { readonly event: WorkflowEvent; readonly isTa
               {GATES.has(type) && <Link to={{ name: 'run', runId, gate: `${runId}.${sequence}` }}>Its gate</Link>}
             </p>
             <pre tabIndex={0} aria-label={`Payload of event ${sequence}`}>
-              {JSON.stringify(event.payload, null, 2)}
+              {plainJson(event.payload)}
             </pre>
           </>
         )}
@@ -108,5 +108,5 @@ function aboutOf({ payload }: WorkflowEvent): string {
   const facts = payload as Readonly<Record<string, unknown>>;
   const words = [facts['activity'], facts['stage'], facts['gate'], facts['by'], facts['message'], facts['summary']];
   const first = words.find((word) => typeof word === 'string' && word !== '');
-  return typeof first === 'string' ? first.slice(0, 80) : '';
+  return typeof first === 'string' ? plainWords(first).slice(0, 80) : '';
 }

@@ -7,6 +7,7 @@ import {
   type Gate,
   type GateDecision,
   missingBudgetOf,
+  plainWords,
   winnerOf,
 } from '@autonomous/shared';
 import { type ReactNode, useEffect, useId, useState } from 'react';
@@ -93,14 +94,14 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
       aria-labelledby={`gate-${gate.id}`}
     >
       <header>
-        <h2 id={`gate-${gate.id}`}>{gate.question?.question ?? gate.summary}</h2>
+        <h2 id={`gate-${gate.id}`}>{plainWords(gate.question?.question ?? gate.summary)}</h2>
         <p className="quiet">
           {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage)} waits for you`},{' '}
           <Ago at={gate.openedAt} /> <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
         </p>
       </header>
       {gate.question !== undefined && gate.question.context !== '' && (
-        <p className="context">{gate.question.context}</p>
+        <p className="context">{plainWords(gate.question.context)}</p>
       )}
       <Accepted gate={gate} />
       <fieldset disabled={isSent}>
@@ -154,13 +155,13 @@ function Accepted({ gate }: { readonly gate: Gate }) {
     <>
       {texts.map((text) => (
         <pre key={text} className="said" tabIndex={0}>
-          {text}
+          {plainWords(text)}
         </pre>
       ))}
       {failures.length > 0 && (
         <ul className="failures">
           {failures.map((failure) => (
-            <li key={failure}>{failure}</li>
+            <li key={failure}>{plainWords(failure)}</li>
           ))}
         </ul>
       )}
@@ -377,7 +378,7 @@ function Answer({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: On
                   else setChosen(target.checked ? [...chosen, option] : chosen.filter((each) => each !== option));
                 }}
               />
-              {option}
+              {plainWords(option)}
             </label>
           ))}
         </fieldset>

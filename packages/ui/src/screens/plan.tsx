@@ -1,5 +1,12 @@
 /** The plan of a run: the document as it is drawn, its source beside it, earlier versions, and what the plan demands. */
-import type { Artifact, ArtifactContent, JsonObject, JsonValue, RunView } from '@autonomous/shared';
+import {
+  type Artifact,
+  type ArtifactContent,
+  type JsonObject,
+  type JsonValue,
+  plainWords,
+  type RunView,
+} from '@autonomous/shared';
 import { demandsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
@@ -70,7 +77,9 @@ export function Plan({ run }: { readonly run: RunView }) {
             Edit the plan
           </button>
         )}
-        {artifact.approvedBy !== undefined && <span className="quiet">approved by {artifact.approvedBy}</span>}
+        {artifact.approvedBy !== undefined && (
+          <span className="quiet">approved by {plainWords(artifact.approvedBy)}</span>
+        )}
         {artifact.scripted === true && <span className="notice">written by a scripted model</span>}
       </div>
       <Loading of={content} what="The plan">

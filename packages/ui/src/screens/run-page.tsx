@@ -1,5 +1,5 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
-import { ApiError, durationText, FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import { ApiError, durationText, FINAL_STATUSES, plainWords, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useState } from 'react';
 import { RUN_TABS, type RunTab, type Screen } from '../bridge.ts';
@@ -82,12 +82,12 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
   const told = new Set([...ownDecisions, linked ?? '', refused ?? '']);
   const pullRequest = pullRequestOf(run);
   useEffect(() => {
-    document.title = `${run.originalRequest.slice(0, 60)} – Autonomous`;
+    document.title = `${plainWords(run.originalRequest).slice(0, 60)} – Autonomous`;
   }, [run.originalRequest]);
   return (
     <section className="run-page" aria-label="Run">
       <header>
-        <h1>{run.originalRequest || run.workflow.name}</h1>
+        <h1>{plainWords(run.originalRequest) || run.workflow.name}</h1>
         <p className="facts">
           <StatusLine run={run} />
           <code>{run.branch}</code>
@@ -169,23 +169,24 @@ function Overview({ run }: { readonly run: RunView }) {
     <div className="overview">
       {run.failure !== undefined && (
         <p className="fault" role="alert">
-          {run.failure}
+          {plainWords(run.failure)}
         </p>
       )}
       {run.merged !== undefined && (
         <p className="done">
-          Merged into {run.merged.baseBranch} as {run.merged.commit.slice(0, 8)} ({run.merged.strategy}).
+          Merged into {plainWords(run.merged.baseBranch)} as {run.merged.commit.slice(0, 8)} ({run.merged.strategy}).
         </p>
       )}
       {run.merged === undefined && run.published !== undefined && (
         <p className="done">
-          {run.published.pushed ? 'Pushed' : 'Prepared'} as {run.published.branch}. {run.published.note}
+          {run.published.pushed ? 'Pushed' : 'Prepared'} as {run.published.branch}.{' '}
+          {plainWords(run.published.note ?? '')}
         </p>
       )}
       {run.notices.length > 0 && (
         <ul className="notices">
           {run.notices.map((notice) => (
-            <li key={notice}>{notice}</li>
+            <li key={notice}>{plainWords(notice)}</li>
           ))}
         </ul>
       )}
@@ -218,8 +219,8 @@ function Overview({ run }: { readonly run: RunView }) {
             {run.gates.map(({ gateId, kind, decision, by, at, notes }) => (
               <li key={`${gateId} ${at}`}>
                 <Link to={{ name: 'run', runId: run.id, gate: gateId }}>{kind}</Link>: <strong>{decision}</strong> by{' '}
-                {by}, <Ago at={at} />
-                {notes !== undefined && notes !== '' && <blockquote>{notes}</blockquote>}
+                {plainWords(by)}, <Ago at={at} />
+                {notes !== undefined && notes !== '' && <blockquote>{plainWords(notes)}</blockquote>}
               </li>
             ))}
           </ol>

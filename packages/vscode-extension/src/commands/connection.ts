@@ -7,6 +7,7 @@ import { clientOf, type Host } from '../host.ts';
 import { COMMANDS, SETTINGS } from '../identifiers.ts';
 import { checkoutCommand, type ServerCommand } from '../local-server.ts';
 import { findCheckout, isLoopback, readLocalToken, serverAddress } from '../local-server-place.ts';
+import { plainMessage } from '../plain-message.ts';
 import { configuredUrl, tokenKey } from '../server-place.ts';
 import type { CommandTable } from './register.ts';
 
@@ -77,7 +78,7 @@ export async function startServer(host: Host): Promise<void> {
   if (setting !== null) {
     const use = 'Use the Local One';
     const picked = await vscode.window.showWarningMessage(
-      `${setting} is set as the server. Start one on this machine and use it instead?`,
+      plainMessage(`${setting} is set as the server. Start one on this machine and use it instead?`),
       { modal: true },
       use,
     );
@@ -108,9 +109,11 @@ async function serverCommand(): Promise<ServerCommand | null> {
   if (checkout !== null) return checkoutCommand(checkout);
   const choose = 'Choose Folder…';
   const picked = await vscode.window.showInformationMessage(
-    folder === null
-      ? 'Where is your checkout of Autonomous? The server is started from it.'
-      : `${folder} is no checkout of Autonomous.`,
+    plainMessage(
+      folder === null
+        ? 'Where is your checkout of Autonomous? The server is started from it.'
+        : `${folder} is no checkout of Autonomous.`,
+    ),
     { modal: true },
     choose,
   );

@@ -13,6 +13,7 @@ import { gateLine } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { clientOf, type Host, type Panels, type ReviewComments, runsOf } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
+import { plainMessage } from '../plain-message.ts';
 import { pickGate } from './pick-run.ts';
 import type { CommandTable } from './register.ts';
 
@@ -82,7 +83,7 @@ async function completeRejection(comments: ReviewComments, gate: Gate): Promise<
       : `What should be different? ${counted(notes.length)} will be sent with it.`;
   const general = await vscode.window.showInputBox({
     title: 'Reject',
-    prompt: `${hint} (${gateLine(gate)})`,
+    prompt: plainMessage(`${hint} (${gateLine(gate)})`),
     ignoreFocusOut: true,
     validateInput: (text) =>
       text.trim() === '' && notes.length === 0 ? 'Feedback is needed: the agent works from it.' : null,
@@ -100,30 +101,22 @@ async function askResponse(
   question: Question | undefined,
   line: string,
 ): Promise<string | readonly string[] | null> {
-  const options = question?.options ?? [];
-  const placeHolder = question?.question ?? line;
+  // What is shown is words; what is sent is the option as the agent gave it.
+  const options = (question?.options ?? []).map((option) => ({ label: plainMessage(option), option }));
+  const asked = plainMessage(question?.question ?? line);
+  const context = plainMessage(question?.context ?? '');
+  const pick = { title: asked, placeHolder: context, ignoreFocusOut: true };
   switch (question?.responseType ?? 'text') {
     case 'text':
-      return askText('Answer', placeHolder, question?.context ?? '');
+      return askText('Answer', asked, context);
     case 'single_choice':
-      return (
-        (await vscode.window.showQuickPick([...options], {
-          title: placeHolder,
-          placeHolder: question?.context ?? '',
-          ignoreFocusOut: true,
-        })) ?? null
-      );
+      return (await vscode.window.showQuickPick(options, pick))?.option ?? null;
     case 'multiple_choice': {
-      const picked = await vscode.window.showQuickPick([...options], {
-        title: placeHolder,
-        placeHolder: question?.context ?? '',
-        canPickMany: true,
-        ignoreFocusOut: true,
-      });
-      return picked === undefined || picked.length === 0 ? null : picked;
+      const picked = await vscode.window.showQuickPick(options, { ...pick, canPickMany: true });
+      return picked === undefined || picked.length === 0 ? null : picked.map(({ option }) => option);
     }
     case 'file_upload': {
-      const files = await vscode.window.showOpenDialog({ title: placeHolder, canSelectMany: true, openLabel: 'Send' });
+      const files = await vscode.window.showOpenDialog({ title: asked, canSelectMany: true, openLabel: 'Send' });
       return files === undefined ? null : Promise.all(files.map((file) => upload(host, file)));
     }
     default:
@@ -144,7 +137,7 @@ async function completeQuestion(gate: Gate): Promise<GateDecision | null> {
 async function completeRetry(gate: Gate): Promise<GateDecision | null> {
   const notes = await vscode.window.showInputBox({
     title: 'Retry',
-    prompt: `What should the agent know? May be left empty. (${gateLine(gate)})`,
+    prompt: plainMessage(`What should the agent know? May be left empty. (${gateLine(gate)})`),
     ignoreFocusOut: true,
   });
   if (notes === undefined) return null;
@@ -176,7 +169,7 @@ async function completeExtension(gate: Gate): Promise<GateDecision | null> {
 export async function askText(title: string, prompt: string, detail: string): Promise<string | null> {
   const text = await vscode.window.showInputBox({
     title,
-    prompt: detail === '' ? prompt : `${prompt} (${detail})`,
+    prompt: plainMessage(detail === '' ? prompt : `${prompt} (${detail})`),
     ignoreFocusOut: true,
     validateInput: (value) => (value.trim() === '' ? 'A few words are needed.' : null),
   });

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { remoteUrl } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
+import { plainMessage } from '../plain-message.ts';
 import type { CommandTable } from './register.ts';
 
 /** What the person chose last. */
@@ -81,9 +82,9 @@ async function chooseProject(host: Host, title: string): Promise<Project | null>
   const inOrder = projects.toSorted((one, other) => Number(other.id === projectId) - Number(one.id === projectId));
   if (inOrder.length === 0) return addProject(host);
   const items = inOrder.map((project) => ({
-    label: project.name,
+    label: plainMessage(project.name),
     description: project.id === projectId ? 'last used' : '',
-    detail: project.repository,
+    detail: plainMessage(project.repository),
     project: project as Project | null,
   }));
   const another = { label: '$(add) Add a project…', description: '', detail: '', project: null };

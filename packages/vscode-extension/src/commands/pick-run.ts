@@ -4,6 +4,7 @@ import { statusLabel, waitingFirst } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { documentOf } from '../diff-documents.ts';
 import { type Host, type Panels, runsOf } from '../host.ts';
+import { plainMessage } from '../plain-message.ts';
 import { iconOf, titleOf } from '../run-tree.ts';
 
 export interface RunChoice {
@@ -30,13 +31,13 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
   if (inFront !== undefined && choice.isFit(inFront)) return inFront;
   const fit = waitingFirst(Object.values(runs)).filter(choice.isFit);
   if (fit.length === 0) {
-    void vscode.window.showInformationMessage(choice.none);
+    void vscode.window.showInformationMessage(plainMessage(choice.none));
     return null;
   }
   const items = fit.map((run) => ({
-    label: titleOf(run),
+    label: plainMessage(titleOf(run)),
     description: statusLabel(run),
-    detail: host.projects.names.get(run.projectId) ?? run.projectId,
+    detail: plainMessage(host.projects.names.get(run.projectId) ?? run.projectId),
     iconPath: new vscode.ThemeIcon(iconOf(run).name.replace('~spin', '')),
     run,
   }));

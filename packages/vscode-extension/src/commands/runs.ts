@@ -92,7 +92,7 @@ export async function checkout(run: RunView): Promise<void> {
   );
   if (folders.length === 0) throw new Error(`Open a clone of the project to check ${branch} out.`);
   const fetched = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: `Fetching ${branch}…` },
+    { location: vscode.ProgressLocation.Notification, title: plainMessage(`Fetching ${branch}…`) },
     () => fetchBranch(folders, branch),
   );
   if (fetched === null) throw new Error(`No remote of the open folders has the branch ${branch}.`);
@@ -120,7 +120,7 @@ async function sendMessage(host: Host, run: RunView): Promise<void> {
 async function cancelRun(host: Host, run: RunView): Promise<void> {
   const cancel = 'Cancel Run';
   const picked = await vscode.window.showWarningMessage(
-    `Cancel “${titleOf(run)}”?`,
+    plainMessage(`Cancel “${titleOf(run)}”?`),
     { modal: true, detail: 'Its agents stop. What it has committed so far stays on its branch.' },
     cancel,
   );

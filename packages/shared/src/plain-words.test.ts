@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from './api/api-error.ts';
+import { plainJson, plainWords } from './plain-words.ts';
+import { explainRefusal } from './refusal.ts';
+
+const NEVER_SHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+
+describe('E06 words of others', () => {
+  it.each([
+    ['\u001b[31mred\u001b[0m \u009b1mbold', 'red bold'],
+    ['\u001b]8;;https://evil.example\u0007here\u001b]8;;\u001b\\ it is', 'here it is'],
+    ['\u001b]0;title', ''],
+    ['ada\u202e, approved\u2066x\u2069', 'ada, approvedx'],
+    ['a\u0000b\u0007c\u007fd\u0085e\u061cf', 'abcdef'],
+    ['one\r\ntwo\rthree\n\tfour', 'one\ntwo\nthree\n\tfour'],
+  ])('%j are %j', (text, words) => {
+    expect(plainWords(text)).toBe(words);
+  });
+
+  it('keep what only looks dangerous', () => {
+    const text = `<script>top.x=1</script> [x](command:y) \${7*7} {{7*7}} été 日本 עברית 👩‍💻`;
+    expect(plainWords(text)).toBe(text);
+  });
+
+  it('are in a refusal as they are anywhere: whoever was first chose the name', () => {
+    const winner = { decision: 'approve', by: 'ada\u202e', at: '2030-01-01T00:00:00.000Z', notes: '\u001b[2Jno' };
+    const problem = {
+      type: 'about:blank',
+      title: 'Conflict',
+      status: 409,
+      code: 'conflict' as const,
+      detail: '',
+      winner,
+    };
+    const words = explainRefusal(new ApiError(problem), Date.parse(winner.at));
+    expect(words).toBe('Somebody was first: ada has approved this just now: “no”.');
+    expect(explainRefusal(new Error('a\u001b[31m\u202eb'), 0)).toBe('ab');
+  });
+});
+
+it('E06 what is stored can be seen as it is', () => {
+  const shown = plainJson({ by: 'ada\u202e\u009b', message: '\u001b[31m<b>' });
+  expect(shown).not.toMatch(NEVER_SHOWN);
+  expect(JSON.parse(shown)).toEqual({ by: 'ada\u202e\u009b', message: '\u001b[31m<b>' });
+  expect(plainJson(undefined)).toBe('');
+});
