@@ -105,6 +105,16 @@ export class Editor {
     await this.page.keyboard.press('Enter');
   }
 
+  /** Takes what the palette proposes with these words, as it is: its line of input or its list. */
+  async accept(words: string): Promise<void> {
+    const step = this.page.locator('.quick-input-widget');
+    await step
+      .filter({ hasText: words })
+      .or(step.filter({ has: this.page.getByPlaceholder(words) }))
+      .waitFor();
+    await this.page.keyboard.press('Enter');
+  }
+
   /** Takes a choice that the palette offers. */
   async choose(option: RegExp | string): Promise<void> {
     await this.page.locator('.quick-input-list').getByRole('option', { name: option }).first().click();

@@ -34,9 +34,8 @@ export type DecisionSender = ReturnType<typeof createDecisionSender>;
 
 export function createDecisionSender(options: DecisionSenderOptions) {
   const { gate, client, runs, onDecidedElsewhere, lookAfterMs = 5_000, lateAfterMs = 20_000 } = options;
-  const initial: Sending = { state: 'open' };
   const sending = createStore({
-    context: initial,
+    context: atRest(),
     on: { became: (_before, { next }: { next: Sending }): Sending => next },
   });
   const become = (next: Sending): void => sending.trigger.became({ next });
@@ -89,4 +88,8 @@ export function createDecisionSender(options: DecisionSenderOptions) {
     /** The gate is shown no more. */
     dispose: rest,
   };
+}
+
+function atRest(): Sending {
+  return { state: 'open' };
 }

@@ -57,7 +57,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
         <Decisions gate={gate} onDecide={decide} />
       </fieldset>
       <p role="status" className={sending.state === 'refused' ? 'fault' : 'quiet'}>
-        {isSent && `${DONE[sending.decision]} – waiting for the run to go on…`}
+        {sending.state === 'sent' && `${DONE[sending.decision]} – waiting for the run to go on…`}
         {sending.state === 'late' && 'The server has not confirmed it yet. Decide again where nothing happens.'}
         {sending.state === 'refused' &&
           (sending.decidedElsewhere ? `Already decided: ${sending.reason}` : `Not taken: ${sending.reason}`)}
