@@ -79,6 +79,15 @@ export class Editor {
     });
   }
 
+  /** An entry of the line's own menu. */
+  async actOnMenu(line: Locator, action: string): Promise<void> {
+    const entry = this.page.getByRole('menuitem', { name: action, exact: true });
+    await persist(async () => {
+      await line.click({ button: 'right' });
+      await entry.click({ timeout: AIM_TIMEOUT_MS });
+    });
+  }
+
   /** Presses a key until it had its effect: what it is meant for may not have the focus yet. */
   async press(key: string, effect: Locator): Promise<void> {
     await persist(async () => {

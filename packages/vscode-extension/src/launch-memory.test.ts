@@ -23,7 +23,13 @@ it('begins with a plan that is approved and everything else as the project has i
 it('gives the last choice, with the base branch of each project', () => {
   const launches = createLaunchMemory(aMemory());
   const trust = { planning: 'auto', implementation: 'manual', fixes: 'auto' } as const;
-  const choice = { projectId: 'p-1', trust, models: { planner: 'a:b' }, budgets: { maxCostUsd: '3' }, baseBranch: 'next' };
+  const choice = {
+    projectId: 'p-1',
+    trust,
+    models: { planner: 'a:b' },
+    budgets: { maxCostUsd: '3' },
+    baseBranch: 'next',
+  };
   launches.keep(choice);
   expect(launches.last()).toEqual(choice);
   expect(launches.last('p-2')).toEqual({ ...choice, projectId: 'p-2', baseBranch: '' });
@@ -43,7 +49,10 @@ it('learns from what a form has launched, a run or approaches', () => {
     models: { implementer: 'a:b' },
     budgets: { maxTokens: '9' },
   });
-  launches.keepLaunched({ projectId: 'p-2', variants: [{ request: 'One', config: { maxTreeCostUsd: 4 } }, { request: 'Two' }] });
+  launches.keepLaunched({
+    projectId: 'p-2',
+    variants: [{ request: 'One', config: { maxTreeCostUsd: 4 } }, { request: 'Two' }],
+  });
   expect(launches.last()).toMatchObject({ projectId: 'p-2', models: {}, budgets: { maxTreeCostUsd: '4' } });
   launches.keepLaunched({ workflow: 'invoice', input: {} });
   expect(launches.last().projectId).toBe('p-2');

@@ -31,7 +31,16 @@ function aBridge(client: Partial<Client> | null = {}) {
     onLaunched,
     onRefused,
   });
-  return { store, posted, actions, onShows, onLaunched, onRefused, bridge, kinds: () => posted.map(({ kind }) => kind) };
+  return {
+    store,
+    posted,
+    actions,
+    onShows,
+    onLaunched,
+    onRefused,
+    bridge,
+    kinds: () => posted.map(({ kind }) => kind),
+  };
 }
 
 const anEvent = (position: number): WorkflowEvent => ({
