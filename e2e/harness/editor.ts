@@ -102,8 +102,9 @@ export class Editor {
     const input = this.page.locator('.quick-input-widget input').first();
     await input.waitFor();
     await input.fill(`>${title}`);
-    await this.page.locator('.quick-input-list').getByRole('option', { name: title }).first().waitFor();
-    await this.page.keyboard.press('Enter');
+    // Not one that begins alike, or was used a moment ago.
+    const named = new RegExp(`(?:^|: )${title.replaceAll(/[()[\]{}.*+?^$|\\]/g, String.raw`\$&`)}(?:,|$)`);
+    await this.page.locator('.quick-input-list').getByRole('option', { name: named }).first().click();
   }
 
   /** Answers what the palette asks for in its line of input. */
