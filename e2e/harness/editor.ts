@@ -79,6 +79,15 @@ export class Editor {
     });
   }
 
+  /** An entry of the line's own menu. */
+  async actOnMenu(line: Locator, action: string): Promise<void> {
+    const entry = this.page.getByRole('menuitem', { name: action, exact: true });
+    await persist(async () => {
+      await line.click({ button: 'right' });
+      await entry.click({ timeout: AIM_TIMEOUT_MS });
+    });
+  }
+
   /** Presses a key until it had its effect: what it is meant for may not have the focus yet. */
   async press(key: string, effect: Locator): Promise<void> {
     await persist(async () => {
@@ -93,8 +102,9 @@ export class Editor {
     const input = this.page.locator('.quick-input-widget input').first();
     await input.waitFor();
     await input.fill(`>${title}`);
-    await this.page.locator('.quick-input-list').getByRole('option', { name: title }).first().waitFor();
-    await this.page.keyboard.press('Enter');
+    // Not one that begins alike, or was used a moment ago.
+    const named = new RegExp(`(?:^|: )${title.replaceAll(/[()[\]{}.*+?^$|\\]/g, String.raw`\$&`)}(?:,|$)`);
+    await this.page.locator('.quick-input-list').getByRole('option', { name: named }).first().click();
   }
 
   /** Answers what the palette asks for in its line of input. */
@@ -102,6 +112,16 @@ export class Editor {
     const input = this.page.locator('.quick-input-widget input').first();
     await input.waitFor();
     await input.fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** Takes what the palette proposes with these words, as it is: its line of input or its list. */
+  async accept(words: string): Promise<void> {
+    const step = this.page.locator('.quick-input-widget');
+    await step
+      .filter({ hasText: words })
+      .or(step.filter({ has: this.page.getByPlaceholder(words) }))
+      .waitFor();
     await this.page.keyboard.press('Enter');
   }
 

@@ -10,6 +10,9 @@ interface Manifest {
   };
 }
 
+/** The editor tells the extension host of tabs a little later. */
+const TAB_WITHIN_MS = 10_000;
+
 describe('the extension', () => {
   const id = process.env['E2E_EXTENSION'] ?? '';
   let extension: vscode.Extension<unknown>;
@@ -38,6 +41,38 @@ describe('the extension', () => {
     const registered = new Set(await vscode.commands.getCommands(true));
     const missing = manifest.commands.map(({ command }) => command).filter((command) => !registered.has(command));
     assert.deepEqual(missing, []);
+  });
+
+  it('contributes each command that it registers', async () => {
+    const contributed = new Set(manifest.commands.map(({ command }) => command));
+    const views = Object.values(manifest.views).flat();
+    // VS Code makes some of its own for each view: to focus it, to hide it.
+    const isOfView = (command: string): boolean => views.some(({ id: view }) => command.startsWith(`${view}.`));
+    const own = (await vscode.commands.getCommands(true)).filter(
+      (command) => command.startsWith('autonomous.') && !isOfView(command),
+    );
+    assert.deepEqual(
+      own.filter((command) => !contributed.has(command)),
+      [],
+    );
+  });
+
+  it('says in words what a command lacks, and rejects for no caller', async () => {
+    // Without a server, a run and a person: none of them may throw at whoever calls it.
+    for (const command of ['refresh', 'openPlan', 'showDiff', 'checkout', 'copyId', 'approve', 'openPullRequest'])
+      assert.equal(await vscode.commands.executeCommand(`autonomous.${command}`), undefined);
+    assert.equal(await vscode.commands.executeCommand('autonomous.checkout', { runId: 'r-none' }), undefined);
+  });
+
+  it('opens a form for new runs once', async () => {
+    const tabs = (): readonly vscode.Tab[] =>
+      vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ label }) => label === 'Launch a run');
+    await vscode.commands.executeCommand('autonomous.openLaunchForm');
+    await vscode.commands.executeCommand('autonomous.openLaunchForm');
+    const deadline = Date.now() + TAB_WITHIN_MS;
+    while (tabs().length === 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(tabs().length, 1);
+    await vscode.window.tabGroups.close([...tabs()]);
   });
 
   it('fills each view that it contributes', async () => {

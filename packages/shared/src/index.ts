@@ -7,6 +7,7 @@ export * from './api/metrics.ts';
 export * from './api/orchestrator.ts';
 export type { Api, ApiOptions } from './api/routes.ts';
 export * from './config.ts';
+export * from './decision-keys.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './feed.ts';

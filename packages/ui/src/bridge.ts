@@ -3,6 +3,7 @@
  * holds the token: the web view calls by message, and hears of events as the extension's own store does.
  */
 import type { Client, FeedStatus, ProblemDetails, Progress, RunStoreState, WorkflowEvent } from '@autonomous/shared';
+import type { LaunchDraft } from './launch-choice.ts';
 
 /** A screen and what it shows: the path of the same address in the dashboard. */
 export type Screen =
@@ -17,7 +18,8 @@ export type Screen =
       readonly event?: number | undefined;
     }
   | { readonly name: 'exploration'; readonly explorationId: string }
-  | { readonly name: 'launch' }
+  /** Its address has no draft: only the editor hands one over. */
+  | { readonly name: 'launch'; readonly draft?: LaunchDraft | undefined }
   | { readonly name: 'metrics'; readonly days?: MetricsDays | undefined; readonly projectId?: string | undefined };
 
 /** How far back figures go. */

@@ -10,12 +10,15 @@ import { type ConnectionState, createConnection } from './connection.ts';
 import { createDiffDocuments } from './diff-documents.ts';
 import { firstClientOf, type Host, runsOf } from './host.ts';
 import { CONTEXT_KEYS, SETTINGS } from './identifiers.ts';
+import { createLaunchMemory } from './launch-memory.ts';
 import { LocalServer } from './local-server.ts';
 import { createNotifications } from './notifications.ts';
 import { createPanels } from './panels.ts';
 import { createPendingDecisions } from './pending-decisions.ts';
+import { plainMessage } from './plain-message.ts';
 import { createProjectNames } from './project-names.ts';
 import { createReviewComments } from './review-comments.ts';
+import { titleOf } from './run-tree.ts';
 import { locateServer } from './server-place.ts';
 import { createStatusItem } from './status-item.ts';
 import { createTrees } from './trees.ts';
@@ -42,12 +45,21 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     log,
     onState: (state) => onState(state),
   });
-  const pending = createPendingDecisions(() => draw());
+  const pending = createPendingDecisions({
+    onChange: () => draw(),
+    onLate: (runId, label) => {
+      const run = runsOf(host)[runId];
+      const what = `${label.replace('…', '')} ${run === undefined ? runId : `“${titleOf(run)}”`}`;
+      const words = `${what}: the server has not confirmed it yet. Do it again where nothing happens.`;
+      void vscode.window.showWarningMessage(plainMessage(words));
+    },
+  });
   const projects = createProjectNames(
     () => draw(),
     (error) => log.warn(`The names of projects cannot be had: ${String(error)}`),
   );
-  const host: Host = { context, log, connection, server, projects, pending };
+  const launches = createLaunchMemory(context.globalState);
+  const host: Host = { context, log, connection, server, projects, pending, launches };
 
   const diffs = createDiffDocuments(host);
   const comments = createReviewComments(diffs);

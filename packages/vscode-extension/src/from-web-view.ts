@@ -29,7 +29,7 @@ const ARGUMENTS: Readonly<Record<Call, readonly Kind[]>> = {
   getStatechart: ['string', 'number?'],
   listGates: ['string?'],
   listClarifications: ['string?'],
-  decideGate: ['string', 'object'],
+  decideGate: ['string', 'object', 'string?'],
   cancelRun: ['string', 'string?'],
   sendMessage: ['string', 'string'],
   upload: ['string', 'bytes'],

@@ -54,7 +54,9 @@ it("throws nothing of the person's away", async () => {
   await fetchBranch([clone], BRANCH);
   writeFileSync(path.join(clone, 'a.txt'), 'mine\n');
   expect(await uncommitted(clone)).toEqual(['a.txt']);
-  await expect(switchTo({ folder: clone, remote: 'origin' }, BRANCH)).rejects.toThrow('Aborting');
+  await expect(switchTo({ folder: clone, remote: 'origin' }, BRANCH)).rejects.toThrow(
+    /would be overwritten.* a\.txt Please commit/,
+  );
   expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toBe('mine\n');
 });
 
@@ -62,6 +64,26 @@ it('says where no remote has the branch, and where the folder came from', async 
   expect(await fetchBranch([clone], 'autonomous/none')).toBeNull();
   expect(await remoteUrl(clone)).toBe(theirs);
   expect(await remoteUrl(theirs)).toBeNull();
+});
+
+it('says which remote cannot be asked, unless another one has the branch', async () => {
+  git(clone, 'remote', 'add', 'gone', path.join(place, 'nowhere'));
+  await expect(fetchBranch([clone], 'autonomous/none')).rejects.toThrow(
+    /^autonomous\/none cannot be fetched from gone: /,
+  );
+  expect(await fetchBranch([clone], BRANCH)).toEqual({ folder: clone, remote: 'origin' });
+});
+
+it("leaves a branch with commits of the person's own as it is, and says so", async () => {
+  await fetchBranch([clone], BRANCH);
+  git(clone, 'switch', '--quiet', '--create', BRANCH, 'main');
+  commit(clone, 'mine\n');
+  git(clone, 'switch', '--quiet', 'main');
+  await expect(switchTo({ folder: clone, remote: 'origin' }, BRANCH)).rejects.toThrow(
+    'it has commits that origin lacks, or another past',
+  );
+  expect(git(clone, 'branch', '--show-current')).toBe(BRANCH);
+  expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toBe('mine\n');
 });
 
 it('runs no hook of the repository', async () => {

@@ -6,6 +6,7 @@ const run = promisify(execFile);
 /** A file that is larger is shown from the server's diff instead. */
 const MAX_FILE_BYTES = 20 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
+const MAX_WORDS = 300;
 
 /** The first of these folders whose repository has this commit. */
 export async function folderWithCommit(folders: readonly string[], commit: string): Promise<string | null> {
@@ -34,19 +35,25 @@ export interface Fetched {
 /**
  * Brings a branch into one of these folders' repositories.
  * @returns `null` where no remote of theirs has it
+ * @throws {Error} naming the remote where one could not be asked and no other has it
  */
 export async function fetchBranch(folders: readonly string[], branch: string): Promise<Fetched | null> {
+  let fault: Error | null = null;
   for (const folder of folders) {
     const remotes = await git(folder, 'remote').catch(() => '');
     for (const remote of remotes.split('\n').filter((name) => name !== '')) {
       const reference = `+refs/heads/${branch}:refs/remotes/${remote}/${branch}`;
-      const isThere = await git(folder, 'fetch', '--quiet', '--no-tags', remote, reference).then(
-        () => true,
-        () => false,
-      );
-      if (isThere) return { folder, remote };
+      try {
+        await git(folder, 'fetch', '--quiet', '--no-tags', remote, reference);
+        return { folder, remote };
+      } catch (error) {
+        const words = error instanceof Error ? error.message : String(error);
+        if (words.includes("couldn't find remote ref")) continue;
+        fault ??= new Error(`${branch} cannot be fetched from ${remote}: ${words}`, { cause: error });
+      }
     }
   }
+  if (fault !== null) throw fault;
   return null;
 }
 
@@ -56,7 +63,7 @@ export async function uncommitted(folder: string): Promise<readonly string[]> {
   return status.split('\n').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
 }
 
-/** Switches to the fetched branch; a local one of this name is brought forward, never thrown away. */
+/** Switches to the fetched branch; a local one of this name is brought forward, never thrown away. @throws {Error} where something of the person's own is in the way */
 export async function switchTo({ folder, remote }: Fetched, branch: string): Promise<void> {
   const hasLocal = await git(folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}`).then(
     () => true,
@@ -67,7 +74,10 @@ export async function switchTo({ folder, remote }: Fetched, branch: string): Pro
     return;
   }
   await git(folder, 'switch', branch);
-  await git(folder, 'merge', '--ff-only', '--quiet', `${remote}/${branch}`);
+  await git(folder, 'merge', '--ff-only', '--quiet', `${remote}/${branch}`).catch((error: unknown) => {
+    const words = `${branch} is checked out as it is here: it has commits that ${remote} lacks, or another past.`;
+    throw new Error(words, { cause: error });
+  });
 }
 
 /** The address of the remote that the folder was cloned from; `null` where there is none. */
@@ -78,7 +88,7 @@ export async function remoteUrl(folder: string): Promise<string | null> {
   );
 }
 
-/** @throws {Error} with git's own last words */
+/** @throws {Error} with git's own words */
 async function git(folder: string, ...args: readonly string[]): Promise<string> {
   const settings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'protocol.ext.allow=never'];
   try {
@@ -86,11 +96,19 @@ async function git(folder: string, ...args: readonly string[]): Promise<string> 
       cwd: folder,
       maxBuffer: MAX_FILE_BYTES,
       timeout: TIMEOUT_MS,
-      env: { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' },
+      // Its complaints are read here: in the words of one language.
+      env: { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' },
     });
     return stdout;
   } catch (error) {
     const { stderr } = error as { readonly stderr?: string };
-    throw new Error(stderr?.trim().split('\n').at(-1) || String(error), { cause: error });
+    throw new Error(wordsOf(stderr ?? '') || String(error), { cause: error });
   }
+}
+
+/** What git complained of, on one line: which files are in its way stands between its first and its last line. */
+function wordsOf(stderr: string): string {
+  const lines = stderr.split('\n').map((line) => line.trim().replace(/^(?:error|fatal): /, ''));
+  const words = lines.filter((line) => line !== '' && line !== 'Aborting' && !line.startsWith('hint:')).join(' ');
+  return words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS - 1)}…` : words;
 }

@@ -3,6 +3,7 @@ import type { ReviewNote, RunView } from '@autonomous/shared';
 import type { HostActions } from '@autonomous/ui';
 import type * as vscode from 'vscode';
 import type { Connection } from './connection.ts';
+import type { LaunchMemory } from './launch-memory.ts';
 import type { LocalServer } from './local-server.ts';
 import type { PendingDecisions } from './pending-decisions.ts';
 import type { ProjectNames } from './project-names.ts';
@@ -14,6 +15,7 @@ export interface Host {
   readonly server: LocalServer;
   readonly projects: ProjectNames;
   readonly pending: PendingDecisions;
+  readonly launches: LaunchMemory;
 }
 
 /** The panels, as commands use them. */

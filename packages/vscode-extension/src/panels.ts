@@ -33,8 +33,10 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
   const root = vscode.Uri.joinPath(host.context.extensionUri, 'dist', 'webview');
   const options: vscode.WebviewOptions = webViewOptions(root);
 
-  const adopt = (panel: vscode.WebviewPanel, screen: Screen): void => {
+  const adopt = (panel: vscode.WebviewPanel, shown: Screen): void => {
     const { webview } = panel;
+    // What is typed is kept by the form alone.
+    const screen: Screen = shown.name === 'launch' ? { name: 'launch' } : shown;
     const bridge = createWebViewBridge({
       store: host.connection.store,
       client: () => firstClientOf(host),
@@ -49,12 +51,13 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
           if (isLaunched && entry.screen.name === 'launch') panel.dispose();
         },
       },
-      screen,
-      onShows(shown, title) {
-        if (placeOf(shown) !== placeOf(entry.screen)) memory.forget(entry.screen);
-        entry.screen = shown;
-        entry.panel.title = title === '' ? titleFor(host, shown) : title;
-        memory.keep(entry.panel.title, shown);
+      screen: shown.name === 'launch' ? { ...shown, draft: shown.draft ?? host.launches.draft() } : shown,
+      onLaunched: (launched) => host.launches.keepLaunched(launched),
+      onShows(next, title) {
+        if (placeOf(next) !== placeOf(entry.screen)) memory.forget(entry.screen);
+        entry.screen = next;
+        entry.panel.title = title === '' ? titleFor(host, next) : title;
+        memory.keep(entry.panel.title, next);
       },
       onRefused: (message) => host.log.warn(`A panel said something that is not understood: ${shortJson(message)}`),
     });
@@ -85,7 +88,9 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
         known.panel.reveal();
         // A run is looked at where it was left, unless a part of it is named.
         const isPart = screen.name === 'run' && (screen.tab ?? screen.gate ?? screen.event) !== undefined;
-        if (isPart) known.bridge.show(screen);
+        // A form goes on with what was typed elsewhere last.
+        const isTyped = screen.name === 'launch' && screen.draft !== undefined;
+        if (isPart || isTyped) known.bridge.show(screen);
         return;
       }
       const panel = vscode.window.createWebviewPanel(PANEL_TYPE, titleFor(host, screen), vscode.ViewColumn.Active, {

@@ -1,4 +1,4 @@
-/** What a person has decided and the server has not confirmed yet: shown at once, taken back when it is refused. */
+/** What a person has decided and the server has not confirmed yet: shown at once, taken back when it is refused or late. */
 
 export interface PendingDecisions {
   /** By run, in words: `Approving…`. */
@@ -14,36 +14,63 @@ export interface PendingDecisions {
   settle(): void;
 }
 
-/** An outcome whose news do not arrive is taken for granted after this time. */
-const NEWS_WITHIN_MS = 5_000;
+export interface PendingOptions {
+  readonly onChange: () => void;
+  /** The server has not answered for so long that the run can be decided again. */
+  readonly onLate: (runId: string, label: string) => void;
+  /** 20 s when absent. */
+  readonly lateAfterMs?: number;
+  /** An outcome whose news do not arrive is taken for granted after this time; 5 s when absent. */
+  readonly newsWithinMs?: number;
+}
 
-export function createPendingDecisions(onChange: () => void): PendingDecisions {
+export function createPendingDecisions(options: PendingOptions): PendingDecisions {
+  const { onChange, onLate, lateAfterMs = 20_000, newsWithinMs = 5_000 } = options;
   const labels = new Map<string, string>();
   const arrivals = new Map<string, () => boolean>();
-  const remove = (runId: string): void => {
+  /** What is under way at a run now: another one may have been made since. */
+  const newest = new Map<string, symbol>();
+  const remove = (runId: string, own: symbol): void => {
+    if (newest.get(runId) !== own) return;
+    newest.delete(runId);
     arrivals.delete(runId);
-    if (labels.delete(runId)) onChange();
+    labels.delete(runId);
+    onChange();
   };
   return {
     labels,
     async during(runId, label, work, isShown) {
+      const own = Symbol(label);
+      newest.set(runId, own);
+      arrivals.delete(runId);
       labels.set(runId, label);
       onChange();
+      const late = setTimeout(() => {
+        if (newest.get(runId) !== own) return;
+        remove(runId, own);
+        onLate(runId, label);
+      }, lateAfterMs);
+      late.unref();
       try {
         const result = await work();
-        if (isShown(result)) remove(runId);
-        else {
+        if (isShown(result)) remove(runId, own);
+        else if (newest.get(runId) === own) {
           arrivals.set(runId, () => isShown(result));
-          setTimeout(() => remove(runId), NEWS_WITHIN_MS).unref();
+          setTimeout(() => remove(runId, own), newsWithinMs).unref();
         }
         return result;
       } catch (error) {
-        remove(runId);
+        remove(runId, own);
         throw error;
+      } finally {
+        clearTimeout(late);
       }
     },
     settle() {
-      for (const [runId, hasArrived] of arrivals) if (hasArrived()) remove(runId);
+      for (const [runId, hasArrived] of arrivals) {
+        const own = newest.get(runId);
+        if (own !== undefined && hasArrived()) remove(runId, own);
+      }
     },
   };
 }

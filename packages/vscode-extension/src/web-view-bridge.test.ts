@@ -15,6 +15,7 @@ function aBridge(client: Partial<Client> | null = {}) {
     checkout: vi.fn<HostActions['checkout']>(),
   };
   const onShows = vi.fn<(screen: Screen, title: string) => void>();
+  const onLaunched = vi.fn<(launched: unknown) => void>();
   const onRefused = vi.fn<(message: unknown) => void>();
   const bridge = createWebViewBridge({
     store,
@@ -27,9 +28,19 @@ function aBridge(client: Partial<Client> | null = {}) {
     actions,
     screen: { name: 'run', runId: 'r-1' },
     onShows,
+    onLaunched,
     onRefused,
   });
-  return { store, posted, actions, onShows, onRefused, bridge, kinds: () => posted.map(({ kind }) => kind) };
+  return {
+    store,
+    posted,
+    actions,
+    onShows,
+    onLaunched,
+    onRefused,
+    bridge,
+    kinds: () => posted.map(({ kind }) => kind),
+  };
 }
 
 const anEvent = (position: number): WorkflowEvent => ({
@@ -125,6 +136,16 @@ describe('Calls', () => {
       { kind: 'refusal', id: 2, problem: { detail: 'No Autonomous server is connected.' } },
     ]);
   });
+});
+
+it('tells of runs that the server has taken, and of none that it has refused', async () => {
+  const launchRun = vi.fn<Client['launchRun']>(() => Promise.resolve(aRun()));
+  const explore = vi.fn<Client['explore']>(() => Promise.reject(new Error('no such project')));
+  const { bridge, onLaunched } = aBridge({ launchRun, explore });
+  const wanted = { projectId: 'p-1', request: 'A login' };
+  await bridge.receive({ kind: 'call', id: 1, method: 'launchRun', args: [wanted] });
+  await bridge.receive({ kind: 'call', id: 2, method: 'explore', args: [{ projectId: 'p-2', variants: [] }] });
+  expect(onLaunched.mock.calls).toEqual([[wanted]]);
 });
 
 describe('What a web view may not say', () => {

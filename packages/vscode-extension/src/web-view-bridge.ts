@@ -2,7 +2,7 @@
  * The extension's end of the talk with one web view: hands on what the store learns, makes the calls that the web view
  * asks for, and does what only the editor can. The token stays on this side.
  */
-import { problemOf, type RunStore, type RunStoreState } from '@autonomous/shared';
+import { type NewExploration, type NewRun, problemOf, type RunStore, type RunStoreState } from '@autonomous/shared';
 import type { FromWebView, HostActions, Screen, ScreenClient, ToWebView } from '@autonomous/ui';
 import { readMessage } from './from-web-view.ts';
 
@@ -18,6 +18,8 @@ export interface WebViewBridgeOptions {
   readonly screen: Screen;
   /** The web view went to another screen. */
   readonly onShows: (screen: Screen, title: string) => void;
+  /** The server has taken a new run, or several, that the web view asked for. */
+  readonly onLaunched: (launched: NewRun | NewExploration) => void;
   /** Something came that no web view of ours says. */
   readonly onRefused: (message: unknown) => void;
 }
@@ -81,7 +83,10 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
       const client = await options.client();
       // Each argument was checked against what the method takes.
       const perform = client[method] as (...args: readonly unknown[]) => Promise<unknown>;
-      post({ kind: 'result', id, value: await perform(...(method === 'upload' ? [args[0], bytesOf(args[1])] : args)) });
+      const value = await perform(...(method === 'upload' ? [args[0], bytesOf(args[1])] : args));
+      // It is one: the server has checked it.
+      if (method === 'launchRun' || method === 'explore') options.onLaunched(args[0] as NewRun | NewExploration);
+      post({ kind: 'result', id, value });
     } catch (error) {
       post({ kind: 'refusal', id, problem: problemOf(error) });
     }

@@ -82,7 +82,7 @@ export interface Client {
 
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
-  decideGate(gateId: string, decision: GateDecision): Promise<RunView>;
+  decideGate(gateId: string, decision: GateDecision, key?: string): Promise<RunView>;
   decideOpenGate(runId: string, decision: GateDecision): Promise<RunView>;
   cancelRun(runId: string, reason?: string): Promise<RunView>;
   sendMessage(runId: string, text: string): Promise<RunView>;
@@ -159,8 +159,8 @@ export function createClient(options: ClientOptions): Client {
 
     listGates: async (runId) => items(await api.gates.$get({ query: query({ runId }) })),
     listClarifications: async (status) => items(await api.clarifications.$get({ query: query({ status }) })),
-    decideGate: async (id, decision) =>
-      read(await api.gates[':id'].decision.$post({ ...path(id), json: decision as never })),
+    decideGate: async (id, decision, key) =>
+      read(await api.gates[':id'].decision.$post({ ...path(id), json: decision as never }, keyed(key))),
     decideOpenGate: async (id, { decision, ...fields }) =>
       read(await api.runs[':id'][decision].$post({ ...path(id), json: fields as never })),
     cancelRun: async (id, reason) =>

@@ -1,6 +1,5 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
 import {
-  ApiError,
   BUDGET_NAMES,
   type Decision,
   feedbackOf,
@@ -8,29 +7,18 @@ import {
   type GateDecision,
   missingBudgetOf,
   plainWords,
-  winnerOf,
 } from '@autonomous/shared';
+import { useSelector } from '@xstate/store-react';
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
 import { useArrival } from '../parts/arrival.ts';
 import { CopyLink } from '../parts/copy-link.tsx';
+import { createDecisionSender } from '../parts/decision-sender.ts';
 import { valueOf } from '../parts/elements.ts';
 import { lineNotes, useLineNotes } from '../parts/line-notes.ts';
-import { ownDecisions } from '../parts/own-decisions.ts';
 import { Ago } from '../parts/times.tsx';
-
-type Sending =
-  | { readonly state: 'open' }
-  | { readonly state: 'sent'; readonly decision: Decision }
-  | { readonly state: 'late' }
-  | { readonly state: 'refused'; readonly reason: string; readonly decidedElsewhere: boolean };
-
-/** A decision that the server has not answered by then is looked after, and so often from then on. */
-const LOOK_AFTER_MS = 5_000;
-/** Then it may be made again: the first one counts, and the server says so. */
-const LATE_AFTER_MS = 20_000;
 
 interface GatePanelProps {
   readonly gate: Gate;
@@ -43,47 +31,14 @@ interface GatePanelProps {
 export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps) {
   const { client, runs } = useHost();
   const target = useArrival<HTMLElement>(isTarget);
-  const [sending, setSending] = useState<Sending>({ state: 'open' });
+  const [sender] = useState(() => createDecisionSender({ gate, client, runs, onDecidedElsewhere }));
+  useEffect(() => sender.dispose, [sender]);
+  const sending = useSelector(sender.sending, ({ context }) => context);
   const isSent = sending.state === 'sent';
 
-  // What is stuck, the server is asked about: it may have decided and been heard of by nobody.
-  useEffect(() => {
-    if (!isSent) return undefined;
-    const startedAt = performance.now();
-    const timer = setInterval(() => {
-      if (performance.now() - startedAt > LATE_AFTER_MS)
-        setSending((now) => (now.state === 'sent' ? { state: 'late' } : now));
-      client.getRun(gate.runId).then(
-        (run) => runs.trigger.listed({ runs: [run] }),
-        // The connection says why.
-        () => undefined,
-      );
-    }, LOOK_AFTER_MS);
-    return () => clearInterval(timer);
-  }, [isSent, client, runs, gate.runId]);
-
   const decide = async (decision: GateDecision): Promise<void> => {
-    if (sending.state === 'sent') return;
-    setSending({ state: 'sent', decision: decision.decision });
-    ownDecisions.add(gate.id);
-    try {
-      const run = await client.decideGate(gate.id, withBinding(gate, decision));
-      runs.trigger.listed({ runs: [run] });
-      if (isSentBack(gate, decision.decision)) lineNotes.trigger.cleared({ runId: gate.runId });
-    } catch (error) {
-      ownDecisions.delete(gate.id);
-      const winner = error instanceof ApiError ? winnerOf(error.problem) : null;
-      const decidedElsewhere = error instanceof ApiError && error.status === 409;
-      setSending({ state: 'refused', reason: messageOf(error), decidedElsewhere: winner !== null });
-      // What this panel shows may be long over.
-      if (winner !== null) onDecidedElsewhere(gate.id);
-      if (decidedElsewhere)
-        await client.getRun(gate.runId).then(
-          (run) => runs.trigger.listed({ runs: [run] }),
-          // Why it was refused stands there already.
-          () => undefined,
-        );
-    }
+    const isTaken = await sender.send(withBinding(gate, decision));
+    if (isTaken && isSentBack(gate, decision.decision)) lineNotes.trigger.cleared({ runId: gate.runId });
   };
 
   return (
@@ -110,7 +65,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
         <Decisions gate={gate} onDecide={decide} />
       </fieldset>
       <p role="status" className={sending.state === 'refused' ? 'fault' : 'quiet'}>
-        {isSent && `${DONE[sending.decision]} – waiting for the run to go on…`}
+        {sending.state === 'sent' && `${DONE[sending.decision]} – waiting for the run to go on…`}
         {sending.state === 'late' && 'The server has not confirmed it yet. Decide again where nothing happens.'}
         {sending.state === 'refused' &&
           (sending.decidedElsewhere ? `Already decided: ${sending.reason}` : `Not taken: ${sending.reason}`)}

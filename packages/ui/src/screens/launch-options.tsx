@@ -1,25 +1,10 @@
 /** What can be said of a new run besides its request: who is asked, which models, how much it may spend, from where it begins. */
-import type { BudgetName, NewRun } from '@autonomous/shared';
+import type { BudgetName } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { BUDGET_LABELS } from '../labels.ts';
+import { type Choice, ROLES, type Texts } from '../launch-choice.ts';
 import { useLoaded } from '../parts/loading.tsx';
-
-export const STAGES = ['planning', 'implementation', 'fixes'] as const;
-export type Trust = Readonly<Record<(typeof STAGES)[number], 'manual' | 'auto'>>;
-
-const ROLES = ['planner', 'implementer', 'validator'] as const;
-type Texts<Name extends string> = { readonly [Key in Name]?: string };
-
-/** What the form for new runs has besides requests. */
-export interface Choice {
-  readonly projectId: string;
-  readonly trust: Trust;
-  /** As they were written; empty ones are the server's or the project's own. */
-  readonly models: Texts<(typeof ROLES)[number]>;
-  readonly budgets: Texts<BudgetName>;
-  readonly baseBranch: string;
-}
 
 const MODEL_TITLES: Readonly<Record<(typeof ROLES)[number], string>> = {
   planner: 'Model of the planner',
@@ -35,8 +20,10 @@ export function MoreOptions(props: {
   readonly choice: Choice;
   readonly onChoice: (choice: Choice) => void;
   readonly isExploration: boolean;
+  /** The person came for them. */
+  readonly isAsked: boolean;
 }) {
-  const { choice, onChoice, isExploration } = props;
+  const { choice, onChoice, isExploration, isAsked } = props;
   const { client } = useHost();
   const models = useLoaded('models', () => client.listModels());
   const usable = models.value?.filter((model) => model.usable).map(({ id }) => id) ?? [];
@@ -44,7 +31,7 @@ export function MoreOptions(props: {
   const budgets: readonly BudgetName[] = [...OWN_BUDGETS, ...(isExploration ? (['maxTreeCostUsd'] as const) : [])];
   // As it was when the form opened: it does not close under somebody who empties its last field.
   const [isOpen] = useState(
-    () => choice.baseBranch !== '' || [choice.models, choice.budgets].some((texts) => Object.keys(texts).length > 0),
+    () => isAsked || choice.baseBranch !== '' || [choice.models, choice.budgets].some((texts) => Object.keys(texts).length > 0),
   );
   return (
     <details className="more" open={isOpen}>
@@ -95,20 +82,4 @@ export function MoreOptions(props: {
 function withText<Name extends string>(texts: Texts<Name>, name: Name, text: string): Texts<Name> {
   const { [name]: _before, ...rest } = texts;
   return (text === '' ? rest : { ...rest, [name]: text }) as Texts<Name>; // What is computed loses its names.
-}
-
-/** What the form asks for. What is empty is left to the project and the server. */
-export function configOf({ trust, models, budgets, baseBranch }: Choice, isExploration: boolean): NewRun['config'] {
-  const named = Object.entries(models)
-    .map(([role, model]) => [role, model.trim()] as const)
-    .filter(([, model]) => model !== '');
-  const numbers = Object.entries(budgets)
-    .filter(([name]) => isExploration || !name.startsWith('maxTree'))
-    .map(([name, value]) => [name, Number(value)] as const);
-  return {
-    trustMode: trust,
-    ...(named.length === 0 ? {} : { modelRouting: Object.fromEntries(named) }),
-    ...(baseBranch.trim() === '' ? {} : { git: { baseBranch: baseBranch.trim() } }),
-    ...Object.fromEntries(numbers),
-  };
 }

@@ -1,14 +1,15 @@
 /** A new run, or several ways of doing the same side by side. Remembers what was chosen last. */
 import type { Project } from '@autonomous/shared';
+import { useSelector } from '@xstate/store-react';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
+import { type Choice, configOf, DEFAULT_TRUST, type LaunchDraft, STAGES } from '../launch-choice.ts';
 import { valueOf } from '../parts/elements.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
-import { type Choice, configOf, MoreOptions, STAGES, type Trust } from './launch-options.tsx';
+import { MoreOptions } from './launch-options.tsx';
 
 const MEMORY = 'autonomous.launch';
-const DEFAULT_TRUST: Trust = { planning: 'manual', implementation: 'auto', fixes: 'auto' };
 const STAGE_TITLES: Readonly<Record<(typeof STAGES)[number], string>> = {
   planning: 'the plan',
   implementation: 'the result',
@@ -16,13 +17,20 @@ const STAGE_TITLES: Readonly<Record<(typeof STAGES)[number], string>> = {
 };
 
 export function Launch() {
-  const { client } = useHost();
+  const { client, place } = useHost();
+  const draft = useSelector(place, ({ context }) => (context.screen.name === 'launch' ? context.screen.draft : null));
   const projects = useLoaded('projects', () => client.listProjects({ limit: 200 }));
   return (
     <section className="launch" aria-label="New run">
       <h1>New run</h1>
       <Loading of={projects} what="The projects">
-        {({ items }) => (items.length === 0 ? <NewProject onMade={projects.again} /> : <Form projects={items} />)}
+        {({ items }) =>
+          items.length === 0 ? (
+            <NewProject onMade={projects.again} />
+          ) : (
+            <Form key={draft?.id ?? ''} projects={items} draft={draft ?? null} />
+          )
+        }
       </Loading>
     </section>
   );
@@ -64,10 +72,11 @@ function NewProject({ onMade }: { readonly onMade: () => void }) {
   );
 }
 
-function Form({ projects }: { readonly projects: readonly Project[] }) {
+function Form({ projects, draft }: { readonly projects: readonly Project[]; readonly draft: LaunchDraft | null }) {
   const { client, runs, go } = useHost();
-  const [choice, setChoice] = useState<Choice>(() => remembered(projects));
-  const [requests, setRequests] = useState<readonly string[]>(['']);
+  const [choice, setChoice] = useState<Choice>(() => begin(projects, draft?.choice ?? remembered()));
+  const typed = draft?.requests ?? [];
+  const [requests, setRequests] = useState<readonly string[]>(typed.length > 0 ? typed : ['']);
   const [fault, setFault] = useState<string | null>(null);
   const [isSent, setSent] = useState(false);
   const wanted = requests.map((request) => request.trim()).filter((request) => request !== '');
@@ -156,7 +165,12 @@ function Form({ projects }: { readonly projects: readonly Project[] }) {
           </label>
         ))}
       </fieldset>
-      <MoreOptions choice={choice} onChoice={setChoice} isExploration={wanted.length > 1} />
+      <MoreOptions
+        choice={choice}
+        onChoice={setChoice}
+        isExploration={wanted.length > 1}
+        isAsked={typed.length > 0}
+      />
       <div className="actions">
         <vscode-button disabled={isSent || wanted.length === 0} onClick={() => void launch()}>
           {wanted.length > 1 ? `Explore ${wanted.length} approaches` : 'Start the run'}
@@ -171,28 +185,24 @@ function Form({ projects }: { readonly projects: readonly Project[] }) {
   );
 }
 
-function remembered(projects: readonly Project[]): Choice {
-  const fallback: Choice = {
-    projectId: projects[0]?.id ?? '',
-    trust: DEFAULT_TRUST,
-    models: {},
-    budgets: {},
-    baseBranch: '',
+/** What was chosen before, as far as it fits the projects that there are. */
+function begin(projects: readonly Project[], found: Partial<Choice>): Choice {
+  const isThere = projects.some(({ id }) => id === found.projectId);
+  return {
+    projectId: (isThere ? found.projectId : projects[0]?.id) ?? '',
+    trust: { ...DEFAULT_TRUST, ...found.trust },
+    models: found.models ?? {},
+    budgets: found.budgets ?? {},
+    baseBranch: found.baseBranch ?? '',
   };
+}
+
+function remembered(): Partial<Choice> {
   try {
     // Written by `remember` alone; what does not fit any more is left out.
-    const found = JSON.parse(localStorage.getItem(MEMORY) ?? '{}') as Partial<Choice>;
-    const isThere = projects.some(({ id }) => id === found.projectId);
-    return {
-      ...fallback,
-      ...(isThere ? { projectId: found.projectId ?? '' } : {}),
-      trust: { ...DEFAULT_TRUST, ...found.trust },
-      models: found.models ?? {},
-      budgets: found.budgets ?? {},
-      baseBranch: found.baseBranch ?? '',
-    };
+    return JSON.parse(localStorage.getItem(MEMORY) ?? '{}') as Partial<Choice>;
   } catch {
-    return fallback;
+    return {};
   }
 }
 

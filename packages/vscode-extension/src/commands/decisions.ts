@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import {
   BUDGET_NAMES,
+  createDecisionKeys,
   type Decision,
   feedbackOf,
   type Gate,
@@ -38,6 +39,8 @@ export function decisionCommands(host: Host, panels: Panels, comments: ReviewCom
     extend: { title: 'Extend', underWay: 'Extending…', complete: completeExtension },
     ignore: { title: 'Ignore', underWay: 'Ignoring…', complete: () => Promise.resolve({ decision: 'ignore' }) },
   };
+  // What the server has not confirmed may be decided again.
+  const keys = createDecisionKeys();
   const perform = async (decision: Decision, target: unknown): Promise<void> => {
     const { title, underWay, complete } = table[decision];
     const gate = await pickGate(host, panels, target, decision, title);
@@ -47,7 +50,7 @@ export function decisionCommands(host: Host, panels: Panels, comments: ReviewCom
     await host.pending.during(
       gate.runId,
       underWay,
-      () => client.decideGate(gate.id, completed),
+      () => client.decideGate(gate.id, completed, keys.keyOf(gate.id, completed)),
       (view) => (runsOf(host)[view.id]?.lastSequence ?? 0) >= view.lastSequence,
     );
     if (decision === 'reject') comments.clear(gate.runId);

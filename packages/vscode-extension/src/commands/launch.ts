@@ -1,5 +1,9 @@
-/** New runs in a few native steps; the last choices are where the next run begins. */
-import type { Project, RunConfigRequest } from '@autonomous/shared';
+/**
+ * New runs in a few native steps; the last choices are where the next run begins. Models, budgets and base branch are told in
+ * the last step and changed in the form.
+ */
+import { explainRefusal, type Project } from '@autonomous/shared';
+import { type Choice, choiceLine, configOf, type Screen, STAGES } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { remoteUrl } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels } from '../host.ts';
@@ -7,15 +11,7 @@ import { COMMANDS } from '../identifiers.ts';
 import { plainMessage } from '../plain-message.ts';
 import type { CommandTable } from './register.ts';
 
-/** What the person chose last. */
-interface LastLaunch {
-  readonly projectId?: string;
-  readonly manual?: readonly Stage[];
-  readonly baseBranch?: Readonly<Record<string, string>>;
-}
-const STAGES = ['planning', 'implementation', 'fixes'] as const;
 type Stage = (typeof STAGES)[number];
-const MEMORY = 'autonomous.lastLaunch';
 const MAX_APPROACHES = 20;
 
 export function launchCommands(host: Host, panels: Panels): CommandTable {
@@ -27,22 +23,22 @@ export function launchCommands(host: Host, panels: Panels): CommandTable {
 }
 
 async function launchRun(host: Host, panels: Panels): Promise<void> {
-  const project = await chooseProject(host, 'Launch a run (1/4)');
+  const title = 'Launch a run';
+  const project = await chooseProject(host, `${title} (1/4)`);
   if (project === null) return;
-  const request = await askRequest('Launch a run (2/4)', 'What should be done?');
-  const config = request === null ? null : await chooseConfig(host, project, 'Launch a run', 3, 4);
-  if (request === null || config === null) return;
-  const run = await clientOf(host).launchRun({ projectId: project.id, request, config }, crypto.randomUUID());
-  panels.openScreen({ name: 'run', runId: run.id });
+  const request = await askRequest(`${title} (2/4)`, 'What should be done?');
+  const choice = request === null ? null : await chooseTrust(host, project, `${title} (3/4)`);
+  if (request === null || choice === null) return;
+  await launch(host, panels, { title: `${title} (4/4)`, start: 'Start the run', requests: [request], choice });
 }
 
 /** The same request several times, or one request each: what comes of them is compared. */
 async function explore(host: Host, panels: Panels): Promise<void> {
   const title = 'Explore approaches';
-  const project = await chooseProject(host, `${title} (1)`);
+  const project = await chooseProject(host, `${title} (1/5)`);
   if (project === null) return;
   const count = await vscode.window.showQuickPick(['2', '3', '4', '5', 'Another number…'], {
-    title: `${title} (2)`,
+    title: `${title} (2/5)`,
     placeHolder: 'How many approaches?',
   });
   const approaches = count === 'Another number…' ? await askCount(title) : Number(count);
@@ -50,18 +46,68 @@ async function explore(host: Host, panels: Panels): Promise<void> {
   const requests: string[] = [];
   for (let number = 1; number <= approaches; number += 1) {
     const request = await askRequest(
-      `${title}: ${number} of ${approaches}`,
+      `${title} (3/5): ${number} of ${approaches}`,
       'What should this one do?',
       requests.at(-1),
     );
     if (request === null) return;
     requests.push(request);
   }
-  const config = await chooseConfig(host, project, title, 3, 4);
-  if (config === null) return;
+  const choice = await chooseTrust(host, project, `${title} (4/5)`);
+  if (choice === null) return;
+  const start = approaches === 1 ? 'Start the run' : `Start ${approaches} runs`;
+  await launch(host, panels, { title: `${title} (5/5)`, start, requests, choice });
+}
+
+interface Launch {
+  readonly title: string;
+  /** What the first item of the last step does. */
+  readonly start: string;
+  readonly requests: readonly string[];
+  readonly choice: Choice;
+}
+
+/** The last step: what was chosen before is taken, or changed in the form. What was typed is never lost to a refusal. */
+async function launch(host: Host, panels: Panels, { title, start, requests, choice }: Launch): Promise<void> {
+  const openForm = (): void =>
+    panels.openScreen({ name: 'launch', draft: { id: crypto.randomUUID(), requests, choice } });
+  const form = {
+    label: '$(settings) Options…',
+    detail: 'Models, budgets and base branch, in a form that has what you have typed',
+  };
+  const items = [{ label: `$(play) ${start}`, detail: choiceLine(choice) }, form];
+  const picked = await vscode.window.showQuickPick(items, {
+    title,
+    placeHolder: 'Enter takes the options that are named',
+    ignoreFocusOut: true,
+  });
+  if (picked === undefined) return;
+  if (picked === form) return openForm();
+  try {
+    const screen = await startRuns(host, requests, choice);
+    host.launches.keep(choice);
+    panels.openScreen(screen);
+  } catch (error) {
+    const words = explainRefusal(error, Date.now());
+    host.log.error(words);
+    const change = 'Change Options…';
+    const answer = await vscode.window.showErrorMessage(plainMessage(`Not started: ${words}`), change);
+    if (answer === change) openForm();
+  }
+}
+
+/** @returns what shows what was started */
+async function startRuns(host: Host, requests: readonly string[], choice: Choice): Promise<Screen> {
+  const { projectId } = choice;
+  const config = configOf(choice, requests.length > 1);
+  const [only = '', ...others] = requests;
+  if (others.length === 0) {
+    const run = await clientOf(host).launchRun({ projectId, request: only, config }, crypto.randomUUID());
+    return { name: 'run', runId: run.id };
+  }
   const variants = requests.map((request) => ({ request, config }));
-  const { id } = await clientOf(host).explore({ projectId: project.id, variants }, crypto.randomUUID());
-  panels.openScreen({ name: 'exploration', explorationId: id });
+  const { id } = await clientOf(host).explore({ projectId, variants }, crypto.randomUUID());
+  return { name: 'exploration', explorationId: id };
 }
 
 async function askCount(title: string): Promise<number> {
@@ -78,7 +124,7 @@ async function askCount(title: string): Promise<number> {
 
 async function chooseProject(host: Host, title: string): Promise<Project | null> {
   const projects = await host.projects.load(clientOf(host));
-  const { projectId } = lastLaunch(host);
+  const { projectId } = host.launches.last();
   const inOrder = projects.toSorted((one, other) => Number(other.id === projectId) - Number(one.id === projectId));
   if (inOrder.length === 0) return addProject(host);
   const items = inOrder.map((project) => ({
@@ -138,43 +184,26 @@ const STAGE_WORDS: Readonly<Record<Stage, { readonly label: string; readonly det
   fixes: { label: 'Each fix', detail: 'You are asked when checks fail, before the agent tries again.' },
 };
 
-async function chooseConfig(
-  host: Host,
-  project: Project,
-  title: string,
-  step: number,
-  steps: number,
-): Promise<RunConfigRequest | null> {
-  const last = lastLaunch(host);
-  const manual = last.manual ?? ['planning'];
-  const items = STAGES.map((stage) => ({ ...STAGE_WORDS[stage], picked: manual.includes(stage), stage }));
+/** @returns the last choice of the project, with what the person wants to approve this time; `null` when they went away */
+async function chooseTrust(host: Host, project: Project, title: string): Promise<Choice | null> {
+  const last = host.launches.last(project.id);
+  const items = STAGES.map((stage) => ({
+    ...STAGE_WORDS[stage],
+    picked: last.trust[stage] === 'manual',
+    stage,
+  }));
   const picked = await vscode.window.showQuickPick(items, {
-    title: `${title} (${step}/${steps})`,
+    title,
     placeHolder: 'What do you want to approve yourself?',
     canPickMany: true,
     ignoreFocusOut: true,
   });
   if (picked === undefined) return null;
-  const baseBranch = await vscode.window.showInputBox({
-    title: `${title} (${step + 1}/${steps})`,
-    prompt: 'The branch that the work starts from',
-    value: last.baseBranch?.[project.id] ?? project.baseBranch,
-    ignoreFocusOut: true,
-  });
-  if (baseBranch === undefined) return null;
-  const stages = picked.map(({ stage }) => stage);
-  const branch = baseBranch.trim() || project.baseBranch;
-  await host.context.globalState.update(MEMORY, {
-    projectId: project.id,
-    manual: stages,
-    baseBranch: { ...last.baseBranch, [project.id]: branch },
-  } satisfies LastLaunch);
-  const trustMode = Object.fromEntries(
-    STAGES.map((stage) => [stage, stages.includes(stage) ? 'manual' : 'auto'] as const),
-  );
-  return { trustMode, git: { baseBranch: branch } };
-}
-
-function lastLaunch({ context }: Host): LastLaunch {
-  return context.globalState.get<LastLaunch>(MEMORY) ?? {};
+  const levelOf = (wanted: Stage) => (picked.some(({ stage }) => stage === wanted) ? 'manual' : 'auto');
+  const trust = {
+    planning: levelOf('planning'),
+    implementation: levelOf('implementation'),
+    fixes: levelOf('fixes'),
+  } as const;
+  return { ...last, trust };
 }

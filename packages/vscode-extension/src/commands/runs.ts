@@ -39,7 +39,8 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
     ),
     [COMMANDS.openPullRequest]: withRun(
       {
-        isFit: (run) => pullRequestOf(run) !== null,
+        // Of the run that is looked at it is said why there is none.
+        isFit: (run) => pullRequestOf(run) !== null || (run.id === panels.activeRunId() && isPushed(run)),
         title: 'Open pull request',
         none: 'No run has opened a pull request.',
       },

@@ -1,0 +1,134 @@
+/** What the palette does with runs, from their list to their end: each command once, each decision of each gate among them. */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import type { Editor } from '../harness/editor.ts';
+import { ROOT } from '../harness/install.ts';
+import type { Journey, Stage } from '../harness/stage.ts';
+
+const SCRIPT = path.join(ROOT, 'e2e', 'scripts', 'every-decision.script.yaml');
+const FIXES = { trustMode: { planning: 'manual', implementation: 'auto', fixes: 'manual' } } as const;
+
+export const journey: Journey = {
+  name: 'commands-of-runs',
+  async play(stage) {
+    const server = await stage.startServer({ env: { AUTONOMOUS_SCRIPT: SCRIPT } });
+    const { id } = await server.launch('A login', FIXES);
+    const editor = await stage.openEditor(server.reachedBy());
+    const { page, webView: panel } = editor;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await editor.openViews();
+    const run = (status: string) => editor.line(new RegExp(`^A login, .*${status}`));
+    await run('Waiting for approval').waitFor();
+
+    await editor.command('Autonomous: Open List of Runs');
+    await panel.getByRole('link', { name: 'A login' }).waitFor();
+    await editor.command('View: Close Editor');
+    await editor.command('Autonomous: Open Run');
+    await editor.choose(/^A login/);
+    await panel.getByRole('heading', { name: 'A login', level: 1 }).waitFor();
+    // From here on it is the run in front that commands are about.
+    await editor.command('Autonomous: Open Statechart');
+    await panel.locator('a[aria-current]', { hasText: 'Statechart' }).waitFor();
+    await editor.command('Autonomous: Open Plan');
+    await panel.locator('a[aria-current]', { hasText: 'Plan' }).waitFor();
+    await editor.command('Autonomous: Copy Run Id');
+    await editor.command('Autonomous: Compare Approaches');
+    await editor.notification('There are no explorations yet.').waitFor();
+    assert.equal(await pasted(editor), id);
+    await editor.command('Autonomous: Copy Link');
+    const { gate } = await server.client.getRun(id);
+    assert.equal(await pasted(editor), `${server.url}/runs/${id}/gates/${gate?.id.slice(id.length + 1)}`);
+
+    await editor.command('Autonomous: Ask the Planner…');
+    await editor.type('Where is the state kept?');
+    await panel.getByText('In memory, since one process serves the application.').waitFor();
+    await editor.command('Autonomous: Reject with Feedback…');
+    await editor.type('With a logout.');
+    await panel.getByRole('heading', { name: "Review the plan 'Login flow with a logout'" }).waitFor();
+    await editor.command('Autonomous: Approve');
+    await run('Running').waitFor();
+    await editor.command('Autonomous: Message the Agent…');
+    await editor.type('Sessions are short here.');
+    await run('Waiting for an answer').waitFor();
+    await editor.command('Autonomous: Answer…');
+    await editor.choose('GitHub only');
+    await panel.getByRole('heading', { name: 'How long shall a session last?' }).waitFor();
+    await editor.command('Autonomous: Ignore Question');
+    // It is the planner's then.
+    await panel.getByRole('heading', { name: "Review the plan 'Login flow with short sessions'" }).waitFor();
+    await editor.command('Autonomous: Approve');
+    await run('Running').waitFor();
+
+    // The checks of the project are run twice meanwhile.
+    await run('Waiting for approval').waitFor({ timeout: 90_000 });
+    await commentOnTheResult(stage, editor);
+    await editor.command('Autonomous: Retry…');
+    await editor.accept('What should the agent know? May be left empty.');
+    await run('Running').waitFor();
+    await run('Waiting for approval').waitFor({ timeout: 90_000 });
+    await editor.command('Autonomous: Accept as It Is…');
+    await editor.type('The form comes with the next change.');
+    await run('Completed').waitFor();
+    await stage.picture(page, 'accepted');
+    const ended = await server.client.getRun(id);
+    const decided = ['ask', 'reject', 'approve', 'answer', 'ignore', 'approve', 'retry', 'accept'];
+    assert.deepEqual(
+      ended.gates.map(({ decision }) => decision),
+      decided,
+    );
+
+    const events = await server.client.listEvents(id, 0);
+    assert.ok(
+      events.some(({ type }) => type === 'MESSAGE_SENT'),
+      'the agent was told nothing',
+    );
+
+    // A budget is used up and raised; then the run is ended.
+    await editor.command('View: Close All Editors');
+    const dear = await server.launch('A dear one', { ...FIXES, maxToolCalls: 1 });
+    await server.heard(dear.id, 'APPROVAL_REQUESTED');
+    await server.client.decideOpenGate(dear.id, { decision: 'approve' });
+    await editor.line(/^A dear one, .*Paused/).waitFor();
+    await editor.command('Autonomous: Extend…');
+    await editor.choose(/^A dear one/);
+    await editor.choose('maxToolCalls');
+    await editor.type('50');
+    await editor.line(/^A dear one, .*(?:Running|Waiting for an answer)/).waitFor();
+    await editor.command('Autonomous: Cancel Run…');
+    await editor.choose(/^A dear one/);
+    await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Cancel Run' }).click();
+    await editor.line(/^A dear one, .*Cancelled/).waitFor();
+    await stage.picture(page, 'cancelled');
+  },
+};
+
+/** What is on the clipboard, as a person has it: by pasting it somewhere. */
+async function pasted({ page }: Editor): Promise<string> {
+  await page.keyboard.press('F1');
+  const input = page.locator('.quick-input-widget input').first();
+  await input.fill('');
+  await page.keyboard.press('Control+V');
+  const text = await input.inputValue();
+  await page.keyboard.press('Escape');
+  return text;
+}
+
+/** A comment at the cursor, another one below it, and one of them taken back. */
+async function commentOnTheResult(stage: Stage, editor: Editor): Promise<void> {
+  const { page } = editor;
+  await editor.command('Autonomous: Show Changes');
+  await page.getByText('export const login = () => ({ status: 200').last().click();
+  await editor.command('Autonomous: Comment on Line…');
+  await editor.type('A form, please.');
+  const thread = page.locator('.review-widget');
+  await thread.getByText('A form, please.').waitFor();
+  await thread.getByRole('button', { name: /Reply/ }).click();
+  await page.keyboard.type('And a title.');
+  await thread.getByRole('button', { name: 'Add Comment' }).click();
+  await thread.getByText('And a title.').waitFor();
+  await stage.picture(page, 'comments');
+  await thread.getByText('And a title.').hover();
+  await thread.getByRole('button', { name: 'Delete Comment' }).last().click();
+  await thread.getByText('And a title.').waitFor({ state: 'detached' });
+  await thread.getByText('A form, please.').waitFor();
+}
