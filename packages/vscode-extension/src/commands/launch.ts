@@ -75,7 +75,7 @@ async function launch(host: Host, panels: Panels, { title, start, requests, choi
     label: '$(settings) Options…',
     detail: 'Models, budgets and base branch, in a form that has what you have typed',
   };
-  const items = [{ label: `$(play) ${start}`, detail: choiceLine(choice) }, form];
+  const items = [{ label: `$(play) ${plainMessage(start)}`, detail: plainMessage(choiceLine(choice)) }, form];
   const picked = await vscode.window.showQuickPick(items, {
     title,
     placeHolder: 'Enter takes the options that are named',
