@@ -9,8 +9,8 @@ export default defineConfig({
     pool: 'forks',
     // What is waited for comes in its own time on a machine that is busy; what never comes still fails.
     expect: { poll: { timeout: 30_000 } },
-    // Most tests wait for a child process or the disk, so two at once pay off on two cores as well.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // A worker computes for two fifths of its time and waits for child processes and the disk in the rest of it.
+    maxWorkers: availableParallelism() + 2,
     projects: [
       ...packages.map((name) =>
         project(name, `packages/${name}`, ['{src,test,demo,bench,crash,simulation}/**/*.test.ts']),

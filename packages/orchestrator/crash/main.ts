@@ -18,7 +18,7 @@ const USAGE = `Usage: npm run crash-sweep [-- OPTION ...]
   --scenario NAME     only this scenario; may be given several times
   --only ID           only this point, such as plain:merge.push.after; may be given several times
   --list              prints the boundaries of the scenarios and plays none
-  --workers N         points at the same time (default: one a core)
+  --workers N         points at the same time (default: two more than there are cores, as a point mostly waits)
   --minutes N         no point is begun later than this (default 45)`;
 
 try {
@@ -38,7 +38,7 @@ async function run(args: readonly string[]): Promise<number> {
       seed: { type: 'string', default: new Date().toISOString().slice(0, 10) },
       scenario: { type: 'string', multiple: true, default: SCENARIOS.map(({ name }) => name) },
       only: { type: 'string', multiple: true },
-      workers: { type: 'string', default: String(availableParallelism()) },
+      workers: { type: 'string', default: String(availableParallelism() + 2) },
       minutes: { type: 'string', default: '45' },
       list: { type: 'boolean' },
       help: { type: 'boolean' },

@@ -9,7 +9,7 @@ const run = { projectId: 'p-1', request: 'Add a login page' };
 describe('the server', () => {
   let server: ServerUnderTest;
   beforeAll(async () => {
-    server = await startTestServer({ requestTimeoutMs: 400 });
+    server = await startTestServer();
   });
   afterAll(() => server.close());
 
@@ -76,8 +76,8 @@ describe('the server', () => {
   });
 
   describe('on bodies', () => {
-    const head = (lines: string) =>
-      `POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nConnection: close\r\n${lines}\r\n\r\n`;
+    const head = (lines: string, port = server.port) =>
+      `POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nConnection: close\r\n${lines}\r\n\r\n`;
     const refused = async (body: string | Uint8Array<ArrayBuffer>, path = '/api/runs') => {
       const before = server.orchestrator.calls.length;
       const answer = await server.fetch(path, {
@@ -139,9 +139,11 @@ describe('the server', () => {
     });
 
     it('gives up on a body that does not come', async () => {
-      const answer = await sendRaw(server.port, `${head('Content-Length: 100')}{"projectId":`);
+      const impatient = await startTestServer({ requestTimeoutMs: 400 });
+      const answer = await sendRaw(impatient.port, `${head('Content-Length: 100', impatient.port)}{"projectId":`);
       expect(answer).toMatch(/^HTTP\/1.1 408 /);
-      expect(server.logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+      expect(impatient.logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+      await impatient.close();
     });
 
     it('survives a client that goes away in the middle of a body', async () => {
