@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { ROOT } from '../harness/install.ts';
-import { DEMO_REQUEST } from '../harness/server.ts';
 import type { Journey } from '../harness/stage.ts';
 
 const PROGRAM = path.join(ROOT, 'packages', 'orchestrator', 'src', 'main.ts');
@@ -44,7 +43,11 @@ export const journey: Journey = {
       page.waitForEvent('popup'),
       editor.command('Autonomous: Open Dashboard in Browser'),
     ]);
-    await dashboard.getByRole('link', { name: DEMO_REQUEST }).waitFor();
+    // This editor reaches ports of its machine below a path of its own, which the link keeps.
+    const { port } = new URL(server.url);
+    await dashboard.waitForURL(({ pathname, searchParams }) => {
+      return pathname === `/proxy/${port}/auth` && searchParams.get('code') !== null;
+    });
     await dashboard.close();
 
     // Another server in place of the one that is set, asked for first.
