@@ -50,11 +50,14 @@ export const journey: Journey = {
     });
     await dashboard.close();
 
-    // Another server in place of the one that is set, asked for first.
+    // Nothing takes the place of the one that is set unasked; without one, the local one is there.
     await editor.command('Autonomous: Start Local Server');
     const dialog = page.locator('.monaco-dialog-box', { hasText: 'is set as the server' });
     await stage.picture(page, 'another-server');
-    await dialog.getByRole('button', { name: 'Use the Local One' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await editor.set({ 'autonomous.server.command': local });
+    await editor.button(/^Autonomous: No server is connected/).waitFor();
+    await editor.command('Autonomous: Start Local Server');
     // A whole server is started meanwhile.
     await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor({ timeout: 60_000 });
     await editor.command('Autonomous: Stop Local Server');
