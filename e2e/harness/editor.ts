@@ -98,13 +98,15 @@ export class Editor {
 
   /** Runs a command by its title, from the palette. */
   async command(title: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    const input = this.page.locator('.quick-input-widget input').first();
-    await input.waitFor();
-    await input.fill(`>${title}`);
     // Not one that begins alike, or was used a moment ago.
     const named = new RegExp(`(?:^|: )${title.replaceAll(/[()[\]{}.*+?^$|\\]/g, String.raw`\$&`)}(?:,|$)`);
-    await this.page.locator('.quick-input-list').getByRole('option', { name: named }).first().click();
+    const option = this.page.locator('.quick-input-list').getByRole('option', { name: named }).first();
+    await persist(async () => {
+      // A palette that is about to close takes no words.
+      await this.page.keyboard.press('F1');
+      await this.page.locator('.quick-input-widget input').first().fill(`>${title}`, { timeout: AIM_TIMEOUT_MS });
+      await option.click({ timeout: AIM_TIMEOUT_MS });
+    });
   }
 
   /** Answers what the palette asks for in its line of input. */

@@ -122,7 +122,9 @@ async function commentOnTheResult(stage: Stage, editor: Editor): Promise<void> {
   await editor.type('A form, please.');
   const thread = page.locator('.review-widget');
   await thread.getByText('A form, please.').waitFor();
-  await thread.getByRole('button', { name: /Reply/ }).click();
+  // The list of all comments has opened below and leaves no room for an answer.
+  await editor.command('View: Hide Panel');
+  await thread.locator('.comment-form .monaco-editor').click();
   await page.keyboard.type('And a title.');
   await thread.getByRole('button', { name: 'Add Comment' }).click();
   await thread.getByText('And a title.').waitFor();

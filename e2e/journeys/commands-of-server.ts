@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { ROOT } from '../harness/install.ts';
-import { DEMO_REQUEST } from '../harness/server.ts';
 import type { Journey } from '../harness/stage.ts';
 
 const PROGRAM = path.join(ROOT, 'packages', 'orchestrator', 'src', 'main.ts');
@@ -44,14 +43,21 @@ export const journey: Journey = {
       page.waitForEvent('popup'),
       editor.command('Autonomous: Open Dashboard in Browser'),
     ]);
-    await dashboard.getByRole('link', { name: DEMO_REQUEST }).waitFor();
+    // This editor reaches ports of its machine below a path of its own, which the link keeps.
+    const { port } = new URL(server.url);
+    await dashboard.waitForURL(({ pathname, searchParams }) => {
+      return pathname === `/proxy/${port}/auth` && searchParams.get('code') !== null;
+    });
     await dashboard.close();
 
-    // Another server in place of the one that is set, asked for first.
+    // Nothing takes the place of the one that is set unasked; without one, the local one is there.
     await editor.command('Autonomous: Start Local Server');
     const dialog = page.locator('.monaco-dialog-box', { hasText: 'is set as the server' });
     await stage.picture(page, 'another-server');
-    await dialog.getByRole('button', { name: 'Use the Local One' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await editor.set({ 'autonomous.server.command': local });
+    await editor.button(/^Autonomous: No server is connected/).waitFor();
+    await editor.command('Autonomous: Start Local Server');
     // A whole server is started meanwhile.
     await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor({ timeout: 60_000 });
     await editor.command('Autonomous: Stop Local Server');
