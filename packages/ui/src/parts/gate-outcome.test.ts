@@ -1,10 +1,6 @@
 import type { GateOutcome } from '@autonomous/shared';
-<<<<<<< HEAD
-import { Children, isValidElement, type PropsWithChildren, type ReactNode } from 'react';
-=======
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
->>>>>>> origin/main
 import { expect, it } from 'vitest';
 import { OutcomeOfGate, outcomeWords } from './gate-outcome.tsx';
 
@@ -27,28 +23,6 @@ it('calls a decision that it does not know what it is', () => {
   expect(outcomeWords(ofNewerServer)).toEqual(['Plan', 'postpone']);
 });
 
-<<<<<<< HEAD
-it('E06 says a name as words, whatever a person has chosen', () => {
-  const outcome: GateOutcome = {
-    gateId: 'r.1',
-    kind: 'plan',
-    decision: 'approve',
-    by: '<b>ada</b>\u202e\u001b[1m [x](javascript:1)',
-    at: '2030-01-01T00:00:00.000Z',
-    notes: '\u2067<img src=x>',
-  };
-  expect(wordsIn(OutcomeOfGate({ lead: 'Decided', outcome }))).toBe(
-    'Decided: Plan approved by <b>ada</b> [x](javascript:1), <img src=x>',
-  );
-});
-
-/** What React makes text of: of a component, what it is given. */
-function wordsIn(node: ReactNode): string {
-  return Children.toArray(node)
-    .map((each) => (isValidElement<PropsWithChildren>(each) ? wordsIn(each.props.children) : String(each)))
-    .join('');
-}
-=======
 it('E06 says a name and what was said as words, whatever they are made of', () => {
   const outcome: GateOutcome = {
     gateId: 'r-1.4',
@@ -62,4 +36,3 @@ it('E06 says a name and what was said as words, whatever they are made of', () =
   expect(html).toContain('by &lt;b&gt;ada&lt;/b&gt; [x](javascript:1), ');
   expect(html).toContain('<blockquote>fine &lt;img src=x&gt;</blockquote>');
 });
->>>>>>> origin/main

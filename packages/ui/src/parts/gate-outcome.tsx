@@ -2,6 +2,7 @@
 import { type GateOutcome, plainWords } from '@autonomous/shared';
 import type { ReactNode } from 'react';
 import { stageTitle } from '../labels.ts';
+import { Link } from './link.tsx';
 import { Ago } from './times.tsx';
 
 const DECIDED: Readonly<Record<GateOutcome['decision'], string>> = {
@@ -32,23 +33,29 @@ export function outcomeWords({ kind, decision }: Pick<GateOutcome, 'kind' | 'dec
 
 /**
  * `Decided elsewhere: Plan approved by ada, 3 min ago`, and below it what was said with it.
+ * @param lead what comes first; nothing when absent
+ * @param linkedIn the run whose gate it is, where it leads there
  * @param children what follows in the same line
  */
 export function OutcomeOfGate({
   lead,
   outcome,
+  linkedIn,
   children,
 }: {
-  readonly lead: string;
+  readonly lead?: string;
   readonly outcome: GateOutcome;
+  readonly linkedIn?: string;
   readonly children?: ReactNode;
 }) {
   const [what, decided] = outcomeWords(outcome);
-  const { by, at, notes } = outcome;
+  const { by, at, notes, gateId } = outcome;
   return (
     <>
       <p>
-        {lead}: {what} <strong>{decided}</strong> by {plainWords(by)}, <Ago at={at} />
+        {lead !== undefined && `${lead}: `}
+        {linkedIn === undefined ? what : <Link to={{ name: 'run', runId: linkedIn, gate: gateId }}>{what}</Link>}{' '}
+        <strong>{decided}</strong> by {plainWords(by)}, <Ago at={at} />
         {children}
       </p>
       {notes !== undefined && notes !== '' && <blockquote>{plainWords(notes)}</blockquote>}

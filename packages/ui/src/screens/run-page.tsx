@@ -11,6 +11,7 @@ import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { ownDecisions } from '../parts/own-decisions.ts';
 import { StatusLine } from '../parts/status.tsx';
+import { OutcomeOfGate } from '../parts/gate-outcome.tsx';
 import { Ago, useNow } from '../parts/times.tsx';
 import { Changes } from './changes.tsx';
 import { Events } from './events.tsx';
@@ -216,11 +217,9 @@ function Overview({ run }: { readonly run: RunView }) {
         <>
           <h2>Decided</h2>
           <ol className="decided">
-            {run.gates.map(({ gateId, kind, decision, by, at, notes }) => (
-              <li key={`${gateId} ${at}`}>
-                <Link to={{ name: 'run', runId: run.id, gate: gateId }}>{kind}</Link>: <strong>{decision}</strong> by{' '}
-                {plainWords(by)}, <Ago at={at} />
-                {notes !== undefined && notes !== '' && <blockquote>{plainWords(notes)}</blockquote>}
+            {run.gates.map((outcome) => (
+              <li key={`${outcome.gateId} ${outcome.at}`}>
+                <OutcomeOfGate outcome={outcome} linkedIn={run.id} />
               </li>
             ))}
           </ol>
