@@ -2,8 +2,10 @@
  * Plays the journeys: the packaged extension in a real VS Code, and the dashboard, in Chromium against the real server.
  * Ends with `N passed, N failed[, N skipped]`; pictures of the screens lie in `e2e/screens`.
  *
- * Usage: npm run e2e [-- --only NAME[,NAME]] [--vsix FILE] [--no-skips] [--pictures]
- *   --pictures  renews those that the READMEs show, too
+ * Usage: npm run e2e [-- --only NAME[,NAME]] [--vsix FILE] [--no-skips] [--once-more] [--at-once N] [--pictures]
+ *   --once-more  a journey that failed is played again, alone, and named in the last line
+ *   --at-once    so many journeys are under way beside each other; 1 when absent
+ *   --pictures   renews those that the READMEs show, too
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,6 +24,7 @@ const { values: options } = parseArgs({
     'no-skips': { type: 'boolean' },
     pictures: { type: 'boolean' },
     'once-more': { type: 'boolean' },
+    'at-once': { type: 'string', default: '1' },
   },
 });
 
@@ -31,6 +34,12 @@ const chosen = options.only?.split(',') ?? names;
 const unknown = chosen.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
   say(`There is no journey ${unknown.join(', ')}; there are ${names.join(', ')}.`);
+  process.exit(64);
+}
+
+const atOnce = Number(options['at-once']);
+if (!Number.isInteger(atOnce) || atOnce < 1) {
+  say(`--at-once is '${options['at-once']}' and must be a whole number from 1.`);
   process.exit(64);
 }
 
@@ -66,13 +75,20 @@ async function playAll(executable: string): Promise<void> {
   const browser = await launchBrowser(executable);
   try {
     const extensions = await installVsix(vsix, folder);
-    for (const name of chosen) {
-      // The path is one that was listed above; the module is ours.
-      const module = (await import(pathToFileURL(path.join(JOURNEYS, `${name}.ts`)).href)) as { journey: Journey };
-      const mayFail = options['once-more'] === true;
-      const isOver = await play(module.journey, browser, extensions, mayFail);
-      if (isOver || !mayFail) continue;
-      if (await play(module.journey, browser, extensions, false)) tally.atSecond.push(name);
+    const mayFail = options['once-more'] === true;
+    const left = [...chosen];
+    const again: Journey[] = [];
+    const playSome = async (): Promise<void> => {
+      for (let name = left.shift(); name !== undefined; name = left.shift()) {
+        // The path is one that was listed above; the module is ours.
+        const module = (await import(pathToFileURL(path.join(JOURNEYS, `${name}.ts`)).href)) as { journey: Journey };
+        if (!(await play(module.journey, browser, extensions, mayFail)) && mayFail) again.push(module.journey);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, playSome));
+    // Alone: it may have been the others that were in its way.
+    for (const journey of again) {
+      if (await play(journey, browser, extensions, false)) tally.atSecond.push(journey.name);
     }
   } finally {
     await browser.close();

@@ -15,7 +15,6 @@ import { RunList } from './screens/run-list.tsx';
 /** What only these screens need is a file of its own where there may be two: most openings are of the list. */
 const loadOthers = () => import('./screens/others.tsx');
 const Others = lazy(async () => ({ default: (await loadOthers()).Others }));
-const SignIn = lazy(async () => ({ default: (await loadOthers()).SignIn }));
 
 function App({ host }: { readonly host: Host }) {
   return (
@@ -96,7 +95,7 @@ function Shown() {
   return (
     <LoadFailure>
       <Suspense fallback={<p className="empty late">Fetching the screen…</p>}>
-        {signedIn && screen.name !== 'runs' ? <Others screen={screen} /> : <SignIn />}
+        <Others screen={signedIn && screen.name !== 'runs' ? screen : 'sign-in'} />
       </Suspense>
     </LoadFailure>
   );

@@ -9,15 +9,15 @@ import { Exploration } from './exploration.tsx';
 import { Launch } from './launch.tsx';
 import { Metrics } from './metrics.tsx';
 import { RunPage } from './run-page.tsx';
-
-export { SignIn } from './sign-in.tsx';
+import { SignIn } from './sign-in.tsx';
 
 export type OtherScreen = Exclude<Screen, { readonly name: 'runs' }>;
 
 // The page lets nothing run but what bears its nonce, which the scripts that run here do.
 const drawer = createDrawer(drawingProgram, document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '');
 
-export function Others({ screen }: { readonly screen: OtherScreen }) {
+export function Others({ screen }: { readonly screen: OtherScreen | 'sign-in' }) {
+  if (screen === 'sign-in') return <SignIn />;
   return (
     <DrawerProvider value={drawer}>
       <ScreenOf screen={screen} />
