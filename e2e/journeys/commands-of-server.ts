@@ -1,4 +1,4 @@
-/** What the palette does with servers: signs in, shows what is known of one, takes a local one in its place and goes back. */
+/** What the palette does with servers: a local one is started and ended, another one named, signed in to and looked at. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,13 +17,21 @@ export const journey: Journey = {
     const data = await mkdtemp(path.join(tmpdir(), 'autonomous-e2e-data-'));
     stage.atEnd(() => rm(data, { recursive: true, force: true }));
     const local = [process.execPath, PROGRAM, 'serve', '--port', '0', '--data', data];
-    const editor = await stage.openEditor({
-      settings: { 'autonomous.serverUrl': server.url, 'autonomous.server.command': local },
-    });
+    const editor = await stage.openEditor({ settings: { 'autonomous.server.command': local } });
     const { page } = editor;
     const waiting = editor.button(/^Autonomous: 1 waiting for you/);
     await editor.openViews();
-    await editor.button('Set Token').first().waitFor();
+    await editor.command('Autonomous: Start Local Server');
+    // A whole server is started meanwhile.
+    await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor({ timeout: 60_000 });
+    await editor.command('Autonomous: Stop Local Server');
+    await editor.button(/^Autonomous: No server is connected/).waitFor();
+    await editor.command('Autonomous: Connect to Server…');
+    await editor.type(server.url);
+    // Another one than the local one: it has a token of its own.
+    await page.locator('.quick-input-widget', { hasText: 'Token for' }).waitFor();
+    await editor.type(server.token);
+    await waiting.waitFor();
     await editor.command('Autonomous: Set Token…');
     await editor.type(server.token);
     await waiting.waitFor();
@@ -50,20 +58,11 @@ export const journey: Journey = {
     });
     await dashboard.close();
 
-    // Nothing takes the place of the one that is set unasked; without one, the local one is there.
+    // Nothing takes the place of the one that is set unasked.
     await editor.command('Autonomous: Start Local Server');
     const dialog = page.locator('.monaco-dialog-box', { hasText: 'is set as the server' });
     await stage.picture(page, 'another-server');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await editor.set({ 'autonomous.server.command': local });
-    await editor.button(/^Autonomous: No server is connected/).waitFor();
-    await editor.command('Autonomous: Start Local Server');
-    // A whole server is started meanwhile.
-    await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor({ timeout: 60_000 });
-    await editor.command('Autonomous: Stop Local Server');
-    await editor.button(/^Autonomous: No server is connected/).waitFor();
-    await editor.command('Autonomous: Connect to Server…');
-    await editor.type(server.url);
     await waiting.waitFor();
   },
 };
