@@ -23,7 +23,11 @@ afterEach(() => {
 
 /** A server whose answers the test gives, one for each time that it is asked. */
 function aSender(more: { readonly lookAfterMs?: number; readonly lateAfterMs?: number } = {}) {
-  const asked: { readonly key: string | undefined; readonly decision: GateDecision; readonly answer: PromiseWithResolvers<RunView> }[] = [];
+  const asked: {
+    readonly key: string | undefined;
+    readonly decision: GateDecision;
+    readonly answer: PromiseWithResolvers<RunView>;
+  }[] = [];
   const getRun = vi.fn<(id: string) => Promise<RunView>>(() => Promise.resolve(aRun({ lastSequence: 9 })));
   const onDecidedElsewhere = vi.fn<(gateId: string) => void>();
   const runs = createRunStore();

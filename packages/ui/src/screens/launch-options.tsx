@@ -31,7 +31,10 @@ export function MoreOptions(props: {
   const budgets: readonly BudgetName[] = [...OWN_BUDGETS, ...(isExploration ? (['maxTreeCostUsd'] as const) : [])];
   // As it was when the form opened: it does not close under somebody who empties its last field.
   const [isOpen] = useState(
-    () => isAsked || choice.baseBranch !== '' || [choice.models, choice.budgets].some((texts) => Object.keys(texts).length > 0),
+    () =>
+      isAsked ||
+      choice.baseBranch !== '' ||
+      [choice.models, choice.budgets].some((texts) => Object.keys(texts).length > 0),
   );
   return (
     <details className="more" open={isOpen}>

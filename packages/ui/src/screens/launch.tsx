@@ -165,12 +165,7 @@ function Form({ projects, draft }: { readonly projects: readonly Project[]; read
           </label>
         ))}
       </fieldset>
-      <MoreOptions
-        choice={choice}
-        onChoice={setChoice}
-        isExploration={wanted.length > 1}
-        isAsked={typed.length > 0}
-      />
+      <MoreOptions choice={choice} onChoice={setChoice} isExploration={wanted.length > 1} isAsked={typed.length > 0} />
       <div className="actions">
         <vscode-button disabled={isSent || wanted.length === 0} onClick={() => void launch()}>
           {wanted.length > 1 ? `Explore ${wanted.length} approaches` : 'Start the run'}
