@@ -1,4 +1,4 @@
-/** What the palette does with runs, from their list to their end: each command once, each decision of each gate among them. */
+/** What the palette does with runs, from their list to their result: screens, links, comments and the decisions of each gate. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import type { Editor } from '../harness/editor.ts';
@@ -82,23 +82,6 @@ export const journey: Journey = {
       events.some(({ type }) => type === 'MESSAGE_SENT'),
       'the agent was told nothing',
     );
-
-    // A budget is used up and raised; then the run is ended.
-    await editor.command('View: Close All Editors');
-    const dear = await server.launch('A dear one', { ...FIXES, maxToolCalls: 1 });
-    await server.heard(dear.id, 'APPROVAL_REQUESTED');
-    await server.client.decideOpenGate(dear.id, { decision: 'approve' });
-    await editor.line(/^A dear one, .*Paused/).waitFor();
-    await editor.command('Autonomous: Extend…');
-    await editor.choose(/^A dear one/);
-    await editor.choose('maxToolCalls');
-    await editor.type('50');
-    await editor.line(/^A dear one, .*(?:Running|Waiting for an answer)/).waitFor();
-    await editor.command('Autonomous: Cancel Run…');
-    await editor.choose(/^A dear one/);
-    await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Cancel Run' }).click();
-    await editor.line(/^A dear one, .*Cancelled/).waitFor();
-    await stage.picture(page, 'cancelled');
   },
 };
 
