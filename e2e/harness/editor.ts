@@ -137,9 +137,13 @@ export class Editor {
     return this.page.locator('.notifications-toasts .notification-list-item', { hasText: text });
   }
 
-  /** The document of the web view that is open. */
+  /** The document of the web view that is in sight: the page keeps those of tabs behind it. */
   get webView(): FrameLocator {
-    return this.page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+    return this.page
+      .locator('iframe.webview.ready')
+      .filter({ visible: true })
+      .contentFrame()
+      .frameLocator('#active-frame');
   }
 }
 

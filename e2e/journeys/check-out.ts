@@ -6,7 +6,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { ROOT } from '../harness/install.ts';
+import type { Editor } from '../harness/editor.ts';
 import type { Journey } from '../harness/stage.ts';
 
 const SCRIPT = path.join(ROOT, 'e2e', 'scripts', 'two-plans.script.yaml');
@@ -42,7 +44,7 @@ export const journey: Journey = {
     // What is not committed stands in the way, and stays.
     const readme = path.join(place.project, 'README.md');
     writeFileSync(readme, 'mine\n');
-    await editor.command('Autonomous: Check Out Branch');
+    await checkOut(editor);
     await editor.notification('Commit or stash your changes first: README.md').waitFor();
     await stage.picture(editor.page, 'changes-in-the-way');
     assert.equal(readFileSync(readme, 'utf8'), 'mine\n');
@@ -51,7 +53,7 @@ export const journey: Journey = {
     // So does a file that git knows nothing of, where the branch has one of that name.
     const login = path.join(place.project, 'src', 'login.js');
     writeFileSync(login, 'mine\n');
-    await editor.command('Autonomous: Check Out Branch');
+    await checkOut(editor);
     await editor.notification(/untracked working tree files would be overwritten.*src\/login\.js/).waitFor();
     assert.equal(readFileSync(login, 'utf8'), 'mine\n');
     rmSync(login);
@@ -59,14 +61,15 @@ export const journey: Journey = {
     // A clone of something else, and a remote that is gone.
     git('remote', 'rename', 'origin', 'theirs');
     git('remote', 'set-url', 'theirs', path.join(place.folder, 'nowhere.git'));
-    await editor.command('Autonomous: Check Out Branch');
+    await checkOut(editor);
     await editor.notification(/cannot be fetched from theirs: .*nowhere\.git/).waitFor();
     execFileSync('git', ['init', '--quiet', '--bare', path.join(place.folder, 'nowhere.git')]);
-    await editor.command('Autonomous: Check Out Branch');
+    await checkOut(editor);
     await editor.notification(`No remote of the open folders has the branch ${branch}`).waitFor();
     assert.equal(git('branch', '--show-current'), 'main');
     git('remote', 'set-url', 'theirs', place.remote);
 
+    await makeRoom(editor);
     await editor.actOnMenu(run, 'Check Out Branch');
     await editor.notification(`${branch} is checked out.`).waitFor();
     assert.equal(git('branch', '--show-current'), branch);
@@ -83,3 +86,17 @@ export const journey: Journey = {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   },
 };
+
+/** The editor takes messages that come in quicker succession for a flood, and shows none of them. */
+const PACE_MS = 1_500;
+
+/** The corner has room for three messages: those of before make way. */
+async function makeRoom(editor: Editor): Promise<void> {
+  await editor.command('Notifications: Clear All Notifications');
+  await setTimeout(PACE_MS);
+}
+
+async function checkOut(editor: Editor): Promise<void> {
+  await makeRoom(editor);
+  await editor.command('Autonomous: Check Out Branch');
+}

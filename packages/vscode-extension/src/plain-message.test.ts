@@ -40,7 +40,8 @@ const PLACES = [
   { name: 'a choice', place: /\b(?:label|detail):\s*/g, within: 'commands' },
 ];
 /** Words of our own: no text of anybody else is put into them. Or a type, which is no text. */
-const OWN = /^(?:string\b|'[^'\n]*'|`(?:[^`$]|\$\([a-z~-]+\)|\$\{(?:[A-Z_]+|count\w*\([^)]*\)|plainMessage\([^)]*\))\})*`|plainMessage\()/;
+const OWN =
+  /^(?:string\b|'[^'\n]*'|`(?:[^`$]|\$\([a-z~-]+\)|\$\{(?:[A-Z_]+|count\w*\([^)]*\)|plainMessage\([^)]*\))\})*`|plainMessage\()/;
 
 describe('E06 the editor', async () => {
   const folder = import.meta.dirname;
