@@ -83,8 +83,10 @@ export class Editor {
   async actOnMenu(line: Locator, action: string): Promise<void> {
     const entry = this.page.getByRole('menuitem', { name: action, exact: true });
     await persist(async () => {
-      await line.click({ button: 'right' });
+      if (!(await entry.isVisible())) await line.click({ button: 'right' });
       await entry.click({ timeout: AIM_TIMEOUT_MS });
+      // A menu that has just opened takes no click: it may be the one that it was opened with.
+      await entry.waitFor({ state: 'hidden', timeout: AIM_TIMEOUT_MS });
     });
   }
 
