@@ -38,9 +38,19 @@ async function chooseServer(host: Host): Promise<void> {
   });
   if (given === undefined) return;
   const url = given.trim() === '' ? undefined : (serverAddress(given) ?? undefined);
-  await vscode.workspace.getConfiguration().update(SETTINGS.serverUrl, url, vscode.ConfigurationTarget.Global);
+  await setAddress(url);
   if (url !== undefined && !(await hasToken(host, url))) await askToken(host, url);
   await host.connection.connect();
+}
+
+/** @throws {Error} where other settings than the person's own come first */
+async function setAddress(url: string | undefined): Promise<void> {
+  await vscode.workspace.getConfiguration().update(SETTINGS.serverUrl, url, vscode.ConfigurationTarget.Global);
+  const counts = configuredUrl();
+  if (counts === (url ?? null)) return;
+  throw new Error(
+    `The server stays ${counts ?? 'the one of this machine'}: ${SETTINGS.serverUrl} is set in the settings of this workspace or this machine as well, which come before your own. Change it there.`,
+  );
 }
 
 async function hasToken({ context }: Host, url: string): Promise<boolean> {
@@ -83,7 +93,7 @@ export async function startServer(host: Host): Promise<void> {
       use,
     );
     if (picked !== use) return;
-    await vscode.workspace.getConfiguration().update(SETTINGS.serverUrl, undefined, vscode.ConfigurationTarget.Global);
+    await setAddress(undefined);
   }
   const command = await serverCommand();
   if (command === null) return;
