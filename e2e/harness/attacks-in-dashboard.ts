@@ -73,7 +73,7 @@ export async function readInDashboard(
     .first()
     .waitFor({ timeout: 60_000 });
   const shows: Readonly<Record<string, Locator>> = {
-    Overview: page.locator('.decided').getByText(`approve by ${NAME_SHOWN}`),
+    Overview: page.locator('.decided').getByText(`approved by ${NAME_SHOWN}`),
     Changes: page.getByText('src/"><img src=x onerror=top.PWN=4>.js'),
     Evidence: page.getByText(/^commit [0-9a-f]{8}/),
     Transcript: page.getByText('onerror="top.PWN=\'transcript\'"'),

@@ -7,15 +7,19 @@ import type { GateDecision } from './api/orchestrator.ts';
 
 export interface DecisionKeys {
   keyOf(gateId: string, decision: GateDecision): string;
+  /** The server has refused it: whoever decides so again asks anew. */
+  forget(gateId: string, decision: GateDecision): void;
 }
 
 /** Keys of one client: what two people decide alike are two decisions. */
 export function createDecisionKeys(): DecisionKeys {
   const keys = new Map<string, string>();
+  // As it is sent: the server compares the bytes of a body.
+  const requestOf = (gateId: string, decision: GateDecision): string => JSON.stringify([gateId, decision]);
   return {
+    forget: (gateId, decision) => void keys.delete(requestOf(gateId, decision)),
     keyOf(gateId, decision) {
-      const fields = Object.entries(decision).filter(([, value]) => value !== undefined);
-      const request = JSON.stringify([gateId, fields.toSorted(([one], [other]) => (one < other ? -1 : 1))]);
+      const request = requestOf(gateId, decision);
       const key = keys.get(request) ?? crypto.randomUUID();
       keys.set(request, key);
       return key;

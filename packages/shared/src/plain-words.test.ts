@@ -9,7 +9,9 @@ describe('E06 words of others', () => {
   it.each([
     ['\u001b[31mred\u001b[0m \u009b1mbold', 'red bold'],
     ['\u001b]8;;https://evil.example\u0007here\u001b]8;;\u001b\\ it is', 'here it is'],
-    ['\u001b]0;title', ''],
+    // Nothing but a link that ends is taken away whole: what a person decides on must not hide behind one character.
+    ['\u001b]0;title', ']0;title'],
+    ['Run tests?\u009d And push to main?\nNo\u0007.', 'Run tests? And push to main?\nNo.'],
     ['ada\u202e, approved\u2066x\u2069', 'ada, approvedx'],
     ['a\u0000b\u0007c\u007fd\u0085e\u061cf', 'abcdef'],
     ['one\r\ntwo\rthree\n\tfour', 'one\ntwo\nthree\n\tfour'],

@@ -394,6 +394,46 @@ describe('syncRecentRuns', () => {
     expect(asked).toHaveLength(4);
   });
 
+  it('begins anew with a store of an earlier connection: what happened since then was told to nobody', async () => {
+    const store = createRunStore();
+    store.trigger.statusChanged({ status: { state: 'replaying', feedId: 'f', reset: false } });
+    store.trigger.listed({ runs: [aRun({ id: 'ghost', status: 'running' })], older: 'c-1' });
+    const client = {
+      followFeed: async () => undefined,
+      listRuns: async ({ open }: RunFilter = {}) =>
+        open === true
+          ? { items: [], nextCursor: null }
+          : { items: [aRun({ id: 'new', status: 'completed' })], nextCursor: 'c-9' },
+      getRun: async () => aRun({}),
+    };
+    await syncRecentRuns({ client, store, signal: new AbortController().signal, onFault: () => undefined });
+    await vi.waitFor(() => expect(store.getSnapshot().context.older).toBe('c-9'), 30_000);
+    expect(Object.keys(store.getSnapshot().context.runs)).toEqual(['new']);
+    expect(store.getSnapshot().context.feedId).toBe('f');
+  });
+
+  it('puts nothing into a store that it has left', async () => {
+    const store = createRunStore();
+    const own = new AbortController();
+    const answer = Promise.withResolvers<RunView>();
+    const following = Promise.withResolvers<FeedOptions>();
+    const client = {
+      followFeed: async (feed: FeedOptions) => following.resolve(feed),
+      listRuns: async () => ({ items: [], nextCursor: null }),
+      getRun: () => answer.promise,
+    };
+    await syncRecentRuns({ client, store, signal: own.signal, onFault: () => undefined });
+    const feed = await following.promise;
+    const make = aLog();
+    make('r-x', 'RUN_STARTED', start);
+    feed.onEvent(make('r-x', 'NOTICE', { message: 'hm' }));
+    own.abort();
+    answer.resolve(aRun({ id: 'r-x' }));
+    await answer.promise;
+    await Promise.resolve();
+    expect(store.getSnapshot().context.runs).toEqual({});
+  });
+
   it('tells of a run that cannot be had', async () => {
     const { feed, append, faults } = await aSync(() => {});
     const lost = append('c', 'NOTICE', { message: 'hm' });

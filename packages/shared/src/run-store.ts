@@ -63,6 +63,11 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
       /** The page of the list that begins at `from`. One that was asked for twice, or of another feed, leads nowhere. */
       olderListed: (state, { from, page }: { from: string; page: Page<RunView> }) =>
         state.older === from ? { ...withRuns(state, page.items), older: page.nextCursor } : state,
+      /** What was known of runs before counts no more; the feed goes on. */
+      listedAnew: (
+        { feedId, position, connection, process },
+        { runs, older }: { runs: readonly RunView[]; older: string | null },
+      ) => ({ ...withRuns({ ...emptyRunStoreState, feedId, position, connection, process }, runs), older }),
       statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
       /** What was at work and says nothing is at work all the same: it waits for something. */
       settled: (state) => (state.resuming.length === 0 ? state : { ...state, resuming: [] }),
@@ -213,13 +218,17 @@ export async function syncRecentRuns(options: {
   const asking = new Set<string>();
   const askAgain = new Set<string>();
   let isListed = false;
+  // What happened since an earlier connection is not told again: what it left has gaps, and runs that are long over.
+  let hasEarlier = store.getSnapshot().context.feedId !== null;
   const list = async (): Promise<void> => {
     const [open, newest] = await Promise.all(RECENT_RUNS.map((filter) => client.listRuns(filter)));
     if (open === undefined || newest === undefined) return;
     // A run that goes on meanwhile may be in both of them.
     const runs = [...open.items, ...newest.items].toSorted((one, other) => one.lastSequence - other.lastSequence);
     if (signal.aborted) return;
-    store.trigger.listed({ runs, older: newest.nextCursor });
+    if (hasEarlier) store.trigger.listedAnew({ runs, older: newest.nextCursor });
+    else store.trigger.listed({ runs, older: newest.nextCursor });
+    hasEarlier = false;
     for (let cursor = open.nextCursor; cursor !== null && !signal.aborted;) {
       const page = await client.listRuns({ ...RECENT_RUNS[0], cursor });
       if (!signal.aborted) store.trigger.listed({ runs: page.items });
@@ -232,7 +241,10 @@ export async function syncRecentRuns(options: {
     asking.add(id);
     try {
       // What comes meanwhile may lie beyond what the answer holds.
-      while (askAgain.delete(id)) store.trigger.listed({ runs: [await client.getRun(id)] });
+      while (askAgain.delete(id)) {
+        const run = await client.getRun(id);
+        if (!signal.aborted) store.trigger.listed({ runs: [run] });
+      }
     } finally {
       asking.delete(id);
     }

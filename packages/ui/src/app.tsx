@@ -93,7 +93,7 @@ function Shown() {
   if (signedIn === 'unknown') return null;
   if (signedIn && screen.name === 'runs') return <RunList />;
   return (
-    <LoadFailure>
+    <LoadFailure of={screen}>
       <Suspense fallback={<p className="empty late">Fetching the screen…</p>}>
         <Others screen={signedIn && screen.name !== 'runs' ? screen : 'sign-in'} />
       </Suspense>

@@ -43,12 +43,20 @@ it('is read back from what a run was asked for with', () => {
 });
 
 it('is told in one line', () => {
-  expect(choiceLine({ ...CHOICE, models: { planner: ' ' } })).toBe(
+  expect(choiceLine({ ...CHOICE, models: { planner: ' ' } }, false)).toBe(
     'models, budgets and base branch as the project or the server says',
   );
   const models = { planner: 'openai:gpt-5', validator: ' mistral:large ' };
   const budgets = { maxCostUsd: '5', maxToolCalls: '200' };
-  expect(choiceLine({ ...CHOICE, models, budgets, baseBranch: 'next' })).toBe(
+  expect(choiceLine({ ...CHOICE, models, budgets, baseBranch: 'next' }, false)).toBe(
     'planner openai:gpt-5, validator mistral:large, at most 5 US dollars, at most 200 tool calls, from next',
   );
+});
+
+it('names the budget of all approaches only where there are several, as it is sent', () => {
+  const choice = { ...CHOICE, budgets: { maxTreeCostUsd: '5' } };
+  expect(choiceLine(choice, true)).toBe('at most 5 US dollars for all approaches');
+  expect(configOf(choice, true)).toMatchObject({ maxTreeCostUsd: 5 });
+  expect(choiceLine(choice, false)).not.toContain('5');
+  expect(configOf(choice, false)).not.toHaveProperty('maxTreeCostUsd');
 });

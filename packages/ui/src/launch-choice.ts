@@ -28,7 +28,7 @@ export interface LaunchDraft {
 
 /** What a choice asks for. What is empty is left to the project and the server. */
 export function configOf({ trust, models, budgets, baseBranch }: Choice, isExploration: boolean): NewRun['config'] {
-  const numbers = writtenOf(budgets).filter(([name]) => isExploration || !name.startsWith('maxTree'));
+  const numbers = budgetsOf(budgets, isExploration);
   const named = writtenOf(models);
   return {
     trustMode: trust,
@@ -63,10 +63,10 @@ export function choiceOf(projectId: string, config: NewRun['config'] = {}): Choi
 }
 
 /** `implementer openai:gpt-5, at most 5 US dollars, from next`: models, budgets and base branch in one line. */
-export function choiceLine({ models, budgets, baseBranch }: Choice): string {
+export function choiceLine({ models, budgets, baseBranch }: Choice, isExploration: boolean): string {
   const written = [
     ...writtenOf(models).map(([role, model]) => `${role} ${model}`),
-    ...writtenOf(budgets).map(([name, value]) => `at most ${value} ${UNITS[name] ?? name}`),
+    ...budgetsOf(budgets, isExploration).map(([name, value]) => `at most ${value} ${UNITS[name] ?? name}`),
     ...(baseBranch.trim() === '' ? [] : [`from ${baseBranch.trim()}`]),
   ];
   return written.length === 0
@@ -82,6 +82,11 @@ const UNITS: Readonly<Record<string, string>> = {
   maxToolCalls: 'tool calls',
   maxTreeCostUsd: 'US dollars for all approaches',
 };
+
+/** Of one run alone, the budget of all approaches is none. */
+function budgetsOf(budgets: Choice['budgets'], isExploration: boolean): readonly (readonly [string, string])[] {
+  return writtenOf(budgets).filter(([name]) => isExploration || !name.startsWith('maxTree'));
+}
 
 /** Those that say something, without the blanks around them. */
 function writtenOf(texts: Texts<string>): readonly (readonly [string, string])[] {

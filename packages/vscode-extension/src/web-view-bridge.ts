@@ -68,8 +68,11 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
         if (news.status.state === 'replaying' && news.status.reset) postState();
         return post({ kind: 'connection', status: news.status });
       case 'replaced':
-      case 'settled':
+      case 'listedAnew':
         return postState();
+      case 'settled':
+        if (store.getSnapshot().context.resuming !== posted?.resuming) postState();
+        return;
       case 'listed':
         if (store.getSnapshot().context.runs !== posted?.runs) listing ??= setTimeout(postState, LISTS_WITHIN_MS);
         return;
@@ -133,7 +136,7 @@ type StoreEvent =
   | { readonly type: 'received'; readonly events: Extract<ToWebView, { kind: 'events' }>['events'] }
   | { readonly type: 'progressed'; readonly progress: Extract<ToWebView, { kind: 'progress' }>['progress'] }
   | { readonly type: 'statusChanged'; readonly status: Exclude<RunStoreState['connection'], { state: 'idle' }> }
-  | { readonly type: 'replaced' | 'settled' | 'listed' };
+  | { readonly type: 'replaced' | 'settled' | 'listed' | 'listedAnew' };
 
 function bytesOf(value: unknown): unknown {
   return value instanceof ArrayBuffer ? new Uint8Array(value) : value;

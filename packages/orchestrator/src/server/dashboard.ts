@@ -77,6 +77,11 @@ export function isPagePath(path: string): boolean {
   return PAGE.test(path);
 }
 
+/** True for an address of a file that the page loads. */
+export function isDashboardFile(path: string): boolean {
+  return FILE.test(path);
+}
+
 /** True for what anybody may read: see above. */
 export function isDashboardPath(path: string): boolean {
   return PAGE.test(path) || FILE.test(path);

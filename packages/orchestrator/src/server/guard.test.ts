@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ServerUnderTest, sendRaw, startTestServer, TOKEN } from './running-server.fixture.ts';
@@ -285,6 +286,27 @@ describe('the guard', () => {
         expect(await server.client.signOut({ everywhere: true })).toBe(0);
         await expect(server.client.signOut()).rejects.toThrow('only `everywhere` signs anything out');
       });
+
+      it.each(['/api/sign-in-links', '/api/tickets'])(
+        'ends what is under way as well: %s lends nothing more',
+        async (path) => {
+          const Cookie = await signIn(server);
+          const socket = connect(server.port, '127.0.0.1');
+          let heard = '';
+          socket.on('data', (chunk) => (heard += String(chunk)));
+          await once(socket, 'connect');
+          const head = [`POST ${path} HTTP/1.1`, `Host: 127.0.0.1:${server.port}`, `Cookie: ${Cookie}`];
+          socket.write(
+            [...head, 'Content-Type: application/json', 'Content-Length: 2', 'Connection: close', '', '{'].join('\r\n'),
+          );
+          // Let in by then: an answer to a later request of another connection comes after its head was read.
+          await expect.poll(() => me(Cookie)).toBe(200);
+          await server.client.signOut({ everywhere: true });
+          socket.write('}');
+          await once(socket, 'close');
+          expect(heard).toMatch(/^HTTP\/1\.1 401 /);
+        },
+      );
 
       it('cannot be made to by another page', async () => {
         const Cookie = await signIn(server);

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { ErrorCode, ProblemDetails } from '@autonomous/shared';
-import { isDashboardPath } from './dashboard.ts';
+import { isDashboardFile, isDashboardPath } from './dashboard.ts';
 import type { Session } from './sessions.ts';
 import type { Credentials, Visitor } from './token.ts';
 
@@ -32,6 +32,7 @@ export type Guard = (request: IncomingMessage) => Promise<Verdict>;
 
 /** What anyone may read. Compared with the request line as it came, so that no encoding or dot segment gets past. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/', '/auth', '/healthz', '/readyz']);
+const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 export const FEED_PATH = '/ws';
 
 export function createGuard(options: GuardOptions): Guard {
@@ -39,6 +40,12 @@ export function createGuard(options: GuardOptions): Guard {
     const fault = checkTarget(request) ?? checkHost(request, options.hosts) ?? checkOrigin(request, options.origins);
     if (fault) return { admitted: false, problem: fault };
     const path = pathOf(request);
+    // A file of the dashboard is anybody's and may be kept by anybody: nobody is looked up, and no cookie goes with it. Nor does
+    // whether the server is well depend on what it keeps of sessions.
+    const isNobodys = isDashboardFile(path) || HEALTH_PATHS.has(path);
+    if (request.method === 'GET' && isNobodys && request.headers.upgrade === undefined) {
+      return { admitted: true, visitor: null, renewable: null };
+    }
     const found = await authenticate(request, path, options);
     if (found !== null) return { admitted: true, ...found };
     const isRead = request.method === 'GET' || request.method === 'HEAD';
@@ -47,12 +54,7 @@ export function createGuard(options: GuardOptions): Guard {
     }
     return {
       admitted: false,
-      problem: refusal(
-        401,
-        'unauthorized',
-        'Unauthorized',
-        'This needs the server’s token: send `Authorization: Bearer …`, or sign in with a link that the server shows.',
-      ),
+      problem: unauthorized(),
     };
   };
 }
@@ -145,6 +147,16 @@ function readCookie(header: string | undefined, name: string): string | undefine
 function valuesOf(request: IncomingMessage, name: string): readonly string[] {
   const raw = request.rawHeaders;
   return raw.filter((_value, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
+}
+
+/** What is said to whoever shows nothing that the server knows. */
+export function unauthorized(): ProblemDetails {
+  return refusal(
+    401,
+    'unauthorized',
+    'Unauthorized',
+    'This needs the server’s token: send `Authorization: Bearer …`, or sign in with a link that the server shows.',
+  );
 }
 
 function refusal(status: number, code: ErrorCode, title: string, detail: string): ProblemDetails {

@@ -27,6 +27,7 @@ import {
   ownAddresses,
   pathOf,
   type RenewableSession,
+  unauthorized,
   type Verdict,
 } from './guard.ts';
 import { idempotency } from './idempotency.ts';
@@ -189,6 +190,11 @@ export function createServerApp(options: ServerAppOptions) {
     return found;
   };
   const caller = (c: Context) => visitor(c).caller;
+  const once = idempotency({
+    store: options.store,
+    caller,
+    onForgotten: (error) => log.error({ err: error }, 'the answer to an idempotency key could not be kept'),
+  });
   const app = createApi(options.orchestrator, {
     caller,
     issueTicket: (c) => credentials.issueTicket(visitor(c)),
@@ -207,11 +213,10 @@ export function createServerApp(options: ServerAppOptions) {
     },
     onInternalError: (error, c) =>
       log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed'),
-    onPost: idempotency({
-      store: options.store,
-      caller,
-      onForgotten: (error) => log.error({ err: error }, 'the answer to an idempotency key could not be kept'),
-    }),
+    async onPost(c, next) {
+      if (!(await credentials.isStill(visitor(c)))) return answerProblem(c, unauthorized());
+      return once(c, next);
+    },
   });
 
   const dashboard = options.dashboardFolder === undefined ? null : openDashboard(options.dashboardFolder);

@@ -67,3 +67,14 @@ it('is one of a hundred of its user: what was not used for longest makes room', 
   expect(await sessions.find(second)).toBeNull();
   expect(await sessions.end(ada)).toBe(100);
 });
+
+it('that was begun while the clock was ahead is shortened with its next use', async () => {
+  now += 10 * 365 * DAY_MS;
+  const secret = await sessions.begin(ada);
+  now -= 10 * 365 * DAY_MS;
+  const session = await sessions.find(secret);
+  expect(session).toMatchObject({ isDue: true });
+  await sessions.renew(session!);
+  now += SESSION_MS;
+  expect(await sessions.find(secret)).toBeNull();
+});

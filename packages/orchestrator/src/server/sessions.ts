@@ -53,7 +53,17 @@ export class Sessions {
     const stored = await this.#options.store.findSession(hash);
     const leftMs = stored === null ? 0 : Date.parse(stored.expiresAt) - this.#options.now();
     if (stored === null || leftMs <= 0) return null;
-    return { hash, caller: { userId: stored.userId }, isDue: leftMs <= SESSION_MS - RENEW_AFTER_MS };
+    return {
+      hash,
+      caller: { userId: stored.userId },
+      isDue: leftMs <= SESSION_MS - RENEW_AFTER_MS || leftMs > SESSION_MS,
+    };
+  }
+
+  /** Whether the session of this hash was not ended since. */
+  async isOpen(hash: string): Promise<boolean> {
+    const stored = await this.#options.store.findSession(hash);
+    return stored !== null && Date.parse(stored.expiresAt) > this.#options.now();
   }
 
   /** Lets it last as long as a new one; one that was ended meanwhile stays ended. */

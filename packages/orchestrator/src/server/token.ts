@@ -85,6 +85,11 @@ export class Credentials {
     return this.#sessions.find(secret);
   }
 
+  /** Whether the visitor may still be here: a session may end while the body of its request is on its way. */
+  async isStill({ session }: Visitor): Promise<boolean> {
+    return session === null || (await this.#sessions.isOpen(session));
+  }
+
   /** Lets a session last as long as a new one. */
   renew(session: Session): Promise<void> {
     return this.#sessions.renew(session);
@@ -117,9 +122,11 @@ export class Credentials {
   async signOut(caller: Caller, session?: string): Promise<number> {
     const isMeant = (visitor: Visitor): boolean =>
       visitor.caller.userId === caller.userId && (session === undefined || visitor.session === session);
+    const ended = await this.#sessions.end(caller, session);
+    // Afterwards: until then the session could lend more of them.
     this.#tickets.forget((visitor) => visitor.session !== null && isMeant(visitor));
     if (session === undefined) this.#signInCodes.forget(isMeant);
-    return this.#sessions.end(caller, session);
+    return ended;
   }
 }
 

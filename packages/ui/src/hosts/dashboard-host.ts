@@ -30,8 +30,8 @@ export function createDashboardHost(page: Window): Host {
     await syncRecentRuns({ client, store: runs, signal, onFault: fail, defer: beforeNextFrame });
   };
   // The server knew whom it gave the page to; a session that ended since is refused with the first thing asked for.
-  if (page.document.documentElement.dataset['session'] === 'none') place.trigger.signedIn({ signedIn: false });
-  else connect(true).catch(fail);
+  // Whom a link of another site leads here, the browser shows no cookie for: only the page itself can ask.
+  connect(page.document.documentElement.dataset['session'] === 'open').catch(fail);
 
   // The link that signs this browser in is often opened in another tab: this one goes on where it was when it is looked at again.
   let isLooking = false;

@@ -1,5 +1,12 @@
 /** A web view of the editor: everything goes through the extension, which alone holds the token. */
-import { ApiError, createRunStore, type ProblemDetails } from '@autonomous/shared';
+import {
+  ApiError,
+  createRunStore,
+  FINAL_STATUSES,
+  type ProblemDetails,
+  type RunStoreState,
+  withRuns,
+} from '@autonomous/shared';
 import {
   type Call,
   CALLS,
@@ -19,11 +26,19 @@ export interface WebViewApi {
   setState(state: unknown): void;
 }
 
+/** The extension's state, and the runs that the list here went on with beyond it: those that are over, and stay as they are. */
+function withOlder(state: RunStoreState, here: RunStoreState): RunStoreState {
+  if (here.feedId !== state.feedId || here.older === undefined) return state;
+  const over = Object.values(here.runs).filter(({ status }) => FINAL_STATUSES.has(status));
+  return { ...withRuns(state, over), older: here.older };
+}
+
 export function createWebViewHost(page: Window, api: WebViewApi): Host {
   const runs = createRunStore();
   const place = createPlaceStore({ name: 'runs' });
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
+  let listedTo: RunStoreState['older'];
 
   const send = (message: FromWebView): void => api.postMessage(message);
   const call = (method: Call, args: readonly unknown[]): Promise<unknown> => {
@@ -51,7 +66,12 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
   const take = (message: ToWebView): void => {
     switch (message.kind) {
       case 'state':
-        runs.trigger.replaced({ state: message.state });
+        // Where the extension's own list ends elsewhere than before, it was made anew.
+        runs.trigger.replaced({
+          state:
+            message.state.older === listedTo ? withOlder(message.state, runs.getSnapshot().context) : message.state,
+        });
+        listedTo = message.state.older;
         place.trigger.signedIn({ signedIn: true });
         show(message.screen);
         return;

@@ -48,9 +48,12 @@ export function createDecisionSender(options: DecisionSenderOptions) {
     clearInterval(looking);
     clearTimeout(lateness);
   };
+  let isGone = false;
   const look = (): Promise<void> =>
     client.getRun(gate.runId).then(
-      (run) => runs.trigger.listed({ runs: [run] }),
+      (run) => {
+        if (!isGone) runs.trigger.listed({ runs: [run] });
+      },
       // The connection, or the refusal that is told already, says why.
       () => undefined,
     );
@@ -73,6 +76,7 @@ export function createDecisionSender(options: DecisionSenderOptions) {
         runs.trigger.listed({ runs: [run] });
         return true;
       } catch (error) {
+        if (error instanceof ApiError) keys.forget(gate.id, decision);
         // It was made again meanwhile: what comes of that counts.
         if (newest !== own) return false;
         rest();
@@ -86,7 +90,10 @@ export function createDecisionSender(options: DecisionSenderOptions) {
       }
     },
     /** The gate is shown no more. */
-    dispose: rest,
+    dispose: (): void => {
+      isGone = true;
+      rest();
+    },
   };
 }
 

@@ -82,9 +82,15 @@ function useOlder(rows: readonly Row[], wantsAll: boolean) {
   const [endAt, setEndAt] = useState(0);
   const [fault, setFault] = useState<string | null>(null);
   const isWanted = isLeft && fault === null && (wantsAll || endAt === rows.length);
+  const asked = useRef<string | null>(null);
   useEffect(() => {
-    if (!isWanted) return;
-    listOlderRuns({ client, store }).catch((error: unknown) => setFault(messageOf(error)));
+    // Rows come and go while a page is on its way.
+    if (!isWanted || asked.current === cursor) return;
+    asked.current = cursor;
+    listOlderRuns({ client, store }).catch((error: unknown) => {
+      asked.current = null;
+      setFault(messageOf(error));
+    });
   }, [isWanted, cursor]);
   return { isLeft, fault, wanted: () => setEndAt(rows.length), again: () => setFault(null) };
 }

@@ -1,6 +1,7 @@
 /** The commands that decide an open gate, with native input. What is sent names exactly what was shown. */
 import { basename } from 'node:path';
 import {
+  ApiError,
   BUDGET_NAMES,
   createDecisionKeys,
   type Decision,
@@ -50,7 +51,11 @@ export function decisionCommands(host: Host, panels: Panels, comments: ReviewCom
     await host.pending.during(
       gate.runId,
       underWay,
-      () => client.decideGate(gate.id, completed, keys.keyOf(gate.id, completed)),
+      () =>
+        client.decideGate(gate.id, completed, keys.keyOf(gate.id, completed)).catch((error: unknown) => {
+          if (error instanceof ApiError) keys.forget(gate.id, completed);
+          throw error;
+        }),
       (view) => (runsOf(host)[view.id]?.lastSequence ?? 0) >= view.lastSequence,
     );
     if (decision === 'reject') comments.clear(gate.runId);

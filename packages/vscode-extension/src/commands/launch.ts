@@ -2,7 +2,7 @@
  * New runs in a few native steps; the last choices are where the next run begins. Models, budgets and base branch are told in
  * the last step and changed in the form.
  */
-import { explainRefusal, type Project } from '@autonomous/shared';
+import { ApiError, explainRefusal, type Project } from '@autonomous/shared';
 import { type Choice, choiceLine, configOf, type Screen, STAGES } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { remoteUrl } from '../git-checkout.ts';
@@ -75,7 +75,10 @@ async function launch(host: Host, panels: Panels, { title, start, requests, choi
     label: '$(settings) Options…',
     detail: 'Models, budgets and base branch, in a form that has what you have typed',
   };
-  const items = [{ label: `$(play) ${plainMessage(start)}`, detail: plainMessage(choiceLine(choice)) }, form];
+  const items = [
+    { label: `$(play) ${plainMessage(start)}`, detail: plainMessage(choiceLine(choice, requests.length > 1)) },
+    form,
+  ];
   const picked = await vscode.window.showQuickPick(items, {
     title,
     placeHolder: 'Enter takes the options that are named',
@@ -91,7 +94,10 @@ async function launch(host: Host, panels: Panels, { title, start, requests, choi
     const words = explainRefusal(error, Date.now());
     host.log.error(words);
     const change = 'Change Options…';
-    const answer = await vscode.window.showErrorMessage(plainMessage(`Not started: ${words}`), change);
+    // Its answer may have been lost on the way.
+    const outcome =
+      error instanceof ApiError ? 'Not started' : 'It is not known whether it was started; look at the runs first';
+    const answer = await vscode.window.showErrorMessage(plainMessage(`${outcome}: ${words}`), change);
     if (answer === change) openForm();
   }
 }
