@@ -397,7 +397,7 @@ export class Engine {
     await prepare(run);
     await this.#placesKnown;
     // From here to the append nothing waits: the place is taken for this run.
-    if (this.#stopped) throw new Unavailable('The server is stopping; try again when it is back.');
+    if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
     if (holdsPlace(run.state)) {
       if (this.#places.hasRoom(wanted.by)) this.#places.take(wanted.by, runId);
       else {
@@ -666,7 +666,7 @@ export class Engine {
         return true;
       });
       if (isWritten) return;
-      if (this.#stopped) throw new Unavailable('The server is stopping; try again when it is back.');
+      if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
       if (this.#trees.known(member) === tree) await moved;
     }
   }
@@ -807,7 +807,7 @@ export class Engine {
 
   /** From here to the append nothing waits, so that steps of a run are appended in the order in which they were made. */
   async #apply(runId: string, run: LiveRun, { type, payload, json }: NewInput): Promise<RunView> {
-    if (this.#stopped) throw new Unavailable('The server is stopping; try again when it is back.');
+    if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
     const takenAt = performance.now();
     const before = run.state;
     const input: RunInput = { type, payload, timestamp: this.#now() };
