@@ -15,7 +15,7 @@ import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.t
 const LISTED = 200;
 
 /** What {@link syncRecentRuns} lists first: whatever is open, and the newest of all, more than a screen full of them. */
-export const RECENT_RUNS = [{ open: true, limit: LISTED }, { limit: 100 }] as const satisfies readonly RunFilter[];
+export const RECENT_RUNS = [{ open: true, limit: LISTED }, { limit: 50 }] as const satisfies readonly RunFilter[];
 
 export interface RunStoreState {
   readonly runs: Readonly<Record<string, RunView>>;
