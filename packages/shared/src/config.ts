@@ -106,6 +106,8 @@ export const projectConfigSchema = z
       })
       .partial(),
     excludePaths: z.array(z.string().min(1).max(500)).max(500),
+    /** Paths whose changes a person has to see before they are merged, in addition to those that always are. */
+    reviewPaths: z.array(z.string().min(1).max(500)).max(500),
   })
   .partial();
 export type ProjectConfig = z.infer<typeof projectConfigSchema>;

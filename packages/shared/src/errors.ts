@@ -3,7 +3,7 @@
  * Anything else that is thrown is a bug and is logged with its stack.
  */
 import type { JsonObject } from './json.ts';
-import type { PauseReason } from './run.ts';
+import type { PauseReason, RaisedConcerns } from './run.ts';
 import type { BudgetName } from './spending.ts';
 
 /** Stable machine-readable name of an error, part of the API. */
@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'stale'
   | 'payload_too_large'
   | 'misdirected'
+  | 'too_many_requests'
   | 'unprocessable'
   | 'storage_full'
   | 'unavailable'
@@ -106,12 +107,19 @@ export class NeedsHuman extends Error {
   readonly reason: PauseReason;
   /** The one that is used up, for reason `budget`. */
   readonly budget: BudgetName | undefined;
+  /** What the person has to accept, for reasons `review_needed` and `secret_found`. */
+  readonly raised: RaisedConcerns | undefined;
 
-  constructor(reason: PauseReason, message: string, options: { cause?: unknown; budget?: BudgetName } = {}) {
+  constructor(
+    reason: PauseReason,
+    message: string,
+    options: { cause?: unknown; budget?: BudgetName; raised?: RaisedConcerns } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'NeedsHuman';
     this.reason = reason;
     this.budget = options.budget;
+    this.raised = options.raised;
   }
 }
 

@@ -2,9 +2,22 @@
  * The vocabulary of the event log. Stored events are for ever: fields are added as optional, meanings never change.
  * `input` events came from outside and drive the statechart; `emitted` events follow from them and are checked on replay.
  */
+import type { Concern } from './concerns.ts';
 import type { RunConfig, RunConfigRequest } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';
-import type { Artifact, Decision, Evidence, PauseReason, Question, RunDecision, RunStatus, Stage } from './run.ts';
+import type { ReviewNote } from './review-notes.ts';
+import type {
+  Artifact,
+  Baseline,
+  Decision,
+  Evidence,
+  PauseReason,
+  Question,
+  RaisedConcerns,
+  RunDecision,
+  RunStatus,
+  Stage,
+} from './run.ts';
 import type { BudgetChange, BudgetName } from './spending.ts';
 
 /** Everything a run starts from; also the payload of RUN_QUEUED when no place was free. */
@@ -32,6 +45,20 @@ export interface ActivityError {
   readonly budget?: BudgetName;
   /** Milliseconds until it may work, where the other side named a time. */
   readonly retryAfterMs?: number;
+  /** What a person has to accept before it can be done. Absent in older logs. */
+  readonly raised?: RaisedConcerns;
+  /** What was thrown, for `bug`. Absent in older logs. */
+  readonly error?: ThrownError;
+}
+
+/** An error as JSON; its stack is in the log of the server. */
+export interface ThrownError {
+  /** Of its class. */
+  readonly name: string;
+  readonly message: string;
+  /** Such as `ECONNRESET`. */
+  readonly code?: string | number;
+  readonly cause?: ThrownError;
 }
 
 /** The facts of a gate that its statechart gives; id and time come from the event that opens it. */
@@ -42,6 +69,7 @@ export interface GateOpening {
   readonly summary: string;
   readonly artifactHash?: string;
   readonly codeTree?: string;
+  readonly concerns?: readonly Concern[];
   readonly details: JsonObject;
 }
 
@@ -135,6 +163,7 @@ export interface EventPayloads {
   };
   IMPLEMENTATION_FAILED: { readonly message: string; readonly reason: PauseReason };
   EVIDENCE_RECORDED: Omit<Evidence, 'recordedAt'>;
+  BASELINE_RECORDED: Baseline;
   VALIDATION_PASSED: { readonly codeTree: string; readonly summary: string };
   VALIDATION_FAILED: {
     readonly codeTree: string;
@@ -159,10 +188,21 @@ export interface EventPayloads {
     readonly message: string;
     readonly budget?: BudgetName;
   };
-  RETRY_REQUESTED: { readonly by: string; readonly gateId?: string; readonly notes?: string };
+  /** `accepts`: digest of the concerns that the gate showed and the person accepts; `notes` says why. */
+  RETRY_REQUESTED: {
+    readonly by: string;
+    readonly gateId?: string;
+    readonly notes?: string;
+    readonly accepts?: string;
+  };
   RUN_RESUMED: { readonly stage: Stage | null };
   STAGE_EXTENDED: { readonly by: string; readonly minutes: number };
   MESSAGE_SENT: { readonly by: string; readonly text: string };
+  /** A comment beside a line of the result that a gate shows. It is sent with the next decision that carries words. */
+  REVIEW_COMMENT_ADDED: { readonly by: string; readonly gateId: string } & ReviewNote;
+  /** `comment` is the sequence of its REVIEW_COMMENT_ADDED, in this event and the next. */
+  REVIEW_COMMENT_EDITED: { readonly by: string; readonly comment: number; readonly text: string };
+  REVIEW_COMMENT_DELETED: { readonly by: string; readonly comment: number };
   /** What a finished call of an agent came to. */
   COST_RECORDED: {
     readonly role: string;
@@ -237,6 +277,14 @@ export interface EventPayloads {
 }
 
 export type WorkflowEventType = keyof EventPayloads;
+
+/** What people note beside a result. It changes nothing of where the run is. */
+export type ReviewFact = {
+  [Type in 'REVIEW_COMMENT_ADDED' | 'REVIEW_COMMENT_EDITED' | 'REVIEW_COMMENT_DELETED']: {
+    readonly type: Type;
+    readonly payload: EventPayloads[Type];
+  };
+}['REVIEW_COMMENT_ADDED' | 'REVIEW_COMMENT_EDITED' | 'REVIEW_COMMENT_DELETED'];
 export type EventOrigin = 'input' | 'emitted';
 
 /** What an activity writes into the log of its run while it is under way. It changes nothing of where the run is. */

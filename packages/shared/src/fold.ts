@@ -1,8 +1,10 @@
 /**
  * The read model as a fold: the server keeps it beside the log, clients compute it from the feed, and both get the same.
  */
+import { acceptedAt } from './concerns.ts';
 import type { EventPayloads, GateOpening, RunStart, WorkflowEvent, WorkflowEventType } from './events.ts';
 import type { JsonObject } from './json.ts';
+import { holdsNote } from './review-notes.ts';
 import {
   type Artifact,
   type Clarification,
@@ -10,6 +12,8 @@ import {
   FINAL_STATUSES,
   type Gate,
   type GateOutcome,
+  type PauseReason,
+  type ReviewComment,
   type RunView,
 } from './run.ts';
 import { addBooked, addSpending, BUDGET_NAMES, spentOf, TREE_BUDGET_NAMES, withBudgets } from './spending.ts';
@@ -136,7 +140,8 @@ const folders: {
     };
   },
   RUN_PAUSED: (view, opening, event) => ({
-    ...openGate(view, opening, event, {
+    ...openGate(withoutRaised(view), opening, event, {
+      ...raisedAt(view, opening),
       reason: opening.reason,
       ...(opening.budget === undefined ? {} : { budget: opening.budget }),
     }),
@@ -148,7 +153,8 @@ const folders: {
     ...decided(view, 'approve', payload.by, event, payload.notes),
     artifacts: approve(view, payload, event),
   }),
-  APPROVAL_REJECTED: (view, { by, feedback }, event) => decided(view, 'reject', by, event, feedback),
+  APPROVAL_REJECTED: (view, { by, feedback }, event) =>
+    withoutSent(decided(view, 'reject', by, event, feedback), feedback),
   CLARIFICATION_ANSWERED: (view, { by, response }, event) => ({
     ...decided(view, 'answer', by, event, response),
     clarifications: settle(view, event, { status: 'answered', response, answeredBy: by, answeredAt: event.timestamp }),
@@ -165,13 +171,41 @@ const folders: {
   FIX_DECIDED: (view, payload, event) => {
     const retried = payload.decision === 'retry' ? { ...view, fixAttempts: payload.attempt ?? view.fixAttempts } : view;
     if (payload.by === 'policy') return retried;
-    return decided(retried, payload.decision, payload.by, event, payload.reason, payload.accepted);
+    const outcome = decided(retried, payload.decision, payload.by, event, payload.reason, payload.accepted);
+    return withoutSent(outcome, payload.reason);
   },
-  RETRY_REQUESTED: (view, { by, notes }, event) => decided(view, 'retry', by, event, notes),
+  RETRY_REQUESTED: (view, { by, notes, accepts }, event) =>
+    withoutSent(
+      accepts !== undefined && accepts === view.gate?.artifactHash
+        ? decided(view, 'accept', by, event, notes)
+        : decided(view, 'retry', by, event, notes),
+      notes,
+    ),
+  ACTIVITY_FAILED: (view, { error }) => (error.raised === undefined ? view : { ...view, raisedConcerns: error.raised }),
+  BASELINE_RECORDED: (view, baseline) => ({ ...view, baseline }),
   STAGE_EXTENDED: (view, { by, minutes }, event) => {
     const extended = { ...view, config: withTimeout(view, minutes) };
     return view.gate === null ? extended : decided(extended, 'extend', by, event, `${minutes} minutes`);
   },
+  REVIEW_COMMENT_ADDED: (view, { by, gateId: gate, path, line, text }, event) => ({
+    ...view,
+    comments: [
+      ...(view.comments ?? []),
+      { id: gateId(event), gateId: gate, path, line, text, by, at: event.timestamp },
+    ],
+  }),
+  REVIEW_COMMENT_EDITED: (view, { by, comment, text }, event) =>
+    withComments(
+      view,
+      (view.comments ?? []).map((each) =>
+        each.id === `${view.id}.${comment}` ? { ...each, text, by, at: event.timestamp } : each,
+      ),
+    ),
+  REVIEW_COMMENT_DELETED: (view, { comment }) =>
+    withComments(
+      view,
+      (view.comments ?? []).filter(({ id }) => id !== `${view.id}.${comment}`),
+    ),
   ARTIFACT_CREATED: (view, { artifact: made }, event) => {
     const artifact: Artifact = { ...made, id: gateId(event), workflowRunId: view.id, createdAt: event.timestamp };
     return {
@@ -247,8 +281,10 @@ const folders: {
 };
 
 function apply(view: RunView, event: WorkflowEvent): RunView {
-  // The table is total over the vocabulary it names; the payload's type follows from the event's type.
-  const folder = folders[event.type as WorkflowEventType] as Folder | undefined;
+  // The table is total over the vocabulary it names; the payload's type follows from the event's type. A machine may emit
+  // events of any name, also of one that every object has.
+  const isKnown = Object.hasOwn(folders, event.type);
+  const folder = isKnown ? (folders[event.type as WorkflowEventType] as Folder | undefined) : undefined;
   return folder ? folder(view, event.payload as never, event) : view;
 }
 
@@ -279,6 +315,7 @@ function openGate(view: RunView, opening: GateOpening, event: WorkflowEvent, ext
     summary: opening.summary,
     ...(opening.artifactHash === undefined ? {} : { artifactHash: opening.artifactHash }),
     ...(opening.codeTree === undefined ? {} : { codeTree: opening.codeTree }),
+    ...(opening.concerns === undefined ? {} : { concerns: opening.concerns }),
     details: opening.details,
     ...extra,
   };
@@ -314,7 +351,50 @@ function decidedAs(
     ...(notes === undefined ? {} : { notes }),
     ...(accepted === undefined ? {} : { accepted }),
   };
-  return { ...view, gates: [...view.gates, outcome], gate: null };
+  const accepts = (decision === 'approve' || decision === 'accept') && view.gate.concerns !== undefined;
+  return {
+    ...view,
+    gates: [...view.gates, outcome],
+    gate: null,
+    ...(accepts
+      ? { acceptedConcerns: [...(view.acceptedConcerns ?? []), ...acceptedAt(view.gate.concerns ?? [], outcome)] }
+      : {}),
+  };
+}
+
+/** The reasons of a pause that a person ends by accepting what stands in the way. */
+const ACCEPTABLE: ReadonlySet<string> = new Set<PauseReason>(['review_needed', 'secret_found']);
+
+/** A pause that an activity's concerns brought about shows them, and takes their acceptance. */
+function raisedAt(
+  { raisedConcerns: raised }: RunView,
+  { reason, decisions }: EventPayloads['RUN_PAUSED'],
+): Partial<Gate> {
+  if (raised === undefined || !ACCEPTABLE.has(reason)) return {};
+  return {
+    concerns: raised.concerns,
+    artifactHash: raised.hash,
+    decisions: decisions.includes('accept') ? decisions : [...decisions, 'accept'],
+  };
+}
+
+function withoutRaised(view: RunView): RunView {
+  const { raisedConcerns: _raised, ...rest } = view;
+  return rest;
+}
+
+/** A decision whose words hold a comment has sent it. */
+function withoutSent(view: RunView, words: string | undefined): RunView {
+  if (view.comments === undefined) return view;
+  return withComments(
+    view,
+    view.comments.filter((comment) => !holdsNote(words, comment)),
+  );
+}
+
+function withComments(view: RunView, comments: readonly ReviewComment[]): RunView {
+  const { comments: _before, ...rest } = view;
+  return comments.length === 0 ? rest : { ...rest, comments };
 }
 
 function approve(view: RunView, payload: EventPayloads['APPROVAL_GRANTED'], event: WorkflowEvent): readonly Artifact[] {

@@ -1,6 +1,8 @@
 /** What a run is to a person: status, stage, gate, artifacts, evidence. Clients and server fold the same view from events. */
+import type { AcceptedConcern, Concern } from './concerns.ts';
 import type { RunConfig } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';
+import type { ReviewNote } from './review-notes.ts';
 import type { BudgetName } from './spending.ts';
 
 export const RUN_STATUSES = [
@@ -36,6 +38,7 @@ export const PAUSE_REASONS = [
   'sandbox_unavailable',
   'storage_full',
   'secret_found',
+  'review_needed',
   'definition_missing',
   'poisoned',
 ] as const;
@@ -70,6 +73,8 @@ export interface Gate {
   readonly reason?: PauseReason;
   /** The budget that is used up, for reason `budget`. Older logs do not name it: see `missingBudgetOf`. */
   readonly budget?: BudgetName;
+  /** What a person has to see of the result; they accept it with `approve` or `accept` at this gate. Absent where there is nothing. */
+  readonly concerns?: readonly Concern[];
   /** Further facts that a panel shows: plan path, evidence, earlier answers, what an override would accept. */
   readonly details: JsonObject;
 }
@@ -119,15 +124,27 @@ export interface Artifact {
   readonly scripted?: boolean;
 }
 
-/** One constraint of the plan, looked for in the code without a model. A type and no interface, so that it is a JSON value. */
+/** One constraint of the plan, looked for in the code by its name. A type and no interface, so that it is a JSON value. */
 export type ConstraintFinding = {
   readonly kind: 'route' | 'component' | 'entity' | 'branch';
   readonly name: string;
-  /** `undecided` proves nothing either way: it was not found by its name. */
-  readonly result: 'satisfied' | 'undecided';
-  /** `path` or `path:line` of what was found; only on satisfied ones. */
+  /** Neither proves anything: the name is mentioned in the code, or it is not. `satisfied` is the word of older logs for `mentioned`. */
+  readonly result: 'mentioned' | 'satisfied' | 'undecided';
+  /** `path` or `path:line` where the name is mentioned. */
   readonly where?: string;
 };
+
+/** A comment beside a line of a result that was not sent to the agent yet. */
+export interface ReviewComment extends ReviewNote {
+  /** `<run>.<sequence of REVIEW_COMMENT_ADDED>` */
+  readonly id: string;
+  /** The gate that was open when it was written; an earlier one than the open gate where that was decided without it. */
+  readonly gateId: string;
+  /** Who wrote it last. */
+  readonly by: string;
+  /** When it was written last, ISO 8601. */
+  readonly at: string;
+}
 
 /** What a person asked the planner at the plan's gate, and its answer. */
 export interface PlannerReply {
@@ -163,6 +180,40 @@ export interface NewDependency {
   readonly ageDays?: number;
 }
 
+/** Tests that a runner reported. */
+export interface TestCount {
+  /** Such as `node:test`, `pytest`. */
+  readonly runner: string;
+  /** Tests that ran to an end, whatever it was. */
+  readonly executed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** The runner wrote its own summary at the end. */
+  readonly finished: boolean;
+  /** Functions of the runner or of its assertions that code under test put others in the place of; absent where none. */
+  readonly replaced?: readonly string[];
+  /** For `base_tests`: tests that ran on the base commit and did not run here, at most 20 names; absent where all ran. */
+  readonly notRun?: readonly string[];
+}
+
+/** The project's checks on the base commit, run once beside planning. */
+export interface Baseline {
+  readonly commit: string;
+  readonly codeTree: string;
+  readonly passed: boolean;
+  readonly command: CommandEvidence;
+  /** Name of the sandbox that ran it. */
+  readonly sandbox: string;
+  /** Absent where the runner is not known or wrote no report. */
+  readonly tests?: TestCount;
+  /** The program that the command needs and the sandbox does not have. */
+  readonly missingTool?: string;
+  /** Evidence of an earlier run for the same tree. */
+  readonly isFromEarlierRun?: boolean;
+  /** Why there is no outcome: the install step failed, no sandbox. `passed` is false then. */
+  readonly failure?: string;
+}
+
 export interface Evidence {
   /** `as_is`: the result itself. `base_tests`: the result with the base commit's tests, test configuration and scripts put back. */
   readonly mode: 'as_is' | 'base_tests';
@@ -174,10 +225,19 @@ export interface Evidence {
   readonly sandbox: string;
   /** For `base_tests`: paths that differ from the base among tests, test configuration and scripts. */
   readonly restored?: readonly string[];
+  /** Absent where the runner is not known or wrote no report. */
+  readonly tests?: TestCount;
+  /** For `base_tests`: files that the check command runs or is made of, which the run changed and which are as it left them. */
+  readonly doubtful?: readonly string[];
+  /** For `base_tests`: what its tests were compared with. Absent in older logs. */
+  readonly baseline?: Baseline;
   /** For `as_is`: absent where nothing is new. */
   readonly newDependencies?: readonly NewDependency[];
   readonly recordedAt: string;
 }
+
+/** Concerns that stop an activity, and the digest that a decision about them names. */
+export type RaisedConcerns = { readonly hash: string; readonly concerns: readonly Concern[] };
 
 export interface RunDecision {
   readonly topic: string;
@@ -300,7 +360,15 @@ export interface RunView {
   readonly clarifications: readonly Clarification[];
   readonly artifacts: readonly Artifact[];
   readonly evidence: readonly Evidence[];
+  /** Absent where the checks were not run on the base commit. */
+  readonly baseline?: Baseline;
+  /** Concerns that people accepted, oldest first; absent where there was none. */
+  readonly acceptedConcerns?: readonly AcceptedConcern[];
+  /** Concerns with which an activity of the run ended; they stand at the pause that follows. */
+  readonly raisedConcerns?: RaisedConcerns;
   readonly decisions: readonly RunDecision[];
+  /** Comments that no decision has sent yet, oldest first; absent where there are none. */
+  readonly comments?: readonly ReviewComment[];
   /** Oldest first; absent where nothing was asked. */
   readonly replies?: readonly PlannerReply[];
   readonly stages: readonly StageVisit[];

@@ -200,7 +200,9 @@ export function withBudgets<Config extends Budgets>(config: Config, change: Budg
 /** `$12.50`; below ten cents the first two digits that say something, as `$0.0042`. */
 export function dollars(usd: number): string {
   if (usd === 0 || usd >= 0.1) return `$${usd.toFixed(2)}`;
-  return `$${Number(usd.toPrecision(2)).toFixed(9).replace(/0+$/, '')}`;
+  return `$${Number(usd.toPrecision(2))
+    .toFixed(9)
+    .replace(/(?<!0)0+$/, '')}`;
 }
 
 const NOTHING: Spending = { inputTokens: 0, outputTokens: 0, calls: 0 };

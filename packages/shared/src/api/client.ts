@@ -4,7 +4,7 @@ import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage, FeedPageRequest } from '../feed.ts';
 import type { JsonObject } from '../json.ts';
-import type { Artifact, Clarification, Gate, RunTree, RunView } from '../run.ts';
+import type { Artifact, Clarification, Gate, ReviewComment, RunTree, RunView } from '../run.ts';
 import { ApiError, ServerUnreachable } from './api-error.ts';
 import { type Backoff, sleep, waitBefore } from './backoff.ts';
 import { followFeed, type WebSocketConstructor } from './feed-client.ts';
@@ -16,6 +16,7 @@ import type {
   Exploration,
   GateDecision,
   ModelSummary,
+  NewComment,
   NewExploration,
   NewFork,
   NewProject,
@@ -24,6 +25,7 @@ import type {
   PageRequest,
   Project,
   Readiness,
+  RetriedGate,
   RunDiff,
   RunFilter,
   Statechart,
@@ -83,7 +85,13 @@ export interface Client {
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
   decideGate(gateId: string, decision: GateDecision, key?: string): Promise<RunView>;
+  retryGates(gateIds: readonly string[]): Promise<readonly RetriedGate[]>;
   decideOpenGate(runId: string, decision: GateDecision): Promise<RunView>;
+  /** Comments that no decision has sent yet. */
+  listComments(gateId: string): Promise<readonly ReviewComment[]>;
+  addComment(gateId: string, comment: NewComment, key?: string): Promise<RunView>;
+  editComment(commentId: string, text: string): Promise<RunView>;
+  deleteComment(commentId: string): Promise<RunView>;
   cancelRun(runId: string, reason?: string): Promise<RunView>;
   sendMessage(runId: string, text: string): Promise<RunView>;
   sendSignal(runId: string, signal: JsonObject & { readonly type: string }): Promise<RunView>;
@@ -119,7 +127,7 @@ const POLL_INTERVAL_MS = 3_000;
 const DEFAULT_BACKOFF: Backoff = { minMs: 200, maxMs: 30_000 };
 
 export function createClient(options: ClientOptions): Client {
-  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  const baseUrl = options.baseUrl.replace(/(?<!\/)\/+$/, '');
   const backoff = options.backoff ?? DEFAULT_BACKOFF;
   const send = createSender(options, baseUrl, backoff);
   const { api, readyz } = hc<Api>(baseUrl, { fetch: send });
@@ -161,8 +169,14 @@ export function createClient(options: ClientOptions): Client {
     listClarifications: async (status) => items(await api.clarifications.$get({ query: query({ status }) })),
     decideGate: async (id, decision, key) =>
       read(await api.gates[':id'].decision.$post({ ...path(id), json: decision as never }, keyed(key))),
+    retryGates: async (gateIds) => items(await api.retries.$post({ json: { gateIds: [...gateIds] } })),
     decideOpenGate: async (id, { decision, ...fields }) =>
       read(await api.runs[':id'][decision].$post({ ...path(id), json: fields as never })),
+    listComments: async (id) => items(await api.gates[':id'].comments.$get(path(id))),
+    addComment: async (id, comment, key) =>
+      read(await api.gates[':id'].comments.$post({ ...path(id), json: comment }, keyed(key))),
+    editComment: async (id, text) => read(await api.comments[':id'].edit.$post({ ...path(id), json: { text } })),
+    deleteComment: async (id) => read(await api.comments[':id'].delete.$post({ ...path(id), json: {} })),
     cancelRun: async (id, reason) =>
       read(await api.runs[':id'].cancel.$post({ ...path(id), json: reason === undefined ? {} : { reason } })),
     sendMessage: async (id, text) => read(await api.runs[':id'].message.$post({ ...path(id), json: { text } })),

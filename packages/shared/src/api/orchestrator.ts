@@ -2,13 +2,23 @@
 import type { RunConfigRequest } from '../config.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { Artifact, Clarification, Decision, Gate, RunStatus, RunTree, RunView } from '../run.ts';
+import type { Artifact, Clarification, Decision, Gate, ReviewComment, RunStatus, RunTree, RunView } from '../run.ts';
+import type { ShownFields } from '../shown-gate.ts';
 import type { BudgetChange } from '../spending.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
 
 /** Who makes a request. The local token's owner is `local`. */
 export interface Caller {
   readonly userId: string;
+  /** The request as one that is done once: see {@link RequestKey}. Absent: it has no idempotency key. */
+  readonly request?: RequestKey;
+}
+
+/** A request that may be sent again: what it does is stored under its key, in one transaction with the step itself. */
+export interface RequestKey {
+  readonly key: string;
+  /** Of what is asked for: tells a repetition from another request under the same key. */
+  readonly hash: string;
 }
 
 export interface Project {
@@ -18,6 +28,8 @@ export interface Project {
   readonly repository: string;
   readonly baseBranch: string;
   readonly createdAt: string;
+  /** What people have to know of it now, such as runs that its record in git has and the database does not. Absent: nothing. */
+  readonly notices?: readonly string[] | undefined;
 }
 
 export interface NewProject {
@@ -82,11 +94,13 @@ export interface RunFilter extends PageRequest {
   readonly treeId?: string | undefined;
 }
 
-/** The one way to decide a gate. Which fields a decision needs: `reject` feedback, `answer` response, `ask` question, `accept` reason, `extend` minutes or, at a budget that is used up, another one. */
-export interface GateDecision extends BudgetChange {
+/**
+ * The one way to decide a gate. Which fields a decision needs: `approve` and `accept` the gate's id and every hash that the gate
+ * shows, `reject` feedback, `answer` response, `ask` question, `accept` a reason too, `extend` minutes or, at a budget that is
+ * used up, another one. Any decision may name its gate, and is refused while another one is open.
+ */
+export interface GateDecision extends BudgetChange, ShownFields {
   readonly decision: Decision;
-  readonly artifactHash?: string | undefined;
-  readonly codeTree?: string | undefined;
   readonly notes?: string | undefined;
   readonly feedback?: string | undefined;
   /** Text, one option, several options, or the ids of uploads, by the question's response type. */
@@ -103,11 +117,27 @@ export interface GateDecision extends BudgetChange {
   readonly editedPlan?: string | undefined;
 }
 
+/** What came of one of several retries. */
+export interface RetriedGate {
+  readonly gateId: string;
+  readonly retried: boolean;
+  /** Why not; absent where it was. */
+  readonly detail?: string | undefined;
+}
+
 export interface FilesChoice {
   readonly runId: string;
   /** The `to` of the other run's diff that was looked at. */
   readonly commit: string;
   readonly paths: readonly string[];
+}
+
+/** A comment beside a line of the result that a gate shows. */
+export interface NewComment {
+  readonly path: string;
+  /** Of the file after the change, from 1; 0: the file as a whole. */
+  readonly line: number;
+  readonly text: string;
 }
 
 export interface ArtifactContent extends Artifact {
@@ -119,14 +149,21 @@ export interface FileChange {
   readonly status: 'added' | 'modified' | 'deleted';
   readonly additions: number;
   readonly deletions: number;
+  /** Sizes in bytes of a file that is no text, `null` where it is not there. Absent for text. */
+  readonly binary?: { readonly before: number | null; readonly after: number | null } | undefined;
+  /** Changed lines that the patch leaves out because the change is too large. Absent where it has all of them. */
+  readonly leftOut?: { readonly additions: number; readonly deletions: number } | undefined;
+  /** What a person should know of the change before they decide, a clause each: hidden characters, names that look alike. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface RunDiff {
   readonly from: string;
   readonly to: string;
   readonly files: readonly FileChange[];
-  /** Unified diff, cut at 1 MB; `truncated` says so. */
+  /** Unified diff of at most 1 MB, in the order of `files`; each file says what of it is left out. */
   readonly patch: string;
+  /** Is anything left out? */
   readonly truncated: boolean;
 }
 
@@ -254,8 +291,18 @@ export interface Orchestrator {
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: 'pending' | 'answered' | 'ignored'): Promise<readonly Clarification[]>;
   decideGate(caller: Caller, gateId: string, decision: GateDecision): Promise<RunView>;
-  /** Decides whichever gate of the run is open. */
+  /** Decides the run's open gate: the one that `gateId` names, where it names one. */
   decideOpenGate(caller: Caller, runId: string, decision: GateDecision): Promise<RunView>;
+  /** Comments of the gate's run that no decision has sent yet; those of earlier gates among them. */
+  listComments(gateId: string): Promise<readonly ReviewComment[]>;
+  /** Keeps a comment until a decision sends it. @throws {Conflict} when the gate is not open or takes no words */
+  addComment(caller: Caller, gateId: string, comment: NewComment): Promise<RunView>;
+  /** @throws {Conflict} when it was sent already */
+  editComment(caller: Caller, commentId: string, text: string): Promise<RunView>;
+  /** @throws {Conflict} when it was sent already */
+  deleteComment(caller: Caller, commentId: string): Promise<RunView>;
+  /** Retries at each of these gates, as they were shown; one that was decided meanwhile is passed over and named. */
+  retryGates(caller: Caller, gateIds: readonly string[]): Promise<readonly RetriedGate[]>;
   cancelRun(caller: Caller, runId: string, reason?: string): Promise<RunView>;
   sendMessage(caller: Caller, runId: string, text: string): Promise<RunView>;
   sendSignal(caller: Caller, runId: string, signal: JsonObject & { readonly type: string }): Promise<RunView>;

@@ -176,12 +176,11 @@ describe('a request', () => {
   });
 
   it.each([
-    ['reject', {}, 'feedback'],
     ['reject', { feedback: ' ' }, 'feedback'],
     ['ask', {}, 'question'],
     ['accept', {}, 'reason'],
     ['extend', { minutes: 0 }, 'minutes'],
-    ['approve', { artifactHash: 'short' }, 'artifactHash'],
+    ['approve', { artifactHash: '' }, 'artifactHash'],
     ['message', { text: '' }, 'text'],
   ])('to %s with %j lacks a field', async (decision, body, fault) => {
     const { post, calls } = anApi();

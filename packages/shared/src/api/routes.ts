@@ -117,6 +117,21 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     .openapi(routes.decideGate, async (c) =>
       c.json(await orchestrator.decideGate(caller(c), c.req.valid('param').id, c.req.valid('json')), 200),
     )
+    .openapi(routes.listComments, async (c) =>
+      c.json({ items: await orchestrator.listComments(c.req.valid('param').id) }, 200),
+    )
+    .openapi(routes.addComment, async (c) =>
+      c.json(await orchestrator.addComment(caller(c), c.req.valid('param').id, c.req.valid('json')), 201),
+    )
+    .openapi(routes.editComment, async (c) =>
+      c.json(await orchestrator.editComment(caller(c), c.req.valid('param').id, c.req.valid('json').text), 200),
+    )
+    .openapi(routes.deleteComment, async (c) =>
+      c.json(await orchestrator.deleteComment(caller(c), c.req.valid('param').id), 200),
+    )
+    .openapi(routes.retryGates, async (c) =>
+      c.json({ items: await orchestrator.retryGates(caller(c), c.req.valid('json').gateIds) }, 200),
+    )
     .openapi(routes.approve, async (c) =>
       c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'approve' }), 200),
     )
@@ -126,7 +141,9 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     .openapi(routes.answer, async (c) =>
       c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'answer' }), 200),
     )
-    .openapi(routes.ignore, async (c) => c.json(await decide(c, c.req.valid('param').id, { decision: 'ignore' }), 200))
+    .openapi(routes.ignore, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'ignore' }), 200),
+    )
     .openapi(routes.ask, async (c) =>
       c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'ask' }), 200),
     )
@@ -157,7 +174,13 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
       return c.json(await orchestrator.decideGate(caller(c), c.req.valid('param').id, decision), 200);
     })
     .openapi(routes.ignoreClarification, async (c) =>
-      c.json(await orchestrator.decideGate(caller(c), c.req.valid('param').id, { decision: 'ignore' }), 200),
+      c.json(
+        await orchestrator.decideGate(caller(c), c.req.valid('param').id, {
+          ...c.req.valid('json'),
+          decision: 'ignore',
+        }),
+        200,
+      ),
     )
 
     .openapi(routes.upload, async (c) =>
@@ -173,9 +196,20 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
   return api;
 }
 
+/** How long a disk is full, or a part of the server away, nobody knows: a restart takes about as long, in seconds. */
+const RETRY_AFTER_S = 5;
+
+/** The header `Retry-After` of a refusal that passes with time; `null` for all others. */
+export function retryAfterOf({ status, retryAfterSeconds }: ProblemDetails): string | null {
+  if (typeof retryAfterSeconds === 'number') return String(retryAfterSeconds);
+  return status === 503 || status === 507 ? String(RETRY_AFTER_S) : null;
+}
+
 /** An answer with problem details (RFC 9457). */
 export function answerProblem(c: Context, problem: ProblemDetails): Response {
   c.header('Content-Type', 'application/problem+json');
+  const retryAfter = retryAfterOf(problem);
+  if (retryAfter !== null) c.header('Retry-After', retryAfter);
   // Hono's own type of a status is a closed set of numbers; problem details hold any.
   return c.body(JSON.stringify(problem), problem.status as 500);
 }
@@ -414,15 +448,50 @@ const routes = {
   decideGate: route({
     method: 'post',
     path: '/api/gates/{id}/decision',
-    summary: 'Decide a gate',
+    summary: 'Decide a gate. To approve or accept takes its id and the hashes that it shows',
     request: { params, body: takes(schemas.gateDecision) },
     responses: theRun,
+  }),
+  listComments: route({
+    method: 'get',
+    path: '/api/gates/{id}/comments',
+    summary: 'Comments beside lines that no decision has sent yet',
+    request: { params },
+    responses: { 200: gives(schemas.listOf(schemas.reviewComment), 'The comments, oldest first') },
+  }),
+  addComment: route({
+    method: 'post',
+    path: '/api/gates/{id}/comments',
+    summary: 'Comment on a line of what the open gate shows; sent with the next rejection, retry or acceptance',
+    request: { params, body: takes(schemas.newComment) },
+    responses: { 201: gives(schemas.runView, 'The run after it') },
+  }),
+  editComment: route({
+    method: 'post',
+    path: '/api/comments/{id}/edit',
+    summary: 'Change a comment that is not sent yet',
+    request: { params, body: takes(schemas.commentBody) },
+    responses: theRun,
+  }),
+  deleteComment: route({
+    method: 'post',
+    path: '/api/comments/{id}/delete',
+    summary: 'Delete a comment that is not sent yet',
+    request: { params, body: mayTake(schemas.emptyBody) },
+    responses: theRun,
+  }),
+  retryGates: route({
+    method: 'post',
+    path: '/api/retries',
+    summary: 'Retry at several gates, such as those of all runs that an outage paused',
+    request: { body: takes(schemas.retriesBody) },
+    responses: { 200: gives(schemas.listOf(schemas.retriedGate), 'What came of each') },
   }),
   approve: route({
     method: 'post',
     path: '/api/runs/{id}/approve',
-    summary: 'Approve what the run shows at its open gate',
-    request: { params, body: mayTake(schemas.approveBody) },
+    summary: 'Approve what the run shows at its open gate, naming the gate and the hashes that it shows',
+    request: { params, body: takes(schemas.approveBody) },
     responses: theRun,
   }),
   reject: route({
@@ -443,7 +512,7 @@ const routes = {
     method: 'post',
     path: '/api/runs/{id}/ignore',
     summary: 'Leave the open question unanswered: back to planning',
-    request: { params, body: mayTake(schemas.emptyBody) },
+    request: { params, body: mayTake(schemas.ignoreBody) },
     responses: theRun,
   }),
   ask: route({
@@ -463,7 +532,7 @@ const routes = {
   accept: route({
     method: 'post',
     path: '/api/runs/{id}/accept',
-    summary: 'Accept the result although its validation failed',
+    summary: 'Accept the result although its validation failed, naming the gate and the hashes that it shows',
     request: { params, body: takes(schemas.acceptBody) },
     responses: theRun,
   }),
@@ -514,7 +583,7 @@ const routes = {
     method: 'post',
     path: '/api/clarifications/{id}/ignore',
     summary: 'Leave a question unanswered: back to planning',
-    request: { params, body: mayTake(schemas.emptyBody) },
+    request: { params, body: mayTake(schemas.ignoreBody) },
     responses: theRun,
   }),
 

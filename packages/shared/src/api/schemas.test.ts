@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import type { Concern } from '../concerns.ts';
 import type { RunConfig } from '../config.ts';
-import type { Artifact, Clarification, Evidence, Gate, RunView, Spending, SpendingPart } from '../run.ts';
+import type {
+  Artifact,
+  Baseline,
+  Clarification,
+  Evidence,
+  Gate,
+  RunView,
+  Spending,
+  SpendingPart,
+  TestCount,
+} from '../run.ts';
 import type { TranscriptEntry } from './orchestrator.ts';
 import * as schemas from './schemas.ts';
 
@@ -31,6 +42,22 @@ const question = {
 } as const;
 
 // `Required` makes the compiler ask for a value of every optional key too.
+const concern: Concern = {
+  kind: 'runs_code',
+  title: 'Code that runs by itself',
+  items: [{ path: '.github/workflows/ci.yml', line: 3, reason: 'CI runs it', hash: 'i' }],
+  hash: 'h',
+};
+const tests: Required<TestCount> = {
+  runner: 'node:test',
+  executed: 3,
+  failed: 1,
+  skipped: 0,
+  finished: true,
+  replaced: ['node:assert.equal'],
+  notRun: ['test/a.test.js: adds'],
+};
+
 const gate: Required<Gate> = {
   id: 'r-1.4',
   runId: 'r-1',
@@ -44,6 +71,7 @@ const gate: Required<Gate> = {
   question,
   reason: 'timeout',
   budget: 'maxTokens',
+  concerns: [concern],
   details: { deep: [{ much: 1 }] },
 };
 
@@ -72,11 +100,23 @@ const artifact: Required<Artifact> = {
   createdAt: NOON,
   filesChanged: ['a.ts'],
   parsedConstraints: { nodes: ['A'] },
-  findings: [{ kind: 'route', name: '/login', result: 'satisfied', where: 'src/login.ts:3' }],
+  findings: [{ kind: 'route', name: '/login', result: 'mentioned', where: 'src/login.ts:3' }],
   approvedBy: 'ada',
   approvedAt: NOON,
   approvalNotes: 'fine',
   scripted: true,
+};
+
+const baseline: Required<Baseline> = {
+  commit: 'c',
+  codeTree: 't',
+  passed: false,
+  command: { command: 'npm test', exitCode: 127, durationMs: 12.5, output: '' },
+  sandbox: 'bubblewrap',
+  tests,
+  missingTool: 'npm',
+  isFromEarlierRun: true,
+  failure: 'the install step failed',
 };
 
 const evidence: Required<Evidence> = {
@@ -87,6 +127,9 @@ const evidence: Required<Evidence> = {
   commands: [{ command: 'npm test', exitCode: null, durationMs: 12.5, output: '' }],
   sandbox: 'bubblewrap',
   restored: ['a.test.ts'],
+  tests,
+  doubtful: ['run.sh'],
+  baseline,
   newDependencies: [
     {
       name: 'expresss',
@@ -143,8 +186,12 @@ const run: Required<RunView> = {
   clarifications: [clarification],
   artifacts: [artifact],
   evidence: [evidence],
+  baseline,
+  acceptedConcerns: [{ kind: 'runs_code', hash: 'h', items: ['i'], by: 'ada', at: NOON, reason: 'looked at it' }],
+  raisedConcerns: { hash: 'h', concerns: [concern] },
   decisions: [{ topic: 'auth', choice: 'OAuth', rationale: 'exists' }],
   replies: [{ question: 'Why?', reply: 'Because.', at: NOON }],
+  comments: [{ id: 'r-1.9', gateId: 'r-1.8', path: 'a.ts', line: 3, text: 'Why?', by: 'ada', at: NOON }],
   stages: [{ stage: 'planning', startedAt: NOON, completedAt: NOON }],
   cost: { ...spending, booked: { calls: 1, costUsd: 0.25 }, parts: [part] },
   scriptedModels: ['scripted:demo'],

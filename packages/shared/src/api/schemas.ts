@@ -3,6 +3,7 @@
  * Answers are described for OpenAPI and never validated at run time; their keys are checked against the types here.
  */
 import { z } from '@hono/zod-openapi';
+import { type AcceptedConcern, CONCERN_KINDS, type Concern, type ConcernItem } from '../concerns.ts';
 import { budgetChangeShape, runConfigRequestSchema, runConfigSchema } from '../config.ts';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
@@ -10,6 +11,7 @@ import type { FeedPage } from '../feed.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type {
   Artifact,
+  Baseline,
   Clarification,
   CommandEvidence,
   ConstraintFinding,
@@ -19,6 +21,7 @@ import type {
   GateOutcome,
   PlannerReply,
   Question,
+  ReviewComment,
   RunCost,
   RunDecision,
   RunTree,
@@ -26,6 +29,7 @@ import type {
   Spending,
   SpendingPart,
   StageVisit,
+  TestCount,
   TreeShare,
 } from '../run.ts';
 import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
@@ -49,6 +53,7 @@ import type {
   Page,
   Project,
   Readiness,
+  RetriedGate,
   RunDiff,
   PossibleEvents,
   Statechart,
@@ -71,7 +76,6 @@ const text = (limit: number) =>
 const id = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/, 'must be an id: letters, digits, dots, colons, dashes');
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
 const gitObject = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'must be a git object id in lower-case hex');
 
 // ---------- requests ----------
@@ -145,21 +149,26 @@ export const newExploration = z.strictObject({
 
 const prose = text(20_000);
 const take = z.strictObject({ runId: id, commit: gitObject, paths: z.array(text(4_000)).min(1).max(500) }).optional();
+/** The gate that was shown. `approve` and `accept` need it, and the hashes that it shows; the service says so where one is missing. */
+const gateId = id.optional();
+/** Of `build` a SHA-256 and a git object; another workflow's gate may show any text. */
+const shownHash = z.string().min(1).max(200).optional();
+const shown = { gateId, artifactHash: shownHash, codeTree: shownHash };
 /** The fields of each decision, beside `decision` itself. */
 const decisionShapes = {
   approve: {
-    artifactHash: sha256.optional(),
-    codeTree: gitObject.optional(),
+    ...shown,
     notes: prose.optional(),
     editedPlan: text(200_000).optional(),
   },
-  reject: { feedback: prose.optional(), take },
-  answer: { response: z.union([prose, z.array(text(2_000)).min(1).max(100)]) },
-  ignore: {},
-  ask: { question: prose },
-  retry: { notes: prose.optional(), take },
-  accept: { reason: prose, artifactHash: sha256.optional(), codeTree: gitObject.optional() },
+  reject: { gateId, feedback: prose.optional(), take },
+  answer: { gateId, response: z.union([prose, z.array(text(2_000)).min(1).max(100)]) },
+  ignore: { gateId },
+  ask: { gateId, question: prose },
+  retry: { gateId, notes: prose.optional(), take },
+  accept: { ...shown, reason: prose },
   extend: {
+    gateId,
     minutes: z
       .number()
       .positive()
@@ -169,20 +178,17 @@ const decisionShapes = {
   },
 };
 export const approveBody = z.strictObject(decisionShapes.approve);
-/** Whoever sends a result back says why, or what is to come into it. */
-const saysWhy = ({ feedback, take: files }: { readonly feedback?: unknown; readonly take?: unknown }): boolean =>
-  feedback !== undefined || files !== undefined;
-const NO_FEEDBACK = { path: ['feedback'], message: 'is needed: what should be different?' };
-export const rejectBody = z.strictObject(decisionShapes.reject).refine(saysWhy, NO_FEEDBACK);
+/** Whether it says why is known where the comments are that are sent with it. */
+export const rejectBody = z.strictObject(decisionShapes.reject);
 export const answerBody = z.strictObject(decisionShapes.answer);
 export const askBody = z.strictObject(decisionShapes.ask);
 export const retryBody = z.strictObject(decisionShapes.retry);
 export const acceptBody = z.strictObject(decisionShapes.accept);
 export const extendBody = z.strictObject(decisionShapes.extend);
-export const emptyBody = z.strictObject({});
+export const ignoreBody = z.strictObject(decisionShapes.ignore);
 export const gateDecision = z.discriminatedUnion('decision', [
   z.strictObject({ decision: z.literal('approve'), ...decisionShapes.approve }),
-  z.strictObject({ decision: z.literal('reject'), ...decisionShapes.reject }).refine(saysWhy, NO_FEEDBACK),
+  z.strictObject({ decision: z.literal('reject'), ...decisionShapes.reject }),
   z.strictObject({ decision: z.literal('answer'), ...decisionShapes.answer }),
   z.strictObject({ decision: z.literal('ignore'), ...decisionShapes.ignore }),
   z.strictObject({ decision: z.literal('ask'), ...decisionShapes.ask }),
@@ -200,8 +206,19 @@ export const newFork = z.strictObject({
 
 export const newMigration = z.strictObject({ to: z.number().int().min(1) });
 
+/** As many as are shown to a person at once. */
+export const retriesBody = z.strictObject({ gateIds: z.array(id).min(1).max(500) });
 export const cancelBody = z.strictObject({ reason: prose.optional() });
 export const messageBody = z.strictObject({ text: prose });
+
+const commentText = text(4_000);
+export const newComment = z.strictObject({
+  path: text(4_000),
+  line: z.number().int().min(0).max(10_000_000),
+  text: commentText,
+});
+export const commentBody = z.strictObject({ text: commentText });
+export const emptyBody = z.strictObject({});
 
 type Signal = JsonObject & { readonly type: string };
 /** The one open schema: a signal's fields belong to the workflow that declares it. */
@@ -255,6 +272,7 @@ export const project = answer<Project>('Project', {
   repository: z.string(),
   baseBranch: z.string(),
   createdAt: time,
+  notices: strings.optional(),
 });
 
 const questionShape: Shape<Question> = {
@@ -263,6 +281,20 @@ const questionShape: Shape<Question> = {
   options: strings.optional(),
   responseType: z.enum(RESPONSE_TYPES),
 };
+
+const concern = answer<Concern>('Concern', {
+  kind: z.enum(CONCERN_KINDS),
+  title: z.string(),
+  items: z.array(
+    answer<ConcernItem>('ConcernItem', {
+      path: z.string().optional(),
+      line: z.number().int().optional(),
+      reason: z.string(),
+      hash: z.string().optional(),
+    }),
+  ),
+  hash: z.string(),
+});
 
 export const gate = answer<Gate>('Gate', {
   id: z.string(),
@@ -277,7 +309,24 @@ export const gate = answer<Gate>('Gate', {
   question: answer<Question>('Question', questionShape).optional(),
   reason: z.enum(PAUSE_REASONS).optional(),
   budget: z.enum(BUDGET_NAMES).optional(),
+  concerns: z.array(concern).optional(),
   details: jsonObject,
+});
+
+export const reviewComment = answer<ReviewComment>('ReviewComment', {
+  id: z.string(),
+  gateId: z.string(),
+  path: z.string(),
+  line: count,
+  text: z.string(),
+  by: z.string(),
+  at: time,
+});
+const comments = z.array(reviewComment);
+export const retriedGate = answer<RetriedGate>('RetriedGate', {
+  gateId: z.string(),
+  retried: z.boolean(),
+  detail: z.string().optional(),
 });
 
 export const clarification = answer<Clarification>('Clarification', {
@@ -310,7 +359,7 @@ const artifactShape: Shape<Artifact> = {
       answer<ConstraintFinding>('ConstraintFinding', {
         kind: z.enum(['route', 'component', 'entity', 'branch']),
         name: z.string(),
-        result: z.enum(['satisfied', 'undecided']),
+        result: z.enum(['mentioned', 'satisfied', 'undecided']),
         where: z.string().optional(),
       }),
     )
@@ -323,21 +372,46 @@ const artifactShape: Shape<Artifact> = {
 export const artifact = answer<Artifact>('Artifact', artifactShape);
 export const artifactContent = answer<ArtifactContent>('ArtifactContent', { ...artifactShape, content: z.string() });
 
+const testCount = answer<TestCount>('TestCount', {
+  runner: z.string(),
+  executed: count,
+  failed: count,
+  skipped: count,
+  finished: z.boolean(),
+  replaced: strings.optional(),
+  notRun: strings.optional(),
+});
+
+const commandEvidence = answer<CommandEvidence>('CommandEvidence', {
+  command: z.string(),
+  exitCode: z.number().int().nullable(),
+  durationMs: z.number(),
+  output: z.string(),
+});
+
+const baseline = answer<Baseline>('Baseline', {
+  commit: z.string(),
+  codeTree: z.string(),
+  passed: z.boolean(),
+  command: commandEvidence,
+  sandbox: z.string(),
+  tests: testCount.optional(),
+  missingTool: z.string().optional(),
+  isFromEarlierRun: z.boolean().optional(),
+  failure: z.string().optional(),
+});
+
 const evidence = answer<Evidence>('Evidence', {
   mode: z.enum(['as_is', 'base_tests']),
   codeTree: z.string(),
   commit: z.string(),
   passed: z.boolean(),
-  commands: z.array(
-    answer<CommandEvidence>('CommandEvidence', {
-      command: z.string(),
-      exitCode: z.number().int().nullable(),
-      durationMs: z.number(),
-      output: z.string(),
-    }),
-  ),
+  commands: z.array(commandEvidence),
   sandbox: z.string(),
   restored: strings.optional(),
+  tests: testCount.optional(),
+  doubtful: strings.optional(),
+  baseline: baseline.optional(),
   newDependencies: z
     .array(
       answer<NewDependency>('NewDependency', {
@@ -425,6 +499,21 @@ export const runView = answer<RunView>('Run', {
   clarifications: z.array(clarification),
   artifacts: z.array(artifact),
   evidence: z.array(evidence),
+  comments: comments.optional(),
+  baseline: baseline.optional(),
+  acceptedConcerns: z
+    .array(
+      answer<AcceptedConcern>('AcceptedConcern', {
+        kind: z.enum(CONCERN_KINDS),
+        hash: z.string(),
+        items: strings,
+        by: z.string(),
+        at: time,
+        reason: z.string().optional(),
+      }),
+    )
+    .optional(),
+  raisedConcerns: z.object({ hash: z.string(), concerns: z.array(concern) }).optional(),
   decisions: z.array(answer<RunDecision>('Decision', { topic: z.string(), choice: z.string(), rationale: z.string() })),
   replies: z
     .array(answer<PlannerReply>('PlannerReply', { question: z.string(), reply: z.string(), at: time }))
@@ -487,6 +576,9 @@ export const runDiff = answer<RunDiff>('Diff', {
       status: z.enum(['added', 'modified', 'deleted']),
       additions: count,
       deletions: count,
+      binary: z.object({ before: count.nullable(), after: count.nullable() }).optional(),
+      leftOut: z.object({ additions: count, deletions: count }).optional(),
+      warnings: z.array(z.string()).optional(),
     }),
   ),
   patch: z.string(),

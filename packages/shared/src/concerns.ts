@@ -1,0 +1,87 @@
+/**
+ * Concerns: facts about a result that a person sees before the run's first move into the project's own branches, whatever the
+ * trust mode. The server computes them from git and from what it recorded; no agent has a say in them.
+ */
+import type { GateOutcome } from './run.ts';
+
+export const CONCERN_KINDS = [
+  /** The result changes files or keys that can run code by themselves: in an editor, in CI, on install, on clone. */
+  'runs_code',
+  /** The run adds something to the memory that later runs are given. */
+  'memory',
+  /** The result is the base: nothing was done. */
+  'no_change',
+  /** Something that looks like a password or a key is in what would leave the machine. */
+  'secrets',
+  /** The number of tests that ran is not known. */
+  'tests_unknown',
+  /** Fewer tests ran than on the base commit. */
+  'tests_fell',
+  /** The checks ended without their runner's summary. */
+  'tests_unfinished',
+  /** The checks ran no test. */
+  'tests_none',
+] as const;
+export type ConcernKind = (typeof CONCERN_KINDS)[number];
+
+/** One reason of a concern. A type and no interface, so that it is a JSON value; so is {@link Concern}. */
+export type ConcernItem = {
+  /** File of the project; absent where the concern is of no one file. */
+  readonly path?: string;
+  /** From 1. */
+  readonly line?: number;
+  /** One line for a person; never holds a secret. */
+  readonly reason: string;
+  /** Digest of what is accepted with this item; absent where only the whole concern can be accepted. */
+  readonly hash?: string;
+};
+
+export type Concern = {
+  readonly kind: ConcernKind;
+  /** One line for a person. */
+  readonly title: string;
+  readonly items: readonly ConcernItem[];
+  /** Digest of the content that is accepted with it: equal content has an equal hash, whatever the base commit. */
+  readonly hash: string;
+};
+
+/** A concern that a person accepted by a decision at the gate that showed it. */
+export type AcceptedConcern = {
+  readonly kind: ConcernKind;
+  readonly hash: string;
+  /** Hashes of its items. */
+  readonly items: readonly string[];
+  readonly by: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly reason?: string;
+};
+
+/** Has a person accepted all of this content, at one gate or at several? */
+export function isAccepted(concern: Concern, accepted: readonly AcceptedConcern[]): boolean {
+  const ofKind = accepted.filter(({ kind }) => kind === concern.kind);
+  if (ofKind.some(({ hash }) => hash === concern.hash)) return true;
+  const items = new Set(ofKind.flatMap((each) => each.items));
+  return concern.items.length > 0 && concern.items.every(({ hash }) => hash !== undefined && items.has(hash));
+}
+
+/**
+ * The concerns that nobody has accepted and that stop a run. What a run would add to the memory stops none: it is left out unless
+ * a person has accepted it.
+ */
+export function openConcerns(concerns: readonly Concern[], accepted: readonly AcceptedConcern[]): readonly Concern[] {
+  return concerns.filter((concern) => concern.kind !== 'memory' && !isAccepted(concern, accepted));
+}
+
+/** What a decision of a person at a gate that showed these concerns accepts. */
+export function acceptedAt(concerns: readonly Concern[], outcome: GateOutcome): readonly AcceptedConcern[] {
+  const { by, at, notes } = outcome;
+  return concerns.map(({ kind, hash, items }) => ({
+    kind,
+    hash,
+    items: items.flatMap((item) => item.hash ?? []),
+    by,
+    at,
+    ...(notes === undefined || notes === '' ? {} : { reason: notes }),
+  }));
+}

@@ -1,0 +1,35 @@
+/** Counts of tests in words. */
+import { expect, it } from 'vitest';
+import type { Baseline } from './run.ts';
+import { testCountText } from './test-count.ts';
+
+const tests = { runner: 'pytest', executed: 12, failed: 0, skipped: 1, finished: true };
+const command = { command: 'pytest', exitCode: 0, durationMs: 1, output: '' };
+const baseline: Baseline = {
+  commit: 'c',
+  codeTree: 't',
+  passed: true,
+  command,
+  sandbox: 'bubblewrap',
+  tests: { ...tests, executed: 11 },
+};
+
+it('says how many tests ran, what became of them, and how many the base commit has', () => {
+  expect(testCountText({ tests, baseline })).toBe('12 tests ran (pytest), 1 skipped; on the base commit it was 11');
+  expect(testCountText({ tests: { ...tests, executed: 1, failed: 1, skipped: 0, finished: false } })).toBe(
+    '1 test ran (pytest), 1 failed, not to their end',
+  );
+});
+
+it('says what is not known, and nothing of evidence from before tests were counted', () => {
+  const { tests: _, ...uncounted } = baseline;
+  expect(testCountText({ baseline: uncounted })).toBe(
+    'how many tests ran is not known; on the base commit it is not known either',
+  );
+  expect(testCountText({ tests }, { ...baseline, failure: 'no install' })).toContain(
+    'could not be run on the base commit',
+  );
+  // Found out by the checks themselves, when what was in the way was mended.
+  expect(testCountText({ tests, baseline }, { ...baseline, failure: 'no install' })).toContain('it was 11');
+  expect(testCountText({})).toBeNull();
+});
