@@ -64,6 +64,30 @@ describe('an activity', () => {
     expect(await failure()).toMatchObject({ reason: 'auth_expired' });
   });
 
+  it('that throws an ordinary error is tried again, and in the end reported with its class, code and cause', async () => {
+    class Refused extends TypeError {}
+    const refused = () =>
+      Object.assign(new Refused('fetch failed', { cause: new Error('no route') }), { code: 'ECONNRESET' });
+    await started({ attempts: 2 });
+    (await test.call('draft')).fail(refused());
+    await booked(1);
+    test.clock.advance(1_000);
+    (await test.call('draft')).fail(refused());
+    await paused();
+    expect(await failure()).toEqual({
+      kind: 'bug',
+      reason: 'agent_failed',
+      message: 'Unexpected error: fetch failed',
+      error: {
+        name: 'TypeError',
+        message: 'fetch failed',
+        code: 'ECONNRESET',
+        cause: { name: 'Error', message: 'no route' },
+      },
+    });
+    expect(test.errors.join()).toContain('activity-runner.test.ts');
+  });
+
   it('waits longer each time, by the factor of its policy and up to its longest delay', async () => {
     await started({ attempts: 5, firstDelayMs: 1_000, maxDelayMs: 5_000, factor: 3, jitter: 0.2 });
     for (const [failures, delayMs] of [

@@ -14,6 +14,7 @@ import {
 import type { Logger } from 'pino';
 import type { AttemptBooking, EventStore, NewActivity, StoredActivity } from '../event-store/event-store.ts';
 import type { Activity, ActivityContext, ActivityRegistry, RetryPolicy, SpendingWriter } from '../workflow/activity.ts';
+import { withinActivity } from './activity-scope.ts';
 import { findNonJson } from '../workflow/plain-json.ts';
 import type { Clock } from './clock.ts';
 
@@ -164,7 +165,8 @@ export class ActivityRunner {
     }
     const running = new Running(job);
     ofRun.set(job.key, running);
-    running.done = this.#run(running, predecessors, ofRun);
+    const { runId, activity, key } = job;
+    running.done = withinActivity({ runId, activity, key }, () => this.#run(running, predecessors, ofRun));
   }
 
   async #run(running: Running, predecessors: readonly Promise<void>[], ofRun: Map<string, Running>): Promise<void> {
@@ -222,9 +224,9 @@ export class ActivityRunner {
       failures += 1;
       const fault = classify(result.error);
       if (fault.kind === 'bug')
-        this.#options.log.error({ err: result.error, key: job.key }, 'an activity failed unexpectedly');
+        this.#options.log.error({ err: result.error, key: job.key, attempt }, 'an activity failed unexpectedly');
       const { retry } = activity;
-      if (fault.kind !== 'retryable' || failures >= retry.attempts || retry.final?.includes(fault.reason)) {
+      if (!isRetried(fault) || failures >= retry.attempts || retry.final?.includes(fault.reason)) {
         await this.#fail(running, fault);
         return;
       }
@@ -469,12 +471,35 @@ function classify(error: unknown): ActivityError {
     return { kind: 'retryable', reason, message, ...(isTime ? { retryAfterMs } : {}) };
   }
   if (error instanceof NeedsHuman) {
-    const { reason, message, budget } = error;
-    return { kind: 'needs_human', reason, message, ...(budget === undefined ? {} : { budget }) };
+    const { reason, message, budget, raised } = error;
+    const known = { ...(budget === undefined ? {} : { budget }), ...(raised === undefined ? {} : { raised }) };
+    return { kind: 'needs_human', reason, message, ...known };
   }
   if (error instanceof TerminalFailure) return { kind: 'terminal', reason: 'agent_failed', message: error.message };
   const message = error instanceof Error ? error.message : String(error);
-  return { kind: 'bug', reason: 'agent_failed', message: `Something went wrong inside the server: ${message}` };
+  return { kind: 'bug', reason: 'agent_failed', message: `Unexpected error: ${message}`, error: describeThrown(error) };
+}
+
+/** An error that names nobody who must act may be one of the moment, such as a connection that was reset. */
+function isRetried({ kind }: ActivityError): boolean {
+  return kind === 'retryable' || kind === 'bug';
+}
+
+/** How many causes are kept of an error, each of which may have one. */
+const MOST_CAUSES = 5;
+
+/** What a program tells errors apart by. The stack names files of this machine and is in the log alone. */
+function describeThrown(error: unknown, depth = 0): NonNullable<ActivityError['error']> {
+  if (!(error instanceof Error)) return { name: typeof error, message: String(error) };
+  const { name, message, cause } = error;
+  const code: unknown = (error as { readonly code?: unknown }).code;
+  return {
+    // A class that does not set its name has that of the one it extends.
+    name: name === 'Error' ? error.constructor.name || name : name,
+    message,
+    ...(typeof code === 'string' || Number.isFinite(code) ? { code: code as string | number } : {}),
+    ...(cause === undefined || depth >= MOST_CAUSES ? {} : { cause: describeThrown(cause, depth + 1) }),
+  };
 }
 
 /** Exponential back-off, a share of which is random. */

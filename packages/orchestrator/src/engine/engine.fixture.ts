@@ -234,7 +234,8 @@ export class EngineUnderTest {
   }
 
   approve(id: string, gateId?: string): Promise<RunView> {
-    return this.engine.signal(id, 'APPROVAL_GRANTED', { by: 'me', ...(gateId ? { gateId } : {}) }, gateId);
+    const shown = gateId === undefined ? undefined : { gateId };
+    return this.engine.signal(id, 'APPROVAL_GRANTED', { by: 'me', ...shown }, shown);
   }
 
   async types(id: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { Conflict, InvalidRequest, NotFound, RetryableFailure, StorageFull } from '@autonomous/shared';
+import { Conflict, InvalidRequest, NotFound, RetryableFailure, StorageFull, Unavailable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -70,6 +70,32 @@ describe('the engine', () => {
     const refused = answers.filter((answer) => answer.status === 'rejected').map((answer) => answer.reason as Conflict);
     expect(refused.every((error) => error instanceof Conflict && error.message.includes("'approve' by me"))).toBe(true);
     expect((await test.types('r1')).filter((type) => type === 'APPROVAL_GRANTED')).toHaveLength(1);
+  });
+
+  it('does what is asked for under a key once, and answers as it did the first time, also after a restart', async () => {
+    await test.launch('r1');
+    const { gate } = await test.toGate('r1');
+    const once = { key: 'my-key', hash: 'reject' };
+    const reject = (hash = once.hash) =>
+      test.engine.signal('r1', 'APPROVAL_REJECTED', { by: 'me', feedback: 'No' }, undefined, { ...once, hash });
+    const [first, twin] = await Promise.all([reject(), reject()]);
+    expect(twin).toEqual(first);
+    await test.toGate('r1');
+    expect((await test.engine.view('r1')).gate?.id).not.toBe(gate?.id);
+    await test.restart();
+    expect(await reject()).toEqual(first);
+    await expect(reject('something else')).rejects.toThrow("'my-key' was used for something else");
+    expect((await test.types('r1')).filter((type) => type === 'APPROVAL_REJECTED')).toHaveLength(1);
+    expect(await test.store.recallStep('my-key')).toMatchObject({ runId: 'r1', requestHash: 'reject' });
+  });
+
+  it('refuses for now what is asked for while it stops', async () => {
+    await test.launch('r1');
+    await test.toGate('r1');
+    await test.engine.stop();
+    await expect(test.approve('r1')).rejects.toThrow(Unavailable);
+    await expect(test.launch('r2')).rejects.toThrow(Unavailable);
+    await expect(test.engine.cancel('r1', 'me')).rejects.toThrow(Unavailable);
   });
 
   it('refuses undeclared signals, wrong payloads, unknown runs and signals out of place, by name', async () => {

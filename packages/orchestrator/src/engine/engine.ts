@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import {
   Conflict,
   foldRun,
-  type GateOutcome,
   InvalidRequest,
   isTreeBudget,
   type JsonObject,
@@ -14,11 +13,13 @@ import {
   NotFound,
   type PauseReason,
   type Progress,
+  type RequestKey,
+  type ReviewFact,
   type RunStart,
   type RunStatus,
   type RunTree,
   type RunView,
-  Stale,
+  type ShownGate,
   treeOf,
   Unprocessable,
   type WorkflowEvent,
@@ -34,7 +35,9 @@ import type {
   NewActivity,
   NewEvent,
   RunCommit,
+  RequestedStep,
   RunHead,
+  StepRequest,
   StoredRun,
 } from '../event-store/event-store.ts';
 import type { ActivityRegistry, SpendingWriter } from '../workflow/activity.ts';
@@ -54,7 +57,7 @@ import type { WorkflowDefinition } from '../workflow/definition.ts';
 import { continueFork, type ForkedRun, forkRun, type ForkRequest } from '../workflow/fork.ts';
 import { findNonJson } from '../workflow/plain-json.ts';
 import type { WorkflowRegistry } from '../workflow/registry.ts';
-import { replay } from '../workflow/replay.ts';
+import { replay, type Replay } from '../workflow/replay.ts';
 import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
 import { ActivityRunner, type Outcome } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
@@ -62,6 +65,7 @@ import { differenceOfWork } from './open-work.ts';
 import { Places } from './places.ts';
 import { planMigration } from './run-migration.ts';
 import { type KeptTree, RunTrees } from './run-trees.ts';
+import { otherGate, unseen } from './shown-gate.ts';
 import { Timers } from './timers.ts';
 
 export interface EngineOptions {
@@ -81,6 +85,8 @@ export interface EngineOptions {
   readonly onPoisoned?: (runId: string) => Promise<unknown>;
   /** Open runs that are damaged by what others know of them, such as the record in git. Asked at the start, before any effect. */
   readonly findDamage?: () => Promise<readonly IntegrityFault[]>;
+  /** Where a run leaves what others know of it. Asked before a run that was set aside as damaged goes on. */
+  readonly faultElsewhere?: (run: RunView) => Promise<IntegrityFault | null>;
 }
 
 /** What a run of a workflow of one's own starts from. */
@@ -92,11 +98,15 @@ export interface NewWorkflowRun {
   readonly request?: string;
   /** Whose places the run takes. Default `local`. */
   readonly userId?: string;
+  /** Activities of the run that are performed at the same time, from 1; further ones wait for one of them to end. Default 4. */
+  readonly maxConcurrency?: number;
 }
 
 export interface ForkOptions extends Omit<ForkRequest, 'runId' | 'tree' | 'now'> {
   /** Decides the gate that is open there; `gateId` names it as the new run has it. */
-  readonly signal?: { readonly type: string; readonly payload: JsonObject; readonly gateId: string };
+  readonly signal?: { readonly type: string; readonly payload: JsonObject } & ShownGate;
+  /** The request that asks for it, where it has a key. */
+  readonly once?: RequestKey | undefined;
   /** Makes what the run needs outside, after everything was checked and before anything is stored. May be repeated after a crash. */
   readonly prepare: (run: ForkedRun) => Promise<void>;
 }
@@ -126,11 +136,15 @@ const TAKE_UP_AGAIN_MS = 2_000;
 const RESTING_RUNS = 256;
 /** What they may hold together, as JSON of their states. */
 const RESTING_BYTES = 16 * 1024 * 1024;
+/** Events that are read at once. */
+const EVENTS_AT_ONCE = 500;
 /** Runs that are taken up at the same time at the start. */
 const RECOVER_AT_ONCE = 64;
 
 /** A run that steps while it is read for its migration is read again, so often at most. */
 const MIGRATION_TRIES = 5;
+/** The same for one that is set aside while it steps. */
+const SET_ASIDE_TRIES = 5;
 /** Inputs after which work may go on that was open before. */
 const RESUMING: ReadonlySet<string> = new Set(['RUN_ADMITTED', 'RETRY_REQUESTED', 'RUN_MIGRATED']);
 
@@ -160,6 +174,8 @@ export class Engine {
   readonly #opening = new Map<string, Promise<LiveRun>>();
   readonly #forking = new Map<string, Promise<RunView>>();
   readonly #launching = new Map<string, Promise<RunView>>();
+  /** Keys under which something is being done. */
+  readonly #doing = new Map<string, Promise<void>>();
   /** Runs that nobody may open now. */
   readonly #closed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(message: EngineMessage) => void>();
@@ -258,17 +274,25 @@ export class Engine {
    */
   async run(
     workflow: string,
-    { id = randomUUID(), input, request, userId = 'local' }: NewWorkflowRun = {},
+    {
+      id = randomUUID(),
+      input,
+      request,
+      userId = 'local',
+      maxConcurrency = BUILT_IN_RUN_CONFIG.maxConcurrency,
+    }: NewWorkflowRun = {},
   ): Promise<RunView> {
     const definition = this.#options.workflows.latest(workflow);
     if (!definition) throw new NotFound(`There is no workflow '${workflow}'.`);
+    if (!Number.isSafeInteger(maxConcurrency) || maxConcurrency < 1)
+      throw new InvalidRequest(`maxConcurrency is ${maxConcurrency}; it is a whole number from 1.`);
     const { name, version, fingerprint } = definition;
     return this.launch(id, {
       projectId: '',
       userId,
       workflow: { name, version, fingerprint },
       request: request ?? name,
-      config: BUILT_IN_RUN_CONFIG,
+      config: { ...BUILT_IN_RUN_CONFIG, maxConcurrency },
       requestedConfig: {},
       branch: '',
       ...(input === undefined ? {} : { input }),
@@ -307,17 +331,17 @@ export class Engine {
    * Starts a run, or queues it when its user has no place free.
    * A run that already exists under this id is returned as it is.
    */
-  launch(runId: string, start: RunStart): Promise<RunView> {
+  launch(runId: string, start: RunStart, once?: RequestKey): Promise<RunView> {
     // The same launch that comes twice at the same time makes one run.
     let launching = this.#launching.get(runId);
     if (!launching) {
-      launching = this.#launch(runId, start).finally(() => this.#launching.delete(runId));
+      launching = this.#launch(runId, start, once).finally(() => this.#launching.delete(runId));
       this.#launching.set(runId, launching);
     }
     return launching;
   }
 
-  async #launch(runId: string, start: RunStart): Promise<RunView> {
+  async #launch(runId: string, start: RunStart, once: RequestKey | undefined): Promise<RunView> {
     const definition = this.#definition(start.workflow.name, start.workflow.version);
     if (!definition)
       throw new NotFound(`There is no workflow '${start.workflow.name}' version ${start.workflow.version}.`);
@@ -326,6 +350,7 @@ export class Engine {
     const existing =
       (await this.#known(runId)) ?? (await this.#options.store.loadView(runId)) ?? (await this.#known(runId));
     if (existing) return existing;
+    if (this.#stopped) throw stopping();
     const payload = plain(this.#options.scrub({ ...start, ...parsed })) as unknown as JsonObject;
     const input: NewInput = this.#places.hasRoom(start.userId)
       ? { type: 'RUN_STARTED', payload }
@@ -345,7 +370,7 @@ export class Engine {
       tail: Promise.resolve(),
     };
     this.#runs.set(runId, run);
-    return this.#apply(runId, run, input);
+    return this.#apply(runId, run, { ...input, ...requestOf(once) });
   }
 
   /**
@@ -363,7 +388,7 @@ export class Engine {
     return forking;
   }
 
-  async #fork(runId: string, sourceId: string, { signal, prepare, ...wanted }: ForkOptions): Promise<RunView> {
+  async #fork(runId: string, sourceId: string, { signal, prepare, once, ...wanted }: ForkOptions): Promise<RunView> {
     const { store, scrub } = this.#options;
     const existing = await store.loadView(runId);
     if (existing) return this.withPosition(existing);
@@ -390,14 +415,14 @@ export class Engine {
     if (signal) {
       const payload = this.#checkSignal(run, signal.type, signal.payload);
       const view = foldAll(null, runId, 0, run.events);
-      const refusal = this.#refusal({ state: run.state, view }, signal.type, payload, signal.gateId);
+      const refusal = this.#refusal({ state: run.state, view }, signal.type, payload, signal);
       if (refusal) throw refusal;
       run = taken(continueFork(run, { type: signal.type, payload: scrub(payload), timestamp }));
     }
     await prepare(run);
     await this.#placesKnown;
     // From here to the append nothing waits: the place is taken for this run.
-    if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
+    if (this.#stopped) throw stopping();
     if (holdsPlace(run.state)) {
       if (this.#places.hasRoom(wanted.by)) this.#places.take(wanted.by, runId);
       else {
@@ -416,6 +441,7 @@ export class Engine {
       clearTimers: [],
       view,
       clarifications: view.clarifications,
+      ...requestOf(once),
       ...(run.events.length < SNAPSHOT_EVERY_EVENTS ? {} : { snapshot: dehydrate(run.definition.machine, run.state) }),
     };
     let events: readonly WorkflowEvent[];
@@ -437,19 +463,65 @@ export class Engine {
 
   /**
    * Sends a signal to a run.
-   * @param gateId the gate that the sender saw open; `undefined` when the signal is not about a gate
-   * @throws {InvalidRequest} for a signal that the workflow does not declare or whose payload is wrong
+   * @param shown the gate that the sender saw open, with the hashes that it showed; `undefined` when the signal is not about a gate
+   * @throws {InvalidRequest} for a signal that the workflow does not declare, whose payload is wrong, or that approves or accepts
+   *   what a gate shows without naming every hash of it, in the payload or in `shown`
    * @throws {Conflict} when the run cannot take it now; `extra.winner` is the decision that came first
    * @throws {Stale} when an approval names another artifact or code tree than the current one
+   * @param once a key of the sender's own: what was done under it is not done again, also after a crash, and the answer is
+   *   then the run as it was after that step. It is kept for seven days at least
+   * @throws {Unprocessable} when the key was used for something else
    */
-  async signal(runId: string, type: string, payload: JsonObject, gateId?: string): Promise<RunView> {
+  signal(runId: string, type: string, payload: JsonObject, shown?: ShownGate, once?: RequestKey): Promise<RunView> {
+    if (once === undefined) return this.#signal(runId, type, payload, shown);
+    return this.#once(once, () => this.#signal(runId, type, payload, shown, once));
+  }
+
+  async #once(once: RequestKey, work: () => Promise<RunView>): Promise<RunView> {
+    const { key, hash } = once;
+    for (let first = this.#doing.get(key); first; first = this.#doing.get(key)) await first.catch(() => undefined);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#doing.set(key, promise);
+    try {
+      const done = await this.#options.store.recallStep(key);
+      if (done === null) return await work();
+      if (done.requestHash === hash) return await this.#viewAfter(done);
+      throw new Unprocessable(`The key '${key}' was used for something else, at run ${done.runId}; use a new one.`);
+    } finally {
+      this.#doing.delete(key);
+      resolve();
+    }
+  }
+
+  /** The run as it was after a step; as it is, where its beginning was erased. */
+  async #viewAfter({ runId, sequence }: Pick<RequestedStep, 'runId' | 'sequence'>): Promise<RunView> {
+    let view: RunView | null = null;
+    for (let after = 0; after < sequence;) {
+      const events = await this.#options.store.readRun(runId, after, Math.min(EVENTS_AT_ONCE, sequence - after));
+      for (const event of events) view = foldRun(view, event);
+      if (view === null || events.length === 0) return this.view(runId);
+      after += events.length;
+    }
+    return view ?? this.view(runId);
+  }
+
+  async #signal(
+    runId: string,
+    type: string,
+    payload: JsonObject,
+    shown?: ShownGate,
+    once?: RequestKey,
+  ): Promise<RunView> {
     await this.#placesKnown;
     if (type === 'RETRY_REQUESTED') await this.#refuseDamaged(runId);
     for (;;) {
       const view = await this.#use(runId, async (run) => {
         const checked = this.#checkSignal(run, type, payload);
-        const refusal = this.#refusal(run, type, checked, gateId);
-        if (!refusal) return this.#apply(runId, run, { type, payload: this.#options.scrub(checked) });
+        const refusal = this.#refusal(run, type, checked, shown);
+        if (!refusal) {
+          const input = { type, payload: this.#options.scrub(checked), ...requestOf(once, shown?.gateId) };
+          return this.#apply(runId, run, input);
+        }
         // What refuses it may not be on disk yet. Where it never gets there, the signal is looked at again.
         const isStored = await run.tail.then(
           () => true,
@@ -460,6 +532,28 @@ export class Engine {
       });
       if (view) return view;
     }
+  }
+
+  /**
+   * Stores what a person noted beside a result. The machine is not asked: it changes nothing of where the run is.
+   * @param check throws where the run as it is then does not take it
+   * @param once as with {@link signal}
+   * @throws {Conflict} when the run has ended
+   */
+  note(runId: string, fact: ReviewFact, check: (view: RunView) => void, once?: RequestKey): Promise<RunView> {
+    if (once === undefined) return this.#note(runId, fact, check);
+    return this.#once(once, () => this.#note(runId, fact, check, once));
+  }
+
+  async #note(runId: string, fact: ReviewFact, check: (view: RunView) => void, once?: RequestKey): Promise<RunView> {
+    await this.#placesKnown;
+    return this.#use(runId, async (run) => {
+      const { view } = run;
+      if (isFinal(view.status)) throw new Conflict(`Run ${runId} has already ended: it is ${view.status}.`);
+      check(view);
+      const payload = plain(this.#options.scrub(fact.payload)) as unknown as JsonObject;
+      return this.#apply(runId, run, { type: fact.type, payload, ...requestOf(once) });
+    });
   }
 
   /** What would be built on a history that is not what was stored is not built. @throws {Conflict} */
@@ -476,7 +570,9 @@ export class Engine {
 
   /** What was set aside as damaged is not taken up again before it is whole. @throws {Conflict} */
   async #refuseDamaged(runId: string): Promise<void> {
-    if ((await this.view(runId)).gate?.reason !== 'poisoned') return;
+    const view = await this.view(runId);
+    if (view.gate?.reason !== 'poisoned') return;
+    await this.#refuseBehind(view);
     const fault = await this.#options.store.verifyRun(runId);
     if (!fault) return;
     throw new Conflict(
@@ -485,11 +581,38 @@ export class Engine {
     );
   }
 
+  /** A run of which others know more does not go on: what it would do may be done already. @throws {Conflict} */
+  async #refuseBehind(view: RunView): Promise<void> {
+    const fault = await this.#options.faultElsewhere?.(view);
+    if (!fault) return;
+    throw new Conflict(
+      `Run ${view.id} cannot go on: ${fault.message}. Stop the server and restore the newest copy of its data folder, or cancel the run; its record stays in git.`,
+      { extra: { sequence: fault.sequence } },
+    );
+  }
+
+  /**
+   * Sets an open run aside of which others know more, wherever it is; one that has ended stays as it is.
+   * @param message what is known elsewhere
+   */
+  async setAside(runId: string, message: string): Promise<void> {
+    await this.#placesKnown;
+    // Its work may be stored just now: then it is set aside after that.
+    for (let tries = 1; ; tries += 1) {
+      await (this.#runs.get(runId)?.tail ?? Promise.resolve()).catch(() => undefined);
+      try {
+        return await this.#park(runId, 'poisoned', message);
+      } catch (error) {
+        if (!(error instanceof Conflict) || tries === SET_ASIDE_TRIES) throw error;
+      }
+    }
+  }
+
   /**
    * Cancels a run from wherever it is, also one that cannot be read any more.
    * @throws {Conflict} when it has ended
    */
-  async cancel(runId: string, by: string, reason?: string): Promise<RunView> {
+  async cancel(runId: string, by: string, reason?: string, once?: RequestKey): Promise<RunView> {
     await this.#placesKnown;
     const view = await this.view(runId);
     if (isFinal(view.status)) throw new Conflict(`Run ${runId} has already ended: it is ${view.status}.`);
@@ -498,7 +621,7 @@ export class Engine {
     try {
       run = await this.#open(runId);
     } catch {
-      return this.#cancelUnreadable(view, payload);
+      return this.#cancelUnreadable(view, payload, once);
     }
     await run.tail.catch(() => undefined);
     const { definition, state } = run;
@@ -507,7 +630,9 @@ export class Engine {
       state.snapshot !== null &&
       Object.hasOwn(definition.signals, 'RUN_CANCELLED') &&
       (isFinal(run.view.status) || canTake(state, 'RUN_CANCELLED', payload));
-    return isTaken ? this.signal(runId, 'RUN_CANCELLED', payload) : this.#cancelUnreadable(run.view, payload);
+    return isTaken
+      ? this.signal(runId, 'RUN_CANCELLED', payload, undefined, once)
+      : this.#cancelUnreadable(run.view, payload, once);
   }
 
   /**
@@ -515,7 +640,7 @@ export class Engine {
    * the migration that the version gives. A run that was set aside for want of its definition, or by a fault of it, goes on.
    * @throws {NotFound} @throws {Conflict} naming the first event that would be another one; the run stays as it was
    */
-  async migrate(runId: string, to: number, by: string): Promise<RunView> {
+  async migrate(runId: string, to: number, by: string, once?: RequestKey): Promise<RunView> {
     const { store } = this.#options;
     await this.#placesKnown;
     for (let tries = 0; tries < MIGRATION_TRIES; tries++) {
@@ -523,6 +648,7 @@ export class Engine {
       const view = await store.loadView(runId);
       if (!view) throw new NotFound(`There is no run '${runId}'.`);
       await this.#refuseDamage(runId, view.lastSequence, 'be migrated');
+      if (view.gate?.reason === 'poisoned') await this.#refuseBehind(view);
       const versions = (version: number) => this.#definition(view.workflow.name, version);
       const { definition, state, payload } = await planMigration({ store, versions, view, to, by });
       // From here to the append nothing waits. The run may have gone on while it was read: then it is read again.
@@ -533,9 +659,9 @@ export class Engine {
       const run: LiveRun = { definition, state, view, committed: view, ...due, pending: 0, tail: Promise.resolve() };
       this.#forget(runId);
       this.#runs.set(runId, run);
-      return this.#apply(runId, run, { type: 'RUN_MIGRATED', payload });
+      return this.#apply(runId, run, { type: 'RUN_MIGRATED', payload, ...requestOf(once) });
     }
-    throw new Conflict(`Run ${runId} moved on each time that it was read; try again when it is at rest.`);
+    throw new Unavailable(`Run ${runId} moved on each time that it was read; try again when it is at rest.`);
   }
 
   /** The run's view with its present place in the queue. @throws {NotFound} */
@@ -591,7 +717,8 @@ export class Engine {
     if (!tree || this.#stopped || gate === null) return;
     if (usedUpBudget(config, cost) !== null || usedUpTreeBudget(tree.all) !== null) return;
     try {
-      await this.signal(id, 'BUDGET_CHANGED', { by: tree.changedBy === '' ? 'local' : tree.changedBy }, gate.id);
+      const by = tree.changedBy === '' ? 'local' : tree.changedBy;
+      await this.signal(id, 'BUDGET_CHANGED', { by }, { gateId: gate.id });
     } catch (error) {
       // Somebody has decided it meanwhile, or its workflow goes on in another way.
       this.#options.log.warn({ err: error, runId: id }, 'a run was not taken up with the new budget of its tree');
@@ -666,7 +793,7 @@ export class Engine {
         return true;
       });
       if (isWritten) return;
-      if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
+      if (this.#stopped) throw stopping();
       if (this.#trees.known(member) === tree) await moved;
     }
   }
@@ -765,38 +892,21 @@ export class Engine {
     run: Pick<LiveRun, 'state' | 'view'>,
     type: string,
     payload: JsonObject,
-    gateId: string | undefined,
+    shown: ShownGate | undefined,
   ): Error | null {
     const { view } = run;
     if (isFinal(view.status)) return new Conflict(`Run ${view.id} has already ended: it is ${view.status}.`);
-    if (gateId !== undefined && view.gate?.id !== gateId) {
-      const winner = view.gates.findLast((outcome) => outcome.gateId === gateId);
-      return new Conflict(
-        winner
-          ? `Gate ${gateId} is already decided: ${describeOutcome(winner)}.`
-          : `Run ${view.id} has no open gate '${gateId}'; it is ${view.status}${view.currentStage ? ` in stage ${view.currentStage}` : ''}.`,
-        { extra: winner ? { winner: winner as unknown as JsonObject } : {} },
-      );
-    }
+    const other = otherGate(view, shown?.gateId);
+    if (other) return other;
     if (run.state.parked !== null) {
       if (type === 'RETRY_REQUESTED' || type === 'RUN_CANCELLED') return null;
       return new Conflict(
         `Run ${view.id} is set aside (${run.state.parked}) and takes no ${type}: retry it or cancel it first.`,
       );
     }
-    const stale = (['artifactHash', 'codeTree'] as const).filter(
-      (name) => payload[name] !== undefined && view.gate?.[name] !== undefined && payload[name] !== view.gate[name],
-    );
-    const isStale = type === 'APPROVAL_GRANTED' && stale.length > 0;
-    if (!isStale && canTake(run.state, type, payload)) return null;
-    if (view.gate && stale.length > 0) {
-      return new Stale(
-        `The ${stale.join(' and ')} of gate ${view.gate.id} changed since it was shown: look at it again.`,
-        {
-          extra: { artifactHash: view.gate.artifactHash, codeTree: view.gate.codeTree },
-        },
-      );
-    }
+    const blind = unseen(view, type, payload, shown);
+    if (blind) return blind;
+    if (canTake(run.state, type, payload)) return null;
     const where = view.gate
       ? `its gate '${view.gate.kind}' takes ${view.gate.decisions.join(', ')}`
       : `it is ${view.status}${view.currentStage ? ` in stage ${view.currentStage}` : ''} and no gate is open`;
@@ -806,8 +916,8 @@ export class Engine {
   // ---- the step
 
   /** From here to the append nothing waits, so that steps of a run are appended in the order in which they were made. */
-  async #apply(runId: string, run: LiveRun, { type, payload, json }: NewInput): Promise<RunView> {
-    if (this.#stopped) throw new Conflict('The server is stopping; try again when it is back.');
+  async #apply(runId: string, run: LiveRun, { type, payload, json, request }: NewInput): Promise<RunView> {
+    if (this.#stopped) throw stopping();
     const takenAt = performance.now();
     const before = run.state;
     const input: RunInput = { type, payload, timestamp: this.#now() };
@@ -830,7 +940,7 @@ export class Engine {
     const costBefore = run.view?.cost;
     let commit: RunCommit;
     try {
-      commit = this.#commitOf(run, before, steps, json);
+      commit = { ...this.#commitOf(run, before, steps, json), ...(request === undefined ? {} : { request }) };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return this.#poisoned(runId, run, input, `the read model cannot take what it emits: ${message}`);
@@ -1060,9 +1170,10 @@ export class Engine {
     } catch (error) {
       throw await this.#parked(runId, 'poisoned', error instanceof Error ? error.message : String(error));
     }
-    const replayed = replay(definition, from, events);
+    let replayed = replay(definition, from, events);
+    if (!replayed.ok && snapshot) replayed = await this.#replayWhole(view, replayed);
     if (!replayed.ok) throw await this.#parked(runId, 'poisoned', `event ${replayed.sequence}: ${replayed.message}`);
-    const { state } = replayed;
+    const { state, wasAsMade = false } = replayed;
     const difference = differenceOfWork(state, activities, timers);
     if (difference && !isFinal(view.status)) throw await this.#parked(runId, 'poisoned', difference);
     const run: LiveRun = {
@@ -1070,7 +1181,7 @@ export class Engine {
       state,
       view,
       committed: view,
-      eventsSinceSnapshot: events.length,
+      eventsSinceSnapshot: wasAsMade ? Infinity : events.length,
       bytesSinceSnapshot: events.reduce((bytes, event) => bytes + JSON.stringify(event.payload).length, 0),
       snapshotBytes: snapshot ? JSON.stringify(snapshot.data).length + JSON.stringify(view).length : 0,
       pending: 0,
@@ -1078,6 +1189,20 @@ export class Engine {
     };
     this.#runs.set(runId, run);
     return run;
+  }
+
+  /**
+   * The steps after a snapshot may have been taken from the state from which it was made, where a server before this one
+   * carried them out: then the run's whole history still replays.
+   */
+  async #replayWhole({ id, workflow }: RunView, fault: Extract<Replay, { ok: false }>): Promise<Replay> {
+    const events = await this.#options.store.readRun(id, 0);
+    const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
+    const version = migrated === undefined ? workflow.version : Number(migrated.payload['from']);
+    const definition = this.#definition(workflow.name, version);
+    if (definition === undefined) return fault;
+    const whole = replay(definition, newRun(id), events, (other) => this.#definition(workflow.name, other));
+    return whole.ok && whole.wasAsMade ? whole : fault;
   }
 
   /** A run that neither runs nor is being written leaves the memory, unless it goes on soon. */
@@ -1176,18 +1301,18 @@ export class Engine {
   }
 
   /** A run without a readable state ends by its view alone. */
-  #cancelUnreadable(view: RunView, payload: JsonObject): Promise<RunView> {
-    return this.#alone(view.id, () => this.#endUnreadable(view, payload));
+  #cancelUnreadable(view: RunView, payload: JsonObject, once: RequestKey | undefined): Promise<RunView> {
+    return this.#alone(view.id, () => this.#endUnreadable(view, payload, once));
   }
 
-  async #endUnreadable(view: RunView, payload: JsonObject): Promise<RunView> {
+  async #endUnreadable(view: RunView, payload: JsonObject, once: RequestKey | undefined): Promise<RunView> {
     const { store } = this.#options;
     const stored = (await store.loadView(view.id)) ?? view;
     if (isFinal(stored.status)) throw new Conflict(`Run ${view.id} has already ended: it is ${stored.status}.`);
     // What they are may be what cannot be read.
     const ended = await store.openKeys(view.id);
     const event = newEvent('input', { type: 'RUN_CANCELLED', payload }, this.#now());
-    const cancelled = await this.#appendOutside(stored, [event], ended);
+    const cancelled = await this.#appendOutside(stored, [event], ended, requestOf(once));
     for (const key of ended.activities) this.#runner.cancel(view.id, key);
     this.#places.release(view.userId, view.id);
     void this.#admit(view.userId);
@@ -1216,6 +1341,7 @@ export class Engine {
     view: RunView,
     events: readonly NewEvent[],
     ended: { readonly activities: readonly string[]; readonly timers: readonly string[] },
+    request: Pick<RunCommit, 'request'> = {},
   ): Promise<RunView> {
     const folded = foldAll(view, view.id, view.lastSequence, events);
     const stored = await this.#options.store.append({
@@ -1228,6 +1354,7 @@ export class Engine {
       clearTimers: ended.timers,
       view: folded,
       clarifications: [],
+      ...request,
     });
     this.#publish({ events: stored, view: folded });
     return folded;
@@ -1256,6 +1383,10 @@ export class Engine {
   }
 }
 
+function stopping(): Unavailable {
+  return new Unavailable('The engine is stopping, and takes nothing new. Send the same again when it is back.');
+}
+
 function stoppedBefore(runId: string): Unavailable {
   return new Unavailable(`The engine was stopped before run ${runId} ended; it goes on at the next start.`);
 }
@@ -1264,7 +1395,13 @@ function stoppedBefore(runId: string): Unavailable {
 type NewInput = Omit<RunInput, 'timestamp'> & {
   /** The payload as JSON text, where it is at hand. */
   readonly json?: string;
+  /** Who asks for it, where that has a key. */
+  readonly request?: StepRequest;
 };
+
+function requestOf(once: RequestKey | undefined, gateId?: string): { readonly request?: StepRequest } {
+  return once === undefined ? {} : { request: { ...once, gate: gateId ?? null } };
+}
 
 function newEvent(
   origin: NewEvent['origin'],
@@ -1314,8 +1451,4 @@ function sizeOf(run: LiveRun): number {
 
 function byQueue(a: RunView, b: RunView): number {
   return (a.queuePosition ?? 0) - (b.queuePosition ?? 0) || (a.updatedAt < b.updatedAt ? -1 : 1);
-}
-
-function describeOutcome(outcome: GateOutcome): string {
-  return `'${outcome.decision}' by ${outcome.by} at ${outcome.at}`;
 }

@@ -30,7 +30,14 @@ function aWorkflow(states: object, more: object = {}, version = 1): WorkflowDefi
     ...more,
     states: { ...states, ...ENDS },
   } as never) as unknown as AnyStateMachine;
-  const signals = { GO: any, RUN_CANCELLED: any, RETRY_REQUESTED: any, APPROVAL_GRANTED: any, STAGE_EXTENDED: any };
+  const signals = {
+    GO: any,
+    RUN_CANCELLED: any,
+    RETRY_REQUESTED: any,
+    APPROVAL_GRANTED: any,
+    FIX_DECIDED: any,
+    STAGE_EXTENDED: any,
+  };
   return defineWorkflow({ name: 'own', version, description: '', machine, signals });
 }
 
@@ -98,6 +105,18 @@ describe('a workflow of one’s own', () => {
     );
 
   describe('whose machine cannot take the outcome of an activity', () => {
+    it('keeps how many activities a run performs at once, and refuses less than one', async () => {
+      const region = (id: string) => ({
+        initial: 'i',
+        states: { i: { invoke: { id, src: 'work', onDone: 'j' } }, j: {} },
+      });
+      const states = { a: { type: 'parallel', states: { x: region('x'), y: region('y'), z: region('z') } } };
+      await start(aWorkflow(states));
+      const { config } = await engine.run('own', { id: 'r', maxConcurrency: 2 });
+      expect(config.maxConcurrency).toBe(2);
+      await expect(engine.run('own', { id: 's', maxConcurrency: 0 })).rejects.toThrow('a whole number from 1');
+    });
+
     it('keeps the outcome: a retry gives it to the machine again and performs nothing again', async () => {
       await start(working(fail));
       await engine.run('own', { id: 'r' });
@@ -177,8 +196,34 @@ describe('a workflow of one’s own', () => {
     expect(now).toMatchObject({ summary: 'Pay 9?', artifactHash: 'hash of 9' });
     const payload = { by, artifactHash: shown?.artifactHash ?? '' };
     await expect(engine.signal('r', 'APPROVAL_GRANTED', payload)).rejects.toThrow(Stale);
-    await expect(engine.signal('r', 'APPROVAL_GRANTED', payload, shown?.id)).rejects.toThrow('has no open gate');
-    expect((await engine.signal('r', 'APPROVAL_GRANTED', { by }, now?.id)).status).toBe('completed');
+    const old = { gateId: shown?.id ?? '', artifactHash: now?.artifactHash };
+    await expect(engine.signal('r', 'APPROVAL_GRANTED', { by }, old)).rejects.toThrow('has no open gate');
+    const { artifactHash } = now ?? {};
+    const open = { gateId: now?.id ?? '', artifactHash };
+    expect((await engine.signal('r', 'APPROVAL_GRANTED', { by }, open)).status).toBe('completed');
+  });
+
+  it('is not approved by who does not name the hash that it shows, whatever its machine would take', async () => {
+    const gate = {
+      kind: 'order',
+      decisions: ['approve', 'retry', 'accept'],
+      summary: () => 'Pay?',
+      facts: () => ({ artifactHash: 'what is shown' }),
+    };
+    const on = { APPROVAL_GRANTED: 'done', FIX_DECIDED: 'done' };
+    await start(aWorkflow({ a: { meta: { ...waiting, gate }, on } }));
+    const gateId = (await engine.run('own', { id: 'r' })).gate?.id ?? '';
+    const accepting = { by, decision: 'accept' };
+    for (const [type, payload] of [
+      ['APPROVAL_GRANTED', { by }],
+      ['FIX_DECIDED', accepting],
+    ] as const) {
+      await expect(engine.signal('r', type, payload)).rejects.toThrow(InvalidRequest);
+      await expect(engine.signal('r', type, payload, { gateId })).rejects.toThrow('artifactHash is missing');
+      await expect(engine.signal('r', type, payload, { gateId, artifactHash: 'another' })).rejects.toThrow(Stale);
+    }
+    const shown = { gateId, artifactHash: 'what is shown' };
+    expect((await engine.signal('r', 'FIX_DECIDED', accepting, shown)).status).toBe('completed');
   });
 
   it('asks anew where the question changes, and the one before is closed', async () => {

@@ -1,17 +1,22 @@
 /**
- * Compares what the database has of open runs with their record in git: a database that lost its newest events, or went
+ * Compares what the database has of runs with their record in git: a database that lost its newest events, or went
  * another way, looks sound by itself.
  */
 import type { Logger } from 'pino';
 import { type RecordedTip, tipOfContext } from '../artifacts/run-context.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
-import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repository/repository.ts';
+import { RECORD_BRANCH, type RecordKeeper, type RemoteProject, type Repository } from '../repository/repository.ts';
 
 export interface RecordCheck {
   readonly store: EventStore;
   readonly repository: Repository;
   readonly log: Logger;
 }
+
+/** Files of one commit that are read at once, so that the record of many runs never lies in memory whole. */
+const FILES_AT_ONCE = 200;
+/** A larger `context.json` was written by nobody's recorder. */
+const MAX_CONTEXT_BYTES = 4 * 1024 * 1024;
 
 /**
  * Open runs of which the record knows more events than the database, or other ones. Reads the mirrors' own copies of the
@@ -24,19 +29,36 @@ export async function findDivergedRuns({ store, repository, log }: RecordCheck):
     if (runs) runs.push(id);
     else byProject.set(projectId, [id]);
   }
-  const faults = [...byProject].map(async ([projectId, runIds]): Promise<IntegrityFault[]> => {
+  const faults = [...byProject].map(async ([projectId, runIds]): Promise<readonly IntegrityFault[]> => {
     try {
       const project = await store.getProject(projectId);
-      if (!project) return [];
-      const tips = await readRecordedTips(repository, project, runIds);
-      const found = await Promise.all([...tips].map(([runId, tip]) => divergence(store, runId, tip)));
-      return found.filter((fault) => fault !== null);
+      return project ? [...(await findFaults(store, repository, project, runIds)).values()] : [];
     } catch (error) {
       log.warn({ err: error, projectId }, 'the record in git could not be compared with the database');
       return [];
     }
   });
   return (await Promise.all(faults)).flat();
+}
+
+/**
+ * Which of these runs leave what the mirror knows of their record: its own copy, and the remote's as last fetched.
+ * @returns faults by run; runs that continue their record, or have none, are left out
+ */
+export async function findFaults(
+  store: EventStore,
+  repository: Repository,
+  project: RemoteProject,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, IntegrityFault>> {
+  const faults = new Map<string, IntegrityFault>();
+  for (const commit of await knownRecords(repository, project)) {
+    for (const [runId, tip] of await readRecordedTips(repository, project, commit, runIds)) {
+      const fault = await divergence(store, runId, tip);
+      if (fault && !faults.has(runId)) faults.set(runId, fault);
+    }
+  }
+  return faults;
 }
 
 /** Where a run leaves what its record in git says; `null` while it is the record's continuation. */
@@ -53,32 +75,73 @@ export async function divergence(
       missing === recorded.sequence ? `event ${missing} is` : `events ${missing} to ${recorded.sequence} are`;
     return { runId, sequence: missing, message: `${events} in the record in git and not in the database` };
   }
-  const other = {
+  const own = recorded.sequence === tip.sequence ? tip : await store.tipOf(runId, recorded.sequence);
+  if (own?.hash === recorded.hash) return null;
+  return {
     runId,
     sequence: recorded.sequence,
     message: `event ${recorded.sequence} is another one in the record in git`,
   };
-  if (recorded.sequence === tip.sequence) return recorded.hash === tip.hash ? null : other;
-  const [event] = await store.readRun(runId, recorded.sequence - 1, 1);
-  return event?.timestamp === recorded.at ? null : other;
+}
+
+/**
+ * Lets a record be written over only by its own continuation. A run that the database does not have keeps what the remote
+ * has of it, unless the mirror's own copy goes further.
+ */
+export function recordKeeper(store: EventStore, repository: Repository, project: RemoteProject): RecordKeeper {
+  return async (remote, local, paths) => {
+    const runIds = [...new Set(paths.flatMap((path) => runIdOf(path) ?? []))];
+    const there = await readRecordedTips(repository, project, remote, runIds);
+    const here =
+      local === null
+        ? new Map<string, RecordedTip>()
+        : await readRecordedTips(repository, project, local, [...there.keys()]);
+    const kept = new Set<string>();
+    for (const [runId, tip] of there) {
+      const isKnown = (await store.tipOf(runId)) !== null;
+      const isFurther = (here.get(runId)?.sequence ?? 0) > tip.sequence;
+      if (isKnown ? (await divergence(store, runId, tip)) !== null : !isFurther) kept.add(runId);
+    }
+    return new Set(paths.filter((path) => kept.has(runIdOf(path) ?? '')));
+  };
+}
+
+/** Commits of the record that the mirror has: its own, and the remote's as last fetched where that is another one. */
+export async function knownRecords(repository: Repository, project: RemoteProject): Promise<readonly string[]> {
+  const heads = await Promise.all([
+    repository.branchHead(project, RECORD_BRANCH),
+    repository.remoteHead(project, RECORD_BRANCH),
+  ]);
+  return [...new Set(heads.filter((head) => head !== null))];
+}
+
+/** All runs that a commit of the record holds. */
+export async function listRecordedRuns(
+  repository: Repository,
+  project: RemoteProject,
+  commit: string,
+): Promise<readonly string[]> {
+  const files = await repository.listFiles(project, commit);
+  return files.filter((path) => path.endsWith('/context.json')).flatMap((path) => runIdOf(path) ?? []);
 }
 
 /** The last recorded event of each of these runs, by run; runs without a record are left out. */
 export async function readRecordedTips(
   repository: Repository,
   project: RemoteProject,
+  commit: string,
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, RecordedTip>> {
-  const head = await repository.branchHead(project, RECORD_BRANCH);
-  const commit = head ?? (await repository.remoteHead(project, RECORD_BRANCH));
   const tips = new Map<string, RecordedTip>();
-  if (commit === null) return tips;
   const pathOf = (runId: string): string => `${recordFolder(runId)}/context.json`;
-  const texts = await repository.readFiles(project, commit, runIds.map(pathOf));
-  for (const runId of runIds) {
-    const text = texts.get(pathOf(runId));
-    const tip = text === undefined ? null : tipOfContext(text);
-    if (tip) tips.set(runId, tip);
+  for (let from = 0; from < runIds.length; from += FILES_AT_ONCE) {
+    const some = runIds.slice(from, from + FILES_AT_ONCE);
+    const texts = await repository.readFiles(project, commit, some.map(pathOf), MAX_CONTEXT_BYTES);
+    for (const runId of some) {
+      const text = texts.get(pathOf(runId));
+      const tip = text === undefined ? null : tipOfContext(text);
+      if (tip) tips.set(runId, tip);
+    }
   }
   return tips;
 }
@@ -86,4 +149,9 @@ export async function readRecordedTips(
 /** Folder of a run's record. */
 export function recordFolder(runId: string): string {
   return `.autonomous/runs/${runId}`;
+}
+
+function runIdOf(path: string): string | undefined {
+  // Whoever can push may have named a folder anything.
+  return /^\.autonomous\/runs\/([\w-]{1,100})\//.exec(path)?.[1];
 }

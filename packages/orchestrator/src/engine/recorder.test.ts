@@ -1,11 +1,12 @@
 /** The recorder with a real database and a real remote: what it finds at its start, and what it does without one. */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Unavailable, type WorkflowEvent } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
 import { anEvent, aStep, aView, NOON } from '../event-store/steps.fixture.ts';
 import { type Fixture, git, makeBareRemote, openFixture } from '../repository/git-fixture.fixture.ts';
@@ -71,6 +72,36 @@ describe('the recorder', () => {
     await next.settled();
     expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
     await next.stop();
+  });
+
+  it('records a project while the remote of another does not answer, and stops all the same', async () => {
+    const sockets: Socket[] = [];
+    const asked = Promise.withResolvers<void>();
+    const silent = createServer((socket) => {
+      socket.on('error', () => {});
+      sockets.push(socket);
+      asked.resolve();
+    });
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    const repository = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/silent.git`;
+    await store.saveProject({ ...fixture.project, id: 'p-2', repository, name: 'silent', createdAt: NOON });
+    await complete('r-1', 'p-2');
+    const recorder = aRecorder();
+    await recorder.start();
+    await asked.promise;
+    for (const runId of ['r-2', 'r-3']) {
+      recorder.hear({ events: await complete(runId), view: aView(runId) });
+      await vi.waitFor(() => expect(recorded()).toContain(`.autonomous/runs/${runId}/events.jsonl`), 20_000);
+    }
+    const before = performance.now();
+    await recorder.stop();
+    expect(performance.now() - before).toBeLessThan(15_000);
+    // It is not forgotten: the next server records it when the remote is back.
+    expect(Number((await store.getMark('recorded-position')) ?? 0)).toBe(0);
   });
 
   it('records the other runs where an event of one cannot be read any more', async () => {

@@ -9,7 +9,8 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { Clock } from './clock.ts';
 import type { EngineMessage } from './engine.ts';
-import { divergence, readRecordedTips, recordFolder } from './record-check.ts';
+import { findFaults, recordFolder, recordKeeper } from './record-check.ts';
+import type { RecordComparison } from './record-comparison.ts';
 import type { Transcripts } from './transcripts.ts';
 
 export interface RecorderOptions {
@@ -19,11 +20,17 @@ export interface RecorderOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly scrub: (text: string) => string;
+  /** Nothing is written to a project's record before it was compared. Absent: it is written at once. */
+  readonly comparison?: Pick<RecordComparison, 'isKnown' | 'wrote'>;
+  /** Id of the data folder, which the record names. */
+  readonly serverId?: string;
 }
 
 /** Steps of several runs that come shortly after each other share one commit. */
 const GATHER_MS = 250;
 const RETRY_MS = 60_000;
+/** How long a server that stops waits for the remotes of its records. */
+const STOP_MS = 3_000;
 const MARK = 'recorded-position';
 /** What makes a run worth recording: a stage or a gate began or ended. */
 const MILESTONES: ReadonlySet<string> = new Set([
@@ -42,7 +49,11 @@ export class Recorder {
   readonly #dirty = new Set<string>();
   #position = 0;
   #cancelTimer: (() => void) | null = null;
-  #writing: Promise<void> = Promise.resolve();
+  /** By project. */
+  readonly #writing = new Map<string, Promise<void>>();
+  /** Projects whose record could not be written, until it is tried again. */
+  readonly #resting = new Map<string, () => void>();
+  readonly #stopping = new AbortController();
   /** Before, what is dirty is not yet known, and a mark that is moved would hide it for good. */
   #started = false;
   /** The log could not be read at the start. */
@@ -87,20 +98,39 @@ export class Recorder {
     if (message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
   }
 
-  /** Writes what is left and stops. */
+  /** Tries soon what could not be written before. */
+  tryAgain(): void {
+    if (this.#dirty.size === 0) return;
+    this.#restNoMore();
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#wake(0);
+  }
+
+  /** Writes what is left and stops. A remote that does not answer is not waited for: the mirrors have the record then. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
-    await this.#writing;
-    await this.#write();
+    const limit = setTimeout(() => this.#stopping.abort(new Error('the server stops')), STOP_MS);
+    try {
+      await this.#writeAll();
+    } finally {
+      clearTimeout(limit);
+    }
   }
 
   /** Resolves when everything up to now is recorded or has failed to be. */
   async settled(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
-    this.#writing = this.#writing.then(() => this.#write());
-    await this.#writing;
+    await this.#writeAll();
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#restNoMore();
+    await Promise.all(this.#writing.values());
+    await this.#write('all');
+    await Promise.all(this.#writing.values());
   }
 
   #note(event: WorkflowEvent): void {
@@ -112,32 +142,60 @@ export class Recorder {
     if (this.#stopped || this.#cancelTimer) return;
     this.#cancelTimer = this.#options.clock.after(ms, () => {
       this.#cancelTimer = null;
-      this.#writing = this.#writing.then(() => this.#write());
+      void this.#write('due');
     });
   }
 
-  async #write(): Promise<void> {
+  /**
+   * Begins to write what is dirty, of each project by itself: one whose remote does not answer holds no other up.
+   * @param which `due` leaves out projects that failed less than a minute ago
+   */
+  async #write(which: 'due' | 'all'): Promise<void> {
     if (this.#mustStart && !this.#stopped) await this.start();
     const runIds = [...this.#dirty];
     if (!this.#started || runIds.length === 0) return;
+    // What comes from now on is written later.
     this.#dirty.clear();
-    const position = this.#position;
-    let left: readonly string[] = runIds;
     try {
       const views = await Promise.all(runIds.map((runId) => this.#options.store.loadView(runId)));
-      const unpushed: string[] = [];
       for (const [projectId, runs] of byProject(views)) {
-        const pushed = await this.#record(projectId, runs).catch((error: unknown) => this.#warn(error));
-        if (!pushed) unpushed.push(...runs.map(({ id }) => id));
+        const isLater = this.#writing.has(projectId) || (which === 'due' && this.#resting.has(projectId));
+        if (isLater) for (const { id } of runs) this.#dirty.add(id);
+        else this.#begin(projectId, runs);
       }
-      if (unpushed.length === 0) await this.#options.store.setMark(MARK, String(position));
-      left = unpushed;
     } catch (error) {
       this.#warn(error);
+      for (const runId of runIds) this.#dirty.add(runId);
+      this.#wake(RETRY_MS);
     }
-    if (left.length === 0) return;
-    for (const runId of left) this.#dirty.add(runId);
-    this.#wake(RETRY_MS);
+  }
+
+  #begin(projectId: string, runs: readonly RunView[]): void {
+    const write = async (): Promise<void> => {
+      const isWritten = await this.#record(projectId, runs).catch((error: unknown) => this.#warn(error));
+      this.#writing.delete(projectId);
+      if (!isWritten) this.#rest(projectId, runs);
+      // What came meanwhile waited for its project.
+      else if (this.#dirty.size > 0) this.#wake(GATHER_MS);
+      if (this.#dirty.size > 0 || this.#writing.size > 0) return;
+      await this.#options.store.setMark(MARK, String(this.#position)).catch((error: unknown) => this.#warn(error));
+    };
+    this.#writing.set(projectId, write());
+  }
+
+  #rest(projectId: string, runs: readonly RunView[]): void {
+    for (const { id } of runs) this.#dirty.add(id);
+    if (this.#stopped || this.#resting.has(projectId)) return;
+    const cancel = this.#options.clock.after(RETRY_MS, () => {
+      this.#resting.delete(projectId);
+      void this.#write('due');
+    });
+    this.#resting.set(projectId, cancel);
+  }
+
+  #restNoMore(): void {
+    for (const cancel of this.#resting.values()) cancel();
+    this.#resting.clear();
   }
 
   #warn(error: unknown): false {
@@ -147,21 +205,24 @@ export class Recorder {
 
   /** @returns whether the remote has it now */
   async #record(projectId: string, runs: readonly RunView[]): Promise<boolean> {
-    const { store, repository, transcripts, scrub, log } = this.#options;
+    const { store, repository, transcripts, scrub, log, comparison, serverId } = this.#options;
     const project: RemoteProject | null = await store.getProject(projectId);
     if (!project) return true;
+    // Said, and tried again, by the comparison itself.
+    if (comparison && !(await comparison.isKnown(project, this.#stopping.signal))) return false;
     const files: Record<string, string> = {};
-    const recorded = await readRecordedTips(
+    const faults = await findFaults(
+      store,
       repository,
       project,
       runs.map(({ id }) => id),
     );
+    const server = serverId === undefined ? {} : { server: serverId };
     for (const view of runs) {
       const tip = await store.tipOf(view.id);
       if (!tip) continue;
       // What git has of a run may be all that is left of it: nothing but its continuation is written over it.
-      const known = recorded.get(view.id);
-      const fault = (known && (await divergence(store, view.id, known))) ?? (await store.verifyRun(view.id));
+      const fault = faults.get(view.id) ?? (await store.verifyRun(view.id));
       if (fault) {
         log.warn({ runId: view.id }, `the record of a run stays as it is in git: ${fault.message}`);
         continue;
@@ -169,12 +230,15 @@ export class Recorder {
       const events = await store.readRun(view.id, 0, tip.sequence);
       const folder = recordFolder(view.id);
       const at = events.at(-1)?.timestamp ?? view.updatedAt;
-      files[`${folder}/context.json`] = scrub(renderRunContext(view, { ...tip, at }));
+      files[`${folder}/context.json`] = scrub(renderRunContext(view, { ...tip, at, ...server }));
       files[`${folder}/events.jsonl`] = scrub(renderEventLog(events));
       files[`${folder}/transcript.jsonl`] = scrub(await transcripts.text(view.id));
     }
     if (Object.keys(files).length === 0) return true;
-    const { pushed } = await repository.record(project, files, `Record of ${runs.map((run) => run.id).join(', ')}`);
+    const message = `Record of ${runs.map((run) => run.id).join(', ')}`;
+    const keep = recordKeeper(store, repository, project);
+    const { commit, pushed } = await repository.record(project, files, message, keep, this.#stopping.signal);
+    if (pushed) await comparison?.wrote(projectId, commit);
     if (!pushed)
       log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
     return pushed;

@@ -494,6 +494,15 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
     });
 
     describe('timers', () => {
+      it('that are due at once are in the order in which they were armed', async () => {
+        const timer = (sequence: number, name: string) => ({ ...aTimer('a', name), key: `a/${sequence}/${name}` });
+        await store.append(aStep('a', { setTimers: [timer(9, 'z'), timer(9, 'y'), timer(10, 'b')] }));
+        await store.append(aStep('a', { expectedSequence: 1, setTimers: [timer(11, 'a'), timer(9, 'y')] }));
+        const order = ['z', 'y', 'b', 'a'].map((name) => `after.${name}`);
+        for (const timers of [await store.dueTimers(NOON), await store.openTimers('a'), await store.openTimers()])
+          expect(timers.map(({ event }) => event)).toEqual(order);
+      });
+
       it('are due at their time, soonest first', async () => {
         expect(await store.nextTimer()).toBeNull();
         const late = aTimer('a', 'late', '2026-04-10T00:00:00.000Z');
@@ -604,6 +613,35 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         await store.remember('k-3', answer, '2026-03-08T12:00:00.001Z');
         expect(await store.recall('k-1')).toBeNull();
         expect(await store.recall('k-2')).toEqual(answer);
+      });
+    });
+
+    describe('requests that make a step', () => {
+      const request = { key: 'local:k-1', hash: 'abc', gate: 'a.1' };
+
+      it('are found by their key, with the step that was stored with them', async () => {
+        expect(await store.recallStep('local:k-1')).toBeNull();
+        await store.append(aStep('a', { events: [anEvent('RUN_STARTED'), anEvent('STAGE_STARTED')], request }));
+        await reopen();
+        const step = { requestHash: 'abc', runId: 'a', sequence: 2, gate: 'a.1' };
+        expect(await store.recallStep('local:k-1')).toEqual(step);
+      });
+
+      it('make none that is not stored, and no second one', async () => {
+        await store.append(aStep('a', { request }));
+        await expect(
+          store.append(aStep('a', { expectedSequence: 7, request: { ...request, key: 'k-2' } })),
+        ).rejects.toThrow(Conflict);
+        expect(await store.recallStep('k-2')).toBeNull();
+        await expect(store.append(aStep('a', { expectedSequence: 1, request }))).rejects.toThrow("'local:k-1' is done");
+        expect(await store.append(aStep('a', { expectedSequence: 1 }))).toMatchObject([{ sequence: 2 }]);
+      });
+
+      it('are kept for seven days and not for ever', async () => {
+        await store.append(aStep('a', { request }));
+        const later = [anEvent('NOTICE', {}, '2026-03-08T12:00:00.001Z')];
+        await store.append(aStep('a', { expectedSequence: 1, events: later, request: { ...request, key: 'k-2' } }));
+        expect([await store.recallStep('local:k-1'), (await store.recallStep('k-2'))?.sequence]).toEqual([null, 2]);
       });
     });
 

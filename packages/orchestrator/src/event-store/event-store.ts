@@ -9,6 +9,7 @@ import type {
   JsonValue,
   Page,
   Project,
+  RequestKey,
   RunFilter,
   RunStatus,
   RunView,
@@ -92,6 +93,21 @@ export interface RunHead {
   readonly updatedAt: string;
 }
 
+/** A request with an idempotency key that asked for a step. */
+export interface StepRequest extends RequestKey {
+  /** Id of the gate that it decides; `null` when it decides none. */
+  readonly gate: string | null;
+}
+
+/** The step that a request made. */
+export interface RequestedStep {
+  readonly requestHash: string;
+  readonly runId: string;
+  /** Of the step's last event. */
+  readonly sequence: number;
+  readonly gate: string | null;
+}
+
 /** A browser that is signed in. What it shows is kept nowhere, only a hash of it. */
 export interface StoredSession {
   readonly hash: string;
@@ -153,6 +169,8 @@ export interface RunCommit {
   readonly view: RunView;
   /** Clarifications that these events opened or settled. */
   readonly clarifications: readonly Clarification[];
+  /** The request that asked for the step: {@link EventStore.recallStep} finds it, also after a crash. Absent: none has a key. */
+  readonly request?: StepRequest;
   /** Now and then: the machine's state after these events. The whole view is stored beside it. */
   readonly snapshot?: JsonValue;
 }
@@ -163,12 +181,15 @@ export interface EventStore {
   /** Counts the servers that opened this store: one that was replaced can write no more. */
   readonly epoch: number;
 
+  /** Why nothing can be stored now; `null` while it can. Where the disk had no room, a small write is tried. */
+  whyNothingIsStored(): Promise<Error | null>;
+
   /**
    * Stores one step of a run. Steps of many runs that wait at the same time share one commit to disk; a step that fails
    * takes no other down, but what was appended to the same run after it fails too. Resolves only after the disk has it.
    * The step is taken as it is at the call: nothing of it may change later.
    * @returns the stored events, whose payloads are those that were given
-   * @throws {Conflict} when the run's last sequence is not `expectedSequence`
+   * @throws {Conflict} when the run's last sequence is not `expectedSequence`, or its request has made a step already
    * @throws {StorageFull} when the disk is full; nothing of the step is stored
    */
   append(commit: RunCommit): Promise<readonly WorkflowEvent[]>;
@@ -214,7 +235,7 @@ export interface EventStore {
   openKeys(runId: string): Promise<{ readonly activities: readonly string[]; readonly timers: readonly string[] }>;
   openActivities(runId?: string): Promise<readonly StoredActivity[]>;
   openTimers(runId?: string): Promise<readonly StoredTimer[]>;
-  /** Timers due at or before `now`, soonest first. */
+  /** Timers due at or before `now`, soonest first; those due at once in the order in which they were armed. */
   dueTimers(now: string): Promise<readonly StoredTimer[]>;
   /** Due time of the soonest timer, or of the soonest that is due after a time; `null` when there is none. */
   nextTimer(after?: string): Promise<string | null>;
@@ -235,6 +256,8 @@ export interface EventStore {
 
   /** A stored answer for an idempotency key; `requestHash` tells a repetition from a different request under the same key. */
   recall(key: string): Promise<{ readonly requestHash: string; readonly status: number; readonly body: string } | null>;
+  /** The step that was stored for a request; `null` when there is none. It is kept for seven days at least. */
+  recallStep(key: string): Promise<RequestedStep | null>;
   /** The first answer under a key stays. It is kept for seven days at least. */
   remember(
     key: string,
@@ -258,8 +281,11 @@ export interface EventStore {
    */
   endSessions(userId: string, hash?: string): Promise<number>;
 
-  /** The run's last event; `null` when there is no such run. */
-  tipOf(runId: string): Promise<RunTip | null>;
+  /**
+   * The run's last event; `null` when there is no such run.
+   * @param at the event of this sequence instead; `null` where no step of the run ends with it
+   */
+  tipOf(runId: string, at?: number): Promise<RunTip | null>;
   /** Checks the last step of every open run against its tip. For the start: quick, and finds what a torn file lost. */
   verifyTips(): Promise<readonly IntegrityFault[]>;
   /** Checks every stored event of a run, archived ones too. @returns the first fault; `null` when there is none */

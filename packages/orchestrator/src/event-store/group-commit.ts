@@ -19,6 +19,9 @@ export class Refusal extends Error {
 /** Another server has taken over, or the disk failed: nothing is ever written again. */
 export class Stopped extends Error {}
 
+/** The file was removed or replaced: what is written goes where nobody will find it. */
+export class Lost extends Stopped {}
+
 export interface Refused {
   readonly ok: false;
   readonly error: unknown;
@@ -36,6 +39,8 @@ export interface GroupCommitOptions<Write, Result> {
   readonly forget: () => void;
   /** Runs before each commit; what it throws fails the commit. For tests. */
   readonly beforeCommit?: (() => void) | undefined;
+  /** Runs after each commit, before anybody is told of it; when it throws {@link Stopped}, nothing is ever written again. */
+  readonly afterCommit?: (() => void) | undefined;
 }
 
 export class GroupCommit<Write extends object, Result> {
@@ -164,6 +169,7 @@ export class GroupCommit<Write extends object, Result> {
     this.#statements.commit.run();
     this.#lastCommitMs = performance.now() - from;
     this.#commits += 1;
+    this.#options.afterCommit?.();
   }
 
   #abandon(error: unknown): Refused {

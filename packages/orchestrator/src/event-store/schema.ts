@@ -132,6 +132,8 @@ export const timers = sqliteTable(
     run: integer('run').notNull(),
     event: text('event').notNull(),
     dueAt: time('due_at').notNull(),
+    /** Among those that its step armed. */
+    place: integer('place').notNull().default(0),
   },
   (timer) => [index('timers_due_at_idx').on(timer.dueAt)],
 );
@@ -183,6 +185,20 @@ export const idempotencyKeys = sqliteTable(
     createdAt: time('created_at').notNull(),
   },
   (answer) => [index('idempotency_keys_created_at_idx').on(answer.createdAt)],
+);
+
+/** Steps that requests with an idempotency key made. */
+export const requestSteps = sqliteTable(
+  'request_steps',
+  {
+    key: text('key').primaryKey(),
+    requestHash: text('request_hash').notNull(),
+    run: integer('run').notNull(),
+    sequence: integer('sequence').notNull(),
+    gate: text('gate'),
+    createdAt: time('created_at').notNull(),
+  },
+  (request) => [index('request_steps_created_at_idx').on(request.createdAt)],
 );
 
 /** Browsers that are signed in. */

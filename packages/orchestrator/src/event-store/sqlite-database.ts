@@ -9,7 +9,7 @@ import { InvalidRequest, Unavailable } from '@autonomous/shared';
 import { lockDatabase } from './database-lock.ts';
 import { appliedMigrations, knownMigrations, migrate } from './migrate.ts';
 import { configure, connect, connectReadOnly, type Connection } from './sqlite-connection.ts';
-import { explainSqliteError } from './sqlite-errors.ts';
+import { explainSqliteError, sqliteCode } from './sqlite-errors.ts';
 
 /** A database that lives as long as its connection, for tests and simulations. */
 const IN_MEMORY = ':memory:';
@@ -28,6 +28,8 @@ export interface SqliteDatabase {
   readonly feedId: string;
   /** Counts the openings of this database: who writes with an older one has been replaced. */
   readonly epoch: number;
+  /** Of the file, when it was opened; `undefined` for one in memory. */
+  readonly inode: number | undefined;
   close(): void;
 }
 
@@ -55,6 +57,7 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
       path,
       feedId,
       epoch,
+      inode: isFile ? statSync(path).ino : undefined,
       close: () => {
         opened.close();
         lock?.release();
@@ -72,13 +75,17 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
  * @returns `null` when there is no file yet
  * @throws {Unavailable | InvalidRequest} as {@link openDatabase} does
  */
-export function inspectDatabase(file: string): { readonly version: number } | null {
+export function inspectDatabase(
+  file: string,
+): { readonly version: number; readonly projectIds: readonly string[] } | null {
   if (!existsSync(file)) return null;
   let connection: Connection | undefined;
   try {
     connection = connectReadOnly(file);
     refuseForeign(connection, file);
-    return { version: Number(connection.pragma('user_version', { simple: true })) };
+    const hasTables = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'projects'").get() !== undefined;
+    const projectIds = hasTables ? connection.prepare<[], string>('SELECT id FROM projects').pluck().all() : [];
+    return { version: Number(connection.pragma('user_version', { simple: true })), projectIds };
   } catch (error) {
     throw explainSqliteError(error, file);
   } finally {
@@ -145,15 +152,22 @@ function register(connection: Connection, inode: string): { feedId: string; epoc
   const write = connection.prepare(
     'INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   );
-  return connection
-    .transaction(() => {
-      const epoch = Number(read.get('store.epoch') ?? 0) + 1;
-      const known = read.get('store.inode') === inode ? read.get('store.feed_id') : undefined;
-      const feedId = known ?? randomUUID();
-      write.run('store.epoch', String(epoch));
-      write.run('store.inode', inode);
-      write.run('store.feed_id', feedId);
-      return { feedId, epoch };
-    })
-    .immediate();
+  const epoch = Number(read.get('store.epoch') ?? 0);
+  const known = read.get('store.inode') === inode ? read.get('store.feed_id') : undefined;
+  const feedId = known ?? randomUUID();
+  try {
+    return connection
+      .transaction(() => {
+        write.run('store.epoch', String(epoch + 1));
+        write.run('store.inode', inode);
+        write.run('store.feed_id', feedId);
+        return { feedId, epoch: epoch + 1 };
+      })
+      .immediate();
+  } catch (error) {
+    // What is there can be read on a full disk, and the lock keeps others out: the epoch of the last server is enough until
+    // there is room.
+    if (epoch === 0 || sqliteCode(error) !== 'SQLITE_FULL') throw error;
+    return { feedId, epoch };
+  }
 }

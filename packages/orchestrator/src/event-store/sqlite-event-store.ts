@@ -21,6 +21,7 @@ import type {
   EventStore,
   IntegrityFault,
   NewEvent,
+  RequestedStep,
   RunCommit,
   RunHead,
   RunTip,
@@ -32,6 +33,7 @@ import type {
   SummaryFilter,
 } from './event-store.ts';
 import { exportRun } from './export-run.ts';
+import { lostFile } from './file-identity.ts';
 import { CHAIN_START } from './hash-chain.ts';
 import type { StepRow } from './packed-steps.ts';
 import { type RunSummary, SUMMARY_VERSION } from './run-summary.ts';
@@ -78,7 +80,7 @@ export interface SqliteEventStoreOptions extends SqliteFile {
 export function openSqliteEventStore(options: SqliteEventStoreOptions): SqliteEventStore {
   const { maxBytes, writer = 'nearest', faults, onStopped } = options;
   const database = openDatabase(options);
-  const { connection, path, epoch } = database;
+  const { connection, path, epoch, inode } = database;
   if (writer !== 'inline' && connection.memory) {
     database.close();
     throw new TypeError("a database in memory needs writer: 'inline'");
@@ -86,7 +88,7 @@ export function openSqliteEventStore(options: SqliteEventStoreOptions): SqliteEv
   return new SqliteEventStore(database, openQueue());
 
   function openQueue(): WriteQueue {
-    const data = { file: path, maxBytes, epoch, faults, triedCommits: new Int32Array(new SharedArrayBuffer(4)) };
+    const data = { file: path, maxBytes, epoch, inode, faults, triedCommits: new Int32Array(new SharedArrayBuffer(4)) };
     switch (writer) {
       case 'nearest':
         return WriteQueue.nearest(connection, data, onStopped);
@@ -121,6 +123,24 @@ export class SqliteEventStore implements EventStore {
     this.#runs = new StoredRuns(database.connection);
     this.#summaries = new StoredSummaries(database.connection, this.#runs);
     this.#statements = prepareStatements(database.connection);
+  }
+
+  async whyNothingIsStored(): Promise<Error | null> {
+    const { path, inode } = this.#database;
+    const lost = inode === undefined ? null : lostFile(path, inode);
+    if (lost !== null) this.refuse(new Unavailable(lost.message));
+    if (this.#queue.stopped !== undefined) return this.#queue.stopped;
+    if (!this.#queue.isFull) return null;
+    // There may be room again: only a write finds out.
+    return this.setMark('store.tried', new Date().toISOString()).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+  }
+
+  /** From here on nothing is stored. The first reason counts. */
+  refuse(reason: Error): void {
+    this.#queue.refuse(reason);
   }
 
   // Not async: the hottest call there is needs no second promise.
@@ -305,6 +325,10 @@ export class SqliteEventStore implements EventStore {
     return this.#read(() => this.#statements.answer.get(key) ?? null);
   }
 
+  async recallStep(key: string): Promise<RequestedStep | null> {
+    return this.#read(() => this.#statements.requestedStep.get(key) ?? null);
+  }
+
   async remember(key: string, answer: Parameters<EventStore['remember']>[1], at: string): Promise<void> {
     const createdAt = toMilliseconds(at);
     const { requestHash, status, body } = answer;
@@ -334,10 +358,11 @@ export class SqliteEventStore implements EventStore {
     return this.#queue.write({ kind: 'session-end', userId, hash: hash ?? null }, (count) => count);
   }
 
-  async tipOf(runId: string): Promise<RunTip | null> {
+  async tipOf(runId: string, at?: number): Promise<RunTip | null> {
     return this.#read(() => {
       const run = this.#runs.find(runId);
-      return run === undefined ? null : this.#runs.tipOf(run);
+      if (run === undefined) return null;
+      return at === undefined ? this.#runs.tipOf(run) : this.#runs.stepEndingAt(run, at);
     });
   }
 
@@ -533,7 +558,7 @@ export class SqliteEventStore implements EventStore {
 
   #timersOf({ id, number }: RunRow): readonly StoredTimer[] {
     const rows = this.#statements.timersOfRun.all(`${id}/`, `${id}0`, number);
-    return rows.map((row) => toTimer({ ...row, runId: id })).sort(byDueTime);
+    return rows.map(toTimer);
   }
 
   #loadLists(): Promise<SqliteLists> {
@@ -581,9 +606,15 @@ function toStepWrite(commit: RunCommit): StepWrite {
       attempt: waits === true ? 0 : 1,
     })),
     endActivities: commit.endActivities,
-    setTimers: commit.setTimers.map(({ key, event, dueAt }) => ({ key, event, dueAt: toMilliseconds(dueAt) })),
+    setTimers: commit.setTimers.map(({ key, event, dueAt }, place) => ({
+      key,
+      event,
+      dueAt: toMilliseconds(dueAt),
+      place,
+    })),
     clearTimers: commit.clearTimers,
     clarifications: commit.clarifications.map(toClarificationRow),
+    request: commit.request === undefined ? null : { ...commit.request, forgetBefore: at - KEEP_ANSWERS_MS },
     snapshot: snapshot === undefined ? null : { data: JSON.stringify(snapshot), view: JSON.stringify(view) },
   };
 }
@@ -705,10 +736,6 @@ function byStart(a: StoredActivity, b: StoredActivity): number {
   return compare(a.startedAt, b.startedAt) || compare(a.key, b.key);
 }
 
-function byDueTime(a: StoredTimer, b: StoredTimer): number {
-  return compare(a.dueAt, b.dueAt) || compare(a.key, b.key);
-}
-
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -750,6 +777,9 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
     FROM activities JOIN workflow_runs AS run ON run.number = activities.run`;
   const timer = 'key, event, due_at AS dueAt';
   const timers = `SELECT ${timer}, run.id AS runId FROM timers JOIN workflow_runs AS run ON run.number = timers.run`;
+  // Keys are `<run>/<sequence>/<id>`.
+  const inOrder =
+    'ORDER BY due_at, run.number, CAST(substr(timers.key, length(run.id) + 2) AS INTEGER), timers.place, timers.key';
   const heads = `SELECT id, project_id AS projectId, user_id AS userId, status, updated_at AS updatedAt
     FROM workflow_runs`;
   const projects = 'SELECT id, name, repository, base_branch AS baseBranch, created_at AS createdAt FROM projects';
@@ -780,15 +810,15 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
          GROUP BY run.number ORDER BY min(started_at), min(key)`,
       )
       .pluck(),
-    // Keys begin with the run's id and a slash, which '0' follows. Sorting in SQL would cost more than all the rest.
+    // Keys begin with the run's id and a slash, which '0' follows. Sorting them in SQL would cost more than all the rest.
     activitiesOfRun: connection.prepare<[string, string, number], Omit<ActivityColumns, 'runId'>>(
       `SELECT ${activity} FROM activities WHERE key > ? AND key < ? AND run = ?`,
     ),
-    timers: connection.prepare<[], TimerColumns>(`${timers} ORDER BY due_at, key`),
-    timersOfRun: connection.prepare<[string, string, number], Omit<TimerColumns, 'runId'>>(
-      `SELECT ${timer} FROM timers WHERE key > ? AND key < ? AND run = ?`,
+    timers: connection.prepare<[], TimerColumns>(`${timers} ${inOrder}`),
+    timersOfRun: connection.prepare<[string, string, number], TimerColumns>(
+      `${timers} WHERE key > ? AND key < ? AND run = ? ${inOrder}`,
     ),
-    dueTimers: connection.prepare<[number], TimerColumns>(`${timers} WHERE due_at <= ? ORDER BY due_at, key`),
+    dueTimers: connection.prepare<[number], TimerColumns>(`${timers} WHERE due_at <= ? ${inOrder}`),
     nextTimer: connection.prepare<[number], number | null>('SELECT min(due_at) FROM timers WHERE due_at > ?').pluck(),
     project: connection.prepare<[string], ProjectColumns>(`${projects} WHERE id = ?`),
     projectByRepository: connection.prepare<[string, string], ProjectColumns>(
@@ -798,6 +828,10 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
       [string],
       { readonly requestHash: string; readonly status: number; readonly body: string }
     >('SELECT request_hash AS requestHash, status, body FROM idempotency_keys WHERE key = ?'),
+    requestedStep: connection.prepare<[string], RequestedStep>(
+      `SELECT request_hash AS requestHash, run.id AS runId, sequence, request_steps.gate
+       FROM request_steps JOIN workflow_runs AS run ON run.number = request_steps.run WHERE key = ?`,
+    ),
     session: connection.prepare<
       [string],
       { readonly hash: string; readonly userId: string; readonly expiresAt: number }

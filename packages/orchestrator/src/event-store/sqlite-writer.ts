@@ -3,7 +3,8 @@
  * main thread or in one of its own, and loads nothing but better-sqlite3.
  */
 import Database from 'better-sqlite3';
-import { GroupCommit, type Outcome, Refusal, Stopped } from './group-commit.ts';
+import { assertSameFile } from './file-identity.ts';
+import { GroupCommit, Lost, type Outcome, Refusal, Stopped } from './group-commit.ts';
 import { beginLink, CHAIN_START, endLink, linkEvent, sha256 } from './hash-chain.ts';
 import { packSteps, type StepRow, unpackSteps } from './packed-steps.ts';
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite-connection.ts';
@@ -44,7 +45,7 @@ export class SqliteWriter {
   #dataVersion: number | null = null;
   #hasErased = false;
 
-  constructor(connection: Connection, { epoch, faults, triedCommits }: WriterOptions) {
+  constructor(connection: Connection, { epoch, inode, faults, triedCommits }: WriterOptions) {
     this.#connection = connection;
     this.#statements = prepareStatements(connection);
     this.#epoch = epoch;
@@ -56,6 +57,7 @@ export class SqliteWriter {
       perform: (write) => this.#perform(write),
       forget: () => this.#forget(),
       beforeCommit: injected === undefined ? undefined : () => injected.beforeCommit(),
+      afterCommit: inode === undefined ? undefined : () => assertSameFile(connection.name, inode),
     });
   }
 
@@ -133,7 +135,9 @@ export class SqliteWriter {
 
   /** One step of a run. @returns the position of its last event */
   #step(write: StepWrite): WriteResult {
-    const { runId, expectedSequence, at, events } = write;
+    const { runId, expectedSequence, at, events, request } = write;
+    if (request !== null && this.#statements.request.get(request.key) !== undefined)
+      throw new Refusal(`What is asked for under the key '${request.key}' is done already.`);
     const known = this.#known(runId);
     let lastSequence = known?.lastSequence ?? 0;
     if (known !== undefined && lastSequence < expectedSequence) lastSequence = this.#catchUp(known, expectedSequence);
@@ -250,12 +254,17 @@ export class SqliteWriter {
       statements.startActivity.run(key, run, activity, src, input, startedAt, attempt, this.#epoch);
     }
     for (const key of write.endActivities) statements.endActivity.run(key);
-    for (const { key, event, dueAt } of write.setTimers) statements.setTimer.run(key, run, event, dueAt);
+    for (const { key, event, dueAt, place } of write.setTimers) statements.setTimer.run(key, run, event, dueAt, place);
     for (const key of write.clearTimers) statements.clearTimer.run(key);
     for (const row of write.clarifications) statements.saveClarification.run({ run, ...row });
+    const sequence = write.expectedSequence + write.events.length / 4;
+    if (write.request !== null) {
+      const { key, hash, gate, forgetBefore } = write.request;
+      statements.forgetRequests.run(forgetBefore);
+      statements.saveRequest.run(key, hash, run, sequence, gate, write.at);
+    }
     if (write.snapshot === null) return;
     const { data, view } = write.snapshot;
-    const sequence = write.expectedSequence + write.events.length / 4;
     statements.saveSnapshot.run(run, sequence, data, hashOf(data));
     statements.saveView.run(run, sequence, view, hashOf(view));
   }
@@ -392,7 +401,7 @@ function toPlain(outcome: Outcome<WriteResult>): WriteResult | WriteFailure {
   if (outcome.ok) return outcome.result;
   const { error } = outcome;
   if (error instanceof Refusal) return { kind: 'conflict', message: error.message, extra: error.extra };
-  if (error instanceof Stopped) return { kind: 'stopped', message: error.message };
+  if (error instanceof Stopped) return { kind: 'stopped', message: error.message, isLost: error instanceof Lost };
   if (error instanceof Database.SqliteError) return { kind: 'sqlite', code: error.code, message: error.message };
   if (error instanceof Error) return { kind: 'bug', message: error.message, stack: error.stack ?? '' };
   return { kind: 'bug', message: String(error), stack: '' };
@@ -481,7 +490,7 @@ function prepareStatements(connection: Connection) {
     bookAttempt: write('UPDATE activities SET attempt = ?, failures = ?, not_before = ?, epoch = ? WHERE key = ?'),
     heartbeat: write('UPDATE activities SET heartbeat = ? WHERE key = ? AND attempt = ?'),
     setTimer: write(
-      `INSERT INTO timers (key, run, event, due_at) VALUES (?, ?, ?, ?)
+      `INSERT INTO timers (key, run, event, due_at, place) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (key) DO UPDATE SET event = excluded.event, due_at = excluded.due_at`,
     ),
     clearTimer: write('DELETE FROM timers WHERE key = ?'),
@@ -510,6 +519,11 @@ function prepareStatements(connection: Connection) {
     rememberAnswer: write(
       `INSERT INTO idempotency_keys (key, request_hash, status, body, created_at) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO NOTHING`,
+    ),
+    request: connection.prepare<[string], string>('SELECT key FROM request_steps WHERE key = ?').pluck(),
+    forgetRequests: write('DELETE FROM request_steps WHERE created_at < ?'),
+    saveRequest: write(
+      'INSERT INTO request_steps (key, request_hash, run, sequence, gate, created_at) VALUES (?, ?, ?, ?, ?, ?)',
     ),
     forgetSessions: write('DELETE FROM browser_sessions WHERE expires_at <= ?'),
     beginSession: write('INSERT INTO browser_sessions (hash, user_id, expires_at) VALUES (?, ?, ?)'),

@@ -286,6 +286,12 @@ export class StoredRuns {
     return tipOf(run);
   }
 
+  /** `null` where no step ends with the event of this sequence. */
+  stepEndingAt(run: RunRow, sequence: number): ChainTip | null {
+    const [step] = this.#steps(run, sequence - 1, 1);
+    return step?.sequence === sequence ? { sequence, hash: toHex(step.hash) } : null;
+  }
+
   /** Steps that end after a sequence, the archived ones first. @throws {DamagedRun} */
   #steps(run: RunRow, after: number, limit = ALL): readonly StepRow[] {
     const { number, archivedSequence } = run;

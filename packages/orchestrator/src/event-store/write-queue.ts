@@ -3,7 +3,7 @@
  * better at the moment. Each write is answered once the disk has it. A writer that stopped refuses everything from then on.
  */
 import { Worker } from 'node:worker_threads';
-import { Conflict, Unavailable } from '@autonomous/shared';
+import { Conflict, StorageFull, Unavailable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { isDiskFailure } from './group-commit.ts';
 import type { Connection } from './sqlite-connection.ts';
@@ -91,6 +91,7 @@ export class WriteQueue {
   #stopped: Error | undefined;
   /** What was taken before is refused too: a writer failed. */
   #hasFailed = false;
+  #isFull = false;
   readonly #onStopped: OnStopped;
   #drained: (() => void) | undefined;
 
@@ -130,6 +131,23 @@ export class WriteQueue {
       if (this.#writer.isApart && this.#gathered.length >= this.#batchSize) this.#send();
       else this.#schedule();
     });
+  }
+
+  /** Why nothing is stored any more; `undefined` while it is. */
+  get stopped(): Error | undefined {
+    return this.#stopped;
+  }
+
+  /** Whether the disk had no room for the newest write. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** Takes nothing new, and refuses what is taken. @returns why: the first reason counts */
+  refuse(reason: Error): Error {
+    this.#hasFailed = true;
+    this.#stopped ??= reason;
+    return this.#stopped;
   }
 
   statistics(): StoreStatistics {
@@ -183,6 +201,7 @@ export class WriteQueue {
       const waiting = answered[index];
       if (waiting === undefined) continue;
       if (typeof outcome === 'number') {
+        this.#isFull = false;
         this.#writes += 1;
         waiting.resolve(outcome);
       } else waiting.reject(this.#explain(outcome));
@@ -198,9 +217,12 @@ export class WriteQueue {
         const error = new Database.SqliteError(failure.message, failure.code);
         const explained = explainSqliteError(error, this.#file);
         if (isDiskFailure(error) && explained instanceof Error) this.#stopFor(explained);
+        this.#isFull ||= explained instanceof StorageFull;
         return explained;
       }
       case 'stopped':
+        // A restart would begin with an empty database: refusing and saying why is all that helps.
+        if (failure.isLost) return this.refuse(new Unavailable(failure.message));
         return this.#stopFor(new Unavailable(failure.message));
       case 'bug': {
         const error = new Error(failure.message);

@@ -25,6 +25,7 @@ export interface StepWrite {
   readonly setTimers: readonly TimerRow[];
   readonly clearTimers: readonly string[];
   readonly clarifications: readonly ClarificationRow[];
+  readonly request: RequestRow | null;
   /** JSON of the state and of the view after this step. */
   readonly snapshot: { readonly data: string; readonly view: string } | null;
 }
@@ -53,6 +54,16 @@ export interface TimerRow {
   readonly key: string;
   readonly event: string;
   readonly dueAt: number;
+  /** Among those of its step. One that is set already keeps its own. */
+  readonly place: number;
+}
+
+export interface RequestRow {
+  readonly key: string;
+  readonly hash: string;
+  readonly gate: string | null;
+  /** Older ones are forgotten. */
+  readonly forgetBefore: number;
 }
 
 export interface ClarificationRow {
@@ -145,7 +156,8 @@ export type WriteResult = number;
 export type WriteFailure =
   | { readonly kind: 'conflict'; readonly message: string; readonly extra: Readonly<Record<string, string | number>> }
   | { readonly kind: 'sqlite'; readonly code: string; readonly message: string }
-  | { readonly kind: 'stopped'; readonly message: string }
+  /** `isLost`: the file is not the one that was opened any more. */
+  | { readonly kind: 'stopped'; readonly message: string; readonly isLost: boolean }
   | { readonly kind: 'bug'; readonly message: string; readonly stack: string };
 
 /** Faults to inject, for tests and benches; the same in either kind of writer. */
@@ -171,6 +183,8 @@ export interface WriterStatistics {
 export interface WriterOptions {
   /** What the database's epoch must be: another server has taken over when it is not. */
   readonly epoch: number;
+  /** Inode of the database's file; absent for one in memory. */
+  readonly inode?: number | undefined;
   readonly faults?: WriterFaults | undefined;
   /** Counts the commits that were tried, one number, over all writers to which these faults are given. */
   readonly triedCommits?: Int32Array | undefined;

@@ -129,7 +129,7 @@ describe('a cassette', () => {
 
   it('holds no secret, and is played where the secret is still there', async () => {
     const secret = 'canary-of-the-server';
-    const answers = [calls(['run', { command: "printf '%s%s' canary- of-the-server" }]), finish()];
+    const answers = [calls(['run', { command: 'echo dbobsz-pg-uif-tfswfs | tr b-za a-z' }]), finish()];
     const text = await recorded(model, answers, [secret]);
     expect(text).not.toContain(secret);
     expect(text).toContain('[secret]');

@@ -1,0 +1,131 @@
+/**
+ * The data folder of a server: made for its user alone, held by one server at a time, and looked at now and then whether
+ * it is still the one that was opened.
+ */
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { access, constants, mkdir, readdir, readFile, realpath, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Unavailable } from '@autonomous/shared';
+import type { Logger } from 'pino';
+import { lockFile } from './event-store/database-lock.ts';
+import { RECORD_BRANCH, type Repository } from './repository/repository.ts';
+
+export interface DataFolder {
+  /** Stays the same for as long as the folder does, whatever database is in it. */
+  readonly serverId: string;
+  /** @returns why the folder is not the one that was opened any more; `null` while it is */
+  lost(): Unavailable | null;
+  release(): void;
+}
+
+/** Projects that an error message or notice names. */
+const NAMED = 5;
+
+/**
+ * Makes and locks the folder until `release` or the end of this process.
+ * @throws {Unavailable} when it cannot be written, or another server uses it
+ */
+export async function openDataFolder(folder: string): Promise<DataFolder> {
+  await makeDataFolder(folder);
+  const lock = lockFile(join(await realpath(folder), 'data-folder.lock'), {
+    what: `the data folder ${folder}`,
+    way: 'name another folder with AUTONOMOUS_DATA',
+  });
+  const opened = identityOf(folder);
+  return {
+    serverId: await readServerId(folder),
+    lost() {
+      const now = identityOf(folder);
+      if (now === opened) return null;
+      const what = now === null ? 'was removed' : 'was replaced by another one';
+      return new Unavailable(
+        `The data folder ${folder} ${what} while the server was using it. Nothing is stored any more: put it back, or restore a copy, and restart the server.`,
+      );
+    },
+    release: () => lock.release(),
+  };
+}
+
+/**
+ * Mirrors of projects that the database does not have: it is new, or an older copy than the folder.
+ * @returns what to tell people; `null` when there are none
+ */
+export async function findLostProjects(
+  dataFolder: string,
+  knownProjects: ReadonlySet<string>,
+  repository: Repository,
+  log: Logger,
+): Promise<string | null> {
+  const lost = await lostProjects(dataFolder, knownProjects);
+  if (lost.length === 0) return null;
+  const runs = await Promise.all(lost.map((id) => countRecordedRuns(repository, id, log)));
+  return describeLostProjects(
+    lost,
+    runs.reduce((sum, figure) => sum + figure, 0),
+  );
+}
+
+/** Ids of projects that have a mirror in the folder and are not among the known ones, sorted. */
+export async function lostProjects(dataFolder: string, known: ReadonlySet<string>): Promise<readonly string[]> {
+  const names = await readdir(join(dataFolder, 'mirrors')).catch(() => []);
+  const ids = names.filter((name) => name.endsWith('.git')).map((name) => name.slice(0, -'.git'.length));
+  return ids.filter((id) => !known.has(id)).sort();
+}
+
+/** @param runs that their records hold; `null`: not counted */
+export function describeLostProjects(ids: readonly string[], runs: number | null): string {
+  const rest = ids.length - NAMED;
+  const names = `${ids.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const what = ids.length === 1 ? 'the mirror of 1 project' : `the mirrors of ${ids.length} projects`;
+  const holding = runs === null ? '' : `, with the record of ${runs} run${runs === 1 ? '' : 's'}`;
+  return `The data folder has ${what} that the database does not have (${names})${holding}: the database was deleted, made anew, or is an older copy. Stop the server and restore the newest copy of the database; what is in git stays as it is.`;
+}
+
+async function countRecordedRuns(repository: Repository, id: string, log: Logger): Promise<number> {
+  // Only the mirror is read: no address is needed.
+  const project = { id, repository: '', baseBranch: '' };
+  try {
+    const commit = await repository.branchHead(project, RECORD_BRANCH);
+    if (commit === null) return 0;
+    return (await repository.listFiles(project, commit)).filter((path) => path.endsWith('/context.json')).length;
+  } catch (error) {
+    log.warn({ err: error, projectId: id }, 'the mirror of a project that the database does not have cannot be read');
+    return 0;
+  }
+}
+
+/** @throws {Unavailable} naming the folder and the way out */
+async function makeDataFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new Unavailable(
+      `The data folder ${folder} cannot be made or written (${what}). Name a folder that this user may write with AUTONOMOUS_DATA.`,
+      { cause },
+    );
+  }
+}
+
+/** Made once. Where the disk is full, one that lasts as long as this process. */
+async function readServerId(folder: string): Promise<string> {
+  const file = join(folder, 'server-id');
+  const known = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (/^[0-9a-f-]{36}$/.test(known)) return known;
+  const made = randomUUID();
+  await writeFile(file, `${made}\n`, { mode: 0o600 }).catch(() => undefined);
+  return made;
+}
+
+/** `null` where the folder is gone. */
+export async function freeBytes(folder: string): Promise<number | null> {
+  const found = await statfs(folder).catch(() => null);
+  return found && found.bavail * found.bsize;
+}
+
+function identityOf(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
+}

@@ -1,0 +1,279 @@
+/**
+ * Compares the database with the record that each project's remote has: at the start and before the first record of a
+ * project is written. Works in the background, one project does not wait for another's remote, and what git has beyond
+ * the database is reported and never overwritten.
+ */
+import type { Project } from '@autonomous/shared';
+import type { Logger } from 'pino';
+import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
+import type { RemoteProject, Repository } from '../repository/repository.ts';
+import type { Clock } from './clock.ts';
+import { divergence, findFaults, knownRecords, listRecordedRuns, readRecordedTips } from './record-check.ts';
+
+export interface RecordComparisonOptions {
+  readonly store: EventStore;
+  readonly repository: Repository;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Id of the data folder: tells its own runs from those of other servers on the same remote. */
+  readonly serverId: string;
+  /** Sets an open run aside; one that has ended meanwhile stays as it is. */
+  readonly setAside: (runId: string, message: string) => Promise<void>;
+  /** Told when a project's record may be written. */
+  readonly onKnown: (projectId: string) => void;
+}
+
+/** What git has of a project and the database does not. */
+export interface RecordFinding {
+  readonly projectId: string;
+  readonly projectName: string;
+  /** Runs that the record has and the database does not; those of other servers are left out. */
+  readonly missingRuns: readonly string[];
+  /** Runs whose record goes further than the database, or another way. */
+  readonly faults: readonly IntegrityFault[];
+}
+
+/** Longest wait of one comparison for a remote; then the project counts as not compared, and is tried again. */
+const REMOTE_MS = 60_000;
+/** Longest wait of whoever wants to write. */
+const PATIENCE_MS = 5_000;
+const AGAIN_MS = 60_000;
+/** Remotes that are asked at the same time. */
+const AT_ONCE = 4;
+/** Runs that a message names. */
+const RUNS_NAMED = 5;
+/** Commit of a project's record up to which the database is known to have everything. */
+const markOf = (projectId: string): string => `record.compared.${projectId}`;
+
+interface Watched {
+  /** Resolves with whether the record is known now. */
+  attempt: Promise<boolean>;
+  isKnown: boolean;
+  finding: RecordFinding | null;
+  /** Why the remote could not be asked; `null` when it could. */
+  unreachable: string | null;
+}
+
+export class RecordComparison {
+  readonly #options: RecordComparisonOptions;
+  readonly #watched = new Map<string, Watched>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #timers = new Set<() => void>();
+  #running = 0;
+  #stopped = false;
+
+  constructor(options: RecordComparisonOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to compare all projects; resolves before the first remote has answered. */
+  async start(): Promise<void> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.#options.store.listProjects(cursor, 200);
+      for (const project of page.items) this.#watch(project);
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const cancel of this.#timers) cancel();
+  }
+
+  /**
+   * Whether a project's record was compared. Waits up to 5 seconds for the attempt that is under way, and no longer than the
+   * caller; a project that is new is compared now.
+   */
+  async isKnown(project: RemoteProject, signal?: AbortSignal): Promise<boolean> {
+    const watched = this.#watch(project);
+    if (watched.isKnown || this.#stopped || signal?.aborted === true) return watched.isKnown;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const giveUp = (): void => resolve(false);
+    const cancel = this.#options.clock.after(PATIENCE_MS, giveUp);
+    signal?.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await Promise.race([watched.attempt, promise]);
+    } finally {
+      cancel();
+      signal?.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** To be called after each commit of this server to a project's record. */
+  async wrote(projectId: string, commit: string): Promise<void> {
+    const watched = this.#watched.get(projectId);
+    if (watched?.isKnown === true && watched.finding === null) await this.#keepMark(projectId, commit);
+  }
+
+  /** What the record has beyond the database, of all projects that were compared. */
+  get findings(): readonly RecordFinding[] {
+    return [...this.#watched.values()].flatMap(({ finding }) => finding ?? []);
+  }
+
+  /** One sentence for each project with a finding, and for each whose remote could not be asked. */
+  get notices(): readonly string[] {
+    return [...this.#watched.keys()].flatMap((projectId) => this.noticesOf(projectId));
+  }
+
+  noticesOf(projectId: string): readonly string[] {
+    const watched = this.#watched.get(projectId);
+    if (watched === undefined) return [];
+    const unreachable = watched.unreachable === null ? [] : [watched.unreachable];
+    return watched.finding === null ? unreachable : [describeFinding(watched.finding), ...unreachable];
+  }
+
+  /** Where a run leaves its record, as the mirror knows it. @returns `null` where it does not, or has no record */
+  async faultOf(runId: string, projectId: string): Promise<IntegrityFault | null> {
+    const { store, repository } = this.#options;
+    const known = this.#watched.get(projectId)?.finding?.faults.find((fault) => fault.runId === runId);
+    if (known) return known;
+    const project = projectId === '' ? null : await store.getProject(projectId);
+    if (project === null) return null;
+    return (await findFaults(store, repository, project, [runId])).get(runId) ?? null;
+  }
+
+  #watch(project: RemoteProject): Watched {
+    const known = this.#watched.get(project.id);
+    if (known) return known;
+    const watched: Watched = { attempt: Promise.resolve(false), isKnown: false, finding: null, unreachable: null };
+    this.#watched.set(project.id, watched);
+    this.#attempt(project, watched);
+    return watched;
+  }
+
+  #attempt(project: RemoteProject, watched: Watched): void {
+    watched.attempt = this.#inTurn(() => this.#compare(project, watched));
+    void watched.attempt.then((isKnown) => {
+      if (isKnown || this.#stopped) return;
+      const cancel = this.#options.clock.after(AGAIN_MS, () => {
+        this.#timers.delete(cancel);
+        this.#attempt(project, watched);
+      });
+      this.#timers.add(cancel);
+    });
+  }
+
+  async #inTurn(work: () => Promise<boolean>): Promise<boolean> {
+    if (this.#running >= AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#running += 1;
+    try {
+      return this.#stopped ? false : await work();
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #compare(project: RemoteProject, watched: Watched): Promise<boolean> {
+    const { log } = this.#options;
+    try {
+      const remote = await this.#withinTime(this.#options.repository.fetchRecord(project));
+      watched.finding = await this.#find(project, remote);
+      watched.isKnown = true;
+      watched.unreachable = null;
+      await this.#tell(project.id, watched.finding, remote);
+      this.#options.onKnown(project.id);
+      return true;
+    } catch (error) {
+      if (this.#stopped) return false;
+      const why = error instanceof Error ? error.message : String(error);
+      const isNew = watched.unreachable === null;
+      watched.unreachable = `The record of project '${nameOf(project)}' in git could not be compared with the database: ${why}. Until it is, this project's record is not written; it is tried again every minute.`;
+      if (isNew) log.warn({ projectId: project.id }, watched.unreachable);
+      return false;
+    }
+  }
+
+  async #find(project: RemoteProject, remote: string | null): Promise<RecordFinding | null> {
+    const { store, repository, serverId } = this.#options;
+    const commits = new Set(await knownRecords(repository, project));
+    if (remote !== null) commits.add(remote);
+    const compared = await store.getMark(markOf(project.id));
+    if (compared !== null) commits.delete(compared);
+    const missing = new Set<string>();
+    const faults = new Map<string, IntegrityFault>();
+    for (const commit of commits) {
+      const runIds = await listRecordedRuns(repository, project, commit);
+      for (const [runId, tip] of await readRecordedTips(repository, project, commit, runIds)) {
+        const isUnknown = (await store.tipOf(runId)) === null;
+        if (isUnknown && (tip.server ?? serverId) === serverId) missing.add(runId);
+        const fault = isUnknown ? null : await divergence(store, runId, tip);
+        if (fault && !faults.has(runId)) faults.set(runId, fault);
+      }
+    }
+    if (missing.size === 0 && faults.size === 0) return null;
+    return {
+      projectId: project.id,
+      projectName: nameOf(project),
+      missingRuns: [...missing].sort(),
+      faults: [...faults.values()],
+    };
+  }
+
+  async #tell(projectId: string, finding: RecordFinding | null, remote: string | null): Promise<void> {
+    const { store, log, setAside } = this.#options;
+    if (finding === null) {
+      if (remote !== null) await this.#keepMark(projectId, remote);
+      return;
+    }
+    log.warn({ projectId, missingRuns: finding.missingRuns.length }, describeFinding(finding));
+    for (const { runId, message } of finding.faults) {
+      const head = await store.loadHead(runId);
+      if (head === null) continue;
+      await setAside(runId, message).catch((error: unknown) =>
+        log.error({ err: error, runId }, 'a run that git knows further could not be set aside'),
+      );
+    }
+  }
+
+  /** Only saves work at the next start, which compares everything where the mark is missing. */
+  async #keepMark(projectId: string, commit: string): Promise<void> {
+    const { store, log } = this.#options;
+    await store
+      .setMark(markOf(projectId), commit)
+      .catch((error: unknown) => log.warn({ err: error, projectId }, 'how far a record was compared is not kept'));
+  }
+
+  async #withinTime<Result>(work: Promise<Result>): Promise<Result> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const cancel = this.#options.clock.after(REMOTE_MS, () =>
+      reject(new Error(`its remote did not answer within ${REMOTE_MS / 1_000} seconds`)),
+    );
+    this.#timers.add(cancel);
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      cancel();
+      this.#timers.delete(cancel);
+    }
+  }
+}
+
+/** A finding in two sentences: what git has, and the way on. */
+export function describeFinding({ projectName, missingRuns, faults }: RecordFinding): string {
+  const parts = [
+    ...(missingRuns.length === 0
+      ? []
+      : [`${count(missingRuns.length, 'run')} that this database does not have (${named(missingRuns)})`]),
+    ...(faults.length === 0
+      ? []
+      : [
+          `other or newer events of ${count(faults.length, 'run')} (${named(faults.map((fault) => fault.runId))}), which ${faults.length === 1 ? 'is' : 'are'} set aside where open`,
+        ]),
+  ];
+  return `The record of project '${projectName}' in git has ${parts.join(', and ')}: this database is an older copy, or was made anew. Stop the server and restore the newest copy of its data folder, or go on without them; nothing of them is overwritten on the branch autonomous/record.`;
+}
+
+function count(figure: number, what: string): string {
+  return `${figure} ${what}${figure === 1 ? '' : 's'}`;
+}
+
+function named(runIds: readonly string[]): string {
+  const rest = runIds.length - RUNS_NAMED;
+  return `${runIds.slice(0, RUNS_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+function nameOf(project: RemoteProject & Partial<Pick<Project, 'name'>>): string {
+  return project.name ?? project.id;
+}

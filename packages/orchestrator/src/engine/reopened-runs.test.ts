@@ -1,0 +1,220 @@
+/** Runs whose server is stopped and started, with a real SQLite file: they are what they were, and go on so. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { foldRun, type RunView } from '@autonomous/shared';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AnyStateMachine, assign, emit, raise, setup } from 'xstate';
+import { z } from 'zod';
+import type { RunCommit } from '../event-store/event-store.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
+import { advance, dehydrate, newRun } from '../workflow/advance.ts';
+import { defineWorkflow, type WorkflowDefinition } from '../workflow/definition.ts';
+import { createEngine } from './create-engine.ts';
+import { ManualClock } from './engine.fixture.ts';
+import type { Engine } from './engine.ts';
+
+const any = z.looseObject({});
+const SIGNALS = ['TICK', 'PICK', 'NEXT', 'GO', 'APPROVAL_GRANTED'];
+
+function aWorkflow(machine: object, signals: readonly string[] = SIGNALS): WorkflowDefinition {
+  const declared = Object.fromEntries(signals.map((type) => [type, any]));
+  // What a test tries out need not fit the types of a machine.
+  const given = machine as AnyStateMachine;
+  return defineWorkflow({ name: 'own', version: 1, description: '', machine: given, signals: declared });
+}
+
+/** PICK keeps one of the items, NEXT asks whether it is that one. */
+const picking = aWorkflow(
+  setup({ types: { context: {} as { n: number; items: readonly { id: number }[]; chosen: unknown } } }).createMachine({
+    id: 'm',
+    initial: 'a',
+    context: { n: 0, items: [{ id: 1 }, { id: 2 }], chosen: null },
+    on: { TICK: { actions: assign({ n: ({ context }) => context.n + 1 }) } },
+    states: {
+      a: {
+        on: {
+          PICK: { actions: assign({ chosen: ({ context }) => context.items[1] }) },
+          NEXT: [{ guard: ({ context }) => context.items[1] === context.chosen, target: 'same' }, { target: 'other' }],
+        },
+      },
+      same: {},
+      other: {},
+    },
+  }),
+);
+
+describe('a run', () => {
+  let folder: string;
+  let store: SqliteEventStore;
+  let engine: Engine;
+  let clock: ManualClock;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'reopened-runs-'));
+    clock = new ManualClock();
+  });
+  afterEach(async () => {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function openStore(): void {
+    store = openSqliteEventStore({ file: path.join(folder, 'test.db'), writer: 'inline' });
+  }
+
+  async function start(definition: WorkflowDefinition): Promise<void> {
+    openStore();
+    const definitions = [definition];
+    engine = createEngine({ store, definitions, activities: {}, clock, log: pino({ level: 'silent' }) });
+    await engine.start();
+  }
+
+  async function stop(): Promise<void> {
+    await engine.stop();
+    await store.close();
+  }
+
+  /** As a server did before each step's state was what reopening gives: a snapshot after some steps, the machine's own state in memory. */
+  async function storeAsBefore(
+    definition: WorkflowDefinition,
+    inputs: readonly string[],
+    snapshotAt: number,
+  ): Promise<void> {
+    const timestamp = clock.now().toISOString();
+    const { name, version, fingerprint } = definition;
+    const workflow = { name, version, fingerprint };
+    const begin = {
+      projectId: '',
+      userId: 'local',
+      workflow,
+      request: 'own',
+      config: {},
+      requestedConfig: {},
+      branch: '',
+    };
+    let state = { ...newRun('r'), asMade: true as const };
+    let view: RunView | null = null;
+    for (const type of ['RUN_STARTED', ...inputs]) {
+      const input = { type, payload: type === 'RUN_STARTED' ? begin : {}, timestamp };
+      const step = advance(definition, state, input);
+      if (!step.ok) throw new Error('the step was not taken');
+      const facts = [
+        { ...input, origin: 'input' as const },
+        ...step.emitted.map((fact) => ({ ...fact, timestamp, origin: 'emitted' as const })),
+      ].map((event) => ({ ...event, json: JSON.stringify(event.payload) }));
+      for (const [index, event] of facts.entries())
+        view = foldRun(view, {
+          ...event,
+          id: '',
+          position: 0,
+          workflowRunId: 'r',
+          sequence: state.sequence + 1 + index,
+        });
+      const commit: RunCommit = {
+        runId: 'r',
+        expectedSequence: state.sequence,
+        events: facts,
+        startActivities: [],
+        endActivities: [],
+        setTimers: [],
+        clearTimers: [],
+        view: view as RunView, // Its first event begins it.
+        clarifications: [],
+        ...(step.state.sequence === snapshotAt ? { snapshot: dehydrate(definition.machine, step.state) } : {}),
+      };
+      await store.append(commit);
+      state = { ...step.state, asMade: true };
+    }
+  }
+
+  it('whose context holds one object twice goes the same way on both sides of a restart, and is not set aside', async () => {
+    await start(picking);
+    await engine.run('own', { id: 'r' });
+    await engine.signal('r', 'PICK', {});
+    for (let count = 0; count < 60; count += 1) await engine.signal('r', 'TICK', {});
+    const { state } = await engine.signal('r', 'NEXT', {});
+    await stop();
+    await start(picking);
+    await engine.inspect('r');
+    expect(await engine.view('r')).toMatchObject({ status: 'running', state });
+  });
+
+  it('of before, whose snapshot differs from what was in memory, is taken up, and once more', async () => {
+    openStore();
+    await storeAsBefore(picking, ['PICK', 'TICK', 'NEXT'], 4);
+    expect((await store.loadRun('r'))?.snapshot?.sequence).toBe(4);
+    await store.close();
+    for (let starts = 0; starts < 3; starts += 1) {
+      await start(picking);
+      expect(await engine.signal('r', 'TICK', {})).toMatchObject({ status: 'running', state: 'same' });
+      await stop();
+    }
+    await start(picking);
+  });
+
+  it('shows what its deepest state says, whatever the ids of its states', async () => {
+    const gate = { kind: 'pay', decisions: ['approve'] as const, summary: () => 'Pay?' };
+    const states = {
+      p: {
+        meta: { status: 'running' },
+        initial: 'c',
+        states: { c: { id: 'ask', meta: { status: 'awaiting_approval', gate }, on: { APPROVAL_GRANTED: '#done' } } },
+      },
+      end: { id: 'done', type: 'final', meta: { status: 'completed' } },
+    };
+    // Its meta is checked by defineWorkflow, whose types know nothing of this one's states.
+    const config = { id: 'order', meta: { status: 'running' }, initial: 'p', states } as never;
+    await start(aWorkflow(setup({}).createMachine(config)));
+    expect(await engine.run('own', { id: 'r' })).toMatchObject({ status: 'awaiting_approval', gate: { kind: 'pay' } });
+    expect(await engine.signal('r', 'APPROVAL_GRANTED', {})).toMatchObject({ status: 'completed' });
+  });
+
+  it.each(['hasOwnProperty', 'toString', 'constructor', '__proto__'])(
+    'takes a signal and emits an event that is named %s, as every object has one',
+    async (type) => {
+      const machine = setup({}).createMachine({
+        initial: 'a',
+        states: { a: { on: { [type]: { target: 'b', actions: emit({ type, said: 1 }) } } }, b: {} },
+      } as never);
+      await start(aWorkflow(machine, [type]));
+      await engine.run('own', { id: 'r' });
+      expect(await engine.signal('r', type, {})).toMatchObject({ status: 'running', state: 'b' });
+    },
+  );
+
+  it('fires timers that are due at once in the order in which they were armed, also after a restart', async () => {
+    const log = (what: string) =>
+      assign({ log: ({ context }: { context: { log: readonly string[] } }) => [...context.log, what] });
+    const timer = (type: string, id: string, delay: number) => raise({ type }, { id, delay });
+    const definition = aWorkflow(
+      setup({ types: { context: {} as { log: readonly string[] } } }).createMachine({
+        context: { log: [] },
+        initial: 'a',
+        states: {
+          a: {
+            on: {
+              TICK: { actions: log('tick') },
+              PICK: { actions: [timer('Z', 'z', 100), timer('Y', 'y', 100)] as never },
+              NEXT: { actions: [timer('X', 'x', 100), timer('10', '10', 100), timer('9', '9', 100)] as never },
+              ...Object.fromEntries(['Z', 'Y', 'X', '10', '9'].map((type) => [type, { actions: log(type) }])),
+            },
+          },
+        },
+      } as never),
+    );
+    await start(definition);
+    await engine.run('own', { id: 'r' });
+    // Their steps are the ninth and tenth event or so: as text "10" comes before "9".
+    for (let count = 0; count < 6; count += 1) await engine.signal('r', 'TICK', {});
+    await engine.signal('r', 'PICK', {});
+    await engine.signal('r', 'NEXT', {});
+    await stop();
+    await start(definition);
+    clock.advance(100);
+    await engine.checkTimers();
+    const { context } = (await engine.inspect('r')).state.snapshot as { context: { log: readonly string[] } };
+    expect(context.log.filter((each) => each !== 'tick')).toEqual(['Z', 'Y', 'X', '10', '9']);
+  });
+});
