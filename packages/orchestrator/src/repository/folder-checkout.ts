@@ -22,7 +22,7 @@ export async function checkoutTree(
     throw new Conflict(`The folder ${folder} is not empty; a tree is only written into an empty one`);
   const entries = await listTree(place, treeish);
   const files = entries.filter(({ mode }) => isFileMode(mode));
-  await withScratch(async (scratch) => {
+  await withScratch(place, async (scratch) => {
     const matcher = await createIgnoreMatcher(place, join(scratch, 'excluded'), excludePaths);
     const excluded = await matcher.match(files.map(({ path }) => path));
     const wanted = files.filter(({ path }) => !excluded.has(path));

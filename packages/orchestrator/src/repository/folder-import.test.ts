@@ -147,6 +147,20 @@ describe('Taking files back', () => {
     await expect(takeBack()).rejects.toThrow(NeedsHuman);
   });
 
+  it('is not held up by ignore patterns that would be matched for ever, and names them', async () => {
+    await checkOut({ 'a.txt': 'a' });
+    const deep = Array.from({ length: 30 }, () => 'aaa').join('/');
+    const wild = `${'**/a*/'.repeat(13)}b`;
+    mkdirSync(join(work, deep), { recursive: true });
+    writeFileSync(join(work, deep, 'c'), 'c');
+    writeFileSync(join(work, '.gitignore'), `dist/\n${wild}\n`);
+    mkdirSync(join(work, 'dist'));
+    writeFileSync(join(work, 'dist/x'), 'x');
+    const { changes, refused } = await takeBack();
+    expect(changes).toEqual(['modified .gitignore', `added ${deep}/c`]);
+    expect(refused).toEqual([{ path: '.gitignore', reason: `its pattern ${wild} holds ** too often` }]);
+  });
+
   it('follows the rules of the folder as it is now, a new .gitignore included', async () => {
     await checkOut({ 'src/old.js': 'old' });
     write(work, { '.gitignore': 'node_modules/\n*.log\ndist/\n', 'dist/x.js': '', 'src/old.js': 'new' });
@@ -360,6 +374,52 @@ describe('A hostile folder', () => {
     expect(await repository.readFile(other, tree, 'grown.bin')).toBe('g');
   });
 
+  it('refuses names that mean another file elsewhere, and leaves what the project has', async () => {
+    await checkOut({ 'README.md': 'read\n', 'aux.c': 'old\n', 'src/a.js': 'a\n', 'caf\u00e9.txt': 'x\n' });
+    write(work, {
+      'aux.c': 'new\n',
+      'README.MD': 'x',
+      'readme.md': 'x',
+      'SRC/b.js': 'x',
+      'src/c.js': 'c\n',
+      'cafe\u0301.txt': 'x',
+      CON: 'x',
+      'NUL.js': 'x',
+      'a.': 'x',
+      'b ': 'x',
+      '.autonomous./agents/implementer.md': 'x',
+      '.autonom\u200cous/agents/implementer.md': 'x',
+      '.autonomou\u017f/agents/implementer.md': 'x',
+      '.\u0430utonomous/agents/implementer.md': 'x',
+      '\u202egnp.exe': 'x',
+    });
+    const { changes, refused } = await takeBack();
+    expect(changes).toEqual(['modified aux.c', 'added src/c.js']);
+    expect(Object.fromEntries(refused.map(({ path, reason }) => [path, reason]))).toEqual({
+      'README.MD': expect.stringContaining('some systems take it for'),
+      'readme.md': expect.stringContaining('some systems take it for'),
+      'SRC/b.js': expect.stringContaining('some systems take it for src:'),
+      'cafe\u0301.txt': expect.stringContaining('some systems take it for caf\u00e9.txt'),
+      CON: 'Windows opens a device under this name',
+      'NUL.js': 'Windows opens a device under this name',
+      'a.': 'the name ends in a dot, which Windows leaves out',
+      'b ': 'the name ends in a space, which Windows leaves out',
+      '.autonomous.': 'the name ends in a dot, which Windows leaves out',
+      '.autonom\u200cous': 'the name holds a hidden character: .autonom⟨U+200C⟩ous',
+      '.autonomou\u017f/agents/implementer.md': 'agents do not write under .autonomous/',
+      '.\u0430utonomous': expect.stringContaining('the name looks like .autonomous'),
+      '\u202egnp.exe': 'the name holds a hidden character: ⟨U+202E⟩gnp.exe',
+    });
+  });
+
+  it('takes a file that is renamed in case alone', async () => {
+    await checkOut({ 'README.md': 'read\n' });
+    renameSync(join(work, 'README.md'), join(work, 'readme.md'));
+    const { changes, refused } = await takeBack();
+    expect(changes).toEqual(['deleted README.md', 'added readme.md']);
+    expect(refused).toEqual([]);
+  });
+
   it('names the first 500 things that it refused and counts the rest', async () => {
     await checkOut();
     for (let index = 0; index < 510; index++)
@@ -402,7 +462,7 @@ describe('A hostile folder', () => {
       })();
       for (let round = 0; round < 10; round++) {
         const { tree } = await takeBack();
-        expect(await read(tree, 'file.txt')).not.toContain('CANARY');
+        expect((await read(tree, 'file.txt')) ?? 'changed').not.toContain('CANARY');
         expect((await read(tree, 'swap/canary.txt')) ?? 'base').not.toContain('CANARY');
       }
       importing.abort();

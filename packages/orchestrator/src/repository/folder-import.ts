@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, opendir, readlink, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NeedsHuman, NotFound } from '@autonomous/shared';
+import { NeedsHuman, NotFound, showHidden } from '@autonomous/shared';
 import { type GitPlace, gitText } from './git.ts';
 import {
   diffFiles,
@@ -20,9 +20,10 @@ import {
   withScratch,
   writeBlobsFrom,
 } from './git-trees.ts';
-import { createIgnoreMatcher, type IgnoreMatcher } from './ignore-matcher.ts';
+import { createIgnoreMatcher, type IgnoreMatcher, withoutTooWild } from './ignore-matcher.ts';
 import type { ImportRequest, ImportResult } from './repository.ts';
-import { isAtOrUnder, isDotGit, OWN_FOLDER, pathFault } from './repository-paths.ts';
+import { collidingPaths, nameFault } from './portable-names.ts';
+import { isDotGit, isOwnPath, OWN_FOLDER, pathFault } from './repository-paths.ts';
 
 /** Largest file taken: sources are far smaller, and a file is held in memory while it is compared. */
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
@@ -44,13 +45,15 @@ type Refusal = ImportResult['refused'][number];
 /** @throws {NeedsHuman} `agent_failed` when the folder holds more than is ever taken; `storage_full` */
 export async function importFolderTree(place: GitPlace, request: ImportRequest): Promise<ImportResult> {
   const base = await readBase(place, request.baseTree);
-  return withScratch(async (scratch) => {
+  return withScratch(place, async (scratch) => {
     const matchers = {
       excluded: await createIgnoreMatcher(place, join(scratch, 'excluded'), request.excludePaths),
       ignored: await createIgnoreMatcher(place, join(scratch, 'ignored'), []),
     };
     const root = await resolveRoot(request.folder);
     const walk = await walkFolder(root, base, matchers);
+    const deleted = await findDeletedFiles(base, walk, matchers);
+    refuseCollisions(base, walk, deleted);
     const staged = join(scratch, 'changed');
     await mkdir(staged);
     const changed = await stageChangedFiles(place, root, base, walk, staged);
@@ -59,7 +62,6 @@ export async function importFolderTree(place: GitPlace, request: ImportRequest):
       changed.map(({ stagedPath }) => stagedPath),
     );
     const edits: TreeEdit[] = changed.map(({ path, mode }, index) => ({ path, mode, oid: oids[index] ?? null }));
-    const deleted = await findDeletedFiles(base, walk, matchers);
     edits.push(...deleted.map(({ rawPath, mode }) => ({ path: rawPath, mode, oid: null })));
     const tree = await editTree(place, base.tree, edits);
     return { tree, files: await diffFiles(place, base.tree, tree), refused: shorten(walk.refused) };
@@ -137,7 +139,12 @@ async function walkFolder(root: string, base: Base, matchers: Matchers): Promise
         refuse(walk, folder, 'the folder cannot be read');
       }
       const rules = await readRules(root, folder);
-      if (rules !== null) await matchers.ignored.addRules(folder, rules);
+      if (rules !== null) {
+        const { rules: kept, left } = withoutTooWild(rules);
+        await matchers.ignored.addRules(folder, kept);
+        for (const pattern of left)
+          refuse(walk, join(folder, '.gitignore'), `its pattern ${pattern.slice(0, 100)} holds ** too often`);
+      }
     }
     const taken = await withoutIgnored(found, matchers);
     counts.added += taken.filter(({ path }) => !base.byPath.has(path) && !base.folders.has(path)).length;
@@ -178,10 +185,14 @@ function refuseName({ path }: Found, base: Base, walk: Walk): boolean {
       `the project has a ${before.mode === '160000' ? 'submodule' : 'symlink'} here, which stays as it is`,
     );
   } else {
+    const isKnown = before !== undefined || base.folders.has(path);
     const fault = pathFault(path);
-    if (fault === null) return false;
-    if (before !== undefined || base.folders.has(path)) keep(walk, path);
-    else refuse(walk, path, fault);
+    if (fault !== null && isKnown) keep(walk, path);
+    else {
+      const reason = fault ?? (isKnown ? null : nameFault(name));
+      if (reason === null) return false;
+      refuse(walk, path, reason);
+    }
   }
   return true;
 }
@@ -193,11 +204,7 @@ async function withoutIgnored(found: readonly Found[], matchers: Matchers): Prom
   const paths = found.map(({ path }) => path);
   const [excluded, ignored] = await Promise.all([matchers.excluded.match(paths), matchers.ignored.match(paths)]);
   // The orchestrator's own folder cannot be hidden by a rule that an agent wrote: what lies there is reported.
-  return found.filter(({ path }) => !excluded.has(path) && (!ignored.has(path) || isOwn(path)));
-}
-
-function isOwn(path: string): boolean {
-  return isAtOrUnder(path.toLowerCase(), OWN_FOLDER);
+  return found.filter(({ path }) => !excluded.has(path) && (!ignored.has(path) || isOwnPath(path)));
 }
 
 async function readRules(root: string, folder: string): Promise<Buffer | null> {
@@ -239,7 +246,7 @@ async function stageChangedFiles(
         return refuse(walk, path, `it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB`);
       }
       if (before?.mode === file.mode && before.oid === blobId(content)) return keep(walk, path);
-      if (isOwn(path)) return refuse(walk, path, `agents do not write under ${OWN_FOLDER}/`);
+      if (isOwnPath(path)) return refuse(walk, path, `agents do not write under ${OWN_FOLDER}/`);
       bytes += content.length;
       if (bytes > MAX_CHANGED_BYTES)
         throw tooMuch(`more than ${MAX_CHANGED_BYTES / 1024 / 1024} MB of new and changed files`);
@@ -320,17 +327,37 @@ function blobId(content: Buffer): string {
 
 /** Files that the checkout wrote and that are gone, unless something stands in their place that was not taken. */
 async function findDeletedFiles(base: Base, walk: Walk, matchers: Matchers): Promise<TreeEntry[]> {
-  const missing = base.entries.filter(({ path, mode }) => isFileMode(mode) && !isPresent(path, walk.present));
+  const present = new Set([...walk.present, ...walk.candidates]);
+  const missing = base.entries.filter(({ path, mode }) => isFileMode(mode) && !isPresent(path, present));
   const paths = missing.map(({ path }) => path);
   const [excluded, ignored] = await Promise.all([matchers.excluded.match(paths), matchers.ignored.match(paths)]);
   return missing.filter(({ path }) => {
     if (excluded.has(path)) return false;
-    if (isOwn(path)) {
+    if (isOwnPath(path)) {
       refuse(walk, path, `agents do not remove anything under ${OWN_FOLDER}/`);
       return false;
     }
     return !ignored.has(path);
   });
+}
+
+/** Refuses new names that some file system takes for another of the result. A name in another case instead of the old one is taken. */
+function refuseCollisions(base: Base, walk: Walk, deleted: readonly TreeEntry[]): void {
+  const gone = new Set(deleted.map(({ path }) => path));
+  const left = base.entries.map(({ path }) => path).filter((path) => !gone.has(path));
+  const isKnown = (path: string): boolean => base.byPath.has(path) || base.folders.has(path);
+  // The orchestrator's own folder is refused under every spelling, in words of its own.
+  const added = walk.candidates.filter((path) => !isKnown(path) && !isOwnPath(path));
+  const colliding = collidingPaths(new Set([...left, ...walk.candidates]), added, isKnown);
+  for (const [path, other] of colliding) {
+    refuse(
+      walk,
+      path,
+      `some systems take it for ${showHidden(other)}: the names differ in case or in how letters are stored`,
+    );
+  }
+  const kept = walk.candidates.filter((path) => !colliding.has(path));
+  walk.candidates.splice(0, walk.candidates.length, ...kept);
 }
 
 /** Whether this path, or something on the way to it, was found in the folder. */

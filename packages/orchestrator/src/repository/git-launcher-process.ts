@@ -1,8 +1,8 @@
 /**
  * Starts git for the server, as a process of its own: whoever starts a process is copied for it, and this one is small. Runs
- * what it is told over its channel, answers with what came of it, and ends with the server.
+ * what it is told over its channel, answers with what came of it, and ends with the server, as all that it started does.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 
 export interface GitOrder {
   readonly id: number;
@@ -13,7 +13,16 @@ export interface GitOrder {
   readonly input: string | Uint8Array;
   /** After this many bytes the process is ended. */
   readonly maxOutputBytes?: number | undefined;
+  /** The process is ended when it takes longer, and when it writes nothing for so long. */
   readonly timeoutMs?: number | undefined;
+  readonly silenceMs?: number | undefined;
+  /** It waits for a remote: without the server it is ended at once. Default: it is let come to its end for ten seconds. */
+  readonly isRemote?: boolean | undefined;
+}
+
+/** Ends the process of an order that is no longer wanted; its report still comes. */
+export interface GitCancellation {
+  readonly cancel: number;
 }
 
 export type GitReport = { readonly id: number } & (
@@ -22,67 +31,121 @@ export type GitReport = { readonly id: number } & (
       readonly stdout: Uint8Array;
       readonly stderr: string;
       readonly truncated: boolean;
+      /** It was ended, and why; `exitCode` says nothing then. */
+      readonly ended?: 'late' | 'silent' | 'cancelled';
     }
   /** It could not be started. */
   | { readonly fault: string }
 );
 
-let running = 0;
+/** What the server's end leaves to local commands, which are short and write to the mirror. */
+const LEFT_MS = 10_000;
+/** Between the asking and the forcing of an end. */
+const GRACE_MS = 2_000;
 
-process.on('message', (order: GitOrder) => {
-  running += 1;
-  void perform(order).then((report) => {
-    running -= 1;
-    if (process.connected) process.send?.(report);
+interface Running {
+  readonly order: GitOrder;
+  readonly end: (why: 'late' | 'silent' | 'cancelled') => void;
+}
+
+const running = new Map<number, Running>();
+
+process.on('message', (message: GitOrder | GitCancellation) => {
+  if ('cancel' in message) {
+    running.get(message.cancel)?.end('cancelled');
+    return;
+  }
+  void perform(message).then((report) => {
+    running.delete(message.id);
+    // The server may end at this very moment: there is nobody to be told then.
+    if (process.connected) process.send?.(report, undefined, undefined, () => {});
     else endWhenIdle();
   });
 });
-// What is under way is let come to its end, as git's own processes are when the server dies.
-process.on('disconnect', endWhenIdle);
+process.on('disconnect', () => {
+  for (const { order, end } of running.values()) if (order.isRemote === true) end('cancelled');
+  setTimeout(() => {
+    for (const { end } of running.values()) end('late');
+  }, LEFT_MS).unref();
+  endWhenIdle();
+});
 // A signal to the whole group is the server's to answer: it has things to write down before it ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 function endWhenIdle(): void {
-  if (running === 0) process.exit(0);
+  if (running.size === 0) process.exit(0);
 }
 
 function perform(order: GitOrder): Promise<GitReport> {
   const { promise, resolve } = Promise.withResolvers<GitReport>();
-  const { id, maxOutputBytes, timeoutMs } = order;
+  const { id, maxOutputBytes, timeoutMs, silenceMs } = order;
+  // In a group of its own: what git starts for a transport ends with it.
   const child = spawn('git', [...order.args], {
     cwd: order.cwd,
     env: { ...order.env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs, killSignal: 'SIGKILL' as const }),
+    detached: true,
   });
+  let ended: Parameters<Running['end']>[0] | undefined;
+  let forcing: NodeJS.Timeout | null = null;
+  const end: Running['end'] = (why) => {
+    if (ended !== undefined) return;
+    ended = why;
+    signalGroup(child, 'SIGTERM');
+    forcing = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS);
+  };
+  running.set(id, { order, end });
+  const limit = timeoutMs === undefined ? null : setTimeout(() => end('late'), timeoutMs);
+  const silence = silenceMs === undefined ? null : setTimeout(() => end('silent'), silenceMs);
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   let bytes = 0;
   let truncated = false;
   child.stdout.on('data', (chunk: Buffer) => {
+    silence?.refresh();
     if (truncated) return;
     stdout.push(chunk);
     bytes += chunk.length;
     if (maxOutputBytes !== undefined && bytes > maxOutputBytes) {
       truncated = true;
-      child.kill('SIGKILL');
+      signalGroup(child, 'SIGKILL');
     }
   });
-  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => {
+    silence?.refresh();
+    stderr.push(chunk);
+  });
   child.stdin.on('error', () => {
     // A command that ends before it has read all of its input says why by its exit code.
   });
-  child.on('error', ({ message }) => resolve({ id, fault: message }));
+  const settle = (report: GitReport): void => {
+    if (limit !== null) clearTimeout(limit);
+    if (silence !== null) clearTimeout(silence);
+    if (forcing !== null) clearTimeout(forcing);
+    resolve(report);
+  };
+  child.on('error', ({ message }) => settle({ id, fault: message }));
   child.on('close', (code) => {
     const output = Buffer.concat(stdout);
-    resolve({
+    settle({
       id,
       exitCode: code ?? 128,
       stdout: truncated ? output.subarray(0, maxOutputBytes) : output,
       stderr: Buffer.concat(stderr).toString('utf8'),
       truncated,
+      ...(ended === undefined ? {} : { ended }),
     });
   });
   child.stdin.end(order.input);
   return promise;
+}
+
+/** Nothing happens to a group that has ended. */
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
 }

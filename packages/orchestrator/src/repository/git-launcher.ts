@@ -1,7 +1,8 @@
 /** Speaks with the small process that starts git: one for the whole program, started with the first command. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { GitOrder, GitReport } from './git-launcher-process.ts';
+import { gitBounds } from './git-bounds.ts';
+import type { GitCancellation, GitOrder, GitReport } from './git-launcher-process.ts';
 
 const COMPILED = process.env['NODE_COMPILE_CACHE'];
 
@@ -11,11 +12,12 @@ const PROGRAM = fileURLToPath(new URL(`./git-launcher-process${import.meta.url.s
 
 /**
  * Runs git to its end.
+ * @param signal ends it when it is aborted; default: that of the activity that it works for
  * @throws {Error} when it cannot be started, or when nobody knows how it ended
  */
-export function launchGit(order: Omit<GitOrder, 'id'>): Promise<GitRun> {
+export function launchGit(order: Omit<GitOrder, 'id'>, signal?: AbortSignal): Promise<GitRun> {
   launcher ??= new Launcher(() => (launcher = null));
-  return launcher.run(order);
+  return launcher.run(order, signal ?? gitBounds());
 }
 
 let launcher: Launcher | null = null;
@@ -51,9 +53,10 @@ class Launcher {
     this.#hold();
   }
 
-  run(order: Omit<GitOrder, 'id'>): Promise<GitRun> {
+  run(order: Omit<GitOrder, 'id'>, signal?: AbortSignal): Promise<GitRun> {
     const { promise, resolve, reject } = Promise.withResolvers<GitRun>();
     const id = (this.#lastId += 1);
+    const cancel = (): void => void this.#process.send({ cancel: id } satisfies GitCancellation, () => {});
     this.#waiting.set(id, { resolve, reject });
     this.#hold();
     this.#process.send({ ...order, id } satisfies GitOrder, (error) => {
@@ -62,7 +65,10 @@ class Launcher {
       this.#hold();
       reject(error);
     });
-    return promise;
+    if (signal === undefined) return promise;
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) cancel();
+    return promise.finally(() => signal.removeEventListener('abort', cancel));
   }
 
   #take(report: GitReport): void {

@@ -2,11 +2,19 @@
 import { copyFile, lstat, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NeedsHuman, Unprocessable } from '@autonomous/shared';
-import { type GitPlace, isStorageFull, type RemoteAnswer, runGit, runRemoteGit, type Setting } from './git.ts';
+import {
+  type GitPlace,
+  isStorageFull,
+  type Patience,
+  type RemoteAnswer,
+  runGit,
+  runRemoteGit,
+  type Setting,
+} from './git.ts';
 import { withScratch } from './git-trees.ts';
 import { type RemoteAddress, takesToken, withoutCredentials } from './remote-url.ts';
 
-export interface RemoteAccess {
+export interface RemoteAccess extends Patience {
   readonly address: RemoteAddress;
   /** Absent where none is configured. It is sent to `tokenHost` alone. */
   readonly token: string | undefined;
@@ -113,7 +121,8 @@ async function speak(place: GitPlace, access: RemoteAccess, args: readonly strin
 }
 
 function ask(place: GitPlace, access: RemoteAccess, args: readonly string[]): Promise<RemoteAnswer> {
-  return runRemoteGit(place, { args, transport: access.address.kind, config: tokenSettings(access) });
+  const { signal, limitMs } = access;
+  return runRemoteGit(place, { args, transport: access.address.kind, config: tokenSettings(access), signal, limitMs });
 }
 
 function tokenSettings({ address, token, tokenHost }: RemoteAccess): Setting[] {
@@ -126,7 +135,7 @@ function basic(token: string): string {
 }
 
 function isForbidden(stderr: string): boolean {
-  return /returned error: 403|marked as read only|Permission to .* denied/.test(stderr);
+  return /returned error: 403|marked as read only|Permission to .{1,200} denied/.test(stderr);
 }
 
 /** What went wrong with a remote, and what a person can do about it. No message holds the token or credentials of an address. */
@@ -135,7 +144,7 @@ function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
   if (answer.silent)
     return new NeedsHuman(
       'remote_unavailable',
-      `${url} did not answer for minutes; is the network up? Retry when it answers`,
+      `${url} did not answer ${access.limitMs === undefined ? 'for minutes' : `within ${Math.round(access.limitMs / 1_000)} seconds`}; is the network up? Retry when it answers`,
     );
   const { stderr } = answer;
   const said = saidByGit(stderr, access);
@@ -165,7 +174,7 @@ function unavailable(stderr: string, said: string, address: RemoteAddress): stri
   if (/dubious ownership/i.test(stderr))
     return `${url} belongs to another user of this machine; run the server as its owner, or change its owner`;
   if (
-    /does not appear to be a git repository|repository .* not found|returned error: 404|Repository not found/i.test(
+    /does not appear to be a git repository|repository .{1,200} not found|returned error: 404|Repository not found/i.test(
       stderr,
     )
   ) {
@@ -201,7 +210,7 @@ function rejection(access: RemoteAccess, branch: string, reason: string | null, 
 function saidByGit(stderr: string, access: RemoteAccess): string {
   const lines = stderr
     .split(/[\r\n]+/)
-    .filter((line) => /^(?:fatal|error|remote): ?\S/.test(line) && !/\d+% \(|failed to push some refs/.test(line))
+    .filter((line) => /^(?:fatal|error|remote): ?\S/.test(line) && !/\d% \(|failed to push some refs/.test(line))
     .map((line) => line.replace(/^(?:fatal|error|remote): */, '').trim());
   return scrub([...new Set(lines)].join('; ') || 'git gave no reason', access).slice(0, 500);
 }
@@ -223,7 +232,7 @@ export async function hasUncommittedChanges(folder: string, headCommit: string, 
     () => false,
   );
   if (!isPlainClone) return false;
-  return withScratch(async (scratch) => {
+  return withScratch({ home }, async (scratch) => {
     const gitDir = join(scratch, 'git');
     const index = join(scratch, 'index');
     await mkdir(join(gitDir, 'refs'), { recursive: true });

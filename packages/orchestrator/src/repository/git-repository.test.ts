@@ -28,6 +28,7 @@ import {
 } from './git-fixture.fixture.ts';
 import { createGitRepository } from './git-repository.ts';
 import type { Repository } from './repository.ts';
+import { EMPTY_TREE } from './repository-paths.ts';
 import { type SmartHttpServer, startSmartHttp } from './smart-http.fixture.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -296,6 +297,20 @@ describe('A remote that refuses a push', () => {
     expect((await pause(repository.fetch(project))).reason).toBe('remote_unavailable');
     expect((await pause(repository.push(project, BRANCH, commit, null))).message).toContain('is not a git repository');
     expect(await repository.record(project, { 'a.jsonl': 'a' }, 'Record')).toMatchObject({ pushed: false });
+  });
+});
+
+describe('Temporary files', () => {
+  it('lie beside the mirrors and are gone after each call; those that a kill left go with the next start', async () => {
+    const { repository, project } = await openFixture(root);
+    const scratch = join(root, 'mirrors', '.scratch');
+    await repository.writeFiles(project, EMPTY_TREE, { 'a.txt': 'a' });
+    expect(readdirSync(scratch)).toEqual([]);
+    mkdirSync(join(scratch, 'git-left'));
+    writeFileSync(join(scratch, 'git-left', 'index'), 'left by a process that was killed');
+    await repository.removeLeftovers();
+    expect(existsSync(scratch)).toBe(false);
+    expect(await repository.writeFiles(project, EMPTY_TREE, { 'a.txt': 'a' })).toMatch(/^[0-9a-f]{40}$/);
   });
 });
 

@@ -2,13 +2,16 @@
  * The repository port over the machine's own git: one bare mirror per project, in which the remote's branches are
  * `refs/remotes/origin/*` and the server's own are `refs/heads/*`. Written by plumbing alone.
  */
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
 import { checkoutTree } from './folder-checkout.ts';
 import { importFolderTree } from './folder-import.ts';
-import { GitFailure, type GitPlace, gitText, runGit } from './git.ts';
+import { beyondGitBounds } from './git-bounds.ts';
+import { GitFailure, type GitPlace, gitText, type Patience, runGit } from './git.ts';
+import { readDiff } from './git-diff.ts';
+import { newHistory, readBlobs, treeChanges } from './git-outgoing.ts';
 import {
   asUnprocessable,
   fetchBranches,
@@ -19,8 +22,6 @@ import {
   type RemoteRefs,
 } from './git-remote.ts';
 import {
-  diffFiles,
-  diffPatch,
   editTree,
   FILE_MODE,
   isFileMode,
@@ -28,14 +29,17 @@ import {
   makeCodeTree,
   mergeCommits,
   readTexts,
+  scratchOf,
   withoutLarge,
   type TreeEdit,
   withScratch,
   writeBlobs,
 } from './git-trees.ts';
+import { packMirror } from './mirror-packing.ts';
 import { recordFiles } from './record-branch.ts';
 import { parseRemoteAddress, type RemoteAddress } from './remote-url.ts';
 import {
+  type BranchCommit,
   type CommitRequest,
   type PushResult,
   RECORD_BRANCH,
@@ -66,8 +70,6 @@ export interface GitRepositoryOptions {
   readonly now?: () => Date;
 }
 
-/** Cut of a diff's patch; a larger one is not read by anybody. */
-const MAX_PATCH_BYTES = 1024 * 1024;
 /** Largest file that is read as text. */
 const MAX_TEXT_BYTES = 10 * 1024 * 1024;
 /** A repetition comes soon after its first try: commits further back are not searched for an effect key. */
@@ -75,8 +77,11 @@ const SEARCHED_COMMITS = 200;
 /** Tries to move one ref while others get in the way, and the wait after the first; it grows with each. */
 const MAX_REF_TRIES = 6;
 const REF_RETRY_MS = 30;
+const EFFECT_KEY = 'Effect-Key: ';
 /** Trees of commits that are known without asking git. */
 const ANSWERS_KEPT = 2_000;
+/** Whoever names a remote waits for it, and does not wait for minutes. */
+const INSPECTION_LIMIT_MS = 15_000;
 /** Branches that an error message names. */
 const BRANCHES_NAMED = 10;
 /** Files are written as they are stored: no line endings, no keywords, no filters, no encodings. */
@@ -106,20 +111,21 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     const gitDir = join(options.folder, `${assertProjectId(project.id)}.git`);
     const known = mirrors.get(gitDir);
     if (known !== undefined) return known;
-    const made = makeMirror({ gitDir, home });
+    const made = beyondGitBounds(() => makeMirror({ gitDir, home }));
     mirrors.set(gitDir, made);
     made.catch(() => mirrors.delete(gitDir));
     return made;
   }
 
-  function accessTo(address: RemoteAddress): RemoteAccess {
-    return { address, token: options.token, tokenHost: options.tokenHost ?? 'github.com' };
+  function accessTo(address: RemoteAddress, patience: Patience): RemoteAccess {
+    return { address, token: options.token, tokenHost: options.tokenHost ?? 'github.com', ...patience };
   }
 
   async function onRemote(
     project: RemoteProject,
+    signal?: AbortSignal,
   ): Promise<{ readonly place: GitPlace; readonly access: RemoteAccess }> {
-    const access = accessTo(parseRemoteAddress(project.repository));
+    const access = accessTo(parseRemoteAddress(project.repository), { signal });
     return { place: await mirrorOf(project), access };
   }
 
@@ -128,10 +134,11 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     branch: string,
     commit: string,
     expected: string | null,
+    signal?: AbortSignal,
   ): Promise<PushResult> {
     assertBranchName(branch);
     assertObjectId(commit);
-    const { place, access } = await onRemote(project);
+    const { place, access } = await onRemote(project, signal);
     await assertCommit(place, commit);
     if (expected !== null && !(await isAncestor(place, assertObjectId(expected), commit))) {
       throw new Conflict(
@@ -179,9 +186,15 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     const at = new Date(request.at);
     if (Number.isNaN(at.getTime())) throw new InvalidRequest(`'${request.at}' is no ISO 8601 date of a commit`);
     const place = await mirrorOf(project);
-    const { head, found } = await searchBranch(place, ref, trailer);
-    if (found !== null) return found;
-    if (head !== null && head !== request.parent) {
+    const known = await readBranch(place, ref);
+    const isSame = (other: BranchCommit): boolean =>
+      other.effectKey === request.effectKey &&
+      other.tree === request.tree &&
+      other.parents.join(' ') === parents.join(' ');
+    const found = known.find(isSame);
+    if (found !== undefined) return found.id;
+    const head = known[0]?.id ?? null;
+    if (head !== null && head !== (request.replaces ?? request.parent)) {
       throw new Conflict(`Branch ${request.branch} is at ${head}, not at ${request.parent} where the commit was to go`);
     }
     const made = await commitTree(
@@ -195,7 +208,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       await moveRef(place, ref, made, head);
     } catch (error) {
       // Somebody was quicker: either this same commit, or another.
-      if (error instanceof Conflict && (await searchBranch(place, ref, trailer)).found === made) return made;
+      if (error instanceof Conflict && (await readBranch(place, ref)).some(isSame)) return made;
       throw error;
     }
     return made;
@@ -207,9 +220,9 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       if (baseBranch !== undefined) assertBranchName(baseBranch);
       if (address.kind === 'local') await assertFolder(address.path);
       await mkdir(home, { recursive: true });
-      const refs = await withScratch(async (gitDir) => {
+      const refs = await withScratch({ home }, async (gitDir) => {
         await initBare({ gitDir, home });
-        return listRemote({ gitDir, home }, accessTo(address));
+        return listRemote({ gitDir, home }, accessTo(address, { limitMs: INSPECTION_LIMIT_MS }));
       }).catch((error: unknown) => {
         throw asUnprocessable(error);
       });
@@ -222,9 +235,19 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       return { baseBranch: chosen, notices: isDirty ? [notice] : [] };
     },
 
-    async fetch(project) {
-      const { place, access } = await onRemote(project);
-      await inTurn(`fetch ${project.id}`, () => fetchBranches(place, access));
+    async fetch(project, signal) {
+      const { place, access } = await onRemote(project, signal);
+      // Another fetch may be before it for minutes.
+      await orAborted(signal, () => inTurn(`fetch ${project.id}`, () => fetchBranches(place, access)));
+    },
+
+    async pack(project, keep) {
+      const place = await mirrorOf(project);
+      return inTurn(`pack ${project.id}`, () => packMirror(place, keep));
+    },
+
+    async removeLeftovers() {
+      await rm(scratchOf({ home }), { recursive: true, force: true });
     },
 
     async remoteHead(project, branch) {
@@ -272,13 +295,16 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       return readTextFile(place, await treeOf(place, treeish), path);
     },
 
-    async readFiles(project, treeish, paths, maxBytes) {
+    async readFiles(project, treeish, paths, maxBytes, maxTotalBytes) {
       for (const path of paths) assertFilePath(path);
       const place = await mirrorOf(project);
       const wanted = new Set(paths);
       const entries = await listTree(place, await treeOf(place, treeish));
       const files = entries.filter(({ path, mode }) => wanted.has(path) && isFileMode(mode));
-      return readTexts(place, maxBytes === undefined ? files : await withoutLarge(place, files, maxBytes));
+      return readTexts(
+        place,
+        maxBytes === undefined ? files : await withoutLarge(place, files, maxBytes, maxTotalBytes),
+      );
     },
 
     async writeFiles(project, tree, files) {
@@ -319,24 +345,41 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
 
     commit,
 
-    async findCommit(project, branch, effectKey) {
-      const ref = `refs/heads/${assertBranchName(branch)}`;
-      const trailer = effectTrailer(effectKey);
-      return (await searchBranch(await mirrorOf(project), ref, trailer)).found;
+    async commitsAfter(project, branch, commitId) {
+      assertObjectId(commitId);
+      const commits = await readBranch(await mirrorOf(project), `refs/heads/${assertBranchName(branch)}`);
+      const index = commits.findIndex(({ id }) => id === commitId);
+      return index === -1 ? null : commits.slice(0, index);
+    },
+
+    async commitsBetween(project, base, head) {
+      const place = await mirrorOf(project);
+      await Promise.all([assertCommit(place, base), assertCommit(place, head)]);
+      return readCommits(place, ['--first-parent', head, `^${base}`]);
     },
 
     async isAncestor(project, ancestor, descendant) {
       return isAncestor(await mirrorOf(project), assertObjectId(ancestor), assertObjectId(descendant));
     },
 
-    async diff(project, from, to) {
+    async diff(project, from, to, options = {}) {
       const place = await mirrorOf(project);
       const [before, after] = await Promise.all([treeOf(place, from), treeOf(place, to)]);
-      const [files, patch] = await Promise.all([
-        diffFiles(place, before, after),
-        diffPatch(place, before, after, MAX_PATCH_BYTES),
-      ]);
-      return { from, to, files, ...patch };
+      return { from, to, ...(await readDiff(place, before, after, options)) };
+    },
+
+    async changes(project, from, to) {
+      const place = await mirrorOf(project);
+      const [before, after] = await Promise.all([treeOf(place, from), treeOf(place, to)]);
+      return before === after ? [] : treeChanges(place, before, after);
+    },
+
+    async newHistory(project, commitId) {
+      return newHistory(await mirrorOf(project), assertObjectId(commitId));
+    },
+
+    async readBlobs(project, oids, maxBytes) {
+      return readBlobs(await mirrorOf(project), oids.map(assertObjectId), maxBytes);
     },
 
     async mergeTrees(project, ours, theirs) {
@@ -347,9 +390,19 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
 
     push,
 
-    async record(project, files, message) {
-      for (const path of Object.keys(files)) assertFilePath(path);
+    async fetchRecord(project) {
       const { place, access } = await onRemote(project);
+      const commit = (await listRemote(place, access)).branches.get(RECORD_BRANCH) ?? null;
+      const tracking = `refs/remotes/origin/${RECORD_BRANCH}`;
+      if (commit === null) await runGit(place, { args: ['update-ref', '-d', tracking] });
+      else if ((await readRef(place, tracking)) !== commit)
+        await inTurn(`fetch ${project.id}`, () => fetchBranches(place, access, RECORD_BRANCH));
+      return commit;
+    },
+
+    async record(project, files, message, keep, signal) {
+      for (const path of Object.keys(files)) assertFilePath(path);
+      const { place, access } = await onRemote(project, signal);
       const local = `refs/heads/${RECORD_BRANCH}`;
       const tracking = `refs/remotes/origin/${RECORD_BRANCH}`;
       const at = options.now?.() ?? new Date();
@@ -364,7 +417,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
             commitTree: (tree, parent, text) =>
               commitTree(place, tree, parent === null ? [] : [parent], `${text.trimEnd()}\n`, at),
             moveLocal: (commitId, before) => moveRef(place, local, commitId, before),
-            push: (commitId, expected) => push(project, RECORD_BRANCH, commitId, expected),
+            push: (commitId, expected) => push(project, RECORD_BRANCH, commitId, expected, signal),
             refresh: async (remoteCommit) => {
               if (remoteCommit === null) await runGit(place, { args: ['update-ref', '-d', tracking] });
               else await inTurn(`fetch ${project.id}`, () => fetchBranches(place, access, RECORD_BRANCH));
@@ -372,10 +425,25 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
           },
           files,
           message,
+          keep,
         ),
       );
     },
   };
+}
+
+/** @throws what the signal was aborted with */
+async function orAborted<Value>(signal: AbortSignal | undefined, work: () => Promise<Value>): Promise<Value> {
+  if (signal === undefined) return work();
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 async function makeMirror(place: GitPlace): Promise<GitPlace> {
@@ -530,7 +598,7 @@ async function readTextFile(place: GitPlace, tree: string, path: string): Promis
 function effectTrailer(effectKey: string): string {
   if (!/^[\x21-\x7e]{1,500}$/.test(effectKey))
     throw new InvalidRequest('An effect key is 1 to 500 printable characters without spaces');
-  return `Effect-Key: ${effectKey}`;
+  return `${EFFECT_KEY}${effectKey}`;
 }
 
 /** Puts the trailer last: beneath other trailers of the message, else as a paragraph of its own. */
@@ -540,23 +608,29 @@ function withTrailer(message: string, trailer: string): string {
   return `${text}${lastParagraph ? '\n' : '\n\n'}${trailer}\n`;
 }
 
-/** The branch's head and the newest of its own commits whose last line is this trailer. */
-async function searchBranch(
-  place: GitPlace,
-  ref: string,
-  trailer: string,
-): Promise<{ readonly head: string | null; readonly found: string | null }> {
-  const { exitCode, stdout } = await runGit(place, {
-    // Only the last line counts: it is written by this file, what stands above may come from an agent.
-    args: ['log', '-z', '--first-parent', `--max-count=${SEARCHED_COMMITS}`, '--format=%H%n%B', ref, '--'],
-    accept: [0, 128],
-  });
-  if (exitCode !== 0) {
-    const head = await readRef(place, ref);
-    if (head !== null) throw new Error(`git cannot read the history of ${ref}`);
-    return { head, found: null };
+/** The branch's newest first-parent commits, newest first; none when there is no such branch. */
+async function readBranch(place: GitPlace, ref: string): Promise<readonly BranchCommit[]> {
+  try {
+    return await readCommits(place, ['--first-parent', `--max-count=${SEARCHED_COMMITS}`, ref]);
+  } catch (error) {
+    if (!(error instanceof GitFailure) || error.exitCode !== 128 || (await readRef(place, ref)) !== null) throw error;
+    return [];
   }
-  const commits = stdout.toString('utf8').split('\0');
-  const found = commits.find((commit) => commit.trimEnd().endsWith(`\n${trailer}`));
-  return { head: commits[0]?.slice(0, 40) ?? null, found: found?.slice(0, 40) ?? null };
+}
+
+async function readCommits(place: GitPlace, which: readonly string[]): Promise<readonly BranchCommit[]> {
+  const { stdout } = await runGit(place, { args: ['log', '-z', '--format=%H %T %P%n%B', ...which, '--'] });
+  return stdout
+    .toString('utf8')
+    .split('\0')
+    .filter((text) => text !== '')
+    .map(parseCommit);
+}
+
+function parseCommit(text: string): BranchCommit {
+  const [ids = '', ...message] = text.trimEnd().split('\n');
+  const [id = '', tree = '', ...parents] = ids.split(' ').filter((part) => part !== '');
+  // Only the last line counts: it is written by this file, what stands above may come from an agent.
+  const last = message.length > 1 ? (message.at(-1) ?? '') : '';
+  return { id, tree, parents, effectKey: last.startsWith(EFFECT_KEY) ? last.slice(EFFECT_KEY.length) : null };
 }

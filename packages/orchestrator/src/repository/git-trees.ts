@@ -1,11 +1,10 @@
 /** Trees by plumbing: reading, editing, comparing and merging them without a work tree, in few processes. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
 import { GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
 import type { MergeResult } from './repository.ts';
-import { EMPTY_TREE, OWN_FOLDER } from './repository-paths.ts';
+import { EMPTY_TREE, isAtOrUnder, OWN_FOLDER } from './repository-paths.ts';
 
 export interface TreeEntry {
   /** `100644` and `100755` are files, `120000` symlinks, `160000` submodules. */
@@ -47,7 +46,7 @@ function parseEntry(line: Buffer): TreeEntry {
 /** The tree after these edits; a file replaces a folder of its name and the other way round. */
 export async function editTree(place: GitPlace, tree: string, edits: readonly TreeEdit[]): Promise<string> {
   if (edits.length === 0) return tree;
-  return withScratch(async (scratch) => {
+  return withScratch(place, async (scratch) => {
     const indexFile = join(scratch, 'index');
     if (tree !== EMPTY_TREE) await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
     // Removals first: they make room for a folder where a file was.
@@ -81,23 +80,30 @@ export async function readTexts(place: GitPlace, entries: readonly TreeEntry[]):
   return texts;
 }
 
-/** The files that have at most so many bytes; nothing of the others is read. */
+/** The files that have at most so many bytes, as long as they have no more than so many together; nothing of the others is read. */
 export async function withoutLarge(
   place: GitPlace,
   entries: readonly TreeEntry[],
   maxBytes: number,
+  maxTotalBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<readonly TreeEntry[]> {
   if (entries.length === 0) return [];
   const input = entries.map(({ oid }) => `${oid}\n`).join('');
   const { stdout } = await runGit(place, { args: ['cat-file', '--batch-check=%(objectsize)'], input });
   const sizes = stdout.toString('latin1').split('\n');
-  return entries.filter((_, index) => Number(sizes[index]) <= maxBytes);
+  let total = 0;
+  return entries.filter((_, index) => {
+    const size = Number(sizes[index]);
+    if (size > maxBytes || total + size > maxTotalBytes) return false;
+    total += size;
+    return true;
+  });
 }
 
 /** Stores texts as blobs. @returns their ids, in the same order */
 export async function writeBlobs(place: GitPlace, contents: readonly string[]): Promise<string[]> {
   if (contents.length === 0) return [];
-  return withScratch(async (scratch) => {
+  return withScratch(place, async (scratch) => {
     const paths = contents.map((_, index) => join(scratch, String(index)));
     await Promise.all(paths.map((path, index) => writeFile(path, contents[index] ?? '')));
     return writeBlobsFrom(place, paths);
@@ -200,47 +206,63 @@ function lines(count: string): number {
   return count === '-' ? 0 : Number(count);
 }
 
-/** The unified diff, cut at a line's end before `maxBytes`. */
-export async function diffPatch(
-  place: GitPlace,
-  from: string,
-  to: string,
-  maxBytes: number,
-): Promise<{ readonly patch: string; readonly truncated: boolean }> {
-  const { stdout, truncated } = await runGit(place, {
-    args: [
-      'diff-tree',
-      '-r',
-      '-p',
-      '--no-renames',
-      '--no-color',
-      '--no-ext-diff',
-      '--no-textconv',
-      '--end-of-options',
-      from,
-      to,
-    ],
-    maxOutputBytes: maxBytes,
-  });
-  return { patch: (truncated ? stdout.subarray(0, stdout.lastIndexOf(10) + 1) : stdout).toString('utf8'), truncated };
-}
-
-/** Merges two commits in the object store alone. */
+/**
+ * Merges two commits in the object store alone. What lies in the own folder is merged path by path: git would take plans that
+ * look alike for renames of each other, and apply what one run wrote to the plan of another.
+ */
 export async function mergeCommits(place: GitPlace, ours: string, theirs: string): Promise<MergeResult> {
-  const { exitCode, stdout } = await runGit(place, {
+  const { stdout } = await runGit(place, {
     args: ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs],
     accept: [0, 1],
   });
-  const [tree = '', ...conflicts] = splitNul(stdout).map((part) => part.toString('utf8'));
-  return exitCode === 0 ? { ok: true, tree } : { ok: false, conflicts: [...new Set(conflicts)].sort() };
+  const [tree = '', ...named] = splitNul(stdout).map((part) => part.toString('utf8'));
+  const conflicts = new Set(named.filter((path) => !isAtOrUnder(path, OWN_FOLDER)));
+  if (conflicts.size > 0) return { ok: false, conflicts: [...conflicts].sort() };
+  return { ok: true, tree: await withOwnFolder(place, tree, await mergeOwnFolder(place, ours, theirs)) };
+}
+
+/** The entries of the own folder after a merge: of what only one side has changed its word, of what both have changed theirs. */
+async function mergeOwnFolder(place: GitPlace, ours: string, theirs: string): Promise<readonly TreeEntry[]> {
+  const found = await runGit(place, { args: ['merge-base', ours, theirs], accept: [0, 1] });
+  const base = found.exitCode === 0 ? found.stdout.toString('utf8').trim() : EMPTY_TREE;
+  const [before, mine, others] = await Promise.all([base, ours, theirs].map((from) => listOwnFolder(place, from)));
+  const paths = new Set([...(mine?.keys() ?? []), ...(others?.keys() ?? [])]);
+  return [...paths].flatMap((path) => {
+    const [was, our, their] = [before?.get(path), mine?.get(path), others?.get(path)];
+    const isTheirs = was?.oid !== their?.oid || was?.mode !== their?.mode;
+    return (isTheirs ? their : our) ?? [];
+  });
+}
+
+async function listOwnFolder(place: GitPlace, treeish: string): Promise<ReadonlyMap<string, TreeEntry>> {
+  const { stdout } = await runGit(place, {
+    args: ['ls-tree', '-r', '-z', '--full-tree', treeish, '--', OWN_FOLDER],
+    env: { GIT_LITERAL_PATHSPECS: '1' },
+  });
+  return new Map(splitNul(stdout).map((line) => [line.toString('latin1', line.indexOf(9) + 1), parseEntry(line)]));
+}
+
+async function withOwnFolder(place: GitPlace, tree: string, entries: readonly TreeEntry[]): Promise<string> {
+  const present = await listOwnFolder(place, tree);
+  const removed = [...present.values()].map(({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }));
+  return editTree(place, tree, [
+    ...removed,
+    ...entries.map(({ rawPath, mode, oid }): TreeEdit => ({ path: rawPath, mode, oid })),
+  ]);
+}
+
+/** Where temporary folders lie: beside the mirrors, so that whoever has those to itself knows of which nobody is left. */
+export function scratchOf({ home }: Pick<GitPlace, 'home'>): string {
+  return join(dirname(home), '.scratch');
 }
 
 /**
  * A folder for temporary files, removed in the end whatever happened.
  * @throws {NeedsHuman} `storage_full` when a disk has no room for them
  */
-export async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'autonomous-git-'));
+export async function withScratch<T>(place: Pick<GitPlace, 'home'>, work: (folder: string) => Promise<T>): Promise<T> {
+  await mkdir(scratchOf(place), { recursive: true });
+  const folder = await mkdtemp(join(scratchOf(place), 'git-'));
   try {
     return await work(folder);
   } catch (error) {

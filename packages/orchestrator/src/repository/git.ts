@@ -5,7 +5,6 @@
 import { stat, unlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman } from '@autonomous/shared';
-import { GitError, GitPluginError, simpleGit } from 'simple-git';
 import { launchGit } from './git-launcher.ts';
 
 /** A repository that the server owns. */
@@ -28,6 +27,7 @@ export interface GitCall {
   readonly accept?: readonly number[];
   /** After this many bytes the process is ended and the answer is `truncated`. */
   readonly maxOutputBytes?: number;
+  /** The process is ended when it takes longer. Default: ten minutes. */
   readonly timeoutMs?: number;
 }
 
@@ -76,6 +76,8 @@ const SETTINGS: readonly Setting[] = [
 
 /** A remote that says nothing for this long is gone; git reports its progress at least every few seconds. */
 const REMOTE_SILENCE_MS = 180_000;
+/** Nothing that the server asks of its own mirrors takes this long. */
+const LOCAL_LIMIT_MS = 600_000;
 
 /** No change of a ref takes longer than this, so an older lock was left by a process that was killed. */
 const STALE_LOCK_MS = 10_000;
@@ -83,7 +85,9 @@ const LOCK_LOOK_MS = 250;
 /** Tries of one command that finds locks in its way: a killed one may have left several. */
 const MAX_TRIES = 5;
 const LOCK_IN_THE_WAY =
-  /(?:Unable to create '(?<lock>[^\n]+\.lock)'|could not lock config file (?<config>[^\n]+)): File exists/g;
+  /^(?:Unable to create '(?<lock>.+\.lock)'|could not lock config file (?<config>.+)): File exists/;
+/** The words before may name a ref, and so be of any length. */
+const LOCK_WORDS = ["Unable to create '", 'could not lock config file '];
 
 /** What the environment of an operator may say about reaching remotes. */
 const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'GIT_SSH_COMMAND'] as const;
@@ -126,7 +130,15 @@ export function splitNul(output: Buffer): Buffer[] {
   return parts;
 }
 
-export interface RemoteCall {
+/** How long a remote is waited for. */
+export interface Patience {
+  /** Ends the process when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds in all. Default: for as long as the remote says something every three minutes. */
+  readonly limitMs?: number | undefined;
+}
+
+export interface RemoteCall extends Patience {
   readonly args: readonly string[];
   /** Which of the operator's variables the transport may see. */
   readonly transport: 'local' | 'http' | 'ssh';
@@ -136,10 +148,13 @@ export interface RemoteCall {
 
 export type RemoteAnswer =
   | { readonly silent: false; readonly exitCode: number; readonly stdout: string; readonly stderr: string }
-  /** The remote said nothing for three minutes. */
+  /** The remote said nothing for three minutes, or did not come to an end within the limit. */
   | { readonly silent: true };
 
-/** Runs one git command that speaks with a remote; every exit code is an answer. */
+/**
+ * Runs one git command that speaks with a remote; every exit code is an answer.
+ * @throws what the signal was aborted with
+ */
 export async function runRemoteGit(place: GitPlace, call: RemoteCall): Promise<RemoteAnswer> {
   let answer = await askRemote(place, call);
   for (let tries = 1; !answer.silent && answer.exitCode !== 0; tries++) {
@@ -149,40 +164,24 @@ export async function runRemoteGit(place: GitPlace, call: RemoteCall): Promise<R
   return answer;
 }
 
-async function askRemote(place: GitPlace, call: RemoteCall): Promise<RemoteAnswer> {
-  const env = { ...environment(place, call.config), ...transportVariables(call.transport) };
-  let answer: RemoteAnswer | undefined;
-  const git = simpleGit({
-    baseDir: place.gitDir,
-    completion: { onClose: true, onExit: false },
-    timeout: { block: REMOTE_SILENCE_MS },
-    // simple-git guards these variables against callers; here they are the guard, and no caller reaches them.
-    allowEnvironment: Object.keys(env),
-    unsafe: {
-      allowUnsafeConfigEnvCount: true,
-      allowUnsafeConfigPaths: true,
-      allowUnsafeHooksPath: true,
-      allowUnsafeFsMonitor: true,
-      allowUnsafeAskPass: true,
-      allowUnsafeCredentialHelper: true,
-      allowUnsafeSshCommand: true,
-    },
-    // Called for every end of a process, so that both streams and the exit code are kept whatever it was.
-    errors: (error, result) => {
-      if (error instanceof GitPluginError) return error;
-      const [stdout, stderr] = [result.stdOut, result.stdErr].map((parts) => Buffer.concat(parts).toString('utf8'));
-      answer = { silent: false, exitCode: result.exitCode, stdout: stdout ?? '', stderr: stderr ?? '' };
-      return undefined;
-    },
-  });
-  try {
-    await git.env(env).raw([...call.args]);
-  } catch (error) {
-    if (error instanceof GitPluginError && error.plugin === 'timeout') return { silent: true };
-    throw error;
-  }
-  if (answer === undefined) throw new GitError(undefined, `git ${call.args[0]} gave no answer`);
-  return answer;
+async function askRemote(
+  place: GitPlace,
+  { args, transport, config, signal, limitMs }: RemoteCall,
+): Promise<RemoteAnswer> {
+  signal?.throwIfAborted();
+  const order = {
+    args,
+    cwd: place.gitDir,
+    env: { ...environment(place, config), ...transportVariables(transport) },
+    input: '',
+    silenceMs: REMOTE_SILENCE_MS,
+    timeoutMs: limitMs,
+    isRemote: true,
+  };
+  const { exitCode, stdout, stderr, ended } = await launchGit(order, signal).catch(explainLaunch);
+  signal?.throwIfAborted();
+  if (ended !== undefined) return { silent: true };
+  return { silent: false, exitCode, stdout: Buffer.from(stdout).toString('utf8'), stderr };
 }
 
 function transportVariables(transport: RemoteCall['transport']): Record<string, string> {
@@ -228,13 +227,16 @@ async function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
     },
     input: call.input ?? '',
     maxOutputBytes: call.maxOutputBytes,
-    timeoutMs: call.timeoutMs,
+    timeoutMs: call.timeoutMs ?? LOCAL_LIMIT_MS,
   };
-  const { exitCode, stdout, stderr, truncated } = await launchGit(order).catch((cause: unknown) => {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`git cannot be started; is it installed and in PATH? (${why})`, { cause });
-  });
+  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order).catch(explainLaunch);
+  if (ended !== undefined) throw new GitFailure(call.args, exitCode, `it took longer than ${order.timeoutMs} ms`);
   return { exitCode, stdout: Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), stderr, truncated };
+}
+
+function explainLaunch(cause: unknown): never {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  throw new Error(`git cannot be started; is it installed and in PATH? (${why})`, { cause });
 }
 
 function localFailure(args: readonly string[], answer: GitAnswer): Error {
@@ -259,8 +261,12 @@ export function isStorageFull(stderr: string): boolean {
  */
 async function mayTryAgain(tries: number, stderr: string, place: GitPlace): Promise<boolean> {
   if (tries >= MAX_TRIES) return false;
-  const locks = [...stderr.matchAll(LOCK_IN_THE_WAY)]
-    .map(({ groups }) => groups?.['lock'] ?? `${groups?.['config']}.lock`)
+  const locks = stderr
+    .split('\n')
+    .flatMap((line) => LOCK_WORDS.map((words) => line.lastIndexOf(words)).map((at) => (at < 0 ? '' : line.slice(at))))
+    .map((words) => LOCK_IN_THE_WAY.exec(words)?.groups)
+    .filter((groups) => groups !== undefined)
+    .map((groups) => groups['lock'] ?? `${groups['config']}.lock`)
     .filter((lock) => lock.startsWith(`${place.gitDir}/`));
   const outcomes = await Promise.all(locks.map(clearLock));
   return outcomes.includes(true);

@@ -4,7 +4,8 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type GitPlace, runGit, splitNul } from './git.ts';
+import { NeedsHuman } from '@autonomous/shared';
+import { GitFailure, type GitPlace, runGit, splitNul } from './git.ts';
 import { excludesFile } from './repository-paths.ts';
 
 export interface IgnoreMatcher {
@@ -14,6 +15,23 @@ export interface IgnoreMatcher {
   addRules(folder: string, rules: Buffer): Promise<void>;
   /** Those of the paths that are ignored, by themselves or by a folder they lie in. */
   match(paths: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** git's matching takes time that grows with the power of how often `**` stands in a pattern. */
+const MOST_WILD = 4;
+const MATCH_LIMIT_MS = 60_000;
+
+/** Whether a gitignore pattern holds `**` so often that matching it may take for ever. */
+export function isTooWild(pattern: string): boolean {
+  return pattern.split('**').length - 1 > MOST_WILD;
+}
+
+/** The rules of a `.gitignore` without the patterns that are too wild, and those. */
+export function withoutTooWild(rules: Buffer): { readonly rules: Buffer; readonly left: readonly string[] } {
+  const lines = rules.toString('latin1').split('\n');
+  const left = lines.filter(isTooWild);
+  if (left.length === 0) return { rules, left };
+  return { rules: Buffer.from(lines.filter((line) => !isTooWild(line)).join('\n'), 'latin1'), left };
 }
 
 /**
@@ -28,6 +46,12 @@ export async function createIgnoreMatcher(
   const workTree = join(shadow, 'tree');
   const excludes = join(shadow, 'excludes');
   await mkdir(workTree, { recursive: true });
+  const wild = patterns.find(isTooWild);
+  if (wild !== undefined)
+    throw new NeedsHuman(
+      'agent_failed',
+      `excludePaths holds the pattern '${wild.slice(0, 100)}' with more than ${MOST_WILD} times **; write it shorter, then retry.`,
+    );
   await writeFile(excludes, excludesFile(patterns));
   let hasRules = patterns.length > 0;
   return {
@@ -41,12 +65,20 @@ export async function createIgnoreMatcher(
     async match(paths) {
       if (!hasRules || paths.length === 0) return new Set();
       const { stdout } = await runGit(place, {
+        timeoutMs: MATCH_LIMIT_MS,
         workTree,
         config: [['core.excludesFile', excludes]],
         args: ['check-ignore', '--no-index', '-z', '--stdin'],
         // `./` keeps a path that begins with a colon from being read as a pathspec's magic.
         input: Buffer.from(paths.map((path) => `./${path}\0`).join('')),
         accept: [0, 1],
+      }).catch((error: unknown) => {
+        if (!(error instanceof GitFailure)) throw error;
+        throw new NeedsHuman(
+          'agent_failed',
+          `The ignore patterns of the project cannot be matched (${error.stderr.trim().slice(0, 200) || 'git was ended'}). Simplify .gitignore and excludePaths, then retry.`,
+          { cause: error },
+        );
       });
       return new Set(splitNul(stdout).map((path) => path.toString('utf8', 2)));
     },

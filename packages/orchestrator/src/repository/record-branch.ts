@@ -5,7 +5,7 @@
 import { NeedsHuman } from '@autonomous/shared';
 import type { GitPlace } from './git.ts';
 import { diffTrees, editTree, FILE_MODE, type TreeEdit, writeBlobs } from './git-trees.ts';
-import type { PushResult } from './repository.ts';
+import type { PushResult, RecordKeeper } from './repository.ts';
 import { EMPTY_TREE } from './repository-paths.ts';
 
 /** Writers of other mirrors may win a race this often in a row before the push is left to the next record. */
@@ -31,11 +31,12 @@ export async function recordFiles(
   refs: RecordRefs,
   files: Readonly<Record<string, string>>,
   message: string,
+  keep: RecordKeeper | undefined,
 ): Promise<{ readonly commit: string; readonly pushed: boolean }> {
   const paths = Object.keys(files);
   const oids = await writeBlobs(place, Object.values(files));
   const edits: TreeEdit[] = paths.map((path, index) => ({ path, mode: FILE_MODE, oid: oids[index] ?? null }));
-  let commit = await commitOnTop(place, refs, edits, message);
+  let commit = await commitOnTop(place, refs, edits, message, keep);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const remote = await refs.remoteHead();
     if (remote === commit) return { commit, pushed: true };
@@ -47,7 +48,7 @@ export async function recordFiles(
       if (error instanceof NeedsHuman && error.reason === 'remote_unavailable') return { commit, pushed: false };
       throw error;
     }
-    commit = await commitOnTop(place, refs, edits, message);
+    commit = await commitOnTop(place, refs, edits, message, keep);
   }
   return { commit, pushed: false };
 }
@@ -58,6 +59,7 @@ async function commitOnTop(
   refs: RecordRefs,
   edits: readonly TreeEdit[],
   message: string,
+  keep: RecordKeeper | undefined,
 ): Promise<string> {
   const [local, remote] = await Promise.all([refs.localHead(), refs.remoteHead()]);
   const common = local !== null && remote !== null ? await refs.mergeBase(local, remote) : null;
@@ -65,10 +67,24 @@ async function commitOnTop(
   const parent = remote === null || (local !== null && common === remote) ? local : remote;
   const ground = parent === null ? EMPTY_TREE : await refs.treeOf(parent);
   const own = local === null || parent === local ? [] : await changesOf(place, refs, local, common);
-  const tree = await editTree(place, ground, [...own, ...edits]);
+  const wanted = [...own, ...edits];
+  // What the mirror's own record contains was looked at by whoever gave the edits.
+  const kept =
+    keep !== undefined && remote !== null && parent === remote && local !== remote
+      ? await keep(remote, local, wanted.map(pathOf))
+      : new Set<string>();
+  const tree = await editTree(
+    place,
+    ground,
+    wanted.filter((edit) => !kept.has(pathOf(edit))),
+  );
   const commit = parent !== null && tree === ground ? parent : await refs.commitTree(tree, parent, message);
   if (commit !== local) await refs.moveLocal(commit, local);
   return commit;
+}
+
+function pathOf({ path }: TreeEdit): string {
+  return typeof path === 'string' ? path : path.toString('utf8');
 }
 
 /** What this mirror's branch has changed since it was last the same as the remote's. */

@@ -18,7 +18,9 @@ export type RemoteAddress =
 
 const EXPECTED = 'give an absolute path, https://host/owner/name, ssh://git@host/owner/name or git@host:owner/name';
 const HOST = '[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?';
+// oxlint-disable-next-line autonomous/linear-expressions -- anchored; each part ends where a character stands that the one before it does not take
 const SCP_LIKE = new RegExp(`^[A-Za-z0-9_][A-Za-z0-9._-]*@${HOST}:[A-Za-z0-9_./~][^\\s:]*$`);
+// oxlint-disable-next-line autonomous/linear-expressions -- anchored; each part ends where a character stands that the one before it does not take
 const SSH_URL = new RegExp(`^ssh://(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?${HOST}(?::\\d{1,5})?/[A-Za-z0-9_./~][^\\s]*$`);
 
 /**
@@ -47,7 +49,7 @@ export function withoutCredentials(text: string): string {
 function local(path: string): RemoteAddress {
   if (path.split('/').includes('..'))
     throw new InvalidRequest(`The repository's path '${path}' holds ..; give the plain absolute path`);
-  const normal = posix.normalize(path).replace(/(.)\/+$/, '$1');
+  const normal = posix.normalize(path).replace(/([^/])\/+$/, '$1');
   return { kind: 'local', path: normal, url: normal };
 }
 

@@ -2,7 +2,7 @@
  * The grammar of everything that reaches git as a name: branches, file paths, object ids, project ids, exclude patterns.
  * What it accepts can be read by git in one way only: never as an option, a range, a reflog entry or a path outside the tree.
  */
-import { InvalidRequest } from '@autonomous/shared';
+import { InvalidRequest, replaceHidden } from '@autonomous/shared';
 
 /** Longest branch name, characters: a ref is a file, and file names end at 255 bytes. */
 const MAX_BRANCH_LENGTH = 200;
@@ -90,8 +90,21 @@ export function assertFilePath(path: string): string {
 
 /** Whether some file system would open this name as `.git`: other case, NTFS short names and streams, HFS+ ignorable characters. */
 export function isDotGit(name: string): boolean {
-  const plain = name.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').toLowerCase();
-  return /^(?:\.git|git~\d+)[\s.]*(?:[:/\\].*)?$/su.test(plain);
+  return /^(?:\.git|git~\d+)$/.test(plainName(name));
+}
+
+/** Whether some file system would open this path as the orchestrator's own folder, or as something in it. */
+export function isOwnPath(path: string): boolean {
+  const end = path.indexOf('/');
+  return plainName(end === -1 ? path : path.slice(0, end)) === OWN_FOLDER;
+}
+
+/** A name as the file systems read it that make the least difference: no case, no ignorable characters, no streams, nothing at its end. */
+export function plainName(name: string): string {
+  const seen = replaceHidden(name, () => '').normalize('NFKC');
+  const folded = seen.toUpperCase().toLowerCase().normalize('NFC');
+  const [plain = ''] = folded.split(/[:/\\]/, 1);
+  return plain.replace(/(?<![\s.])[\s.]+$/, '');
 }
 
 /** Whether a path is the folder or lies under it. */

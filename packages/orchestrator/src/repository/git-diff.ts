@@ -1,0 +1,237 @@
+/**
+ * What differs between two trees, as people and reviewers are shown it: git's list of files, and a patch in which every file
+ * has its share. A file that git takes for binary because of a NUL byte is shown as text unless its content says otherwise.
+ */
+import { type FileChange, type RawFile, type RunDiff, readPatch } from '@autonomous/shared';
+import { changeWarnings } from './change-warnings.ts';
+import { type GitPlace, runGit, splitNul } from './git.ts';
+import { countLines, limitPatches } from './patch-limits.ts';
+import type { DiffOptions } from './repository.ts';
+import { isKnownBinary, isText } from './text-files.ts';
+
+/** Most bytes of patch in an answer. */
+const MAX_PATCH_BYTES = 1024 * 1024;
+/** Most bytes of patch that are read at one go. */
+const READ_BYTES = 4 * 1024 * 1024;
+/** How often the rest is asked for where a change has more: a few huge files cannot keep others from being read. */
+const READS = 3;
+/** Most files whose content is looked at to see whether it is text. */
+const MAX_LOOKED_AT = 100;
+/** Of as many files, with names of any length. */
+const ROOM_FOR_HEADERS = 256 * 1024;
+/** Most files that are asked for by name in one command. */
+const MAX_NAMED = 500;
+
+interface Change extends Pick<FileChange, 'path' | 'status' | 'additions' | 'deletions'> {
+  readonly isBinary: boolean;
+  /** Object ids; `null` where there is no file. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/**
+ * @returns every file in git's order; renames are a removal and an addition
+ */
+export async function readDiff(
+  place: GitPlace,
+  from: string,
+  to: string,
+  { leaveOut = [], maxBytes = MAX_PATCH_BYTES }: DiffOptions,
+): Promise<Pick<RunDiff, 'files' | 'patch' | 'truncated'>> {
+  if (from === to) return { files: [], patch: '', truncated: false };
+  const without = leaveOut.map((folder) => `:(top,exclude,literal)${folder}`);
+  const scope = { from, to, paths: without.length === 0 ? [] : [':(top)', ...without] };
+  const [listed, first] = await Promise.all([listChanges(place, scope), readSome(place, scope)]);
+  const raw = await readRest(place, scope, listed, first);
+  const binary = await lookAtBinaries(place, scope, listed, raw);
+  const limited = limitPatches(raw, maxBytes);
+  const files = listed.map((change): FileChange => {
+    const { path, status } = change;
+    const isBinary = change.isBinary && !binary.asText.has(path);
+    const { additions, deletions } = binary.asText.get(path) ?? change;
+    const shown = limited.get(path) ?? { added: 0, removed: 0 };
+    const leftOut = { additions: additions - shown.added, deletions: deletions - shown.removed };
+    const warnings = changeWarnings({
+      path,
+      status,
+      isBinary,
+      isForcedText: binary.asText.has(path),
+      file: raw.get(path),
+    });
+    return {
+      path,
+      status,
+      additions,
+      deletions,
+      ...(isBinary
+        ? { binary: { before: sizeOf(change.before, binary.sizes), after: sizeOf(change.after, binary.sizes) } }
+        : {}),
+      ...(isBinary || (leftOut.additions === 0 && leftOut.deletions === 0) ? {} : { leftOut }),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    };
+  });
+  const patch = listed.flatMap(({ path }) => limited.get(path)?.text ?? []).join('');
+  return { files, patch, truncated: files.some(({ leftOut }) => leftOut !== undefined) };
+}
+
+interface Scope {
+  readonly from: string;
+  readonly to: string;
+  /** Pathspecs; empty for everything. */
+  readonly paths: readonly string[];
+}
+
+const FLAGS = ['-r', '--no-renames', '--no-color', '--no-ext-diff', '--no-textconv'];
+
+function diffArgs(flags: readonly string[], { from, to, paths }: Scope): readonly string[] {
+  return ['diff-tree', ...FLAGS, ...flags, '--end-of-options', from, to, '--', ...paths];
+}
+
+async function listChanges(place: GitPlace, scope: Scope): Promise<readonly Change[]> {
+  const { stdout } = await runGit(place, { args: diffArgs(['-z', '--raw', '--numstat'], scope) });
+  const parts = splitNul(stdout).map((part) => part.toString('utf8'));
+  const raws = new Map<string, Pick<Change, 'status' | 'before' | 'after'>>();
+  const changes: Change[] = [];
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index] ?? '';
+    // The raw lines `:<modes> <oids> <status>`, each followed by its path, come before all of `<added>\t<removed>\t<path>`.
+    if (part.startsWith(':')) {
+      const [, , before = '', after = '', letter] = part.split(' ');
+      raws.set(parts[++index] ?? '', {
+        status: letter === 'A' ? 'added' : letter === 'D' ? 'deleted' : 'modified',
+        before: isNone(before) ? null : before,
+        after: isNone(after) ? null : after,
+      });
+    } else {
+      const [added = '', removed = '', ...rest] = part.split('\t');
+      const path = rest.join('\t');
+      const isBinary = added === '-';
+      const raw = raws.get(path) ?? { status: 'modified', before: null, after: null };
+      changes.push({
+        path,
+        ...raw,
+        isBinary,
+        additions: isBinary ? 0 : Number(added),
+        deletions: isBinary ? 0 : Number(removed),
+      });
+    }
+  }
+  return changes;
+}
+
+function isNone(oid: string): boolean {
+  return /^0+$/.test(oid);
+}
+
+/** The patch of a scope, as much as is read at one go. The last file may be without its end. */
+async function readSome(
+  place: GitPlace,
+  scope: Scope,
+  flags: readonly string[] = [],
+): Promise<{ readonly files: ReadonlyMap<string, RawFile>; readonly truncated: boolean }> {
+  const { stdout, truncated } = await runGit(place, {
+    args: diffArgs([...flags, '-p'], scope),
+    maxOutputBytes: READ_BYTES,
+  });
+  const whole = truncated ? stdout.subarray(0, stdout.lastIndexOf(10) + 1) : stdout;
+  return { files: readPatch(whole.toString('utf8')), truncated };
+}
+
+/** The patches of all files, where needed in several goes: each asks for what the one before did not come to. */
+async function readRest(
+  place: GitPlace,
+  scope: Scope,
+  listed: readonly Change[],
+  first: Awaited<ReturnType<typeof readSome>>,
+): Promise<Map<string, RawFile>> {
+  const raw = new Map(first.files);
+  let { truncated } = first;
+  for (let reads = 1; truncated && reads < READS; reads++) {
+    const missing = listed.map(({ path }) => path).filter((path) => !raw.has(path));
+    if (missing.length === 0) break;
+    const more = await readSome(place, { ...scope, paths: missing.slice(0, MAX_NAMED).map(literal) });
+    for (const [path, file] of more.files) if (!raw.has(path)) raw.set(path, file);
+    truncated = more.truncated || missing.length > MAX_NAMED;
+  }
+  return raw;
+}
+
+function literal(path: string): string {
+  return `:(top,literal)${path}`;
+}
+
+type LineCounts = Pick<FileChange, 'additions' | 'deletions'>;
+
+interface Binaries {
+  /** Files that are text all the same, by path; their patches are in `raw` now. */
+  readonly asText: ReadonlyMap<string, LineCounts>;
+  /** Bytes by object id. */
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
+async function lookAtBinaries(
+  place: GitPlace,
+  scope: Scope,
+  listed: readonly Change[],
+  raw: Map<string, RawFile>,
+): Promise<Binaries> {
+  const binaries = listed.filter(({ isBinary }) => isBinary);
+  if (binaries.length === 0) return { asText: new Map(), sizes: new Map() };
+  const oids = [...new Set(binaries.flatMap(({ before, after }) => [before, after]).filter((oid) => oid !== null))];
+  const sizes = await sizesOf(place, oids);
+  const asText = new Map<string, LineCounts>();
+  const texts = await textsAmong(place, binaries, sizes);
+  if (texts.length === 0) return { asText, sizes };
+  const patch = await readSome(place, { ...scope, paths: texts.map(literal) }, ['--text']);
+  for (const [path, file] of patch.files) {
+    raw.set(path, file);
+    // Git's own list has no lines of them, whatever it is asked.
+    const { added, removed } = countLines(file);
+    asText.set(path, { additions: added, deletions: removed });
+  }
+  return { asText, sizes };
+}
+
+/** Those that are text, as many as are read at one go: a patch has at most two bytes for each of its files. */
+async function textsAmong(
+  place: GitPlace,
+  binaries: readonly Change[],
+  sizes: ReadonlyMap<string, number>,
+): Promise<readonly string[]> {
+  const texts: string[] = [];
+  let left = READ_BYTES / 2 - ROOM_FOR_HEADERS;
+  // Each is read by itself: names that no binary file has come first, and a change of many pictures is not read whole.
+  const doubtful = binaries.toSorted(
+    (one, other) => Number(isKnownBinary(one.path)) - Number(isKnownBinary(other.path)),
+  );
+  for (const { path, before, after } of doubtful.slice(0, MAX_LOOKED_AT)) {
+    const bytes = (sizeOf(before, sizes) ?? 0) + (sizeOf(after, sizes) ?? 0);
+    const oid = after ?? before;
+    if (bytes > left || oid === null) continue;
+    if (!isText(path, await contentOf(place, oid))) continue;
+    texts.push(path);
+    left -= bytes;
+  }
+  return texts;
+}
+
+async function sizesOf(place: GitPlace, oids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const { stdout } = await runGit(place, {
+    args: ['cat-file', '--batch-check=%(objectname) %(objectsize)'],
+    input: oids.map((oid) => `${oid}\n`).join(''),
+  });
+  const pairs = stdout
+    .toString('latin1')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' '));
+  return new Map(pairs.map(([oid = '', size]) => [oid, Number(size)]));
+}
+
+function sizeOf(oid: string | null, sizes: ReadonlyMap<string, number>): number | null {
+  return oid === null ? null : (sizes.get(oid) ?? 0);
+}
+
+async function contentOf(place: GitPlace, oid: string): Promise<Buffer> {
+  return (await runGit(place, { args: ['cat-file', 'blob', oid] })).stdout;
+}

@@ -1,0 +1,96 @@
+/** What a push would show to others: changes by mode and content, and what of a commit's history the remote does not have. */
+import { type GitPlace, runGit, splitNul } from './git.ts';
+import type { NewHistory, TreeChange } from './repository.ts';
+
+const NOTHING = '0'.repeat(40);
+
+/** What differs between two trees, renames shown as a removal and an addition. */
+export async function treeChanges(place: GitPlace, from: string, to: string): Promise<TreeChange[]> {
+  const { stdout } = await runGit(place, {
+    args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--end-of-options', from, to],
+  });
+  const parts = splitNul(stdout).map((part) => part.toString('utf8'));
+  const changes: TreeChange[] = [];
+  for (let index = 0; index + 1 < parts.length; index += 2) {
+    // `:<mode before> <mode> <oid before> <oid> <status>`, then the path.
+    const [modeBefore = '', mode = '', oidBefore = '', oid = ''] = (parts[index] ?? '').slice(1).split(' ');
+    changes.push({
+      path: parts[index + 1] ?? '',
+      before: oidBefore === NOTHING ? null : { mode: modeBefore, oid: oidBefore },
+      after: oid === NOTHING ? null : { mode, oid },
+    });
+  }
+  return changes;
+}
+
+/** Commits, contents and names that no branch of the remote has, as last fetched. */
+export async function newHistory(place: GitPlace, head: string): Promise<NewHistory> {
+  const isNew = [head, '--not', '--remotes=origin'];
+  const [log, objects, names] = await Promise.all([
+    runGit(place, { args: ['log', '-z', '--format=%H%n%B', ...isNew] }),
+    runGit(place, { args: ['rev-list', '--objects', ...isNew] }),
+    // Of merges what neither side has.
+    runGit(place, { args: ['log', '-z', '-c', '--format=', '--name-only', '--no-renames', ...isNew] }),
+  ]);
+  const commits = splitNul(log.stdout).map((part) => {
+    const text = part.toString('utf8');
+    const end = text.indexOf('\n');
+    return { id: text.slice(0, end), message: text.slice(end + 1) };
+  });
+  const paths = splitNul(names.stdout).map((part) => part.toString('utf8').trim());
+  const listed = objects.stdout.toString('utf8').split('\n');
+  const named = listed.flatMap((line) => {
+    const space = line.indexOf(' ');
+    // Without a path it is a commit or the tree of one.
+    return space === -1 || space === line.length - 1
+      ? []
+      : [{ oid: line.slice(0, space), path: line.slice(space + 1) }];
+  });
+  return { commits, paths: [...new Set(paths.filter((path) => path !== ''))], blobs: await onlyBlobs(place, named) };
+}
+
+async function onlyBlobs(
+  place: GitPlace,
+  named: readonly { readonly oid: string; readonly path: string }[],
+): Promise<NewHistory['blobs']> {
+  if (named.length === 0) return [];
+  const input = named.map(({ oid }) => `${oid}\n`).join('');
+  const { stdout } = await runGit(place, { args: ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], input });
+  const types = stdout.toString('latin1').split('\n');
+  return named.flatMap((each, index) => {
+    const [type, size] = (types[index] ?? '').split(' ');
+    return type === 'blob' ? [{ ...each, bytes: Number(size) }] : [];
+  });
+}
+
+/** Contents by id; what has more than `maxBytes` is left out. */
+export async function readBlobs(
+  place: GitPlace,
+  oids: readonly string[],
+  maxBytes: number,
+): Promise<Map<string, Buffer>> {
+  const contents = new Map<string, Buffer>();
+  if (oids.length === 0) return contents;
+  const sizes = await runGit(place, {
+    args: ['cat-file', '--batch-check=%(objecttype) %(objectsize)'],
+    input: oids.map((oid) => `${oid}\n`).join(''),
+  });
+  const facts = sizes.stdout.toString('latin1').split('\n');
+  const wanted = oids.filter((_, index) => {
+    const [type, size] = (facts[index] ?? '').split(' ');
+    return type === 'blob' && Number(size) <= maxBytes;
+  });
+  if (wanted.length === 0) return contents;
+  const { stdout } = await runGit(place, {
+    args: ['cat-file', '--batch'],
+    input: wanted.map((oid) => `${oid}\n`).join(''),
+  });
+  let at = 0;
+  for (const oid of wanted) {
+    const end = stdout.indexOf(10, at);
+    const bytes = Number(stdout.toString('latin1', at, end).split(' ')[2]);
+    contents.set(oid, stdout.subarray(end + 1, end + 1 + bytes));
+    at = end + bytes + 2;
+  }
+  return contents;
+}

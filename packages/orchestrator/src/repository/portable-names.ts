@@ -1,0 +1,68 @@
+/**
+ * Names that mean something else, or another file, on a system other than this one. They concern new names alone: what a
+ * project has already is its own decision.
+ */
+import { lookAlikeFault, plainLetters, showHidden } from '@autonomous/shared';
+import { OWN_FOLDER, plainName } from './repository-paths.ts';
+
+/** Windows opens a device under these names, whatever their ending. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i;
+/** What nobody may have a second of, by another spelling. */
+const RESERVED = ['.git', OWN_FOLDER];
+
+/** Why a new name of a file or folder, without those above it, is not taken; `null` for a good one. */
+export function nameFault(name: string): string | null {
+  if (showHidden(name) !== name) return `the name holds a hidden character: ${showHidden(name)}`;
+  const last = name.at(-1);
+  if (last === '.' || last === ' ')
+    return `the name ends in a ${last === '.' ? 'dot' : 'space'}, which Windows leaves out`;
+  const dot = name.indexOf('.');
+  if (DEVICE.test((dot === -1 ? name : name.slice(0, dot)).trimEnd())) return 'Windows opens a device under this name';
+  const plain = plainName(name);
+  const reserved = RESERVED.find((each) => plain !== each && plainLetters(plain) === each);
+  if (reserved !== undefined) return `the name looks like ${reserved} (${lookAlikeFault(name) ?? 'by other letters'})`;
+  return null;
+}
+
+/** Equal for paths that some file system takes for one: other case, or other code points for the same letters. */
+export function foldedPath(path: string): string {
+  return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+}
+
+/**
+ * Paths among `added` that some file system would take for another of `all`, or that lie in a folder of which this is so.
+ * Where one of two spellings is known, only the other is named.
+ * @param all every path of the result, those of `added` included
+ * @param isKnown whether a path or folder is the project's own already
+ */
+export function collidingPaths(
+  all: Iterable<string>,
+  added: readonly string[],
+  isKnown: (path: string) => boolean,
+): ReadonlyMap<string, string> {
+  const spellings = new Map<string, Set<string>>();
+  for (const path of all) {
+    for (const part of partsOf(path)) {
+      const folded = foldedPath(part);
+      const known = spellings.get(folded);
+      if (known === undefined) spellings.set(folded, new Set([part]));
+      else known.add(part);
+    }
+  }
+  const colliding = new Map<string, string>();
+  for (const path of added) {
+    for (const part of partsOf(path)) {
+      const other = [...(spellings.get(foldedPath(part)) ?? [])].find((each) => each !== part);
+      if (other === undefined || isKnown(part)) continue;
+      colliding.set(path, other);
+      break;
+    }
+  }
+  return colliding;
+}
+
+/** The folders on the way to a path, outermost first, and the path. */
+function* partsOf(path: string): Generator<string> {
+  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) yield path.slice(0, end);
+  yield path;
+}

@@ -1,0 +1,42 @@
+/** Whether a file that git takes for binary, because it holds a NUL byte, is text to whoever reads or runs it. */
+import binaryExtensions from 'binary-extensions';
+
+const BINARY: ReadonlySet<string> = new Set(binaryExtensions);
+
+/** Names of files that some program runs or reads as text: a NUL byte, or many, hide nothing in them. */
+const SOURCE: ReadonlySet<string> = new Set(
+  `js mjs cjs jsx ts mts cts tsx json jsonc json5 py pyi rb php pl pm lua tcl r jl sh bash zsh fish ksh ps1 psm1 bat cmd vbs go rs c h
+  cc cpp cxx hh hpp cs fs vb java kt kts scala groovy gradle swift m mm ex exs erl hs ml clj dart zig nim sql html htm xhtml css scss
+  sass less vue svelte astro xml svg yaml yml toml ini cfg conf env properties md mdx txt rst csv tsv tf hcl proto graphql nix mk cmake
+  awk sed`.split(/\s+/),
+);
+
+/** Share of readable characters from which a file with a binary file's name, or without a known one, is text. */
+const READABLE = { binaryName: 0.9, otherName: 0.3 };
+
+/** @param content of at most a few megabytes */
+export function isText(path: string, content: Buffer): boolean {
+  const extension = extensionOf(path);
+  if (extension !== null && SOURCE.has(extension)) return true;
+  if (isKnownBinary(path)) return readableShare(content) >= READABLE.binaryName;
+  return content.subarray(0, 2).toString('latin1') === '#!' || readableShare(content) >= READABLE.otherName;
+}
+
+/** Whether the name is one of a kind of binary file that is known. */
+export function isKnownBinary(path: string): boolean {
+  const extension = extensionOf(path);
+  return extension !== null && BINARY.has(extension);
+}
+
+function extensionOf(path: string): string | null {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const dot = name.lastIndexOf('.');
+  return dot === -1 ? null : name.slice(dot + 1).toLowerCase();
+}
+
+/** Of the characters of UTF-8: neither control characters nor bytes that are none. */
+function readableShare(content: Buffer): number {
+  const text = content.toString('utf8');
+  const odd = text.match(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffd]/g)?.length ?? 0;
+  return text.length === 0 ? 1 : 1 - odd / text.length;
+}
