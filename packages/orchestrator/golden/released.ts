@@ -9,6 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowDefinition } from '../src/workflow/definition.ts';
 import { build } from '../src/workflow/definitions/build.ts';
+import { buildV1 } from '../src/workflow/definitions/build-1.ts';
 
 export interface Released {
   readonly definition: WorkflowDefinition;
@@ -20,14 +21,11 @@ const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
 const WORKFLOW = 'orchestrator/src/workflow';
 const ROLES = 'orchestrator/src/roles';
 
+const BUILD_ROLES = ['planner', 'plan-reply', 'implementer', 'validator'].map((role) => `${ROLES}/${role}.ts`);
+
 export const released: readonly Released[] = [
-  {
-    definition: build,
-    files: [
-      `${WORKFLOW}/definitions/build.ts`,
-      ...['planner', 'plan-reply', 'implementer', 'validator'].map((role) => `${ROLES}/${role}.ts`),
-    ],
-  },
+  { definition: buildV1, files: [`${WORKFLOW}/definitions/build-1.ts`, ...BUILD_ROLES] },
+  { definition: build, files: [`${WORKFLOW}/definitions/build.ts`, ...BUILD_ROLES] },
 ];
 
 /** What every workflow goes through, whatever its definition says: the pure step, its facts, and the read model. */

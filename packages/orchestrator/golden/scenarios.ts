@@ -58,6 +58,12 @@ const approved = (change: Partial<RunConfig> = {}, more: JsonObject = {}): Drive
   if (run.gate === 'plan') run.send('APPROVAL_GRANTED', { by, gateId: run.view?.gate?.id, artifactHash: 'plan-hash' });
   return run.done('pushPlan', outputs.pushed);
 };
+/** A trusted run that is prepared, whose baseline goes on. */
+const trustedBesideItsBaseline = (): DrivenRun => {
+  const run = DrivenRun.start({ trustMode: trusted });
+  return run.ended('prepare', outputs.prepare(run.view?.config ?? aConfig));
+};
+const aConcern = { kind: 'no_change', title: 'Nothing was changed', items: [{ reason: 'It is the base.' }], hash: 'h' };
 const reviewed = (run: DrivenRun, change: JsonObject = {}): DrivenRun =>
   run
     .toChecked()
@@ -125,6 +131,42 @@ const reasons = [
 
 /** The build workflow, version 1. */
 export const buildScenarios: Scenarios = {
+  'baseline-fails-and-the-plan-goes-on': () =>
+    trustedBesideItsBaseline().fail('baseline').done('planner', outputs.planner).done('commitPlan', outputs.commitPlan),
+  'baseline-is-waited-for-before-the-checks': () =>
+    trustedBesideItsBaseline()
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan)
+      .done('pushPlan', outputs.pushed)
+      .done('implementer', outputs.implementer)
+      .done('commitCode', outputs.commitCode)
+      .ended('baseline', { ...outputs.baseline, passed: false })
+      .toChecked(),
+  'nothing-changed-sent-back-once': () =>
+    approved({ trustMode: trusted })
+      .done('implementer', outputs.implementer)
+      .done('commitCode', { ...outputs.commitCode, filesChanged: [] })
+      .done('implementer', outputs.implementer)
+      .done('commitCode', { ...outputs.commitCode, filesChanged: [] })
+      .toChecked()
+      .done('validator', outputs.validator)
+      .done('report', { ...outputs.report, concerns: [aConcern], openConcerns: [aConcern] })
+      .send('APPROVAL_GRANTED', { by, artifactHash: 'report-hash', codeTree: 't-code' }),
+  'secret-in-the-plan-sent-back': () =>
+    pausedAt(planned({ trustMode: trusted }), 'pushPlan', 'secret_found').send('APPROVAL_REJECTED', {
+      by,
+      feedback: 'Take the key out.',
+    }),
+  'result-needs-a-look-sent-back': () =>
+    pausedAt(approved({ trustMode: trusted }).implemented().toValidated(), 'copyRecord', 'review_needed').send(
+      'APPROVAL_REJECTED',
+      { by, feedback: 'Leave the workflow alone.' },
+    ),
+  'result-needs-a-look-accepted': () =>
+    pausedAt(approved({ trustMode: trusted }).implemented().toValidated(), 'copyRecord', 'review_needed').send(
+      'RETRY_REQUESTED',
+      { by, notes: 'I have read it.', accepts: 'hash' },
+    ),
   'plan approved, merged': () =>
     published(reviewed(approved({ git: merging }).implemented()).done('integrate', { moved: false })).done(
       'merge',

@@ -1,7 +1,9 @@
 /** The activities of the build workflow, by the names that its machine gives them. */
 import { FINAL_STATUSES } from '@autonomous/shared';
+import { withinGitBounds } from '../repository/git-bounds.ts';
 import type { Activity, ActivityRegistry } from '../workflow/activity.ts';
-import type { BuildActivities } from '../workflow/definitions/build.ts';
+import type { BuildActivities } from '../workflow/definitions/build-types.ts';
+import { baseline } from './baseline.ts';
 import type { BuildTools } from './build-tools.ts';
 import { checkpoint, commitCode, implement, setUp, takeFiles } from './implementing.ts';
 import { commitPlan, plan, prepare, replyToPerson, revisePlan } from './planning.ts';
@@ -26,6 +28,7 @@ export function createBuildActivities(tools: BuildTools): ActivityRegistry {
     commitCode: commitCode(tools),
     takeFiles: takeFiles(tools),
     checkpoint: checkpoint(tools),
+    baseline: baseline(tools),
     check: check(tools),
     review: review(tools),
     report: report(tools),
@@ -43,11 +46,13 @@ export function createBuildActivities(tools: BuildTools): ActivityRegistry {
 
 /** An activity that was ended with its run may have written folders after those of the run were removed. */
 function tidied(tools: BuildTools, activity: Activity): Activity {
+  const { find } = activity;
   return {
     ...activity,
+    ...(find && { find: (input, context) => withinGitBounds(context.signal, () => find(input, context)) }),
     async perform(input, context) {
       try {
-        return await activity.perform(input, context);
+        return await withinGitBounds(context.signal, () => activity.perform(input, context));
       } finally {
         if (context.signal.aborted && FINAL_STATUSES.has((await tools.view(context.runId)).status))
           await removeRunFolder(tools, context.runId);

@@ -12,6 +12,7 @@ import type { MermaidParser } from '../artifacts/mermaid.ts';
 import type { Prices } from '../models/model.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
+import type { BaselineCache } from './baseline-cache.ts';
 import type { DependencyCache } from './dependency-cache.ts';
 
 export interface BuildTools {
@@ -25,10 +26,14 @@ export interface BuildTools {
   readonly limits: SandboxLimits;
   /** What install steps left. */
   readonly dependencies: DependencyCache;
+  /** What the checks gave on code trees without a run's changes. */
+  readonly baselines: BaselineCache;
   /** Entries of the allow-list that the server gives a role; an empty list lets nothing through. */
   egress(role: EgressRole): Promise<readonly string[]>;
   /** Estimated tokens of instructions and prompt of one call, at most. */
   readonly contextTokens: number;
+  /** What the server's operator wants a person to see before it is merged, in addition to the table of self-running changes. */
+  readonly reviewPaths: readonly string[];
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
   project(id: string): Promise<RemoteProject & { readonly name: string }>;

@@ -1,45 +1,80 @@
 /** Commits on a run's branch that recognise their own repetition. */
-import { Conflict } from '@autonomous/shared';
+import { Conflict, NeedsHuman } from '@autonomous/shared';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { BuildTools } from './build-tools.ts';
 
-export interface BranchCommit {
+export interface OnBranch {
   readonly project: RemoteProject;
   readonly branch: string;
   /** Head of the branch as the run knows it. */
   readonly head: string;
+}
+
+export interface NewCommit extends OnBranch {
+  /** Made from the tree of `head`. */
   readonly tree: string;
   readonly message: string;
   readonly secondParent?: string;
 }
 
-/** @returns the commit; the same one when the activity is repeated */
-export async function commitOnBranch(
+/** Attempts that were aborted may still commit while a later one does. */
+const MAX_TRIES = 3;
+
+/**
+ * Commits a tree on top of `head`, and of nothing else: what an attempt left there whose outcome was never stored gives way.
+ * @returns the commit; the same one when the activity is repeated with the same content
+ * @throws {NeedsHuman} `merge_conflict` when the branch holds commits that this run did not make
+ */
+export async function commitOnBranch(tools: BuildTools, context: ActivityContext, commit: NewCommit): Promise<string> {
+  const { project, branch, head, tree, message, secondParent } = commit;
+  for (let tries = 1; ; tries++) {
+    const leftOver = await leftOverOn(tools, context.runId, commit);
+    try {
+      return await tools.repository.commit(project, {
+        branch,
+        tree,
+        parent: head,
+        ...(leftOver === null ? {} : { replaces: leftOver }),
+        ...(secondParent === undefined ? {} : { secondParent }),
+        message,
+        effectKey: context.key,
+        at: context.startedAt,
+      });
+    } catch (error) {
+      if (!(error instanceof Conflict) || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+/** The commit that an earlier attempt of this activity made on top of `head`; `null` when it made none. */
+export async function committedBefore(
   tools: BuildTools,
   context: ActivityContext,
-  commit: BranchCommit,
-): Promise<string> {
-  const { project, branch, head, tree, message, secondParent } = commit;
-  return tools.repository.commit(project, {
-    branch,
-    tree,
-    parent: await currentHead(tools, project, branch, head),
-    ...(secondParent === undefined ? {} : { secondParent }),
-    message,
-    effectKey: context.key,
-    at: context.startedAt,
-  });
+  { project, branch, head }: OnBranch,
+): Promise<string | null> {
+  const commits = (await tools.repository.commitsAfter(project, branch, head)) ?? [];
+  return commits.find(({ effectKey, parents }) => effectKey === context.key && parents[0] === head)?.id ?? null;
 }
 
 /**
- * Where the run's branch is: at the head that the run knows, or beyond it by a commit whose activation was left before
- * its outcome was heard.
- * @throws {Conflict} when the branch is somewhere else altogether
+ * Where the branch is when it is not at `head`: beyond it by commits of this run that it does not know of, or behind it in a
+ * mirror that is older than the log. `null` when it is at `head` or does not exist.
  */
-async function currentHead(tools: BuildTools, project: RemoteProject, branch: string, head: string): Promise<string> {
-  const at = await tools.repository.branchHead(project, branch);
-  if (at === null || at === head) return head;
-  if (await tools.repository.isAncestor(project, head, at)) return at;
-  throw new Conflict(`Branch ${branch} is at ${at}, which does not descend from ${head}.`);
+async function leftOverOn(
+  tools: BuildTools,
+  runId: string,
+  { project, branch, head }: OnBranch,
+): Promise<string | null> {
+  const { repository } = tools;
+  const at = await repository.branchHead(project, branch);
+  if (at === null || at === head) return null;
+  const commits = await repository.commitsAfter(project, branch, head);
+  if (commits === null && (await repository.isAncestor(project, at, head))) return at;
+  const foreign = commits === null ? { id: at } : commits.find(({ effectKey }) => !effectKey?.startsWith(`${runId}/`));
+  if (foreign === undefined) return at;
+  throw new NeedsHuman(
+    'merge_conflict',
+    `The mirror's branch ${branch} holds the commit ${foreign.id}, which this run did not make. Nothing was committed: move the branch back to ${head} in the server's mirror of the project, then retry.`,
+  );
 }

@@ -40,7 +40,7 @@ describe('the checkpoint of an interrupted implementation', () => {
       signal: new AbortController().signal,
       progress: () => {},
     });
-  const context = { key: 'r-1/9/checkpoint', startedAt: '2026-03-01T12:00:00.000Z' } as ActivityContext;
+  const context = { key: 'r-1/9/checkpoint', runId: 'r-1', startedAt: '2026-03-01T12:00:00.000Z' } as ActivityContext;
   /** As the activity runner does it. */
   const carryOut = async () => {
     const { find, perform } = checkpoint(tools) as Activity<never, { readonly commit: string | null }>;

@@ -3,11 +3,10 @@ import path from 'node:path';
 import type { ImportResult, RemoteProject } from '../repository/repository.ts';
 import { implementer } from '../roles/implementer.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
-import type { BuildActivities } from '../workflow/definitions/build.ts';
-import type { CommittedCode, Implemented } from '../workflow/definitions/build-types.ts';
+import type { BuildActivities, CommittedCode, Implemented } from '../workflow/definitions/build-types.ts';
 import { callAgent, keptByAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
-import { commitOnBranch } from './commits.ts';
+import { commitOnBranch, committedBefore } from './commits.ts';
 import { setupOf, withInstalled } from './install-step.ts';
 import { closeFolder, installedInto, openFolder, runFolder } from './work-folders.ts';
 
@@ -143,7 +142,8 @@ export function checkpoint(tools: BuildTools): Of<'checkpoint'> {
     // Its folder may be gone by now: without this, what was kept would not be known to the run.
     async find(input, context) {
       if (input.stage !== 'implementation') return undefined;
-      const commit = await tools.repository.findCommit(await tools.project(input.projectId), input.branch, context.key);
+      const project = await tools.project(input.projectId);
+      const commit = await committedBefore(tools, context, { ...input, project });
       return commit === null ? undefined : { commit, refused: [] };
     },
     async perform(input, context: ActivityContext) {

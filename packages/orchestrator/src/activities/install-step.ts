@@ -9,6 +9,7 @@ import path from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { findProjectCommands, isInstallInput } from '../artifacts/project-commands.ts';
+import { scrubbedEnd } from '../artifacts/secrets.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { ProjectCommand } from '../workflow/definitions/build-types.ts';
@@ -26,6 +27,7 @@ export interface InstallRequest {
 }
 
 /** Time that an install step may take. */
+const KEPT_OUTPUT = 4_000;
 const SETUP_TIMEOUT_MS = 20 * 60_000;
 
 /**
@@ -58,7 +60,7 @@ export async function withInstalled<Result>(
   return tools.dependencies.use(key, (entry) => install(tools, { ...request, treeish }, setup, entry), use, {
     signal: request.signal,
     onWait: () =>
-      request.progress({ kind: 'note', text: 'Another run carries out the same install step; waiting for it.' }),
+      request.progress({ kind: 'note', text: 'The same install step is under way already; waiting for it.' }),
   });
 }
 
@@ -147,7 +149,7 @@ async function runSetup(
       await sandbox.sync(signal);
       return;
     }
-    const output = tools.scrub(`${result.stdout}\n${result.stderr}`.trim().slice(-4_000));
+    const output = scrubbedEnd(`${result.stdout}\n${result.stderr}`.trim(), KEPT_OUTPUT, (text) => tools.scrub(text));
     throw new NeedsHuman(
       'setup_failed',
       [

@@ -1,14 +1,14 @@
 /** Activities of the stage planning: the configuration, the plan, its place in the repository, questions about it. */
 import { isAbsolute } from 'node:path';
-import { type Fault, NeedsHuman, type ProjectConfig } from '@autonomous/shared';
+import { type Concern, type Fault, NeedsHuman, type ProjectConfig } from '@autonomous/shared';
+import { memoryConcern } from '../artifacts/memory-concern.ts';
 import { hashOf, nextSpecNumber, renderPlanDocument, specPath } from '../artifacts/plan-document.ts';
 import { findProjectCommands } from '../artifacts/project-commands.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { planReply } from '../roles/plan-reply.ts';
 import { planner } from '../roles/planner.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
-import type { BuildActivities } from '../workflow/definitions/build.ts';
-import type { CommittedPlan, Prepared, ProjectCommand } from '../workflow/definitions/build-types.ts';
+import type { BuildActivities, CommittedPlan, Prepared, ProjectCommand } from '../workflow/definitions/build-types.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import type { BuildTools } from './build-tools.ts';
@@ -37,6 +37,7 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
           `The remote ${project.repository} has no branch '${branch}'. Push it, then retry.`,
         );
       }
+      await refuseLostRun(tools, context, project);
       const text = await repository.readFile(project, baseCommit, CONFIG_PATH);
       const parsed = text === null ? null : parseProjectConfig(text);
       const projectConfig = parsed?.ok ? parsed.config : null;
@@ -67,6 +68,21 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
       };
     },
   };
+}
+
+/**
+ * Nothing is built beside the branch of a run with the same id, which the database has lost.
+ * @throws {NeedsHuman} `push_rejected`
+ */
+async function refuseLostRun(tools: BuildTools, { runId }: ActivityContext, project: RemoteProject): Promise<void> {
+  const { branch, baseCommit } = await tools.view(runId);
+  if (baseCommit !== undefined || branch === '') return;
+  const head = await tools.repository.remoteHead(project, branch);
+  if (head === null || (await tools.repository.branchHead(project, branch)) !== null) return;
+  throw new NeedsHuman(
+    'push_rejected',
+    `The remote ${project.repository} has the branch ${branch} already, from an earlier run with the same id that this database does not have. Restore the newest copy of the server's data folder, or cancel this run and start another one without its Idempotency-Key.`,
+  );
 }
 
 export function plan(tools: BuildTools): Of<'plan'> {
@@ -105,7 +121,14 @@ export function commitPlan(tools: BuildTools): Of<'commitPlan'> {
   return {
     retry: THREE_TRIES,
     perform: (input, context) =>
-      writePlan(tools, context, input, { ...input.draft, models: [input.draft.model] }, input.existing),
+      writePlan(
+        tools,
+        context,
+        input,
+        { ...input.draft, models: [input.draft.model] },
+        input.existing,
+        memoryConcern(input.draft),
+      ),
   };
 }
 
@@ -165,6 +188,7 @@ async function writePlan(
   input: BuildActivities['commitPlan']['input'] | BuildActivities['revisePlan']['input'],
   draft: Pick<CommittedPlan, 'title' | 'constraints' | 'models' | 'scripted'> & { readonly plan: string },
   existing: CommittedPlan | null,
+  memory: Concern | null = existing?.memory ?? null,
 ): Promise<CommittedPlan> {
   const { repository } = tools;
   const project = await tools.project(input.projectId);
@@ -195,6 +219,7 @@ async function writePlan(
     constraints,
     models,
     scripted,
+    ...(memory === null ? {} : { memory }),
   };
 }
 

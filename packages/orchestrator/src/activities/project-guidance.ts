@@ -3,7 +3,8 @@
  * run started from, so that no agent writes the guidance of another; symbolic links and large files are not read.
  */
 import type { ProjectConfig } from '@autonomous/shared';
-import { parseSkill, skillPaths } from '../artifacts/skill-file.ts';
+import { readForeignText } from '../artifacts/foreign-text.ts';
+import { skillPaths } from '../artifacts/skill-file.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { implementer } from '../roles/implementer.ts';
 import { planReply } from '../roles/plan-reply.ts';
@@ -31,6 +32,7 @@ const GUIDE_NAMES = ['AGENTS.md', 'CLAUDE.md'];
 /** Larger files are not read at all. */
 const MOST_BYTES = 128 * 1024;
 const MOST_SKILLS = 100;
+const MAX_SKILL_MS = 5_000;
 
 const ROLES: Readonly<Record<RoleName, readonly ToolName[]>> = {
   planner: planner.tools,
@@ -63,7 +65,8 @@ export async function readGuidance(
   for (const path of wanted) {
     const text = texts.get(path);
     if (text === undefined || !skillFiles.includes(path)) continue;
-    const skill = parseSkill(path, text);
+    const read = await readForeignText('parseSkill', [path, text], { maxMs: MAX_SKILL_MS });
+    const skill = read.ok ? read.value : { ok: false as const, notice: `${path} ${read.why}; the skill is left out.` };
     if (!skill.ok) notices.push(skill.notice);
     else if (skills.every(({ name }) => name !== skill.name))
       skills.push({ name: skill.name, description: skill.description, path });

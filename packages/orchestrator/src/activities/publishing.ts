@@ -1,16 +1,23 @@
 /** Activities of the stage publishing: taking in the latest base, the record, the push, the merge. */
-import { NeedsHuman, type RunView, TerminalFailure } from '@autonomous/shared';
-import { extendMemory, MEMORY_PATH } from '../artifacts/memory.ts';
+import { NeedsHuman, type RunDecision, type RunView, TerminalFailure } from '@autonomous/shared';
+import { readForeignText } from '../artifacts/foreign-text.ts';
+import { type ExtendedMemory, MEMORY_PATH, type MemoryUpdate } from '../artifacts/memory.ts';
+import { acceptedMemory } from '../artifacts/memory-concern.ts';
 import { renumberedSpecPath } from '../artifacts/plan-document.ts';
 import { renderEventLog, renderRunContext, type ValidationReport } from '../artifacts/run-context.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
-import type { BuildActivities } from '../workflow/definitions/build.ts';
-import type { Integrated, Merged } from '../workflow/definitions/build-types.ts';
+import type { BuildActivities, Integrated, Merged } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
-import { commitOnBranch } from './commits.ts';
+import { commitOnBranch, committedBefore } from './commits.ts';
+import { assertAccepted } from './concerns.ts';
+import { outgoingCommit } from './outgoing.ts';
+import { assertOwnChanges } from './own-changes.ts';
 import { fetchRemote, pushRemote } from './remote.ts';
 import { renderReport, reportPath } from './validation-report.ts';
+
+/** Characters of a memory file that is still extended. */
+const MAX_MEMORY = 1_000_000;
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
@@ -19,8 +26,9 @@ export function pushBranch(tools: BuildTools): Of<'pushBranch'> {
     retry: THREE_TRIES,
     async perform(input, context) {
       const project = await tools.project(input.projectId);
-      await pushOwn(tools, context, project, input.branch, input.commit);
-      return { commit: input.commit, pushed: true };
+      const commit = await outgoingCommit(tools, context, { ...input, project });
+      await pushOwn(tools, context, project, input.branch, commit);
+      return { commit, pushed: true };
     },
   };
 }
@@ -34,19 +42,27 @@ async function pushOwn(
   commit: string,
 ): Promise<void> {
   const { repository } = tools;
-  const known = await repository.remoteHead(project, branch);
-  const first = await pushRemote(tools, context, project, branch, commit, known);
-  if (first.ok) return;
-  const there = first.remoteCommit;
-  if (there === null || (await repository.isAncestor(project, there, commit).catch(() => false))) {
-    const second = await pushRemote(tools, context, project, branch, commit, there);
-    if (second.ok) return;
+  const contains = async (there: string | null): Promise<boolean> =>
+    there === null || (await repository.isAncestor(project, there, commit).catch(() => false));
+  let there = await repository.remoteHead(project, branch);
+  if (!(await contains(there))) {
+    // What was there at the last fetch may have been moved out of the way since.
+    await fetchRemote(tools, context, project);
+    there = await repository.remoteHead(project, branch);
+  }
+  for (let tries = 1; tries <= PUSH_TRIES && (await contains(there)); tries++) {
+    const pushed = await pushRemote(tools, context, project, branch, commit, there);
+    if (pushed.ok) return;
+    there = pushed.remoteCommit;
   }
   throw new NeedsHuman(
     'push_rejected',
     `The remote branch ${branch} is at ${there ?? 'no commit'}, which this run did not push. Move it out of the way, then retry.`,
   );
 }
+
+/** The remote's branch may be elsewhere than at the last fetch, and move once more. */
+const PUSH_TRIES = 3;
 
 export function integrate(tools: BuildTools): Of<'integrate'> {
   return {
@@ -63,9 +79,7 @@ export function integrate(tools: BuildTools): Of<'integrate'> {
       // The base may move once more between two attempts: each of its states is an effect of its own.
       const key = `${context.key}/${base.slice(0, 12)}`;
       const planPath = await freePlanPath(tools, project, input, base);
-      const commit =
-        (await repository.findCommit(project, input.branch, key)) ??
-        (await mergeBase(tools, { ...context, key }, project, input, base, planPath));
+      const commit = await mergeBase(tools, { ...context, key }, project, input, base, planPath);
       return { moved: true, baseCommit: base, commit, codeTree: await repository.codeTree(project, commit), planPath };
     },
   };
@@ -132,7 +146,7 @@ async function mergeBase(
 }
 
 /**
- * The run's head with room for what the base has brought: the memory file, which is written anew on the latest base and
+ * A commit on the run's head with room for what the base has brought: the memory file, which is written anew on the latest base and
  * never text-merged, is as it was at the run's start, and the plan lies where its number is free.
  */
 async function prepared(
@@ -158,40 +172,42 @@ async function prepared(
   );
 }
 
+/** The file as it is where it cannot be read in time: people and agents write it, too. */
+async function extendedMemory(text: string | null, update: MemoryUpdate, signal: AbortSignal): Promise<ExtendedMemory> {
+  const isTooLong = text !== null && text.length > MAX_MEMORY;
+  const read = isTooLong
+    ? { ok: false as const, why: `has more than ${MAX_MEMORY} characters` }
+    : await readForeignText('extendMemory', [text, update], { signal });
+  if (read.ok) return read.value;
+  const notice = `${MEMORY_PATH} ${read.why}. It was left as it is; shorten it, so that runs can add to it again.`;
+  return { text: text ?? '', notices: [notice] };
+}
+
 /** Copies the run's record into its branch: the last commit before it is published. */
 export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
   return {
     retry: THREE_TRIES,
     async find(input, context) {
       const project = await tools.project(input.projectId);
-      const commit = await tools.repository.findCommit(project, input.branch, context.key);
-      return commit === null
-        ? undefined
-        : { commit, codeTree: await tools.repository.codeTree(project, commit), notices: [] };
+      const commit = await committedBefore(tools, context, { ...input, project });
+      if (commit === null) return undefined;
+      const codeTree = await tools.repository.codeTree(project, commit);
+      // Nobody was told of them: the outcome of the first try is lost.
+      const { notices } = await memoryWith(tools, context, project, input, await tools.view(input.runId));
+      return { commit, codeTree, notices };
     },
     async perform(input, context) {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
-      const [view, events, memory] = await Promise.all([
-        tools.view(input.runId),
-        tools.events(input.runId),
-        repository.readFile(project, input.head, MEMORY_PATH),
-      ]);
+      const [view, events] = await Promise.all([tools.view(input.runId), tools.events(input.runId)]);
+      await assertAccepted(tools, { project, view, baseCommit: view.baseCommit ?? input.head, head: input.head });
       const folder = `.autonomous/runs/${input.runId}`;
-      const extended = extendMemory(memory, {
-        project: project.name,
-        date: context.startedAt.slice(0, 10),
-        title: input.title,
-        runId: input.runId,
-        decisions: input.decisions,
-        techStack: input.techStack,
-        patterns: input.patterns,
-      });
+      const memory = await memoryWith(tools, context, project, input, view);
       const override = input.accepted ? overrideOf(view) : undefined;
       const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), {
         [`${folder}/context.json`]: tools.scrub(renderRunContext({ ...view, completedAt: context.startedAt })),
         [`${folder}/events.jsonl`]: tools.scrub(renderEventLog(events)),
-        [MEMORY_PATH]: tools.scrub(extended.text),
+        [MEMORY_PATH]: tools.scrub(memory.text),
         ...(override
           ? { [reportPath(input.runId)]: await overriddenReport(tools, context, project, input, view, override) }
           : {}),
@@ -209,9 +225,37 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
           `The branch ${input.branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`,
         );
       }
-      return { commit, codeTree, notices: extended.notices };
+      return { commit, codeTree, notices: memory.notices };
     },
   };
+}
+
+/** The project's memory with what this run adds to it. */
+async function memoryWith(
+  { repository }: BuildTools,
+  context: ActivityContext,
+  project: RemoteProject & { readonly name: string },
+  input: BuildActivities['copyRecord']['input'],
+  view: RunView,
+): Promise<ExtendedMemory> {
+  const kept = keptMemory(input, view);
+  const text = await repository.readFile(project, input.head, MEMORY_PATH);
+  const update = { project: project.name, date: context.startedAt.slice(0, 10), runId: input.runId, ...kept.memory };
+  const extended = await extendedMemory(text, update, context.signal);
+  return { text: extended.text, notices: [...extended.notices, ...kept.notices] };
+}
+
+/** What people answered is theirs; what agents wrote is added as far as people have accepted it. */
+function keptMemory(input: BuildActivities['copyRecord']['input'], view: RunView) {
+  const isAnswer = ({ topic, choice }: RunDecision): boolean =>
+    view.clarifications.some(
+      ({ question, response, status }) => status === 'answered' && question === topic && response === choice,
+    );
+  const answers = input.decisions.filter(isAnswer);
+  const ofAgents = { ...input, decisions: input.decisions.filter((decision) => !answers.includes(decision)) };
+  const { left, decisions, ...memory } = acceptedMemory(ofAgents, view.acceptedConcerns ?? [], input.request);
+  const message = `${left} ${left === 1 ? 'entry' : 'entries'} for ${MEMORY_PATH} of this run ${left === 1 ? 'was' : 'were'} left out, since no person has accepted ${left === 1 ? 'it' : 'them'} at a gate; the run's record has ${left === 1 ? 'it' : 'them'}.`;
+  return { memory: { ...memory, decisions: [...decisions, ...answers] }, notices: left === 0 ? [] : [message] };
 }
 
 /** Who accepted the failed result last: the machine has asserted that it is the present one. */
@@ -249,7 +293,11 @@ export function merge(tools: BuildTools): Of<'merge'> {
       }
       // A squash onto a base that the head does not contain would undo what others did there.
       if (!(await repository.isAncestor(project, input.baseCommit, input.head))) return { merged: false };
-      const commit = await mergeCommit(tools, context, project, input);
+      await assertOwnChanges(tools, { ...input, project });
+      const view = await tools.view(input.runId);
+      await assertAccepted(tools, { project, view, baseCommit: input.baseCommit, head: input.head });
+      const head = await outgoingCommit(tools, context, { ...input, project, commit: input.head });
+      const commit = await mergeCommit(tools, context, project, { ...input, head });
       const pushed = await pushRemote(tools, context, project, input.baseBranch, commit, input.baseCommit);
       if (pushed.ok) return { merged: true, commit, strategy: input.strategy };
       // Pushed before a crash, and others went on from there?

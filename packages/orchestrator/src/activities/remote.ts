@@ -8,7 +8,7 @@ import type { BuildTools } from './build-tools.ts';
 
 /** @throws {NeedsHuman} `remote_unavailable` or `auth_expired` */
 export function fetchRemote(tools: BuildTools, { signal }: ActivityContext, project: RemoteProject): Promise<void> {
-  return orAborted(signal, () => tools.repository.fetch(project));
+  return tools.repository.fetch(project, signal);
 }
 
 /** @throws {NeedsHuman} `auth_expired`, `push_rejected` or `remote_unavailable` */
@@ -20,17 +20,5 @@ export function pushRemote(
   commit: string,
   expected: string | null,
 ): Promise<PushResult> {
-  return orAborted(signal, () => tools.repository.push(project, branch, commit, expected));
-}
-
-async function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work(), aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  return tools.repository.push(project, branch, commit, expected, signal);
 }

@@ -1,30 +1,49 @@
 /** Activities of the stage validation: the project's own checks in a fresh sandbox, the reviewer, the report. */
-import path from 'node:path';
-import { type CommandEvidence, NeedsHuman, type NewDependency } from '@autonomous/shared';
+import {
+  changeNotes,
+  isAccepted,
+  NeedsHuman,
+  type NewDependency,
+  openConcerns,
+  type RunDiff,
+  showHidden,
+} from '@autonomous/shared';
+import { memoryConcern } from '../artifacts/memory-concern.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { namesDependencies, newDependencies } from '../artifacts/dependencies.ts';
-import { pathsToRestore, restoreScripts } from '../artifacts/project-commands.ts';
+import { reachOfCheck } from '../artifacts/check-reach.ts';
+import { isTestPath, pathsToRestore } from '../artifacts/project-commands.ts';
+import { hasRunnerSections, restoreRunnerSections } from '../artifacts/runner-sections.ts';
+import { readForeignText } from '../artifacts/foreign-text.ts';
+import { type TestReport, testsNotRun } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
-import type { BuildActivities } from '../workflow/definitions/build.ts';
-import type { Checked, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
+import type { BuildActivities, Checked, CheckInput, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
+import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
 import type { BuildTools } from './build-tools.ts';
+import { runChecks } from './checks.ts';
 import { commitOnBranch } from './commits.ts';
+import { concernsOf } from './concerns.ts';
 import { withAges } from './dependency-ages.ts';
-import { setupOf } from './install-step.ts';
 import { inReadingRoom } from './reading-room.ts';
 import { renderReport, reportPath } from './validation-report.ts';
-import { closeFolder, openFolder } from './work-folders.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
-/** What is kept of a check's output, characters from its end. */
-const KEPT_OUTPUT = 20_000;
+/** Of a script that is read for what it names. */
+const MAX_SCRIPT_BYTES = 256 * 1024;
 
-/** Of a file that names dependencies: it is read at one go, while the server does nothing else. */
+/** Tests of the base commit that did not run, by name. */
+const MAX_NOT_RUN = 20;
+
+/** Of one file that names dependencies, and of all of a commit. */
 const MAX_LOCKFILE_BYTES = 4 * 2 ** 20;
+const MAX_LOCKFILES_BYTES = 24 * 2 ** 20;
+
+/** The part of a diff that the validator is given: less than its prompt has room for, so that it is cut file by file. */
+const REVIEWED = { leaveOut: ['.autonomous'], maxBytes: 100_000 };
 
 /**
  * Runs the project's test command on a fresh checkout: the only source of evidence.
@@ -42,85 +61,81 @@ export function check(tools: BuildTools): Of<'check'> {
       ]);
       const checked =
         input.mode === 'as_is'
-          ? { tree: resultTree, restored: [] }
+          ? { tree: resultTree, restored: [], doubtful: [] }
           : await withBaseTests(tools, project, input, resultTree);
-      const added = input.mode === 'as_is' ? await dependenciesAdded(tools, project, input) : [];
-      const work = await openFolder(tools, {
+      const added = input.mode === 'as_is' ? await dependenciesAdded(tools, project, input, context.signal) : [];
+      let listed: Pick<Checked, 'newDependencies'> = {};
+      const outcome = await runChecks(
+        tools,
+        context,
         project,
-        runId: input.runId,
-        name: `check-${input.mode}`,
-        treeish: checked.tree,
-        // What is not shown to agents is not there for their code either, whose output they are shown.
-        excludePaths: input.excludePaths,
-        setup: await setupOf(tools, { project, runId: input.runId, treeish: checked.tree }, input.setup),
-        signal: context.signal,
-        progress: context.progress,
-      });
-      // After the install step, which says what is wrong with a registry.
-      const listed = added.length === 0 ? {} : { newDependencies: await withAges(tools, context, added) };
+        { ...input, name: `check-${input.mode}`, treeish: checked.tree },
+        // After the install step, which says what is wrong with a registry.
+        async () => {
+          if (added.length > 0) listed = { newDependencies: await withAges(tools, context, added) };
+        },
+      );
       const { mode, commit } = input;
-      const evidence = { mode, codeTree, commit, restored: checked.restored, ...listed };
-      const sandbox = await tools.sandboxes.open({
-        key: context.key,
-        folder: work.folder,
-        home: work.home,
-        readOnly: [],
-        network: 'none',
-        limits: tools.limits,
-        signal: context.signal,
-      });
-      try {
-        const command = await runCheck(tools, context, sandbox, input);
-        return { ...evidence, passed: command.exitCode === 0, commands: [command], sandbox: sandbox.provider };
-      } finally {
-        await sandbox.dispose();
-        await closeFolder(work.folder);
-      }
+      const { command, sandbox, report: reported } = outcome;
+      const passed = command.exitCode === 0;
+      const compared =
+        mode === 'base_tests' && passed ? await comparedWithBase(tools, context, project, input, reported) : null;
+      if (mode === 'as_is' && passed)
+        await keepAsBaseline(tools, project, input, baselineFrom({ commit, codeTree }, outcome));
+      return {
+        mode,
+        codeTree,
+        commit,
+        restored: checked.restored,
+        ...(checked.doubtful.length === 0 ? {} : { doubtful: checked.doubtful }),
+        ...listed,
+        passed,
+        commands: [command],
+        sandbox,
+        ...(reported === null ? {} : { tests: reported.count }),
+        ...compared,
+      };
     },
   };
+}
+
+/** The tests of the base commit ran here too, or a person is told which did not. */
+async function comparedWithBase(
+  tools: BuildTools,
+  context: ActivityContext,
+  project: RemoteProject,
+  input: CheckInput,
+  reported: TestReport | null,
+): Promise<Pick<Checked, 'tests' | 'baseline'>> {
+  const known = await baselineOf(tools, context, project, input);
+  const { executed } = known;
+  // Its output is in the log once, where the workflow has a baseline of its own.
+  const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
+  if (reported === null) return { baseline };
+  const notRun = testsNotRun(executed, reported.executed);
+  const tests = { ...reported.count, ...(notRun.length === 0 ? {} : { notRun: notRun.slice(0, MAX_NOT_RUN) }) };
+  return { baseline, tests };
 }
 
 async function dependenciesAdded(
   { repository }: BuildTools,
   project: RemoteProject,
   { baseCommit, commit }: BuildActivities['check']['input'],
+  signal: AbortSignal,
 ): Promise<readonly NewDependency[]> {
   const { files } = await repository.diff(project, baseCommit, commit);
   const paths = files.map((file) => file.path).filter(namesDependencies);
   if (paths.length === 0) return [];
   const [base, result, there] = await Promise.all([
-    repository.readFiles(project, baseCommit, paths, MAX_LOCKFILE_BYTES),
-    repository.readFiles(project, commit, paths, MAX_LOCKFILE_BYTES),
+    repository.readFiles(project, baseCommit, paths, MAX_LOCKFILE_BYTES, MAX_LOCKFILES_BYTES),
+    repository.readFiles(project, commit, paths, MAX_LOCKFILE_BYTES, MAX_LOCKFILES_BYTES),
     repository.listFiles(project, commit),
   ]);
   const all = new Set(there);
-  return newDependencies(
-    base,
-    result,
-    paths.filter((file) => all.has(file) && !result.has(file)),
-  );
-}
-
-async function runCheck(
-  tools: BuildTools,
-  context: ActivityContext,
-  sandbox: Awaited<ReturnType<BuildTools['sandboxes']['open']>>,
-  input: BuildActivities['check']['input'],
-): Promise<CommandEvidence> {
-  context.progress({ kind: 'command', text: `$ ${input.test.command}` });
-  const result = await sandbox.run({
-    command: input.test.command,
-    timeoutMs: input.timeoutMinutes * 60_000,
-    signal: context.signal,
-    onOutput: (chunk) => context.progress({ kind: 'output', text: chunk }),
-  });
-  context.signal.throwIfAborted();
-  return {
-    command: input.test.command,
-    exitCode: result.exitCode,
-    durationMs: Math.round(result.durationMs),
-    output: tools.scrub(`${result.stdout}${result.stderr}`).slice(-KEPT_OUTPUT),
-  };
+  const present = paths.filter((file) => all.has(file));
+  const unread = present.filter((file) => !result.has(file));
+  const read = await readForeignText('newDependencies', [base, result, unread], { signal });
+  return read.ok ? read.value : newDependencies(new Map(), new Map(), present);
 }
 
 async function withBaseTests(
@@ -128,29 +143,40 @@ async function withBaseTests(
   project: RemoteProject,
   input: BuildActivities['check']['input'],
   resultTree: string,
-): Promise<{ readonly tree: string; readonly restored: readonly string[] }> {
+): Promise<{ readonly tree: string; readonly restored: readonly string[]; readonly doubtful: readonly string[] }> {
   const { repository } = tools;
   const [basePaths, resultPaths, diff] = await Promise.all([
     repository.listFiles(project, input.baseCommit),
     repository.listFiles(project, input.commit),
     repository.diff(project, input.baseCommit, input.commit),
   ]);
-  const changed = diff.files.map((file) => file.path);
-  const paths = pathsToRestore(basePaths, resultPaths, changed);
+  const there = new Set(resultPaths);
+  const deleted = basePaths.filter((file) => !there.has(file));
+  const changed = [...new Set([...diff.files.map((file) => file.path), ...deleted])];
+  const baseHasTests = basePaths.some(isTestPath);
+  const reach = await reachOfCheck({
+    command: input.test.command,
+    basePaths,
+    changed,
+    read: (paths) => repository.readFiles(project, input.baseCommit, paths, MAX_SCRIPT_BYTES),
+  });
+  const paths = pathsToRestore(basePaths, resultPaths, changed, reach.restored);
   const restored = await repository.restorePaths(project, resultTree, input.baseCommit, paths);
-  const scripts: Record<string, string> = {};
-  for (const manifest of changed.filter((file) => path.posix.basename(file) === 'package.json')) {
+  const mended: Record<string, string | null> = {};
+  for (const file of changed.filter(hasRunnerSections)) {
     const [base, result] = await Promise.all([
-      repository.readFile(project, input.baseCommit, manifest),
-      repository.readFile(project, input.commit, manifest),
+      repository.readFile(project, input.baseCommit, file),
+      repository.readFile(project, input.commit, file),
     ]);
-    if (base === null || result === null) continue;
-    const mended = restoreScripts(base, result);
-    if (mended !== result) scripts[manifest] = mended;
+    // Where there were no tests, those of the result are the only ones, and need its configuration.
+    if (base === null && !baseHasTests) continue;
+    const text = restoreRunnerSections(file, base, result);
+    if (text !== result) mended[file] = text;
   }
   return {
-    tree: Object.keys(scripts).length === 0 ? restored : await repository.writeFiles(project, restored, scripts),
-    restored: [...paths, ...Object.keys(scripts)].sort(),
+    tree: Object.keys(mended).length === 0 ? restored : await repository.writeFiles(project, restored, mended),
+    restored: [...paths, ...Object.keys(mended)].sort(),
+    doubtful: reach.doubtful,
   };
 }
 
@@ -162,7 +188,7 @@ export function review(tools: BuildTools): Of<'review'> {
       const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) => {
         const [planText, diff, facts] = await Promise.all([
           repository.readFile(project, input.head, input.plan.path),
-          repository.diff(project, input.baseCommit, input.head),
+          repository.diff(project, input.baseCommit, input.head, REVIEWED),
           projectFacts(tools, context, project, input, work),
         ]);
         return callAgent(tools, context, {
@@ -173,7 +199,7 @@ export function review(tools: BuildTools): Of<'review'> {
             notes: promptNotes(input.notes),
             plan: planText ?? '',
             constraints: input.plan.constraints,
-            diff: withoutOwnFolder(diff.patch),
+            diff: reviewText(diff),
             evidence: input.evidence.flatMap((evidence) => evidence.commands),
           },
           facts,
@@ -191,12 +217,13 @@ export function review(tools: BuildTools): Of<'review'> {
   };
 }
 
-/** A patch without the files of the orchestrator: the plan is shown by itself, and nothing in there is the implementer's. */
-function withoutOwnFolder(patch: string): string {
-  return patch
-    .split(/^(?=diff --git )/m)
-    .filter((file) => !/^diff --git "?a\/\.autonomous\//.test(file))
-    .join('');
+/**
+ * A diff as a reviewer reads it: hidden characters as escapes, and first what its lines do not show. The server's own files
+ * are not asked for: the plan is shown by itself, and nothing in there is the implementer's.
+ */
+function reviewText({ files, patch }: RunDiff): string {
+  const notes = files.flatMap((file) => changeNotes(file).map((note) => `${file.path}: ${note}\n`));
+  return showHidden([...notes, patch].join(''));
 }
 
 /** Writes the validation report onto the run's branch; the code tree, which evidence binds to, stays as it is. */
@@ -207,11 +234,15 @@ export function report(tools: BuildTools): Of<'report'> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       const view = await tools.view(input.runId);
+      const result = { project, view, baseCommit: view.baseCommit ?? input.head, head: input.head };
+      const memory = input.memory === undefined ? null : memoryConcern(input.memory);
+      const concerns = [...(await concernsOf(tools, result)), ...(memory === null ? [] : [memory])];
       const { text, findings } = await renderReport(tools, context, project, {
         ...input,
         at: context.startedAt,
         commit: input.head,
         view,
+        concerns,
       });
       const path = reportPath(input.runId);
       const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), { [path]: text });
@@ -222,7 +253,15 @@ export function report(tools: BuildTools): Of<'report'> {
         tree,
         message: `Validation report ${input.version}: ${input.failure === null ? 'passed' : 'failed'}`,
       });
-      return { path, hash: hashOf(text), commit, findings };
+      const accepted = view.acceptedConcerns ?? [];
+      return {
+        path,
+        hash: hashOf(text),
+        commit,
+        findings,
+        concerns: concerns.filter((concern) => !isAccepted(concern, accepted)),
+        openConcerns: openConcerns(concerns, accepted),
+      };
     },
   };
 }

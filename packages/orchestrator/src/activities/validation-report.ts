@@ -1,13 +1,13 @@
 /** The validation report of a run, from what the engine recorded and the code of the result. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ConstraintFinding, RunView } from '@autonomous/shared';
+import type { Concern, ConstraintFinding, RunView } from '@autonomous/shared';
 import { checkConstraints, type CodeFile } from '../artifacts/constraint-check.ts';
 import type { ParsedConstraints } from '@autonomous/shared/diagram';
 import { renderValidationReport, type ValidationReport } from '../artifacts/run-context.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
-import type { BuildActivities } from '../workflow/definitions/build.ts';
+import type { BuildActivities } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
 import { closeFolder, openFolder } from './work-folders.ts';
 
@@ -21,6 +21,8 @@ export interface ReportFacts extends Omit<BuildActivities['report']['input'], 'v
   /** The commit that was validated. */
   readonly commit: string;
   readonly view: RunView;
+  /** What a person has to see, accepted or not. */
+  readonly concerns?: readonly Concern[];
   readonly override?: NonNullable<ValidationReport['override']>;
 }
 
@@ -58,6 +60,8 @@ export async function renderReport(
       // The run keeps only the end of an output; the log has all of it.
       evidence: modes.flatMap((mode) => view.evidence.findLast((evidence) => evidence.mode === mode) ?? []),
       constraints: findings,
+      ...(facts.concerns ? { concerns: facts.concerns } : {}),
+      ...(view.baseline ? { baseline: view.baseline } : {}),
       ...(review?.feedback ? { feedback: review.feedback } : {}),
       scriptedModels: view.scriptedModels,
       ...(override ? { override } : {}),

@@ -1,7 +1,6 @@
 /**
- * Checks code against a plan's constraints without any model. It only ever finds: a route whose path or file name is in
- * the code is satisfied, everything else is undecided and left to tests, the validator and people. Nothing is called violated,
- * since a search that finds nothing proves nothing.
+ * Looks for the names of a plan's constraints in the code, as a hint where a person may look: a route whose path or file name is
+ * in the code is mentioned, everything else is undecided. Neither proves anything, so that nothing is counted, satisfied or violated.
  */
 import type { ConstraintFinding } from '@autonomous/shared';
 import { demandsOf, type ParsedConstraints } from '@autonomous/shared/diagram';
@@ -25,7 +24,7 @@ export function checkConstraints(
     .map((file) => ({ ...file, code: withoutComments(file) }));
   return demandsOf(constraints).map(({ kind, name }): ConstraintFinding => {
     const where = kind === 'route' ? findRoute(name, code) : null;
-    return where === null ? { kind, name, result: 'undecided' } : { kind, name, result: 'satisfied', where };
+    return where === null ? { kind, name, result: 'undecided' } : { kind, name, result: 'mentioned', where };
   });
 }
 
@@ -34,10 +33,12 @@ const CODE_FILE =
 const NO_PRODUCT_FOLDER =
   /(?:^|\/)(?:node_modules|vendor|dist|build|coverage|docs?|documentation|examples?|tests?|__tests__|__mocks__|__fixtures__|fixtures|specs?|e2e|cypress|playwright|stories|\.[^/]+)\//i;
 const TEST_FILE =
-  /(?:[._-](?:test|tests|spec|specs|cy|e2e|stories)\.[^/]+|(?:^|\/)(?:test[._-][^/]+|conftest\.py)|Tests?\.(?:java|kt|cs|swift|php|scala))$/;
+  /[._-](?:test|tests|spec|specs|cy|e2e|stories)\.|^test[._-]|^conftest\.py$|Tests?\.(?:java|kt|cs|swift|php|scala)$/;
 
 function isProductCode(path: string): boolean {
-  return CODE_FILE.test(path) && !NO_PRODUCT_FOLDER.test(path) && !TEST_FILE.test(path);
+  return (
+    CODE_FILE.test(path) && !NO_PRODUCT_FOLDER.test(path) && !TEST_FILE.test(path.slice(path.lastIndexOf('/') + 1))
+  );
 }
 
 interface SearchedFile extends CodeFile {
@@ -81,7 +82,7 @@ function findRoute(label: string, files: readonly SearchedFile[]): string | null
 
 /** Paths written in the label itself, such as `/api/todos` in "GET /api/todos". */
 function pathsIn(label: string): readonly string[] {
-  return (label.match(/(?<![\w/])\/[\w][\w\-./:{}[\]]*/g) ?? []).map((path) => path.replace(/[./]+$/, ''));
+  return (label.match(/(?<![\w/])\/[\w][\w\-./:{}[\]]*/g) ?? []).map((path) => path.replace(/(?<![./])[./]+$/, ''));
 }
 
 /**
@@ -114,6 +115,7 @@ function routeSearch(literals: readonly string[], slugs: readonly string[]): Reg
     slugs.length === 0
       ? ''
       : `|\\b(?:path|route|href)["']?\\s{0,4}[=:(]\\s{0,4}["'\`](?:${slugs.map(escaped).join('|')})${ending}`;
+  // oxlint-disable-next-line autonomous/linear-expressions -- words one after the other, without a repetition that has no bound
   return new RegExp(`(?:${paths})${ending}${relative}`, 'giu');
 }
 

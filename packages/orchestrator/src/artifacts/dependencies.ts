@@ -42,7 +42,7 @@ const READERS: readonly (readonly [pattern: RegExp, read: (text: string) => read
   [/(^|\/)yarn\.lock$/, yarnLock],
   [/(^|\/)bun\.lock$/, bunLock],
   [/(^|\/)(Cargo|poetry|uv)\.lock$/, tomlLock],
-  [/requirements[^/]*\.txt$/, requirements],
+  [/^(?:.*\/)?(?=[^/]*requirements)[^/]*\.txt$/, requirements],
   [/(^|\/)go\.mod$/, goModule],
   [/(^|\/)Gemfile\.lock$/, gemLock],
   [/(^|\/)(composer|Pipfile)\.lock$/, jsonLock],
@@ -69,7 +69,7 @@ export function newDependencies(base: Files, result: Files, unread: readonly str
     name: file,
     version: 'any',
     file,
-    source: 'too large to be read, or a link',
+    source: 'too large or too slow to be read, or a link',
   }));
   for (const [file, text] of result) {
     const covering = file.endsWith('package.json') ? locked.filter(({ folder }) => file.startsWith(folder)) : [];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
 import { extendMemory, type MemoryUpdate, parseMemory } from './memory.ts';
 
 const update: MemoryUpdate = {
@@ -178,5 +179,22 @@ it('is read as the documented format says', () => {
       },
     ],
     notices: [],
+  });
+});
+
+describe('a memory written to be slow to read', () => {
+  it.each([
+    ['spaces in a heading', (n: number) => `## Past Decisions\n\n### 2024-01-01: ${' '.repeat(n)}x\n`],
+    ['brackets in a heading', (n: number) => `### 2024-01-01: ${'(run: '.repeat(n)}x\n`],
+    ['spaces in brackets', (n: number) => `### 2024-01-01: a (run: ${' '.repeat(n)}x\n`],
+  ])('takes time in proportion to its size: %s', async (_, make) => {
+    expect(await growthOf(250, make, parseMemory)).toBeLessThan(LINEAR);
+  });
+
+  it('is left as it is where its front matter is nested beyond any use', () => {
+    const text = `---\n${'? '.repeat(4_000)}a\n---\n`;
+    const extended = extendMemory(text, update);
+    expect(extended.text.startsWith(text)).toBe(true);
+    expect(extended.notices).toEqual([expect.stringContaining('is nested deeper than 40 levels')]);
   });
 });

@@ -4,8 +4,11 @@
  */
 import type { RunDecision } from '@autonomous/shared';
 import { type Document, isMap, isScalar, isSeq, parseDocument, stringify } from 'yaml';
+import { yamlFault } from './front-matter.ts';
 
 export const MEMORY_PATH = '.autonomous/memory.md';
+/** Characters of all stacks and patterns of a project. */
+const MAX_FRONT_MATTER = 64_000;
 
 export interface ProjectMemory {
   readonly project: string | null;
@@ -68,7 +71,7 @@ export function extendMemory(text: string | null, update: MemoryUpdate): Extende
   const current = text ?? '';
   const eol = current.includes('\r\n') ? '\r\n' : '\n';
   const { bom, frontMatter, rawFrontMatter, body } = split(current);
-  const isNew = !body.split('\n').some((line) => ENTRY.exec(line)?.[3] === update.runId);
+  const isNew = !body.split('\n').some((line) => entryOf(line)?.runId === update.runId);
   const extendedBody = isNew ? withEntry(body, update, eol) : body;
 
   switch (frontMatter.kind) {
@@ -125,9 +128,10 @@ function split(text: string): SplitMemory {
 
   const end = opening.length + closing.index + closing[0].length;
   const [raw, body] = [rest.slice(0, end), rest.slice(end)];
-  const yaml: Document = parseDocument(
-    rest.slice(opening.length, opening.length + closing.index).replaceAll('\r\n', '\n'),
-  );
+  const source = rest.slice(opening.length, opening.length + closing.index).replaceAll('\r\n', '\n');
+  const limit = yamlFault(source, MAX_FRONT_MATTER);
+  if (limit !== null) return malformed(bom, raw, body, `its front matter ${limit}`);
+  const yaml: Document = parseDocument(source);
   const fault = yaml.errors[0];
   if (fault !== undefined) return malformed(bom, raw, body, `its front matter is no YAML: ${flat(fault.message)}`);
   if (yaml.contents === null) yaml.contents = yaml.createNode({});
@@ -180,15 +184,22 @@ function union(present: readonly string[], values: readonly string[]): readonly 
 }
 
 const SECTION = /^##\s+Past Decisions\s*$/i;
-const ENTRY = /^###\s+(\d{4}-\d{2}-\d{2}):\s*(.*?)\s*\(run:\s*([^()]+?)\s*\)\s*$/;
+/** `### 2026-01-31: A title (run: r-12)`; `null` for any other line. */
+function entryOf(line: string): Omit<PastDecision, 'lines'> | null {
+  const [, date = '', rest = ''] = /^###\s+(\d{4}-\d{2}-\d{2}):(.*)$/.exec(line.trimEnd()) ?? [];
+  const open = rest.lastIndexOf('(');
+  const inside = rest.slice(open + 1, -1);
+  if (open === -1 || !rest.endsWith(')') || !inside.startsWith('run:') || inside.includes(')')) return null;
+  const runId = inside.slice('run:'.length).trim();
+  return runId === '' ? null : { date, title: rest.slice(0, open).trim(), runId };
+}
 
 function pastDecisionsOf(body: string): readonly PastDecision[] {
   const decisions: { date: string; title: string; runId: string; lines: string[] }[] = [];
   let open = false;
   for (const { line, isHeading } of headings(body)) {
-    const entry = isHeading ? ENTRY.exec(line) : null;
-    if (entry !== null)
-      decisions.push({ date: entry[1] ?? '', title: entry[2] ?? '', runId: entry[3] ?? '', lines: [] });
+    const entry = isHeading ? entryOf(line) : null;
+    if (entry !== null) decisions.push({ ...entry, lines: [] });
     if (isHeading) open = entry !== null;
     else if (open && line.trim() !== '') decisions.at(-1)?.lines.push(line.trim());
   }

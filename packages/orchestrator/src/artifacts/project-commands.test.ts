@@ -1,13 +1,8 @@
 /** Commands found from a project's files, and the files that are put back before its checks run a second time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  findProjectCommands,
-  isTestConfiguration,
-  isTestPath,
-  pathsToRestore,
-  restoreScripts,
-} from './project-commands.ts';
+import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { findProjectCommands, isTestConfiguration, isTestPath, pathsToRestore } from './project-commands.ts';
 
 /** Files by path; commands are looked up as the engine does it. */
 const find = (files: Readonly<Record<string, string>>) =>
@@ -18,6 +13,24 @@ const testOf = async (files: Readonly<Record<string, string>>) => (await find(fi
 const npmLock = (packages: object) =>
   JSON.stringify({ lockfileVersion: 3, packages: { '': { name: 'shop' }, ...packages } });
 const withTest = (script: string, more: object = {}) => JSON.stringify({ scripts: { test: script }, ...more });
+
+describe('files written to be slow to read', () => {
+  it.each<[string, string, number, (size: number) => string]>([
+    ['spaces behind a target', 'Makefile', 200, (n) => `test${' '.repeat(n)}\n`],
+    ['a target many times', 'Makefile', 2_000, (n) => `x ${'test '.repeat(n)}\n`],
+    ['blank lines', 'requirements.txt', 8_000, (n) => '\n'.repeat(n)],
+    ['lines of spaces', 'requirements.txt', 8_000, (n) => ' \n'.repeat(n)],
+    ['blank lines', 'go.mod', 8_000, (n) => '\n'.repeat(n)],
+    ['colons', 'yarn.lock', 8_000, (n) => `a${':'.repeat(n)}x`],
+    ['blank lines behind an entry', 'yarn.lock', 8_000, (n) => `a:${'\n'.repeat(n)}x`],
+    ['blank lines behind packages', 'pnpm-lock.yaml', 8_000, (n) => `packages:${'\n'.repeat(n)}x`],
+    ['spaces behind packages', 'bun.lock', 8_000, (n) => `"packages" : {${' '.repeat(n)}x`],
+    ['spaces behind a source', 'uv.lock', 8_000, (n) => `[[package]]\nsource${' '.repeat(n)}`],
+    ['blank lines behind a source', 'Cargo.lock', 8_000, (n) => `source${'\n'.repeat(n)}`],
+  ])('take time in proportion to their size: %s of %s', async (_, file, size, make) => {
+    expect(await growthOf(size, make, (text) => find({ [file]: text }))).toBeLessThan(LINEAR);
+  });
+});
 
 describe('the install step', () => {
   it.each<[string, Record<string, string>, string, string]>([
@@ -326,7 +339,6 @@ describe('the files that decide about tests', () => {
   it.each([
     'tsconfig.json',
     'tsconfig.test.json',
-    'babel.config.js',
     '.github/workflows/ci.yml',
     'package.json',
     'webpack.config.js',
@@ -383,90 +395,5 @@ describe('what is put back', () => {
   it('leaves added tests where the base has none, and still puts changed configuration back', () => {
     const changed = ['test/a.test.ts', 'vitest.config.ts', 'Makefile'];
     expect(pathsToRestore(['src/a.ts', 'Makefile'], ['src/a.ts', ...changed], changed)).toEqual(['Makefile']);
-  });
-});
-
-describe('package.json with the base’s scripts', () => {
-  const base = {
-    name: 'shop',
-    scripts: { test: 'vitest run', build: 'tsc' },
-    jest: { bail: true },
-    dependencies: { hono: '4.0.0' },
-  };
-  const text = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
-
-  it('keeps everything of the result but scripts and test-runner settings', () => {
-    const result = {
-      name: 'shop2',
-      scripts: { test: 'true', evil: 'x' },
-      dependencies: { hono: '5.0.0' },
-      vitest: { include: [] },
-      type: 'module',
-    };
-    expect(restoreScripts(text(base), text(result))).toBe(
-      text({
-        name: 'shop2',
-        scripts: base.scripts,
-        dependencies: { hono: '5.0.0' },
-        type: 'module',
-        jest: { bail: true },
-      }),
-    );
-  });
-
-  it('removes scripts that the base does not have', () => {
-    expect(restoreScripts('{"name":"a"}', text({ name: 'a', scripts: { test: 'true' } }))).toBe(text({ name: 'a' }));
-  });
-
-  it('gives the result as it is, to the byte, when scripts and settings are the base’s', () => {
-    const odd = '{ "scripts":{"test":"vitest run","build":"tsc"},\n\n\t"jest": {"bail":true}, "version": "2.0.0" }';
-    expect(restoreScripts(text(base), odd)).toBe(odd);
-  });
-
-  it('notices a change of order alone, in which pre and post scripts do not matter but nothing is lost', () => {
-    const result = text({ ...base, scripts: { build: 'tsc', test: 'vitest run' } });
-    expect(JSON.parse(restoreScripts(text(base), result))).toEqual(base);
-  });
-
-  it.each([
-    [
-      'tabs',
-      JSON.stringify({ name: 'a', scripts: {} }, null, '\t'),
-      /^\{\n\t"name": "a",\n\t"scripts": \{\n\t\t"test"/,
-    ],
-    [
-      'four spaces and no end of line',
-      JSON.stringify({ name: 'a', scripts: {} }, null, 4),
-      /^\{\n {4}"name": "a",[^]*\}$/,
-    ],
-    [
-      'Windows line ends',
-      text({ name: 'a', scripts: {} }).replaceAll('\n', '\r\n'),
-      /^\{\r\n {2}"name": "a",\r\n[^]*\}\r\n$/,
-    ],
-    ['one line', '{"name":"a","scripts":{}}', /^\{"name":"a","scripts":\{"test":"vitest run","build":"tsc"\},"jest":/],
-  ])('keeps the result’s %s', (_what, result, expected) => {
-    expect(restoreScripts(text(base), result)).toMatch(expected);
-  });
-
-  it('gives the result as it is when either is no JSON object', () => {
-    expect(restoreScripts('{', '{"scripts":{"test":"true"}}')).toBe('{"scripts":{"test":"true"}}');
-    expect(restoreScripts(text(base), '[1]')).toBe('[1]');
-    expect(restoreScripts(text(base), 'garbage')).toBe('garbage');
-  });
-
-  it('has the base’s scripts whatever both hold, and loses no other key', () => {
-    const manifest = fc.dictionary(
-      fc.constantFrom('name', 'scripts', 'jest', 'files', '__proto__', 'c8', '1'),
-      fc.jsonValue(),
-    );
-    fc.assert(
-      fc.property(manifest, manifest, (one, two) => {
-        const [was, is] = [JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(two))];
-        const restored = JSON.parse(restoreScripts(JSON.stringify(was), JSON.stringify(is)));
-        for (const key of ['scripts', 'jest', 'c8']) expect(restored[key]).toEqual(was[key]);
-        for (const key of ['name', 'files', '1']) expect(restored[key]).toEqual(is[key]);
-      }),
-    );
   });
 });

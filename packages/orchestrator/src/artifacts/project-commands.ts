@@ -4,6 +4,8 @@
  * second time with these files as they were before it worked on them.
  */
 
+import { shadowsRunner } from './runner-modules.ts';
+
 export interface ProjectCommand {
   /** For `sh -c` in the project's root. */
   readonly command: string;
@@ -28,7 +30,10 @@ export type ReadFile = (path: string) => string | null | Promise<string | null>;
  */
 export async function findProjectCommands(paths: readonly string[], read: ReadFile): Promise<ProjectCommands> {
   const known = new Set(paths);
-  const tree: Tree = { paths: known, read: async (path) => (known.has(path) ? ((await read(path)) ?? '') : '') };
+  const tree: Tree = {
+    paths: known,
+    read: async (path) => (known.has(path) ? ((await read(path)) ?? '').slice(0, MAX_READ) : ''),
+  };
   const setups: ProjectCommand[] = [];
   for (const find of [setupOfNode, setupOfPython, setupOfRust, setupOfGo, setupOfRuby, setupOfPhp]) {
     const setup = await find(tree);
@@ -44,10 +49,21 @@ export async function findProjectCommands(paths: readonly string[], read: ReadFi
   return { setup, test: null };
 }
 
+/** Characters of a file that are read. A lockfile in JSON that is longer counts as one that names packages. */
+const MAX_READ = 4_000_000;
+
 interface Tree {
   readonly paths: ReadonlySet<string>;
   /** Empty where there is no such file. */
   readonly read: (path: string) => Promise<string>;
+}
+
+/**
+ * Whether a line of the text passes. Anybody may have written the text, so it is read line by line: an expression that looks
+ * for its place in the whole text takes the square of its length.
+ */
+function hasLine(text: string, passes: (line: string) => boolean): boolean {
+  return text.split('\n').some(passes);
 }
 
 // ---- Node ----
@@ -71,7 +87,7 @@ async function setupOfNode(tree: Tree): Promise<ProjectCommand | null> {
     case 'npm':
       return npmLockIsEmpty(lock) ? null : { command: 'npm ci', source };
     case 'pnpm':
-      if (!/^packages:\s*$/m.test(lock) && !lock.includes('link:')) return null;
+      if (!hasLine(lock, (line) => line.trimEnd() === 'packages:') && !lock.includes('link:')) return null;
       return { command: `${await caller(tree, 'pnpm')} install --frozen-lockfile`, source };
     case 'yarn':
       if (yarnLockIsEmpty(lock)) return null;
@@ -80,7 +96,7 @@ async function setupOfNode(tree: Tree): Promise<ProjectCommand | null> {
         source,
       };
     case 'bun':
-      if (/"packages"\s*:\s*\{\s*\}/.test(lock)) return null;
+      if (lock.replaceAll(/\s/g, '').includes('"packages":{}')) return null;
       return { command: `${await caller(tree, 'bun')} install --frozen-lockfile`, source };
     default:
       return tool satisfies never;
@@ -123,8 +139,10 @@ function isYarnBerry(lock: string): boolean {
 }
 
 function yarnLockIsEmpty(lock: string): boolean {
-  const entries = lock.match(/^[^\s#].*:\s*$/gm) ?? [];
-  return entries.every((entry) => entry.startsWith('__metadata:') || /@workspace:\."?:\s*$/.test(entry));
+  return !hasLine(lock, (line) => {
+    const entry = line.trimEnd();
+    return /^[^\s#]/.test(entry) && entry.endsWith(':') && !/^__metadata:|@workspace:\."?:$/.test(entry);
+  });
 }
 
 // ---- Python ----
@@ -152,7 +170,7 @@ async function setupOfPython(tree: Tree): Promise<ProjectCommand | null> {
   }
   const files: string[] = [];
   for (const file of REQUIREMENTS) {
-    if (/^\s*[^\s#]/m.test(await tree.read(file))) files.push(file);
+    if (hasLine(await tree.read(file), (line) => /^[^#]/.test(line.trimStart()))) files.push(file);
   }
   const [first] = files;
   if (first === undefined) return null;
@@ -188,23 +206,32 @@ function pythonLockIsEmpty(file: keyof typeof PYTHON_LOCKFILES, lock: string): b
   }
   const packages = lock.split(/^\[\[package\]\]/m).slice(1);
   // uv locks the project itself too.
-  return packages.every((entry) => /^source\s*=\s*\{\s*(virtual|editable)\s*=\s*"\."/m.test(entry));
+  return packages.every((entry) =>
+    hasLine(entry, (line) => /^source\s*=\s*\{\s*(virtual|editable)\s*=\s*"\."/.test(line)),
+  );
 }
 
 // ---- make, Rust, Go, Ruby, PHP ----
 
-/** A rule may name several targets; `test := x` is a variable. */
-const MAKE_TEST_RULE = /^(?:[^\s:#=][^:#=\n]*[ \t])?test(?:[ \t]+[^:#=\n]*)?[ \t]*::?(?![:=])/m;
-
 async function testOfMake(tree: Tree): Promise<ProjectCommand | null> {
   const source = ['GNUmakefile', 'makefile', 'Makefile'].find((file) => tree.paths.has(file));
   if (source === undefined) return null;
-  return MAKE_TEST_RULE.test(await tree.read(source)) ? { command: 'make test', source } : null;
+  return hasLine(await tree.read(source), isMakeTestRule) ? { command: 'make test', source } : null;
+}
+
+/** A rule may name several targets; `test := x` is a variable. */
+function isMakeTestRule(line: string): boolean {
+  const colon = line.indexOf(':');
+  const targets = line.slice(0, Math.max(colon, 0));
+  if (/^\s|[#=]/.test(targets) || /^:?[:=]/.test(line.slice(colon + 1))) return false;
+  return targets.split(/[ \t]/).includes('test');
 }
 
 async function setupOfRust(tree: Tree): Promise<ProjectCommand | null> {
   const source = 'Cargo.lock';
-  return /^source\s*=/m.test(await tree.read(source)) ? { command: 'cargo fetch --locked', source } : null;
+  return hasLine(await tree.read(source), (line) => /^source\s*=/.test(line))
+    ? { command: 'cargo fetch --locked', source }
+    : null;
 }
 
 function testOfRust(tree: Tree): ProjectCommand | null {
@@ -213,7 +240,9 @@ function testOfRust(tree: Tree): ProjectCommand | null {
 
 async function setupOfGo(tree: Tree): Promise<ProjectCommand | null> {
   const source = 'go.mod';
-  return /^\s*require\b/m.test(await tree.read(source)) ? { command: 'go mod download', source } : null;
+  return hasLine(await tree.read(source), (line) => /^require\b/.test(line.trimStart()))
+    ? { command: 'go mod download', source }
+    : null;
 }
 
 function testOfGo(tree: Tree): ProjectCommand | null {
@@ -222,7 +251,9 @@ function testOfGo(tree: Tree): ProjectCommand | null {
 
 async function setupOfRuby(tree: Tree): Promise<ProjectCommand | null> {
   const source = 'Gemfile.lock';
-  return /^ {4}\S+ \(/m.test(await tree.read(source)) ? { command: 'BUNDLE_FROZEN=true bundle install', source } : null;
+  return hasLine(await tree.read(source), (line) => /^ {4}\S+ \(/.test(line))
+    ? { command: 'BUNDLE_FROZEN=true bundle install', source }
+    : null;
 }
 
 async function setupOfPhp(tree: Tree): Promise<ProjectCommand | null> {
@@ -241,7 +272,7 @@ const INSTALL_INPUTS: readonly RegExp[] = [
   /^(package|package-lock|npm-shrinkwrap|composer)[.]json$/,
   /^(pnpm-lock|pnpm-workspace)[.]yaml$|^[.]pnpmfile[.]c?js$/,
   /^yarn[.]lock$|^bun[.]lockb?$|^bunfig[.]toml$|^[.](npmrc|yarnrc|yarnrc[.]yml|nvmrc|node-version|python-version)$/,
-  /requirements[^/]*[.]txt$/,
+  /^(?=.*requirements).*[.]txt$/,
   /^(pyproject|uv|rust-toolchain)[.]toml$|^(uv|poetry|Pipfile|Cargo|Gemfile|composer)[.]lock$/,
   /^(Pipfile|Gemfile|Makefile|GNUmakefile|makefile|rust-toolchain)$|^setup[.](py|cfg)$|[.]gemspec$/,
   /^Cargo[.]toml$|^go[.](mod|sum|work)$/,
@@ -309,13 +340,22 @@ const TEST_CONFIGURATIONS: readonly RegExp[] = [
   /^setup-?tests?[.]\w+$/i,
   /^(cypress|jasmine|cucumber)[.](json|ya?ml|js|cjs|mjs)$/,
   /^[.](mocharc|nycrc|c8rc|taprc|jestrc|testcaferc)([.]\w+)*$/,
-  /^(pytest|tox)[.]ini$|^[.]pytest[.]ini$|^noxfile[.]py$|^[.]coveragerc$/,
+  // They compile tests, too, and can leave assertions out of them.
+  /^babel[.]config[.]\w+$|^[.]babelrc([.]\w+)?$|^[.]swcrc$/,
+  /^(pytest|tox)[.]ini$|^[.]pytest[.]ini$|^[.]?pytest[.]toml$|^noxfile[.]py$|^[.]coveragerc$/,
+  /^[.]env[.]test([.]\w+)*$/,
   /^(phpunit|phpunit[.]dist)[.]xml([.]dist)?$|^[.]rspec$|^nextest[.]toml$|^bunfig[.]toml$|^testng[.]xml$/,
   // They can name another shell for `npm test`, or another runner for `cargo test`.
   /^[.](npmrc|yarnrc|yarnrc[.]yml)$/,
   // `make test` is a test command of its own.
-  /^(GNUm|M|m)akefile$/,
+  /^(GNUm|M|m)akefile([.]\w+)?$|[.](mk|mak)$/,
+  /^[.]?[Jj]ustfile$|^Taskfile([.]dist)?[.]ya?ml$|^Rakefile$|[.]rake$|^(turbo|nx|lerna)[.]json$/,
+  /^(gradlew|mvnw)([.](bat|cmd))?$/,
+  /^[.]pnp[.][\w.]+$|^[.]pnpmfile[.]\w+$/,
 ];
+
+/** Package managers and build tools that a project carries with itself: the test command is run by them. */
+const CARRIED_TOOLS = /(^|\/)([.]yarn\/(releases|plugins|patches|sdks|unplugged)|[.]mvn|gradle\/wrapper)\//;
 
 /** Code that would run in the place of the installed test runner: found first where it lies. */
 const RUNNER_SHADOWS: readonly RegExp[] = [
@@ -323,21 +363,8 @@ const RUNNER_SHADOWS: readonly RegExp[] = [
   // `python3 -m pytest` looks into the current folder before all others.
   /^_?pytest([.]py$|\/)/,
   /(^|\/)(site|user)customize[.]py$/,
-];
-
-/** Keys of package.json that test runners take their configuration from. */
-const RUNNER_KEYS = [
-  'scripts',
-  'jest',
-  'vitest',
-  'mocha',
-  'ava',
-  'tap',
-  'jasmine',
-  'c8',
-  'nyc',
-  'cypress',
-  'playwright',
+  // What is installed beside the code, such as plugins that pytest loads by themselves.
+  /[.](dist|egg)-info\/|[.]egg-link$|[.]pth$/,
 ];
 
 /**
@@ -352,9 +379,8 @@ export function isTestPath(path: string): boolean {
 }
 
 /**
- * What chooses, sets up or judges tests. Not among them: tsconfig and babel files and CI workflows. They say how the
- * product is compiled, which a change may need to change, or are not run here; none of them can leave out a test.
- * package.json holds both product and tests: see `restoreScripts`.
+ * What chooses, sets up, compiles, runs or judges tests. Files that hold both product and tests are not among them: see
+ * `runner-sections.ts`. Nor are tsconfig files and CI workflows, which a change may need to change or which are not run here.
  */
 export function isTestConfiguration(path: string): boolean {
   if (isOwnRecord(path)) return false;
@@ -362,6 +388,7 @@ export function isTestConfiguration(path: string): boolean {
   return (
     TEST_CONFIGURATIONS.some((pattern) => pattern.test(file)) ||
     RUNNER_SHADOWS.some((pattern) => pattern.test(path)) ||
+    CARRIED_TOOLS.test(path) ||
     /(^|\/)[.]cargo\/config([.]toml)?$/.test(path)
   );
 }
@@ -371,40 +398,25 @@ export function isTestConfiguration(path: string): boolean {
  * were added, sorted. Where the base has no tests at all, what was added stays: the result's own tests are then the only
  * ones, and a run without them would show nothing.
  * @param changedPaths paths that differ between the two trees
+ * @param reached paths that the check command reaches otherwise: see `check-reach.ts`
  */
 export function pathsToRestore(
   basePaths: readonly string[],
   resultPaths: readonly string[],
   changedPaths: readonly string[],
+  reached: ReadonlySet<string> = new Set(),
 ): string[] {
   const base = new Set(basePaths);
   const result = new Set(resultPaths);
   const baseHasTests = basePaths.some(isTestPath);
   const deleted = basePaths.filter((path) => !result.has(path));
   return [...new Set([...changedPaths, ...deleted])]
-    .filter((path) => isTestPath(path) || isTestConfiguration(path))
+    .filter(
+      (path) =>
+        isTestPath(path) || isTestConfiguration(path) || reached.has(path) || (!base.has(path) && shadowsRunner(path)),
+    )
     .filter((path) => base.has(path) || (baseHasTests && result.has(path)))
     .sort();
-}
-
-/**
- * The result's package.json with the base's `scripts` and test-runner keys; everything else, dependencies among them,
- * stays. Indentation, line ends and the order of keys are the result's. Given back as it is when nothing differs, or
- * when either text is not a JSON object, which no tool could run either.
- */
-export function restoreScripts(basePackageJson: string, resultPackageJson: string): string {
-  const base = parseManifest(basePackageJson);
-  const result = parseManifest(resultPackageJson);
-  if (base === null || result === null) return resultPackageJson;
-  const differs = RUNNER_KEYS.some((key) => JSON.stringify(base.get(key)) !== JSON.stringify(result.get(key)));
-  if (!differs) return resultPackageJson;
-
-  for (const key of RUNNER_KEYS) {
-    const value = base.get(key);
-    if (value === undefined) result.delete(key);
-    else result.set(key, value);
-  }
-  return formatLike(resultPackageJson, Object.fromEntries(result));
 }
 
 /** The product's own record of runs and plans is no part of the project's tests, whatever its folders are called. */
@@ -415,20 +427,4 @@ function isOwnRecord(path: string): boolean {
 function isTestFolder(name: string): boolean {
   // Folders such as Shop.Tests (.NET), ShopTests (Swift) and integration-tests.
   return TEST_FOLDERS.has(name.toLowerCase()) || /[._-](test|tests|e2e)$/i.test(name) || /[a-z0-9]Tests?$/.test(name);
-}
-
-function parseManifest(text: string): Map<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? new Map(Object.entries(value)) : null;
-  } catch {
-    return null;
-  }
-}
-
-function formatLike(model: string, value: object): string {
-  const indent = /^[ \t]+(?=")/m.exec(model)?.[0] ?? (model.includes('\n') ? '  ' : '');
-  const end = model.endsWith('\n') ? '\n' : '';
-  const text = JSON.stringify(value, null, indent) + end;
-  return model.includes('\r\n') ? text.replaceAll('\n', '\r\n') : text;
 }

@@ -2,14 +2,17 @@
  * What a run leaves in `.autonomous/runs/<id>/`: `context.json`, `events.jsonl` and `validation-report.md`. Pure; what is given here
  * must be free of secrets already.
  */
-import type {
-  Artifact,
-  ConstraintFinding,
-  Evidence,
-  JsonObject,
-  JsonValue,
-  RunView,
-  WorkflowEvent,
+import {
+  type Artifact,
+  type Baseline,
+  type Concern,
+  type ConstraintFinding,
+  type Evidence,
+  type JsonObject,
+  type JsonValue,
+  type RunView,
+  testCountText,
+  type WorkflowEvent,
 } from '@autonomous/shared';
 
 /** The last event that a record holds: what the database of a server has to have as well. */
@@ -19,6 +22,8 @@ export interface RecordedTip {
   readonly hash: string;
   /** Time of the event. ISO 8601. */
   readonly at: string;
+  /** Id of the data folder whose server wrote it; absent in records of older versions. */
+  readonly server?: string;
 }
 
 /**
@@ -68,9 +73,9 @@ export function renderRunContext(view: RunView, tip?: RecordedTip): string {
 export function tipOfContext(text: string): RecordedTip | null {
   try {
     const { tip } = JSON.parse(text) as { readonly tip?: Partial<RecordedTip> | null };
-    const { sequence, hash, at } = tip ?? {};
+    const { sequence, hash, at, server } = tip ?? {};
     if (typeof sequence !== 'number' || typeof hash !== 'string' || typeof at !== 'string') return null;
-    return { sequence, hash, at };
+    return { sequence, hash, at, ...(typeof server === 'string' ? { server } : {}) };
   } catch {
     // Whoever can push may have written anything.
     return null;
@@ -132,6 +137,10 @@ export interface ValidationReport {
   readonly commit: string;
   readonly evidence: readonly Evidence[];
   readonly constraints: readonly ConstraintFinding[];
+  /** What a person has to see of the result; absent where nothing was looked for. */
+  readonly concerns?: readonly Concern[];
+  /** Absent where the checks were not run on the base commit. */
+  readonly baseline?: Baseline;
   /** What the validator said to the implementer or the person; absent where there is nothing to say. */
   readonly feedback?: string;
   /** Ids of models that only played a script in this run. */
@@ -167,10 +176,12 @@ export function renderValidationReport(report: ValidationReport): string {
       ['Run', 'Time', 'Commit', 'Code tree'],
       [[code(report.runId), report.at, code(report.commit), code(report.codeTree)]],
     ),
+    concernSection(report.concerns),
     '## Checks that were run',
     report.evidence.length === 0
       ? 'No command was run: there is no evidence for this result.'
       : report.evidence.map((evidence) => evidenceSection(evidence, report.codeTree)).join('\n\n'),
+    baselineSection(report.baseline),
     dependencySection(report.evidence),
     '## Constraints of the plan',
     constraintSection(report.constraints),
@@ -213,10 +224,41 @@ function evidenceSection(evidence: Evidence, codeTree: string): string {
           ]),
         ),
   );
+  const tests = testCountText(evidence);
+  if (tests !== null) parts.push(`Tests: ${tests}.`);
   for (const { command, output } of evidence.commands) {
     if (output.trim() !== '') parts.push(`Output of ${code(command)}:\n\n${fenced(output)}`);
   }
   return parts.join('\n\n');
+}
+
+function concernSection(concerns: readonly Concern[] = []): string | null {
+  if (concerns.length === 0) return null;
+  const parts = concerns.map(({ title, items }) => {
+    const list = items.map(({ path, line, reason }) => {
+      const where = path === undefined ? '' : `${code(line === undefined ? path : `${path}:${line}`)}: `;
+      return `- ${where}${inline(reason)}`;
+    });
+    return `### ${inline(title)}\n\n${list.join('\n')}`;
+  });
+  return ['## What a person has to see before the merge', ...parts].join('\n\n');
+}
+
+function baselineSection(baseline: Baseline | undefined): string | null {
+  if (baseline === undefined) return null;
+  const { passed, failure, command, tests, missingTool, commit } = baseline;
+  const outcome = passed ? 'passed' : `failed with exit code ${command.exitCode ?? 'none (it was killed)'}`;
+  const said =
+    failure === undefined
+      ? [
+          `${code(command.command)} ${outcome} on the base commit ${code(commit)}.`,
+          ...(missingTool === undefined ? [] : [`The program ${code(missingTool)} is missing.`]),
+          ...(tests === undefined
+            ? []
+            : [`${tests.executed} tests ran, ${tests.failed} failed, ${tests.skipped} were skipped.`]),
+        ]
+      : [`The checks could not be run on the base commit: ${inline(failure)}`];
+  return `## The base commit\n\n${said.join(' ')}`;
 }
 
 function dependencySection(evidence: readonly Evidence[]): string | null {
@@ -234,16 +276,15 @@ function dependencySection(evidence: readonly Evidence[]): string | null {
 }
 
 function constraintSection(constraints: readonly ConstraintFinding[]): string {
-  if (constraints.length === 0) return 'The plan states no constraints that can be looked for in code.';
+  if (constraints.length === 0) return 'The plan states nothing that can be looked for in code by its name.';
   const rows = constraints.map(({ kind, name, result, where }) => [
     kind,
     code(name),
-    result,
-    where === undefined ? '' : code(where),
+    result === 'undecided' || where === undefined ? 'not found by its name' : `mentioned at ${code(where)}`,
   ]);
   const legend =
-    '*Satisfied* was found in the code without a model. *Undecided* was not, which proves nothing either way: tests, the validator and people decide.';
-  return `${table(['Kind', 'Name', 'Result', 'Where'], rows)}\n\n${legend}`;
+    'A name that the code mentions may be a constant, a comment or a call to somebody else: it proves nothing, and nothing depends on it. Tests, the validator and people decide.';
+  return `${table(['Kind', 'Name', 'In the code'], rows)}\n\n${legend}`;
 }
 
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createScrubber, findSecrets } from './secrets.ts';
+import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { createScrubber, findSecrets, scrubbedEnd } from './secrets.ts';
 
 // Put together from parts, so that no scanner takes this file for a leak.
 const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0iLoRuX';
@@ -191,5 +192,78 @@ describe('secrets in a file', () => {
     'tokenizer: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"',
   ])('are not seen in %s', (line) => {
     expect(findSecrets(line)).toEqual([]);
+  });
+});
+
+describe('a known value in other dress', () => {
+  const value = `0f3a${letters.toLowerCase()}9c1e7b5d2a8f4e6c0b1d3f5a7c9e8b6d4f2a`;
+  const { scrub } = createScrubber([value]);
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const lines = (text: string, width: number): string =>
+    (text.match(new RegExp(`.{1,${width}}`, 'g')) ?? []).join('\n');
+  const hex = Buffer.from(value).toString('hex');
+  const pairs = hex.match(/../g) ?? [];
+
+  it.each([
+    ['base64 in lines of 76', lines(base64(value), 76)],
+    ['base64 in lines of 64 with carriage returns', lines(base64(value), 64).replaceAll('\n', '\r\n')],
+    ['base64 in lines of 5', lines(base64(value), 5)],
+    ['base64 of a longer text in lines', lines(base64(`export KEY=${value}\nexport B=1`), 76)],
+    ['base64 with its line ends written out', lines(base64(value), 76).replaceAll('\n', '\\n')],
+    ['base64 twice', base64(base64(value))],
+    ['base64 twice, wrapped each time', lines(base64(`${lines(base64(value), 76)}\n`), 76)],
+    ['hex with spaces', pairs.join(' ')],
+    ['hex in upper case with colons', pairs.join(':').toUpperCase()],
+    ['escaped bytes', pairs.map((pair) => `\\x${pair}`).join('')],
+    ['a list of bytes', pairs.map((pair) => `0x${pair}`).join(', ')],
+    ['percent form of every character', pairs.map((pair) => `%${pair}`).join('')],
+    ['upper case', value.toUpperCase()],
+    ['backwards', Array.from(value).toReversed().join('')],
+    ['a space between characters', Array.from(value).join(' ')],
+    ['lines', lines(value, 20)],
+  ])('is removed: %s', (_, dressed) => {
+    const scrubbed = scrub(`before ${dressed} after`);
+    expect(scrubbed).toMatch(/^before \S*\[secret\]\S* after$/);
+    expect(scrubbed.length).toBeLessThan(60);
+    expect(scrub(scrubbed)).toBe(scrubbed);
+  });
+
+  it('leaves ordinary text and the structure of JSON alone', () => {
+    const text = `${JSON.stringify({ [value.slice(0, 20)]: value.slice(20) })} 1234 abcdef`;
+    expect(scrub(text)).toBe(text);
+  });
+
+  it('is removed where an output is cut in the middle of it', () => {
+    const output = `${'x'.repeat(50_000)} ${value} ${'y'.repeat(90)}`;
+    expect(scrubbedEnd(output, 120, scrub)).not.toContain(value.slice(-20));
+    expect(scrubbedEnd(output, 120, scrub)).toHaveLength(120);
+  });
+});
+
+describe('text written to be slow to scrub', () => {
+  const known = Array.from({ length: 12 }, (_, index) => `${index}${letters}${index}`);
+  const { scrub } = createScrubber(known);
+  it.each([
+    ['beginnings of a JSON web token', 'eyJ-'],
+    ['dots between them', `${'eyJ-'.repeat(1_000)}.`],
+    ['beginnings of private keys', '-----BEGIN PRIVATE KEY-----\n'],
+    ['addresses with passwords', 'x://y:'],
+    ['beginnings of keys', 'sk-'],
+    ['beginnings of known values', known.map((value) => value.slice(0, 30)).join('')],
+    ['names of keys', 'aws_secret_access_key'],
+  ])('takes time in proportion to its size: %s', async (_, unit) => {
+    expect(await growthOf(20_000, (size) => unit.repeat(Math.ceil(size / unit.length)), scrub)).toBeLessThan(LINEAR);
+  });
+
+  it('costs no more than other text of its size', () => {
+    const costMs = (text: string): number => {
+      const before = process.threadCpuUsage();
+      scrub(text);
+      return process.threadCpuUsage(before).user / 1_000;
+    };
+    const ordinary = 'the quick brown fox\n'.repeat(50_000);
+    costMs(ordinary);
+    const base = Math.max(costMs(ordinary), 10);
+    expect(costMs('eyJ-'.repeat(250_000)) / base).toBeLessThan(20);
   });
 });

@@ -1,5 +1,6 @@
 /** Finds and removes secrets: those this server knows by their value, and whatever looks like a token. Pure. */
 import type { JsonValue } from '@autonomous/shared';
+import { createKnownValueSearch } from './known-values.ts';
 
 export interface Scrubber {
   /** The text with every secret replaced by `[secret]`. Scrubbing twice changes nothing more. */
@@ -20,7 +21,7 @@ const MIN_KNOWN_LENGTH = 8;
 
 interface TokenRule {
   readonly rule: string;
-  readonly pattern: string;
+  readonly pattern: RegExp;
 }
 
 /**
@@ -28,27 +29,27 @@ interface TokenRule {
  * text costs linear time.
  */
 const TOKEN_RULES: readonly TokenRule[] = [
-  { rule: 'GitHub token', pattern: '\\bgh[pousr]_[A-Za-z0-9]{20,255}' },
-  { rule: 'GitHub fine-grained token', pattern: '\\bgithub_pat_[A-Za-z0-9_]{20,255}' },
-  { rule: 'GitLab token', pattern: '\\bglpat-[A-Za-z0-9_-]{20,255}' },
-  { rule: 'Anthropic key', pattern: '\\bsk-ant-[A-Za-z0-9_-]{16,255}' },
-  { rule: 'model provider key', pattern: '\\bsk-(?=[a-z_-]{0,100}[A-Z0-9])[A-Za-z0-9_-]{20,255}' },
-  { rule: 'AWS access key', pattern: '\\b(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])' },
+  { rule: 'GitHub token', pattern: /\bgh[pousr]_[A-Za-z0-9]{20,255}/ },
+  { rule: 'GitHub fine-grained token', pattern: /\bgithub_pat_[A-Za-z0-9_]{20,255}/ },
+  { rule: 'GitLab token', pattern: /\bglpat-[A-Za-z0-9_-]{20,255}/ },
+  { rule: 'Anthropic key', pattern: /\bsk-ant-[A-Za-z0-9_-]{16,255}/ },
+  { rule: 'model provider key', pattern: /\bsk-(?=[a-z_-]{0,100}[A-Z0-9])[A-Za-z0-9_-]{20,255}/ },
+  { rule: 'AWS access key', pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/ },
   {
     rule: 'AWS secret key',
-    pattern: '(?<=aws_?secret_?(?:access_?)?key["\']?\\s{0,4}[:=]\\s{0,4}["\']?)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])',
+    pattern: /(?<=aws_?secret_?(?:access_?)?key["']?\s{0,4}[:=]\s{0,4}["']?)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])/,
   },
-  { rule: 'Slack token', pattern: '\\bxox[abeoprs]-[A-Za-z0-9-]{10,255}' },
-  { rule: 'Slack app token', pattern: '\\bxapp-[A-Za-z0-9-]{10,255}' },
-  { rule: 'Google API key', pattern: '\\bAIza[A-Za-z0-9_-]{35}' },
-  { rule: 'Stripe key', pattern: '\\b[rs]k_live_[A-Za-z0-9]{16,255}' },
-  { rule: 'npm token', pattern: '\\bnpm_[A-Za-z0-9]{36}' },
-  { rule: 'E2B key', pattern: '\\be2b_[a-z0-9]{30,80}' },
-  { rule: 'Telegram bot token', pattern: '\\b\\d{8,10}:AA[A-Za-z0-9_-]{33}' },
+  { rule: 'Slack token', pattern: /\bxox[abeoprs]-[A-Za-z0-9-]{10,255}/ },
+  { rule: 'Slack app token', pattern: /\bxapp-[A-Za-z0-9-]{10,255}/ },
+  { rule: 'Google API key', pattern: /\bAIza[A-Za-z0-9_-]{35}/ },
+  { rule: 'Stripe key', pattern: /\b[rs]k_live_[A-Za-z0-9]{16,255}/ },
+  { rule: 'npm token', pattern: /\bnpm_[A-Za-z0-9]{36}/ },
+  { rule: 'E2B key', pattern: /\be2b_[a-z0-9]{30,80}/ },
+  { rule: 'Telegram bot token', pattern: /\b\d{8,10}:AA[A-Za-z0-9_-]{33}/ },
   {
     rule: 'private key',
     pattern:
-      '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\\n\\\\]{0,200}|\\\\[nr]|[A-Za-z0-9+/=\\s]){0,20000}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?',
+      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200}|\\[nr]|[A-Za-z0-9+/=\s]){0,20000}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/,
   },
 ];
 
@@ -56,16 +57,21 @@ const TOKEN_RULES: readonly TokenRule[] = [
 const TEXT_RULES: readonly TokenRule[] = [
   {
     rule: 'URL credentials',
-    pattern: '(?<=\\w:\\/\\/)[^\\s/:@"\'`<>{}$[\\]]{0,200}:[^\\s/@"\'`<>{}$[\\]]{1,500}(?=@)',
+    // oxlint-disable-next-line autonomous/linear-expressions -- it begins behind :// alone, and its parts hold no /
+    pattern: /(?<=\w:\/\/)[^\s/:@"'`<>{}$[\]]{0,200}:[^\s/@"'`<>{}$[\]]{1,500}(?=@)/,
   },
-  { rule: 'token in a URL', pattern: '(?<=https?:\\/\\/)[A-Za-z0-9_-]{20,255}(?=@)' },
-  { rule: 'bearer token', pattern: '(?<=\\b[Bb]earer\\s{1,4})[A-Za-z0-9._~+/-]{16,4096}={0,2}' },
+  { rule: 'token in a URL', pattern: /(?<=https?:\/\/)[A-Za-z0-9_-]{20,255}(?=@)/ },
+  { rule: 'bearer token', pattern: /(?<=\b[Bb]earer\s{1,4})[A-Za-z0-9._~+/-]{16,4096}={0,2}/ },
   {
     rule: 'authorization header',
     pattern:
-      '(?<=\\b[Aa]uthorization["\']?\\s{0,4}[:=]\\s{0,4}["\']?(?:[Bb]asic|[Tt]oken)\\s{1,4})[A-Za-z0-9._~+/-]{8,4096}={0,2}',
+      /(?<=\b[Aa]uthorization["']?\s{0,4}[:=]\s{0,4}["']?(?:[Bb]asic|[Tt]oken)\s{1,4})[A-Za-z0-9._~+/-]{8,4096}={0,2}/,
   },
-  { rule: 'JSON web token', pattern: '\\beyJ[A-Za-z0-9_-]{10,4096}\\.[A-Za-z0-9_-]{10,4096}\\.[A-Za-z0-9_-]{10,4096}' },
+  {
+    rule: 'JSON web token',
+    // oxlint-disable-next-line autonomous/linear-expressions -- it begins behind what is none of its characters, so that a part is read three times at most
+    pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,4096}\.[A-Za-z0-9_-]{10,4096}\.[A-Za-z0-9_-]{10,4096}/,
+  },
 ];
 
 /**
@@ -73,22 +79,38 @@ const TEXT_RULES: readonly TokenRule[] = [
  * @param knownSecrets values that must never appear, in whatever usual encoding; those shorter than 8 characters are passed over
  */
 export function createScrubber(knownSecrets: readonly string[]): Scrubber {
-  const known = new Set(
-    knownSecrets
-      .map((secret) => secret.trim())
-      .filter((secret) => secret.length >= MIN_KNOWN_LENGTH)
-      .flatMap(encodingsOf),
-  );
+  const values = knownSecrets.map((secret) => secret.trim()).filter((secret) => secret.length >= MIN_KNOWN_LENGTH);
   // The longest first: one form may be part of another.
-  const literals = [...known]
+  const literals = [...new Set(values.flatMap(encodingsOf))]
     .sort((a, b) => b.length - a.length)
-    .map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    .map((form) => `(?i:${form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')})`);
+  // oxlint-disable-next-line autonomous/linear-expressions -- words and expressions that are judged where they are written
   const pattern = new RegExp(
-    [...literals, ...[...TOKEN_RULES, ...TEXT_RULES].map((rule) => rule.pattern)].join('|'),
+    [...literals, ...[...TOKEN_RULES, ...TEXT_RULES].map((rule) => rule.pattern.source)].join('|'),
     'g',
   );
-  const scrub = (text: string): string => text.replace(pattern, MARK);
+  const dressedValues = createKnownValueSearch(values);
+  const scrub = (text: string): string => {
+    let rest = '';
+    let at = 0;
+    for (const { start, end } of dressedValues(text)) {
+      rest += text.slice(at, start) + MARK;
+      at = end;
+    }
+    return (at === 0 ? text : rest + text.slice(at)).replace(pattern, MARK);
+  };
   return { scrub, scrubJson: (value) => scrubValue(value, scrub) };
+}
+
+/** Characters before a cut that are scrubbed with what is kept: a secret on the cut is no longer than that. */
+const OVERLAP = 24_000;
+
+/**
+ * The scrubbed end of a text, of at most `kept` characters. Cutting comes first, so that the cost is that of what is kept;
+ * a secret that lies on the cut is removed all the same.
+ */
+export function scrubbedEnd(text: string, kept: number, scrub: (text: string) => string): string {
+  return scrub(text.slice(-(kept + OVERLAP))).slice(-kept);
 }
 
 function scrubValue(value: JsonValue, scrub: (text: string) => string): JsonValue {
@@ -105,19 +127,16 @@ function isList(value: object): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** The ways in which a value shows up in headers, URLs, logs and dumps. */
+/** The ways in which a value shows up in headers, URLs and logs; other dress is looked for by `known-values.ts`. */
 function encodingsOf(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret, 'utf8');
   const url = encodeURIComponent(secret.toWellFormed());
-  const hex = bytes.toString('hex');
+  const bytes = Buffer.from(secret, 'utf8');
   return [
     secret,
     JSON.stringify(secret).slice(1, -1),
     url,
-    url.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
     url.replaceAll('%20', '+'),
-    hex,
-    hex.toUpperCase(),
+    bytes.toString('hex'),
     ...[0, 1, 2].flatMap((offset) => base64At(bytes, offset)),
   ];
 }
@@ -131,13 +150,18 @@ function base64At(bytes: Buffer, offset: number): readonly string[] {
 }
 
 const PLACEHOLDER =
-  /^(?:.*(?:example|placeholder|changeme|change[_-]me|your[_-]|dummy|redacted|xxxx|\.\.\.|1234567|abcdef|secret|password|test).*|(.)\1*)$/i;
+  /example|placeholder|changeme|change[_-]me|your[_-]|dummy|redacted|xxxx|\.\.\.|1234567|abcdef|secret|password|test|^(.)\1*$/i;
 const FILE_RULES: readonly {
   readonly rule: string;
   readonly pattern: RegExp;
   readonly isReal: (match: RegExpExecArray) => boolean;
 }[] = [
-  ...TOKEN_RULES.map(({ rule, pattern }) => ({ rule, pattern: new RegExp(pattern, 'g'), isReal: () => true })),
+  ...TOKEN_RULES.map(({ rule, pattern }) => ({
+    rule,
+    // oxlint-disable-next-line autonomous/linear-expressions -- judged where it is written
+    pattern: new RegExp(pattern, 'g'),
+    isReal: () => true,
+  })),
   {
     rule: 'URL credentials',
     pattern: /\w:\/\/[^\s/:@"'`<>{}$[\]]{1,200}:([^\s/@"'`<>{}$[\]]{1,500})@([A-Za-z0-9.-]{1,255})/g,

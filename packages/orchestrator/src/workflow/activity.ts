@@ -73,7 +73,10 @@ export interface Activity<Input = never, Output = JsonValue> {
    * @returns the outcome that `perform` would have given; `undefined` when it has to be performed
    */
   readonly find?: (input: Input, context: ActivityContext) => Promise<Output | undefined>;
-  /** @throws {RetryableFailure | NeedsHuman | TerminalFailure} anything else is a bug and pauses the run */
+  /**
+   * @throws {RetryableFailure | NeedsHuman | TerminalFailure} anything else is tried again as the policy says, and reported
+   *   with its class, code and causes
+   */
   readonly perform: (input: Input, context: ActivityContext) => Promise<Output>;
 }
 

@@ -5,13 +5,13 @@
 import type { JsonObject, JsonValue, RunStatus } from '@autonomous/shared';
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import type { WorkflowDefinition } from './definition.ts';
-import { immediateRaises } from './machine-nodes.ts';
+import { hasEventless, immediateRaises } from './machine-nodes.ts';
 import { migrateState } from './migration.ts';
-import { describeError, plain, restoreSnapshot } from './persisted-state.ts';
+import { asReopened, describeError, plain, restoreSnapshot } from './persisted-state.ts';
 import { findNonJson, freezeJson } from './plain-json.ts';
 import { initialStep, nextStep, type RequestedAction, unaskedChildren } from './pure-transition.ts';
 import { type Fact, factsBetween, saidAgain, type StateView, viewOf } from './view.ts';
-import { emissionFault } from './vocabulary.ts';
+import { changesViewOnly, emissionFault } from './vocabulary.ts';
 
 /** An input event about to be stored: what happened outside, and when (ISO 8601). */
 export interface RunInput {
@@ -44,6 +44,11 @@ export interface RunState {
   readonly parked: string | null;
   /** Outcomes that the machine could not take when they came: XState id → payload of ACTIVITY_COMPLETED. None: absent. */
   readonly undelivered?: Readonly<Record<string, JsonObject>> | undefined;
+  /**
+   * Steps are taken from the snapshot as the machine made it, and states with ids of their own count as the uppermost: how
+   * runs were carried out before each step's state was what reopening gives. Only for replaying such histories. Not: absent.
+   */
+  readonly asMade?: true;
 }
 
 export interface StartedActivity {
@@ -103,8 +108,8 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
   // Whatever comes after the end, nothing brings a run back.
   if (state.view !== null && isFinal(state.view.status)) return { ok: false, reason: 'late' };
   if (input.type === 'RUN_MIGRATED') return migrateState(definition, state, input);
-  // What is spent changes what people see of a run, and nothing of where it is.
-  if (input.type === 'CALL_BOOKED' || input.type === 'CALL_SETTLED') return unchanged({ ...state, sequence });
+  // What is spent and what is commented on change what people see of a run, and nothing of where it is.
+  if (changesViewOnly(input.type)) return unchanged({ ...state, sequence });
   if (state.parked !== null && input.type !== 'RUN_CANCELLED') return unpark(state, input, sequence);
   switch (input.type) {
     case 'RUN_QUEUED':
@@ -133,11 +138,17 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
 }
 
 /**
- * Would the machine take this signal now?
+ * Would the machine take this signal now? One that no transition names may still be the event that an `always` waits for.
  * @throws what a guard throws
  */
-export function canTake(state: RunState, type: string, payload: JsonObject): boolean {
-  return state.snapshot?.can({ type, ...payload }) ?? false;
+export function canTake({ snapshot }: RunState, type: string, payload: JsonObject): boolean {
+  if (snapshot === null) return false;
+  const event = { type, ...payload };
+  if (snapshot.can(event)) return true;
+  const machine: AnyStateMachine = snapshot.machine;
+  if (!hasEventless(machine)) return false;
+  const [next, actions] = nextStep(machine, snapshot, event);
+  return next.status === 'active' ? next !== snapshot || actions.length > 0 : true;
 }
 
 function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
@@ -148,20 +159,21 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
     state.snapshot === null
       ? initialStep(machine, { ...input.payload, runId: state.runId, startedAt: input.timestamp })
       : nextStep(machine, state.snapshot, toMachineEvent(input));
-  const [snapshot, actions] = taken;
-  if (snapshot.status === 'error') {
+  const [made, actions] = taken;
+  if (made.status === 'error') {
     const what = state.snapshot === null ? 'its first step fails' : `the machine does not handle ${input.type}`;
-    return poisoned(`${what}: ${describeError(snapshot.error)}`);
+    return poisoned(`${what}: ${describeError(made.error)}`);
   }
 
   // What JSON does not keep would be another value after the next start: nothing of such a step is stored.
-  const unfit = findNonJson(snapshot.context, state.snapshot?.context);
+  const unfit = findNonJson(made.context, state.snapshot?.context);
   if (unfit) return poisoned(`context${unfit.path} ${unfit.what}`);
   const [unasked] = unaskedChildren(state.snapshot, taken);
   if (unasked !== undefined)
     return poisoned(`activity '${unasked}' was spawned within assign, where nothing performs it; use spawnChild`);
 
-  const view = viewOf(snapshot);
+  const snapshot = state.asMade ? made : asReopened(machine, made, state.snapshot);
+  const view = viewOf(snapshot, state.asMade);
   if ((snapshot.status === 'active') === isFinal(view.status)) return poisoned(unclearEnd(snapshot, view));
   // Whoever leaves the running states while it waits for its place leaves the queue too.
   const queuedAt = input.type !== 'RUN_STARTED' && view.status === 'running' ? state.queuedAt : null;
@@ -460,6 +472,11 @@ export function dehydrate(machine: AnyStateMachine, state: RunState): JsonObject
     ...state,
     snapshot: state.snapshot === null ? null : machine.getPersistedSnapshot(state.snapshot),
   } as unknown as JsonObject;
+}
+
+/** The state as the next opening of its run gives it. */
+export function reopened(machine: AnyStateMachine, { asMade: _asMade, ...state }: RunState): RunState {
+  return rehydrate(machine, plain(dehydrate(machine, state)));
 }
 
 /**

@@ -255,6 +255,26 @@ describe('at its registration a workflow is refused', () => {
       acting(enqueueActions(({ enqueue }) => enqueue(() => {}))),
       'its first step gives the action',
     ],
+    [
+      'a machine that is final itself',
+      createMachine({ id: 'm', type: 'final', meta: { status: 'completed' } }),
+      "'m' is the machine itself and final",
+    ],
+    [
+      'a route',
+      createMachine({ id: 'm', initial: 'a', states: { a: { id: 'a', route: {} } } } as never),
+      "'a' has a route",
+    ],
+    [
+      'a guard that changes the context in place',
+      createMachine({
+        id: 'm',
+        initial: 'a',
+        context: { tries: 0 },
+        states: { a: { always: { guard: ({ context }) => (context.tries += 1) > 1, target: 'b' } }, b: {} },
+      }),
+      'its first step fails',
+    ],
   ])('for %s', (_what, machine, words) => {
     expect(faultsOf(machine)).toContain(words);
   });

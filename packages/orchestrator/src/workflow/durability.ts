@@ -104,6 +104,8 @@ function idFaults(machine: AnyStateMachine): string[] {
 function endFaults({ machine, signals }: DurableParts): string[] {
   const { root } = machine;
   const faults = [...nodesOf(root)].flatMap((node) => statusFaults(node));
+  if (root.type === 'final')
+    faults.push(`state '${root.id}' is the machine itself and final, so that it ends before it begins; give it states`);
   if (root.type === 'parallel' && isCompletable(root))
     faults.push(
       `state '${root.id}' is parallel and ends by itself, where nobody says how; put its regions into a state whose onDone leads to a final state`,
@@ -195,6 +197,9 @@ function nodeFaults(node: AnyStateNode, { machine, signals }: DurableParts): str
     ...actionsOf(node).flatMap((action) => actionFaults(where, action, machine)),
     ...transitions.flatMap(({ guard }) => guardFaults(where, guard, machine)),
     ...gateFaults(where, node.meta, signals),
+    ...((node.config as { readonly route?: unknown }).route === undefined
+      ? []
+      : [`${where} has a route, which only the event 'xstate.route' takes; use a transition on a signal`]),
   ];
 }
 
@@ -337,6 +342,11 @@ const SAMPLE_START: JsonObject = {
 function firstStepFaults({ machine, input }: DurableParts): string[] {
   const { context } = machine.config as { readonly context?: unknown };
   if (typeof context === 'function' && input !== undefined) return [];
+  if (typeof context === 'object') {
+    // Every run begins with it: what changed it in place would change it for all of them. Looking at it freezes it.
+    const unfit = findNonJson(context);
+    if (unfit) return [`context${unfit.path} ${unfit.what}`];
+  }
   let step: PureStep;
   try {
     step = initialStep(machine, SAMPLE_START);

@@ -8,7 +8,7 @@ import { replay } from './replay.ts';
 
 const NOW = '2026-03-02T10:00:00.000Z';
 const request: ForkRequest = { runId: 'q', at: 1, by: 'ada', branch: 'autonomous/q-login-flow', now: NOW };
-const only = (version: number) => (version === 1 ? build : undefined);
+const only = (version: number) => (version === build.version ? build : undefined);
 
 /** The whole way with a gate, a question, a failed check and its fix. */
 function anEventfulRun(): DrivenRun {
@@ -206,7 +206,7 @@ describe('a fork', () => {
     };
     expect(forkRun([queued], only, request)).toMatchObject({ message: expect.stringContaining('had not begun there') });
     expect(forkRun(run.events, () => undefined, request)).toMatchObject({
-      message: 'version 1 of its workflow is not registered on this server',
+      message: 'version 2 of its workflow is not registered on this server',
     });
   });
 

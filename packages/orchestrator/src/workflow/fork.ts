@@ -7,6 +7,7 @@ import {
   advance,
   isFinal,
   newRun,
+  reopened,
   type RunInput,
   type RunState,
   type StartedActivity,
@@ -77,8 +78,12 @@ export function forkRun(
   const last = source.find((event) => event.sequence === request.at);
   const start = startOf(source[0]);
   if (!last || !start) return refused(`its events are 1 to ${events.at(-1)?.sequence ?? 0}`);
-  const replayed = replayAs(source, start, versions, request);
-  if (!replayed.ok) return replayed;
+  let replayed = replayAs(source, start, versions, request);
+  if (!replayed.ok) {
+    const asMade = replayAs(source, start, versions, request, { asMade: true });
+    if (asMade.ok) replayed = asMade;
+    else return replayed;
+  }
   const { state } = replayed.run;
   const refusal = whyNotThere(state, source);
   if (refusal !== null) return refused(refusal);
@@ -122,18 +127,22 @@ function whyNotThere(state: RunState, source: readonly WorkflowEvent[]): string 
   return `the run had ended there (${state.view.status}); choose an event before ${end?.sequence ?? 1}`;
 }
 
-/** The source's inputs under the new run's id; what they emit has to be what the source has. */
+/**
+ * The source's inputs under the new run's id; what they emit has to be what the source has.
+ * @param how see {@link RunState.asMade}; the state at the end is a reopened one in any case
+ */
 function replayAs(
   source: readonly WorkflowEvent[],
   start: SourceStart,
   versions: (version: number) => WorkflowDefinition | undefined,
   request: ForkRequest,
+  how: Pick<RunState, 'asMade'> = {},
 ): Fork {
   const sourceId = source[0]?.workflowRunId ?? '';
   const neutral = neutralizer([sourceId, request.runId, start.branch, request.branch]);
   let definition = versions(start.version);
   if (!definition) return refused(`version ${start.version} of its workflow is not registered on this server`);
-  let run: ForkedRun = { definition, state: newRun(request.runId), events: [], activities: [] };
+  let run: ForkedRun = { definition, state: { ...newRun(request.runId), ...how }, events: [], activities: [] };
   for (let index = 0; index < source.length;) {
     const stored = source[index];
     if (stored === undefined) break;
@@ -159,7 +168,7 @@ function replayAs(
     run = taken.step ? after(run, input, taken.step) : withPark(run, input, taken.state);
     index += 1 + emitted.length;
   }
-  return { ok: true, run };
+  return { ok: true, run: run.state.asMade ? { ...run, state: reopened(run.definition.machine, run.state) } : run };
 }
 
 function under(run: ForkedRun, definition: WorkflowDefinition): ForkedRun {
@@ -248,6 +257,7 @@ function newStart(start: JsonObject, { by, branch, request }: ForkRequest): Json
 /** Makes payloads comparable that differ in nothing but names of the two runs. */
 function neutralizer(names: readonly string[]): (payload: JsonObject) => string {
   const known = [...new Set(names)].filter((name) => name !== '').sort((a, b) => b.length - a.length);
+  // oxlint-disable-next-line autonomous/linear-expressions -- names one after the other, without a repetition
   const pattern = new RegExp(
     known.map((name) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|'),
     'g',

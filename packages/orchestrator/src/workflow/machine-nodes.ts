@@ -51,3 +51,15 @@ export function immediateRaises(machine: AnyStateMachine): ReadonlySet<string> {
   }
   return ids;
 }
+
+const eventless = new WeakMap<AnyStateMachine, boolean>();
+
+/** Has the machine an `always` transition, which any event may lead to? */
+export function hasEventless(machine: AnyStateMachine): boolean {
+  let has = eventless.get(machine);
+  if (has === undefined) {
+    has = [...nodesOf(machine.root)].some(({ always }) => always !== undefined && always.length > 0);
+    eventless.set(machine, has);
+  }
+  return has;
+}

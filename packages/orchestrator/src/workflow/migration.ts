@@ -3,10 +3,10 @@
  * version changes; or the new version converts the state, and the run goes on from that.
  */
 import { type EventPayloads, FINAL_STATUSES, type JsonObject, type JsonValue } from '@autonomous/shared';
-import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from 'xstate';
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import type { ArmedTimer, RunInput, RunState, StartedActivity, Step } from './advance.ts';
 import type { StoredState, WorkflowDefinition } from './definition.ts';
-import { describeError, plain, restoreSnapshot } from './persisted-state.ts';
+import { activeNodes, describeError, plain, restoreSnapshot } from './persisted-state.ts';
 import { factsBetween, type StateView, viewOf } from './view.ts';
 
 type Migrated = EventPayloads['RUN_MIGRATED'];
@@ -66,7 +66,7 @@ interface Open {
 }
 
 function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, timers, started, armed }: Open): Step {
-  const view = viewOf(snapshot);
+  const view = viewOf(snapshot, state.asMade);
   if (FINAL_STATUSES.has(view.status))
     return refused(`the migration gives the final state ${JSON.stringify(view.state)}`);
   const emitted = factsBetween(announced(state, view), view);
@@ -218,11 +218,6 @@ function evaluated(given: unknown, { context }: AnyMachineSnapshot, { type, payl
   if (typeof given !== 'function') return given;
   // XState calls it with these, and with references to actors that a pure machine has no use for.
   return (given as (args: unknown) => unknown)({ context: context as unknown, event: { ...payload, type } });
-}
-
-function activeNodes(snapshot: AnyMachineSnapshot): readonly AnyStateNode[] {
-  // The active nodes are XState's own bookkeeping; nothing public lists them.
-  return (snapshot as unknown as { readonly _nodes: readonly AnyStateNode[] })._nodes;
 }
 
 /** Work that belongs to the states before; all of it where nobody knows them any more. */

@@ -28,6 +28,42 @@ export function freezeJson<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
+/**
+ * A plain value as it is read back after it was stored: keys that are `undefined` are absent, `-0` is `0`, and an object that
+ * stands in two places is two objects. The copy is frozen.
+ * @param value {@link findNonJson} finds nothing in it
+ * @param before a value that this function or `JSON.parse` gave: parts of `value` that are the very same, in the same place,
+ *   are kept instead of copied
+ */
+export function asStored<Value>(value: Value, before?: unknown): Value {
+  if (value === 0) return 0 as Value;
+  if (value === before || typeof value !== 'object' || value === null) return value;
+  // Each branch gives what the value is as JSON.
+  return (Array.isArray(value) ? storedList(value, before) : storedObject(value, before)) as Value;
+}
+
+function storedList(list: readonly unknown[], before: unknown): readonly unknown[] {
+  const known: readonly unknown[] = Array.isArray(before) ? before : [];
+  return Object.freeze(Array.from(list, (item, index) => asStored(item, known[index])));
+}
+
+function storedObject(object: object, before: unknown): object {
+  const known = asRecord(before);
+  const stored: Record<string, unknown> = {};
+  for (const key of Object.keys(object)) {
+    const item = (object as Readonly<Record<string, unknown>>)[key];
+    if (item === undefined) continue;
+    const value = item === known[key] && item !== 0 ? item : asStored(item, known[key]);
+    if (key !== '__proto__') stored[key] = value;
+    else Object.defineProperty(stored, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return Object.freeze(stored);
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
 function find(value: unknown, before: unknown, depth: number): NonJson | null {
   switch (typeof value) {
     case 'string':
@@ -68,7 +104,7 @@ function findInList(list: readonly unknown[], before: unknown, depth: number): N
 function findInObject(object: object, before: unknown, depth: number): NonJson | null {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (prototype !== Object.prototype && prototype !== null) return found(describeInstance(object));
-  const known = typeof before === 'object' && before !== null ? (before as Readonly<Record<string, unknown>>) : {};
+  const known = asRecord(before);
   for (const key of Object.keys(object)) {
     const item = (object as Readonly<Record<string, unknown>>)[key];
     if (item === known[key]) continue;

@@ -1,11 +1,19 @@
 /** Replaying a run's inputs gives its state, and what they emit must equal what was stored: the determinism check. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
-import { advance, isFinal, type RunState, type StepResult } from './advance.ts';
+import { advance, isFinal, reopened, type RunState, type StepResult } from './advance.ts';
 import type { WorkflowDefinition } from './definition.ts';
 
 export type Replay =
-  | { readonly ok: true; readonly state: RunState }
+  | {
+      readonly ok: true;
+      readonly state: RunState;
+      /**
+       * The history was made from states as the machine left them, and this state is what reopening gives of the last one: it
+       * has to be stored with the next step. Not: absent.
+       */
+      readonly wasAsMade?: true;
+    }
   | { readonly ok: false; readonly sequence: number; readonly message: string };
 
 /**
@@ -22,6 +30,19 @@ export function replay(
   events: readonly WorkflowEvent[],
   versions?: (version: number) => WorkflowDefinition | undefined,
 ): Replay {
+  const replayed = follow(start, from, events, versions);
+  if (replayed.ok) return replayed;
+  const asMade = follow(start, { ...from, asMade: true }, events, versions);
+  return asMade.ok ? { ...asMade, wasAsMade: true } : replayed;
+}
+
+/** From a state as the machine made it, the history goes on so as far as it goes, and then from reopened ones. */
+function follow(
+  start: WorkflowDefinition,
+  from: RunState,
+  events: readonly WorkflowEvent[],
+  versions: ((version: number) => WorkflowDefinition | undefined) | undefined,
+): Replay {
   let definition = start;
   let state = from;
   let index = 0;
@@ -34,29 +55,39 @@ export function replay(
       if (!next) return mismatch(input, `version ${version} of workflow '${definition.name}' is not registered`);
       definition = next;
     }
-    const at = index;
-    const taken = replayInput(definition, state, input, (offset) => events[at + offset]);
-    if (!taken.ok) return taken;
-    const emitted = taken.step?.emitted ?? [];
-    for (const [offset, fact] of emitted.entries()) {
-      const stored = events[index + 1 + offset];
-      // The list may end within a step only when it was cut on purpose; a stored step is whole.
-      if (stored === undefined) return mismatch(input, `${fact.type} follows from ${input.type} but was not stored`);
-      if (
-        stored.origin !== 'emitted' ||
-        stored.type !== fact.type ||
-        !isDeepStrictEqual(stored.payload, fact.payload)
-      ) {
-        return mismatch(
-          stored,
-          `replay gives ${fact.type} ${canonical(fact.payload)}, stored is ${stored.type} ${canonical(stored.payload)}`,
-        );
-      }
-    }
-    ({ state } = taken);
-    index += 1 + emitted.length;
+    const taken = replayStep(definition, state, events, index);
+    if (taken.ok) {
+      ({ state } = taken);
+      index = taken.next;
+    } else if (state.asMade && state.snapshot !== null) state = reopened(definition.machine, state);
+    else return taken;
   }
-  return { ok: true, state };
+  return { ok: true, state: state.asMade ? reopened(definition.machine, state) : state };
+}
+
+/** @returns with `next`, the index of the event after the step */
+function replayStep(
+  definition: WorkflowDefinition,
+  before: RunState,
+  events: readonly WorkflowEvent[],
+  index: number,
+): (Extract<Replay, { ok: true }> & { readonly next: number }) | Extract<Replay, { ok: false }> {
+  const input = events[index] as WorkflowEvent; // The caller has it.
+  const taken = replayInput(definition, before, input, (offset) => events[index + offset]);
+  if (!taken.ok) return taken;
+  const emitted = taken.step?.emitted ?? [];
+  for (const [offset, fact] of emitted.entries()) {
+    const stored = events[index + 1 + offset];
+    // The list may end within a step only when it was cut on purpose; a stored step is whole.
+    if (stored === undefined) return mismatch(input, `${fact.type} follows from ${input.type} but was not stored`);
+    if (stored.origin !== 'emitted' || stored.type !== fact.type || !isDeepStrictEqual(stored.payload, fact.payload)) {
+      return mismatch(
+        stored,
+        `replay gives ${fact.type} ${canonical(fact.payload)}, stored is ${stored.type} ${canonical(stored.payload)}`,
+      );
+    }
+  }
+  return { ok: true, state: taken.state, next: index + 1 + emitted.length };
 }
 
 /**

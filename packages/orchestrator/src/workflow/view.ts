@@ -7,9 +7,9 @@ import {
   type RunStatus,
   type Stage,
 } from '@autonomous/shared';
-import type { AnyMachineSnapshot } from 'xstate';
+import type { AnyMachineSnapshot, AnyStateNode } from 'xstate';
 import type { StateMeta } from './definition.ts';
-import { plain } from './persisted-state.ts';
+import { activeNodes, plain } from './persisted-state.ts';
 import { isDecision } from './vocabulary.ts';
 
 /** The engine's own reading of a snapshot: everything the standard facts are derived from. */
@@ -26,8 +26,9 @@ export interface Fact {
   readonly payload: JsonObject;
 }
 
-export function viewOf(snapshot: AnyMachineSnapshot): StateView {
-  const meta = mergedMeta(snapshot);
+/** @param asMade as views were made before the depth of a state counted: by the dots of its id */
+export function viewOf(snapshot: AnyMachineSnapshot, asMade?: true): StateView {
+  const meta = mergedMeta(snapshot, asMade ? dotsOfId : depthOf);
   const context: never = snapshot.context as never;
   const stage = typeof meta.stage === 'function' ? meta.stage(context) : (meta.stage ?? null);
   // Nobody decides anything of a run that has ended.
@@ -103,10 +104,10 @@ function openingOf(status: RunStatus, gate: JsonObject): Fact {
   return { type: gateEvent(status), payload: gate };
 }
 
-function mergedMeta(snapshot: AnyMachineSnapshot): StateMeta {
-  const metas = Object.entries(snapshot.getMeta() as Record<string, StateMeta | undefined>);
-  metas.sort(([a], [b]) => depth(a) - depth(b) || (a < b ? -1 : 1));
-  return Object.assign({ status: 'running' }, ...metas.map(([, meta]) => meta)) as StateMeta;
+function mergedMeta(snapshot: AnyMachineSnapshot, depth: (node: AnyStateNode) => number): StateMeta {
+  const nodes = activeNodes(snapshot).filter(({ meta }) => meta !== undefined);
+  const sorted = nodes.toSorted((a, b) => depth(a) - depth(b) || (a.id < b.id ? -1 : 1));
+  return Object.assign({ status: 'running' }, ...sorted.map(({ meta }) => meta as StateMeta)) as StateMeta;
 }
 
 /** What everybody who shows it or decides it relies on. */
@@ -130,8 +131,12 @@ function assertQuestion(gate: JsonObject, state: unknown): void {
   );
 }
 
-function depth(stateId: string): number {
-  return stateId.split('.').length;
+function depthOf(node: AnyStateNode): number {
+  return node.path.length;
+}
+
+function dotsOfId(node: AnyStateNode): number {
+  return node.id.split('.').length;
 }
 
 function sameState(a: StateView, b: StateView): boolean {

@@ -25,6 +25,18 @@ const ENGINE_FACTS: ReadonlySet<string> = new Set([
   'TIMER_FIRED',
   'CALL_BOOKED',
   'CALL_SETTLED',
+  'REVIEW_COMMENT_ADDED',
+  'REVIEW_COMMENT_EDITED',
+  'REVIEW_COMMENT_DELETED',
+]);
+
+/** Inputs of which the machine is told nothing. */
+const VIEW_ONLY: ReadonlySet<string> = new Set([
+  'CALL_BOOKED',
+  'CALL_SETTLED',
+  'REVIEW_COMMENT_ADDED',
+  'REVIEW_COMMENT_EDITED',
+  'REVIEW_COMMENT_DELETED',
 ]);
 
 /** The signals as which a gate's decisions reach the machine; one of them suffices. */
@@ -35,7 +47,7 @@ export const DECISION_SIGNALS: Readonly<Record<Decision, readonly string[]>> = {
   ignore: ['CLARIFICATION_IGNORED'],
   ask: ['QUESTION_ASKED'],
   retry: ['RETRY_REQUESTED', 'FIX_DECIDED'],
-  accept: ['FIX_DECIDED'],
+  accept: ['FIX_DECIDED', 'RETRY_REQUESTED'],
   extend: ['STAGE_EXTENDED', 'BUDGET_CHANGED'],
 };
 
@@ -58,6 +70,7 @@ const FACTS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   IMPLEMENTATION_SUCCEEDED: { commit: 'text', codeTree: 'text' },
   IMPLEMENTATION_FAILED: {},
   EVIDENCE_RECORDED: { mode: 'text', passed: 'boolean', commands: 'list' },
+  BASELINE_RECORDED: { passed: 'boolean', command: 'object' },
   VALIDATION_PASSED: {},
   VALIDATION_FAILED: {},
   DECISION_RECORDED: { topic: 'text', choice: 'text' },
@@ -67,6 +80,11 @@ const FACTS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   CHANGES_PUBLISHED: { branch: 'text', commit: 'text' },
   RUN_MERGED: { baseBranch: 'text', commit: 'text' },
 };
+
+/** Does an input of this type leave the machine where it is, whatever it says? */
+export function changesViewOnly(type: string): boolean {
+  return VIEW_ONLY.has(type);
+}
 
 /** Does an input of this type decide the gate that is open? */
 export function isDecision(type: string): boolean {

@@ -1,7 +1,10 @@
 /** The data of the build workflow: its input, its context, and what its activities take and give. All plain JSON. */
+import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
 import type {
   ActivityError,
+  Baseline,
   BudgetName,
+  Concern,
   ConstraintFinding,
   Evidence,
   FilesTaken,
@@ -91,6 +94,8 @@ export interface CommittedPlan {
   /** Models that wrote it, and `person` where one edited it. */
   readonly models: readonly string[];
   readonly scripted: boolean;
+  /** What the planner would add to the project's memory. Absent in older logs. */
+  readonly memory?: Concern;
 }
 
 export type Revised =
@@ -142,6 +147,10 @@ export interface Reported {
   readonly commit: string;
   /** Absent in what was reported before reports named it. */
   readonly findings?: readonly ConstraintFinding[];
+  /** What a person has to see of the result, accepted or not. Absent in what was reported before reports named it. */
+  readonly concerns?: readonly Concern[];
+  /** Those of them that nobody has accepted. */
+  readonly openConcerns?: readonly Concern[];
 }
 
 export type Integrated =
@@ -250,6 +259,122 @@ export interface BuildContext extends RunHeader {
   readonly patterns: readonly string[];
   readonly published: Published | null;
   readonly merged: boolean;
+  /** Where the baseline is: `none` without a command. Here and below: absent in version 1. */
+  readonly baseline?: 'none' | 'running' | 'known';
+  /** Of the latest report. */
+  readonly concerns?: readonly Concern[];
+  /** Those that nobody has accepted. */
+  readonly openConcerns?: readonly Concern[];
+  /** No file of the project differs from the base. */
+  readonly isEmpty?: boolean;
+  /** How often the implementer was sent back since it had changed nothing. */
+  readonly emptyResults?: number;
 }
+
+/** What each call of an agent gets of the run. */
+export type AgentInput = RunHeader & {
+  readonly config: BuildContext['config'];
+  readonly head: string;
+  readonly baseCommit: string;
+  readonly excludePaths: readonly string[];
+  readonly notes: readonly Note[];
+  readonly call: number;
+};
+export type CheckInput = RunHeader & {
+  readonly mode: Checked['mode'];
+  readonly commit: string;
+  readonly baseCommit: string;
+  readonly setup: ProjectCommand | null;
+  readonly test: ProjectCommand;
+  readonly excludePaths: readonly string[];
+  readonly timeoutMinutes: number;
+};
+export type BaselineInput = Omit<CheckInput, 'mode' | 'commit'>;
+/** What a validation report is made of. */
+export type ReportInput = RunHeader & {
+  /** What the run would add to the memory; absent in version 1. */
+  readonly memory?: MemoryAddition;
+  readonly head: string;
+  readonly plan: CommittedPlan | null;
+  readonly evidence: readonly Checked[];
+  readonly review: Reviewed | null;
+  readonly failure: Failure | null;
+  readonly codeTree: string;
+};
+
+export type BuildActivities = {
+  prepare: { input: RunHeader & Pick<BuildContext, 'requestedConfig'>; output: Prepared };
+  plan: { input: AgentInput; output: Planned };
+  commitPlan: {
+    input: RunHeader & { head: string; draft: PlanDraft; existing: CommittedPlan | null };
+    output: CommittedPlan;
+  };
+  revisePlan: {
+    input: RunHeader & {
+      head: string;
+      text: string;
+      existing: CommittedPlan | null;
+      title: string;
+      models: readonly string[];
+      scripted: boolean;
+    };
+    output: Revised;
+  };
+  replyToPerson: {
+    input: AgentInput & { plan: CommittedPlan | null; question: string };
+    output: { reply: string; cost: Cost };
+  };
+  pushBranch: { input: RunHeader & { commit: string }; output: Published };
+  setUp: {
+    input: RunHeader & { head: string; setup: ProjectCommand; excludePaths: readonly string[] };
+    output: { ran: boolean };
+  };
+  implement: {
+    input: AgentInput & { plan: CommittedPlan; setup: ProjectCommand | null; test: ProjectCommand | null };
+    output: Implemented;
+  };
+  commitCode: {
+    input: RunHeader & { head: string; tree: string; message: string; baseCommit: string };
+    output: CommittedCode;
+  };
+  takeFiles: {
+    input: RunHeader & { head: string; baseCommit: string; take: FilesTaken };
+    output: CommittedCode;
+  };
+  checkpoint: {
+    input: RunHeader & { head: string; baseCommit: string; stage: string; excludePaths: readonly string[] };
+    output: Checkpoint;
+  };
+  /** `null`: nothing can be said. It never fails the run. */
+  baseline: { input: BaselineInput; output: Baseline | null };
+  check: { input: CheckInput; output: Checked };
+  review: { input: AgentInput & { plan: CommittedPlan; evidence: readonly Checked[] }; output: Reviewed };
+  report: { input: ReportInput & { version: number }; output: Reported };
+  integrate: {
+    input: RunHeader & { head: string; baseCommit: string; baseBranch: string; planPath: string };
+    output: Integrated;
+  };
+  copyRecord: {
+    input: ReportInput & {
+      accepted: boolean;
+      title: string;
+      decisions: BuildContext['decisions'];
+      techStack: readonly string[];
+      patterns: readonly string[];
+    };
+    output: Recorded;
+  };
+  merge: {
+    input: RunHeader & {
+      head: string;
+      baseCommit: string;
+      baseBranch: string;
+      strategy: BuildContext['config']['git']['mergeStrategy'];
+      codeTree: string;
+      title: string;
+    };
+    output: Merged;
+  };
+};
 
 export type { ActivityError };

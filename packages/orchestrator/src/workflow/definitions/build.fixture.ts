@@ -83,6 +83,14 @@ export const outputs = {
     commands: [{ command: 'npm test', exitCode: passed ? 0 : 1, durationMs: 1, output: passed ? 'ok' : 'not ok' }],
     sandbox: 'bubblewrap',
   }),
+  baseline: {
+    commit: 'base',
+    codeTree: 't-base',
+    passed: true,
+    command: { command: 'npm test', exitCode: 0, durationMs: 1, output: 'ok' },
+    sandbox: 'bubblewrap',
+    tests: { runner: 'node:test', executed: 3, failed: 0, skipped: 0, finished: true },
+  },
   validator: { verdict: 'pass', severity: 'minor', summary: 'As planned.', feedback: '', cost: cost('validator') },
   report: { path: '.autonomous/runs/r/validation-report.md', hash: 'report-hash', commit: 'c-report' },
   copyRecord: { commit: 'c-record', codeTree: 't-code', notices: [] },
@@ -103,7 +111,7 @@ export class DrivenRun {
     run.send('RUN_STARTED', {
       projectId: 'p',
       userId: 'u',
-      workflow: { name: 'build', version: 1, fingerprint: build.fingerprint },
+      workflow: { name: 'build', version: build.version, fingerprint: build.fingerprint },
       request: 'Create login flow',
       config: { ...aConfig, ...change } as unknown as JsonObject,
       requestedConfig: {},
@@ -143,8 +151,14 @@ export class DrivenRun {
     return this;
   }
 
-  /** Completes an open activity. */
+  /** Completes an open activity; with `prepare` the baseline, which goes on beside planning. */
   done(activity: string, output: JsonValue): this {
+    this.ended(activity, output);
+    return activity === 'prepare' && this.open.includes('baseline') ? this.ended('baseline', outputs.baseline) : this;
+  }
+
+  /** Completes an open activity and nothing else. */
+  ended(activity: string, output: JsonValue): this {
     return this.send('ACTIVITY_COMPLETED', { key: this.key(activity), activity, output });
   }
 

@@ -1,0 +1,126 @@
+/**
+ * The project's checks on the base commit, run once without a model: what a result's tests are compared with. Evidence that passed
+ * for a tree is the baseline of runs that start from it.
+ */
+import { type Baseline, NeedsHuman, RetryableFailure } from '@autonomous/shared';
+import { hashOf } from '../artifacts/plan-document.ts';
+import type { TestReport } from '../artifacts/test-report.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
+import type { BaselineInput, BuildActivities } from '../workflow/definitions/build-types.ts';
+import type { KnownBaseline } from './baseline-cache.ts';
+import type { BuildTools } from './build-tools.ts';
+import { BASELINE, runChecks } from './checks.ts';
+import { reportersDigest } from './test-reporting.ts';
+
+/** Its failure never fails the run: it gives a baseline that says why there is none, or `null` where nothing can be said. */
+export function baseline(
+  tools: BuildTools,
+): Activity<BuildActivities['baseline']['input'], BuildActivities['baseline']['output']> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      if (input.test.command === '') return null;
+      const project = await tools.project(input.projectId);
+      return (await baselineOf(tools, context, project, input)).baseline;
+    },
+  };
+}
+
+/** The baseline of a run's base commit: known, found in what earlier runs left, or found out now. */
+export async function baselineOf(
+  tools: BuildTools,
+  context: ActivityContext,
+  project: RemoteProject,
+  input: BaselineInput,
+): Promise<KnownBaseline> {
+  const codeTree = await tools.repository.codeTree(project, input.baseCommit);
+  let isNew = false;
+  const known = await tools.baselines.use(baselineKey(tools, project, codeTree, input), async () => {
+    isNew = true;
+    return runOnBase(tools, context, project, codeTree, input);
+  });
+  return isNew ? known : { ...known, baseline: { ...known.baseline, isFromEarlierRun: true } };
+}
+
+/** Keeps evidence of a tree as the baseline of runs that will start from it. */
+export async function keepAsBaseline(
+  tools: BuildTools,
+  project: RemoteProject,
+  input: BaselineInput,
+  { baseline, executed }: KnownBaseline,
+): Promise<void> {
+  const { tests } = baseline;
+  if (!baseline.passed || baseline.sandbox === 'none' || tests?.finished === false || tests?.replaced !== undefined)
+    return;
+  await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), { baseline, executed });
+}
+
+function baselineKey(tools: BuildTools, project: RemoteProject, codeTree: string, input: BaselineInput): string {
+  return hashOf(
+    JSON.stringify({
+      project: project.id,
+      codeTree,
+      test: input.test.command,
+      setup: input.setup?.command ?? null,
+      excludePaths: input.excludePaths,
+      provider: tools.sandboxes.name,
+      madeFrom: tools.sandboxes.platform,
+      platform: [process.platform, process.arch, process.versions.node],
+      reporters: reportersDigest(),
+    }),
+  );
+}
+
+async function runOnBase(
+  tools: BuildTools,
+  context: ActivityContext,
+  project: RemoteProject,
+  codeTree: string,
+  input: BaselineInput,
+): Promise<KnownBaseline> {
+  const facts = { commit: input.baseCommit, codeTree };
+  try {
+    const checked = await runChecks(tools, context, project, { ...input, name: BASELINE, treeish: input.baseCommit });
+    return baselineFrom(facts, checked);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof RetryableFailure || !(error instanceof NeedsHuman)) throw error;
+    const command = { command: input.test.command, exitCode: null, durationMs: 0, output: '' };
+    const failure = tools.scrub(error.message).slice(0, 2_000);
+    return { baseline: { ...facts, passed: false, command, sandbox: tools.sandboxes.name, failure }, executed: [] };
+  }
+}
+
+/** What checks gave on a tree, as the baseline of it. */
+export function baselineFrom(
+  facts: Pick<Baseline, 'commit' | 'codeTree'>,
+  { command, sandbox, report }: Awaited<ReturnType<typeof runChecks>>,
+): KnownBaseline {
+  const missingTool = missingToolOf(command);
+  return {
+    baseline: {
+      ...facts,
+      passed: command.exitCode === 0,
+      command: { ...command, output: command.output.slice(-2_000) },
+      sandbox,
+      ...testsOf(report),
+      ...(missingTool === null ? {} : { missingTool }),
+    },
+    executed: report?.executed ?? [],
+  };
+}
+
+function testsOf(report: TestReport | null): Pick<Baseline, 'tests'> {
+  return report === null ? {} : { tests: report.count };
+}
+
+/** The program that a shell or make did not find. */
+function missingToolOf({ exitCode, output, command }: Baseline['command']): string | null {
+  if (exitCode === 0) return null;
+  const said = /(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found\b/.exec(output.slice(-2_000))?.[1];
+  const make = /make: ([\w./+-]{1,100}): No such file or directory/.exec(output.slice(-2_000))?.[1];
+  if (make !== undefined) return make;
+  if (exitCode !== 127) return null;
+  return said ?? command.trim().split(/\s+/, 1)[0] ?? null;
+}

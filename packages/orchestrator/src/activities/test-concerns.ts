@@ -1,0 +1,160 @@
+/** Concerns about the tests of a result: what the evidence says beside the baseline. Pure. */
+import { createHash } from 'node:crypto';
+import type { Baseline, Concern, ConcernKind, Evidence, TestCount } from '@autonomous/shared';
+
+type Checked = Omit<Evidence, 'recordedAt'>;
+
+interface Doubt {
+  readonly kind: ConcernKind;
+  readonly reason: string;
+  /** What is accepted with it is the project's way of testing, and not this result. */
+  readonly isOfTheProject?: true;
+}
+
+const TITLES: Readonly<Record<string, string>> = {
+  tests_unknown: 'How many tests ran, and whether they could fail, is not known',
+  tests_fell: 'Fewer tests ran than on the base commit',
+  tests_unfinished: 'The checks ended without the summary of their test runner',
+  tests_none: 'No test of the base commit vouches for the result',
+};
+
+/**
+ * What a person has to be told of checks that passed; a check that failed has a gate of its own.
+ * @param baseline absent where the workflow has none: then, and where it failed, what the check itself compared with
+ */
+export function concernsOfTests(baseline: Baseline | undefined, evidence: readonly Checked[]): readonly Concern[] {
+  // What kept the run from a baseline may be mended by the time of its checks, which then find it out themselves.
+  const found = evidence.findLast((each) => each.baseline !== undefined)?.baseline;
+  const compared = baseline?.failure === undefined ? (baseline ?? found) : (found ?? baseline);
+  // Where a check failed, a person has accepted this very result, and was shown what failed.
+  if (evidence.some(({ passed }) => !passed)) return [];
+  const doubts = evidence.flatMap((each) => doubtsOf(each, compared));
+  return (['tests_unknown', 'tests_unfinished', 'tests_none', 'tests_fell'] as const).flatMap((kind) => {
+    const ofKind = doubts.filter((doubt) => doubt.kind === kind);
+    if (ofKind.length === 0) return [];
+    const reasons = [...new Set(ofKind.map(({ reason }) => reason))];
+    const tree = ofKind.every(({ isOfTheProject }) => isOfTheProject) ? null : (evidence[0]?.codeTree ?? null);
+    return [
+      {
+        kind,
+        title: TITLES[kind] ?? kind,
+        items: reasons.map((reason) => ({ reason })),
+        hash: digest([kind, tree, reasons]),
+      },
+    ];
+  });
+}
+
+function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Doubt[] {
+  const { tests } = checked;
+  const command = checked.commands[0]?.command ?? '';
+  const what = checked.mode === 'as_is' ? 'With the result as it is' : "With the base commit's tests";
+  if (tests === undefined) return [...changedScripts(checked), unknown(command, what, baseline)];
+  return [
+    ...changedScripts(checked),
+    ...(tests.replaced === undefined ? [] : [replacedIn(what, tests.replaced)]),
+    ...(tests.finished ? [] : [unfinished(what, tests)]),
+    ...(tests.executed === 0
+      ? [{ kind: 'tests_none' as const, reason: `${what}, ${tests.runner || 'the runner'} ran no test.` }]
+      : []),
+    ...failedAllTheSame(what, tests, baseline),
+    ...fewer(checked.mode, what, tests, baseline),
+  ];
+}
+
+/** The check command runs files that the run changed, and whether they are the product or its test is not known. */
+function changedScripts({ doubtful = [] }: Checked): readonly Doubt[] {
+  if (doubtful.length === 0) return [];
+  const more = doubtful.length > 3 ? ` and ${doubtful.length - 3} more` : '';
+  return [
+    {
+      kind: 'tests_unknown',
+      reason: `The check command itself runs or reads files that the run changed: ${doubtful.slice(0, 3).join(', ')}${more}.`,
+    },
+  ];
+}
+
+function unknown(command: string, what: string, baseline: Baseline | undefined): Doubt {
+  if (baseline?.tests !== undefined) {
+    const { runner, executed } = baseline.tests;
+    return {
+      kind: 'tests_unknown',
+      reason: `${what}, no test runner reported anything, and on the base commit ${runner} ran ${tests(executed)}.`,
+    };
+  }
+  return {
+    kind: 'tests_unknown',
+    reason: `\`${command}\` runs no test runner that the server knows: nothing but its exit code says that tests ran.`,
+    isOfTheProject: true,
+  };
+}
+
+function replacedIn(what: string, names: readonly string[]): Doubt {
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+  return {
+    kind: 'tests_unknown',
+    reason: `${what}, the code under test changed what judges it: ${names.slice(0, 3).join(', ')}${more}.`,
+  };
+}
+
+function unfinished(what: string, { runner, executed }: TestCount): Doubt {
+  return {
+    kind: 'tests_unfinished',
+    reason: `${what}, ${runner || 'a test file'} ended before its end, after ${tests(executed)}: something in the tested code may have ended the process.`,
+  };
+}
+
+/** Commands such as `node --test || true` end well whatever happened. */
+function failedAllTheSame(what: string, { failed }: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
+  if (failed === 0 || (baseline?.passed === true && baseline.tests?.failed === failed)) return [];
+  return [
+    { kind: 'tests_unknown', reason: `${what}, ${tests(failed)} failed, and the command ended with exit code 0.` },
+  ];
+}
+
+function fewer(
+  mode: Checked['mode'],
+  what: string,
+  count: TestCount,
+  baseline: Baseline | undefined,
+): readonly Doubt[] {
+  if (baseline === undefined || baseline.failure !== undefined || baseline.command.exitCode === null) {
+    const why = baseline?.failure ?? (baseline === undefined ? 'they were not run there' : 'they came to no end there');
+    return [
+      {
+        kind: 'tests_unknown',
+        reason: `${tests(count.executed)} ran, and how many the base commit has is not known: ${why}`,
+      },
+    ];
+  }
+  const before = baseline.tests;
+  if (before === undefined || before.executed === 0) {
+    if (mode === 'as_is') return [];
+    return [
+      { kind: 'tests_none', reason: `On the base commit no test ran: the result's own tests alone vouch for it.` },
+    ];
+  }
+  if (count.notRun !== undefined) {
+    const named = count.notRun
+      .slice(0, 3)
+      .map((name) => `'${name}'`)
+      .join(', ');
+    const more = count.notRun.length > 3 ? ' and more' : '';
+    return [{ kind: 'tests_fell', reason: `${what}, tests that ran on the base commit did not run: ${named}${more}.` }];
+  }
+  if (count.executed >= before.executed) return [];
+  return [
+    {
+      kind: 'tests_fell',
+      reason: `${what}, ${tests(count.executed)} ran; on the base commit it was ${before.executed}.`,
+    },
+  ];
+}
+
+function tests(count: number): string {
+  return `${count} ${count === 1 ? 'test' : 'tests'}`;
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}

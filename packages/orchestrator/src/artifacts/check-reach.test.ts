@@ -1,0 +1,138 @@
+/** What a check command reaches, from the words of the base commit. */
+import { describe, expect, it } from 'vitest';
+import { reachOfCheck } from './check-reach.ts';
+import { isTestConfiguration, pathsToRestore } from './project-commands.ts';
+
+type Files = Readonly<Record<string, string>>;
+
+/** What is put back and what is doubtful where a run changed these files of a base. */
+async function reached(command: string, base: Files, changed: readonly string[]) {
+  const basePaths = Object.keys(base);
+  const read = async (paths: readonly string[]) =>
+    new Map(paths.flatMap((path): [string, string][] => (base[path] === undefined ? [] : [[path, base[path]]])));
+  const reach = await reachOfCheck({ command, basePaths, changed, read });
+  const result = [...new Set([...basePaths, ...changed])];
+  return { restored: pathsToRestore(basePaths, result, changed, reach.restored), doubtful: reach.doubtful };
+}
+const manifest = (test: string) => JSON.stringify({ scripts: { test } });
+const TEST = { 'test/a.test.js': '' };
+
+describe('what a check command reaches', () => {
+  it.each<[string, string, Files, readonly string[], readonly string[]]>([
+    [
+      'a script of a manifest',
+      'npm test',
+      { 'package.json': manifest('node tools/check.mjs'), 'tools/check.mjs': '' },
+      ['tools/check.mjs', 'src/a.js'],
+      ['tools/check.mjs'],
+    ],
+    [
+      'what that script imports of the tools',
+      'npm test',
+      {
+        'package.json': manifest('node tools/check'),
+        'tools/check.mjs': "import './lib/assert.mjs';\nimport '../src/a.js';\n",
+        'tools/lib/assert.mjs': '',
+        'src/a.js': '',
+      },
+      ['tools/lib/assert.mjs', 'src/a.js'],
+      ['tools/lib/assert.mjs'],
+    ],
+    [
+      'a script of the command itself',
+      'sh ./scripts/ci.sh',
+      { 'scripts/ci.sh': 'python3 scripts/verify.py\n', 'scripts/verify.py': '' },
+      ['scripts/verify.py', 'scripts/other.py'],
+      ['scripts/verify.py'],
+    ],
+    [
+      'included makefiles, named or by pattern',
+      'make test',
+      { Makefile: 'include ci.mk\n-include *.mk\ntest:\n\t$(RUN)\n', 'ci.mk': '' },
+      ['ci.mk', 'new.mk'],
+      ['ci.mk', 'new.mk'],
+    ],
+    [
+      'a carried package manager',
+      'node .yarn/releases/yarn-4.9.0.cjs test',
+      { '.yarn/releases/yarn-4.9.0.cjs': '' },
+      ['.yarn/releases/yarn-4.9.0.cjs', '.pnp.cjs', '.yarn/plugins/x.cjs'],
+      ['.pnp.cjs', '.yarn/plugins/x.cjs', '.yarn/releases/yarn-4.9.0.cjs'],
+    ],
+    [
+      'what a runner loads',
+      'npm test',
+      {
+        'package.json': manifest('vitest run'),
+        'vitest.config.ts': "export default { test: { setupFiles: ['./src/setup.ts'] }, root: '.' };\n",
+        'src/setup.ts': '',
+      },
+      ['src/setup.ts', 'src/a.ts'],
+      ['src/setup.ts'],
+    ],
+    [
+      'a plugin of pytest',
+      'python3 -m pytest',
+      { 'pytest.ini': '[pytest]\naddopts = -p sums.plugin\n', 'sums/plugin.py': '' },
+      ['sums/plugin.py', 'sums/add.py'],
+      ['sums/plugin.py'],
+    ],
+    [
+      'modules before those of the runner',
+      'python3 -m pytest',
+      {},
+      [
+        'unittest.py',
+        'pluggy/__init__.py',
+        'argparse.py',
+        'src/_pytest/main.py',
+        'evil.dist-info/entry_points.txt',
+        'shop/types.py',
+      ],
+      ['argparse.py', 'evil.dist-info/entry_points.txt', 'pluggy/__init__.py', 'src/_pytest/main.py', 'unittest.py'],
+    ],
+  ])('takes in %s, and leaves the product alone', async (_, command, base, changed, restored) => {
+    expect(await reached(command, { ...TEST, ...base }, changed)).toEqual({ restored, doubtful: [] });
+  });
+
+  it('leaves a module of the base with the name of a runner’s: it is the product', async () => {
+    expect(await reached('python3 -m pytest', { ...TEST, 'calendar.py': '' }, ['calendar.py'])).toEqual({
+      restored: [],
+      doubtful: [],
+    });
+  });
+
+  it('is in doubt of files that the command names and that may be the product, and of build files', async () => {
+    const base = {
+      ...TEST,
+      Makefile: 'test:\n\tsh run-it.sh\n',
+      'run-it.sh': 'sh app.sh\n',
+      'app.sh': '',
+      'build.gradle': '',
+    };
+    expect(await reached('make test', base, ['run-it.sh', 'build.gradle', 'README.md'])).toEqual({
+      restored: [],
+      doubtful: ['build.gradle', 'run-it.sh'],
+    });
+  });
+
+  it('knows the configuration of runners wherever it stands', () => {
+    for (const path of [
+      'pytest.toml',
+      'web/.pytest.toml',
+      'babel.config.js',
+      '.swcrc',
+      '.env.test',
+      'justfile',
+      'Rakefile',
+      'gradlew',
+      '.mvn/jvm.config',
+      'gradle/wrapper/gradle-wrapper.properties',
+      '.pnpmfile.cjs',
+      'turbo.json',
+    ])
+      expect(isTestConfiguration(path), path).toBe(true);
+    for (const path of ['pyproject.toml', 'src/config.ts', '.env', 'tsconfig.json', 'src/make.ts'])
+      expect(isTestConfiguration(path), path).toBe(false);
+  });
+});

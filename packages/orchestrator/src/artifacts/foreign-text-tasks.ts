@@ -1,0 +1,17 @@
+/**
+ * What the worker of `foreign-text.ts` can be asked for. A task takes and gives plain data; one that needs a heavy library
+ * imports it when it is first asked for.
+ */
+import { newDependencies } from './dependencies.ts';
+import { extendMemory } from './memory.ts';
+import type { ScannedText, SecretFinding } from './secret-scan.ts';
+import { parseSkill } from './skill-file.ts';
+
+async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
+  const scan = await import('./secret-scan.ts');
+  return scan.scanForSecrets(texts);
+}
+
+export const FOREIGN_TEXT_TASKS = { newDependencies, extendMemory, parseSkill, scanForSecrets };
+
+export type ForeignTextTasks = typeof FOREIGN_TEXT_TASKS;
