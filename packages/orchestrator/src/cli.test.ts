@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { createClient, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import { type Client, createClient, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { connect } from './cli/connection.ts';
 import type { CliIo } from './cli/io.ts';
 import { type Finished, makePlace, type Place, type ServerProcess } from './cli/program.fixture.ts';
 import { runCli } from './cli.ts';
 
-/** A whole run takes some seconds, on a busy machine some more. */
-const WHOLE_RUN = { timeout: 90_000 };
+/** A whole run takes some seconds, on a busy machine minutes. */
+const WHOLE_RUN = { timeout: 180_000 };
 const REQUEST = 'Create login flow with OAuth';
 
 let place: Place;
@@ -188,7 +188,9 @@ describe('a script that drives a run', () => {
     expect(started.stdout).toMatch(/^run (\S+) on notes \(.*notes\.git\)$/m);
     expect(started.stdout).toContain("● plan gate: Review the plan 'Login flow with OAuth'");
     const id = /^run (\S+)/.exec(started.stdout)?.[1] ?? '';
-    expect(started.stdout).toContain(`autonomous approve ${id}\n`);
+    expect(started.stdout).toMatch(
+      new RegExp(`autonomous approve ${id} --gate ${id}\\.\\d+ --hash \\w{64}:\\w{40}\\n`),
+    );
 
     expect((await command('show', id, '--plan')).stdout).toMatch(/^\(scripted\)[^]*```mermaid/);
     expect(await command('gates')).toMatchObject({ stdout: expect.stringContaining(`${id}  plan `) });
@@ -203,7 +205,7 @@ describe('a script that drives a run', () => {
       expect.stringContaining('· reply (scripted): The state is kept in memory'),
     ]);
     expect(asked.stdout).not.toContain('━━ planning');
-    const approved = await command('approve', id, '--notes', 'go on');
+    const approved = await command('approve', id, '--notes', 'go on', ...(await shownNow(id)));
     expect(approved.stdout).toMatch(/^approve: Review the plan 'Login flow with OAuth' \(hash \w{10}, code \w{10}\)$/m);
 
     const question = await command('watch', id);
@@ -227,9 +229,9 @@ describe('a script that drives a run', () => {
     expect(events.at(-1)).toMatchObject({ type: 'APPROVAL_REQUESTED', payload: { gate: 'implementation' } });
     expect((await command('show', id, '--diff')).stdout).toContain('+++ b/src/login.js');
     expect((await command('show', id)).stdout).toMatch(
-      /evidence +base tests: passed, `npm test` exit code 0, sandbox bubblewrap/,
+      /evidence +base tests: passed, `npm test` exit code 0, 3 tests ran \(node:test\); on the base commit it was 3, sandbox bubblewrap/,
     );
-    expect((await command('approve', id)).exitCode).toBe(0);
+    expect((await command('approve', id, ...(await shownNow(id)))).exitCode).toBe(0);
 
     const end = await command('watch');
     expect(end.exitCode).toBe(0);
@@ -239,6 +241,11 @@ describe('a script that drives a run', () => {
     expect(place.git('-C', place.remote, 'rev-parse', 'main')).toMatch(new RegExp(`^${merged}`));
     const { items } = { items: (await command('list', '--json', '--status', 'completed')).stdout.trim().split('\n') };
     expect(items.map((line) => (JSON.parse(line) as RunView).id)).toContain(id);
+
+    /** The options that `show` prints for the gate that is open. */
+    async function shownNow(runId: string): Promise<readonly string[]> {
+      return (/^decide +(.*)$/m.exec((await command('show', runId)).stdout)?.[1] ?? '').split(' ');
+    }
   });
 });
 
@@ -280,10 +287,82 @@ describe('a person at a terminal', () => {
   });
 });
 
-/** Streams that say they are a terminal; what is typed waits for the words that ask for it. */
-function aTerminal() {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true });
-  const stdout = Object.assign(new PassThrough(), { isTTY: true });
+describe('a gate that is decided by a command of its own', () => {
+  let project: Place;
+  let client: Client;
+  beforeAll(async () => {
+    project = makePlace();
+    client = createClient({ baseUrl: server.url, token: readFileSync(join(place.data, 'token'), 'utf8').trim() });
+  });
+  afterAll(() => project.remove());
+
+  /** Starts a run and waits for its plan. @returns its id and the options that name its gate and what that shows */
+  async function atPlanGate(): Promise<{ readonly id: string; readonly line: string }> {
+    const script = aTerminal(false);
+    await runCli(
+      ['run', REQUEST, '--planning', 'manual', '--project', project.clone, '--server', server.url],
+      script.io,
+    );
+    const id = /^run (\S+)/.exec(script.all())?.[1] ?? '';
+    const line = new RegExp(`autonomous approve ${id} (--gate ${id}\\.\\d+ --hash \\w{64}:\\w{40})\n`).exec(
+      script.all(),
+    )?.[1];
+    return { id, line: line ?? '' };
+  }
+  async function said(...args: readonly string[]): Promise<readonly [number, string]> {
+    const script = aTerminal(false);
+    const exitCode = await runCli([...args, '--server', server.url], script.io);
+    return [exitCode, script.all()];
+  }
+
+  it('takes no approval without a terminal but with what show and gates print', WHOLE_RUN, async () => {
+    const { id, line } = await atPlanGate();
+    expect(line).not.toBe('');
+    expect((await said('gates'))[1]).toMatch(new RegExp(`${id}  plan [^\\n]*\\n    ${line}\\n`));
+    expect((await said('show', id))[1]).toContain(`decide     ${line}\n`);
+    // Nobody has seen what it would approve.
+    expect(await said('approve', id)).toEqual([1, expect.stringContaining(`autonomous approve ${id} ${line}\n`)]);
+    const [, gateId = '', , word = ''] = line.split(' ');
+    expect(await said('approve', id, '--gate', gateId)).toEqual([1, expect.stringContaining(line)]);
+    expect(await said('approve', id, '--hash', word)).toEqual([64, expect.stringContaining('--hash goes with --gate')]);
+    const other = ['--gate', gateId, '--hash', `0000${word.slice(4)}`];
+    expect(await said('approve', id, ...other)).toEqual([1, expect.stringContaining('changed since it was shown')]);
+
+    await client.decideGate(gateId, { decision: 'ask', question: 'Why in memory?' });
+    await expect.poll(async () => (await client.getRun(id)).gate?.id ?? gateId).not.toBe(gateId);
+    const old = [1, expect.stringMatching(`Gate ${gateId} is not open any more: it was decided or changed`)];
+    expect(await said('approve', id, ...line.split(' '))).toEqual(old);
+    expect(await said('reject', id, '--gate', gateId, '--feedback', 'No.')).toEqual(old);
+    const now = /^decide +(.*)$/m.exec((await said('show', id))[1])?.[1] ?? '';
+    expect(await said('approve', id, ...now.split(' '))).toEqual([
+      0,
+      expect.stringContaining('approve: Review the plan'),
+    ]);
+    await client.cancelRun(id);
+  });
+
+  it('is shown at a terminal, which asks and decides nothing without a yes', WHOLE_RUN, async () => {
+    const { id } = await atPlanGate();
+    for (const [given, exitCode, answer] of [
+      ['no', 1, 'Nothing was decided.'],
+      ['yes', 0, 'the run is running'],
+    ] as const) {
+      const terminal = aTerminal();
+      const ended = runCli(['approve', id, '--server', server.url], terminal.io);
+      await terminal.heard('# Login flow with OAuth');
+      await terminal.heard("approve: Review the plan 'Login flow with OAuth' (hash ");
+      await terminal.reply('approve this? (yes or no) > ', given);
+      expect(await ended).toBe(exitCode);
+      expect(terminal.all()).toContain(answer);
+    }
+    await client.cancelRun(id);
+  });
+});
+
+/** Streams that say they are a terminal, or are none; what is typed waits for the words that ask for it. */
+function aTerminal(isTTY = true) {
+  const stdin = Object.assign(new PassThrough(), { isTTY });
+  const stdout = Object.assign(new PassThrough(), { isTTY });
   let text = '';
   let seen = 0;
   stdout.on('data', (chunk) => (text += String(chunk)));

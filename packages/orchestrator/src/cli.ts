@@ -8,13 +8,14 @@ import {
   runConfigRequestSchema,
   type RunStatus,
   type RunView,
+  shownAt,
   type TrustLevel,
+  vouches,
 } from '@autonomous/shared';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { connect } from './cli/connection.ts';
 import {
   answerOf,
-  approvalOf,
   type BudgetOptions,
   extensionOf,
   openGate,
@@ -23,14 +24,16 @@ import {
   whatIsApproved,
 } from './cli/decide.ts';
 import { personAtTerminal } from './cli/dialog.ts';
-import { EXIT, exitCodeOf, explainError, UsageError } from './cli/exit.ts';
+import { CommandFailure, EXIT, exitCodeOf, explainError, UsageError } from './cli/exit.ts';
 import { type ExportOptions, exportRun } from './cli/export.ts';
 import { type Followed, followRun } from './cli/follow.ts';
 import { configFrom, decisionFrom, historyLine, readJson } from './cli/fork.ts';
 import { type CliIo, hasPerson, note, say, sayJson } from './cli/io.ts';
 import { migrate, type MigrateOptions } from './cli/migrate.ts';
 import { chooseProject } from './cli/project.ts';
-import { gateLine, runLine, runPage, type Shown, showOf } from './cli/show.ts';
+import { retryAll } from './cli/retry-all.ts';
+import { gateLine, runLine, runPage, type Shown, showOf, shownOptions } from './cli/show.ts';
+import { confirmFork, decidedGate, namedHashes, type ShownOptions } from './cli/shown.ts';
 
 /**
  * Carries out one command.
@@ -107,30 +110,38 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
     .option('--json', 'events as JSON lines')
     .action(ending((runId: string | undefined, options: JsonOptions) => watch(io, runId, options)));
 
-  client('approve <run>', 'approves the plan or the result that the run shows')
+  /** A command that decides the gate that was shown. */
+  const deciding = (usage: string, description: string) =>
+    client(usage, description)
+      .option('--gate <id>', 'the gate that was shown, as show and gates print it; refused while another one is open')
+      .option('--hash <hash>', 'what it showed, from the same line; without it the terminal shows the gate and asks');
+  deciding('approve <run>', 'approves the plan or the result that the run shows')
     .option('--notes <text>', 'kept with the approval')
     .option('--edit <file>', 'a corrected plan instead of the one shown')
     .action(ending((runId: string, options: ApproveOptions) => approve(io, runId, options)));
-  client('reject <run>', 'sends the plan or the result back')
+  deciding('reject <run>', 'sends the plan or the result back')
     .requiredOption('--feedback <text>', 'what should be different')
     .action(decision('reject', ({ feedback }: { feedback: string }) => ({ feedback })));
-  client('answer <run> [response...]', 'answers a question: text, or options by number or words')
+  deciding('answer <run> [response...]', 'answers a question: text, or options by number or words')
     .option('--file <path>', 'a file as answer; may be repeated', collect)
     .action(ending((runId: string, words: string[], options: AnswerOptions) => answer(io, runId, words, options)));
-  client('ask <run> <question...>', 'asks the planner about its plan and prints the reply').action(
-    ending((runId: string, words: string[], options: ServerOptions) => ask(io, runId, words.join(' '), options)),
+  deciding('ask <run> <question...>', 'asks the planner about its plan and prints the reply').action(
+    ending((runId: string, words: string[], options: DecidingOptions) => ask(io, runId, words.join(' '), options)),
   );
-  client('retry <run>', 'tries again after a pause or a failed validation')
+  deciding('retry [run]', 'tries again after a pause or a failed validation')
     .option('--notes <text>', 'a hint for the next try')
-    .action(decision('retry', ({ notes }: { notes?: string }) => ({ notes })));
+    .option('--all', 'all paused runs, or those of --reason')
+    .option('--reason <reason>', 'with --all: only runs that paused for this, such as model_unavailable')
+    .action(ending((runId: string | undefined, options: RetryOptions) => retry(io, runId, options)));
   client('take <run> <files...>', "takes files of another run's result into the one that waits with its own")
     .requiredOption('--from <run>', 'the other run')
     .option('--feedback <text>', 'what the agent is to do with them; without a word they are only checked')
     .action(ending((runId: string, paths: string[], options: TakeOptions) => take(io, runId, paths, options)));
-  client('accept <run>', 'takes a result although its validation failed')
+  deciding('accept <run>', 'takes a result although its validation failed')
     .requiredOption('--reason <text>', 'why; kept with the run')
     .action(decision('accept', ({ reason }: { reason: string }) => ({ reason })));
   client('extend <run> [minutes]', 'gives a stage more time, or a run another budget')
+    .option('--gate <id>', 'the gate that was shown; refused while another one is open')
     .option('--max-cost-usd <dollars>', 'what the run may cost from its beginning; none: without a bound')
     .option('--max-tokens <count>', 'how many tokens it may use, or none')
     .option('--max-tool-calls <count>', 'how many tool calls it may make, or none')
@@ -138,15 +149,19 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
     .option('--max-tree-tokens <count>', 'how many tokens they may use together, or none')
     .option('--max-tree-tool-calls <count>', 'how many tool calls they may make together, or none')
     .action(
-      ending(async (runId: string, minutes: string | undefined, { server, ...budgets }: ExtendOptions) => {
+      ending(async (runId: string, minutes: string | undefined, { server, gate, ...budgets }: ExtendOptions) => {
         const extended = await (
           await connect(io, server)
-        ).decideOpenGate(runId, { decision: 'extend', ...extensionOf(minutes, budgets) });
+        ).decideOpenGate(runId, {
+          decision: 'extend',
+          ...extensionOf(minutes, budgets),
+          ...(gate === undefined ? {} : { gateId: gate }),
+        });
         say(io, `extended; the run is ${statusOf(extended)}`);
         return EXIT.done;
       }),
     );
-  client('ignore <run>', 'leaves a question unanswered: the planner plans without it').action(
+  deciding('ignore <run>', 'leaves a question unanswered: the planner plans without it').action(
     decision('ignore', () => ({})),
   );
   client('message <run> <text...>', 'tells the agent of a run something; it is heard at its next step').action(
@@ -224,6 +239,8 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
       '--answer <decision>',
       'decides the open gate: approve, retry, ignore, reject=…, accept=…, ask=…, extend=MINUTES, or an answer',
     )
+    .option('--gate <id>', 'the gate that --answer is of, as show --at prints it')
+    .option('--hash <hash>', 'what it showed, from the same line')
     .option('--request <text>', 'another request')
     .option('--detach', 'only start it')
     .option('--json', 'events as JSON lines; with --detach the run as JSON')
@@ -246,10 +263,11 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
     kind: GateDecision['decision'],
     fields: (options: Options) => Omit<GateDecision, 'decision'>,
   ) {
-    return ending(async (runId: string, options: ServerOptions & Options) => {
+    return ending(async (runId: string, options: DecidingOptions & Options) => {
       const server = await connect(io, options.server);
-      const gate = await openGate(server, runId, kind);
-      const decided = await server.decideGate(gate.id, { decision: kind, ...fields(options) });
+      const rest = kind === 'accept' ? ' --reason "…"' : '';
+      const { gate, shown } = await decidedGate(server, io, { runId, decision: kind, rest }, options);
+      const decided = await server.decideGate(gate.id, { decision: kind, ...fields(options), ...shown });
       say(io, `${kind}: ${gate.summary}\nthe run is ${statusOf(decided)}`);
       return EXIT.done;
     });
@@ -259,11 +277,19 @@ function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
 interface ServerOptions {
   readonly server?: string;
 }
+interface DecidingOptions extends ServerOptions, ShownOptions {}
+interface RetryOptions extends DecidingOptions {
+  readonly notes?: string;
+  readonly all?: boolean;
+  readonly reason?: string;
+}
 interface TakeOptions extends ServerOptions {
   readonly from: string;
   readonly feedback?: string;
 }
-interface ExtendOptions extends ServerOptions, BudgetOptions {}
+interface ExtendOptions extends ServerOptions, BudgetOptions {
+  readonly gate?: string;
+}
 interface JsonOptions extends ServerOptions {
   readonly json?: boolean;
 }
@@ -280,18 +306,18 @@ interface RunOptions extends JsonOptions {
   readonly config?: string;
   readonly detach?: boolean;
 }
-interface ApproveOptions extends ServerOptions {
+interface ApproveOptions extends DecidingOptions {
   readonly notes?: string;
   readonly edit?: string;
 }
-interface AnswerOptions extends ServerOptions {
+interface AnswerOptions extends DecidingOptions {
   readonly file?: readonly string[];
 }
 interface ListOptions extends JsonOptions {
   readonly status?: RunStatus;
   readonly limit: number;
 }
-interface ForkOptions extends JsonOptions {
+interface ForkOptions extends JsonOptions, ShownOptions {
   readonly at: number;
   readonly model?: Readonly<Record<string, string>>;
   readonly config?: readonly string[];
@@ -368,19 +394,20 @@ function endOf(io: CliIo, { run: last, interrupted }: Followed, json: boolean): 
 
 function wayOn(io: CliIo, gate: NonNullable<Followed['run']['gate']>): readonly string[] {
   const start = `  ${io.program}`;
+  const shown = ` ${shownOptions(gate)}`;
   const look: Readonly<Record<string, readonly string[]>> = {
     plan: [`${start} show ${gate.runId} --plan`],
     implementation: [`${start} show ${gate.runId} --diff`],
     fix: [`${start} show ${gate.runId} --report`],
   };
   const rest: Readonly<Record<GateDecision['decision'], string>> = {
-    approve: gate.kind === 'invalid_plan' ? ' --edit FILE' : gate.kind === 'escalation' ? ' --notes "…"' : '',
+    approve: `${shown}${gate.kind === 'invalid_plan' ? ' --edit FILE' : gate.kind === 'escalation' ? ' --notes "…"' : ''}`,
     reject: ' --feedback "…"',
     answer: gate.question?.responseType === 'file_upload' ? ' --file PATH' : ' "…"',
     ignore: '',
     ask: ' "…"',
     retry: '',
-    accept: ' --reason "…"',
+    accept: `${shown} --reason "…"`,
     extend: ' MINUTES',
   };
   return [...(look[gate.kind] ?? []), ...gate.decisions.map((kind) => `${start} ${kind} ${gate.runId}${rest[kind]}`)];
@@ -389,9 +416,14 @@ function wayOn(io: CliIo, gate: NonNullable<Followed['run']['gate']>): readonly 
 async function approve(io: CliIo, runId: string, options: ApproveOptions): Promise<number> {
   const edited = options.edit === undefined ? undefined : await readTextFile(io, options.edit);
   const client = await connect(io, options.server);
-  const gate = await openGate(client, runId, 'approve');
+  const { gate, shown } = await decidedGate(client, io, { runId, decision: 'approve' }, options);
   say(io, `approve: ${whatIsApproved(gate)}`);
-  const approved = await client.decideGate(gate.id, approvalOf(gate, options.notes, edited));
+  const approved = await client.decideGate(gate.id, {
+    decision: 'approve',
+    ...shown,
+    notes: options.notes,
+    editedPlan: edited,
+  });
   say(io, `the run is ${statusOf(approved)}`);
   return EXIT.done;
 }
@@ -401,10 +433,26 @@ async function answer(io: CliIo, runId: string, words: readonly string[], option
   if (words.length === 0 && files.length === 0)
     throw new UsageError('There is no answer; give it after the run, or --file PATH.');
   const client = await connect(io, options.server);
-  const gate = await openGate(client, runId, 'answer');
+  const { gate, shown } = await decidedGate(client, io, { runId, decision: 'answer' }, options);
   const decision = await answerOf(client, io, gate.question, { words, files });
-  const answered = await client.decideGate(gate.id, decision);
+  const answered = await client.decideGate(gate.id, { ...decision, ...shown });
   say(io, `answer: ${gate.summary}\nthe run is ${statusOf(answered)}`);
+  return EXIT.done;
+}
+
+async function retry(io: CliIo, runId: string | undefined, options: RetryOptions): Promise<number> {
+  const { all = false, reason, notes } = options;
+  if (all) {
+    if (runId !== undefined || notes !== undefined)
+      throw new UsageError('--all retries every paused run: leave the run and --notes out.');
+    return retryAll(io, await connect(io, options.server), reason);
+  }
+  if (runId === undefined) throw new UsageError('Name the run to retry, or give --all.');
+  if (reason !== undefined) throw new UsageError('--reason goes with --all.');
+  const client = await connect(io, options.server);
+  const { gate, shown } = await decidedGate(client, io, { runId, decision: 'retry' }, options);
+  const decided = await client.decideGate(gate.id, { decision: 'retry', notes, ...shown });
+  say(io, `retry: ${gate.summary}\nthe run is ${statusOf(decided)}`);
   return EXIT.done;
 }
 
@@ -424,10 +472,11 @@ async function take(io: CliIo, runId: string, paths: readonly string[], options:
   return EXIT.done;
 }
 
-async function ask(io: CliIo, runId: string, question: string, { server }: ServerOptions): Promise<number> {
-  const client = await connect(io, server);
+async function ask(io: CliIo, runId: string, question: string, options: DecidingOptions): Promise<number> {
+  const client = await connect(io, options.server);
   const gate = await openGate(client, runId, 'ask');
-  const asked = await client.decideGate(gate.id, { decision: 'ask', question });
+  // It decides nothing: nobody has to be asked whether they mean it.
+  const asked = await client.decideGate(options.gate ?? gate.id, { decision: 'ask', question });
   await followRun({ client, io, runId, json: false, atGate: 'end', after: asked.lastSequence });
   return EXIT.done;
 }
@@ -471,13 +520,37 @@ async function fork(io: CliIo, runId: string, options: ForkOptions): Promise<num
   const wanted = {
     at,
     ...(Object.keys(change).length === 0 ? {} : { config: change }),
-    ...(decision === undefined ? {} : { answer: decisionFrom(decision) }),
     ...(request === undefined ? {} : { request }),
   };
   const client = await connect(io, options.server);
-  const forked = await client.forkRun(runId, wanted);
+  const answer =
+    decision === undefined ? undefined : await answerThen(client, io, runId, at, decisionFrom(decision), options);
+  const forked = await client.forkRun(runId, answer === undefined ? wanted : { ...wanted, answer });
   if (!options.json && !options.detach) say(io, `run ${forked.id}, forked from ${runId} at event ${at}`);
   return followStarted(io, client, forked, `fork of ${runId}`, options);
+}
+
+/** The answer of a fork, bound to the gate that was open after the event and what that gate showed. */
+async function answerThen(
+  client: Client,
+  io: CliIo,
+  runId: string,
+  at: number,
+  answer: GateDecision,
+  given: ShownOptions,
+): Promise<GateDecision> {
+  const hashes = namedHashes(given);
+  if (given.gate !== undefined) return { ...answer, gateId: given.gate, ...hashes };
+  const { gate } = await client.getRun(runId, at);
+  // The server says why there is nothing to decide.
+  if (gate === null || !vouches(answer.decision)) return answer;
+  if (hasPerson(io)) {
+    await confirmFork(io, gate, answer.decision);
+    return { ...answer, ...shownAt(gate) };
+  }
+  throw new CommandFailure(
+    `Nobody at a terminal has seen what the fork would ${answer.decision}: ${gate.summary}. Look at it with ${io.program} show ${runId} --at ${at}, then add:\n  ${shownOptions(gate)}`,
+  );
 }
 
 async function show(

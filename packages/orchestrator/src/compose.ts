@@ -1,11 +1,11 @@
 /** Puts the server together: the one place, beside the command line, that knows every adapter. */
-import { access, constants, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type JsonValue, type RunView, Unavailable } from '@autonomous/shared';
+import { type Gate, type JsonValue, type RunView, Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { createBuildActivities } from './activities/build-activities.ts';
 import type { BuildTools } from './activities/build-tools.ts';
+import { BaselineCache } from './activities/baseline-cache.ts';
 import { DependencyCache } from './activities/dependency-cache.ts';
 import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
 import { createAgentRouter } from './agents/agent-router.ts';
@@ -13,17 +13,25 @@ import { createToolLoopAgent } from './agents/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import type { ServerConfig } from './config.ts';
+import { type DataFolder, findLostProjects, freeBytes, openDataFolder } from './data-folder.ts';
+import { openCrashLedger } from './engine/crash-ledger.ts';
 import { Archiver } from './engine/archiver.ts';
 import { systemClock } from './engine/clock.ts';
 import { Engine } from './engine/engine.ts';
 import { findDivergedRuns } from './engine/record-check.ts';
+import { RecordComparison } from './engine/record-comparison.ts';
+import { MirrorKeeper } from './engine/mirror-keeper.ts';
 import { Recorder } from './engine/recorder.ts';
 import { writeExport } from './engine/run-export.ts';
+import { type Probe, SelfResume, SERVER } from './engine/self-resume.ts';
 import { Transcripts } from './engine/transcripts.ts';
 import type { EventStore } from './event-store/event-store.ts';
-import { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
+import { quickCheck } from './event-store/quick-check.ts';
+import { openSqliteEventStore, type SqliteEventStore } from './event-store/sqlite-event-store.ts';
 import { createRecorder } from './models/cassette-recorder.ts';
+import type { Models } from './models/model.ts';
 import { createPrices } from './models/prices.ts';
+import { probeProvider } from './models/provider-probe.ts';
 import { createModels } from './models/registry.ts';
 import { loadOwnWorkflows } from './own-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
@@ -38,6 +46,7 @@ import { openUploads } from './server/uploads.ts';
 import type { ActivityRegistry } from './workflow/activity.ts';
 import { isFinal } from './workflow/advance.ts';
 import { build } from './workflow/definitions/build.ts';
+import { buildV1 } from './workflow/definitions/build-1.ts';
 import { createRegistry } from './workflow/registry.ts';
 import { budgetFaults, checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.ts';
 
@@ -73,6 +82,10 @@ export interface RunningOrchestrator {
 const MB = 1024 * 1024;
 /** What `packages/ui` is built to; the same from the sources and from what they are compiled to. */
 const DASHBOARD_FOLDER = fileURLToPath(new URL('../../ui/dist/app', import.meta.url));
+/** How often the data folder is looked at. */
+const LOOK_AT_DATA_MS = 10_000;
+/** With less on the disk, the server is not ready: git and uploads need more than a step of a run. */
+const LEAST_FREE_BYTES = MB;
 /** What a command inside a sandbox may use beside what is configured: enough for compilers and test suites of usual projects. */
 const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_024 * MB, cpuSeconds: 3_600 };
 
@@ -88,16 +101,22 @@ export async function startOrchestrator({
   wrap,
   onStep,
 }: ComposeOptions): Promise<RunningOrchestrator> {
-  await makeDataFolder(config.dataFolder);
+  if (config.driftDetection !== null)
+    log.warn(
+      'ENABLE_VALIDATION_DRIFT_DETECTION is set and has no effect yet: what a plan demands is looked for by name and reported, and nothing depends on it. Leave it out.',
+    );
+  const dataFolder = await openDataFolder(config.dataFolder);
   const { promise: failed, resolve: onStopped } = Promise.withResolvers<Error>();
-  const opened = openSqliteEventStore({ file: config.databasePath, onStopped });
-  const store = wrap?.store(opened) ?? opened;
-  const stops: (() => Promise<unknown>)[] = [() => store.close()];
+  const stops: (() => Promise<unknown>)[] = [async () => dataFolder.release()];
   const stopAll = async (): Promise<void> => {
     for (const stop of stops.splice(0).toReversed())
       await stop().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
   };
   try {
+    const opened = openSqliteEventStore({ file: config.databasePath, onStopped });
+    const store = wrap?.store(opened) ?? opened;
+    stops.push(() => store.close());
+    stops.push(watchDataFolder(dataFolder, opened, log));
     const token = config.token ?? (await openToken(config.dataFolder));
     const scrubber = createScrubber([...config.secrets, token]);
     const repository = createGitRepository({
@@ -154,8 +173,10 @@ export async function startOrchestrator({
         maxBytes: config.dependencyCacheBytes,
         log,
       }),
+      baselines: new BaselineCache(path.join(config.dataFolder, 'baselines')),
       egress: async (role) =>
         config.egress[role] ?? (role === 'setup' && config.allowSetupNetwork ? await packageRegistries() : []),
+      reviewPaths: config.reviewPaths,
       autoRetry: config.autoRetry,
       contextTokens: config.contextTokens,
       project: async (id) => {
@@ -175,11 +196,12 @@ export async function startOrchestrator({
       scrub: scrubber.scrub,
     };
     const instrumented = instrument?.(tools) ?? tools;
-    const builtIn = { definitions: [build], activities: createBuildActivities(instrumented) };
+    const builtIn = { definitions: [build, buildV1], activities: createBuildActivities(instrumented) };
     const { names, folder } = config.workflows;
     const own = await loadOwnWorkflows({ names, folder, dataFolder: config.dataFolder, builtIn });
     const workflows = createRegistry([...builtIn.definitions, ...own.definitions]);
     const activities = { ...builtIn.activities, ...own.activities };
+    const crashes = await openCrashLedger(config.dataFolder, store);
     const engine = new Engine({
       store,
       workflows,
@@ -190,23 +212,57 @@ export async function startOrchestrator({
       random: Math.random,
       scrub: <Value>(value: Value) => scrubber.scrubJson(value as JsonValue) as Value,
       onPoisoned: (runId) => writeExport(path.join(config.dataFolder, 'exports'), store, runId),
-      findDamage: () => findDivergedRuns({ store, repository: instrumented.repository, log }),
+      findDamage: async () => [
+        ...crashes.faults,
+        ...(await findDivergedRuns({ store, repository: instrumented.repository, log })),
+      ],
+      faultElsewhere: ({ id, projectId }) => comparison.faultOf(id, projectId),
       ...(onStep ? { onStep } : {}),
     });
-    const recorder = new Recorder({
+    const { serverId } = dataFolder;
+    const comparison: RecordComparison = new RecordComparison({
+      store,
+      repository: instrumented.repository,
+      clock: systemClock,
+      log,
+      serverId,
+      setAside: (runId, message) => engine.setAside(runId, message),
+      onKnown: () => recorder.tryAgain(),
+    });
+    const recorder: Recorder = new Recorder({
       store,
       repository: instrumented.repository,
       transcripts,
       clock: systemClock,
       log,
       scrub: scrubber.scrub,
+      comparison,
+      serverId,
     });
+    const lostProjects = await findLostProjects(
+      config.dataFolder,
+      await idsOfProjects(store),
+      instrumented.repository,
+      log,
+    );
+    if (lostProjects !== null) log.warn(lostProjects);
+    const selfResume = new SelfResume({
+      store,
+      clock: systemClock,
+      log,
+      firstWaitMs: config.resumeProbeMs,
+      probeOf: (view, gate) => probeOf(view, gate, models, config, () => whyNotStorable(config, store)),
+      retry: (runId, gateId) => engine.signal(runId, 'RETRY_REQUESTED', { by: SERVER, gateId }, { gateId }),
+    });
+    const mirrorKeeper = new MirrorKeeper({ store, repository, clock: systemClock, log });
     const archiver = new Archiver({ store, clock: systemClock, log, afterDays: config.archiveAfterDays });
     engine.subscribe((message) => {
       if ('progress' in message) transcripts.add(message.progress);
       else if (isFinal(message.view.status)) void removeFolderOf(message.view, tools.workFolder, log);
       recorder.hear(message);
+      selfResume.hear(message);
     });
+    let damage: string | null = null;
     const feed: FeedSource = {
       feedId: store.feedId,
       lastPosition: () => store.lastPosition(),
@@ -228,8 +284,19 @@ export async function startOrchestrator({
       now: () => systemClock.now(),
       scrub: scrubber.scrub,
       resolveConfig,
+      whyNotStorable: () => whyNotStorable(config, store),
+      damage: () => damage,
+      record: {
+        notices: () => [...(lostProjects === null ? [] : [lostProjects]), ...comparison.notices],
+        noticesOf: (project) => {
+          void comparison.isKnown(project);
+          return comparison.noticesOf(project.id);
+        },
+      },
       checkConfig: (request) => checkRunConfigRequest(request, config.runLimits, (id) => models.check(id)),
     });
+    // Before anything makes new ones.
+    await repository.removeLeftovers();
     // The port is taken before any work is: a second server must not begin and then fail.
     const server = await startServer({
       dashboardFolder: DASHBOARD_FOLDER,
@@ -244,15 +311,30 @@ export async function startOrchestrator({
       allowedOrigins: [],
       log,
     });
+    // What the recorder still has to write may wait for a comparison.
+    stops.push(async () => comparison.stop());
     stops.push(() => recorder.stop());
+    stops.push(async () => selfResume.stop());
     stops.push(() => archiver.stop());
+    stops.push(async () => mirrorKeeper.stop());
     stops.push(() => engine.stop());
     stops.push(() => server.close());
+    stops.push(async () => crashes.stopping());
     await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map(({ id }) => id)), log);
     await endAbandonedSandboxes(provider, store, log);
+    await comparison.start();
+    crashes.takingUp();
     await engine.start();
+    crashes.up();
     await recorder.start();
+    // Nobody waits for the paused runs to be looked at.
+    void selfResume.start();
+    void quickCheck(config.databasePath).then((found) => {
+      damage = found;
+      if (found !== null) log.error(found);
+    });
     archiver.start();
+    mirrorKeeper.start();
     await createDefaultProject(config, orchestrator, log);
     return { server, token, engine, sandboxes: provider, failed, settled: () => recorder.settled(), stop: stopAll };
   } catch (error) {
@@ -261,18 +343,66 @@ export async function startOrchestrator({
   }
 }
 
-/** @throws {Unavailable} naming the folder and the way out */
-async function makeDataFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await access(folder, constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    const what = cause instanceof Error ? cause.message : String(cause);
-    throw new Unavailable(
-      `The data folder ${folder} cannot be made or written (${what}). Name a folder that this user may write with AUTONOMOUS_DATA.`,
-      { cause },
-    );
+const ROLE_OF_STAGE: Readonly<Record<string, keyof RunView['config']['modelRouting']>> = {
+  planning: 'planner',
+  implementation: 'implementer',
+  validation: 'validator',
+};
+
+/** What a paused run waits for: the provider of the model that its stage asks, or the disk. */
+function probeOf(
+  { config }: RunView,
+  { reason, stage }: Gate,
+  models: Models,
+  server: ServerConfig,
+  whyNot: () => Promise<string | null>,
+): Probe | null {
+  if (reason === 'storage_full')
+    return { key: 'the disk', ask: async () => ((await whyNot()) === null ? 'back' : 'away') };
+  const role = ROLE_OF_STAGE[stage ?? ''];
+  const checked = role === undefined ? null : models.check(config.modelRouting[role]);
+  if (checked?.ok !== true) return null;
+  const provider = checked.id.split(':', 1)[0] ?? '';
+  return { key: `provider ${provider}`, ask: () => probeProvider(server.models, provider) };
+}
+
+/** A folder that is gone is noticed by the next write of the database, or by this. @returns ends it */
+function watchDataFolder(dataFolder: DataFolder, store: SqliteEventStore, log: Logger): () => Promise<void> {
+  const look = async (): Promise<void> => {
+    const lost = dataFolder.lost();
+    if (lost !== null) store.refuse(lost);
+    const why = await store.whyNothingIsStored();
+    if (why instanceof Unavailable) {
+      log.fatal(why.message);
+      clearInterval(timer);
+    }
+  };
+  const timer = setInterval(() => void look(), LOOK_AT_DATA_MS);
+  timer.unref();
+  return async () => clearInterval(timer);
+}
+
+/** @returns why nothing can be stored, for who asks whether the server is ready; `null` when it can */
+async function whyNotStorable(config: ServerConfig, store: EventStore): Promise<string | null> {
+  const why = await store.whyNothingIsStored();
+  if (why !== null) return why.message;
+  for (const folder of new Set([config.dataFolder, path.dirname(config.databasePath)])) {
+    const free = await freeBytes(folder);
+    if (free !== null && free < LEAST_FREE_BYTES)
+      return `The disk that holds ${folder} is full (${free} bytes are free). Free some space; what waits for it goes on by itself.`;
   }
+  return null;
+}
+
+async function idsOfProjects(store: EventStore): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await store.listProjects(cursor, 200);
+    for (const { id } of page.items) ids.add(id);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return ids;
 }
 
 /** Sandboxes of an earlier process whose work nobody goes on with. What goes on may take up its own. */

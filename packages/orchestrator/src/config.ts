@@ -62,16 +62,22 @@ export interface ServerConfig {
   readonly maxConcurrentRunsPerUser: number;
   /** Events of runs that ended earlier than this many days ago are packed; 0 keeps all as they are. */
   readonly archiveAfterDays: number;
+  /** A server whose event loop is blocked for so long is ended. */
+  readonly blockedLimitMs: number;
   /** Workflows of one's own: paths or names of packages, and the absolute folder where they begin. */
   readonly workflows: { readonly names: readonly string[]; readonly folder: string };
   /** Estimated tokens that instructions and prompt of one call of an agent may have. */
   readonly contextTokens: number;
   /** How long a model may say nothing: until its answer begins, and within it. */
   readonly modelTimeouts: StepTimeouts;
+  /** The wait before it is probed for the first time whether paused runs can go on by themselves. */
+  readonly resumeProbeMs: number;
+  /** What a person has to see before it is merged, in addition to the table of self-running changes. */
+  readonly reviewPaths: readonly string[];
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
-  /** False: the plan's constraints are no condition. Nothing asks for it yet: so far constraints are only reported. */
-  readonly driftDetection: boolean;
+  /** Whether the plan's constraints are a condition; `null` where nothing was said. It has no effect yet: they are only reported. */
+  readonly driftDetection: boolean | null;
   /** May a project's install step reach the package registries, where `egress` names no hosts for it? */
   readonly allowSetupNetwork: boolean;
   /** Where the commands of agents and checks run. */
@@ -276,6 +282,7 @@ export const SERVER_VARIABLES = {
 
   MAX_CONCURRENT_RUNS_PER_USER: whole(1, 1_000),
   ARCHIVE_AFTER_DAYS: whole(0, 36_500),
+  BLOCKED_LIMIT_SECONDS: whole(5, 86_400),
   AUTONOMOUS_WORKFLOWS: variable(
     list.pipe(z.array(z.string().max(1_000)).min(1)),
     'paths of files or names of packages with commas between them',
@@ -283,6 +290,7 @@ export const SERVER_VARIABLES = {
   CONTEXT_TOKENS: whole(16_000, 2_000_000),
   MODEL_FIRST_TOKEN_SECONDS: whole(1, 86_400),
   MODEL_IDLE_SECONDS: whole(1, 86_400),
+  RESUME_PROBE_SECONDS: whole(1, 3_600),
   DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
   DEFAULT_AUTO_MERGE: flag(),
   DEFAULT_MAX_COST_USD: money(),
@@ -297,6 +305,7 @@ export const SERVER_VARIABLES = {
   LIMIT_MAX_TREE_COST_USD: money(),
   LIMIT_MAX_TREE_TOKENS: whole(1, 999_999_999),
   LIMIT_MAX_TREE_TOOL_CALLS: whole(1, 999_999_999),
+  REVIEW_PATHS: variable(list.pipe(z.array(z.string().min(1).max(500)).max(500)), 'paths with commas between them'),
   ENABLE_AUTO_RETRY: flag(),
   ENABLE_VALIDATION_DRIFT_DETECTION: flag(),
   ALLOW_AUTO_MERGE: flag(),
@@ -418,6 +427,7 @@ export function readServerConfig(
     },
     maxConcurrentRunsPerUser: values.MAX_CONCURRENT_RUNS_PER_USER ?? 5,
     archiveAfterDays: values.ARCHIVE_AFTER_DAYS ?? 30,
+    blockedLimitMs: milliseconds(values.BLOCKED_LIMIT_SECONDS) ?? 60_000,
     workflows: {
       names: (values.AUTONOMOUS_WORKFLOWS ?? []).map((name) => (name.startsWith('~/') ? pathOf(name) : name)),
       folder: resolve(working),
@@ -427,8 +437,10 @@ export function readServerConfig(
       firstChunkMs: milliseconds(values.MODEL_FIRST_TOKEN_SECONDS) ?? STEP_TIMEOUTS.firstChunkMs,
       idleMs: milliseconds(values.MODEL_IDLE_SECONDS) ?? STEP_TIMEOUTS.idleMs,
     },
+    resumeProbeMs: milliseconds(values.RESUME_PROBE_SECONDS) ?? 15_000,
+    reviewPaths: values.REVIEW_PATHS ?? [],
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,
-    driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? true,
+    driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? null,
     allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,
     sandbox: sandboxSettings(values),
     egress: values.EGRESS_ALLOW ?? {},

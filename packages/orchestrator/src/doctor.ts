@@ -5,11 +5,12 @@ import { access, readFile, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify, styleText } from 'node:util';
-import { InvalidRequest } from '@autonomous/shared';
+import { InvalidRequest, type Page, type Project } from '@autonomous/shared';
 import { EXIT } from './cli/exit.ts';
 import { type CliIo, hasColor, sayJson } from './cli/io.ts';
 import { modelStatus } from './cli/model-status.ts';
 import { readServerConfig, type ServerConfig } from './config.ts';
+import { describeLostProjects, lostProjects } from './data-folder.ts';
 import { inspectDatabase } from './event-store/sqlite-database.ts';
 import { createSandboxProvider } from './sandboxes/provider-choice.ts';
 import { printable } from './timeline.ts';
@@ -49,7 +50,8 @@ async function examine(io: CliIo): Promise<readonly Check[]> {
     checkAddress(config),
   ]);
   const here = [checkNode(), git, sandbox, ...faults, dataFolder, disk, checkDatabase(config), address];
-  return [...here, checkModels(config), checkGitHub(config)];
+  const record = await checkRecord(config);
+  return [...here, ...record, checkModels(config), checkGitHub(config)];
 }
 
 /** Where the configuration has faults they are told, and the rest is examined as if nothing were set. */
@@ -76,7 +78,7 @@ async function checkGit(): Promise<Check> {
   const way = `install git ${OLDEST_GIT.join('.')} or newer: sudo apt-get install git`;
   try {
     const { stdout } = await promisify(execFile)('git', ['--version'], { timeout: PROBE_MS });
-    const [, major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);
+    const [, major = 0, minor = 0] = (/(?<!\d)(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);
     const isNew = major > OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor >= OLDEST_GIT[1]);
     return isNew ? present('git', stdout.trim()) : missing('git', stdout.trim(), way);
   } catch {
@@ -122,17 +124,45 @@ function checkDatabase({ databasePath }: ServerConfig): Check {
   }
 }
 
+/** Mirrors that the database does not know, and what the running server says of its projects. */
+async function checkRecord(config: ServerConfig): Promise<readonly Check[]> {
+  const { dataFolder, databasePath } = config;
+  const way = 'stop the server and restore the newest copy of the data folder';
+  const notices: string[] = [];
+  try {
+    const known = inspectDatabase(databasePath)?.projectIds ?? [];
+    const lost = await lostProjects(dataFolder, new Set(known));
+    if (lost.length > 0) notices.push(describeLostProjects(lost, null));
+  } catch {
+    // What is wrong with the database is told already.
+  }
+  const answer = await ask(`${addressOf(config.host, config.port)}/api/projects?limit=200`, {
+    Authorization: `Bearer ${await tokenOf(config)}`,
+  });
+  const page = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Page<Project>> | null;
+  for (const { notices: said = [] } of page?.items ?? []) notices.push(...said);
+  return notices.map((detail) => missing('record', detail, way));
+}
+
+async function tokenOf({ token, dataFolder }: ServerConfig): Promise<string> {
+  return token ?? (await readFile(join(dataFolder, 'token'), 'utf8').catch(() => '')).trim();
+}
+
+function addressOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+}
+
 /** Free, or answered by a server that takes this machine's token. */
 async function checkAddress(config: ServerConfig): Promise<Check> {
   const { host, port } = config;
-  const url = `http://${host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+  const url = addressOf(host, port);
   if (port === 0) return present('address', `a free port of ${host} is chosen when the server starts`);
   const fault = await whyNotFree(host, port);
   if (fault === null) return present('address', `${url} is free; start the server with: npm start`);
   const other = 'choose another with ORCHESTRATOR_PORT, or stop what listens there';
   if (fault !== 'EADDRINUSE') return missing('address', `nothing can listen at ${url} (${fault})`, other);
   if (!(await answersHealth(url))) return missing('address', `another program listens at ${url}`, other);
-  const token = config.token ?? (await readFile(join(config.dataFolder, 'token'), 'utf8').catch(() => '')).trim();
+  const token = await tokenOf(config);
   const me = await ask(`${url}/api/me`, { Authorization: `Bearer ${token}` });
   if (me?.ok) return present('address', `a server answers at ${url} and takes the token`);
   return missing(

@@ -20,6 +20,8 @@ export {
   NotFound,
   RetryableFailure,
   type RunView,
+  shownAt,
+  type ShownGate,
   type SpendingFact,
   StorageFull,
   TerminalFailure,

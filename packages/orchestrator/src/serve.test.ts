@@ -74,7 +74,7 @@ describe('serve', () => {
     const second = await place.serve();
     expect(second.output()).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/^Another server \(pid \d+\) is using .*orchestrator\.db\. Stop it first/),
+      stderr: expect.stringMatching(/^Another server \(pid \d+\) is using the data folder .*data\. Stop it first/),
     });
     expect((await first.stop()).exitCode).toBe(0);
   });

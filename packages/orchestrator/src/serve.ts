@@ -8,6 +8,7 @@ import { type CliIo, say } from './cli/io.ts';
 import { modelStatus } from './cli/model-status.ts';
 import { type RunningOrchestrator, startOrchestrator } from './compose.ts';
 import { readServerConfig, type ServerConfig } from './config.ts';
+import { watchEventLoop } from './engine/event-loop-watch.ts';
 import { printable } from './timeline.ts';
 
 export interface ServeOptions {
@@ -32,6 +33,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const signal = stopSignal(log);
   dieOnBugs(log);
   await prepareDataFolder(config.dataFolder);
+  const endWatch = watchEventLoop({ dataFolder: config.dataFolder, endAfterMs: config.blockedLimitMs });
   const orchestrator = await startOrchestrator({ config, log });
   try {
     if (!signal.aborted) say(io, await greeting(config, orchestrator));
@@ -42,6 +44,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
     }
   } finally {
     await orchestrator.stop();
+    await endWatch();
   }
   log.info('stopped');
   return EXIT.done;

@@ -183,4 +183,20 @@ describe('formatTimeline', () => {
     );
     expect(printable('a\tb\nc')).toBe('a\tb\nc');
   });
+
+  it('drops nothing without a word but colours and links', () => {
+    expect(printable('\u001b[31ma\u001b[0m\u202eb\u200bc\u{E0041}\u001b]0;d\u0007')).toBe(
+      'a⟨U+202E⟩b⟨U+200B⟩c⟨U+E0041⟩⟨U+001B⟩]0;d⟨U+0007⟩',
+    );
+  });
+
+  it.each(['\u001b];', '\u001b[', '\u001b]8;', '\u009d8;', '\u200d', '\r'])(
+    'shows 50,000 times %j at once',
+    (piece) => {
+      const start = performance.now();
+      printable(piece.repeat(50_000));
+      // A machine that is busy needs some tens of milliseconds.
+      expect(performance.now() - start).toBeLessThan(2_000);
+    },
+  );
 });

@@ -2,7 +2,7 @@
  * What a run did, in lines for a person at a terminal. Pure: events and progress in, text out.
  * Words of models that only play a script are labelled "(scripted)", and so are their names.
  */
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import {
   type Artifact,
   BUDGET_NAMES,
@@ -13,6 +13,7 @@ import {
   type PauseReason,
   type Progress,
   type RunView,
+  testCountText,
   type WorkflowEvent,
   type WorkflowEventType,
 } from '@autonomous/shared';
@@ -70,7 +71,7 @@ export function describeProgress(progress: Progress): string | null {
 /**
  * One entry of the timeline: seconds since the run began, a sign for its tone, the text.
  * @param entry `atMs` in milliseconds since the run began
- * @returns without a newline at its end; what could steer a terminal is taken out
+ * @returns without a newline at its end; what could steer a terminal is an escape
  */
 export function formatTimeline(
   { atMs, text, tone }: TimelineEntry & { readonly atMs: number },
@@ -87,9 +88,9 @@ export function formatTimeline(
   ].join('\n');
 }
 
-/** Text from models and repositories as a terminal may have it: without control characters and reordering marks, lines kept. */
+/** Text from models and repositories as a terminal may have it: control characters and reordering marks as escapes, lines kept. */
 export function printable(text: string): string {
-  return plainWords(stripVTControlCharacters(text));
+  return plainWords(text);
 }
 
 /** A model's name, labelled where it only plays a script. */
@@ -188,7 +189,8 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
     entry('good', `implemented${scriptedIn(facts, 'implementer')}: ${oneLine(summary)}`),
   // The pause that follows says the same and what can be done.
   IMPLEMENTATION_FAILED: nothing,
-  EVIDENCE_RECORDED: ({ mode, passed, commands, sandbox, restored = [] }) => {
+  EVIDENCE_RECORDED: ({ mode, passed, commands, sandbox, restored = [], ...counted }) => {
+    const tests = testCountText(counted);
     const what = mode === 'as_is' ? 'the result as it is' : "the result with the base commit's tests put back";
     const where = sandbox === 'none' ? 'WITHOUT a sandbox' : `in ${sandbox}`;
     return entry(
@@ -199,9 +201,18 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
           ({ command, exitCode, durationMs }) =>
             `$ ${oneLine(command)} → ${exitCode === null ? 'killed' : `exit code ${exitCode}`}, ${seconds(durationMs)}, ${where}`,
         ),
+        ...(tests === null ? [] : [tests]),
       ),
     );
   },
+  BASELINE_RECORDED: ({ passed, failure, command, tests, missingTool }) =>
+    plain(
+      `checks on the base commit: ${
+        failure === undefined
+          ? `${passed ? 'passed' : `failed (exit code ${command.exitCode ?? 'none'})`}${missingTool === undefined ? '' : `, ${oneLine(missingTool)} is missing`}${tests === undefined ? '' : `, ${count(tests.executed, 'test')}`}`
+          : `not run: ${oneLine(failure)}`
+      }`,
+    ),
   VALIDATION_PASSED: ({ summary }, facts) =>
     entry('good', `validated${scriptedIn(facts, 'validator')}${said(summary)}`),
   VALIDATION_FAILED: ({ severity, summary }, facts) => {
@@ -222,7 +233,8 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   DECISION_RECORDED: ({ topic, choice }, facts) =>
     plain(`decided${scriptedIn(facts, 'planner', 'implementer')}: ${oneLine(topic)}: ${oneLine(choice)}`),
   RUN_PAUSED: (opening) => gate(opening, `paused, ${PAUSES[opening.reason]}: ${opening.message}`),
-  RETRY_REQUESTED: ({ by }) => plain(`retried by ${by}`),
+  RETRY_REQUESTED: ({ by, accepts, notes }) =>
+    plain(accepts === undefined ? `retried by ${by}` : `accepted by ${by}${said(notes)}`),
   RUN_RESUMED: nothing,
   STAGE_EXTENDED: ({ by, minutes }) => plain(`${by} gives the stage ${minutes} minutes`),
   MESSAGE_SENT: ({ by, text }) => plain(`${by} says: ${oneLine(text)}`),
@@ -233,6 +245,10 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
     ),
   CALL_BOOKED: nothing,
   CALL_SETTLED: nothing,
+  REVIEW_COMMENT_ADDED: ({ by, path, line, text }) =>
+    entry('quiet', `${by} comments on ${line > 0 ? `${path}:${line}` : path}: ${text}`),
+  REVIEW_COMMENT_EDITED: ({ by, text }) => entry('quiet', `${by} changes a comment: ${text}`),
+  REVIEW_COMMENT_DELETED: ({ by }) => entry('quiet', `${by} deletes a comment`),
   BUDGET_CHANGED: ({ by, ...change }) =>
     plain(
       `${by} sets ${BUDGET_NAMES.flatMap((name) => (change[name] === undefined ? [] : `${name} ${change[name] ?? 'without a bound'}`)).join(', ')}`,
@@ -273,6 +289,7 @@ const PAUSES: Readonly<Record<PauseReason, string>> = {
   sandbox_unavailable: 'no sandbox',
   storage_full: 'the disk is full',
   secret_found: 'a secret was found in the result',
+  review_needed: 'something in the result needs a look',
   definition_missing: 'its workflow version is missing',
   poisoned: 'its history cannot be replayed',
 };

@@ -139,10 +139,12 @@ function wordedFault(words: string): ProviderFault {
 const FIGURE = String.raw`\d+(?:\.\d+)?`;
 const UNIT = '(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d)';
 /** `try again in 6m0s`, `retry after 30 seconds`, `it will reset in 2 hours 5 minutes` */
+// oxlint-disable-next-line autonomous/linear-expressions -- a figure, a unit and what joins them share no characters
 const DURATION = new RegExp(
   String.raw`\b(?:retry|try again|reset)[ -](?:after|in)[: ]+((?:${FIGURE} ?${UNIT}(?:,? and |,? )?)+)(?![a-z])`,
   'i',
 );
+// oxlint-disable-next-line autonomous/linear-expressions -- a figure, a unit and what joins them share no characters
 const RETRY_SECONDS = new RegExp(String.raw`\bretry[ -]after[": ]+(${FIGURE})(?![\w.])`, 'i');
 /** Older versions of Claude Code: seconds since the epoch. */
 const EPOCH = /usage limit reached\|(\d{10})\b/i;
@@ -154,7 +156,7 @@ const CLOCK = /\bresets (?:([A-Z][a-z]{2} \d{1,2})(?:, (\d{4}))?, )?(\d{1,2})(?:
 function waitInWords(words: string, now: number): number | undefined {
   const duration = DURATION.exec(words)?.[1];
   if (duration !== undefined) {
-    const parts = duration.matchAll(/([\d.]+) ?(milli|ms|[dhms])/gi);
+    const parts = duration.matchAll(/(?<![\d.])([\d.]+) ?(milli|ms|[dhms])/gi);
     const text = [...parts].map(([, figure, unit = 's']) => figure + (unit === 'milli' ? 'ms' : unit)).join('');
     return waitFrom(text.toLowerCase(), now);
   }

@@ -152,7 +152,7 @@ export function waitFrom(value: string, now: number): number {
     if (figure > 1e12) return figure - now;
     return figure > 1e9 ? figure * 1_000 - now : figure * 1_000;
   }
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g)];
+  const parts = [...text.matchAll(/(?<!\d)(\d+(?:\.\d+)?)(ms|[dhms])/g)];
   if (parts.length > 0 && parts.map(([part]) => part).join('') === text)
     return parts.reduce((sum, [, figure, unit = 's']) => sum + Number(figure) * (UNITS[unit] ?? 0), 0);
   return Date.parse(text) - now;

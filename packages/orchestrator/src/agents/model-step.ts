@@ -14,10 +14,12 @@ export interface StepTimeouts {
   readonly firstChunkMs: number;
   /** Between two pieces of an answer. */
   readonly idleMs: number;
+  /** Over so long a time an answer must have 2 characters a second, where it comes in small pieces. Absent: it need not. */
+  readonly slowMs?: number;
 }
 
 /** Where the configuration names no others. */
-export const STEP_TIMEOUTS: StepTimeouts = { firstChunkMs: 300_000, idleMs: 180_000 };
+export const STEP_TIMEOUTS: StepTimeouts = { firstChunkMs: 300_000, idleMs: 180_000, slowMs: 120_000 };
 
 export interface RetryDelays {
   readonly firstDelayMs: number;
@@ -146,7 +148,7 @@ async function streamAnswer(request: StepRequest, received: Received): Promise<S
       else if (part.type === 'abort') throw watchdog.signal.reason;
       else if (CONTENT_PARTS.has(part.type)) {
         received.characters += charactersOf(part);
-        if (received.characters <= MAX_ANSWER_CHARACTERS) watchdog.feed();
+        if (received.characters <= MAX_ANSWER_CHARACTERS) watchdog.feed(charactersOf(part));
         else watchdog.giveUp(new StreamCut(`the answer did not end within ${MAX_ANSWER_CHARACTERS} characters`));
       }
     }
@@ -243,7 +245,8 @@ function usageOf({ inputTokens, outputTokens, ...details }: Step['usage'], estim
 interface Watchdog {
   /** Aborted by the caller's signal or by silence. */
   readonly signal: AbortSignal;
-  feed(): void;
+  /** An answer of so many characters more. */
+  feed(characters: number): void;
   /** Ends the answer at once. */
   giveUp(reason: StreamCut): void;
   stop(): void;
@@ -252,6 +255,7 @@ interface Watchdog {
 /** The SDK's own time limits begin only once the server has sent its headers. */
 function createWatchdog(timeouts: StepTimeouts, callerSignal: AbortSignal): Watchdog {
   const silence = new AbortController();
+  const slowness = watchSlowness(timeouts.slowMs ?? Infinity, (reason) => silence.abort(reason));
   const bark = (ms: number, what: string, variable: string) => () =>
     silence.abort(new StreamCut(`${what} for ${ms / 1000} s, which is the limit of ${variable}`));
   let timer = setTimeout(
@@ -260,7 +264,8 @@ function createWatchdog(timeouts: StepTimeouts, callerSignal: AbortSignal): Watc
   );
   return {
     signal: AbortSignal.any([callerSignal, silence.signal]),
-    feed() {
+    feed(characters) {
+      slowness.feed(characters);
       clearTimeout(timer);
       timer = setTimeout(bark(timeouts.idleMs, 'the answer stood still', 'MODEL_IDLE_SECONDS'), timeouts.idleMs);
     },
@@ -268,3 +273,31 @@ function createWatchdog(timeouts: StepTimeouts, callerSignal: AbortSignal): Watc
     stop: () => clearTimeout(timer),
   };
 }
+
+/**
+ * A provider that sends a character a second answers nothing for hours and never stands still. An answer that comes in few
+ * large pieces, with long waits between them, is none of these.
+ */
+function watchSlowness(windowMs: number, giveUp: (reason: StreamCut) => void): Pick<Watchdog, 'feed'> {
+  const fewest = (windowMs / 1_000) * LEAST_CHARACTERS_PER_SECOND;
+  let window = { from: performance.now(), characters: 0, pieces: 0 };
+  return {
+    feed(characters) {
+      window.characters += characters;
+      window.pieces += 1;
+      if (performance.now() - window.from < windowMs) return;
+      if (window.characters < fewest && window.pieces >= fewest / MOST_CHARACTERS_OF_A_DROP) {
+        giveUp(
+          new StreamCut(
+            `only ${window.characters} characters came within ${windowMs / 1_000} s, fewer than ${LEAST_CHARACTERS_PER_SECOND} a second`,
+          ),
+        );
+      }
+      window = { from: performance.now(), characters: 0, pieces: 0 };
+    },
+  };
+}
+
+/** The slowest models on people's own machines give some tokens, of about four characters each, a second. */
+const LEAST_CHARACTERS_PER_SECOND = 2;
+const MOST_CHARACTERS_OF_A_DROP = 8;

@@ -418,6 +418,23 @@ describe('the tool loop', () => {
     });
   });
 
+  it('gives up on an answer that comes a character at a time, slower than any model', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const drip = setInterval(() => {
+        const choices = [{ index: 0, delta: { content: '.' } }];
+        const chunk = { id: '1', object: 'chat.completion.chunk', created: 1, model: 'm', choices };
+        response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+      }, 700);
+      response.on('close', () => clearInterval(drip));
+    });
+    const agent = anAgentAt(url, { timeouts: { firstChunkMs: 30_000, idleMs: 30_000, slowMs: 2_000 } });
+    expect(await failureOf(agent.perform(await aRequest({ model })))).toMatchObject({
+      reason: 'model_unavailable',
+      message: expect.stringMatching(/only \d characters came within 2 s, fewer than 2 a second/),
+    });
+  });
+
   it('stops at once when aborted during an answer', async () => {
     const controller = new AbortController();
     const url = await serve(() => controller.abort(new Error('the run was cancelled')));

@@ -11,6 +11,7 @@ import {
   type GateDecision,
   type Question,
   type RunView,
+  shownAt,
 } from '@autonomous/shared';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
@@ -35,7 +36,7 @@ export async function openGate(client: Client, runId: string, decision: Decision
 
 /** Approves what the gate shows: the server refuses it when plan or code have moved since. */
 export function approvalOf(gate: Gate, notes: string | undefined, editedPlan?: string): GateDecision {
-  return { decision: 'approve', artifactHash: gate.artifactHash, codeTree: gate.codeTree, notes, editedPlan };
+  return { decision: 'approve', ...shownAt(gate), notes, editedPlan };
 }
 
 /** Budgets as options of the command line give them. */

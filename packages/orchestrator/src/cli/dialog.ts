@@ -7,6 +7,7 @@ import {
   type Gate,
   type GateDecision,
   ServerUnreachable,
+  shownAt,
 } from '@autonomous/shared';
 import { answerOf, approvalOf, budgetOf, readTextFile } from './decide.ts';
 import { CommandFailure, explainError, UsageError } from './exit.ts';
@@ -54,7 +55,7 @@ async function askOnce(client: Client, io: CliIo, gate: Gate, signal: AbortSigna
     case 'answer': {
       const isFile = gate.question?.responseType === 'file_upload';
       const given = isFile ? { words: [], files: [choice.text] } : { words: [choice.text], files: [] };
-      await client.decideGate(gate.id, await answerOf(client, io, gate.question, given));
+      await client.decideGate(gate.id, { ...(await answerOf(client, io, gate.question, given)), gateId: gate.id });
       return 'decided';
     }
     case 'decide': {
@@ -140,7 +141,7 @@ async function complete(ask: Ask, io: CliIo, gate: Gate, decision: Decision): Pr
     }
     case 'accept': {
       const reason = await text('why is it good enough');
-      return reason === null ? null : { decision, reason };
+      return reason === null ? null : { decision, reason, ...shownAt(gate) };
     }
     case 'extend': {
       if (gate.reason === 'budget') {
@@ -160,7 +161,7 @@ async function complete(ask: Ask, io: CliIo, gate: Gate, decision: Decision): Pr
 }
 
 /** One line from the person; `null` when they leave (Ctrl+C, Ctrl+D) or `signal` aborts. */
-async function askLine(io: CliIo, question: string, signal: AbortSignal): Promise<string | null> {
+export async function askLine(io: CliIo, question: string, signal: AbortSignal): Promise<string | null> {
   if (signal.aborted) return null;
   const terminal = createInterface({ input: io.stdin, output: io.stdout, terminal: io.stdin.isTTY === true });
   const { promise: ended, resolve: end } = Promise.withResolvers<null>();

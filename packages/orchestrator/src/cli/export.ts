@@ -6,7 +6,7 @@ import { InvalidRequest, type JsonObject, type JsonValue, NotFound, ServerUnreac
 import { connect } from './connection.ts';
 import { databaseOf } from './database.ts';
 import { EXIT } from './exit.ts';
-import { type CliIo, say } from './io.ts';
+import { type CliIo, say, sayJson } from './io.ts';
 
 export interface ExportOptions {
   readonly server?: string;
@@ -17,11 +17,11 @@ export interface ExportOptions {
 export async function exportRun(io: CliIo, runId: string, options: ExportOptions): Promise<number> {
   const rows =
     options.data === undefined ? await fromServer(io, runId, options) : await fromDatabase(io, runId, options);
-  const text = `${JSON.stringify(rows, null, 2)}\n`;
   if (options.out === undefined) {
-    io.stdout.write(text);
+    sayJson(io, rows, 2);
     return EXIT.done;
   }
+  const text = `${JSON.stringify(rows, null, 2)}\n`;
   const file = resolve(io.cwd, options.out);
   // It holds requests, plans and answers.
   try {

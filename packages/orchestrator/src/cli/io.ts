@@ -1,5 +1,6 @@
 /** What a command has of the world around it: streams, variables, the folder that the person stands in. */
 import type { Readable, Writable } from 'node:stream';
+import { plainJson } from '@autonomous/shared';
 import { formatTimeline, printable, type TimelineEntry } from '../timeline.ts';
 
 export interface CliIo {
@@ -16,7 +17,7 @@ export interface CliIo {
 
 export type Output = Writable & { readonly isTTY?: boolean };
 
-/** One line, or several, on stdout. Control characters of others' text are taken out. */
+/** One line, or several, on stdout. Control characters of others' text are escapes; a terminal's colours in it are taken out. */
 export function say(io: CliIo, text: string): void {
   io.stdout.write(`${printable(text)}\n`);
 }
@@ -26,8 +27,9 @@ export function note(io: CliIo, text: string): void {
   io.stderr.write(`${printable(text)}\n`);
 }
 
-export function sayJson(io: CliIo, value: unknown): void {
-  io.stdout.write(`${JSON.stringify(value)}\n`);
+/** JSON on stdout, in which characters that are not seen are escapes: a program reads the same, and a terminal obeys none. */
+export function sayJson(io: CliIo, value: unknown, indent: number = 0): void {
+  io.stdout.write(`${plainJson(value, indent)}\n`);
 }
 
 export function sayEntry(io: CliIo, entry: TimelineEntry & { readonly atMs: number }): void {

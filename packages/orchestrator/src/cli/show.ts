@@ -1,5 +1,20 @@
 /** What the reading commands print: runs, gates, plans, reports, differences. */
-import { type Artifact, type Client, dollars, type Gate, type RunView } from '@autonomous/shared';
+import {
+  type Artifact,
+  type Baseline,
+  changeNotes,
+  type Client,
+  dollars,
+  type Evidence,
+  type Gate,
+  hashWordOf,
+  reviewDiff,
+  type RunDiff,
+  type RunView,
+  showHidden,
+  testCountText,
+  textWarnings,
+} from '@autonomous/shared';
 import { ARTIFACT_NAMES, modelName } from '../timeline.ts';
 import { statusOf } from './decide.ts';
 import { CommandFailure } from './exit.ts';
@@ -14,9 +29,9 @@ export function runLine(run: RunView): string {
   return `${run.id}  ${statusOf(run).padEnd(40)}  ${run.createdAt.slice(0, 16).replace('T', ' ')}  ${cut}`;
 }
 
-/** One gate in a list. */
+/** One gate in a list, and below it the options that name what it shows. */
 export function gateLine(gate: Gate): string {
-  return `${gate.runId}  ${gate.kind.replaceAll('_', ' ').padEnd(14)}  ${gate.summary.replaceAll(/\s+/g, ' ')}  (${gate.decisions.join(', ')})`;
+  return `${gate.runId}  ${gate.kind.replaceAll('_', ' ').padEnd(14)}  ${gate.summary.replaceAll(/\s+/g, ' ')}  (${gate.decisions.join(', ')})\n    ${shownOptions(gate)}`;
 }
 
 /** A run on one screen. */
@@ -28,6 +43,15 @@ export function runPage(run: RunView): string {
     ['request', run.originalRequest === '' ? undefined : run.originalRequest.replaceAll(/\s+/g, ' ')],
     ['status', statusOf(run)],
     ['waits for', run.gate ? `${run.gate.summary} (${run.gate.decisions.join(', ')})` : undefined],
+    ['decide', run.gate ? shownOptions(run.gate) : undefined],
+    ...(run.gate?.concerns ?? []).flatMap(({ title, items }): (readonly [string, string])[] => [
+      ['see', title],
+      ...items.map(({ path, line, reason }): readonly [string, string] => [
+        '',
+        `- ${path === undefined ? '' : `${path}${line === undefined ? '' : `:${line}`}: `}${reason}`,
+      ]),
+    ]),
+    ['base', run.baseline && baselineOf(run.baseline)],
     ['failure', run.failure],
     ['forked', run.forkedFrom && `from ${run.forkedFrom.runId} at event ${run.forkedFrom.at}`],
     ['branch', run.branch === '' ? undefined : run.branch],
@@ -47,13 +71,26 @@ export function runPage(run: RunView): string {
       'evidence',
       `${evidence.mode.replaceAll('_', ' ')}: ${evidence.passed ? 'passed' : 'failed'}, ${evidence.commands
         .map(({ command, exitCode }) => `\`${command}\` exit code ${exitCode ?? 'none (killed)'}`)
-        .join(', ')}, sandbox ${evidence.sandbox}`,
+        .join(', ')}${testsOf(evidence, run)}, sandbox ${evidence.sandbox}`,
     ]),
     ['published', run.published && `${run.published.branch} at ${run.published.commit}`],
     ['merged', run.merged && `into ${run.merged.baseBranch} at ${run.merged.commit} (${run.merged.strategy})`],
     ...run.notices.map((notice): readonly [string, string] => ['notice', notice]),
   ];
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(11)}${value}`])).join('\n');
+}
+
+/** The checks on the base commit, in short. */
+function baselineOf({ passed, failure, command, tests, missingTool }: Baseline): string {
+  if (failure !== undefined) return `the checks could not be run: ${failure}`;
+  const outcome = passed ? 'the checks passed' : `the checks failed already (exit code ${command.exitCode ?? 'none'})`;
+  const missing = missingTool === undefined ? '' : `, ${missingTool} is missing`;
+  return `${outcome}${missing}${tests === undefined ? '' : `, ${tests.executed} tests ran`}`;
+}
+
+function testsOf(evidence: Evidence, { baseline }: RunView): string {
+  const text = testCountText(evidence, baseline);
+  return text === null ? '' : `, ${text}`;
 }
 
 /** What the run has cost, what of it is an estimate, and what it may cost. */
@@ -73,28 +110,52 @@ function costOf({ cost, config: { maxCostUsd } }: RunView): string | undefined {
  */
 export async function showOf(client: Client, runId: string, what: Shown): Promise<string> {
   if (what === 'diff') {
-    const { patch, truncated } = await client.getDiff(runId);
-    if (patch === '') throw new CommandFailure(`Run ${runId} has changed nothing yet.`);
-    return truncated ? `${patch}\n(cut here; the branch has all of it)` : patch.trimEnd();
+    const diff = await client.getDiff(runId);
+    if (diff.files.length === 0) throw new CommandFailure(`Run ${runId} has changed nothing yet.`);
+    return diffText(diff);
   }
   const types: readonly Artifact['type'][] = what === 'plan' ? ['mermaid_diagram', 'spec'] : ['validation_report'];
   const artifact = (await client.listArtifacts(runId)).findLast(({ type }) => types.includes(type));
   if (!artifact) throw new CommandFailure(`Run ${runId} has no ${what} yet.`);
   const { content } = await client.getArtifact(runId, artifact.id);
-  return `${artifact.scripted ? '(scripted)\n' : ''}${content.trimEnd()}`;
+  const warnings = textWarnings(content, `in the ${what}`).map((warning) => `! ${warning}\n`);
+  return `${artifact.scripted ? '(scripted)\n' : ''}${warnings.join('')}${showHidden(content.trimEnd())}`;
+}
+
+/** A patch with everything that it does not show of its files before it. Nothing in it is dropped: what is not seen is an escape. */
+function diffText(diff: RunDiff): string {
+  const { faults } = reviewDiff(diff);
+  const notes = diff.files.flatMap((file) => changeNotes(file).map((note) => `! ${file.path}: ${note}`));
+  const lines = [...faults.map((fault) => `! ${fault} Look at the run's branch before you decide.`), ...notes];
+  return showHidden([...lines, ...(lines.length === 0 ? [] : ['']), diff.patch.trimEnd()].join('\n'));
 }
 
 /** What a person wants to see before they decide a gate. */
 export async function showForGate(client: Client, gate: Gate): Promise<string> {
   if (gate.kind === 'plan') return showOf(client, gate.runId, 'plan');
   if (gate.kind === 'invalid_plan')
-    return `${String(gate.details['draft'] ?? '')}\n\n${String(gate.details['parserMessage'] ?? '')}`;
+    return showHidden(`${String(gate.details['draft'] ?? '')}\n\n${String(gate.details['parserMessage'] ?? '')}`);
   if (gate.kind === 'implementation' || gate.kind === 'fix') {
-    const [diff, report] = await Promise.all([
-      showOf(client, gate.runId, 'diff'),
-      showOf(client, gate.runId, 'report'),
-    ]);
-    return `${diff}\n\n${report}`;
+    const parts = (['diff', 'report'] as const).map((what) => showOf(client, gate.runId, what).catch(whyMissing));
+    return (await Promise.all(parts)).join('\n\n');
+  }
+  if (gate.question) {
+    const { question, context, options = [] } = gate.question;
+    return [question, context, ...options.map((option, index) => `${index + 1}  ${option}`)]
+      .filter((line) => line !== '')
+      .join('\n');
   }
   return runPage(await client.getRun(gate.runId));
+}
+
+/** A result without a change or a report is decided as well. */
+function whyMissing(error: unknown): string {
+  if (error instanceof CommandFailure) return error.message;
+  throw error;
+}
+
+/** The options that name a gate and what it shows: `--gate r-1.7 --hash 1e53…:32ff…`. */
+export function shownOptions(gate: Gate): string {
+  const word = hashWordOf(gate);
+  return `--gate ${gate.id}${word === null ? '' : ` --hash ${word}`}`;
 }

@@ -46,6 +46,17 @@ const ETC_ENTRIES = [
 /** Inside /usr, yet often home to a server's own code, its data, or an npmrc with tokens. */
 const HIDDEN_IN_USR = ['/usr/etc', '/usr/local/etc', '/usr/src'];
 
+/** What the kernel tells of the whole machine, most of it to root alone. Container runtimes mask the same files. */
+const HIDDEN_IN_PROC = [
+  'kcore',
+  'keys',
+  'latency_stats',
+  'sched_debug',
+  'timer_list',
+  'timer_stats',
+  'vmallocinfo',
+].map((name) => `/proc/${name}`);
+
 export interface ProfileRequest {
   readonly spec: SandboxSpec;
   /** Present when anything can be reached. */
@@ -59,7 +70,7 @@ export interface ProfileRequest {
 }
 
 export interface Profile {
-  /** Options of bwrap, up to the command. File descriptor 3 is left for its status. */
+  /** Options of bwrap, up to the command: none but the descriptor that has the others. File descriptor 3 is left for its status. */
   readonly args: readonly string[];
   /** What bwrap reads from file descriptors 4, 5, …. */
   readonly files: readonly (string | Uint8Array)[];
@@ -71,9 +82,8 @@ export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {
     files.push(content);
     return ['--perms', '0644', '--ro-bind-data', String(3 + files.length), path];
   };
-  // Options that may hold secrets come by a descriptor: everybody on the machine can read a command line.
+  // Options come by a descriptor: everybody on the machine can read a command line, and the sandbox that of its first process.
   const unseen = (options: readonly string[]): string[] => {
-    if (options.length === 0) return [];
     files.push(options.map((option) => `${option}\0`).join(''));
     return ['--args', String(3 + files.length)];
   };
@@ -91,7 +101,7 @@ export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {
       // What an agent has just added must not run code while it is installed.
       ...(npm === null ? {} : { npm_config_userconfig: NPMRC, ...SCRIPTS_OFF }),
     }),
-    ...unseen(Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])),
+    ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     ...system(hiddenFolders),
     ...etc(file, open),
     ...devices(spec.limits.memoryBytes),
@@ -114,7 +124,7 @@ export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {
     '--chdir',
     WORKSPACE,
   ];
-  return { args, files };
+  return { args: unseen(args), files };
 }
 
 /**
@@ -251,6 +261,7 @@ function devices(memoryBytes: number): string[] {
     // Where the server runs as root, the sandbox's user is root to the kernel's eyes and could write /proc/sys.
     '--proc',
     '/proc',
+    ...HIDDEN_IN_PROC.filter(existsSync).flatMap((file) => ['--ro-bind', '/dev/null', file]),
     '--remount-ro',
     '/proc',
     ...scratch('/tmp', memoryBytes),

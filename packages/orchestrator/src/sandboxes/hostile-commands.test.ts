@@ -283,6 +283,36 @@ for name, number in { 'io_uring_setup': 425, 'add_key': 248 if x64 else 217, 'bp
     ]);
   });
 
+  it('is refused memory that no process holds: anonymous files and large segments of System V', async () => {
+    const program = `
+import ctypes, errno, os, platform
+libc = ctypes.CDLL(None, use_errno=True)
+def told(result): return 'done' if result >= 0 else errno.errorcode[ctypes.get_errno()]
+print('shmget 56', told(libc.shmget(0, ctypes.c_size_t(56), 0o1600)))
+print('shmget 64 MB', told(libc.shmget(0, ctypes.c_size_t(64 << 20), 0o1600)))
+print('semget', told(libc.semget(0, 1, 0o1600)))
+print('msgget', told(libc.msgget(0, 0o1600)))
+try: print('memfd_create', os.memfd_create('x') and 'done')
+except OSError as error: print('memfd_create', errno.errorcode[error.errno])
+`;
+    const { stdout, stderr } = await run('python3 -', {}, { stdin: program });
+    expect(stderr).toBe('');
+    expect(stdout.trim().split('\n')).toEqual([
+      'shmget 56 done',
+      'shmget 64 MB ENOSPC',
+      'semget ENOSPC',
+      'msgget ENOSPC',
+      'memfd_create ENOSYS',
+    ]);
+  });
+
+  it('reads nothing of the kernel’s keys, timers and memory map, nor the folders of the host', async () => {
+    const { stdout } = await run(
+      'for file in keys timer_list vmallocinfo kcore sched_debug; do cat /proc/$file 2> /dev/null | head -c 100; done; tr "\\0" "\\n" < /proc/1/cmdline | grep -c "ro-[b]ind"; true',
+    );
+    expect(stdout).toBe('0\n');
+  });
+
   describe('D06: taking all there is', { timeout: 120_000 }, () => {
     const limits = {
       ...TEST_LIMITS,
@@ -310,7 +340,8 @@ for name, number in { 'io_uring_setup': 425, 'add_key': 248 if x64 else 217, 'bp
       [
         'memory in files without a name',
         `python3 -c 'import os, time
-for n in range(60): os.write(os.memfd_create(str(n)), b"x" * (50 << 20))
+a = bytearray(b"x") * (600 << 20)
+for n in range(35): os.write(os.open("/tmp", os.O_TMPFILE | os.O_RDWR), b"x" * (50 << 20))
 time.sleep(60)'`,
         60_000,
         / MB of memory; the limit is 2048 MB/,
@@ -333,6 +364,46 @@ time.sleep(60)'`,
         'i=0; while head -c 20000000 /dev/zero > "$HOME/$i"; do i=$((i+1)); done; sleep 60',
         60_000,
         /hold \d+ MB; the limit is 300 MB/,
+      ],
+      [
+        '750 MB of disk in open files that were deleted',
+        `python3 -c 'import os, time
+for n in range(3):
+  file = os.open(str(n), os.O_CREAT | os.O_RDWR)
+  os.unlink(str(n))
+  for _ in range(250): os.write(file, b"x" * (1 << 20))
+  os.dup2(file, 100 + n)
+time.sleep(60)'`,
+        60_000,
+        /hold \d+ MB; the limit is 300 MB/,
+      ],
+      [
+        '750 MB of disk in deleted files that nothing but a page of memory holds',
+        `python3 -c 'import mmap, os, time
+pages = []
+for n in range(3):
+  file = os.open(str(n), os.O_CREAT | os.O_RDWR)
+  for _ in range(250): os.write(file, b"x" * (1 << 20))
+  pages.append(mmap.mmap(file, 4096))
+  os.unlink(str(n))
+  os.close(file)
+time.sleep(60)'`,
+        60_000,
+        /the limit is 300 MB/,
+      ],
+      [
+        '750 MB of disk in deleted files that lie in the queue of a socket',
+        `python3 -c 'import os, socket, time
+a, b = socket.socketpair()
+for n in range(3):
+  file = os.open(str(n), os.O_CREAT | os.O_RDWR)
+  os.unlink(str(n))
+  for _ in range(250): os.write(file, b"x" * (1 << 20))
+  socket.send_fds(a, [b"."], [file])
+  os.close(file)
+time.sleep(60)'`,
+        60_000,
+        /the limit is 300 MB/,
       ],
       [
         'sleeping for ever, deaf to SIGTERM',

@@ -136,11 +136,23 @@ export async function searchSandbox(
     throw new InvalidRequest(`"${pattern}" is not an extended regular expression: ${result.stderr.trim()}`);
   }
   if (result.exitCode !== 0) throw unexpected('search', folder, result);
-  const matches = [...result.stdout.matchAll(/([^\0]+)\0(\d+):(.*)\n?/g)].map(
-    ([, path = '', line = '', text = '']): SandboxMatch => ({ path: withoutDot(path), line: Number(line), text }),
-  );
+  const matches = matchesIn(result.stdout);
   const truncated = matches.length > limit || Buffer.byteLength(result.stdout) >= LARGEST_LISTING_BYTES;
   return { matches: matches.slice(0, limit), truncated };
+}
+
+/** Reads `<path>NUL<line>:<text>`, one a line; a path may hold line ends itself. */
+function matchesIn(found: string): readonly SandboxMatch[] {
+  const matches: SandboxMatch[] = [];
+  let at = 0;
+  for (let nul = found.indexOf('\0'); nul !== -1; nul = found.indexOf('\0', at)) {
+    const lineEnd = found.indexOf('\n', nul);
+    const end = lineEnd === -1 ? found.length : lineEnd;
+    const [, line, text = ''] = /^(\d+):(.*)$/s.exec(found.slice(nul + 1, end)) ?? [];
+    if (line !== undefined) matches.push({ path: withoutDot(found.slice(at, nul)), line: Number(line), text });
+    at = end + 1;
+  }
+  return matches;
 }
 
 /** A path to be read: in the project, or among the uploads. */

@@ -49,7 +49,8 @@ export function watchSandbox(request: WatchRequest): () => void {
     if (busy) return;
     busy = true;
     await giveWay(request.pid);
-    const breach = (await findDiskBreach(request)) ?? (await findProcessBreach(request));
+    const held = await readHeldFiles(request);
+    const breach = (await findDiskBreach(request, held)) ?? (await findProcessBreach(request, held));
     busy = false;
     if (breach !== null) request.onBreach(breach);
   };
@@ -66,7 +67,10 @@ async function giveWay(pid: number): Promise<void> {
   await writeFile(`/proc/${pid}/autogroup`, '5').catch(() => undefined);
 }
 
-async function findDiskBreach({ folder, disk, reservedDiskBytes }: WatchRequest): Promise<Breach | null> {
+async function findDiskBreach(
+  { folder, disk, reservedDiskBytes }: WatchRequest,
+  held: HeldFiles,
+): Promise<Breach | null> {
   const found = await statfs(folder).catch(() => null);
   if (found === null) return null;
   const freeBytes = found.bavail * found.bsize;
@@ -74,18 +78,26 @@ async function findDiskBreach({ folder, disk, reservedDiskBytes }: WatchRequest)
     const message = `only ${found.ffree} more files are possible on the disk of ${folder}; ${RESERVED_FILES} are kept in reserve`;
     return { kind: 'disk', message };
   }
-  if (freeBytes >= reservedDiskBytes) return disk.findBreach(freeBytes);
+  if (freeBytes >= reservedDiskBytes) return disk.findBreach(freeBytes, held);
   return {
     kind: 'disk',
     message: `only ${megabytes(freeBytes)} are free on the disk of ${folder}; ${megabytes(reservedDiskBytes)} are kept in reserve`,
   };
 }
 
-/** What a sandbox's folders hold, over all its commands. Measured by `du`, since that costs the server no time of its own. */
+/**
+ * What a sandbox's folders hold, over all its commands. Measured by `du`, since that costs the server no time of its own.
+ * Deleted files take space as long as a process has them open, or maps them, or has sent them to a socket that nobody reads. The
+ * first are counted. The others cannot be seen by a server that is not root; a sandbox that has some is taken for the one that
+ * used up what the disk has lost beyond its share.
+ */
 export class DiskUse {
   readonly #folders: readonly string[];
   readonly #limitBytes: number;
   #freeBytes: number | null = null;
+  #freeAtStart: number | null = null;
+  #bytes = 0;
+  #deletedBytes = 0;
   #measuring = false;
   #measuredAt = performance.now();
   #restMs = 0;
@@ -103,8 +115,20 @@ export class DiskUse {
    * What the last measurement found, told once; begins the next one where it is due.
    * @param freeBytes of the disk, now
    */
-  findBreach(freeBytes: number): Breach | null {
+  findBreach(
+    freeBytes: number,
+    { deletedBytes, isHiding }: Pick<HeldFiles, 'deletedBytes' | 'isHiding'>,
+  ): Breach | null {
     this.#freeBytes ??= freeBytes;
+    this.#freeAtStart ??= freeBytes + deletedBytes;
+    this.#deletedBytes = deletedBytes;
+    if (this.#bytes + deletedBytes > this.#limitBytes && !this.#isFull)
+      return this.#overLimit(this.#bytes + deletedBytes);
+    const hidden = this.#freeAtStart - freeBytes - this.#bytes - deletedBytes;
+    if (isHiding && hidden > this.#limitBytes) {
+      const message = `the disk lost ${megabytes(hidden)} while it held deleted files whose size cannot be seen; the limit is ${megabytes(this.#limitBytes)}`;
+      return { kind: 'folder', message };
+    }
     const gone = this.#freeBytes - freeBytes;
     const passedMs = performance.now() - this.#measuredAt;
     const soonest = this.#isFull ? TIDIED_WITHIN_MS : MEASURED_AFTER_MS;
@@ -132,13 +156,16 @@ export class DiskUse {
       this.#breach = { kind: 'folder', message };
       return;
     }
-    this.#isFull = bytes > this.#limitBytes;
+    this.#bytes = bytes;
+    this.#isFull = bytes + this.#deletedBytes > this.#limitBytes;
     if (!this.#isFull) return;
     this.#freeBytes = null;
-    this.#breach = {
-      kind: 'folder',
-      message: `its folder and HOME hold ${megabytes(bytes)}; the limit is ${megabytes(this.#limitBytes)}`,
-    };
+    this.#breach = this.#overLimit(bytes + this.#deletedBytes);
+  }
+
+  #overLimit(bytes: number): Breach {
+    const message = `its folder and HOME hold ${megabytes(bytes)}; the limit is ${megabytes(this.#limitBytes)}`;
+    return { kind: 'folder', message };
   }
 }
 
@@ -158,10 +185,10 @@ async function bytesIn(folders: readonly string[]): Promise<number | null> {
   return kilobytes.reduce((sum, each) => sum + each, 0) * 1024;
 }
 
-async function findProcessBreach({ pid, limits, inMemory }: WatchRequest): Promise<Breach | null> {
-  const root = `/proc/${pid}/root`;
-  const proc = `${root}/proc`;
-  const processes = await listProcesses(proc);
+async function findProcessBreach(
+  { pid, limits, inMemory }: WatchRequest,
+  { proc, processes, namelessBytes }: HeldFiles,
+): Promise<Breach | null> {
   if (processes.length === 0) return null;
   if (processes.length > limits.processes) {
     return { kind: 'processes', message: `${processes.length} processes; the limit is ${limits.processes}` };
@@ -172,11 +199,7 @@ async function findProcessBreach({ pid, limits, inMemory }: WatchRequest): Promi
   if (largest > limits.memoryBytes) {
     return { kind: 'memory', message: `a process takes ${megabytes(largest)} of memory; ${limit}` };
   }
-  const files = await bytesInMemory(
-    proc,
-    processes,
-    inMemory.map((path) => root + path),
-  );
+  const files = namelessBytes + (await bytesInFolders(inMemory.map((path) => `/proc/${pid}/root${path}`)));
   const together = await bytesOfAll(proc, processes, files, limits.memoryBytes);
   if (together <= limits.memoryBytes) return null;
   return {
@@ -197,23 +220,70 @@ async function bytesOfAll(proc: string, processes: readonly string[], files: num
   return atMost <= enough ? atMost : sum('smaps_rollup', 'Pss_Anon', 'Pss_Shmem');
 }
 
-/** What lies in folders in memory, and in files that have no name (memfd_create) and belong to no process's resident memory. */
-async function bytesInMemory(proc: string, processes: readonly string[], folders: readonly string[]): Promise<number> {
-  const inFolders = await Promise.all(folders.map((folder) => statfs(folder).catch(() => null)));
+/** What lies in folders in memory. Their file systems count deleted files as long as anything holds them. */
+async function bytesInFolders(folders: readonly string[]): Promise<number> {
+  const found = await Promise.all(folders.map((folder) => statfs(folder).catch(() => null)));
+  return found.reduce((sum, each) => sum + (each === null ? 0 : (each.blocks - each.bfree) * each.bsize), 0);
+}
+
+/** What a sandbox's processes hold that no folder shows. */
+interface HeldFiles {
+  /** The sandbox's own /proc, as the host sees it, and the processes in it. */
+  readonly proc: string;
+  readonly processes: readonly string[];
+  /** Files in memory that have no name (memfd_create) and belong to no process's resident memory. */
+  readonly namelessBytes: number;
+  /** Deleted files on the disk of the folder that are open. */
+  readonly deletedBytes: number;
+  /** True when deleted files may be held whose size cannot be seen. */
+  readonly isHiding: boolean;
+}
+
+async function readHeldFiles({ pid, folder }: WatchRequest): Promise<HeldFiles> {
+  const proc = `/proc/${pid}/root/proc`;
+  const [processes, disk] = await Promise.all([listProcesses(proc), stat(folder).catch(() => null)]);
   const nameless = new Map<number, number>();
+  const deleted = new Map<number, number>();
+  let isHiding = false;
   let left = DESCRIPTORS_LOOKED_AT;
+  const look = async (file: string, info: string): Promise<void> => {
+    const target = await readlink(file).catch(() => '');
+    if (target.startsWith('socket:')) {
+      isHiding ||= /^scm_fds:\s*[1-9]/m.test(await readFile(info, 'utf8').catch(() => ''));
+      return;
+    }
+    if (!target.endsWith(' (deleted)')) return;
+    const found = await stat(file).catch(() => null);
+    if (found === null || found.nlink > 0) return;
+    if (target.startsWith('/memfd:')) nameless.set(found.ino, found.blocks * 512);
+    else if (found.dev === disk?.dev) deleted.set(found.ino, found.blocks * 512);
+  };
   for (const id of processes) {
     const names = await descriptors(`${proc}/${id}/fd`, left);
+    if (names === null) {
+      // It has just ended, or keeps what it has from being seen.
+      isHiding ||= (await stat(`${proc}/${id}`).catch(() => null)) !== null;
+      continue;
+    }
     left -= names.length;
-    const look = async (file: string): Promise<void> => {
-      if (!(await readlink(file).catch(() => '')).startsWith('/memfd:')) return;
-      const found = await stat(file).catch(() => null);
-      if (found !== null) nameless.set(found.ino, found.blocks * 512);
-    };
-    await Promise.all(names.map((name) => look(`${proc}/${id}/fd/${name}`)));
+    await Promise.all(names.map((name) => look(`${proc}/${id}/fd/${name}`, `${proc}/${id}/fdinfo/${name}`)));
+    isHiding ||= await mapsDeletedFile(`${proc}/${id}/maps`);
   }
-  const used = inFolders.map((found) => (found === null ? 0 : (found.blocks - found.bfree) * found.bsize));
-  return [...used, ...nameless.values()].reduce((sum, bytes) => sum + bytes, 0);
+  const sum = (files: ReadonlyMap<number, number>): number =>
+    [...files.values()].reduce((all, bytes) => all + bytes, 0);
+  return {
+    proc,
+    processes,
+    namelessBytes: sum(nameless),
+    deletedBytes: sum(deleted),
+    isHiding: isHiding || left <= 0,
+  };
+}
+
+/** Shared memory is mapped as a deleted file of /dev or /tmp, or under a name of its own. */
+async function mapsDeletedFile(maps: string): Promise<boolean> {
+  const lines = (await readFile(maps, 'utf8').catch(() => '')).split('\n');
+  return lines.some((line) => line.endsWith(' (deleted)') && !/ \/(?:dev\/|tmp\/|memfd:|SYSV)/.test(line));
 }
 
 /** The sandbox's own /proc lists its processes and no others. Until it is mounted, and when all is over, there are none. */
@@ -223,8 +293,8 @@ async function listProcesses(proc: string): Promise<string[]> {
   return (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
 }
 
-/** The first of them: a process may have a million. */
-async function descriptors(folder: string, atMost: number): Promise<string[]> {
+/** @returns the first of them, since a process may have a million; `null` where they cannot be read */
+async function descriptors(folder: string, atMost: number): Promise<string[] | null> {
   const names: string[] = [];
   try {
     for await (const { name } of await opendir(folder)) {
@@ -232,7 +302,7 @@ async function descriptors(folder: string, atMost: number): Promise<string[]> {
       names.push(name);
     }
   } catch {
-    // The process has ended.
+    return null;
   }
   return names;
 }
@@ -240,6 +310,7 @@ async function descriptors(folder: string, atMost: number): Promise<string[]> {
 /** Figures of a file in /proc that has them in kB, as bytes; 0 where there is none. */
 async function figures(file: string, ...keys: readonly string[]): Promise<number[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
+  // oxlint-disable-next-line autonomous/linear-expressions -- a key of /proc, which the kernel writes
   return keys.map((key) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024);
 }
 

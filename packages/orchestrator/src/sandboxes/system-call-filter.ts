@@ -1,8 +1,10 @@
 /**
  * What system calls a sandbox is refused, as a classic BPF program for seccomp(2). The namespaces leave some things open:
  * kinds of sockets that know nothing of network namespaces (AF_VSOCK reaches the machine's hypervisor), rings that make sockets
- * past any filter, keyrings and parts of the kernel that no build needs. Programs of another instruction set than the
- * machine's own (32 bits) do not run, since their calls have other numbers.
+ * past any filter, keyrings and parts of the kernel that no build needs. Memory that belongs to no process is refused as well,
+ * since a server that is not root has no control group to bound it: anonymous files (memfd_create), which a process can leave
+ * in the queue of a socket, and large segments, queues and semaphores of System V. Programs of another instruction set than
+ * the machine's own (32 bits) do not run, since their calls have other numbers.
  */
 
 /** Of linux/filter.h and linux/bpf_common.h. */
@@ -15,15 +17,24 @@ const RETURN = 0x06;
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const FIRST_ARGUMENT = 16;
+const SECOND_ARGUMENT = 24;
+const SECOND_ARGUMENT_HIGH = 28;
 const ALLOW = 0x7f_ff_00_00;
 const REFUSE_WITH = 0x00_05_00_00;
 
 const EPERM = 1;
+const ENOSPC = 28;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 
 /** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
+
+/**
+ * Bytes of a System V segment that is let through: PostgreSQL's lock is one of 56 bytes. A namespace has at most 4,096 of them,
+ * 64 MB together.
+ */
+const SEGMENT_BYTES = 16 * 1024;
 
 /** The numbers of the second instruction set of x86-64, x32, begin here. */
 const X32_NUMBERS = 0x40_00_00_00;
@@ -31,6 +42,10 @@ const X32_NUMBERS = 0x40_00_00_00;
 interface Calls {
   readonly architecture: number;
   readonly socket: number;
+  /** Refused above {@link SEGMENT_BYTES} as where no more is left. */
+  readonly shmget: number;
+  /** Answered as where no more is left. */
+  readonly exhausted: readonly number[];
   /** Answered as by a kernel that does not have them: programs do without. */
   readonly unknown: readonly number[];
   readonly refused: readonly number[];
@@ -40,20 +55,26 @@ const CALLS: Readonly<Record<string, Calls>> = {
   x64: {
     architecture: 0xc0_00_00_3e,
     socket: 41,
-    // io_uring_setup
-    unknown: [425],
+    shmget: 29,
+    // semget, msgget
+    exhausted: [64, 68],
+    // io_uring_setup, memfd_create, memfd_secret
+    unknown: [425, 319, 447],
     // add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd
     refused: [248, 249, 250, 298, 321, 323],
   },
   arm64: {
     architecture: 0xc0_00_00_b7,
     socket: 198,
-    unknown: [425],
+    shmget: 194,
+    exhausted: [190, 186],
+    unknown: [425, 279, 447],
     refused: [217, 218, 219, 241, 280, 282],
   },
 };
 
-type Target = 'next' | 'allow' | 'unknown' | 'refuse' | 'family';
+/** An answer, the next instruction, or so many instructions after it. */
+type Target = 'next' | 'allow' | 'unknown' | 'refuse' | 'exhausted' | 'family' | number;
 type Instruction =
   | { readonly load: number }
   | { readonly code: number; readonly operand: number; readonly ifTrue: Target; readonly ifFalse: Target };
@@ -77,6 +98,12 @@ export function systemCallFilter(architecture: string = process.arch): Uint8Arra
       : []),
     ...calls.unknown.map((number) => when(number, 'unknown')),
     ...calls.refused.map((number) => when(number, 'refuse')),
+    ...calls.exhausted.map((number) => when(number, 'exhausted')),
+    when(calls.shmget, 'next', 4),
+    { load: SECOND_ARGUMENT_HIGH },
+    when(0, 'next', 'exhausted'),
+    { load: SECOND_ARGUMENT },
+    { code: JUMP_IF_AT_LEAST, operand: SEGMENT_BYTES + 1, ifTrue: 'exhausted', ifFalse: 'allow' },
     when(calls.socket, 'next', 'allow'),
     { load: FIRST_ARGUMENT },
     ...SOCKET_FAMILIES.map((family) => when(family, 'allow')),
@@ -90,6 +117,7 @@ function assembled(instructions: readonly Instruction[]): Uint8Array {
     family: REFUSE_WITH | EAFNOSUPPORT,
     unknown: REFUSE_WITH | ENOSYS,
     refuse: REFUSE_WITH | EPERM,
+    exhausted: REFUSE_WITH | ENOSPC,
     allow: ALLOW,
   };
   const places = Object.keys(answers);
@@ -105,8 +133,10 @@ function assembled(instructions: readonly Instruction[]): Uint8Array {
       write(at, LOAD, instruction.load);
       return;
     }
-    const distance = (target: Target): number =>
-      target === 'next' ? 0 : instructions.length - at - 1 + places.indexOf(target);
+    const distance = (target: Target): number => {
+      if (typeof target === 'number') return target;
+      return target === 'next' ? 0 : instructions.length - at - 1 + places.indexOf(target);
+    };
     write(at, instruction.code, instruction.operand, distance(instruction.ifTrue), distance(instruction.ifFalse));
   });
   Object.values(answers).forEach((answer, index) => write(instructions.length + index, RETURN, answer));

@@ -18,6 +18,12 @@ import { anEvent, aView } from '../event-store/steps.fixture.ts';
 import { type ServerUnderTest, startTestServer, TOKEN } from './running-server.fixture.ts';
 import { stubOrchestrator } from './stub-orchestrator.fixture.ts';
 
+/** Every POST of the client has a key. */
+const A_REQUEST: unknown = {
+  key: expect.stringMatching(/^local:./) as unknown,
+  hash: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+};
+
 describe('the client', () => {
   let server: ServerUnderTest;
   beforeEach(async () => {
@@ -27,7 +33,7 @@ describe('the client', () => {
 
   it('reaches every call of the orchestrator with what it was given', async () => {
     const { client } = server;
-    const local = { userId: 'local' };
+    const local = { userId: 'local', request: A_REQUEST };
     const exploration = {
       projectId: 'p-1',
       variants: [{ request: 'one' }, { request: 'two', config: { maxConcurrency: 2 } }],
@@ -99,7 +105,7 @@ describe('the client', () => {
       ['getMetrics', { projectId: 'p-1', from: '2026-02-01', bucket: 'week', timeZone: 'Europe/Berlin' }],
       ['readiness'],
     ]);
-    expect(await client.me()).toEqual(local);
+    expect(await client.me()).toEqual({ userId: 'local' });
     expect(await client.createSignInLink()).toContain(`${server.url}/auth?code=`);
     expect(await client.listRuns()).toEqual({ items: [aView('r-1')], nextCursor: 'next' });
   });
@@ -129,8 +135,8 @@ describe('the client', () => {
     await own.client.decideGate('r-1.4', decision);
     await own.client.decideOpenGate('r-1', decision);
     expect(own.orchestrator.calls).toEqual([
-      ['decideGate', { userId: 'local' }, 'r-1.4', decision],
-      ['decideOpenGate', { userId: 'local' }, 'r-1', decision],
+      ['decideGate', { userId: 'local', request: A_REQUEST }, 'r-1.4', decision],
+      ['decideOpenGate', { userId: 'local', request: A_REQUEST }, 'r-1', decision],
     ]);
     await own.close();
   });

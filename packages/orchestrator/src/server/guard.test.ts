@@ -43,6 +43,7 @@ describe('the guard', () => {
       store: nothingStored,
       log: pino({ enabled: false }),
       credentials: new Credentials({ token: TOKEN, store: nothingStored }),
+      wrong: { note: () => null },
       cookie: createSessionCookie('session', false),
       visitors: new WeakMap(),
       baseUrl: '',

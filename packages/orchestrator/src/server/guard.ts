@@ -7,6 +7,7 @@ import type { ErrorCode, ProblemDetails } from '@autonomous/shared';
 import { isDashboardFile, isDashboardPath } from './dashboard.ts';
 import type { Session } from './sessions.ts';
 import type { Credentials, Visitor } from './token.ts';
+import type { WrongCredentials } from './wrong-credentials.ts';
 
 export interface GuardOptions {
   readonly credentials: Pick<Credentials, 'byToken' | 'bySession' | 'byTicket'>;
@@ -15,6 +16,8 @@ export interface GuardOptions {
   /** Origins of pages that may call, the server's own included. */
   readonly origins: ReadonlySet<string>;
   readonly sessionCookie: string;
+  /** Counts what was shown and is wrong. */
+  readonly wrong: Pick<WrongCredentials, 'note'>;
 }
 
 export type Verdict =
@@ -48,13 +51,14 @@ export function createGuard(options: GuardOptions): Guard {
     }
     const found = await authenticate(request, path, options);
     if (found !== null) return { admitted: true, ...found };
+    const waitSeconds = showsCredential(request, path) ? options.wrong.note(request.socket.remoteAddress) : null;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead && (PUBLIC_PATHS.has(path) || isDashboardPath(path)) && request.headers.upgrade === undefined) {
       return { admitted: true, visitor: null, renewable: null };
     }
     return {
       admitted: false,
-      problem: unauthorized(),
+      problem: waitSeconds === null ? unauthorized() : tooManyWrong(waitSeconds),
     };
   };
 }
@@ -131,6 +135,12 @@ async function authenticate(
   return { visitor, renewable: session.isDue ? { session, secret } : null };
 }
 
+/** A token or a ticket, which somebody may guess. The cookie of a session that has ended is shown by every browser that had one. */
+function showsCredential(request: IncomingMessage, path: string): boolean {
+  if (request.headers.authorization !== undefined) return true;
+  return path === FEED_PATH && new URLSearchParams(request.url?.slice(path.length)).has('ticket');
+}
+
 function asFound(visitor: Visitor | null): Found | null {
   return visitor && { visitor, renewable: null };
 }
@@ -157,6 +167,19 @@ export function unauthorized(): ProblemDetails {
     'Unauthorized',
     'This needs the server’s token: send `Authorization: Bearer …`, or sign in with a link that the server shows.',
   );
+}
+
+/** What is said to whoever has shown too many wrong ones. */
+export function tooManyWrong(waitSeconds: number): ProblemDetails {
+  return {
+    ...refusal(
+      429,
+      'too_many_requests',
+      'TooManyRequests',
+      `Too many wrong tokens, tickets or sign-in codes came from this address. Try again in ${waitSeconds} seconds; the right token is taken at any time.`,
+    ),
+    retryAfterSeconds: waitSeconds,
+  };
 }
 
 function refusal(status: number, code: ErrorCode, title: string, detail: string): ProblemDetails {

@@ -13,7 +13,7 @@ import {
   toProblem,
   Unavailable,
 } from '@autonomous/shared';
-import { answerProblem, createApi } from '@autonomous/shared/api';
+import { answerProblem, createApi, retryAfterOf } from '@autonomous/shared/api';
 import type { Context } from 'hono';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -27,19 +27,21 @@ import {
   ownAddresses,
   pathOf,
   type RenewableSession,
+  tooManyWrong,
   unauthorized,
   type Verdict,
 } from './guard.ts';
-import { idempotency } from './idempotency.ts';
+import { idempotency, requestKeyOf } from './idempotency.ts';
 import { CONTENT_SECURITY_POLICY, landingPage, spentLinkPage } from './landing-page.ts';
 import { createSessionCookie, nameSessionCookie, type SessionCookie } from './session-cookie.ts';
 import type { SessionStore } from './sessions.ts';
 import { Credentials, LOCAL_CALLER, type Visitor } from './token.ts';
+import { WrongCredentials } from './wrong-credentials.ts';
 
 export interface ServerOptions {
   readonly orchestrator: Orchestrator;
   readonly feed: FeedSource;
-  readonly store: Pick<EventStore, 'recall' | 'remember' | 'getMark' | 'setMark'> & SessionStore;
+  readonly store: Pick<EventStore, 'recall' | 'recallStep' | 'remember' | 'getMark' | 'setMark'> & SessionStore;
   /** What a client sends as Bearer token. */
   readonly token: string;
   /** Address to listen on, such as `127.0.0.1`. */
@@ -94,9 +96,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { hosts, origins } = ownAddresses([url, options.publicUrl ?? url], port);
   for (const host of options.allowedHosts ?? []) hosts.add(host.toLowerCase());
   for (const origin of options.allowedOrigins) origins.add(origin);
-  const guard = createGuard({ credentials, hosts, origins, sessionCookie: cookieName });
+  const wrong = new WrongCredentials({ log });
+  const guard = createGuard({ credentials, hosts, origins, sessionCookie: cookieName, wrong });
   const visitors = new WeakMap<IncomingMessage, Visitor>();
-  const baseUrl = options.publicUrl?.replace(/\/+$/, '') ?? url;
+  const baseUrl = options.publicUrl?.replace(/(?<!\/)\/+$/, '') ?? url;
   const cookie = createSessionCookie(cookieName, baseUrl.startsWith('https:'));
   const following = new Map<WebSocket, Visitor>();
   const onSignedOut = ({ caller }: Visitor, session: string | undefined): void => {
@@ -105,7 +108,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       if (session === undefined || of.session === session) webSocket.close(CLOSE_SIGNED_OUT, 'signed out');
     }
   };
-  const app = createServerApp({ ...options, credentials, cookie, visitors, baseUrl, onSignedOut });
+  const app = createServerApp({ ...options, credentials, wrong, cookie, visitors, baseUrl, onSignedOut });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
 
   let isClosing = false;
@@ -134,6 +137,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     noServer: true,
     maxPayload: MAX_CLIENT_MESSAGE_BYTES,
     perMessageDeflate: false,
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable && error.code !== 'ECONNRESET') refuseUpgrade(socket, problemOfParser(error));
+    else socket.destroy();
   });
   server.on('upgrade', (request, socket, head) => {
     // A reset while nobody listens for it would end the process.
@@ -173,6 +180,8 @@ export interface ServerAppOptions extends Pick<
   'orchestrator' | 'feed' | 'store' | 'log' | 'dashboardFolder'
 > {
   readonly credentials: Credentials;
+  /** Counts wrong sign-in codes. */
+  readonly wrong: Pick<WrongCredentials, 'note'>;
   readonly cookie: SessionCookie;
   /** Whom the guard found behind a request. */
   readonly visitors: Pick<WeakMap<IncomingMessage, Visitor>, 'get'>;
@@ -189,10 +198,16 @@ export function createServerApp(options: ServerAppOptions) {
     if (!found) throw new Error(`${c.req.method} ${c.req.path} is public and has no caller`);
     return found;
   };
-  const caller = (c: Context) => visitor(c).caller;
+  const caller = (c: Context): Caller => {
+    const request = requestKeyOf(c);
+    return { ...visitor(c).caller, ...(request === undefined ? {} : { request }) };
+  };
   const once = idempotency({
     store: options.store,
     caller,
+    viewAfter: ({ runId, sequence }) =>
+      // Where its beginning was erased nobody knows what it was then.
+      options.orchestrator.getRun(runId, sequence).catch(() => options.orchestrator.getRun(runId)),
     onForgotten: (error) => log.error({ err: error }, 'the answer to an idempotency key could not be kept'),
   });
   const app = createApi(options.orchestrator, {
@@ -240,7 +255,13 @@ export function createServerApp(options: ServerAppOptions) {
   });
   app.get('/auth', async (c) => {
     const secret = await credentials.signIn(c.req.query('code') ?? '');
-    if (secret === null) return c.html(spentLinkPage(), 401);
+    if (secret === null) {
+      const waitSeconds = options.wrong.note((c.env as HttpBindings).incoming.socket.remoteAddress);
+      if (waitSeconds === null) return c.html(spentLinkPage(), 401);
+      c.header('Retry-After', String(waitSeconds));
+      c.header('Connection', 'close');
+      return answerProblem(c, tooManyWrong(waitSeconds));
+    }
     c.header('Set-Cookie', cookie.give(secret));
     // Only to a page of ours: whoever made the link could name any place.
     const to = c.req.query('to') ?? '/';
@@ -310,6 +331,19 @@ async function askGuard(guard: Guard, request: IncomingMessage, log: Logger): Pr
   }
 }
 
+/** What Node's own parser refuses, in the form of every other refusal. */
+function problemOfParser({ code }: NodeJS.ErrnoException): ProblemDetails {
+  const invalid = toProblem(new InvalidRequest('The request is no valid HTTP.'));
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { ...invalid, status: 431, detail: 'The address and headers of the request are too long: at most 16 KB.' };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { ...invalid, status: 408, detail: 'The request did not arrive whole in time.' };
+    default:
+      return invalid;
+  }
+}
+
 function visitorOfUpgrade(request: IncomingMessage, verdict: Verdict): Visitor | ProblemDetails {
   if (!verdict.admitted) return verdict.problem;
   if (verdict.visitor !== null && pathOf(request) === FEED_PATH) return verdict.visitor;
@@ -318,6 +352,10 @@ function visitorOfUpgrade(request: IncomingMessage, verdict: Verdict): Visitor |
 
 function refuseRequest(response: ServerResponse, problem: ProblemDetails): void {
   if (problem.status === 401) response.setHeader('WWW-Authenticate', 'Bearer realm="autonomous"');
+  // Whoever guesses begins with a new connection each time.
+  if (problem.status === 429) response.setHeader('Connection', 'close');
+  const retryAfter = retryAfterOf(problem);
+  if (retryAfter !== null) response.setHeader('Retry-After', retryAfter);
   response.writeHead(problem.status, { 'Content-Type': 'application/problem+json' }).end(JSON.stringify(problem));
 }
 
@@ -328,6 +366,7 @@ function refuseUpgrade(socket: Duplex, problem: ProblemDetails): void {
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
     'Connection: close',
     'Content-Type: application/problem+json',
+    ...(retryAfterOf(problem) === null ? [] : [`Retry-After: ${retryAfterOf(problem)}`]),
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -24,7 +24,8 @@ describe('a POST with an idempotency key', () => {
       'true',
     ]);
     expect(await second.json()).toEqual(await first.json());
-    expect(launches()).toEqual([['launchRun', { userId: 'local' }, run, 'k']]);
+    const request = { key: 'local:k', hash: expect.stringMatching(/^[0-9a-f]{64}$/) };
+    expect(launches()).toEqual([['launchRun', { userId: 'local', request }, run, 'k']]);
   });
 
   it('is done again under another key, and without one', async () => {
@@ -96,7 +97,8 @@ describe('a POST with an idempotency key', () => {
         },
       }),
     });
-    expect((await server.post('/api/runs', run, key('k'))).status).toBe(status);
+    const refused = await server.post('/api/runs', run, key('k'));
+    expect([refused.status, refused.headers.has('retry-after')]).toEqual([status, status !== 500]);
     expect((await server.post('/api/runs', run, key('k'))).status).toBe(201);
   });
 

@@ -1,15 +1,17 @@
 /**
- * A POST that is sent twice is done once: the answer to an idempotency key is kept and given again.
- * Where the process died between doing and remembering, the engine's own checks (a run by its key, a gate decided once) hold.
+ * A POST that is sent twice is done once: the answer to an idempotency key is kept and given again. The engine stores the
+ * key with the step that the request makes, so that a process which dies before it answers has done it once too.
  */
 import { createHash } from 'node:crypto';
-import { type Caller, InvalidRequest, Unprocessable } from '@autonomous/shared';
+import { type Caller, InvalidRequest, type RequestKey, type RunView, Unprocessable } from '@autonomous/shared';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { EventStore } from '../event-store/event-store.ts';
+import type { EventStore, RequestedStep } from '../event-store/event-store.ts';
 
 export interface IdempotencyOptions {
-  readonly store: Pick<EventStore, 'recall' | 'remember'>;
+  readonly store: Pick<EventStore, 'recall' | 'recallStep' | 'remember'>;
   readonly caller: (c: Context) => Caller;
+  /** The run as it was after a step. */
+  readonly viewAfter: (step: RequestedStep) => Promise<RunView>;
   /** The request was done but its answer could not be kept. */
   readonly onForgotten: (error: unknown) => void;
 }
@@ -28,8 +30,15 @@ const NEVER_KEPT: ReadonlySet<string> = new Set(['/api/tickets', '/api/sign-in-l
 /** Only these headers say something about the answer itself. */
 const KEPT_HEADERS = ['content-type', 'location'];
 
+const REQUEST = 'request';
+
+/** The request as one that is done once; `undefined` where it has no key, or before the middleware saw it. */
+export function requestKeyOf(c: Context): RequestKey | undefined {
+  return c.get(REQUEST) as RequestKey | undefined; // Only the middleware sets it.
+}
+
 /** For POST routes, after the body was read within its limits. */
-export function idempotency({ store, caller, onForgotten }: IdempotencyOptions): MiddlewareHandler {
+export function idempotency({ store, caller, viewAfter, onForgotten }: IdempotencyOptions): MiddlewareHandler {
   const inFlight = new Map<string, { readonly requestHash: string; readonly done: Promise<void> }>();
 
   return async (c, next) => {
@@ -59,13 +68,20 @@ export function idempotency({ store, caller, onForgotten }: IdempotencyOptions):
         refuseOther(known.requestHash);
         return replay(known);
       }
-      await next();
-      if (isWorthKeeping(c.res.status)) {
-        const body = JSON.stringify(await read(c));
-        await store
-          .remember(key, { requestHash, status: c.res.status, body }, new Date().toISOString())
-          .catch(onForgotten);
+      const keep = async (status: number, answer: Answer) => {
+        const kept = { requestHash, status, body: JSON.stringify(answer) };
+        await store.remember(key, kept, new Date().toISOString()).catch(onForgotten);
+        return kept;
+      };
+      const done = await store.recallStep(key);
+      if (done) {
+        refuseOther(done.requestHash);
+        const { status, ...answer } = answerOf(c, await viewAfter(done));
+        return replay(await keep(status, answer));
       }
+      c.set(REQUEST, { key, hash: requestHash } satisfies RequestKey);
+      await next();
+      if (isWorthKeeping(c.res.status)) await keep(c.res.status, await read(c));
     } finally {
       inFlight.delete(key);
       resolve();
@@ -73,7 +89,17 @@ export function idempotency({ store, caller, onForgotten }: IdempotencyOptions):
   };
 }
 
-/** A faulty request was not done, and a failure of the server may pass: both may be sent again under the same key. */
+/** As the routes answer: what makes a run says where it is, and all others give the run after their step. */
+function answerOf({ req }: Context, view: RunView): Answer & { readonly status: number } {
+  const isNew = req.path === '/api/runs' || req.path.endsWith('/fork');
+  const headers = { 'content-type': 'application/json', ...(isNew ? { location: `/api/runs/${view.id}` } : {}) };
+  return { status: isNew ? 201 : 200, headers, body: JSON.stringify(view) };
+}
+
+/**
+ * A faulty request was not done, and what passes with time (429, 503, 507, or a failure of the server) may be gone: all of
+ * them may be sent again under the same key.
+ */
 function isWorthKeeping(status: number): boolean {
   return status < 400 || status === 409;
 }

@@ -13,6 +13,8 @@ import {
   InvalidRequest,
   type JsonObject,
   type ModelSummary,
+  missingOf,
+  movedOf,
   type NewExploration,
   type NewProject,
   type NewRun,
@@ -22,29 +24,34 @@ import {
   type Project,
   type ProjectConfig,
   type Question,
+  type RetriedGate,
   type RunConfig,
   type RunConfigRequest,
   type RunStart,
   type RunView,
   Stale,
+  toProblem,
   TREE_BUDGET_NAMES,
   treeBudgetsOf,
   Unprocessable,
   usedUpBudget,
   usedUpTreeBudget,
+  vouches,
   withBudgets,
 } from '@autonomous/shared';
 import { slugOf } from '../artifacts/plan-document.ts';
 import type { Engine } from '../engine/engine.ts';
+import { incomplete, otherGate } from '../engine/shown-gate.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Models, Prices } from '../models/model.ts';
-import type { Repository } from '../repository/repository.ts';
+import { RECORD_BRANCH, type Repository } from '../repository/repository.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { WorkflowRegistry } from '../workflow/registry.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
+import { createReviewComments, withComments } from './review-comments.ts';
 import { checkRunInput } from './run-input.ts';
 import { inWords, takenFiles } from './taken-files.ts';
 import { createTimeTravel } from './time-travel.ts';
@@ -62,6 +69,17 @@ export interface ServiceOptions {
   readonly uploads: Uploads;
   readonly transcripts: Transcripts;
   readonly now: () => Date;
+  /** Why nothing can be stored now, in words; `null` while it can. */
+  whyNotStorable(): Promise<string | null>;
+  /** Damage that was found in the database's file since the start; `null` when none was. */
+  damage(): string | null;
+  /** What the record in git has beyond the database, in words. */
+  readonly record: {
+    /** Of all projects that were compared. */
+    notices(): readonly string[];
+    /** Of one project, which is compared in the background when it is new. */
+    noticesOf(project: Project): readonly string[];
+  };
   /** Takes known secrets and token patterns out of text. */
   scrub(text: string): string;
   resolveConfig(
@@ -75,6 +93,9 @@ export interface ServiceOptions {
 }
 
 const DEFAULT_WORKFLOW = 'build';
+const DAMAGED = 'The database has damaged pages. The log names them; restore a copy.';
+const BEHIND_GIT =
+  'Git has runs or events that the database does not have, or could not be asked. The log, the notices of projects and `autonomous doctor` name them.';
 const DEFAULT_PAGE = 50;
 const GATES = 'POST /api/gates/:id/decision';
 /** Signals that a person gives by a route of their own, which knows the gate and what has to be said at it. */
@@ -91,6 +112,10 @@ const OWN_ROUTES: Readonly<Record<string, string>> = {
   MESSAGE_SENT: 'POST /api/runs/:id/message',
   RUN_CANCELLED: 'POST /api/runs/:id/cancel',
 };
+/** Events that open a gate, which is named after its event. */
+const GATE_EVENTS: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICATION_REQUESTED', 'RUN_PAUSED']);
+/** A launch waits this long for its remote; then the run starts from what is known of it, and fetches by itself. */
+const LAUNCH_PATIENCE_MS = 5_000;
 const ROLES = ['planner', 'implementer', 'validator'] as const;
 
 export function createOrchestrator(options: ServiceOptions): Orchestrator {
@@ -100,6 +125,12 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const project = await store.getProject(id);
     if (!project) throw new NotFound(`There is no project '${id}'. Create it with POST /api/projects.`);
     return project;
+  };
+
+  /** With what is known of its record now. */
+  const withNotices = (project: Project): Project => {
+    const notices = options.record.noticesOf(project);
+    return notices.length === 0 ? project : { ...project, notices };
   };
 
   const createProject = async (_caller: Caller, wanted: NewProject): Promise<Project> => {
@@ -119,7 +150,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       createdAt: options.now().toISOString(),
     };
     await store.saveProject(project);
-    return project;
+    return withNotices(project);
   };
 
   const checkConfig = (requested: RunConfigRequest): readonly Fault[] =>
@@ -142,6 +173,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const project = wanted.projectId === undefined ? null : await projectOf(wanted.projectId);
     const { config } =
       project === null ? options.resolveConfig(null, requested) : await configOf(project, requested, definition);
+    if (project !== null) await refuseRecorded(project, runId);
     // The branch is named after the request, so what must not be kept goes first.
     const request = options.scrub((wanted.request ?? '').trim());
     return {
@@ -155,6 +187,20 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       ...(explorationId === undefined ? {} : { explorationId }),
       ...(checked.input === undefined ? {} : { input: checked.input }),
     };
+  };
+
+  /**
+   * The same idempotency key gives the same run id: where the database has lost the run, its branch and record are there.
+   * @throws {Unprocessable}
+   */
+  const refuseRecorded = async (project: Project, runId: string): Promise<void> => {
+    const record = await repository.remoteHead(project, RECORD_BRANCH);
+    if (record === null) return;
+    if ((await repository.readFile(project, record, `.autonomous/runs/${runId}/context.json`)) === null) return;
+    throw new Unprocessable(
+      `Run ${runId} was begun with this Idempotency-Key before: it is in the record of project '${project.name}' in git and not in this database, which is an older copy or was made anew. Restore the newest copy of the server's data folder, or send another key for another run.`,
+      { extra: { runId } },
+    );
   };
 
   const refuseUnusableModels = (config: RunConfig): void => {
@@ -199,7 +245,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     definition: WorkflowDefinition,
   ): Promise<{ readonly config: RunConfig }> => {
     // A remote that is away now may be back when the run begins.
-    await repository.fetch(project).catch(() => undefined);
+    await repository.fetch(project, AbortSignal.timeout(LAUNCH_PATIENCE_MS)).catch(() => undefined);
     const branch = requested.git?.baseBranch ?? project.baseBranch;
     const base = await repository.remoteHead(project, branch);
     if (base === null) {
@@ -218,7 +264,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const runId = key === undefined ? newRunId() : runIdOf(key);
     const existing = await store.loadView(runId);
     if (existing) return existing;
-    return engine.launch(runId, await startOf(caller, wanted, runId));
+    return engine.launch(runId, await startOf(caller, wanted, runId), caller.request);
   };
 
   /** The budgets of a tree are its own: all its runs begin with the same. @throws {InvalidRequest} */
@@ -237,14 +283,21 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const id = `x-${runIdOf(`${seed}/exploration`)}`;
     // All variants are checked before the first is started, so that nothing is half-made.
     const starts: { readonly runId: string; readonly start: RunStart }[] = [];
+    const runIds = wanted.variants.map((_, index) => runIdOf(`${seed}/${index}`));
+    // One that was asked for before may have begun: what is checked before a start does not count for it any more.
+    const begun = new Map<string, RunView>();
+    for (const runId of key === undefined ? [] : runIds) {
+      const view = await store.loadView(runId);
+      if (view !== null) begun.set(runId, engine.withPosition(view));
+    }
     for (const [index, variant] of wanted.variants.entries()) {
-      const runId = runIdOf(`${seed}/${index}`);
+      const runId = runIds[index] ?? '';
+      if (begun.has(runId)) continue;
       starts.push({ runId, start: await startOf(caller, { ...variant, projectId: wanted.projectId }, runId, id) });
     }
     refuseDifferentTrees(starts.map(({ start }) => start.config));
-    const runs: RunView[] = [];
-    for (const { runId, start } of starts) runs.push(await engine.launch(runId, start));
-    return { id, runs };
+    for (const { runId, start } of starts) begun.set(runId, await engine.launch(runId, start));
+    return { id, runs: runIds.flatMap((runId) => begun.get(runId) ?? []) };
   };
 
   /** @param view the run at its gate */
@@ -254,12 +307,12 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
         `Gate ${gate.id} ('${gate.kind}') does not take '${decision.decision}'; it takes ${gate.decisions.join(', ')}.`,
       );
     }
-    refuseStale(gate, decision);
+    refuseUnseen(gate, decision);
     if (gate.reason === 'budget' && decision.decision === 'extend') {
       return { type: 'BUDGET_CHANGED', payload: { ...budgetsOf(decision), by: caller.userId } };
     }
     const take = await takenFiles({ repository, projectOf, view: (id) => engine.view(id) }, view, gate, decision);
-    const { type, payload } = await signalOf(decision, gate, uploads, take);
+    const { type, payload } = await signalOf(withComments(view, gate, decision), gate, uploads, take);
     return { type, payload: { ...payload, by: caller.userId } };
   };
 
@@ -287,31 +340,48 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const view = await engine.view(runId);
     const { type, payload } = await signalFor(caller, view, gate, decision);
     if (type === 'BUDGET_CHANGED') await refuseSpent(view, payload);
-    return engine.signal(runId, type, payload, gate.id);
+    const { artifactHash, codeTree } = decision;
+    return engine.signal(runId, type, payload, { gateId: gate.id, artifactHash, codeTree }, caller.request);
+  };
+
+  /** The run's open gate, where it is this one. @throws {Conflict} saying who decided it or that the run went on without it */
+  const openGate = async (view: RunView, gateId: string): Promise<Gate> => {
+    if (view.gate?.id === gateId) return view.gate;
+    const sequence = Number(gateId.slice(view.id.length + 1));
+    const isOf = gateId.startsWith(`${view.id}.`) && Number.isSafeInteger(sequence) && sequence > 0;
+    const isKnown =
+      view.gates.some((outcome) => outcome.gateId === gateId) ||
+      (isOf && GATE_EVENTS.has((await store.readHistory(view.id, sequence - 1, 1))[0]?.type ?? ''));
+    if (!isKnown) throw new NotFound(`Run ${view.id} has no gate '${gateId}'; it is ${view.status}.`);
+    throw otherGate(view, gateId) ?? new Conflict(`Gate ${gateId} is not open.`);
   };
 
   const decideGate = async (caller: Caller, gateId: string, decision: GateDecision): Promise<RunView> => {
     const runId = gateId.slice(0, Math.max(0, gateId.lastIndexOf('.')));
     if (runId === '') throw new NotFound(`'${gateId}' is not the id of a gate.`);
-    const view = await engine.view(runId);
-    if (view.gate?.id === gateId) return decide(caller, runId, view.gate, decision);
-    const winner = view.gates.findLast((outcome) => outcome.gateId === gateId);
-    if (!winner) throw new NotFound(`Run ${runId} has no gate '${gateId}'; it is ${view.status}.`);
-    throw new Conflict(`Gate ${gateId} is already decided: '${winner.decision}' by ${winner.by} at ${winner.at}.`, {
-      extra: { winner: winner as unknown as JsonObject },
-    });
+    if (decision.gateId !== undefined && decision.gateId !== gateId) {
+      const message = `names gate ${decision.gateId}, the path names ${gateId}`;
+      throw new InvalidRequest(`The decision is of two gates: gateId ${message}.`, {
+        faults: [{ path: 'gateId', message }],
+      });
+    }
+    const gate = await openGate(await engine.view(runId), gateId);
+    return decide(caller, runId, gate, { ...decision, gateId });
   };
 
   const decideOpenGate = async (caller: Caller, runId: string, decision: GateDecision): Promise<RunView> => {
     const view = await engine.view(runId);
+    if (decision.gateId !== undefined) return decideGate(caller, gateOf(runId, decision.gateId), decision);
     // Budgets can be changed at any time, whatever the run waits for.
     const isBudget = decision.decision === 'extend' && BUDGET_NAMES.some((name) => decision[name] !== undefined);
     if (isBudget && view.gate?.reason !== 'budget') {
-      return engine.signal(runId, 'BUDGET_CHANGED', { ...budgetsOf(decision), by: caller.userId });
+      const payload = { ...budgetsOf(decision), by: caller.userId };
+      return engine.signal(runId, 'BUDGET_CHANGED', payload, undefined, caller.request);
     }
     if (view.gate) return decide(caller, runId, view.gate, decision);
     if (decision.decision === 'extend') {
-      return engine.signal(runId, 'STAGE_EXTENDED', { by: caller.userId, minutes: minutesOf(decision) });
+      const payload = { by: caller.userId, minutes: minutesOf(decision) };
+      return engine.signal(runId, 'STAGE_EXTENDED', payload, undefined, caller.request);
     }
     const last = view.gates.at(-1);
     const where = `it is ${view.status}${view.currentStage ? ` in stage ${view.currentStage}` : ''}`;
@@ -330,6 +400,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     resolveConfig: (project, request) => options.resolveConfig(project, request),
     checkConfig,
     refuseUnusableModels,
+    refuseRecorded,
     projectOf,
     signalFor,
     runIdFor: (key) => (key === undefined ? newRunId() : runIdOf(key)),
@@ -337,8 +408,11 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
 
   return {
     createProject,
-    listProjects: ({ cursor, limit }) => store.listProjects(cursor, limit ?? DEFAULT_PAGE),
-    getProject: projectOf,
+    async listProjects({ cursor, limit }) {
+      const page = await store.listProjects(cursor, limit ?? DEFAULT_PAGE);
+      return { ...page, items: page.items.map(withNotices) };
+    },
+    getProject: async (id) => withNotices(await projectOf(id)),
     launchRun,
     explore,
     async listRuns(filter): Promise<Page<RunView>> {
@@ -348,7 +422,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     getRun: (id, at) => (at === undefined ? engine.view(id) : timeTravel.viewAt(id, at)),
     getRunTree: (id) => engine.tree(id),
     forkRun: (caller, id, fork, key) => timeTravel.fork(caller, id, fork, key),
-    migrateRun: (caller, runId, to) => engine.migrate(runId, to, caller.userId),
+    migrateRun: (caller, runId, to) => engine.migrate(runId, to, caller.userId, caller.request),
     async exportRun(runId) {
       if ((await store.tipOf(runId)) === null) throw new NotFound(`There is no run '${runId}'.`);
       return store.exportRun(runId);
@@ -391,9 +465,26 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     },
     listClarifications: (status) => store.listClarifications(status),
     decideGate,
+    async retryGates(caller, gateIds): Promise<readonly RetriedGate[]> {
+      const retried: RetriedGate[] = [];
+      for (const gateId of new Set(gateIds)) {
+        try {
+          await decideGate(caller, gateId, { decision: 'retry' });
+          retried.push({ gateId, retried: true });
+        } catch (error) {
+          const problem = toProblem(error);
+          // What is a fault of the server, or of its disk, is the same for the rest.
+          if (problem.status >= 500) throw error;
+          retried.push({ gateId, retried: false, detail: problem.detail });
+        }
+      }
+      return retried;
+    },
     decideOpenGate,
-    cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason),
-    sendMessage: (caller, runId, text) => engine.signal(runId, 'MESSAGE_SENT', { by: caller.userId, text }),
+    ...createReviewComments({ engine }),
+    cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason, caller.request),
+    sendMessage: (caller, runId, text) =>
+      engine.signal(runId, 'MESSAGE_SENT', { by: caller.userId, text }, undefined, caller.request),
     async sendSignal(caller, runId, { type, ...payload }) {
       const route = Object.hasOwn(OWN_ROUTES, type) ? OWN_ROUTES[type] : undefined;
       if (route !== undefined) {
@@ -401,7 +492,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
           `${type} is not taken as a signal, since its checks would be passed by: use ${route}.`,
         );
       }
-      return engine.signal(runId, type, { ...payload, by: caller.userId });
+      return engine.signal(runId, type, { ...payload, by: caller.userId }, undefined, caller.request);
     },
     upload: (name, content) => uploads.put(name, content),
     listWorkflows: async () => workflows.list().map(summaryOf),
@@ -426,33 +517,45 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
         (last) => ({ ok: true, detail: `${last} events` }),
         (error: unknown) => ({ ok: false, detail: error instanceof Error ? error.message : String(error) }),
       );
+      const fault = await options.whyNotStorable();
       const checks = [
         { name: 'database', ...position },
+        { name: 'storage', ok: fault === null, detail: fault ?? 'steps of runs can be stored' },
         {
           name: `sandbox (${sandboxes.name})`,
           ok: sandbox.ok,
           detail: sandbox.ok ? sandbox.detail : `${sandbox.reason} ${sandbox.mend}`,
         },
+        ...(options.damage() === null ? [] : [{ name: 'database file', ok: false, detail: DAMAGED }]),
+        // Anybody may read this: no project and no run is named.
+        ...(options.record.notices().length === 0 ? [] : [{ name: 'record in git', ok: false, detail: BEHIND_GIT }]),
       ];
       // Without a sandbox runs pause, which the server still has to tell people.
-      return { ready: position.ok, checks };
+      return { ready: position.ok && fault === null, checks };
     },
   };
 }
 
 /**
- * Whoever approves or accepts says what they looked at. The gate's own id changes with it, so nothing can move between
- * this look and the signal.
+ * An approval or acceptance names the gate and the hashes that its surface showed. The gate's own id changes with what it shows,
+ * so nothing can move between this look and the signal.
+ * @throws {Stale} where what it shows is another by now @throws {InvalidRequest} where something is not named
  */
-function refuseStale(gate: Gate, { artifactHash, codeTree }: GateDecision): void {
-  const moved = [
-    ...(artifactHash !== undefined && artifactHash !== gate.artifactHash ? ['artifactHash'] : []),
-    ...(codeTree !== undefined && codeTree !== gate.codeTree ? ['codeTree'] : []),
-  ];
-  if (moved.length === 0) return;
-  throw new Stale(`The ${moved.join(' and ')} of gate ${gate.id} is not what was shown: look at it again.`, {
-    extra: { artifactHash: gate.artifactHash ?? null, codeTree: gate.codeTree ?? null },
-  });
+function refuseUnseen(gate: Gate, decision: GateDecision): void {
+  const moved = movedOf(gate, decision);
+  if (moved.length > 0) {
+    throw new Stale(`The ${moved.join(' and ')} of gate ${gate.id} changed since it was shown: look at it again.`, {
+      extra: { artifactHash: gate.artifactHash ?? null, codeTree: gate.codeTree ?? null },
+    });
+  }
+  const missing = vouches(decision.decision) ? missingOf(gate, decision) : [];
+  if (missing.length > 0) throw incomplete(gate.runId, gate.id, missing);
+}
+
+/** The id of a gate that has to be one of this run's. @throws {NotFound} */
+function gateOf(runId: string, gateId: string): string {
+  if (gateId.startsWith(`${runId}.`)) return gateId;
+  throw new NotFound(`Run ${runId} has no gate '${gateId}': it is one of another run.`);
 }
 
 /** The signal that a decision is, with what the gate itself knows. */
@@ -509,6 +612,7 @@ async function signalOf(
         : { type: 'RETRY_REQUESTED', payload: present({ gateId: gate.id, notes: decision.notes }) };
     case 'accept': {
       const reason = needed(decision.reason, 'reason', 'accept');
+      if (gate.kind === 'pause') return acceptanceOf(gate, decision, reason);
       const accepted = gate.details['accepts'];
       return {
         type: 'FIX_DECIDED',
@@ -525,6 +629,12 @@ async function signalOf(
     default:
       return decision.decision satisfies never;
   }
+}
+
+/** At a pause nothing but concerns can be accepted, and exactly those that were shown. @throws {InvalidRequest} */
+function acceptanceOf(gate: Gate, { artifactHash }: GateDecision, reason: string) {
+  const accepts = needed(artifactHash, 'artifactHash', 'accept');
+  return { type: 'RETRY_REQUESTED', payload: present({ gateId: gate.id, notes: reason, accepts }) };
 }
 
 /** What the person said, else what they did. */

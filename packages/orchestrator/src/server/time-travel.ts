@@ -47,6 +47,8 @@ export interface TimeTravelOptions {
   checkConfig(request: RunConfigRequest): readonly Fault[];
   /** @throws {Unprocessable} naming every role whose model cannot be used */
   refuseUnusableModels(config: RunConfig): void;
+  /** @throws {Unprocessable} when the record in git has a run of this id, which the database has lost */
+  refuseRecorded(project: Project, runId: string): Promise<void>;
   projectOf(id: string): Promise<Project>;
   /** The signal that decides a gate. @throws {Conflict | InvalidRequest} when the gate does not take the decision */
   signalFor(
@@ -169,6 +171,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     const view = await foldWhole(events);
     definitionOf(view);
     const project = view.projectId === '' ? null : await options.projectOf(view.projectId);
+    if (project !== null) await options.refuseRecorded(project, runId);
     const change = await changeOf(view, (await engine.tree(sourceId)).budgets, events, wanted.config, project);
     const request = wanted.request === undefined ? undefined : options.scrub(wanted.request.trim());
     const branch = project === null ? '' : `autonomous/${runId}-${slugOf(request ?? view.originalRequest)}`;
@@ -181,6 +184,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       ...(request === undefined ? {} : { request }),
       ...change,
       ...(signal === undefined ? {} : { signal }),
+      once: caller.request,
       prepare: async (run) => {
         const commit = commitOf(run, view);
         if (project !== null && commit !== null) await repository.createBranch(project, branch, commit);
@@ -196,7 +200,14 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       );
     }
     const gate = { ...view.gate, runId, id: `${runId}${view.gate.id.slice(view.id.length)}` };
-    return { ...(await options.signalFor(caller, view, gate, answer)), gateId: gate.id };
+    if (answer.gateId !== undefined && answer.gateId !== view.gate.id) {
+      throw new Conflict(
+        `Run ${view.id} had gate ${view.gate.id} open after event ${view.lastSequence}, and the answer is of gate ${answer.gateId}: look at it again.`,
+      );
+    }
+    const { artifactHash, codeTree } = answer;
+    const signal = await options.signalFor(caller, view, gate, answer);
+    return { ...signal, gateId: gate.id, artifactHash, codeTree };
   };
 
   /**

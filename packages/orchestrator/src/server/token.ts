@@ -4,6 +4,7 @@
  * minutes and in memory; sessions are stored.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Caller } from '@autonomous/shared';
@@ -21,7 +22,8 @@ export async function openToken(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
   const file = join(folder, 'token');
-  await createTokenFile(file);
+  // Also where the disk is full: a token that is there is enough.
+  if (!existsSync(file)) await createTokenFile(file);
   await chmod(file, 0o600);
   const token = (await readFile(file, 'utf8')).trim();
   if (!/^[\w-]{43,}$/.test(token)) {

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { InvalidRequest, PayloadTooLarge, type Upload } from '@autonomous/shared';
+import { InvalidRequest, PayloadTooLarge, StorageFull, type Upload } from '@autonomous/shared';
 
 const MAX_BYTES = 10 * 1024 * 1024;
 
@@ -16,6 +16,7 @@ export interface Uploads {
    * Stores a file; the same content gives the same id, under the name given last.
    * @throws {InvalidRequest} when it is empty or its name is no file name
    * @throws {PayloadTooLarge} above 10 MB
+   * @throws {StorageFull} nothing of it is kept then
    */
   put(name: string, content: Uint8Array): Promise<Upload>;
   /** @returns `null` when there is no such upload */
@@ -79,6 +80,15 @@ async function writeAtomically(folder: string, path: string, content: Uint8Array
       await handle.close();
     }
     await rename(draft, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
+    throw new StorageFull(
+      `The disk that holds ${folder} is full, and the upload was not kept. Free some space, then send it again.`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     await rm(draft, { force: true });
   }

@@ -1,0 +1,82 @@
+/**
+ * The binding of a command that decides a gate to what its person has in sight: `--gate` and `--hash` as `show` and `gates` print
+ * them, or the whole of it at a terminal, with a question.
+ */
+import {
+  type Client,
+  type Decision,
+  type Gate,
+  hashWordOf,
+  readHashWord,
+  type ShownGate,
+  shownAt,
+  vouches,
+} from '@autonomous/shared';
+import { openGate, whatIsApproved } from './decide.ts';
+import { askLine } from './dialog.ts';
+import { CommandFailure, UsageError } from './exit.ts';
+import { type CliIo, hasPerson, say } from './io.ts';
+import { showForGate, shownOptions } from './show.ts';
+
+export interface ShownOptions {
+  readonly gate?: string;
+  readonly hash?: string;
+}
+
+/**
+ * The open gate of a run and what a decision of it is bound to.
+ * @param given what the person named; without it they are shown the gate and asked at a terminal. Elsewhere a decision that
+ *   vouches for something is refused, and any other one is bound to the gate that is open
+ * @throws {CommandFailure} with the options that are missing, when another gate is open, or when the person says no
+ */
+export async function decidedGate(
+  client: Client,
+  io: CliIo,
+  wanted: { readonly runId: string; readonly decision: Decision; readonly rest?: string },
+  given: ShownOptions,
+): Promise<{ readonly gate: Gate; readonly shown: ShownGate }> {
+  const { runId, decision } = wanted;
+  const hashes = namedHashes(given);
+  const gate = await openGate(client, runId, decision);
+  if (given.gate !== undefined && given.gate !== gate.id) {
+    throw new CommandFailure(
+      `Gate ${given.gate} is not open any more: it was decided or changed. Run ${runId} waits at gate ${gate.id} now, "${gate.summary}": look at it with ${io.program} show ${runId}.`,
+    );
+  }
+  const isNamed = given.gate !== undefined && (!vouches(decision) || hashes !== null || hashWordOf(gate) === null);
+  if (isNamed) return { gate, shown: { gateId: gate.id, ...hashes } };
+  if (hasPerson(io)) {
+    await confirm(client, io, gate, decision);
+    return { gate, shown: vouches(decision) ? shownAt(gate) : { gateId: gate.id } };
+  }
+  if (!vouches(decision)) return { gate, shown: { gateId: gate.id } };
+  throw new CommandFailure(
+    `Nobody at a terminal has seen what this would ${decision}: ${gate.summary}. Look at it, then name it:\n  ${io.program} ${decision} ${runId} ${shownOptions(gate)}${wanted.rest ?? ''}`,
+  );
+}
+
+/** Asks whether the fork of a run is to decide a gate of the past so. @throws {CommandFailure} when the person does not say yes */
+export async function confirmFork(io: CliIo, gate: Gate, decision: Decision): Promise<void> {
+  say(io, `${decision}: ${whatIsApproved(gate)}\n${shownOptions(gate)}`);
+  await assent(io, decision);
+}
+
+/** Shows all that a decision is about, and asks. @throws {CommandFailure} when the person does not say yes */
+async function confirm(client: Client, io: CliIo, gate: Gate, decision: Decision): Promise<void> {
+  say(io, `${await showForGate(client, gate)}\n\n${decision}: ${whatIsApproved(gate)}\n${shownOptions(gate)}`);
+  await assent(io, decision);
+}
+
+async function assent(io: CliIo, decision: Decision): Promise<void> {
+  const said = await askLine(io, `${decision} this? (yes or no) > `, new AbortController().signal);
+  if (!/^\s*(?:y|yes)\s*$/i.test(said ?? '')) throw new CommandFailure('Nothing was decided.');
+}
+
+/** @throws {UsageError} for a word that is no hash, or one without its gate */
+export function namedHashes({ gate, hash }: ShownOptions): Omit<ShownGate, 'gateId'> | null {
+  if (hash === undefined) return null;
+  if (gate === undefined) throw new UsageError('--hash goes with --gate: give both, as show and gates print them.');
+  const hashes = readHashWord(hash);
+  if (hashes !== null) return hashes;
+  throw new UsageError(`'${hash}' is no hash of a gate; copy the whole of it from show or gates.`);
+}
