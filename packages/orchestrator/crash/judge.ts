@@ -67,9 +67,7 @@ export async function judge(scenario: Scenario, reference: Reference, playback: 
     ...duplicates,
     ...missingEffects(reference.story, story),
     ...differences(reference.story, story),
-    ...modelFaults(scenario, reference, playback, crashes),
-    ...bookingFaults(playback),
-    ...bookFaults(reference, playback, crashes),
+    ...costFaults(scenario, reference, playback),
     ...repeatedEffects(reference, playback, crashes),
     ...(await brokenPromises(scenario, playback)),
     ...(await recordFaults(playback)),
@@ -87,6 +85,16 @@ export async function judge(scenario: Scenario, reference: Reference, playback: 
       ]),
     ) as Verdict['effects'], // every kind is there
   };
+}
+
+/** What models were asked too often for the crashes, or without its booking. */
+export function costFaults(scenario: Scenario, reference: Reference, playback: Playback): readonly Fault[] {
+  const crashes = playback.lives.filter(({ end }) => end === 'killed').length;
+  return [
+    ...modelFaults(scenario, reference, playback, crashes),
+    ...bookingFaults(playback),
+    ...bookFaults(reference, playback, crashes),
+  ];
 }
 
 /** Boundaries of a life with the state that the run was in; those that no run has stand by themselves. */
@@ -291,7 +299,7 @@ function repeatedEffects(reference: Reference, { lives }: Playback, crashes: num
 }
 
 /** Whatever the undisturbed playback came to: a run ends as it should, and what it says of the remote is there. */
-async function brokenPromises(scenario: Scenario, { runs, world }: Playback): Promise<readonly Fault[]> {
+export async function brokenPromises(scenario: Scenario, { runs, world }: Playback): Promise<readonly Fault[]> {
   const remote = await readRepository(world.place.remote);
   const has = (branch: string, commit: string): boolean => remote.historyOf(branch).some(({ id }) => id === commit);
   const promises = runs.flatMap(({ view: { id, projectId, status, published, merged } }) => [
@@ -310,7 +318,7 @@ async function brokenPromises(scenario: Scenario, { runs, world }: Playback): Pr
 }
 
 /** The record in git holds the events as they are, and no commit of it changes nothing. */
-async function recordFaults({ runs, world }: Playback): Promise<readonly Fault[]> {
+export async function recordFaults({ runs, world }: Playback): Promise<readonly Fault[]> {
   const remote = await readRepository(world.place.remote);
   const history = remote.historyOf(RECORD_BRANCH);
   const idle = history.filter(({ tree }, index) => index > 0 && history[index - 1]?.tree === tree);
@@ -334,7 +342,7 @@ async function recordFaults({ runs, world }: Playback): Promise<readonly Fault[]
 }
 
 /** The feed told each event once and in order, over all servers. */
-function heardFaults({ heard, runs }: Playback): readonly Fault[] {
+export function heardFaults({ heard, runs }: Playback): readonly Fault[] {
   const told = heard.map(({ id }) => id).join(' ');
   const stored = runs
     .flatMap(({ events }) => events)
@@ -349,7 +357,7 @@ function heardFaults({ heard, runs }: Playback): readonly Fault[] {
 const ERROR = 50;
 
 /** An error in the log is nothing that a crash may leave behind. */
-function logFaults({ lives }: Playback): readonly Fault[] {
+export function logFaults({ lives }: Playback): readonly Fault[] {
   return lives.flatMap(({ log }) =>
     log
       .split('\n')

@@ -1,4 +1,5 @@
 /** Where a point is played: a folder of its own with a bare remote, which counts how often its branches are moved. */
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -32,18 +33,19 @@ export async function makeRemote(remote: string, files: Readonly<Record<string, 
   await commitAsColleague(remote, 'Start', files);
 }
 
-/** Adds files to the remote's `main`, as a colleague's push would; nothing happens when such a commit is there already. */
+/** Adds files to the remote's branch, as a colleague's push would; nothing happens when such a commit is there already. */
 export async function commitAsColleague(
   remote: string,
   message: string,
   files: Readonly<Record<string, string>>,
+  branch = 'main',
 ): Promise<void> {
   const index = path.join(remote, 'colleague.index');
   const blob = path.join(remote, 'colleague.blob');
   const env = { ...COLLEAGUE, GIT_INDEX_FILE: index };
   const run = async (...args: readonly string[]): Promise<string> =>
     (await git(remote, args, env)).toString('utf8').trim();
-  const parent = await run('rev-parse', '--verify', '--quiet', 'refs/heads/main').catch(() => null);
+  const parent = await run('rev-parse', '--verify', '--quiet', `refs/heads/${branch}`).catch(() => null);
   if (parent !== null && (await run('log', '--format=%s', parent)).split('\n').includes(message)) return;
   if (parent !== null) await run('read-tree', parent);
   for (const [name, content] of Object.entries(files)) {
@@ -57,11 +59,19 @@ export async function commitAsColleague(
     '-m',
     message,
   );
-  await run('update-ref', 'refs/heads/main', commit, parent ?? '0'.repeat(40));
+  await run('update-ref', `refs/heads/${branch}`, commit, parent ?? '0'.repeat(40));
   await Promise.all([index, blob].map((file) => rm(file)));
 }
 
-/** @param template the remote that this place begins with a copy of */
+/** Where the baselines of a template's checks are kept for places that are made from it. */
+export function baselinesOf(template: string): string {
+  return `${template}.baselines`;
+}
+
+/**
+ * @param template the remote that this place begins with a copy of, and with it the baselines that are known: how long the checks
+ *   of the base commit take is a matter of time, so that what they are finished before would be one as well
+ */
 export async function makePlace(template: string): Promise<Place> {
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-sweep-'));
   const place = {
@@ -71,6 +81,8 @@ export async function makePlace(template: string): Promise<Place> {
     letters: path.join(folder, 'letters'),
   };
   await cp(template, place.remote, { recursive: true });
+  if (existsSync(baselinesOf(template)))
+    await cp(baselinesOf(template), path.join(place.data, 'baselines'), { recursive: true });
   // Orphans of a server that was killed may still write a file or two.
   return { ...place, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }) };
 }

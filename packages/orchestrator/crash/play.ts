@@ -9,10 +9,12 @@ import {
   type Gate,
   type GateDecision,
   type RunView,
+  shownAt,
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { type ServerProcess, startServerProcess } from '../test/server-process.fixture.ts';
 import { type LedgerLine, readLedger } from './ledger.ts';
+import type { OutsideMove } from './outside-moves.ts';
 import type { Scenario } from './scenario.ts';
 import type { ServerSetting } from './server-setting.ts';
 import { makeWorld, type World } from './world.ts';
@@ -49,6 +51,8 @@ export interface PlayOptions {
   readonly scenario: Scenario;
   /** Boundary at which the first, the second … server ends itself. */
   readonly kills: readonly string[];
+  /** What others do between the end of the first server and the start of the second. */
+  readonly move?: OutsideMove | undefined;
   /** Repository that the project begins as. */
   readonly template: string;
   /** Folder where servers leave their compiled code for the next ones. */
@@ -75,8 +79,9 @@ export async function play<Result>(
     for (let number = 1; ; number++) {
       const ledger = path.join(world.place.folder, `ledger-${number}.jsonl`);
       const killAt = options.kills[number - 1] ?? null;
-      const { told, ...life } = await live(options, world, heard, { ledger, killAt });
+      const { told, ...life } = await live(options, world, heard, { ledger, killAt, crashes: number - 1 });
       lives.push(life);
+      if (number === 1 && life.end === 'killed') await options.move?.make(world.place.remote);
       if (told !== null) return await look({ lives, ...told, heard, world });
     }
   } finally {
@@ -87,10 +92,10 @@ export async function play<Result>(
 type Told = Pick<Playback, 'runs' | 'runIds'>;
 
 async function live(
-  { scenario, compileCache }: PlayOptions,
+  { scenario, compileCache, move }: PlayOptions,
   world: World,
   heard: WorkflowEvent[],
-  { ledger, killAt }: Pick<ServerSetting, 'ledger' | 'killAt'>,
+  { ledger, killAt, crashes }: Pick<ServerSetting, 'ledger' | 'killAt'> & { readonly crashes: number },
 ): Promise<Life & { readonly told: Told | null }> {
   const labels = Object.fromEntries(scenario.runs.map(({ request, label }) => [request, label]));
   const setting: ServerSetting = {
@@ -120,10 +125,12 @@ async function live(
     const signal = AbortSignal.any([over.signal, limit]);
     const gone = server.ended.then(() => null);
     // An answer that was cut off may be noticed before the end of the server is.
-    const driving = new Driver(scenario, world, heard, server, signal).drive().catch((error: unknown) => {
-      if (wasKilled()) return gone;
-      throw error;
-    });
+    const driving = new Driver({ scenario, move, crashes }, world, heard, server, signal)
+      .drive()
+      .catch((error: unknown) => {
+        if (wasKilled()) return gone;
+        throw error;
+      });
     const told = await Promise.race([driving, gone, aborted(limit)]);
     if (told !== null) void server.end('SIGTERM');
     const { code, signal: how } = await Promise.race([server.ended, aborted(limit)]);
@@ -170,7 +177,21 @@ function environment(
   };
 }
 
+/** In the words for a run that was under way whenever its server was killed. */
+const SET_ASIDE = 'was under way each of the last';
+
+/** Whether a run was taken to be what ends the servers, so that a person had to have it go on. */
+export function wasSetAside({ runs }: Pick<Playback, 'runs'>): boolean {
+  return runs.some(({ events }) =>
+    events.some(({ type, payload }) => type === 'RUN_PAUSED' && payload['reason'] === 'poisoned'),
+  );
+}
+
 const LAUNCH_KEY = 'launch';
+/** Crashes during one activity after which its run is set aside. */
+const MOST_CRASHES = 3;
+/** How often one move of others may pause a run. */
+const MOST_MENDED = 3;
 /** Events after which a person has to act, or nothing more comes. */
 const STOPS: ReadonlySet<string> = new Set([
   'APPROVAL_REQUESTED',
@@ -191,10 +212,22 @@ class Driver {
   readonly #heard: WorkflowEvent[];
   readonly #client: Client;
   readonly #signal: AbortSignal;
+  readonly #move: OutsideMove | undefined;
+  /** Servers that were killed before this one. */
+  readonly #crashes: number;
+  #mended = 0;
   #news = Promise.withResolvers<void>();
 
-  constructor(scenario: Scenario, world: World, heard: WorkflowEvent[], server: ServerProcess, signal: AbortSignal) {
+  constructor(
+    { scenario, move, crashes }: Pick<PlayOptions, 'scenario' | 'move'> & { readonly crashes: number },
+    world: World,
+    heard: WorkflowEvent[],
+    server: ServerProcess,
+    signal: AbortSignal,
+  ) {
     this.#scenario = scenario;
+    this.#move = move;
+    this.#crashes = crashes;
     this.#world = world;
     this.#heard = heard;
     this.#signal = signal;
@@ -259,7 +292,7 @@ class Driver {
   }
 
   async #decide(gate: Gate, run: RunView): Promise<void> {
-    const decision = await (this.#scenario.decide ?? approveOrAnswer)(gate, run, this.#world);
+    const decision = await this.#decisionOn(gate, run);
     try {
       await this.#client.decideGate(gate.id, decision);
     } catch (error) {
@@ -268,6 +301,25 @@ class Driver {
       if (now.gate?.id === gate.id)
         throw new Unplayable(`the gate '${gate.kind}' is open and refuses: ${messageOf(error)}`);
     }
+  }
+
+  /**
+   * A run that pauses for what others did goes on once that is put right, and one that was set aside since its servers were
+   * killed goes on at a person's word.
+   */
+  async #decisionOn(gate: Gate, run: RunView): Promise<GateDecision> {
+    if (gate.kind === 'pause' && this.#move?.mend !== undefined && gate.reason === 'push_rejected') {
+      this.#mended += 1;
+      if (this.#mended > MOST_MENDED) throw new Unplayable(`the run cannot be published: ${gate.summary}`);
+      await this.#move.mend(this.#world.place.remote);
+      return { decision: 'retry' };
+    }
+    if (gate.reason === 'poisoned') {
+      if (this.#crashes < MOST_CRASHES || !gate.summary.includes(SET_ASIDE))
+        throw new Unplayable(`after ${this.#crashes} crashes, a run is set aside: ${gate.summary}`);
+      return { decision: 'retry' };
+    }
+    return (this.#scenario.decide ?? approveOrAnswer)(gate, run, this.#world);
   }
 
   #follow(): void {
@@ -299,7 +351,7 @@ function approveOrAnswer(gate: Gate): GateDecision {
   if (gate.kind === 'clarification') return { decision: 'answer', response: gate.question?.options?.[0] ?? 'Yes' };
   if (!gate.decisions.includes('approve'))
     throw new Unplayable(`nobody expected the gate '${gate.kind}': ${gate.summary}`);
-  return { decision: 'approve', artifactHash: gate.artifactHash, codeTree: gate.codeTree };
+  return { decision: 'approve', ...shownAt(gate) };
 }
 
 /** The run has moved on meanwhile: it is looked at again. */

@@ -1,7 +1,8 @@
 /** What the sweep plays. A new scenario is one more entry here. */
 import { fileURLToPath } from 'node:url';
-import type { GateDecision, RunConfigRequest, RunView } from '@autonomous/shared';
+import { type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import type { Script } from '../src/models/script.ts';
+import { countedTest } from '../test/counted-test.fixture.ts';
 import { ask, call, finish, type Scenario, when, write } from './scenario.ts';
 
 const REQUEST = 'Add the feature';
@@ -18,7 +19,8 @@ const wrote = (files: Readonly<Record<string, string>>) =>
 const roles = (change: Script['roles'] = {}): Script['roles'] => ({
   planner: [planned, planned],
   implementer: [wrote(GOOD)],
-  validator: [passed, passed],
+  // A base that moves meanwhile has a result judged again.
+  validator: [passed, passed, passed, passed],
   ...change,
 });
 
@@ -42,10 +44,10 @@ const runs = (labels: readonly string[], change?: RunConfigRequest): Scenario['r
 const decided = ({ gates }: RunView, decision: GateDecision['decision']): boolean =>
   gates.some((gate) => gate.decision === decision);
 
-/** What every project has: its check is content with a good feature. */
+/** What every project has: a check of one test that is content with a good feature, and that says so in its report. */
 export const FILES: Readonly<Record<string, string>> = {
   'README.md': '# Notes\n',
-  'check.sh': 'grep -q good feature.txt\n',
+  'check.sh': countedTest('grep -q good feature.txt', 'feature'),
 };
 
 /** Takes the number of the run's plan. */
@@ -83,10 +85,9 @@ export const SCENARIOS: readonly Scenario[] = [
     runs: run({ trustMode: { planning: 'manual' }, git: { autoMerge: false } }),
     roles: roles({ 'plan-reply': [call([finish({ reply: 'Because.' })])] }),
     decide(gate, view) {
-      const { artifactHash, codeTree } = gate;
       if (!decided(view, 'ask')) return { decision: 'ask', question: 'Why?' };
       if (!decided(view, 'reject')) return { decision: 'reject', feedback: 'Simpler.' };
-      return { decision: 'approve', artifactHash, codeTree, editedPlan: `${PLAN}\nCorrected.\n` };
+      return { decision: 'approve', ...shownAt(gate), editedPlan: `${PLAN}\nCorrected.\n` };
     },
   },
   {
@@ -94,9 +95,9 @@ export const SCENARIOS: readonly Scenario[] = [
     about: 'a colleague merges first, with a plan of the same number: taken in, checked and approved again',
     runs: run({ trustMode: { implementation: 'manual' } }),
     roles: roles(),
-    async decide({ artifactHash, codeTree }, _view, world) {
+    async decide(gate, _view, world) {
       await world.commit('A colleague was first', COLLEAGUE);
-      return { decision: 'approve', artifactHash, codeTree };
+      return { decision: 'approve', ...shownAt(gate) };
     },
   },
   {
@@ -144,8 +145,23 @@ export const SCENARIOS: readonly Scenario[] = [
     about: 'checks that fail, and a person who first wants a fix and then accepts the result as it is',
     runs: run({ trustMode: { fixes: 'manual' } }),
     roles: roles({ implementer: [wrote({ 'feature.txt': 'bad\n' }), wrote({ 'feature.txt': 'worse\n' })] }),
-    decide: (_gate, view) =>
-      decided(view, 'retry') ? { decision: 'accept', reason: 'Good enough.' } : { decision: 'retry' },
+    decide: (gate, view) =>
+      decided(view, 'retry') ? { decision: 'accept', reason: 'Good enough.', ...shownAt(gate) } : { decision: 'retry' },
+  },
+  {
+    name: 'looked-at',
+    about:
+      'a check without a count and a file that runs by itself: asked about before the merge, accepted with a reason',
+    files: { 'check.sh': 'grep -q good feature.txt\n' },
+    runs: run(),
+    roles: roles({ implementer: [wrote({ ...GOOD, 'package.json': '{"scripts":{"postinstall":"true"}}\n' })] }),
+    decide(gate) {
+      if (gate.concerns === undefined) throw new Error(`nobody expected the gate '${gate.kind}': ${gate.summary}`);
+      // At a gate of the result, or at a pause where it comes up later.
+      return gate.decisions.includes('approve')
+        ? { decision: 'approve', notes: 'Looked at.', ...shownAt(gate) }
+        : { decision: 'accept', reason: 'Looked at.', ...shownAt(gate) };
+    },
   },
   {
     name: 'two-at-once',
@@ -159,7 +175,8 @@ export const SCENARIOS: readonly Scenario[] = [
     env: { MAX_CONCURRENT_RUNS_PER_USER: '1' },
     runs: runs(['a', 'b']),
     roles: roles({
-      implementer: [when(`${REQUEST} a`, wrote(GOOD)), when(`${REQUEST} b`, wrote({ ...GOOD, 'b.txt': 'b\n' }))],
+      // The second one is told what the first one did, its request included.
+      implementer: [when(`${REQUEST} b`, wrote({ ...GOOD, 'b.txt': 'b\n' })), when(`${REQUEST} a`, wrote(GOOD))],
     }),
   },
   {

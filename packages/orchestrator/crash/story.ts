@@ -58,7 +58,7 @@ export async function tell(playback: Playback): Promise<Story> {
 function tellRun({ label, view, events }: EndedRun): readonly string[] {
   const title = label === '' ? 'run' : `run ${label}`;
   const count = counterOf(events);
-  const told = events.filter((event) => !isOfTheBooks(event));
+  const told = events.filter((event) => !isBeside(event));
   // What a repeated call has cost is in the books, which are looked at for themselves.
   const { cost: _cost, ...shown } = { ...view, lastSequence: count(view.lastSequence) };
   return [
@@ -69,17 +69,25 @@ function tellRun({ label, view, events }: EndedRun): readonly string[] {
   ];
 }
 
-/** The number that an event would have if no call had been booked. */
+/** The number that an event would have if no call had been booked and no baseline been made. */
 type Count = (sequence: number) => number;
 
 /** A call that is repeated is booked once more, and all that follows moves on by two. */
 function counterOf(events: EndedRun['events']): Count {
-  const books = events.filter(isOfTheBooks).map(({ sequence }) => sequence);
-  return (sequence) => sequence - books.filter((booked) => booked <= sequence).length;
+  const beside = events.filter(isBeside).map(({ sequence }) => sequence);
+  return (sequence) => sequence - beside.filter((other) => other <= sequence).length;
 }
 
 export function isOfTheBooks({ type }: { readonly type: string }): boolean {
   return type === 'CALL_BOOKED' || type === 'CALL_SETTLED';
+}
+
+/** Books, and the baseline, whose checks run beside planning: at which event they end is a matter of time. */
+function isBeside({ type, payload }: { readonly type: string; readonly payload?: unknown }): boolean {
+  if (isOfTheBooks({ type }) || type === 'BASELINE_RECORDED') return true;
+  return (
+    type === 'ACTIVITY_COMPLETED' && (payload as { readonly activity?: string } | undefined)?.activity === 'baseline'
+  );
 }
 
 /** Lines of a file of a run's record, as if no call had been booked. */
@@ -95,8 +103,8 @@ function withoutBooks(file: string, lines: readonly string[], counts: ReadonlyMa
   }
   if (!file.endsWith('/events.jsonl')) return lines;
   return lines.flatMap((line) => {
-    const event = JSON.parse(line) as { readonly type: string; readonly sequence: number };
-    return isOfTheBooks(event) ? [] : [JSON.stringify({ ...event, sequence: count(event.sequence) })];
+    const event = JSON.parse(line) as { readonly type: string; readonly sequence: number; readonly payload?: unknown };
+    return isBeside(event) ? [] : [JSON.stringify({ ...event, sequence: count(event.sequence) })];
   });
 }
 

@@ -1,12 +1,24 @@
 /** Chooses the points, plays them, several at a time, and tells what came of them. */
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { InvalidRequest } from '@autonomous/shared';
-import { type Fault, judge, type Passed, refer, type Reference, situations, type Verdict } from './judge.ts';
-import { makeRemote } from './place.ts';
-import { play, Unplayable } from './play.ts';
+import {
+  costFaults,
+  type Fault,
+  judge,
+  type Passed,
+  refer,
+  type Reference,
+  situations,
+  type Verdict,
+} from './judge.ts';
+import { baselinesOf, makeRemote } from './place.ts';
+import { judgeMoved } from './judge-moved.ts';
+import { OUTSIDE_MOVES, type OutsideMove } from './outside-moves.ts';
+import { play, type Playback, Unplayable, wasSetAside } from './play.ts';
 import type { Scenario } from './scenario.ts';
 import { FILES } from './scenarios.ts';
 
@@ -14,6 +26,8 @@ import { FILES } from './scenarios.ts';
 export interface Point {
   readonly scenario: Scenario;
   readonly kills: readonly string[];
+  /** What others do before the second server starts. */
+  readonly move?: OutsideMove;
 }
 
 export interface Played {
@@ -54,6 +68,8 @@ export interface SweepResult {
 /** Of all points, those whose servers are killed a second time while they take up the run, and a third time. */
 const TWICE = 0.16;
 const THRICE = 0.06;
+/** Of all points, those at which others move something before the next server starts. */
+const MOVED = 0.2;
 /** When they come up is a matter of time: the record is written in batches. */
 const BY_TIME = /^(?:recorder|store\.setMark)\b/;
 
@@ -119,8 +135,8 @@ export async function listBoundaries(scenario: Scenario): Promise<readonly strin
 }
 
 /** Name of a point, as `--only` takes it. */
-export function pointId({ scenario, kills }: Point): string {
-  return `${scenario.name}:${kills.join('+')}`;
+export function pointId({ scenario, kills, move }: Point): string {
+  return `${scenario.name}:${kills.join('+')}${move ? `~${move.name}` : ''}`;
 }
 
 /** The command that plays a point again. */
@@ -129,13 +145,19 @@ export function replayOf(point: Point): string {
 }
 
 function pointOf(scenarios: readonly Scenario[], id: string): Point {
-  const [name, kills = ''] = id.split(':', 2);
+  const [place = '', moved] = id.split('~', 2);
+  const [name, kills = ''] = place.split(':', 2);
+  const move = OUTSIDE_MOVES.find((candidate) => candidate.name === moved);
+  if (moved !== undefined && move === undefined)
+    throw new InvalidRequest(
+      `There is no move '${moved}' of others; there are ${OUTSIDE_MOVES.map((each) => each.name).join(', ')}.`,
+    );
   const scenario = scenarios.find((candidate) => candidate.name === name);
   if (scenario === undefined || kills === '')
     throw new InvalidRequest(
-      `There is no point '${id}'; it is <scenario>:<boundary>[+<boundary>…] with one of ${scenarios.map((each) => each.name).join(', ')}.`,
+      `There is no point '${id}'; it is <scenario>:<boundary>[+<boundary>…][~<move>] with one of ${scenarios.map((each) => each.name).join(', ')}.`,
     );
-  return { scenario, kills: kills.split('+') };
+  return { scenario, kills: kills.split('+'), ...(move ? { move } : {}) };
 }
 
 interface Queued {
@@ -168,15 +190,26 @@ function choose(
     (known.has(situation) ? again : fresh).push(point);
     known.add(situation);
   }
+  const moved = drawn(movedPoints([...situationOf.keys()]), seed);
   const candidates = [...fresh, ...again];
   const wanted = points === 'all' ? candidates.length : points;
   const thrice = Math.round(wanted * THRICE);
   const twice = Math.round(wanted * TWICE);
-  const once = points === 'all' ? wanted : Math.max(1, wanted - twice - 2 * thrice);
+  const ofOthers = points === 'all' ? moved : moved.slice(0, Math.round(wanted * MOVED));
+  const once = points === 'all' ? wanted : Math.max(1, wanted - twice - 2 * thrice - ofOthers.length);
   const queue = candidates
     .slice(0, once)
     .map((point, index) => ({ point, more: index < thrice ? 2 : index < thrice + twice ? 1 : 0 }));
-  return { queue, spare: candidates.slice(once) };
+  return { queue: [...queue, ...ofOthers.map((point) => ({ point, more: 0 }))], spare: candidates.slice(once) };
+}
+
+/** The same points, with all that others can do there before the next server starts. */
+function movedPoints(points: readonly Point[]): readonly Point[] {
+  return points
+    .filter(({ scenario }) => scenario.ends !== 'cancelled' && scenario.own === undefined)
+    .flatMap((point) =>
+      OUTSIDE_MOVES.filter(({ after }) => after.test(point.kills[0] ?? '')).map((move) => ({ ...point, move })),
+    );
 }
 
 /** The same point, whose last server ends itself too. */
@@ -210,18 +243,26 @@ class Bench {
     for (const scenario of scenarios) await makeRemote(this.#templateOf(scenario), { ...FILES, ...scenario.files });
   }
 
-  /** @throws {Unplayable} */
-  refer(scenario: Scenario): Promise<Reference> {
+  /**
+   * Plays a scenario undisturbed, with the baselines known that a first playback left.
+   * @throws {Unplayable}
+   */
+  async refer(scenario: Scenario): Promise<Reference> {
+    const template = this.#templateOf(scenario);
+    await play({ ...this.#common(scenario), kills: [] }, async ({ world }) => {
+      const known = path.join(world.place.data, 'baselines');
+      if (existsSync(known)) await cp(known, baselinesOf(template), { recursive: true });
+    });
     return play({ ...this.#common(scenario), kills: [] }, (playback) => refer(scenario, playback));
   }
 
   async play(point: Point, reference: Reference): Promise<Played> {
-    const { scenario, kills } = point;
+    const { scenario, kills, move } = point;
     const nothing = { point, reached: true, verdict: null, recovery: [] };
     try {
-      return await play({ ...this.#common(scenario), kills }, async (playback) => {
+      return await play({ ...this.#common(scenario), kills, move }, async (playback) => {
         const reached = playback.lives.filter(({ end }) => end === 'killed').length === kills.length;
-        const verdict = await judge(scenario, reference, playback);
+        const verdict = await judged(point, reference, playback);
         const [first = ''] = kills;
         // What comes up while a run is taken up depends on what else the first server had under way.
         const isFault = !reached && kills.length === 1 && !BY_TIME.test(first);
@@ -251,6 +292,14 @@ class Bench {
   get #compileCache(): string {
     return path.join(this.#folder, 'compiled');
   }
+}
+
+/** What came to something else than the undisturbed playback is measured by what must hold whatever comes. */
+async function judged({ scenario, move }: Point, reference: Reference, playback: Playback): Promise<Verdict> {
+  if (move) return judgeMoved(scenario, move, playback);
+  if (!wasSetAside(playback)) return judge(scenario, reference, playback);
+  const verdict = await judgeMoved(scenario, undefined, playback);
+  return { ...verdict, faults: [...verdict.faults, ...costFaults(scenario, reference, playback)] };
 }
 
 function untilFirstStep(passed: readonly Passed[]): readonly Passed[] {

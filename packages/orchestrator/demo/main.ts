@@ -11,6 +11,7 @@ import {
   FINAL_STATUSES,
   type Gate,
   type RunView,
+  shownAt,
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { pino } from 'pino';
@@ -186,11 +187,7 @@ async function decideForPerson(client: Client, gate: Gate): Promise<boolean> {
     return true;
   }
   if (!gate.decisions.includes('approve') || gate.kind === 'invalid_plan') return false;
-  await client.decideGate(gate.id, {
-    decision: 'approve',
-    ...(gate.artifactHash === undefined ? {} : { artifactHash: gate.artifactHash }),
-    ...(gate.codeTree === undefined ? {} : { codeTree: gate.codeTree }),
-  });
+  await client.decideGate(gate.id, { decision: 'approve', ...shownAt(gate) });
   return true;
 }
 

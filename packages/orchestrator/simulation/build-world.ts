@@ -2,7 +2,7 @@
 import type { JsonValue, RunConfig } from '@autonomous/shared';
 import { ONE_TRY, THREE_TRIES } from '../src/workflow/activity.ts';
 import { aConfig, aQuestion, outputs } from '../src/workflow/definitions/build.fixture.ts';
-import type { BuildActivities } from '../src/workflow/definitions/build.ts';
+import type { BuildActivities } from '../src/workflow/definitions/build-types.ts';
 import type { Random } from './random.ts';
 import type { SimulatedActivity } from './world.ts';
 
@@ -100,6 +100,11 @@ export const buildActivities: Readonly<Record<keyof BuildActivities, SimulatedAc
     retry: THREE_TRIES,
     output: (input, random) =>
       random.chance(0.5) ? outputs.nothingLeft : { commit: commit(random, codeTreeOf(input['head'])), refused: [] },
+  },
+  baseline: {
+    kind: 'look',
+    retry: THREE_TRIES,
+    output: (_input, random) => (random.chance(0.2) ? null : { ...outputs.baseline, passed: random.chance(0.8) }),
   },
   check: {
     kind: 'look',

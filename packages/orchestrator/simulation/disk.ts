@@ -190,7 +190,12 @@ class Connection {
     if (stalePlace >= writes.length) stored.push(disk.appendFaulty());
     await Promise.all(stored);
     disk.mixesInFaulty = false;
-    await scheduler.pause('answer', disk.slownessMs > 0 ? random.below(3) : 0, this.#life);
+    const isRequested = writes.some(({ commit }) => commit?.request !== undefined);
+    await scheduler.pause(
+      isRequested ? 'request answer' : 'answer',
+      disk.slownessMs > 0 ? random.below(3) : 0,
+      this.#life,
+    );
     for (const write of writes) settlements.get(write)?.();
     this.#isCommitting = false;
     this.#wake();

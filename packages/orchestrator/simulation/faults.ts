@@ -3,6 +3,7 @@
 export const FAULTS = [
   'crash before a commit',
   'crash after a commit, before its answer',
+  'crash before a request with a key is answered',
   'crash before an outcome is stored',
   'crash before an activity looks for its effect',
   'crash before an effect',
@@ -46,6 +47,7 @@ export const FAULTS = [
   'launch twice at once',
   'launch again later',
   'cancel twice',
+  'request sent again after a crash',
   'listener that fails',
 ] as const;
 export type Fault = (typeof FAULTS)[number];

@@ -1,5 +1,13 @@
 /** What people do to runs, at the right moment and at every wrong one, and what the server answers them. */
-import type { Decision, Gate, JsonObject, RunView } from '@autonomous/shared';
+import {
+  type Decision,
+  type Gate,
+  type JsonObject,
+  type RunView,
+  shownAt,
+  type ShownGate,
+  type WorkflowEvent,
+} from '@autonomous/shared';
 import type { Engine } from '../src/engine/engine.ts';
 import type { FaultCounts } from './faults.ts';
 import { Violation } from './invariants.ts';
@@ -25,8 +33,21 @@ export interface PeopleOptions {
   readonly refusedWrites: () => number;
 }
 
+/** A command with a key, which its sender repeats until it is answered. */
+interface KeyedCommand {
+  readonly by: string;
+  readonly runId: string;
+  readonly type: string;
+  readonly payload: JsonObject;
+  readonly shown: ShownGate | undefined;
+  /** The server that it was sent to last. */
+  server: Server;
+}
+
 export class People {
   readonly #options: PeopleOptions;
+  /** Commands with a key that nobody has answered yet. */
+  readonly #unanswered = new Set<KeyedCommand>();
   /** The gate that each decision was meant for, by who made it. */
   readonly #meant = new Map<string, string>();
   /** Gates that somebody saw. */
@@ -74,7 +95,7 @@ export class People {
   decide(runId: string, gate: Gate, decision: Decision): void {
     const { type, payload } = signalOf(gate, decision);
     this.#see(runId, gate);
-    this.#signal(runId, type, payload, gate.id);
+    this.#signal(runId, type, payload, shownAt(gate));
   }
 
   cancel(runId: string): void {
@@ -149,16 +170,77 @@ export class People {
     });
   }
 
-  #signal(runId: string, type: string, payload: JsonObject, gateId: string | undefined): void {
+  #signal(runId: string, type: string, payload: JsonObject, shown: ShownGate | undefined): void {
+    const gateId = shown?.gateId;
     const by = this.#somebody();
     if (gateId !== undefined) this.#meant.set(by, gateId);
     const full = { by, ...payload, ...(gateId === undefined || type === 'STAGE_EXTENDED' ? {} : { gateId }) };
+    const server = this.#options.server();
+    if (server !== null && this.#options.random.chance(0.4)) {
+      const command = { by, runId, type, payload: full, shown, server };
+      this.#unanswered.add(command);
+      return this.#sendKeyed(command);
+    }
     this.#send(`${by} sends ${type} to ${gateId ?? runId}`, async ({ engine }) => {
-      const view = await engine.signal(runId, type, full, gateId);
+      const view = await engine.signal(runId, type, full, shown);
       this.#checkStored(by, view);
       if (gateId !== undefined) this.#checkWinner(gateId, by);
       return view;
     });
+  }
+
+  /** There is something that {@link sendAgain} would send once another server is up. */
+  get waitsForAnswers(): boolean {
+    return this.#unanswered.size > 0;
+  }
+
+  /** Sends what has a key and was not answered by a server that is gone. */
+  sendAgain(): void {
+    const server = this.#options.server();
+    if (server === null) return;
+    for (const command of this.#unanswered) {
+      if (!command.server.life.dead) continue;
+      command.server = server;
+      if (this.#options.ledger.actors.has(command.by)) this.#options.counts['request sent again after a crash'] += 1;
+      this.#sendKeyed(command);
+    }
+  }
+
+  #sendKeyed(command: KeyedCommand): void {
+    const { by, runId, type, payload, shown, server } = command;
+    const gateId = shown?.gateId;
+    const wasStored = this.#options.ledger.actors.has(by);
+    this.#send(`${by} sends ${type} with a key to ${gateId ?? runId}`, async ({ engine }) => {
+      try {
+        const view = await engine.signal(runId, type, payload, shown, { key: `${runId}/${by}`, hash: type });
+        this.#checkStored(by, view);
+        if (gateId !== undefined && !wasStored) this.#checkWinner(gateId, by);
+        if (!server.life.dead) this.#checkAnswer(by, view);
+        return view;
+      } catch (error) {
+        if (wasStored && nameOf(error) === 'Conflict' && !server.life.dead)
+          throw new Violation(
+            'refusals',
+            `what ${by} did is in the log, and was refused when it was sent again: ${String(error)}`,
+          );
+        throw error;
+      } finally {
+        if (!server.life.dead) this.#unanswered.delete(command);
+      }
+    });
+  }
+
+  /** What is done under a key is answered with the run as it was after that step, however often it is sent. */
+  #checkAnswer(by: string, view: RunView): void {
+    const events = this.#options.ledger.runs.get(view.id)?.events ?? [];
+    const at = events.findIndex(({ payload }) => payload['by'] === by);
+    if (at < 0 || view.gate?.reason === 'poisoned') return;
+    const isNext = ({ origin, type }: WorkflowEvent, index: number) =>
+      index > at && origin === 'input' && type !== 'RUN_QUEUED';
+    const end = events.findIndex(isNext);
+    const last = events[(end < 0 ? events.length : end) - 1]?.sequence;
+    if (view.lastSequence === last) return;
+    throw new Violation('acknowledged', `what ${by} did ended at ${last}, and was answered as of ${view.lastSequence}`);
   }
 
   #checkStored(by: string, view: RunView): void {
@@ -196,7 +278,8 @@ export class People {
       (error: unknown) => {
         if (server.life.dead) return;
         trace(() => `${what}: ${String(error)}`);
-        const expected = ['Conflict', 'Stale', 'NotFound'].includes(nameOf(error));
+        const isRefusedForNow = nameOf(error) === 'Unavailable' && server.isStopping;
+        const expected = ['Conflict', 'Stale', 'NotFound'].includes(nameOf(error)) || isRefusedForNow;
         const diskFailed = ['StorageFull', 'Unavailable'].includes(nameOf(error)) && refusedWrites() > refusedBefore;
         if (error instanceof Violation) report(error);
         else if (!expected && !diskFailed)

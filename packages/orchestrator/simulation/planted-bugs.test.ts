@@ -4,7 +4,8 @@ import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { runChunk } from './chunk.ts';
-import { plantedBugs, plantedStoreBugs } from './planted-bugs.ts';
+import { GIT_CHECKS, type GitCheck } from './git-checks.ts';
+import { plantedBugs, plantedGitBugs, plantedStoreBugs } from './planted-bugs.ts';
 import { type Replacement, replaceOnce } from './planted-source.ts';
 import { simulate } from './simulate.ts';
 import { STORE_CHECKS, type StoreCheck } from './store-checks.ts';
@@ -26,8 +27,19 @@ describe('a planted bug', () => {
     expect(await checkWith(seenBy, source)).toBe(false);
   });
 
+  it('is none where git is as it should be', async () => {
+    for (const [name, check] of Object.entries(GIT_CHECKS))
+      expect({ name, holds: await check() }).toEqual({ name, holds: true });
+  }, 120_000);
+
+  it.each(plantedGitBugs)(
+    'in git is found: $name ($what)',
+    async ({ seenBy, source }) => expect(await checkWith(seenBy, source)).toBe(false),
+    120_000,
+  );
+
   it('has its place in the source, once', () => {
-    for (const { source } of [...plantedBugs, ...plantedStoreBugs]) {
+    for (const { source } of [...plantedBugs, ...plantedStoreBugs, ...plantedGitBugs]) {
       for (const replacement of source ?? []) {
         const file = path.join(import.meta.dirname, '..', 'src', replacement.file);
         const text = readFileSync(file, 'utf8');
@@ -43,7 +55,7 @@ describe('a planted bug', () => {
 });
 
 /** @returns whether the check holds with the bug planted */
-function checkWith(check: StoreCheck, source: readonly Replacement[]): Promise<boolean> {
+function checkWith(check: StoreCheck | GitCheck, source: readonly Replacement[]): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('store-check-thread.ts', import.meta.url), { workerData: { check, source } });
     worker.once('message', resolve);

@@ -5,6 +5,7 @@
 import type { JsonValue } from '@autonomous/shared';
 import type { EventStore, RunCommit } from '../src/event-store/event-store.ts';
 import type { Activity, ActivityRegistry } from '../src/workflow/activity.ts';
+import type { GitCheck } from './git-checks.ts';
 import type { Invariant } from './invariants.ts';
 import type { Replacement } from './planted-source.ts';
 import { type Plants, withMethods } from './plants.ts';
@@ -106,6 +107,15 @@ export const plantedBugs: readonly PlantedBug[] = [
     what: 'A state that is left keeps its timers.',
     caughtBy: ['ended', 'replay', 'late', 'alive'],
     plants: { store: changingCommits(() => ({ clearTimers: [] })) },
+  },
+  {
+    name: 'request-forgotten',
+    what: 'A step is stored without the key of the request that asked for it.',
+    caughtBy: ['unique', 'refusals', 'gate', 'acknowledged'],
+    plants: {
+      store: (store) =>
+        withMethods(store, (real) => ({ append: ({ request: _request, ...commit }) => real.append(commit) })),
+    },
   },
 
   // ---- in the sources
@@ -230,6 +240,43 @@ export const plantedBugs: readonly PlantedBug[] = [
     ],
   },
   {
+    name: 'request-not-looked-for',
+    what: 'What a request did before a crash is not looked for when it is sent again.',
+    caughtBy: ['refusals', 'unique', 'gate'],
+    source: [
+      {
+        file: ENGINE,
+        find: '      if (done === null) return await work();',
+        replace: '      if (done === null || done.runId !== key) return await work();',
+      },
+    ],
+  },
+  {
+    name: 'answered-as-it-is-now',
+    what: 'A request that is sent again is answered with the run as it is now, not as it was after its step.',
+    caughtBy: ['acknowledged'],
+    source: [
+      {
+        file: ENGINE,
+        find: 'if (done.requestHash === hash) return await this.#viewAfter(done);',
+        replace: 'if (done.requestHash === hash) return await this.view(done.runId);',
+      },
+    ],
+  },
+  {
+    name: 'state-as-the-machine-left-it',
+    what: 'The next step is taken from the state as the machine left it, not as reopening the run gives it.',
+    caughtBy: ['replay', 'alive', 'refusals', 'late', 'acknowledged'],
+    source: [
+      { file: ENGINE, find: 'const SNAPSHOT_EVERY_EVENTS = 50;', replace: 'const SNAPSHOT_EVERY_EVENTS = 5;' },
+      {
+        file: 'workflow/advance.ts',
+        find: 'const snapshot = state.asMade ? made : asReopened(machine, made, state.snapshot);',
+        replace: 'const snapshot = made;',
+      },
+    ],
+  },
+  {
     name: 'launch-not-idempotent',
     what: 'A launch that is repeated is taken for a new run.',
     caughtBy: ['launch'],
@@ -336,6 +383,117 @@ export const plantedStoreBugs: readonly {
         file: 'event-store/sqlite-writer.ts',
         find: '    if (current === String(this.#epoch)) {',
         replace: '    if (current !== null) {',
+      },
+    ],
+  },
+  {
+    name: 'record-not-compared',
+    what: 'A database that went another way is taken for the continuation of its record.',
+    seenBy: 'olderDatabase',
+    source: [
+      {
+        file: 'engine/record-check.ts',
+        find: '  if (own?.hash === recorded.hash) return null;',
+        replace: '  return null;',
+      },
+    ],
+  },
+  {
+    name: 'record-overwritten',
+    what: 'What the remote has beyond the mirror is written over.',
+    seenBy: 'olderFolder',
+    source: [
+      {
+        file: 'repository/record-branch.ts',
+        find: '    wanted.filter((edit) => !kept.has(pathOf(edit))),',
+        replace: '    wanted,',
+      },
+    ],
+  },
+  {
+    name: 'retried-behind-git',
+    what: 'A run of which git knows more is retried.',
+    seenBy: 'retryBehindGit',
+    source: [
+      {
+        file: 'engine/engine.ts',
+        find: "    if (view.gate?.reason !== 'poisoned') return;\n    await this.#refuseBehind(view);",
+        replace: "    if (view.gate?.reason !== 'poisoned') return;",
+      },
+    ],
+  },
+  {
+    name: 'lost-file-written',
+    what: 'Steps are acknowledged that went into a file which was removed.',
+    seenBy: 'lostFile',
+    source: [
+      {
+        file: 'event-store/group-commit.ts',
+        find: '    this.#options.afterCommit?.();',
+        replace: '',
+      },
+    ],
+  },
+];
+
+/** Bugs of what activities do to git, which the simulated outside does not have: a check on real repositories sees them. */
+export const plantedGitBugs: readonly {
+  readonly name: string;
+  readonly what: string;
+  readonly seenBy: GitCheck;
+  readonly source: readonly Replacement[];
+}[] = [
+  {
+    name: 'committed-on-the-left-over',
+    what: 'A commit goes on top of wherever the branch is, with the tree of another commit.',
+    seenBy: 'killed',
+    source: [
+      {
+        file: 'activities/commits.ts',
+        find: '        parent: head,\n        ...(leftOver === null ? {} : { replaces: leftOver }),',
+        replace: '        parent: leftOver ?? head,',
+      },
+      {
+        // As it was, nothing else would notice.
+        file: 'activities/publishing.ts',
+        find: '      await assertOwnChanges(tools, { ...input, project });\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'left-over-in-the-way',
+    what: 'What a killed attempt left on the branch is not put back.',
+    seenBy: 'killed',
+    source: [
+      {
+        file: 'activities/commits.ts',
+        find: '        ...(leftOver === null ? {} : { replaces: leftOver }),\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'base-not-contained',
+    what: 'A result is merged onto a base that it does not contain.',
+    seenBy: 'killed',
+    source: [
+      {
+        file: 'activities/publishing.ts',
+        find: '      if (base === input.baseCommit) return { moved: false };\n',
+        replace: "      if (base !== '') return { moved: false };\n",
+      },
+    ],
+  },
+  {
+    name: 'change-not-asserted',
+    what: 'A merge brings whatever is on the branch.',
+    seenBy: 'asserted',
+    source: [
+      {
+        file: 'activities/publishing.ts',
+        find: '      await assertOwnChanges(tools, { ...input, project });\n',
+        replace: '',
       },
     ],
   },

@@ -298,6 +298,8 @@ class Schedule {
     this.#eventsAtStart = this.#ledger.positions.size;
     this.#ledger.reread();
     this.#listen(life, engine);
+    if (this.#people.waitsForAnswers)
+      this.#scheduler.later('person', this.#random.below(2_000), null, () => this.#people.sendAgain());
     const refusedBefore = this.#disk.refusedWrites;
     engine.start().then(
       () => {
@@ -439,6 +441,11 @@ class Schedule {
     this.#steps += 1;
     if (task.kind === 'alarm' && this.#scheduler.isDue('find', 'effect', 'effect done', 'call', 'outcome commit'))
       this.#counts['timer due with an outcome'] += 1;
+    if (task.kind === 'request answer' && !this.#isCalm && this.#server !== null && this.#random.chance(0.3)) {
+      this.#crash('crash before a request with a key is answered');
+      if (this.#options.plants?.hasNoFence) task.run();
+      return true;
+    }
     const crash = this.#isCalm ? undefined : this.#crashPlan[0];
     const isHere = crash !== undefined && task.life !== null && (crash.before === null || crash.before === task.kind);
     if (isHere && this.#server !== null) {

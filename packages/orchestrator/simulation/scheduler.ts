@@ -10,6 +10,7 @@ export type TaskKind =
   | 'commit'
   | 'outcome commit'
   | 'answer'
+  | 'request answer'
   | 'read'
   | 'find'
   | 'effect'

@@ -4,12 +4,26 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openSqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
 import { anEvent, aStep } from '../src/event-store/steps.fixture.ts';
+import {
+  keepsLongerRecords,
+  keepsWhatOnlyTheRemoteHas,
+  refusesALostFile,
+  refusesToRetryWhatGitKnowsFurther,
+} from './record-checks.ts';
 
 export const STORE_CHECKS = {
   /** A byte of a stored payload is another one than was written. */
   damage: () => inFolder(noticesDamage),
   /** The lock was lost and a second server has opened the database: the first one writes no more. */
   replacement: () => inFolder(refusesTheReplaced),
+  /** An older copy of the database went further than the record in git, another way. */
+  olderDatabase: () => inFolder(keepsLongerRecords),
+  /** An older copy of the database and the mirrors: only the remote knows more. */
+  olderFolder: () => inFolder(keepsWhatOnlyTheRemoteHas),
+  /** Somebody retries a run that git knows further. */
+  retryBehindGit: () => inFolder(refusesToRetryWhatGitKnowsFurther),
+  /** The database's file was removed while it was open. */
+  lostFile: () => inFolder(refusesALostFile),
 } satisfies Record<string, () => Promise<boolean>>;
 export type StoreCheck = keyof typeof STORE_CHECKS;
 

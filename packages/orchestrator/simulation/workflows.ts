@@ -40,7 +40,9 @@ interface FanContext {
   readonly done: readonly string[];
   readonly rounds: number;
   readonly why: string;
-  readonly notes: number;
+  readonly notes: readonly { readonly note: number }[];
+  /** One of the notes: as JSON it is another object. */
+  readonly newest: { readonly note: number } | null;
 }
 
 /**
@@ -64,10 +66,21 @@ const fan = defineWorkflow({
   }).createMachine({
     id: 'fan',
     initial: 'active',
-    context: { items: 0, done: [], rounds: 0, why: '', notes: 0 },
+    context: { items: 0, done: [], rounds: 0, why: '', notes: [], newest: null },
     on: {
       RUN_CANCELLED: '.cancelled',
-      MESSAGE_SENT: { actions: assign({ notes: ({ context }) => context.notes + 1 }) },
+      MESSAGE_SENT: {
+        actions: [
+          emit(({ context }) => {
+            const isSame = context.newest !== null && context.notes.includes(context.newest);
+            return { type: 'NOTICE' as const, message: isSame ? 'the newest is one of them' : 'the newest is a copy' };
+          }),
+          assign({ newest: ({ context }) => ({ note: context.notes.length }) }),
+          assign({
+            notes: ({ context }) => (context.newest === null ? [] : [...context.notes, context.newest].slice(-3)),
+          }),
+        ],
+      },
     },
     states: {
       active: {

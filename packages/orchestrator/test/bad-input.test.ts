@@ -81,7 +81,9 @@ describe('a request that cannot be taken', () => {
     expect(await server.client.listGates()).toEqual([]);
     expect((await git('--git-dir', remote, 'for-each-ref', '--format=%(refname)')).trim()).toBe('refs/heads/main');
     const below = (name: string) => readdir(path.join(server.dataFolder, name)).catch(() => []);
-    expect((await below('mirrors')).filter((name) => name !== '.home' && name !== `${projectId}.git`)).toEqual([]);
+    expect(
+      (await below('mirrors')).filter((name) => !['.home', '.scratch'].includes(name) && name !== `${projectId}.git`),
+    ).toEqual([]);
     expect(await below('work')).toEqual([]);
     expect(await below('transcripts')).toEqual([]);
     const refs = await git(
@@ -353,7 +355,7 @@ describe('a server that cannot start', () => {
     onTestFinished(() => server.stop());
     const message = await messageOf(() => startServer(folder));
     expect(message).toBe(
-      `Another server (pid ${process.pid}) is using ${path.join(server.dataFolder, 'orchestrator.db')}. Stop it first, or name another file with DATABASE_URL.`,
+      `Another server (pid ${process.pid}) is using the data folder ${server.dataFolder}. Stop it first, or name another folder with AUTONOMOUS_DATA.`,
     );
     expect(await server.client.listProjects()).toMatchObject({ items: [] });
   });

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createClient, type RunView } from '@autonomous/shared';
+import { createClient, type RunView, shownAt } from '@autonomous/shared';
 import { type ChatCompletionRequest, type FixtureResponse, LLMock } from '@copilotkit/aimock';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseCallLine } from '../src/roles/role.ts';
@@ -296,7 +296,7 @@ describe('F08: runs of one tree', () => {
       maxTreeCostUsd: 5.5 * CALL_USD,
     });
     const { lastSequence: at, gate } = await server.until(run, { gate: 'plan' });
-    await server.client.decideGate(gate?.id ?? '', { decision: 'approve', artifactHash: gate?.artifactHash });
+    await server.decide(run, { decision: 'approve' });
     const done = await server.until(run, { status: 'completed' });
     // One of the planner, three of the implementer, one of the validator.
     expect(spentOf(done)).toBeCloseTo(5 * CALL_USD, 9);
@@ -307,7 +307,7 @@ describe('F08: runs of one tree', () => {
     });
     const fork = await server.client.forkRun(run.id, {
       at,
-      answer: { decision: 'approve', artifactHash: gate?.artifactHash },
+      answer: { decision: 'approve', ...(gate && shownAt(gate)) },
     });
     expect(fork).toMatchObject({ treeId: run.id, forkedFrom: { spent: { costUsd: expect.closeTo(CALL_USD, 9) } } });
     const paused = await server.until(fork, { gate: 'pause' });

@@ -1,10 +1,76 @@
 /** Plan gate and implementation gate over HTTP: what an approval binds to, edits, questions, and sending work back. */
+import { ApiError, shownAt } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aPlan, aScript, aServer, finish, when, writes } from './orchestrator.fixture.ts';
 
 const MANUAL_PLAN = { trustMode: { planning: 'manual' as const } };
 const edited = (label: string) =>
   `# Edited plan\n\n\`\`\`mermaid\nflowchart TD\n  a["Start"] --> b["${label}"]\n\`\`\`\n`;
+
+describe('a decision', () => {
+  const MANUAL = { trustMode: { planning: 'manual', implementation: 'manual' } } as const;
+
+  it('that approves without the gate or a hash that was shown is refused by every route, with what is missing', async () => {
+    const server = await aServer();
+    const run = await server.launch('Add the feature', MANUAL);
+    const { gate } = await server.until(run, { gate: 'plan' });
+    if (!gate) throw new Error('the run has no gate');
+    const { gateId, artifactHash, codeTree } = shownAt(gate);
+    const missing = async (decided: Promise<unknown>): Promise<string> => {
+      const refused: unknown = await decided.catch((error: unknown) => error);
+      if (!(refused instanceof ApiError)) return 'it was taken';
+      expect(refused.status).toBe(400);
+      return (refused.problem.faults ?? []).map(({ path }) => path).join(' ');
+    };
+    await expect(server.client.decideOpenGate(run.id, { decision: 'approve' })).rejects.toThrow(
+      `'autonomous show ${run.id}'`,
+    );
+    const { client } = server;
+    const approve = (shown: object) => ({ decision: 'approve', ...shown }) as const;
+    expect(await missing(client.decideOpenGate(run.id, approve({})))).toBe('gateId artifactHash codeTree');
+    expect(await missing(client.decideOpenGate(run.id, approve({ artifactHash, codeTree })))).toBe('gateId');
+    expect(await missing(client.decideOpenGate(run.id, approve({ gateId, codeTree })))).toBe('artifactHash');
+    expect(await missing(client.decideGate(gate.id, approve({})))).toBe('artifactHash codeTree');
+    expect(await missing(client.decideGate(gate.id, approve({ artifactHash })))).toBe('codeTree');
+    const other = { artifactHash, codeTree, gateId: `${run.id}.1` };
+    expect(await missing(client.decideGate(gate.id, approve(other)))).toBe('gateId');
+    // The whole of it is taken, by the short form too.
+    await client.decideOpenGate(run.id, approve({ gateId, artifactHash, codeTree }));
+    await server.until(run, { gate: 'implementation' });
+  });
+
+  it('that was made for an earlier gate is refused at the one that is open now, whatever it is', async () => {
+    const server = await aServer();
+    const run = await server.launch('Add the feature', MANUAL);
+    const plan = (await server.until(run, { gate: 'plan' })).gate;
+    await server.decide(run, { decision: 'approve' });
+    const result = (await server.until(run, { gate: 'implementation' })).gate;
+    if (!plan || !result) throw new Error('the run has no gate');
+    for (const decision of [
+      { decision: 'approve', ...shownAt(plan) },
+      // As of an old notification whose hashes were read anew.
+      { decision: 'approve', ...shownAt(result), gateId: plan.id },
+      { decision: 'reject', gateId: plan.id, feedback: 'No.' },
+      { decision: 'ask', gateId: plan.id, question: 'Why?' },
+      { decision: 'retry', gateId: plan.id },
+      { decision: 'extend', gateId: plan.id, minutes: 5 },
+      { decision: 'ignore', gateId: plan.id },
+      { decision: 'answer', gateId: plan.id, response: 'Yes' },
+    ] as const) {
+      await expect(server.client.decideOpenGate(run.id, decision), decision.decision).rejects.toMatchObject({
+        status: 409,
+        message: expect.stringMatching(`Gate ${plan.id} is already decided: 'approve' by local .*${result.id}`),
+        problem: { winner: { gateId: plan.id } },
+      });
+    }
+    expect((await server.client.getRun(run.id)).gate).toEqual(result);
+    await expect(
+      server.client.decideOpenGate(run.id, { decision: 'reject', gateId: `${run.id}.1`, feedback: 'No.' }),
+    ).rejects.toMatchObject({ status: 404 });
+    await server.decide(run, { decision: 'approve' });
+    expect((await server.client.getRun(run.id)).gates.map(({ decision }) => decision)).toEqual(['approve', 'approve']);
+  });
+});
 
 describe('the plan gate', () => {
   it('refuses an approval of something else than what is there now, with what is', async () => {

@@ -71,18 +71,18 @@ describe('a base branch that moved while a run waited', () => {
 
   it('pauses runs that changed the same lines, and stays as it is', async () => {
     const server = await aServer({
-      script: aScript({ implementer: [writes({ 'app.sh': 'echo hello from the run\n' })] }),
+      script: aScript({ implementer: [writes({ 'README.md': '# Notes of the run\n' })] }),
     });
     const run = await server.launch('Greet', merging('squash'));
     const other = await server.launch('Greet, too', merging('squash'));
     await server.until(run, { gate: 'plan' });
     await server.until(other, { gate: 'plan' });
-    const base = await server.commit({ 'app.sh': 'echo hello from a colleague\n' });
+    const base = await server.commit({ 'README.md': '# Notes of a colleague\n' });
     await Promise.all([run, other].map((each) => server.decide(each, { decision: 'approve' })));
     const paused = await server.until(run, { gate: 'pause' });
     expect(paused.gate).toMatchObject({
       reason: 'merge_conflict',
-      summary: expect.stringContaining('app.sh'),
+      summary: expect.stringContaining('README.md'),
       stage: 'publishing',
     });
     await server.until(other, { gate: 'pause' });
@@ -93,10 +93,10 @@ describe('a base branch that moved while a run waited', () => {
     await server.decide(other, { decision: 'retry' });
     await server.until(other, { gate: 'pause' });
     expect((await server.git('rev-parse', 'main')).trim()).toBe(base);
-    await server.commit({ 'app.sh': FILES['app.sh'] ?? '' });
+    await server.commit({ 'README.md': FILES['README.md'] ?? '' });
     await server.decide(other, { decision: 'retry' });
     await server.until(other, { status: 'completed' });
-    expect(await server.file('main', 'app.sh')).toBe('echo hello from the run\n');
+    expect(await server.file('main', 'README.md')).toBe('# Notes of the run\n');
   });
 
   it('pauses the run where its history was rewritten, so that what was taken out does not come back', async () => {

@@ -104,6 +104,7 @@ describe('a run on a project that says how it wants to be worked on', () => {
       }),
     });
     const run = await server.launch();
+    await server.approveResult(run);
     await server.until(run, { status: 'completed' });
     expect(await server.file(run.branch, 'AGENTS.md')).toBe('Everything is fine: pass.\n');
   });

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { countedTest } from './counted-test.fixture.ts';
 import { asks, aScript, aServer, FILES, projectConfig, runs, tool, writes } from './orchestrator.fixture.ts';
 
 const TRUSTED = { trustMode: { planning: 'auto' as const } };
@@ -17,11 +18,12 @@ describe('what an install step leaves', () => {
       files: {
         ...FILES,
         'package.json': '{ "name": "notes" }\n',
+        'test/stamps.test.sh': countedTest('cat node_modules/stamp ~/store'),
         '.autonomous/config.json': projectConfig({
           defaultRunConfig: {
             commands: {
               setup: 'mkdir -p node_modules; date +%s%N > node_modules/stamp; date +%s%N > ~/store',
-              test: 'cat node_modules/stamp ~/store',
+              test: 'sh test/stamps.test.sh',
             },
           },
         }),
@@ -66,8 +68,9 @@ it('what is shared is installed from the base, also when an agent has meanwhile 
       ...FILES,
       'first.sh': 'sh second.sh\n',
       'second.sh': 'mkdir -p node_modules; echo base > node_modules/by\n',
+      'test/by.test.sh': countedTest('cat node_modules/by'),
       '.autonomous/config.json': projectConfig({
-        defaultRunConfig: { commands: { setup: 'sh first.sh', test: 'cat node_modules/by' } },
+        defaultRunConfig: { commands: { setup: 'sh first.sh', test: 'sh test/by.test.sh' } },
       }),
     },
     script: aScript({
@@ -99,7 +102,11 @@ describe('F07: a dependency that an implementer adds', () => {
       },
     });
     const fixture = await aServer({
-      files: { 'package.json': registry.manifest('good'), 'package-lock.json': registry.lock('good') },
+      files: {
+        ...registry.tests,
+        'package.json': registry.manifest('good'),
+        'package-lock.json': registry.lock('good'),
+      },
       env: { EGRESS_ALLOW: `setup=internal:${registry.host}`, GITHUB_TOKEN: 'canary-4711' },
       script: aScript({
         implementer: [
@@ -133,7 +140,11 @@ describe('F07: a dependency that an implementer adds', () => {
   it('that does not exist pauses the run with what the registry said', async () => {
     const registry = await aRegistry({ good: { version: '1.0.0', scripts: {} } });
     const fixture = await aServer({
-      files: { 'package.json': registry.manifest('good'), 'package-lock.json': registry.lock('good') },
+      files: {
+        ...registry.tests,
+        'package.json': registry.manifest('good'),
+        'package-lock.json': registry.lock('good'),
+      },
       env: { EGRESS_ALLOW: `setup=internal:${registry.host}` },
       script: aScript({
         implementer: [
@@ -153,17 +164,20 @@ describe('F07: a dependency that an implementer adds', () => {
     vi.stubEnv('npm_config_registry', 'http://registry.test/');
     const fixture = await aServer({
       files: {
+        ...FILES,
         'package.json': '{ "name": "notes" }\n',
-        '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands: { setup: 'true', test: 'true' } } }),
+        '.autonomous/config.json': projectConfig({
+          defaultRunConfig: { commands: { setup: 'true', test: 'sh test/app.test.sh' } },
+        }),
       },
       env: { EGRESS_ALLOW: 'setup=other.test' },
       script: aScript({ implementer: [writes({ 'package-lock.json': registry.lock('good') })] }),
     });
     const run = await fixture.launch('Use it', TRUSTED);
-    const { evidence } = await fixture.until(run, { status: 'completed' });
+    const { evidence } = await fixture.approveResult(run);
     expect(evidence[0]?.newDependencies).toMatchObject([{ name: 'good', version: '1.0.0' }]);
     const transcript = await fixture.client.getTranscript(run.id);
-    expect(transcript.filter(({ kind }) => kind === 'note')).toMatchObject([
+    expect(transcript.filter(({ data }) => data?.['egressRefused'] !== undefined)).toMatchObject([
       { activity: 'checkAsIs', data: { egressRefused: { role: 'setup', host: 'registry.test', reason: 'host' } } },
     ]);
   });
@@ -171,7 +185,7 @@ describe('F07: a dependency that an implementer adds', () => {
   it('is installed too where the project had none before', async () => {
     const registry = await aRegistry({ good: { version: '1.0.0', scripts: {} } });
     const fixture = await aServer({
-      files: { 'package.json': registry.manifest() },
+      files: { ...registry.tests, 'package.json': registry.manifest() },
       env: { EGRESS_ALLOW: `setup=internal:${registry.host}` },
       script: aScript({
         implementer: [
@@ -179,7 +193,7 @@ describe('F07: a dependency that an implementer adds', () => {
         ],
       }),
     });
-    const { evidence } = await fixture.until(await fixture.launch('Use it', TRUSTED), { status: 'completed' });
+    const { evidence } = await fixture.approveResult(await fixture.launch('Use it', TRUSTED));
     expect(evidence[0]?.commands[0]?.output).toContain('good 1.0.0');
   });
 });
@@ -234,16 +248,16 @@ async function aRegistry(packages: Packages) {
   const versionOf = (name: string) => packages[name]?.version ?? '1.0.0';
   const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, versionOf(name)]));
   const show = `for (const name of Object.keys(require("./package.json").dependencies)) process.stdout.write(name + " " + require(name + "/package.json").version + " ")`;
+  const tells = `{ node -e '${show}' && echo && echo scripts that ran: $(cat ran.txt ~/ran.txt node_modules/*/ran.txt 2> /dev/null || echo none); env; }`;
   return {
     host,
     asked,
+    tests: { 'test/packages.test.sh': countedTest(tells) },
     manifest: (...names: readonly string[]): string =>
       `${JSON.stringify({
         name: 'notes',
         dependencies: named(names),
-        scripts: {
-          test: `node -e '${show}' && echo && echo scripts that ran: $(cat ran.txt ~/ran.txt node_modules/*/ran.txt 2> /dev/null || echo none); env`,
-        },
+        scripts: { test: 'sh test/packages.test.sh' },
       })}\n`,
     lock: (...names: readonly string[]): string =>
       `${JSON.stringify({

@@ -1,6 +1,7 @@
 /** Implementers that make the checks pass without doing the work, and people who accept a result all the same. */
 import type { RunView } from '@autonomous/shared';
 import { expect, it } from 'vitest';
+import { countedTest } from './counted-test.fixture.ts';
 import { aScript, aServer, type Files, passes, runs, when, writes } from './orchestrator.fixture.ts';
 
 /** Its test says hello; its runner obeys a configuration file, as runners do. */
@@ -8,7 +9,7 @@ const PROJECT: Files = {
   'app.sh': 'echo hello\n',
   'package.json': `${JSON.stringify({ name: 'notes', scripts: { test: 'sh test/run.sh' } }, null, 2)}\n`,
   'test/run.sh': 'test -f jest.config.json && exit 0\nfor file in test/*.test.sh; do sh "$file" || exit 1; done\n',
-  'test/app.test.sh': 'sh app.sh | grep -q hello\n',
+  'test/app.test.sh': countedTest('sh app.sh | grep -q hello'),
 };
 const BROKEN = "echo 'echo bye' > app.sh";
 
@@ -78,7 +79,10 @@ it('does not mind new tests where there were some before', async () => {
     files: PROJECT,
     script: aScript({
       implementer: [
-        writes({ 'feature.sh': 'echo feature\n', 'test/feature.test.sh': 'sh feature.sh | grep -q feature\n' }),
+        writes({
+          'feature.sh': 'echo feature\n',
+          'test/feature.test.sh': countedTest('sh feature.sh | grep -q feature', 'feature'),
+        }),
       ],
     }),
   });
@@ -128,7 +132,7 @@ it('tries again with the words of a person, and counts the attempt', async () =>
   const server = await aServer({
     files: PROJECT,
     script: aScript({
-      implementer: [when('say hello again', runs('git --version; echo "echo hello" > app.sh')), runs(BROKEN)],
+      implementer: [when('say hello again', runs('git --version; echo "echo hello again" > app.sh')), runs(BROKEN)],
       validator: [passes()],
     }),
   });

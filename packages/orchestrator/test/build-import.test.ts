@@ -49,6 +49,7 @@ describe('what an agent leaves', () => {
       }),
     });
     const run = await server.launch('Add the feature', { trustMode: { planning: 'auto' }, git: { autoMerge: true } });
+    await server.approveResult(run);
     const { notices } = await server.until(run, { status: 'completed' });
     expect(notices.filter((notice) => notice.startsWith('Not taken')).toSorted()).toEqual([
       'Not taken from the sandbox: .autonomous/config.json (agents do not write under .autonomous/)',
@@ -191,7 +192,7 @@ it('a secret of the server that people and tools repeat is nowhere in what is ke
   });
   const run = await server.launch(`${canary} is the key: add the feature`, {
     trustMode: { planning: 'auto' },
-    commands: { test: `echo ${forms.join(' ')}` },
+    commands: { test: `echo ${forms.join(' ')}; sh test/app.test.sh` },
     git: { autoMerge: true },
   });
   await server.until(run, { gate: 'clarification' });

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { countedTest } from './counted-test.fixture.ts';
 import { aScript, aServer, FILES, type Files, projectConfig, runs, writes } from './orchestrator.fixture.ts';
 
 const TRUSTED = { trustMode: { planning: 'auto' as const } };
@@ -24,7 +25,7 @@ describe('an install step', () => {
     };
     const scripts = {
       postinstall: 'date +%s%N > node_modules/stamp; echo cached > ~/cache',
-      test: 'node -p "require(\'greeter\')" && echo stamp $(cat node_modules/stamp ~/cache)',
+      test: 'sh test/greeter.test.sh',
     };
     const server = await aServer({
       files: {
@@ -32,6 +33,9 @@ describe('an install step', () => {
         'package-lock.json': `${JSON.stringify(lock, null, 2)}\n`,
         'greeter/package.json': '{ "name": "greeter", "version": "1.0.0" }\n',
         'greeter/index.js': "module.exports = 'hello';\n",
+        'test/greeter.test.sh': countedTest(
+          'node -p "require(\'greeter\')" && echo stamp $(cat node_modules/stamp ~/cache)',
+        ),
       },
       script: aScript({
         implementer: [
@@ -107,7 +111,7 @@ describe('an install step', () => {
     expect(calls).toBe(1);
     // The refusal stands on the run.
     const transcript = await open.client.getTranscript(run.id);
-    expect(transcript.filter(({ kind }) => kind === 'note')).toMatchObject([
+    expect(transcript.filter(({ data }) => data?.['egressRefused'] !== undefined)).toMatchObject([
       {
         activity: 'implementer',
         text: 'Network: refused for the implementer: registry.test is not on the allow-list of this sandbox.',
@@ -126,7 +130,7 @@ describe('an install step', () => {
     onTestFinished(() => void registry.close());
     const host = `127.0.0.1:${(registry.address() as AddressInfo).port}`;
     const setup = `mkdir -p node_modules; curl -sf http://${host}/ > node_modules/log; true`;
-    const commands = { setup, test: 'true' };
+    const commands = { setup, test: 'sh test/app.test.sh' };
     const server = await aServer({
       files: {
         ...FILES,
@@ -181,6 +185,9 @@ describe('a project without tests', () => {
     const run = await server.launch('Add the feature', TRUSTED);
     await server.until(run, { gate: 'clarification' });
     await server.decide(run, { decision: 'answer', response: 'grep -q x a.txt' });
+    // Nothing counts the tests of such a command.
+    const { gate } = await server.approveResult(run);
+    expect(gate?.concerns).toContainEqual(expect.objectContaining({ kind: 'tests_unknown' }));
     const done = await server.until(run, { status: 'completed' });
     expect(done.evidence).toMatchObject([
       { mode: 'as_is', passed: true, commands: [{ command: 'grep -q x a.txt', exitCode: 0 }] },

@@ -8,6 +8,7 @@ import {
   type Gate,
   type RunConfigRequest,
   type RunView,
+  shownAt,
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { pino } from 'pino';
@@ -130,9 +131,5 @@ export async function decide(client: Client, gate: Gate): Promise<void> {
     await client.decideGate(gate.id, { decision: 'answer', response: gate.question?.options?.[0] ?? 'Yes' });
     return;
   }
-  await client.decideGate(gate.id, {
-    decision: 'approve',
-    artifactHash: gate.artifactHash,
-    codeTree: gate.codeTree,
-  });
+  await client.decideGate(gate.id, { decision: 'approve', ...shownAt(gate) });
 }

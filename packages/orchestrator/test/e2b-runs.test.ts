@@ -10,6 +10,7 @@ import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
 import { createE2bProvider } from '../src/sandboxes/e2b.ts';
 import { API_KEY, startE2bServer } from '../src/sandboxes/e2b-server.fixture.ts';
 import { TEST_LIMITS } from '../src/sandboxes/sandbox.contract.ts';
+import { countedTest } from './counted-test.fixture.ts';
 import {
   aScript,
   aServer,
@@ -68,10 +69,14 @@ describe.skipIf(!bubblewrap.ok)('a run in machines of E2B', () => {
     const commands = {
       setup:
         'mkdir -p node_modules/.bin greeter && echo "echo hello" > greeter/hello.sh && ln -s ../../greeter/hello.sh node_modules/.bin/hello && echo cached > ~/cache',
-      test: 'sh node_modules/.bin/hello && cat ~/cache && echo more >> ~/cache',
+      test: 'sh test/hello.test.sh',
     };
     const server = await aServerWithE2b({
-      files: { ...FILES, '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands } }) },
+      files: {
+        ...FILES,
+        'test/hello.test.sh': countedTest('sh node_modules/.bin/hello && cat ~/cache && echo more >> ~/cache'),
+        '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands } }),
+      },
       script: aScript({ implementer: [runs('sh node_modules/.bin/hello > seen.txt')] }),
     });
     const run = await server.launch('Say hello', TRUSTED);

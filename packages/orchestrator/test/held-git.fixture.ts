@@ -2,9 +2,9 @@
  * The git that a server finds first in its PATH: the machine's own, which waits where a test holds it. So a server can be
  * ended between an effect and the news of it: the held process has done its work, and nobody has heard of it yet.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { watch } from 'node:fs';
-import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface HeldGit {
@@ -20,7 +20,7 @@ export interface HeldGit {
 export interface Held {
   /** Resolves when a process waits here. */
   readonly reached: Promise<void>;
-  /** Lets the waiting process go on, as an orphan if its server is gone, and resolves with its exit code. */
+  /** Lets the waiting process go on, or does its work where it has ended with its server; resolves with the exit code. */
   release(): Promise<number>;
   /** Ends the waiting process where it is, as a failing machine would. */
   kill(): Promise<void>;
@@ -32,6 +32,7 @@ if [ -e "$here/hold" ] && read -r when pattern < "$here/hold"; then
   case "$*" in
   $pattern)
     if [ "$when" = after ]; then ${git} "$@"; code=$?; fi
+    printf '%s\\n' "$GIT_DIR" "$@" > "$here/arguments"
     if mv "$here/hold" "$here/held.$$" 2> /dev/null; then
       while [ -e "$here/held.$$" ]; do sleep 0.02; done
       if [ "$when" = before ]; then ${git} "$@"; code=$?; fi
@@ -45,12 +46,27 @@ fi
 exec ${git} "$@"
 `;
 
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** @param folder absolute; made here */
 export async function installHeldGit(folder: string): Promise<HeldGit> {
   const git = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   await mkdir(folder);
   await writeFile(path.join(folder, 'git'), script(git));
   await chmod(path.join(folder, 'git'), 0o755);
+
+  /** What a held process was to do, done by another: it has ended with its server. */
+  const runLate = async (): Promise<number> => {
+    const [gitDir, ...args] = (await readFile(path.join(folder, 'arguments'), 'utf8')).trimEnd().split('\n');
+    return spawnSync(git, args, { env: { ...process.env, GIT_DIR: gitDir }, stdio: 'ignore' }).status ?? 128;
+  };
 
   return {
     folder,
@@ -68,7 +84,9 @@ export async function installHeldGit(folder: string): Promise<HeldGit> {
       return {
         reached: held.promise.then(() => undefined),
         async release() {
-          await letGo(await held.promise);
+          const pid = await held.promise;
+          await letGo(pid);
+          if (!isAlive(pid)) return runLate();
           const code = await ended.promise;
           watcher.close();
           await rm(path.join(folder, `ended.${code}`));
@@ -76,7 +94,8 @@ export async function installHeldGit(folder: string): Promise<HeldGit> {
         },
         async kill() {
           const pid = await held.promise;
-          process.kill(pid, 'SIGKILL');
+          // It may have ended with its server.
+          if (isAlive(pid)) process.kill(pid, 'SIGKILL');
           watcher.close();
           await letGo(pid);
         },

@@ -41,6 +41,7 @@ const LAYERS: readonly Layer[] = [
       'timeline.ts',
       'compose.ts',
       'config.ts',
+      'data-folder.ts',
       'library.ts',
       'own-workflows.ts',
     ],
@@ -72,8 +73,8 @@ const PORTS = new Set([
 const IMPURE_MODULES = /^node:(?!crypto$|path(\/|$)|url$|util$|assert(\/|$))/;
 const IMPURE_CALLS =
   /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandomUUID\(|\brandomBytes\(|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(/;
-/** The parser runs in a worker thread that has to be started, timed and replaced. */
-const MAY_BE_IMPURE = /^artifacts\/mermaid/;
+/** Both work in a worker thread that has to be started, timed and replaced. */
+const MAY_BE_IMPURE = /^artifacts\/(mermaid|foreign-text)/;
 
 /** All TypeScript files of all packages. */
 export function readPackages(packagesFolder: string): readonly SourceFile[] {

@@ -153,6 +153,13 @@ const launch: Command = {
 const decided = (real: Real, runId: string, decision: Parameters<typeof real.server.client.decideOpenGate>[1]) =>
   answerOf(real.server.client.decideOpenGate(runId, decision));
 
+/** Approves the gate that is open, as the draft of this round. */
+const approved = async (real: Real, runId: string, round: number) => {
+  const [gate] = await real.server.client.listGates(runId);
+  const shown = gate === undefined ? {} : { gateId: gate.id };
+  return decided(real, runId, { decision: 'approve', ...shown, artifactHash: hashOf(round) });
+};
+
 const perRun: readonly ((run: number) => Command)[] = [
   (run) =>
     toRun(
@@ -162,20 +169,13 @@ const perRun: readonly ((run: number) => Command)[] = [
       (real, id) => decided(real, id, { decision: 'answer', response: 'Home' }),
       becomes('gate'),
     ),
-  (run) =>
-    toRun(
-      'approve',
-      run,
-      is('gate'),
-      (real, id, { round }) => decided(real, id, { decision: 'approve', artifactHash: hashOf(round) }),
-      becomes('working'),
-    ),
+  (run) => toRun('approve', run, is('gate'), (real, id, { round }) => approved(real, id, round), becomes('working')),
   (run) =>
     toRun(
       'approve what was not shown',
       run,
       () => false,
-      (real, id, { round }) => decided(real, id, { decision: 'approve', artifactHash: hashOf(round + 1) }),
+      (real, id, { round }) => approved(real, id, round + 1),
       () => undefined,
     ),
   (run) =>

@@ -2,7 +2,14 @@
  * Every state of the build workflow that outcomes, signals and time lead to: xstate/graph finds the shortest way to each
  * from the machine alone, and the way is gone over HTTP, with activities that give what the way wants.
  */
-import { type JsonObject, type JsonValue, NeedsHuman, RetryableFailure, type RunView } from '@autonomous/shared';
+import {
+  type JsonObject,
+  type JsonValue,
+  NeedsHuman,
+  RetryableFailure,
+  type RunView,
+  shownAt,
+} from '@autonomous/shared';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot, AnyStateNode, EventObject } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
@@ -124,7 +131,7 @@ function shortest(machine: typeof build.machine, possible: readonly Event[]): Wa
     input: {
       projectId: PROJECT,
       userId: 'local',
-      workflow: { name: 'build', version: 1, fingerprint: build.fingerprint },
+      workflow: { name: 'build', version: build.version, fingerprint: build.fingerprint },
       request: 'Go',
       config: BUILT_IN_RUN_CONFIG,
       requestedConfig: {},
@@ -216,12 +223,15 @@ async function walk(way: Way, workflow = 'build'): Promise<Set<string>> {
 
 async function send({ client }: ModelServer, id: string, event: Event): Promise<void> {
   const text = (field: string) => String(event[field]);
+  const [gate] = await client.listGates(id);
+  const shown = gate === undefined ? {} : shownAt(gate);
   switch (event.type) {
     case 'xstate.init':
       return;
     case 'APPROVAL_GRANTED':
       await client.decideOpenGate(id, {
         decision: 'approve',
+        ...shown,
         ...(event['editedPlan'] === undefined ? {} : { editedPlan: text('editedPlan') }),
       });
       return;
@@ -235,7 +245,7 @@ async function send({ client }: ModelServer, id: string, event: Event): Promise<
       await client.decideOpenGate(id, { decision: 'ask', question: text('question') });
       return;
     case 'FIX_DECIDED':
-      await client.decideOpenGate(id, { decision: 'accept', reason: text('reason') });
+      await client.decideOpenGate(id, { decision: 'accept', ...shown, reason: text('reason') });
       return;
     case 'RETRY_REQUESTED':
       await client.decideOpenGate(id, { decision: 'retry' });

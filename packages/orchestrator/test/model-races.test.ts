@@ -1,13 +1,15 @@
 /** Requests that race each other over HTTP, in orders that chance gives and a seed repeats. */
 import fc from 'fast-check';
-import type { Client, RunView } from '@autonomous/shared';
+import { type Client, type RunView, type ShownGate, shownAt } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { errand, hashOf } from './errand.fixture.ts';
+import { errand } from './errand.fixture.ts';
 import { type Answer, answerOf, ModelServer, PROJECT } from './model-server.fixture.ts';
 
 type Send = (client: Client, runId: string) => Promise<RunView>;
 
-const approve: Send = (client, id) => client.decideOpenGate(id, { decision: 'approve', artifactHash: hashOf(0) });
+/** What each of those who race had in sight when they set off. */
+const seen = new Map<string, ShownGate>();
+const approve: Send = (client, id) => client.decideOpenGate(id, { decision: 'approve', ...seen.get(id) });
 const reject: Send = (client, id) => client.decideOpenGate(id, { decision: 'reject', feedback: 'Again' });
 const answer: Send = (client, id) => client.decideOpenGate(id, { decision: 'answer', response: 'Home' });
 const cancel: Send = (client, id) => client.cancelRun(id);
@@ -22,20 +24,18 @@ describe('racing requests', () => {
   });
 
   it('lets one of approval and rejection win the gate that both saw', async () => {
-    const gateOf = new Map<string, string>();
     const onSeen =
       (decision: 'approve' | 'reject'): Send =>
       async (client, id) =>
         client.decideGate(
-          gateOf.get(id) ?? '',
-          decision === 'approve' ? { decision } : { decision, feedback: 'Again' },
+          seen.get(id)?.gateId ?? '',
+          decision === 'approve' ? { decision, ...seen.get(id) } : { decision, feedback: 'Again' },
         );
     await race(
       {
         at: 'gate',
         requests: [onSeen('approve'), onSeen('reject'), onSeen('approve')],
         numRuns: 12,
-        prepare: (view) => void gateOf.set(view.id, view.gate?.id ?? ''),
       },
       async ({ taken, types, view }) => {
         expect(taken).toHaveLength(1);
@@ -99,7 +99,6 @@ interface Race {
   readonly at: 'asking' | 'gate';
   readonly requests: readonly Send[];
   readonly numRuns: number;
-  readonly prepare?: (view: RunView) => void;
 }
 
 interface RaceOutcome {
@@ -111,10 +110,7 @@ interface RaceOutcome {
   readonly view: RunView;
 }
 
-async function race(
-  { at, requests, numRuns, prepare }: Race,
-  check: (outcome: RaceOutcome) => Promise<void>,
-): Promise<void> {
+async function race({ at, requests, numRuns }: Race, check: (outcome: RaceOutcome) => Promise<void>): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), async (scheduler) => {
       const server = await aServer(scheduler);
@@ -123,7 +119,7 @@ async function race(
         const { id } = await scheduler.waitFor(server.client.launchRun(wanted));
         if (at === 'gate') await scheduler.waitFor(answer(server.client, id));
         const ready = await server.until(id, (view) => view.state === at);
-        prepare?.(ready);
+        if (ready.gate !== null) seen.set(id, shownAt(ready.gate));
         const sent: Promise<Answer<RunView>[]> = Promise.all(requests.map((send) => answerOf(send(server.client, id))));
         const answers = await scheduler.waitFor(sent);
         const rested = await server.until(id, (view) => view.state !== 'drafting');

@@ -166,6 +166,9 @@ export class ModelServer {
       store,
       workflows,
       now: () => this.clock.now(),
+      whyNotStorable: async () => null,
+      damage: () => null,
+      record: { notices: () => [], noticesOf: () => [] },
       scrub: (text) => text,
       resolveConfig: (project, request) =>
         resolveRunConfig({ server: { defaults: {}, limits: NO_LIMITS }, project, request }),

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import {
+  bindingOf,
   type Client,
   createClient,
   foldRun,
@@ -26,6 +27,7 @@ import { type RunningOrchestrator, startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
 import type { Script, ScriptCall } from '../src/models/script.ts';
 import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
+import { countedTest } from './counted-test.fixture.ts';
 
 const run = promisify(execFile);
 
@@ -51,7 +53,7 @@ export interface FixtureOptions {
 export const FILES: Files = {
   'README.md': '# Notes\n',
   'app.sh': 'echo hello\n',
-  'test/app.test.sh': 'sh app.sh | grep -q hello\n',
+  'test/app.test.sh': countedTest('sh app.sh | grep -q hello'),
   '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands: { test: 'sh test/app.test.sh' } } }),
 };
 
@@ -140,12 +142,16 @@ export interface Fixture {
    * Rejects as soon as it rests anywhere else.
    */
   until(run: RunView | string, where: { readonly gate: string } | { readonly status: RunStatus }): Promise<RunView>;
+  /** Resolves when the run rests, wherever that is: at a gate, paused, or at its end. */
+  rests(run: RunView | string): Promise<RunView>;
   /** Resolves with the first event of this type that the feed brings after what the caller has seen. */
   event<Type extends WorkflowEventType>(runId: string, type: Type): Promise<WorkflowEvent<Type>>;
   /** Resolves when an agent or a check says a line that contains this text. */
   said(runId: string, text: string): Promise<void>;
   /** Decides the run's open gate. */
   decide(run: RunView | string, decision: GateDecision): Promise<RunView>;
+  /** Approves a result as its gate shows it. Resolves with the run at that gate. */
+  approveResult(run: RunView | string): Promise<RunView>;
   /** All events of a run as the API has them. */
   events(runId: string): Promise<readonly WorkflowEvent[]>;
   payloads<Type extends WorkflowEventType>(runId: string, type: Type): Promise<WorkflowEvent<Type>['payload'][]>;
@@ -192,9 +198,20 @@ export async function aServer(options: FixtureOptions = {}): Promise<Fixture> {
       return feed.saw(await client.launchRun({ projectId: project.id, request, config: trusted }));
     },
     until: (target, where) => feed.until(idOf(target), where),
+    rests: (target) => feed.rests(idOf(target)),
     event: (runId, type) => feed.event(runId, type),
     said: (runId, text) => feed.said(runId, text),
-    decide: async (target, decision) => feed.saw(await client.decideOpenGate(idOf(target), decision)),
+    async decide(target, decision) {
+      const [gate] = await client.listGates(idOf(target));
+      const shown = gate === undefined ? {} : bindingOf(decision.decision, gate);
+      return feed.saw(await client.decideOpenGate(idOf(target), { ...shown, ...decision }));
+    },
+    async approveResult(target) {
+      const view = await feed.until(idOf(target), { gate: 'implementation' });
+      const shown = view.gate === null ? {} : bindingOf('approve', view.gate);
+      feed.saw(await client.decideOpenGate(view.id, { decision: 'approve', ...shown }));
+      return view;
+    },
     events: (runId) => client.listEvents(runId, 0, 1_000),
     async payloads<Type extends WorkflowEventType>(runId: string, type: Type) {
       const events = (await client.listEvents(runId, 0, 1_000)).filter((event) => event.type === type);
@@ -351,6 +368,15 @@ class FollowedFeed {
       if (isThere) return this.saw(view);
       if (view.gate === null && !['completed', 'failed', 'cancelled'].includes(view.status)) return undefined;
       throw new Error(`Waiting for ${wanted}, the run is ${view.status}: ${describe(view)}`);
+    });
+  }
+
+  rests(runId: string): Promise<RunView> {
+    return this.#wait(`run ${runId} at rest`, () => {
+      const view = this.#views.get(runId);
+      if (!view || view.lastSequence < (this.#seen.get(runId) ?? 0)) return undefined;
+      const rests = view.gate !== null || ['completed', 'failed', 'cancelled'].includes(view.status);
+      return rests ? this.saw(view) : undefined;
     });
   }
 

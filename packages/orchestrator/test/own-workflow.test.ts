@@ -141,7 +141,8 @@ describe('a workflow of one’s own', () => {
     await place.client.decideOpenGate(started.id, { decision: 'reject', feedback: 'Thank you for your order' });
     await place.untilGate(started.id, 3);
     expect(await place.files('.txt')).toHaveLength(2);
-    expect(await place.command('approve', started.id)).toContain('approve');
+    const options = /^decide +(.*)$/m.exec(await place.command('show', started.id))?.[1] ?? '';
+    expect(await place.command('approve', started.id, ...options.split(' '))).toContain('approve');
 
     const isReminder = ({ type, payload }: WorkflowEvent) =>
       type === 'ACTIVITY_COMPLETED' && payload['activity'] === 'remind';

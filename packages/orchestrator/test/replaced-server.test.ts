@@ -1,6 +1,6 @@
 /** A server that lost its database to another one, as a process: it writes no more, says why, and ends. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -31,7 +31,20 @@ it('a second server on the same data refuses to start and names the first', asyn
     port: '0',
     env: { PATH: process.env['PATH'] ?? '', HOME: folder },
   });
-  await expect(second).rejects.toThrow(/Another server \(pid \d+\) is using .*orchestrator\.db/);
+  await expect(second).rejects.toThrow(/Another server \(pid \d+\) is using the data folder .*data/);
+});
+
+it('a second server with a database of its own refuses the same data folder, and the work in it stays', async () => {
+  const work = path.join(folder, 'data', 'work', 'a-run', 'file');
+  await mkdir(path.dirname(work), { recursive: true });
+  await writeFile(work, 'half done');
+  const second = startServerProcess({
+    dataFolder: path.join(folder, 'data'),
+    port: '0',
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, DATABASE_URL: `sqlite:${path.join(folder, 'other.db')}` },
+  });
+  await expect(second).rejects.toThrow(/Another server \(pid \d+\) is using the data folder/);
+  expect(await readFile(work, 'utf8')).toBe('half done');
 });
 
 it('a server whose lease another one has taken stores nothing any more, says so and ends', async () => {

@@ -1,4 +1,5 @@
 /** What a run of the demo has come to, in terms that are the same for every run that went the same way; and where a text is kept. */
+import { isOfTheBaseline } from './baseline-events.fixture.ts';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,6 +21,7 @@ export async function outcomeOf(server: DemoServer, run: RunView) {
     events: server.events
       // How often a model is asked is a matter of the provider's faults.
       .filter(({ workflowRunId, type }) => workflowRunId === run.id && !type.startsWith('CALL_'))
+      .filter((event) => !isOfTheBaseline(event))
       .map(({ type }) => type),
     gates: run.gates.map(({ kind, decision, notes }) => ({ kind, decision, notes })),
     questions: run.clarifications.map(

@@ -48,7 +48,7 @@ export interface Remains {
   readonly view: RunView;
   /** Where the statechart is, such as `publishing.merging`. */
   readonly state: string;
-  /** XState ids of the activities that have no outcome yet. */
+  /** XState ids of the activities that have no outcome yet, without the baseline, which goes on beside all others. */
   readonly activities: readonly string[];
   /** Events of the timers that are armed. */
   readonly timers: readonly string[];
@@ -235,10 +235,18 @@ export class RunUnderTest {
     return readdir(path.join(this.#folders.data, 'work', this.id, name), { recursive: true }).catch(() => []);
   }
 
-  /** Command lines of processes that work in the server's data folder. */
+  /** Names of processes that have the server's data folder on their command line, or a folder of it among their mounts. */
   async processes(): Promise<string[]> {
-    const { stdout } = await execute('ps', ['-ww', '-eo', 'args']);
-    return stdout.split('\n').filter((line) => line.includes(this.#folders.data));
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+    const names = await Promise.all(
+      pids.map(async (pid) => {
+        const read = (file: string) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
+        const [command, mounts] = await Promise.all([read('cmdline'), read('mountinfo')]);
+        // The options of a sandbox are not on its command line.
+        return `${command}\n${mounts}`.includes(this.#folders.data) ? command.replaceAll('\0', ' ') : null;
+      }),
+    );
+    return names.filter((name) => name !== null);
   }
 
   /** Ends the server if it is up and removes everything that it made. */
@@ -261,7 +269,7 @@ export class RunUnderTest {
       return {
         view,
         state: statePath(view.state),
-        activities: activities.map(({ activity }) => activity),
+        activities: activities.map(({ activity }) => activity).filter((activity) => activity !== 'baseline'),
         timers: timers.map(({ event }) => event),
         events,
       };

@@ -1,5 +1,5 @@
 /** Time travel over HTTP: views and statecharts of the past, and runs that go on from there. */
-import { ApiError, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import { ApiError, type RunView, type ShownGate, shownAt, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { build } from '../src/workflow/definitions/build.ts';
 import {
@@ -24,6 +24,12 @@ const refusal = (call: Promise<unknown>): Promise<ApiError> =>
       throw error;
     },
   );
+
+/** What a person saw at the gate that was open after an event. */
+async function shownThen({ client }: Fixture, runId: string, at: number): Promise<Partial<ShownGate>> {
+  const { gate } = await client.getRun(runId, at);
+  return gate === null ? {} : shownAt(gate);
+}
 
 /** A run that was planned, approved and finished, with the events of its way. */
 async function aFinishedRun(
@@ -96,7 +102,7 @@ describe('a run as it was', () => {
   it('of a workflow without a run is its statechart, its signals with their schemas and its activities', async () => {
     const { client } = await aServer();
     const found = await client.getWorkflow('build');
-    expect(found).toMatchObject({ name: 'build', versions: [1], needsProject: true, input: null });
+    expect(found).toMatchObject({ name: 'build', versions: [2, 1], needsProject: true, input: null });
     expect(found.signals.find(({ type }) => type === 'STAGE_EXTENDED')?.payload).toMatchObject({
       type: 'object',
       required: ['by', 'minutes'],
@@ -117,7 +123,7 @@ describe('a fork', () => {
     const forked = await server.client.forkRun(run.id, {
       at: gate,
       config: { trustMode: { implementation: 'manual' }, timeoutMinutes: { implementation: 7 } },
-      answer: { decision: 'approve', notes: 'again' },
+      answer: { decision: 'approve', notes: 'again', ...(await shownThen(server, run.id, gate)) },
     });
     expect(forked).toMatchObject({
       status: 'running',
@@ -185,9 +191,10 @@ describe('a fork', () => {
     });
     const launched = await server.launch('Add the feature', { trustMode: { planning: 'manual' } });
     const { lastSequence: at } = await server.until(launched, { gate: 'plan' });
+    const answer = { decision: 'approve', ...(await shownThen(server, launched.id, at)) } as const;
     const [first, second] = [
-      await server.client.forkRun(launched.id, { at, answer: { decision: 'approve' } }),
-      await server.client.forkRun(launched.id, { at, answer: { decision: 'approve' } }),
+      await server.client.forkRun(launched.id, { at, answer }),
+      await server.client.forkRun(launched.id, { at, answer }),
     ];
     expect(first.status).toBe('running');
     expect(second).toMatchObject({ status: 'queued', queuePosition: 1 });
@@ -231,6 +238,13 @@ describe('a fork', () => {
     );
     expect(await refused({ at, answer: { decision: 'approve', artifactHash: 'a'.repeat(64) } })).toMatch(
       /^409 The artifactHash/,
+    );
+    expect(await refused({ at, answer: { decision: 'approve' } })).toMatch(
+      /^400 The decision of gate .* does not name what was shown: gateId, artifactHash and codeTree are missing\./,
+    );
+    const shown = await shownThen(server, launched.id, at);
+    expect(await refused({ at, answer: { decision: 'approve', ...shown, gateId: `${launched.id}.1` } })).toMatch(
+      /^409 Run .* had gate .* open after event \d+, and the answer is of gate /,
     );
     expect(await refused({ at: at - 4, answer: { decision: 'approve' } })).toMatch(
       /^409 Run .* had no open gate after event \d+ that could take 'approve'/,

@@ -1,0 +1,185 @@
+/** Small projects, as they are on their base branch: their code is right, and their tests say so. */
+
+export type Files = Readonly<Record<string, string>>;
+
+/** What a project needs beside Node and make. */
+export type Need = 'pytest' | 'go' | 'runners';
+
+export interface SmallProject {
+  readonly files: Files;
+  readonly needs?: Need;
+}
+
+const manifest = (test: string, more: object = {}) =>
+  `${JSON.stringify({ name: 'sums', private: true, type: 'module', scripts: { test }, ...more }, null, 2)}\n`;
+const config = (commands: object) =>
+  `${JSON.stringify({ defaultRunConfig: { commands: { setup: null, ...commands } } }, null, 2)}\n`;
+
+/** Vite keeps its work beside the packages, and those of the bench cannot be written. */
+const OWN_PACKAGES = { 'node_modules/.keep': '' };
+
+const SUMS = 'export const add = (a, b) => a + b;\n';
+const NODE_TEST = [
+  "import assert from 'node:assert';",
+  "import { test } from 'node:test';",
+  "import { add } from '../src/sums.js';",
+  "test('adds', () => assert.equal(add(1, 2), 3));",
+  "test('adds zero', () => assert.equal(add(1, 0), 1));",
+  '',
+].join('\n');
+const VITEST = NODE_TEST.replace("import assert from 'node:assert';\n", '')
+  .replace("{ test } from 'node:test'", "{ expect, test } from 'vitest'")
+  .replaceAll(/assert\.equal\((.+), (\d)\)\);/g, 'expect($1).toBe($2));');
+const MOCHA = VITEST.replace("{ expect, test } from 'vitest'", "{ expect } from 'chai'")
+  .replaceAll('test(', 'it(')
+  .replaceAll('.toBe(', '.to.equal(');
+const PYTEST =
+  'from sums import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\ndef test_adds_zero():\n    assert add(1, 0) == 1\n';
+const UNITTEST =
+  'import unittest\nfrom sums import add\n\n\nclass Sums(unittest.TestCase):\n    def test_adds(self):\n        self.assertEqual(add(1, 2), 3)\n\n    def test_adds_zero(self):\n        self.assertEqual(add(1, 0), 1)\n';
+const PYTHON_SUMS = 'def add(a, b):\n    return a + b\n';
+const PYPROJECT =
+  '[project]\nname = "sums"\nversion = "1"\ndependencies = []\n\n[tool.pytest.ini_options]\naddopts = "-q"\ntestpaths = ["tests"]\n';
+
+export const PROJECTS = {
+  node: {
+    files: { 'package.json': manifest('node --test'), 'src/sums.js': SUMS, 'test/sums.test.js': NODE_TEST },
+  },
+  nodeFile: {
+    files: { 'package.json': manifest('node test/sums.test.js'), 'src/sums.js': SUMS, 'test/sums.test.js': NODE_TEST },
+  },
+  typescript: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.ts': 'export const add = (a: number, b: number): number => a + b;\n',
+      'test/sums.test.ts': NODE_TEST.replace('sums.js', 'sums.ts'),
+    },
+  },
+  red: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.js': 'export const add = () => 0;\n',
+      'test/sums.test.js': NODE_TEST,
+    },
+  },
+  clock: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST.replace("'adds zero'", '`adds zero at ${Date.now()}`'),
+    },
+  },
+  tool: {
+    files: {
+      'package.json': manifest('node tools/check.mjs'),
+      'tools/check.mjs':
+        "import { add } from '../src/sums.js';\nif (add(1, 2) !== 3) {\n  console.log('FAIL');\n  process.exit(1);\n}\n",
+      'src/sums.js': SUMS,
+    },
+  },
+  toolOfTests: {
+    files: {
+      'package.json': manifest('node tools/test.mjs'),
+      'tools/test.mjs':
+        "import { spawnSync } from 'node:child_process';\nprocess.exit(spawnSync(process.execPath, ['--test'], { stdio: 'inherit' }).status);\n",
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST,
+    },
+  },
+  vitest: {
+    needs: 'runners',
+    files: {
+      ...OWN_PACKAGES,
+      'package.json': manifest('vitest run'),
+      'src/sums.js': SUMS,
+      'test/sums.test.js': VITEST,
+    },
+  },
+  vitestTs: {
+    needs: 'runners',
+    files: {
+      ...OWN_PACKAGES,
+      'package.json': manifest('vitest run'),
+      'src/sums.ts': 'export const add = (a: number, b: number): number => a + b;\n',
+      'test/sums.test.ts': VITEST,
+      'vitest.config.ts':
+        "import { defineConfig } from 'vitest/config';\n\nexport default defineConfig({ test: { globals: true } });\n",
+    },
+  },
+  jest: {
+    needs: 'runners',
+    files: {
+      'package.json': `${JSON.stringify({ name: 'sums', private: true, scripts: { test: 'jest' } }, null, 2)}\n`,
+      'src/sums.js': 'exports.add = (a, b) => a + b;\n',
+      'test/sums.test.js':
+        "const { add } = require('../src/sums.js');\ntest('adds', () => expect(add(1, 2)).toBe(3));\ntest('adds zero', () => expect(add(1, 0)).toBe(1));\n",
+    },
+  },
+  mocha: {
+    needs: 'runners',
+    files: { 'package.json': manifest('mocha'), 'src/sums.js': SUMS, 'test/sums.test.js': MOCHA },
+  },
+  pytest: {
+    needs: 'pytest',
+    files: {
+      'pyproject.toml': PYPROJECT,
+      'sums/__init__.py': PYTHON_SUMS,
+      'tests/test_sums.py': PYTEST,
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
+  flat: {
+    needs: 'pytest',
+    files: {
+      'sums.py': PYTHON_SUMS,
+      'test_sums.py': PYTEST,
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
+  unittest: {
+    files: {
+      'sums.py': PYTHON_SUMS,
+      'tests/__init__.py': '',
+      'tests/test_sums.py': UNITTEST,
+      '.autonomous/config.json': config({ test: 'python3 -m unittest' }),
+    },
+  },
+  go: {
+    needs: 'go',
+    files: {
+      'go.mod': 'module example.com/sums\n\ngo 1.19\n',
+      'sums.go': 'package sums\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n',
+      'sums_test.go':
+        'package sums\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal("not 3")\n\t}\n}\n\nfunc TestAddZero(t *testing.T) {\n\tif Add(1, 0) != 1 {\n\t\tt.Fatal("not 1")\n\t}\n}\n',
+    },
+  },
+  yarn: {
+    files: {
+      'package.json': manifest('node --test'),
+      'yarn.lock': '__metadata:\n  version: 8\n',
+      '.yarn/releases/yarn-4.9.0.cjs':
+        "const { spawnSync } = require('node:child_process');\nprocess.exit(spawnSync(process.execPath, ['--test'], { stdio: 'inherit' }).status);\n",
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST,
+    },
+  },
+  make: {
+    files: {
+      Makefile: '.PHONY: test\ninclude ci.mk\ntest:\n\t$(RUN)\n',
+      'ci.mk': 'RUN = node --test\n',
+      'package.json': '{ "type": "module" }\n',
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST,
+      '.autonomous/config.json': config({ test: 'make test' }),
+    },
+  },
+  shell: {
+    files: {
+      Makefile: '.PHONY: test\ntest:\n\tsh run-it.sh\n',
+      'run-it.sh': 'test "$(sh app.sh)" = 3\n',
+      'app.sh': 'echo 3\n',
+    },
+  },
+} as const satisfies Readonly<Record<string, SmallProject>>;
+
+export type ProjectName = keyof typeof PROJECTS;

@@ -1,0 +1,87 @@
+/**
+ * What is wrong with a playback in which others moved something between two servers, or a person had to have a run go on
+ * that was set aside for its crashes. It came to something else than an undisturbed one, so it is measured by what must hold
+ * whatever comes: nothing of others is lost, nothing is there twice, and every run comes to its end.
+ */
+import { brokenPromises, type Fault, heardFaults, logFaults, recordFaults, type Verdict } from './judge.ts';
+import { IN_THE_RECORD, type OutsideMove, REMEMBERED } from './outside-moves.ts';
+import type { Playback } from './play.ts';
+import { readRepository, type RepositoryState, type StoredCommit } from './repository-state.ts';
+import type { Scenario } from './scenario.ts';
+import { EFFECT_KINDS, RECORD_BRANCH } from './story.ts';
+
+export async function judgeMoved(
+  scenario: Scenario,
+  move: OutsideMove | undefined,
+  playback: Playback,
+): Promise<Verdict> {
+  const remote = await readRepository(playback.world.place.remote);
+  const faults: Fault[] = [
+    ...(await brokenPromises(scenario, playback)).filter((fault) => !isOfTheMove(move, fault)),
+    ...lostWork(remote),
+    ...doubledCommits(remote, playback),
+    ...lostRecords(move, remote),
+    ...(await recordFaults(playback)),
+    ...heardFaults(playback),
+    ...logFaults(playback),
+  ];
+  return {
+    faults,
+    repeatedCalls: 0,
+    repeatedRequests: 0,
+    effects: Object.fromEntries(EFFECT_KINDS.map((kind) => [kind, { seen: 0, duplicated: 0 }])) as Verdict['effects'], // every kind is there
+  };
+}
+
+/** The branch was pushed and then deleted, or pushed to, by others. */
+function isOfTheMove(move: OutsideMove | undefined, { what }: Fault): boolean {
+  return move?.name.startsWith('branch-') === true && what.includes("the remote's branch is elsewhere");
+}
+
+const MEMORY = '.autonomous/memory.md';
+
+/** Commits of others on the base branch, each of whose files is there in the end as they left it. */
+function lostWork(remote: RepositoryState): readonly Fault[] {
+  const history = remote.historyOf('main');
+  const files = remote.filesOf(history.at(-1)?.tree ?? '');
+  const others = history.filter(({ effectKey }) => effectKey === null);
+  const brought = new Map(others.flatMap(({ tree }) => [...remote.filesOf(tree)]));
+  return [...brought].flatMap(([file, text]): Fault[] => {
+    const now = files.get(file);
+    const isThere = file === MEMORY ? now?.includes(REMEMBERED) === true : now === text;
+    return isThere
+      ? []
+      : [{ kind: 'difference', what: `${file}, which others brought to main, is not as they left it` }];
+  });
+}
+
+/** Each effect is one commit of each branch, and each run is merged once. */
+function doubledCommits(remote: RepositoryState, { runs }: Playback): readonly Fault[] {
+  const branches = [...remote.branches.keys()].filter((branch) => branch !== RECORD_BRANCH);
+  const keys = branches.flatMap((branch) => twice(remote.historyOf(branch), ({ effectKey }) => effectKey));
+  const merges = runs.flatMap(({ view }) => {
+    const merged = remote.historyOf('main').filter(({ effectKey }) => effectKey?.startsWith(`${view.id}/merge/`));
+    return merged.length > 1 ? [`run ${view.id} was merged ${merged.length} times`] : [];
+  });
+  return [...keys.map((key) => `the effect ${key} is on its branch twice`), ...merges].map((what): Fault => ({
+    kind: 'duplicate',
+    what,
+  }));
+}
+
+function twice(commits: readonly StoredCommit[], keyOf: (commit: StoredCommit) => string | null): readonly string[] {
+  const seen = new Set<string>();
+  return commits.flatMap((commit) => {
+    const key = keyOf(commit);
+    if (key === null) return [];
+    if (seen.has(key)) return [key];
+    seen.add(key);
+    return [];
+  });
+}
+
+function lostRecords(move: OutsideMove | undefined, remote: RepositoryState): readonly Fault[] {
+  const files = remote.filesOf(remote.historyOf(RECORD_BRANCH).at(-1)?.tree ?? '');
+  if (move?.name !== 'record-taken' || files.has(IN_THE_RECORD)) return [];
+  return [{ kind: 'difference', what: 'the record of another server is gone' }];
+}

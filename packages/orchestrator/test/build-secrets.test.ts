@@ -1,0 +1,82 @@
+/** Nothing that looks like a secret leaves the machine before a person has accepted it. */
+import type { RunConfigRequest } from '@autonomous/shared';
+import { expect, it } from 'vitest';
+import { aPlan, aScript, aServer, FILES, type Fixture, passes, runs, writes } from './orchestrator.fixture.ts';
+
+const TOKEN = ['ghp', 'R4nd0mLettersAndDigits7890abcdefGHIJ'].join('_');
+const trusted: RunConfigRequest = {
+  trustMode: { planning: 'auto', implementation: 'auto', fixes: 'auto' },
+  git: { autoMerge: true },
+};
+
+/** Is the token in anything that the remote has? */
+async function hasLeaked(server: Fixture): Promise<boolean> {
+  const objects = await server.git('cat-file', '--batch-all-objects', '--batch-check=%(objectname) %(objecttype)');
+  for (const line of objects.split('\n')) {
+    const [oid = '', type = ''] = line.split(' ');
+    if (['blob', 'commit', 'tree'].includes(type) && (await server.git('cat-file', '-p', oid)).includes(TOKEN))
+      return true;
+  }
+  return false;
+}
+
+it('a result with a secret is not pushed; the pause names file, line and rule, and a person may accept it', async () => {
+  const server = await aServer({ script: aScript({ implementer: [writes({ 'src/key.sh': `# a\nT=${TOKEN}\n` })] }) });
+  const run = await server.until(await server.launch('Add the feature', trusted), { gate: 'pause' });
+  expect(run.gate).toMatchObject({
+    reason: 'secret_found',
+    concerns: [{ kind: 'secrets', items: [{ path: 'src/key.sh', line: 2 }] }],
+  });
+  expect(run.gate?.decisions).toContain('accept');
+  expect(run.gate?.summary).toContain('src/key.sh:2');
+  expect(JSON.stringify(await server.events(run.id))).not.toContain(TOKEN);
+  expect(await hasLeaked(server)).toBe(false);
+
+  await server.decide(run, { decision: 'accept', reason: 'a fixture', artifactHash: run.gate?.artifactHash });
+  await server.until(run, { status: 'completed' });
+  expect(await server.file('main', 'src/key.sh')).toContain(TOKEN);
+});
+
+it.each(['squash', 'merge', 'ff'] as const)(
+  'a secret that was committed and taken out again is in nothing that is pushed (%s)',
+  async (mergeStrategy) => {
+    const server = await aServer({
+      script: aScript({
+        implementer: [writes({ 'key.sh': `T=${TOKEN}\n`, 'a.sh': 'true\n' }), runs('rm key.sh')],
+        validator: [passes({ verdict: 'fail', summary: 'Take the key out.', feedback: 'key.sh' }), passes()],
+      }),
+    });
+    const run = await server.launch('Add the feature', { ...trusted, git: { autoMerge: true, mergeStrategy } });
+    const done = await server.until(run, { status: 'completed' });
+    expect(await server.file('main', 'a.sh')).toBe('true\n');
+    expect(await server.file(done.branch, 'a.sh')).toBe('true\n');
+    expect(await hasLeaked(server)).toBe(false);
+    const log = await server.git('log', '--format=%s', 'main');
+    expect(log).toContain('Start');
+  },
+);
+
+it('names of files, commit messages and plans are looked through as well', async () => {
+  const named = await aServer({ script: aScript({ implementer: [writes({ [`src/${TOKEN}.sh`]: 'true\n' })] }) });
+  const run = await named.until(await named.launch('Add the feature', trusted), { gate: 'pause' });
+  expect(run.gate).toMatchObject({
+    reason: 'secret_found',
+    concerns: [{ items: [{ reason: expect.stringContaining('in the name') }] }],
+  });
+  expect(await hasLeaked(named)).toBe(false);
+
+  const hook = ['https://discord.com/api/webhooks', '123456789012345678', 'aB3'.repeat(22)].join('/');
+  const plan = aPlan({ plan: `# Plan\n\n${hook}\n\n\`\`\`mermaid\nflowchart TD\n  a --> b\n\`\`\`\n` });
+  const planned = await aServer({ script: aScript({ planner: [plan] }) });
+  const other = await planned.until(await planned.launch('Add the feature', trusted), { gate: 'pause' });
+  expect(other.gate).toMatchObject({ reason: 'secret_found', stage: 'planning' });
+});
+
+it('what the base commit holds already is not asked about', async () => {
+  const server = await aServer({
+    files: { ...FILES, 'old.sh': `T=${TOKEN}\n` },
+    script: aScript({ implementer: [runs('echo true >> old.sh')] }),
+  });
+  const run = await server.until(await server.launch('Add the feature', trusted), { status: 'completed' });
+  expect(run.acceptedConcerns).toBeUndefined();
+});

@@ -1,0 +1,173 @@
+/**
+ * A data folder, or only its database, is an older copy while the remote goes on: what git has beyond it is said and never
+ * overwritten. Real servers, real remotes.
+ */
+import { cp, readdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { RunView } from '@autonomous/shared';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readServerConfig } from '../src/config.ts';
+import { doctor } from '../src/doctor.ts';
+import { aServer, type Fixture, type StartedServer, startServer } from './orchestrator.fixture.ts';
+
+const AT_THE_PLAN = { trustMode: { planning: 'manual' as const }, git: { autoMerge: true } };
+const DATABASE = ['orchestrator.db', 'orchestrator.db-wal', 'orchestrator.db-shm'];
+
+/** A server with a run at its plan gate, whose data folder was copied; the run has gone on and another one has begun since. */
+async function aRestoredServer() {
+  const server = await aServer();
+  const early = await server.launch('An early run', AT_THE_PLAN);
+  await server.until(early, { gate: 'plan' });
+  await server.orchestrator.settled();
+  await server.close();
+  const data = path.join(server.folder, 'data');
+  const yesterday = path.join(server.folder, 'yesterday');
+  await cp(data, yesterday, { recursive: true });
+
+  const today = await startServer(server.folder);
+  await waitFor(today, early.id, ({ gate }) => gate?.kind === 'plan');
+  await today.client.decideOpenGate(early.id, { decision: 'reject', feedback: 'Another way, please.' });
+  await waitFor(today, early.id, ({ gate, gates }) => gate?.kind === 'plan' && gates.length === 1);
+  const late = await today.client.launchRun(
+    { projectId: server.project.id, request: 'A late run', config: AT_THE_PLAN },
+    'the-key-of-the-late-run',
+  );
+  await waitFor(today, late.id, ({ gate }) => gate?.kind === 'plan');
+  await today.orchestrator.settled();
+  await today.stop();
+  const recorded = await recordOf(server, early.id);
+  expect(recorded.at(-1)).toContain('"APPROVAL_REQUESTED"');
+  return { server, data, yesterday, early, late, recorded };
+}
+
+async function restart(server: Fixture): Promise<StartedServer> {
+  const started = await startServer(server.folder);
+  onTestFinished(() => started.stop());
+  return started;
+}
+
+async function waitFor(
+  { client, logged }: StartedServer,
+  runId: string,
+  isThere: (view: RunView) => boolean,
+): Promise<RunView> {
+  let view: RunView | undefined;
+  try {
+    await expect.poll(async () => isThere((view = await client.getRun(runId))), { timeout: 60_000 }).toBe(true);
+  } catch (error) {
+    throw new Error(`It is at ${JSON.stringify(view?.gate)}; ${JSON.stringify(logged)}`, { cause: error });
+  }
+  if (view === undefined) throw new Error(`run ${runId} was not read`);
+  return view;
+}
+
+const recordOf = async (server: Fixture, runId: string): Promise<string[]> =>
+  (await server.git('show', `autonomous/record:.autonomous/runs/${runId}/events.jsonl`)).trim().split('\n');
+const saidIn = ({ logged }: StartedServer): string => logged.map(({ msg }) => String(msg)).join('\n');
+
+async function restoreDatabase(from: string, to: string): Promise<void> {
+  for (const name of DATABASE) await rm(path.join(to, name), { force: true });
+  for (const name of await readdir(from))
+    if (DATABASE.includes(name)) await cp(path.join(from, name), path.join(to, name));
+}
+
+describe('an older copy', () => {
+  it.each([
+    ['the whole data folder', true],
+    ['the database alone', false],
+  ])('of %s is noticed: git keeps what it has, and both runs are named', async (_, isWhole) => {
+    const { server, data, yesterday, early, late, recorded } = await aRestoredServer();
+    if (isWhole) {
+      await rm(data, { recursive: true });
+      await cp(yesterday, data, { recursive: true });
+    } else await restoreDatabase(yesterday, data);
+
+    const restored = await restart(server);
+    const aside = await waitFor(restored, early.id, ({ gate }) => gate?.reason === 'poisoned');
+    expect(aside.gate?.summary).toMatch(/in the record in git and not in the database/);
+    await expect.poll(() => saidIn(restored)).toContain(late.id);
+    expect(saidIn(restored)).toContain('restore the newest copy');
+    await expect(restored.client.getRun(late.id)).rejects.toThrow('There is no run');
+
+    // A person wants to go on all the same.
+    await expect(restored.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow(
+      /cannot go on: events? .*in the record in git.*restore the newest copy.*or cancel the run/,
+    );
+    const [project] = (await restored.client.listProjects({})).items;
+    expect(project?.notices?.join()).toContain(late.id);
+    const { ready, checks } = await restored.client.readiness();
+    expect(ready).toBe(true);
+    const check = checks.find(({ name }) => name === 'record in git');
+    expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('Git has runs or events') });
+    // Whoever asks for that shows no token.
+    expect(check?.detail).not.toContain(late.id);
+    expect(await doctorSays(data, new URL(restored.orchestrator.server.url).port)).toContain(late.id);
+
+    // What a new run records takes nothing away.
+    const other = await restored.client.launchRun({
+      projectId: server.project.id,
+      request: 'One more',
+      config: AT_THE_PLAN,
+    });
+    await waitFor(restored, other.id, ({ gate }) => gate?.kind === 'plan');
+    expect((await restored.client.cancelRun(early.id)).status).toBe('cancelled');
+    await restored.orchestrator.settled();
+    expect((await recordOf(server, other.id)).length).toBeGreaterThan(3);
+    expect(await recordOf(server, early.id)).toEqual(recorded);
+    expect((await recordOf(server, late.id)).length).toBeGreaterThan(3);
+  });
+
+  it('whose remote is away is compared when it is back, and until then no record of that project is written', async () => {
+    const { server, data, yesterday, early, late, recorded } = await aRestoredServer();
+    await rm(data, { recursive: true });
+    await cp(yesterday, data, { recursive: true });
+    await rename(server.remote, `${server.remote}.away`);
+    const restored = await restart(server);
+    await expect.poll(() => saidIn(restored)).toContain('could not be compared with the database');
+    await restored.client.decideOpenGate(early.id, { decision: 'reject', feedback: 'A third way.' });
+    await restored.orchestrator.settled();
+    await rename(`${server.remote}.away`, server.remote);
+    await restored.stop();
+
+    const again = await restart(server);
+    await waitFor(again, early.id, ({ gate }) => gate?.reason === 'poisoned');
+    await again.orchestrator.settled();
+    expect(await recordOf(server, early.id)).toEqual(recorded);
+    expect(saidIn(again)).toContain(late.id);
+  });
+});
+
+describe('a database that was deleted beside its mirrors', () => {
+  it('is said at the start, and the key of a lost run starts no second one under its id', async () => {
+    const { server, data, late } = await aRestoredServer();
+    for (const name of DATABASE) await rm(path.join(data, name), { force: true });
+    const told = await doctorSays(data);
+    expect(told).toMatch(/the mirror of 1 project that the database does not have/);
+
+    const anew = await restart(server);
+    expect(saidIn(anew)).toMatch(
+      /the mirror of 1 project that the database does not have .*with the record of 2 runs.*restore the newest copy/,
+    );
+    const { checks } = await anew.client.readiness();
+    expect(checks.filter(({ ok, name }) => !ok && name === 'record in git')).toHaveLength(1);
+    const project = await anew.client.createProject({ name: 'notes', repository: server.remote });
+    const launch = anew.client.launchRun(
+      { projectId: project.id, request: 'A late run', config: AT_THE_PLAN },
+      'the-key-of-the-late-run',
+    );
+    await expect(launch).rejects.toThrow(`Run ${late.id} was begun with this Idempotency-Key before`);
+    await expect.poll(async () => (await anew.client.getProject(project.id)).notices?.join()).toContain(late.id);
+    expect((await anew.client.listRuns({})).items).toEqual([]);
+  });
+});
+
+async function doctorSays(dataFolder: string, port = '0'): Promise<string> {
+  let said = '';
+  const stream = { write: (text: string) => ((said += text), true) } as unknown as NodeJS.WriteStream;
+  const env = { PATH: process.env['PATH'], AUTONOMOUS_DATA: dataFolder, ORCHESTRATOR_PORT: port };
+  expect(readServerConfig(env).dataFolder).toBe(dataFolder);
+  await doctor({ json: false }, { env, stdout: stream, stderr: stream, cwd: dataFolder } as unknown as Parameters<
+    typeof doctor
+  >[1]);
+  return said;
+}
