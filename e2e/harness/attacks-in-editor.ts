@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { AttackWatch } from './attack-watch.ts';
 import type { Editor } from './editor.ts';
-import { IN_EDITOR, launchThoseThatStop, OPTION, type Stopped } from './hostile-runs.ts';
+import { IN_EDITOR, launchStoppedByModel, launchStoppedByRemote, OPTION, type Stopped } from './hostile-runs.ts';
 import { MODEL_ERROR_SHOWN, NAME_SHOWN, SUBJECT_SHOWN } from './hostile-words.ts';
 import { checkPlan, drawAttacks, drawTooMuch } from './plan-attacks.ts';
 import type { Server } from './server.ts';
@@ -28,11 +28,12 @@ export async function lookInEditor(
   await line.waitFor();
 
   // What is told is words, and no link of them.
-  const stopped = await launchThoseThatStop(server);
-  // A notification goes by itself: each is looked at when it comes.
-  await checkNotice(editor, MODEL_ERROR_SHOWN);
-  await checkNotice(editor, SUBJECT_SHOWN);
-  onStopped(stopped);
+  const byModel = await launchStoppedByModel(server);
+  await checkNotice(editor, withoutBrackets(plain(MODEL_ERROR_SHOWN)), ['Review', 'Retry']);
+  // There is no room for two of their length: the one that comes later takes it.
+  const byRemote = await launchStoppedByRemote(server);
+  await checkNotice(editor, withoutBrackets(plain(SUBJECT_SHOWN)), ['Review', 'Retry']);
+  onStopped({ byModel, byRemote });
   await check('E06 tree and notification');
   await stage.picture(editor.page, 'tree-and-notification');
   await checkTooltip(editor, editor.line(/^Model .*Paused/).first(), MODEL_ERROR_SHOWN);
@@ -56,10 +57,19 @@ export async function lookInEditor(
   await stage.picture(editor.page, 'decided-in-the-editor');
 }
 
-async function checkNotice(editor: Editor, words: string): Promise<void> {
+/** @param actions the extension's own links, which stand behind the words; there is no other link */
+async function checkNotice(editor: Editor, words: string, actions: readonly string[] = []): Promise<void> {
   const message = editor.notification(plain(words)).first().locator('.notification-list-item-message');
-  await message.waitFor();
-  assert.equal(await message.locator('a').count(), 0, 'E06 a notification has no link');
+  const links = await message.evaluate((element) =>
+    [...element.querySelectorAll('a')].map((link) => ({ title: link.textContent, address: link.getAttribute('href') })),
+  );
+  assert.deepEqual(
+    links.map(({ title }) => title),
+    actions,
+    'E06 a notification has no link of others',
+  );
+  for (const { address } of links)
+    assert.match(address ?? '', /^command:autonomous\.\w+\?/, 'E06 a link runs our commands');
 }
 
 async function checkTooltip(editor: Editor, line: Locator, words: string): Promise<void> {
@@ -93,16 +103,10 @@ async function checkDecisions(
   runId: string,
   check: (what: string) => Promise<void>,
 ): Promise<void> {
-  const { client } = server;
-  const [gate] = await client.listGates(runId);
   // While feedback is being written, somebody else approves.
   await editor.command('Autonomous: Reject with Feedback…');
   await editor.page.locator('.quick-input-message').waitFor();
-  const { artifactHash } = gate ?? {};
-  await client.decideGate(gate?.id ?? '', {
-    decision: 'approve',
-    ...(artifactHash === undefined ? {} : { artifactHash }),
-  });
+  await server.approve(runId);
   await editor.type('Smaller, please');
   await checkNotice(editor, `Somebody was first: ${NAME_SHOWN}`);
   const panel = editor.webView;
@@ -120,6 +124,11 @@ async function checkDecisions(
 /** As the editor is given it: what it would make links and pictures of is taken apart. */
 function plain(words: string): string {
   return words.replaceAll('](', '] (').replaceAll('$(', '$ (');
+}
+
+/** As a notification that has links of its own shows it: without what would begin another one. */
+function withoutBrackets(words: string): string {
+  return words.replaceAll('[', '(').replaceAll(']', ')');
 }
 
 /** E04: the page as the editor has it, not as it was meant. */

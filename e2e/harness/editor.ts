@@ -22,14 +22,14 @@ export class Editor {
   static async open(host: VscodeHost, page: Page): Promise<Editor> {
     page.setDefaultTimeout(STEP_TIMEOUT_MS);
     const editor = new Editor(host, page);
-    await page.goto(host.url(), { waitUntil: 'domcontentloaded' });
+    await page.goto(host.url(), { waitUntil: 'domcontentloaded', timeout: START_TIMEOUT_MS });
     await editor.icon.waitFor({ timeout: START_TIMEOUT_MS });
     return editor;
   }
 
   /** As by the browser's own button; resolves when the extension's icon is there again. */
   async reload(): Promise<void> {
-    await this.page.reload({ waitUntil: 'domcontentloaded' });
+    await this.page.reload({ waitUntil: 'domcontentloaded', timeout: START_TIMEOUT_MS });
     await this.icon.waitFor({ timeout: START_TIMEOUT_MS });
   }
 

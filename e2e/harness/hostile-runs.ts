@@ -23,15 +23,14 @@ export async function launchHostile(server: Server, title: string): Promise<stri
   return id;
 }
 
-/** As soon as they are launched. */
-export async function launchThoseThatStop(server: Server): Promise<Stopped> {
-  const launch = (title: string, config: Parameters<Server['launch']>[1]): Promise<RunView> =>
-    server.launch(`${title} ${TITLE}`, { ...NO_MERGE, ...config });
-  const [byModel, byRemote] = await Promise.all([
-    launch('Model', { modelRouting: { planner: 'openai-compatible:any' } }),
-    launch('Refused', { trustMode: { planning: 'auto' } }),
-  ]);
-  return { byModel, byRemote };
+/** A run that stops as soon as it is launched. */
+export function launchStoppedByModel(server: Server): Promise<RunView> {
+  return server.launch(`Model ${TITLE}`, { ...NO_MERGE, modelRouting: { planner: 'openai-compatible:any' } });
+}
+
+/** A run that stops at its first push. */
+export function launchStoppedByRemote(server: Server): Promise<RunView> {
+  return server.launch(`Refused ${TITLE}`, { ...NO_MERGE, trustMode: { planning: 'auto' } });
 }
 
 const NO_MERGE = { git: { autoMerge: false } };

@@ -22,6 +22,6 @@ export const AUTHOR_SHOWN = shown(AUTHOR);
 function shown(words: string): string {
   return words
     .replaceAll(/\u001b\[\d*m/g, '')
-    .replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '')
+    .replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, (mark) => `⟨U+${mark.charCodeAt(0).toString(16).toUpperCase()}⟩`)
     .trim();
 }

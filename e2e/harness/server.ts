@@ -6,6 +6,7 @@ import { type ServerProcess, startServerProcess } from '../../packages/orchestra
 import { type Client, createClient } from '../../packages/shared/src/api/client.ts';
 import type { WorkflowEvent } from '../../packages/shared/src/events.ts';
 import type { RunView } from '../../packages/shared/src/run.ts';
+import { shownAt } from '../../packages/shared/src/shown-gate.ts';
 import { ROOT } from './install.ts';
 
 /** A workflow without agents or a repository: its runs are made as fast as they are stored. */
@@ -104,6 +105,13 @@ export class Server {
       request,
       config: { ...config, git: { autoMerge: true, ...config.git } },
     });
+  }
+
+  /** Approves what the run shows at its open gate. */
+  async approve(runId: string): Promise<RunView> {
+    const [gate] = await this.client.listGates(runId);
+    if (gate === undefined) throw new Error(`Run ${runId} waits at no gate.`);
+    return this.client.decideGate(gate.id, { decision: 'approve', ...shownAt(gate) });
   }
 
   /** Makes so many runs that wait for an answer, and cancels every `cancelled`th of them. */

@@ -63,8 +63,15 @@ export const journey: Journey = {
     // The checks of the project are run twice meanwhile.
     await run('Waiting for approval').waitFor({ timeout: 90_000 });
     await commentOnTheResult(stage, editor);
+    // It is the server's: a window that is loaded anew has it, in its thread and at the gate of the panel.
+    await editor.reload();
+    await page.locator('.review-widget').getByText('A form, please.').waitFor({ timeout: 60_000 });
+    await page.getByRole('tab', { name: /^A login/ }).click();
+    await panel.getByText('1 comment beside the lines, not sent yet.').click();
+    await panel.getByText('A form, please.').first().waitFor();
+    await stage.picture(page, 'comment-at-the-gate');
     await editor.command('Autonomous: Retry…');
-    await editor.accept('What should the agent know? May be left empty.');
+    await editor.accept('1 comment beside the lines will be sent with it.');
     await run('Running').waitFor();
     await run('Waiting for approval').waitFor({ timeout: 90_000 });
     await editor.command('Autonomous: Accept as It Is…');
@@ -77,6 +84,9 @@ export const journey: Journey = {
       ended.gates.map(({ decision }) => decision),
       decided,
     );
+
+    assert.match(ended.gates.at(-2)?.notes ?? '', /^src\/login\.js:\d+: A form, please\.$/, 'the comment was not sent');
+    assert.equal(ended.comments, undefined, 'the comment is still to be sent');
 
     const events = await server.client.listEvents(id, 0);
     assert.ok(
@@ -116,9 +126,25 @@ async function commentOnTheResult(stage: Stage, editor: Editor): Promise<void> {
   await page.keyboard.type('And a title.');
   await thread.getByRole('button', { name: 'Add Comment' }).click();
   await thread.getByText('And a title.').waitFor();
+  // Changed twice, one of the two thought better of. Each has its own buttons.
+  const comment = (text: string) => thread.locator('.review-comment', { hasText: text });
+  await comment('And a title.').hover();
+  await comment('And a title.').getByRole('button', { name: 'Edit Comment' }).click();
+  await thread.locator('.edit-textarea .monaco-editor').click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('And a heading.');
+  await thread.getByRole('button', { name: 'Save Comment' }).click();
+  await thread.getByText('And a heading.').waitFor();
+  await comment('And a heading.').hover();
+  await comment('And a heading.').getByRole('button', { name: 'Edit Comment' }).click();
+  await thread.locator('.edit-textarea .monaco-editor').click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('Never mind.');
+  await thread.getByRole('button', { name: 'Discard Change' }).click();
+  await thread.getByText('And a heading.').waitFor();
   await stage.picture(page, 'comments');
-  await thread.getByText('And a title.').hover();
-  await thread.getByRole('button', { name: 'Delete Comment' }).last().click();
-  await thread.getByText('And a title.').waitFor({ state: 'detached' });
+  await comment('And a heading.').hover();
+  await comment('And a heading.').getByRole('button', { name: 'Delete Comment' }).click();
+  await thread.getByText('And a heading.').waitFor({ state: 'detached' });
   await thread.getByText('A form, please.').waitFor();
 }

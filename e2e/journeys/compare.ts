@@ -78,11 +78,13 @@ export const journey: Journey = {
     await line.getByRole('button', { name: 'Comment on line 1' }).click();
     await page.getByRole('textbox', { name: 'What should be different in line 1?' }).fill('Say good evening, too.');
     await page.getByRole('button', { name: 'Add' }).click();
-    await page.getByText('Say good evening, too.').waitFor();
+    // The open gate lists it, too.
+    const beside = page.getByRole('region', { name: 'Changes of src/greeting.js' });
+    await beside.getByText('Say good evening, too.').waitFor();
     await page.reload();
-    await page.getByText('Say good evening, too.').waitFor();
+    await beside.getByText('Say good evening, too.').waitFor();
     await page.getByRole('button', { name: 'Send back…' }).click();
-    await page.getByText('Your comment beside the lines will be sent with it.').waitFor();
+    await page.getByText('1 comment beside the lines will be sent with it.').waitFor();
     await checkAccessibility(page, 'A comment on a line');
     await stage.picture(page, 'comment');
     await page.getByRole('button', { name: 'Send back', exact: true }).click();
@@ -96,8 +98,7 @@ export const journey: Journey = {
     await Promise.all([byHour, alike].map((run) => server.heard(run.id, 'RUN_CANCELLED')));
     await page.getByText('goes on').waitFor();
     await stage.picture(page, 'picked');
-    const gate = again.gate;
-    await client.decideGate(gate?.id ?? '', { decision: 'approve', codeTree: gate?.codeTree });
+    await server.approve(byName.id);
     await server.heard(byName.id, 'RUN_COMPLETED');
   },
 };

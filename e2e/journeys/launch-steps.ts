@@ -76,8 +76,14 @@ export const journey: Journey = {
     await editor.command('Autonomous: Explore Approaches…');
     await editor.choose(/^notes/);
     await editor.choose('2');
-    await editor.type('Greet by name');
-    await editor.type('Greet by the hour');
+    for (const [step, request] of [
+      ['1 of 2', 'Greet by name'],
+      ['2 of 2', 'Greet by the hour'],
+    ] as const) {
+      // The line of input of the step before is still there for a moment.
+      await editor.page.locator('.quick-input-title', { hasText: step }).waitFor();
+      await editor.type(request);
+    }
     await editor.accept('What do you want to approve yourself?');
     await editor.page.getByText('Start 2 runs').waitFor();
     await editor.accept('Enter takes the options that are named');

@@ -51,7 +51,7 @@ export const journey: Journey = {
     await stage.picture(stranger.page, 'event');
 
     // Decided while it is looked at, and looked at when it is decided.
-    await server.client.decideGate(gateId, { decision: 'approve', artifactHash: run.gate?.artifactHash });
+    await server.approve(id);
     await page.getByText(/This gate is decided: Plan approved by local/).waitFor();
     await stage.picture(page, 'gate-decided-meanwhile');
     await page.goto(`${server.url}/runs/${id}/gates/${gateId}`);

@@ -109,7 +109,7 @@ async function wholeRun(server: Server): Promise<readonly WorkflowEvent[]> {
   const { client } = server;
   const { id } = await server.launch();
   await server.heard(id, 'APPROVAL_REQUESTED');
-  await client.decideOpenGate(id, { decision: 'approve' });
+  await server.approve(id);
   await server.heard(id, 'CLARIFICATION_REQUESTED');
   await client.decideOpenGate(id, { decision: 'answer', response: 'Google and GitHub' });
   await server.heard(id, 'RUN_COMPLETED');

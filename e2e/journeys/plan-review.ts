@@ -49,13 +49,12 @@ export const journey: Journey = {
     await page.getByRole('button', { name: 'Approve' }).click();
     await server.heard(id, 'RUN_MERGED');
     const demands = page.getByRole('complementary', { name: 'What the result is held against' });
-    await demands.getByText('Passed').first().waitFor();
+    await demands.getByText('Not decided').first().waitFor();
     await demands
-      .getByText(/Found in src\/login\.js/)
+      .getByText(/mentioned at src\/login\.js/)
       .first()
       .waitFor();
-    await demands.getByText('Checked').first().waitFor();
-    const login = page.getByRole('button', { name: '/login: demands /login: Passed' });
+    const login = page.getByRole('button', { name: '/login: demands /login: Not decided' });
     await login.waitFor();
     await checkAccessibility(page, 'How demands stand');
     await inEveryLook(stage, page, 'demands');

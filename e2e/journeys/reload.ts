@@ -26,7 +26,7 @@ export const journey: Journey = {
       await stage.picture(editor.page, `${time}-time`);
     }
     // It is alive: what happens elsewhere is heard of.
-    await server.client.decideOpenGate(id, { decision: 'approve' });
+    await server.approve(id);
     await panel.getByText(/^Decided elsewhere: Plan approved by /).waitFor();
   },
 };

@@ -14,7 +14,7 @@ export const journey: Journey = {
       input: { customer: 'Ada', cents: 100, address: 'London' },
     });
     await server.heard(bill.id, 'APPROVAL_REQUESTED');
-    await server.client.decideOpenGate(bill.id, { decision: 'approve' });
+    await server.approve(bill.id);
     const editor = await stage.openEditor(server.reachedBy());
     await editor.openViews();
     const plan = editor.line(/Waiting for approval/);

@@ -23,11 +23,13 @@ export const journey: Journey = {
     await editor.actOn(plan, /^Approve/);
     await editor.line(/^Create login flow with OAuth, .*Waiting for an answer/).waitFor();
     const question = editor.notification('Which OAuth providers');
-    // A notification goes after a few seconds, unless the pointer is on it.
-    await question.hover();
+    await question.waitFor();
+    // What it asked for is decided: it is gone, here and in the list of all notifications.
+    await notice.filter({ hasText: 'Review the plan' }).waitFor({ state: 'detached' });
     await stage.picture(editor.page, 'question');
-    await question.getByRole('button', { name: 'Answer' }).click();
+    await question.getByRole('link', { name: 'Answer' }).click();
     await editor.choose('Google and GitHub');
+    await question.waitFor({ state: 'detached' });
 
     await editor.line(/^Create login flow with OAuth, .*Completed/).waitFor({ timeout: 90_000 });
     await stage.picture(editor.page, 'merged');

@@ -45,6 +45,8 @@ describe('gateLine', () => {
 
   it('E06 lets no error of a model turn the order of its letters round', () => {
     const summary = 'Refused: \u001b[31mno\u202e credit <script>top.x=1</script>';
-    expect(gateLine(aGate({ kind: 'pause', summary }))).toBe('Planning: Refused: no credit <script>top.x=1</script>');
+    expect(gateLine(aGate({ kind: 'pause', summary }))).toBe(
+      'Planning: Refused: no⟨U+202E⟩ credit <script>top.x=1</script>',
+    );
   });
 });

@@ -35,6 +35,7 @@ const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
   sandbox_unavailable: 'no sandbox available',
   storage_full: 'the disk is full',
   secret_found: 'a secret was found in the result',
+  review_needed: 'something in the result needs a look',
   definition_missing: 'its workflow version is missing',
   poisoned: 'its history cannot be replayed',
 };
@@ -71,7 +72,9 @@ export function gateLine(gate: Gate): string {
 
 /** Address of the pull request that publishing opened; `null` where there is none. */
 export function pullRequestOf(run: RunView): string | null {
-  return /https?:\/\/[^\s<>"']+\/(?:pull|pulls|merge_requests)\/\d+/.exec(run.published?.note ?? '')?.[0] ?? null;
+  const addresses = (run.published?.note ?? '').split(/[\s<>"']/);
+  const isPullRequest = /^https?:\/\/.*\/(?:pull|pulls|merge_requests)\/\d+/;
+  return addresses.map((address) => isPullRequest.exec(address)?.[0]).find((address) => address !== undefined) ?? null;
 }
 
 /** A kind of gate as a title: `Plan`, `Pause: merge conflict`. */

@@ -7,7 +7,7 @@ import { launchCommands } from './commands/launch.ts';
 import { registerCommands, sayFailure } from './commands/register.ts';
 import { checkout, runCommands } from './commands/runs.ts';
 import { type ConnectionState, createConnection } from './connection.ts';
-import { createDiffDocuments } from './diff-documents.ts';
+import { createDiffDocuments, resultInFront } from './diff-documents.ts';
 import { firstClientOf, type Host, runsOf } from './host.ts';
 import { CONTEXT_KEYS, SETTINGS } from './identifiers.ts';
 import { createLaunchMemory } from './launch-memory.ts';
@@ -62,7 +62,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
   const host: Host = { context, log, connection, server, projects, pending, launches };
 
   const diffs = createDiffDocuments(host);
-  const comments = createReviewComments(diffs);
+  const comments = createReviewComments(host, diffs);
   const panels = createPanels(host, {
     openDiff: (runId, path) => void diffs.show(runId, path).catch((error: unknown) => sayFailure(host, error)),
     copyLink: (screen) => {
@@ -84,6 +84,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     const runs = runsOf(host);
     pending.settle();
     trees.refresh();
+    comments.draw();
     status.show(connection.state, runs);
     contexts.show(connection.state, runs);
     const { kind } = connection.state;
@@ -105,7 +106,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
   registerCommands(host, {
     ...connectionCommands(host),
     ...launchCommands(host, panels),
-    ...decisionCommands(host, panels, comments),
+    ...decisionCommands(host, panels),
     ...runCommands(host, panels, diffs),
   });
 
@@ -118,6 +119,9 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     panels,
     trees,
     status,
+    notifications,
+    vscode.window.tabGroups.onDidChangeTabs(() => contexts.showResult(resultInFront() !== null)),
+    vscode.window.tabGroups.onDidChangeTabGroups(() => contexts.showResult(resultInFront() !== null)),
     vscode.window.registerUriHandler({
       async handleUri(uri) {
         // The link may be what started the extension: what it leads to is asked for when there is somebody to ask.
@@ -163,6 +167,7 @@ function createContextKeys() {
     void setContext(key, value);
   };
   return {
+    showResult: (isShown: boolean) => set(CONTEXT_KEYS.resultInFront, isShown),
     show(state: ConnectionState, runs: ReturnType<typeof runsOf>): void {
       const decisions = new Set(Object.values(runs).flatMap(({ gate }) => gate?.decisions ?? []));
       // Welcome views say the same of both.
@@ -199,5 +204,5 @@ function throttled(ms: number, act: () => void): () => void {
 
 /** The link signs a browser in, once: it is for this person and no log. */
 function withoutCode(line: string): string {
-  return line.replace(/^(\s*sign in\s+).*$/, '$1(see “Open Dashboard in Browser”)');
+  return line.replace(/^(\s*sign in\s+)\S.*$/, '$1(see “Open Dashboard in Browser”)');
 }

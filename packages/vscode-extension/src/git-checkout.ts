@@ -1,6 +1,10 @@
-/** Reads and moves the repositories of the open folders with git itself. Nothing of a repository's own is run: no hooks, no pagers. */
+/**
+ * Reads and moves the repositories of the open folders with git itself. No program that a repository names is started: hooks
+ * and pagers are switched off, and a repository whose own settings name another one is not used.
+ */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { assertCheckout, assertNoPrograms, RefusedRepository } from './git-repository-guard.ts';
 
 const run = promisify(execFile);
 /** A file that is larger is shown from the server's diff instead. */
@@ -40,11 +44,14 @@ export interface Fetched {
 export async function fetchBranch(folders: readonly string[], branch: string): Promise<Fetched | null> {
   let fault: Error | null = null;
   for (const folder of folders) {
-    const remotes = await git(folder, 'remote').catch(() => '');
+    const remotes = await git(folder, 'remote').catch((error: unknown) => {
+      if (error instanceof RefusedRepository) fault ??= error;
+      return '';
+    });
     for (const remote of remotes.split('\n').filter((name) => name !== '')) {
       const reference = `+refs/heads/${branch}:refs/remotes/${remote}/${branch}`;
       try {
-        await git(folder, 'fetch', '--quiet', '--no-tags', remote, reference);
+        await git(folder, 'fetch', '--quiet', '--no-tags', '--no-recurse-submodules', '--', remote, reference);
         return { folder, remote };
       } catch (error) {
         const words = error instanceof Error ? error.message : String(error);
@@ -59,7 +66,7 @@ export async function fetchBranch(folders: readonly string[], branch: string): P
 
 /** What stands in the way of another branch: paths that are changed and not committed. */
 export async function uncommitted(folder: string): Promise<readonly string[]> {
-  const status = await git(folder, 'status', '--porcelain', '--untracked-files=no');
+  const status = await git(folder, 'status', '--porcelain', '--untracked-files=no', '--ignore-submodules=all');
   return status.split('\n').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
 }
 
@@ -88,16 +95,49 @@ export async function remoteUrl(folder: string): Promise<string | null> {
   );
 }
 
-/** @throws {Error} with git's own words */
+/** What a repository may set and is harmless when it is set otherwise here. */
+const SETTINGS = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.askPass=',
+  'core.alternateRefsCommand=true',
+  'safe.bareRepository=explicit',
+  'protocol.ext.allow=never',
+  'submodule.recurse=false',
+  'fetch.recurseSubmodules=false',
+  'diff.ignoreSubmodules=all',
+  'merge.verifySignatures=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+];
+
+/**
+ * @throws {RefusedRepository} for a folder whose repository could start a program
+ * @throws {Error} with git's own words
+ */
 async function git(folder: string, ...args: readonly string[]): Promise<string> {
-  const settings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'protocol.ext.allow=never'];
+  await assertCheckout(folder);
+  const settings = await execute(folder, ['config', '--list', '--includes', '--show-scope', '--name-only', '-z']);
+  assertNoPrograms(folder, settings);
+  return execute(folder, args);
+}
+
+async function execute(folder: string, args: readonly string[]): Promise<string> {
   try {
-    const { stdout } = await run('git', [...settings.flatMap((setting) => ['-c', setting]), ...args], {
+    const { stdout } = await run('git', [...SETTINGS.flatMap((setting) => ['-c', setting]), ...args], {
       cwd: folder,
       maxBuffer: MAX_FILE_BYTES,
       timeout: TIMEOUT_MS,
       // Its complaints are read here: in the words of one language.
-      env: { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' },
+      env: {
+        ...process.env,
+        GIT_TERMINAL_PROMPT: '0',
+        GIT_OPTIONAL_LOCKS: '0',
+        GIT_NO_LAZY_FETCH: '1',
+        GIT_PAGER: 'cat',
+        GIT_EDITOR: 'true',
+        LC_ALL: 'C',
+      },
     });
     return stdout;
   } catch (error) {

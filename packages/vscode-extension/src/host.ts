@@ -1,5 +1,5 @@
 /** What the parts of the extension share. */
-import type { ReviewNote, RunView } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
 import type { HostActions } from '@autonomous/ui';
 import type * as vscode from 'vscode';
 import type { Connection } from './connection.ts';
@@ -24,13 +24,6 @@ export interface Panels extends HostActions {
   activeRunId(): string | null;
   /** Does a panel that is in sight show this run? */
   isVisible(runId: string): boolean;
-}
-
-/** Comments on results, as commands use them. */
-export interface ReviewComments {
-  notesOf(runId: string): readonly ReviewNote[];
-  /** They were sent. */
-  clear(runId: string): void;
 }
 
 /** @throws {Error} in words for a person while no server is connected */

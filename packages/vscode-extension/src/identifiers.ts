@@ -44,6 +44,9 @@ export const COMMANDS = {
   // Comments on a result
   commentOnLine: 'autonomous.commentOnLine',
   addComment: 'autonomous.addComment',
+  editComment: 'autonomous.editComment',
+  saveComment: 'autonomous.saveComment',
+  cancelEditComment: 'autonomous.cancelEditComment',
   deleteComment: 'autonomous.deleteComment',
 } as const;
 export type CommandId = (typeof COMMANDS)[keyof typeof COMMANDS];
@@ -85,6 +88,8 @@ export const CONTEXT_KEYS = {
   localServer: 'autonomous.localServer',
   /** Decisions that some open gate takes. */
   decisions: 'autonomous.decisions',
+  /** Does the editor in front show all files of a result? */
+  resultInFront: 'autonomous.resultInFront',
 } as const;
 
 /** Of every web-view panel; what it shows is in its state. */

@@ -43,7 +43,7 @@ export function serverAddress(text: string): string | null {
   const trimmed = text.trim();
   const url = URL.parse(/^[a-z][a-z+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return null;
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
 }
 
 /** The first of these folders that is an Autonomous checkout. */

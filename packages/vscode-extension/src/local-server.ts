@@ -130,7 +130,7 @@ export class LocalServer {
 
   #read(line: string): void {
     this.#options.onLine(line);
-    const [, name, value = ''] = /^ {2}(address|token) +(.+)$/.exec(line) ?? [];
+    const [, name, value = ''] = /^ {2}(address|token) +(\S.*)$/.exec(line) ?? [];
     if (name === 'token' && value.startsWith('in ')) {
       this.#tokenFile = value.slice('in '.length);
       if (this.#url === null) return;

@@ -1,6 +1,7 @@
+import type { RunView } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aRun, aWaitingRun, byId } from '@autonomous/shared/a-run.fixture';
-import { noticesOf, ToldNotices } from './notices.ts';
+import { isOver, linksOf, messageOf, type Notice, noticesOf, ToldNotices } from './notices.ts';
 
 const merged = { baseBranch: 'main', commit: 'c', strategy: 'squash' };
 const keys = (notices: readonly { readonly key: string }[]) => notices.map(({ key }) => key);
@@ -29,6 +30,63 @@ describe('Worth a word', () => {
     expect(noticesOf(byId(aWaitingRun('r', { status: 'paused' }, { kind: 'pause', reason: 'rate_limited' })))).toEqual(
       [],
     );
+  });
+});
+
+describe('The notice of a gate', () => {
+  const noticeOf = (run: RunView): Notice => {
+    const [notice] = noticesOf(byId(run));
+    if (notice === undefined) throw new Error('there is no notice');
+    return notice;
+  };
+
+  it('offers decisions of the gate and the hashes that it shows, and of no other', () => {
+    const words = linksOf(noticeOf(aWaitingRun('r', {}, { artifactHash: 'a1', codeTree: 'b2' })));
+    const links = [...words.matchAll(/\[([^\]]+)\]\(command:([\w.]+)\?([^ ]+) "/g)];
+    expect(links.map(([, title, command]) => `${title} ${command}`)).toEqual([
+      'Review autonomous.openPlan',
+      'Approve autonomous.approve',
+    ]);
+    // A decision that vouches for nothing names the gate alone.
+    expect(links.map(([, , , given = '']) => JSON.parse(decodeURIComponent(given)) as unknown)).toEqual([
+      [{ runId: 'r', shown: { gateId: 'r.4' } }],
+      [{ runId: 'r', shown: { gateId: 'r.4', artifactHash: 'a1', codeTree: 'b2' } }],
+    ]);
+  });
+
+  it('is over as soon as its gate is not the open one', () => {
+    const notice = noticeOf(aWaitingRun('r'));
+    expect(isOver(notice, byId(aWaitingRun('r')))).toBe(false);
+    expect(isOver(notice, byId(aRun({ id: 'r' })))).toBe(true);
+    expect(isOver(notice, byId(aWaitingRun('r', {}, { id: 'r.9' })))).toBe(true);
+    expect(isOver(notice, {})).toBe(true);
+  });
+
+  it('makes no link of what others wrote', () => {
+    const hostile = '[Approve](command:workbench.action.terminal.new) [Show';
+    const notice = noticeOf(aWaitingRun('r', { originalRequest: hostile }, { summary: 'Plan [now' }));
+    const words = messageOf(notice.text, linksOf(notice));
+    const labels = [...words.matchAll(/\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)/gi)];
+    expect(labels.map(([, label]) => label)).toEqual(['Review', 'Approve']);
+  });
+});
+
+describe('The message of a gate', () => {
+  const messageAbout = (summary: string): string => {
+    const hashes = { artifactHash: 'a'.repeat(64), codeTree: 'b'.repeat(40) };
+    const [notice] = noticesOf(byId(aWaitingRun('abcdef-ghijkl', {}, { summary, ...hashes })));
+    return notice === undefined ? '' : messageOf(notice.text, linksOf(notice));
+  };
+
+  it('says what is asked as it was written, and what can be done about it', () => {
+    expect(messageAbout('Approve the plan?')).toMatch(/Approve the plan\? \[Review\]\(command:/);
+    expect(messageAbout("Review the plan 'Login'")).toMatch(/'Login'\. \[Review\]\(command:/);
+  });
+
+  it('keeps its links whole where the words are longer than the editor shows', () => {
+    const message = messageAbout('The provider refuses. '.repeat(200));
+    expect(message.length).toBeLessThanOrEqual(1_000);
+    expect(message).toMatch(/… \[Review\]\([^)]+\) · \[Approve\]\([^)]+ "Approve"\)$/);
   });
 });
 

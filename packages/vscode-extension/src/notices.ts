@@ -1,6 +1,8 @@
 /** Which changes a person is told of although they look elsewhere: they are needed, a run was merged, a run failed. */
-import { FINAL_STATUSES, type Gate, type RunView } from '@autonomous/shared';
+import { bindingOf, type Decision, FINAL_STATUSES, type Gate, type RunView } from '@autonomous/shared';
 import { gateLine, isWaiting } from '@autonomous/ui';
+import { COMMANDS, type CommandId } from './identifiers.ts';
+import { plainMessage } from './plain-message.ts';
 import { titleOf } from './run-tree.ts';
 
 export interface Notice {
@@ -45,6 +47,54 @@ function noticeOf(run: RunView): Notice | null {
     gate,
   };
 }
+
+/** Is nobody needed any more, since the gate was decided or another one is open? */
+export function isOver({ gate, runId }: Notice, runs: Readonly<Record<string, RunView>>): boolean {
+  return gate !== null && runs[runId]?.gate?.id !== gate.id;
+}
+
+/** The editor cuts a longer message, and with it the links at its end. */
+const MOST_CHARACTERS = 1_000;
+
+/**
+ * One message of words and links behind them. No link begins in others' words: they have no brackets; and they give way where
+ * there is no room for both.
+ */
+export function messageOf(text: string, links: string): string {
+  const words = plainMessage(text).replaceAll('[', '(').replaceAll(']', ')').trimEnd();
+  const room = MOST_CHARACTERS - links.length - ELLIPSIS.length - 1;
+  if (words.length > room) return `${words.slice(0, room)}${ELLIPSIS} ${links}`;
+  return `${words}${/[.?!…]$/.test(words) ? '' : '.'} ${links}`;
+}
+
+const ELLIPSIS = '…';
+
+/** What can be done about a notice: links to commands, each with the gate that the notice shows, so that none reaches another. */
+export function linksOf({ runId, gate }: Notice): string {
+  const links = actionsOf(gate).map(({ title, command, decision }) => {
+    const shown = gate === null ? {} : { shown: decision === null ? { gateId: gate.id } : bindingOf(decision, gate) };
+    return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([{ runId, ...shown }]))} "${title}")`;
+  });
+  return links.join(' · ');
+}
+
+interface Action {
+  readonly title: string;
+  readonly command: CommandId;
+  readonly decision: Decision | null;
+}
+
+function actionsOf(gate: Gate | null): readonly Action[] {
+  const review = gate?.kind === 'plan' ? COMMANDS.openPlan : COMMANDS.openRun;
+  const decisions = DECIDED_BY_LINK.filter(({ decision }) => gate?.decisions.includes(decision));
+  return [{ title: 'Review', command: review, decision: null }, ...decisions];
+}
+
+const DECIDED_BY_LINK = [
+  { title: 'Answer', command: COMMANDS.answer, decision: 'answer' },
+  { title: 'Approve', command: COMMANDS.approve, decision: 'approve' },
+  { title: 'Retry', command: COMMANDS.retry, decision: 'retry' },
+] as const;
 
 /** Remembers what was told: over lost connections by key, over windows and days by the time of the newest. */
 export class ToldNotices {

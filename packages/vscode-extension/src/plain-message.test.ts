@@ -18,7 +18,7 @@ describe('E06 a message of the editor', () => {
   });
 
   it('holds no link that something unseen has hidden', () => {
-    expect(plainMessage('[x]\u200e(command:a) [y]\u001b[0m(command:b)')).toBe('[x] (command:a) [y] (command:b)');
+    expect(plainMessage('[x]\u200e(command:a) [y]\u001b[0m(command:b)')).toBe('[x]⟨U+200E⟩(command:a) [y] (command:b)');
   });
 
   it('holds no picture that looks like one of ours', () => {

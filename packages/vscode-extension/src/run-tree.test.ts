@@ -30,6 +30,18 @@ describe('The views', () => {
     expect(outline(trees.finished)).toEqual(['over']);
   });
 
+  it('draw another gate as another line, which carries what it shows', () => {
+    const lineOf = (gateId: string, artifactHash: string) => {
+      const [line] = treesFor([aWaitingRun('r', {}, { id: gateId, artifactHash })]).waiting;
+      return line?.kind === 'run' ? line : undefined;
+    };
+    const [plan, result] = [lineOf('r.4', 'a1'), lineOf('r.9', 'b2')];
+    expect(plan?.shown).toEqual({ gateId: 'r.4', artifactHash: 'a1' });
+    expect(result?.shown).toEqual({ gateId: 'r.9', artifactHash: 'b2' });
+    // An action that was pressed on the one cannot be taken for one on the other.
+    expect(result?.id).not.toBe(plan?.id);
+  });
+
   it('put the longest wait first', () => {
     const late = aWaitingRun('late', {}, { openedAt: '2030-01-01T01:00:00.000Z' });
     const { waiting } = treesFor([late, aWaitingRun('early')]);
@@ -85,11 +97,11 @@ describe('The views', () => {
   });
 
   it('E06 show words alone of what others wrote, beside the line as well', () => {
-    expect(titleOf(aRun({ originalRequest: '\u001b[31mAdd\u202e a page' }))).toBe('Add a page');
+    expect(titleOf(aRun({ originalRequest: '\u001b[31mAdd\u202e a page' }))).toBe('Add⟨U+202E⟩ a page');
     const failure = 'no\u202e credit \u001b]8;;https://evil.example\u0007here';
     const lines = tooltipOf(aRun({ status: 'failed', failure }), 'no\u2067tes');
-    expect(lines).toContain('no credit here');
-    expect(lines).toContain('Project notes');
+    expect(lines).toContain('no⟨U+202E⟩ credit here');
+    expect(lines).toContain('Project no⟨U+2067⟩tes');
   });
 });
 

@@ -1,5 +1,5 @@
 /** What the three views show, computed from the store's state alone: nodes with stable ids, and which of them changed. */
-import { ageOf, FINAL_STATUSES, plainWords, type RunView } from '@autonomous/shared';
+import { ageOf, FINAL_STATUSES, plainWords, type RunView, type ShownGate, shownAt } from '@autonomous/shared';
 import { gateLine, isWaiting, pullRequestOf, RESUMING, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
 
 export type Section = 'waiting' | 'active' | 'finished';
@@ -25,6 +25,8 @@ interface NodeBase {
 export interface RunNode extends NodeBase {
   readonly kind: 'run';
   readonly runId: string;
+  /** The open gate that the node shows: what its actions decide. */
+  readonly shown?: ShownGate;
 }
 export interface GroupNode extends NodeBase {
   readonly kind: 'project' | 'exploration';
@@ -114,8 +116,10 @@ function runNode(run: RunView, section: Section, { now, pending, resuming }: Tre
   const description = underWay ?? (resuming.has(run.id) ? RESUMING : describe(run, section, now));
   return {
     kind: 'run',
-    id: `${section}/run/${run.id}`,
+    // Another gate is another node: an action on the line as it was cannot reach what came after.
+    id: `${section}/run/${run.id}${run.gate === null ? '' : `/${run.gate.id}`}`,
     runId: run.id,
+    ...(run.gate === null ? {} : { shown: shownAt(run.gate) }),
     label,
     description,
     icon: underWay === undefined ? iconOf(run) : { name: 'loading~spin' },

@@ -1,5 +1,5 @@
 /** The three views in the activity bar: native trees over the store, of which only what changed is drawn again. */
-import { isResuming, type RunView } from '@autonomous/shared';
+import { isResuming, type RunView, type ShownGate } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import { connectionBrief } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';
@@ -27,6 +27,8 @@ export interface Trees extends vscode.Disposable {
 export interface TreeElement {
   readonly id: string;
   readonly runId?: string;
+  /** The open gate as the line shows it; the same for as long as the id is. */
+  readonly shown?: ShownGate;
   readonly explorationId?: string;
 }
 
@@ -76,6 +78,7 @@ function createTree(host: Host, section: Section) {
     const made: TreeElement = {
       id: node.id,
       ...(node.kind === 'run' ? { runId: node.runId } : {}),
+      ...(node.kind === 'run' && node.shown !== undefined ? { shown: node.shown } : {}),
       ...(node.kind === 'exploration' && node.explorationId !== undefined ? { explorationId: node.explorationId } : {}),
     };
     elements.set(node.id, made);

@@ -18,7 +18,6 @@ export type MarkKind =
   | 'demand-proposed'
   | 'demand-bound'
   | 'demand-checked'
-  | 'demand-passed'
   | 'demand-failed'
   | 'demand-changed';
 
@@ -37,7 +36,6 @@ export const SIGNS: Readonly<Record<MarkKind, string>> = {
   'demand-proposed': '?',
   'demand-bound': '○',
   'demand-checked': '◐',
-  'demand-passed': '✓',
   'demand-failed': '✗',
   'demand-changed': '↻',
 };
@@ -60,7 +58,6 @@ svg { display: block; margin: 0 auto; overflow: visible; }
 .mark.added circle { stroke: var(--vscode-charts-green) !important; }
 .mark.changed circle { stroke: var(--vscode-charts-yellow) !important; }
 .mark.removed circle { stroke: var(--vscode-charts-red) !important; }
-.mark.demand-passed circle { stroke: var(--vscode-charts-green) !important; }
 .mark.demand-failed circle { stroke: var(--vscode-charts-red) !important; stroke-width: 3px !important; }
 .choosable, .with-choice { cursor: pointer; }
 .choosable:focus { outline: none; }

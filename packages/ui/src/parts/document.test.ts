@@ -39,3 +39,31 @@ describe('A document', () => {
     );
   });
 });
+
+describe('Hidden characters of a document', () => {
+  it.each([
+    ['in text', 'a\u202eb', 'a<span class="hidden-character">⟨U+202E⟩</span>b'],
+    ['in code', '`a\u200bb`', '<code>a<span class="hidden-character">⟨U+200B⟩</span>b</code>'],
+    ['in a fence', '```js\na\u{E0041}\n```', 'a<span class="hidden-character">⟨U+E0041⟩</span>'],
+    ['in an indented block', '    a\u2066b', 'a<span class="hidden-character">⟨U+2066⟩</span>b'],
+    ['in a title', '[x](https://e.example "a\u202eb")', 'title="a⟨U+202E⟩b"'],
+    ['in the name of an image', '![a\u202eb](https://e.example/x.png)', 'Image: a⟨U+202E⟩b'],
+    [
+      'in HTML, which stays text',
+      '<b title="\u202e">',
+      '&lt;b title=&quot;<span class="hidden-character">⟨U+202E⟩</span>&quot;&gt;',
+    ],
+  ])('are seen %s', (_where, text, html) => {
+    expect(htmlOf(text)).toContain(html);
+    expect(htmlOf(text)).not.toMatch(/[\u202e\u200b\u2066]|\u{E0041}/u);
+  });
+
+  it.each(['[', '![', '*a ', '_a_b', '<', '`a'])('are looked for in a long paragraph of %j at once', (piece) => {
+    const start = performance.now();
+    const html = htmlOf(`*x*\n\n${piece.repeat(100_000 / piece.length)}`);
+    // A machine that is busy needs some tens of milliseconds.
+    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(html).toContain('<em>x</em>');
+    expect(html).not.toContain('<a');
+  });
+});

@@ -1,4 +1,5 @@
 /** A Markdown document of an agent: text is text, its Mermaid blocks are drawn, and nothing in it is loaded or run. */
+import { showHidden, splitHidden } from '@autonomous/shared';
 import markdownIt from 'markdown-it';
 import { type MouseEvent, useMemo } from 'react';
 import { useDemandMarks } from './demands.tsx';
@@ -26,6 +27,29 @@ markdown.renderer.rules['image'] = (tokens, index) => {
   return `<a class="image" href="${href}" target="_blank" rel="noreferrer noopener">${words} (${href})</a>`;
 };
 
+// Escapes of hidden characters are set apart in text and code; `blocksOf` sees to all other places.
+const marked = (text: string): string =>
+  splitHidden(text)
+    .map(({ text: part, isHidden }) => (isHidden ? `<span class="hidden-character">${part}</span>` : escapeHtml(part)))
+    .join('');
+const { rules } = markdown.renderer;
+rules['text'] = (tokens, index) => marked(tokens[index]?.content ?? '');
+rules['code_inline'] = (tokens, index) => `<code>${marked(tokens[index]?.content ?? '')}</code>`;
+rules['code_block'] = (tokens, index) => `<pre><code>${marked(tokens[index]?.content ?? '')}</code></pre>\n`;
+rules['fence'] = (tokens, index) => {
+  const [language = ''] = (tokens[index]?.info ?? '').trim().split(/\s+/, 1);
+  const kind = language === '' ? '' : ` class="language-${escapeHtml(language)}"`;
+  return `<pre><code${kind}>${marked(tokens[index]?.content ?? '')}</code></pre>\n`;
+};
+
+/** A longer one, in characters, is shown as it is written: looking for its links takes the square of its length. */
+const MAX_PARAGRAPH = 10_000;
+markdown.core.ruler.before('inline', 'long-paragraphs', ({ tokens }) => {
+  for (const token of tokens) {
+    if (token.type === 'inline' && token.content.length > MAX_PARAGRAPH) token.type = 'text';
+  }
+});
+
 export type Block =
   | { readonly kind: 'text'; readonly html: string }
   | { readonly kind: 'diagram'; readonly source: string };
@@ -37,7 +61,7 @@ export function blocksOf(text: string): readonly Block[] {
   let pending: ReturnType<typeof markdown.parse> = [];
   const flush = (): void => {
     if (pending.length > 0)
-      blocks.push({ kind: 'text', html: markdown.renderer.render(pending, markdown.options, {}) });
+      blocks.push({ kind: 'text', html: showHidden(markdown.renderer.render(pending, markdown.options, {})) });
     pending = [];
   };
   for (const token of markdown.parse(body, {})) {

@@ -118,11 +118,13 @@ export function createDrawer(program: () => Promise<string>, nonce: string, page
   };
 }
 
+const OPENS_A_BOX = /^(?:subgraph|state\b.*\{|namespace\b.*\{|\w*_?[Bb]oundary\b.*\{)/;
+
 /** Why a diagram is not begun on the page's own thread; `null` where it is small enough. */
 export function sharedThreadFault(source: string): string | null {
   const lines = source.split(/[\n;]/);
   const longest = Math.max(...lines.map((line) => line.length));
-  const nested = source.match(/^\s*(?:subgraph|state\b.*\{|namespace\b.*\{|\w*_?[Bb]oundary\b.*\{)/gm)?.length ?? 0;
+  const nested = source.split('\n').filter((line) => OPENS_A_BOX.test(line.trimStart())).length;
   if (source.length > SHARED_LIMITS.bytes) return `it has more than ${SHARED_LIMITS.bytes} characters`;
   if (lines.length > SHARED_LIMITS.lines) return `it has more than ${SHARED_LIMITS.lines} lines`;
   if (longest > SHARED_LIMITS.lineCharacters)

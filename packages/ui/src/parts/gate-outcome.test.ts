@@ -33,6 +33,6 @@ it('E06 says a name and what was said as words, whatever they are made of', () =
     at: '2030-01-01T00:00:00.000Z',
   };
   const html = renderToStaticMarkup(createElement(OutcomeOfGate, { lead: 'Decided elsewhere', outcome }));
-  expect(html).toContain('by &lt;b&gt;ada&lt;/b&gt; [x](javascript:1), ');
+  expect(html).toContain('⟨U+202E⟩</span> [x](javascript:1), ');
   expect(html).toContain('<blockquote>fine &lt;img src=x&gt;</blockquote>');
 });

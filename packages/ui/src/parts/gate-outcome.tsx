@@ -1,5 +1,5 @@
 /** Who decided what of a gate, in one wording wherever it is said. */
-import { type GateOutcome, plainWords } from '@autonomous/shared';
+import { type GateOutcome, withoutTerminal } from '@autonomous/shared';
 import type { ReactNode } from 'react';
 import { stageTitle } from '../labels.ts';
 import { Link } from './link.tsx';
@@ -55,10 +55,10 @@ export function OutcomeOfGate({
       <p>
         {lead !== undefined && `${lead}: `}
         {linkedIn === undefined ? what : <Link to={{ name: 'run', runId: linkedIn, gate: gateId }}>{what}</Link>}{' '}
-        <strong>{decided}</strong> by {plainWords(by)}, <Ago at={at} />
+        <strong>{decided}</strong> by {withoutTerminal(by)}, <Ago at={at} />
         {children}
       </p>
-      {notes !== undefined && notes !== '' && <blockquote>{plainWords(notes)}</blockquote>}
+      {notes !== undefined && notes !== '' && <blockquote>{withoutTerminal(notes)}</blockquote>}
     </>
   );
 }

@@ -1,22 +1,20 @@
 /** The lines of one changed file, with room for comments where they can become feedback. */
-import type { PatchFile, PatchLine, ReviewNote } from '@autonomous/shared';
+import { binaryText, leftOutText, type PatchLine, type ReviewedFile } from '@autonomous/shared';
 import { Fragment, type KeyboardEvent, useState } from 'react';
-import { valueOf } from './elements.ts';
+import { LineComments, type Margin } from './line-comments.tsx';
 
+const NOT_SENT = 'Not in what the server sent.';
 const MARKS = { same: ' ', added: '+', removed: '−', note: '' } as const;
 
-export interface Margin {
-  /** Comments on this file. */
-  readonly notes: readonly ReviewNote[];
-  readonly onAdd: (line: number, text: string) => void;
-  readonly onRemove: (note: ReviewNote) => void;
-}
-
-export function Patch({ file, margin }: { readonly file: PatchFile; readonly margin?: Margin | undefined }) {
+export function Patch({ file, margin }: { readonly file: ReviewedFile; readonly margin?: Margin | undefined }) {
   const [writesAt, setWritesAt] = useState<number | null>(null);
-  if (file.isBinary) return <p className="quiet">A binary file.</p>;
-  if (file.hunks.length === 0) return <p className="quiet">No line differs.</p>;
-  const first = file.hunks.flatMap(({ lines }) => lines).find(({ after }) => after !== undefined)?.after;
+  const hunks = file.patch?.hunks ?? [];
+  const leftOut = leftOutText(file);
+  if (hunks.length === 0)
+    return (
+      <p className="quiet">{leftOut ?? binaryText(file) ?? (file.patch === null ? NOT_SENT : 'No line differs.')}</p>
+    );
+  const first = hunks.flatMap(({ lines }) => lines).find(({ after }) => after !== undefined)?.after;
   return (
     <div
       className="patch"
@@ -26,7 +24,7 @@ export function Patch({ file, margin }: { readonly file: PatchFile; readonly mar
       onKeyDown={margin === undefined ? undefined : moveAlong}
     >
       <table>
-        {file.hunks.map((hunk, index) => (
+        {hunks.map((hunk, index) => (
           <tbody key={index}>
             <tr className="hunk">
               <td colSpan={3} />
@@ -36,11 +34,11 @@ export function Patch({ file, margin }: { readonly file: PatchFile; readonly mar
               <Fragment key={`${line.before ?? ''}:${line.after ?? ''}:${line.kind}`}>
                 <Line
                   line={line}
-                  onComment={margin === undefined ? undefined : setWritesAt}
+                  onComment={margin?.onAdd === undefined ? undefined : setWritesAt}
                   isFirst={line.after === first}
                 />
                 {margin !== undefined && line.after !== undefined && (
-                  <Notes
+                  <LineComments
                     line={line.after}
                     margin={margin}
                     isWriting={writesAt === line.after}
@@ -52,6 +50,7 @@ export function Patch({ file, margin }: { readonly file: PatchFile; readonly mar
           </tbody>
         ))}
       </table>
+      {leftOut !== null && <p className="left-out">{leftOut}</p>}
     </div>
   );
 }
@@ -93,63 +92,6 @@ function Line({
       </td>
       <td className="mark">{MARKS[kind]}</td>
       <td className="code">{text}</td>
-    </tr>
-  );
-}
-
-function Notes({
-  line,
-  margin,
-  isWriting,
-  onClose,
-}: {
-  readonly line: number;
-  readonly margin: Margin;
-  readonly isWriting: boolean;
-  readonly onClose: () => void;
-}) {
-  const [text, setText] = useState('');
-  const own = margin.notes.filter((note) => note.line === line);
-  if (own.length === 0 && !isWriting) return null;
-  const add = (): void => {
-    margin.onAdd(line, text.trim());
-    setText('');
-    onClose();
-  };
-  return (
-    <tr className="notes">
-      <td colSpan={3} />
-      <td>
-        {own.map((note, index) => (
-          <p key={index} className="note">
-            <span>{note.text}</span>{' '}
-            <button type="button" className="link" onClick={() => margin.onRemove(note)}>
-              Remove
-            </button>
-          </p>
-        ))}
-        {isWriting && (
-          <div className="field">
-            <vscode-textarea
-              ref={(field) => field?.focus()}
-              rows={3}
-              resize="vertical"
-              label={`What should be different in line ${line}?`}
-              placeholder="Sent to the agent when you send the result back"
-              value={text}
-              oninput={(event) => setText(valueOf(event))}
-            />
-            <div className="actions">
-              <vscode-button disabled={text.trim() === ''} onClick={add}>
-                Add
-              </vscode-button>
-              <vscode-button secondary onClick={onClose}>
-                Cancel
-              </vscode-button>
-            </div>
-          </div>
-        )}
-      </td>
     </tr>
   );
 }

@@ -2,6 +2,7 @@
  * Reads a drawing as the frame sent it: shapes, text and styles, and nothing that runs, links or loads. It is built anew from
  * what is known to be harmless, so that whatever else is in it stays out.
  */
+import { showHidden } from '@autonomous/shared';
 
 const ELEMENTS: ReadonlySet<string> = new Set(
   'svg g path rect circle ellipse line polyline polygon text tspan textPath defs marker title desc clipPath mask pattern linearGradient radialGradient stop filter feDropShadow feGaussianBlur feOffset feFlood feComposite feMerge feMergeNode feBlend feColorMatrix symbol use style'.split(
@@ -34,14 +35,15 @@ function copyOf(given: Element, page: Document): Element | null {
   for (const { name, value } of given.attributes) {
     const isOwnReference = (name === 'href' || name === 'xlink:href') && /^#[\w-]+$/.test(value);
     if (isOwnReference) copy.setAttribute('href', value);
-    else if (ATTRIBUTES.test(name) && loadsNothing(value)) copy.setAttribute(name, value);
+    else if (ATTRIBUTES.test(name) && loadsNothing(value))
+      copy.setAttribute(name, name === 'aria-label' ? showHidden(value) : value);
   }
   if (given.localName === 'style') {
     copy.textContent = harmlessStyles(given.textContent);
     return copy;
   }
   for (const child of given.childNodes) {
-    if (child.nodeType === Node.TEXT_NODE) copy.append(child.textContent ?? '');
+    if (child.nodeType === Node.TEXT_NODE) copy.append(showHidden(child.textContent ?? ''));
     // Of all nodes, elements alone are of this type.
     else if (child.nodeType === Node.ELEMENT_NODE) copy.append(copyOf(child as Element, page) ?? '');
   }
@@ -59,7 +61,7 @@ export function loadsNothing(value: string): boolean {
 /** Rules of which none names an address outside of the drawing. At-rules but those of movement are left out. */
 export function harmlessStyles(text: string): string {
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(text.replaceAll(/@(?!keyframes|-webkit-keyframes)[^;{]*;/gi, ''));
+  sheet.replaceSync(text.replaceAll(/@(?!keyframes|-webkit-keyframes)[^;{@]*;/gi, ''));
   return [...sheet.cssRules]
     .filter((rule) => rule instanceof CSSStyleRule || rule instanceof CSSKeyframesRule)
     .map((rule) => rule.cssText)

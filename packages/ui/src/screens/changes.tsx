@@ -1,10 +1,10 @@
 /** What a run changed, file by file. */
-import { parsePatch, type RunDiff, type RunView } from '@autonomous/shared';
-import { useMemo } from 'react';
+import { type DiffReview, reviewDiff, type RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
-import { lineNotes, useLineNotes } from '../parts/line-notes.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { Patch } from '../parts/patch-table.tsx';
+import { useReview } from '../parts/review.ts';
+import { Faults, FileWarnings } from '../parts/review-warnings.tsx';
 import { isOver } from '../parts/status.tsx';
 
 /** A file with more lines than this is shown when it is asked for. */
@@ -12,7 +12,10 @@ const LINES_AT_ONCE = 400;
 
 export function Changes({ run }: { readonly run: RunView }) {
   const { client, editor } = useHost();
-  const diff = useLoaded(`${run.id} ${run.headCommit ?? ''}`, () => client.getDiff(run.id));
+  const diff = useLoaded(`${run.id} ${run.headCommit ?? ''}`, async () => {
+    const found = await client.getDiff(run.id);
+    return { ...found, review: reviewDiff(found) };
+  });
   return (
     <section aria-label="Changes">
       <Loading of={diff} what="The changes">
@@ -21,6 +24,7 @@ export function Changes({ run }: { readonly run: RunView }) {
             <p className="empty">Nothing has changed yet.</p>
           ) : (
             <>
+              <Faults review={value.review} />
               <p className="quiet">
                 {value.files.length} {value.files.length === 1 ? 'file' : 'files'}, {value.from.slice(0, 8)} →{' '}
                 {value.to.slice(0, 8)}{' '}
@@ -32,10 +36,9 @@ export function Changes({ run }: { readonly run: RunView }) {
               </p>
               <Files
                 run={run}
-                diff={value}
+                review={value.review}
                 onOpen={editor === undefined ? null : (path) => editor.openDiff(run.id, path)}
               />
-              {value.truncated && <p className="quiet">The rest is cut off after 1 MB: see the branch {run.branch}.</p>}
             </>
           )
         }
@@ -46,26 +49,18 @@ export function Changes({ run }: { readonly run: RunView }) {
 
 interface FilesProps {
   readonly run: RunView;
-  readonly diff: RunDiff;
+  readonly review: DiffReview;
   readonly onOpen: ((path: string) => void) | null;
 }
 
-function Files({ run, diff, onOpen }: FilesProps) {
-  const notes = useLineNotes(run.id);
+function Files({ run, review, onOpen }: FilesProps) {
+  const comments = useReview(run);
   // Nobody hears what is said beside a result that is published.
   const isOpen = !isOver(run);
-  const marginOf = (path: string) =>
-    isOpen && !isOwn(path)
-      ? {
-          notes: notes.filter((note) => note.path === path),
-          onAdd: (line: number, text: string) => lineNotes.trigger.added({ runId: run.id, note: { path, line, text } }),
-          onRemove: (note: (typeof notes)[number]) => lineNotes.trigger.removed({ runId: run.id, note }),
-        }
-      : undefined;
-  const patches = useMemo(() => new Map(parsePatch(diff.patch).map((file) => [file.path, file])), [diff]);
-  const ownLast = diff.files.toSorted((one, other) => Number(isOwn(one.path)) - Number(isOwn(other.path)));
-  return ownLast.map(({ path, status, additions, deletions }) => {
-    const patch = patches.get(path);
+  const marginOf = (path: string) => (isOpen && !isOwn(path) ? comments.marginOf(path) : undefined);
+  const ownLast = review.files.toSorted((one, other) => Number(isOwn(one.path)) - Number(isOwn(other.path)));
+  return ownLast.map((file) => {
+    const { path, status, additions, deletions } = file;
     const lines = additions + deletions;
     return (
       <details key={path} className="file" open={lines <= LINES_AT_ONCE && !isOwn(path)}>
@@ -78,11 +73,8 @@ function Files({ run, diff, onOpen }: FilesProps) {
             </button>
           )}
         </summary>
-        {patch === undefined ? (
-          <p className="quiet">Not in what the server sent.</p>
-        ) : (
-          <Patch file={patch} margin={marginOf(path)} />
-        )}
+        <FileWarnings file={file} />
+        <Patch file={file} margin={marginOf(path)} />
       </details>
     );
   });

@@ -1,9 +1,17 @@
 /** What each run changed, file by file, and files of one that can be taken into another. */
-import { type FileChange, parsePatch, type PatchFile, type RunDiff, type RunView } from '@autonomous/shared';
+import {
+  type DiffReview,
+  type FileChange,
+  type ReviewedFile,
+  reviewDiff,
+  type RunDiff,
+  type RunView,
+} from '@autonomous/shared';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { Patch } from '../parts/patch-table.tsx';
+import { Faults, FileWarnings } from '../parts/review-warnings.tsx';
 import { RunTable } from '../parts/run-table.tsx';
 import { isOwn } from './changes.tsx';
 import { type Choice, TakeFiles, takesFiles } from './take-files.tsx';
@@ -12,7 +20,8 @@ import { type Choice, TakeFiles, takesFiles } from './take-files.tsx';
 export interface Result {
   readonly run: RunView;
   readonly diff: RunDiff;
-  readonly byPath: ReadonlyMap<string, FileChange>;
+  readonly review: DiffReview;
+  readonly byPath: ReadonlyMap<string, ReviewedFile>;
 }
 
 export function CompareChanges({ runs }: { readonly runs: readonly RunView[] }) {
@@ -32,7 +41,8 @@ function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly
       runs.flatMap((run, index): readonly Result[] => {
         const diff = diffs[index];
         if (diff === undefined) return [];
-        return [{ run, diff, byPath: new Map(diff.files.map((file) => [file.path, file])) }];
+        const review = reviewDiff(diff);
+        return [{ run, diff, review, byPath: new Map(review.files.map((file) => [file.path, file])) }];
       }),
     [runs, diffs],
   );
@@ -58,6 +68,9 @@ function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly
           ? 'Tick files of one approach to take them into another that waits with its result. The result is checked anew then.'
           : 'Files can be taken from one approach into another while that one waits for you with its result: launch approaches so that you are asked about the result.'}
       </p>
+      {results.map(({ run, review }) => (
+        <Faults key={run.id} review={review} />
+      ))}
       <RunTable
         label="Changes side by side"
         runs={results.map(({ run }) => run)}
@@ -123,20 +136,16 @@ function Cell({
 
 /** One file as each of the runs changed it. */
 function Patches({ path, results }: { readonly path: string; readonly results: readonly Result[] }) {
-  const patches = useMemo(
-    () => results.map(({ diff }) => parsePatch(diff.patch).find((file) => file.path === path)),
-    [path, results],
-  );
   return (
     <>
       <h2>
         <code>{path}</code>
       </h2>
       <div className="columns" tabIndex={0} role="region" aria-label={`${path} side by side`}>
-        {results.map(({ run, byPath }, index) => (
+        {results.map(({ run, byPath }) => (
           <section key={run.id} aria-label={`${path} in ${run.originalRequest}`}>
             <h3>{run.originalRequest}</h3>
-            <Side file={patches[index]} isChanged={byPath.has(path)} />
+            <Side file={byPath.get(path)} />
           </section>
         ))}
       </div>
@@ -144,9 +153,14 @@ function Patches({ path, results }: { readonly path: string; readonly results: r
   );
 }
 
-function Side({ file, isChanged }: { readonly file: PatchFile | undefined; readonly isChanged: boolean }) {
-  if (file !== undefined) return <Patch file={file} />;
-  return <p className="quiet">{isChanged ? 'Not in what the server sent.' : 'As in the base.'}</p>;
+function Side({ file }: { readonly file: ReviewedFile | undefined }) {
+  if (file === undefined) return <p className="quiet">As in the base.</p>;
+  return (
+    <>
+      <FileWarnings file={file} />
+      <Patch file={file} />
+    </>
+  );
 }
 
 /** Whatever any of them changed, what the server itself keeps in the repository aside. */

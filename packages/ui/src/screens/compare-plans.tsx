@@ -1,5 +1,5 @@
 /** The newest plans of runs, drawn next to each other. */
-import { plainWords, type RunView } from '@autonomous/shared';
+import { withoutTerminal, type RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
 import { Document } from '../parts/document.tsx';
 import { Link } from '../parts/link.tsx';
@@ -31,7 +31,7 @@ function Column({ run }: { readonly run: RunView }) {
         <>
           <p className="quiet">
             Version {plan.version}
-            {plan.approvedBy === undefined ? '' : `, approved by ${plainWords(plan.approvedBy)}`}
+            {plan.approvedBy === undefined ? '' : `, approved by ${withoutTerminal(plan.approvedBy)}`}
           </p>
           <Loading of={content} what="The plan">
             {({ content: text }) => <Document text={text} title={`Plan of ${run.originalRequest}`} />}

@@ -31,7 +31,7 @@ const aReport = (parts: Partial<Artifact> = {}): Artifact =>
     type: 'validation_report',
     createdAt: at(4),
     findings: [
-      { kind: 'route', name: '/login', result: 'satisfied', where: 'src/login.js:3' },
+      { kind: 'route', name: '/login', result: 'mentioned', where: 'src/login.js:3' },
       { kind: 'entity', name: 'SESSION', result: 'undecided' },
     ],
     ...parts,
@@ -58,11 +58,12 @@ describe('What a plan demands', () => {
     );
   });
 
-  it('has passed where it was found in code whose checks passed, and else was only checked', () => {
+  it('is decided by no name that the code mentions, though its place is shown', () => {
     const run = aRun({ ...built, artifacts: [plan, aReport()], evidence: [aCheck(), aCheck({ mode: 'base_tests' })] });
     expect(demandStanding(run, plan, login)).toEqual({
-      state: 'passed',
-      reason: 'Found in src/login.js:3, and the project’s checks passed.',
+      state: 'checked',
+      reason:
+        'The project’s checks passed. The name is mentioned at src/login.js:3, which proves nothing. Tests and the reviewer decide.',
     });
     expect(demandStanding(run, plan, session).state).toBe('checked');
   });

@@ -2,7 +2,7 @@
 import { type Artifact, type Evidence, plainWords, type RunView } from '@autonomous/shared';
 import type { Demand } from '@autonomous/shared/diagram';
 
-export const DEMAND_STATES = ['proposed', 'bound', 'checked', 'passed', 'failed', 'changed'] as const;
+export const DEMAND_STATES = ['proposed', 'bound', 'checked', 'failed', 'changed'] as const;
 export type DemandState = (typeof DEMAND_STATES)[number];
 
 export interface DemandStanding {
@@ -14,15 +14,14 @@ export interface DemandStanding {
 export const DEMAND_LABELS: Readonly<Record<DemandState, string>> = {
   proposed: 'Not binding yet',
   bound: 'Bound',
-  checked: 'Checked',
-  passed: 'Passed',
+  checked: 'Not decided',
   failed: 'Failed',
   changed: 'Changed since',
 };
 
 /**
- * Where a demand of a plan stands. The server's own search only ever finds, so that what it does not find has not failed:
- * tests and the reviewer decide about it.
+ * Where a demand of a plan stands. The server looks for its name alone, which is a hint and counts for nothing: tests and the
+ * reviewer decide about it.
  * @param plan the version that makes the demand
  */
 export function demandStanding(run: RunView, plan: Artifact, demand: Demand): DemandStanding {
@@ -41,13 +40,11 @@ export function demandStanding(run: RunView, plan: Artifact, demand: Demand): De
   const failed = evidence.find((each) => !each.passed && each.codeTree === newest.codeTree);
   if (failed !== undefined) return { state: 'failed', reason: whyFailed(failed, run) };
   const finding = currentFindings(run, newest)?.find(({ kind, name }) => kind === demand.kind && name === demand.name);
-  if (finding?.result === 'satisfied') {
-    return { state: 'passed', reason: `Found in ${finding.where ?? 'the code'}, and the project’s checks passed.` };
-  }
-  return {
-    state: 'checked',
-    reason: 'The project’s checks passed; nothing in the code has this name, so that tests and the reviewer decide.',
-  };
+  const hint =
+    finding?.where === undefined
+      ? 'Nothing in the code has this name.'
+      : `The name is mentioned at ${plainWords(finding.where)}, which proves nothing.`;
+  return { state: 'checked', reason: `The project’s checks passed. ${hint} Tests and the reviewer decide.` };
 }
 
 function whyNotBinding(run: RunView, plan: Artifact): string | null {

@@ -1,5 +1,5 @@
 /** A plan corrected by the person who reviews it: written here, drawn as it is written, approved as it then is. */
-import type { Gate } from '@autonomous/shared';
+import { type Gate, shownAt } from '@autonomous/shared';
 import { useDeferredValue, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
@@ -27,9 +27,7 @@ export function EditedPlan({
     setFault(null);
     ownDecisions.add(gate.id);
     try {
-      const { artifactHash } = gate;
-      const binding = artifactHash === undefined ? {} : { artifactHash };
-      const run = await client.decideGate(gate.id, { decision: 'approve', editedPlan: edited, ...binding });
+      const run = await client.decideGate(gate.id, { decision: 'approve', editedPlan: edited, ...shownAt(gate) });
       runs.trigger.listed({ runs: [run] });
       onClose();
     } catch (error) {

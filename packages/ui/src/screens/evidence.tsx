@@ -5,6 +5,8 @@ import {
   type Evidence,
   type NewDependency,
   type RunView,
+  withoutTerminal,
+  testCountText,
 } from '@autonomous/shared';
 import { FactsTable } from '../parts/facts-table.tsx';
 import { Ago } from '../parts/times.tsx';
@@ -39,6 +41,7 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
           {evidence.commands.map((command) => (
             <Command key={command.command} command={command} />
           ))}
+          <Tests evidence={evidence} run={run} />
           {evidence.restored !== undefined && evidence.restored.length > 0 && (
             <p>
               Changed by the run, and put back for this check:{' '}
@@ -54,6 +57,25 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
   );
 }
 
+function Tests({ evidence, run }: { readonly evidence: Evidence; readonly run: RunView }) {
+  const text = testCountText(evidence, run.baseline);
+  if (text === null) return null;
+  const notRun = evidence.tests?.notRun ?? [];
+  return (
+    <>
+      <p>Tests: {text}.</p>
+      {notRun.length > 0 && (
+        <p className="removed">
+          Ran on the base commit, and not here:{' '}
+          {notRun.map((name) => (
+            <code key={name}>{name} </code>
+          ))}
+        </p>
+      )}
+    </>
+  );
+}
+
 function Command({ command }: { readonly command: CommandEvidence }) {
   const isFine = command.exitCode === 0;
   return (
@@ -66,7 +88,7 @@ function Command({ command }: { readonly command: CommandEvidence }) {
         <span className="quiet">{durationText(command.durationMs)}</span>
       </summary>
       <pre tabIndex={0} aria-label={`Output of ${command.command}`}>
-        {command.output === '' ? '(no output)' : command.output}
+        {command.output === '' ? '(no output)' : withoutTerminal(command.output)}
       </pre>
     </details>
   );

@@ -1,8 +1,10 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
 import {
+  bindingOf,
   BUDGET_NAMES,
+  carriesComments,
+  countedComments,
   type Decision,
-  feedbackOf,
   type Gate,
   type GateDecision,
   missingBudgetOf,
@@ -14,11 +16,13 @@ import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
 import { useArrival } from '../parts/arrival.ts';
+import { baselineText, GateConcerns } from './gate-concerns.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { createDecisionSender } from '../parts/decision-sender.ts';
 import { valueOf } from '../parts/elements.ts';
-import { lineNotes, useLineNotes } from '../parts/line-notes.ts';
+import { draftOf, drafts } from '../parts/drafts.ts';
 import { Ago } from '../parts/times.tsx';
+import { GateComments } from './unsent.tsx';
 
 interface GatePanelProps {
   readonly gate: Gate;
@@ -30,6 +34,7 @@ interface GatePanelProps {
 
 export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps) {
   const { client, runs } = useHost();
+  const run = useSelector(runs, ({ context }) => context.runs[gate.runId]);
   const target = useArrival<HTMLElement>(isTarget);
   const [sender] = useState(() => createDecisionSender({ gate, client, runs, onDecidedElsewhere }));
   useEffect(() => sender.dispose, [sender]);
@@ -37,8 +42,8 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
   const isSent = sending.state === 'sent';
 
   const decide = async (decision: GateDecision): Promise<void> => {
-    const isTaken = await sender.send(withBinding(gate, decision));
-    if (isTaken && isSentBack(gate, decision.decision)) lineNotes.trigger.cleared({ runId: gate.runId });
+    const isTaken = await sender.send({ ...decision, ...bindingOf(decision.decision, gate) });
+    if (isTaken) drafts.trigger.dropped({ gateId: gate.id });
   };
 
   return (
@@ -58,12 +63,15 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
       {gate.question !== undefined && gate.question.context !== '' && (
         <p className="context">{plainWords(gate.question.context)}</p>
       )}
+      <BaselineLine gate={gate} />
+      <GateConcerns gate={gate} />
       <Accepted gate={gate} />
       <fieldset disabled={isSent}>
         <legend className="hidden">Decide</legend>
         {gate.question !== undefined && gate.decisions.includes('answer') && <Answer gate={gate} onDecide={decide} />}
-        <Decisions gate={gate} onDecide={decide} />
+        <Decisions gate={gate} comments={run?.comments?.length ?? 0} onDecide={decide} />
       </fieldset>
+      {run !== undefined && <GateComments run={run} approves={gate.decisions.includes('approve')} />}
       <p role="status" className={sending.state === 'refused' ? 'fault' : 'quiet'}>
         {sending.state === 'sent' && `${DONE[sending.decision]} – waiting for the run to go on…`}
         {sending.state === 'late' && 'The server has not confirmed it yet. Decide again where nothing happens.'}
@@ -85,19 +93,11 @@ const DONE: Readonly<Record<Decision, string>> = {
   extend: 'Extended',
 };
 
-/** Does the decision give a result back to the agent? What was said beside its lines is said with it. */
-function isSentBack({ kind }: Gate, decision: Decision): boolean {
-  return (kind === 'implementation' && decision === 'reject') || (kind === 'fix' && decision === 'retry');
-}
-
-/** An approval names exactly what was seen: the server refuses it when either has moved. */
-function withBinding(gate: Gate, decision: GateDecision): GateDecision {
-  if (decision.decision !== 'approve') return decision;
-  return {
-    ...decision,
-    ...(gate.artifactHash === undefined ? {} : { artifactHash: gate.artifactHash }),
-    ...(gate.codeTree === undefined ? {} : { codeTree: gate.codeTree }),
-  };
+/** At the gate of a plan: how the base commit stands. It may become known while the gate is open. */
+function BaselineLine({ gate }: { readonly gate: Gate }) {
+  const { runs } = useHost();
+  const baseline = useSelector(runs, ({ context }) => context.runs[gate.runId]?.baseline);
+  return gate.kind === 'plan' && baseline !== undefined ? <p className="context">{baselineText(baseline)}</p> : null;
 }
 
 /** What an override would accept, line by line. */
@@ -146,32 +146,43 @@ const LABELS: Readonly<Record<Decision, string>> = {
   extend: 'Extend…',
 };
 
-function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
+function Decisions({
+  gate,
+  comments,
+  onDecide,
+}: {
+  readonly gate: Gate;
+  /** How many are not sent yet. */
+  readonly comments: number;
+  readonly onDecide: OnDecide;
+}) {
   const [open, setOpen] = useState<Decision | null>(null);
-  const [words, setWords] = useState('');
+  const [words, keepWords] = useState('');
+  const setWords = (text: string): void => {
+    keepWords(text);
+    if (open !== null) drafts.trigger.wrote({ gateId: gate.id, decision: open, text });
+  };
   // A draft that cannot be parsed is approved only as somebody mends it, beside its text.
   const elsewhere = gate.kind === 'invalid_plan' ? 'approve' : gate.question === undefined ? null : 'answer';
   const choices = gate.decisions.filter((decision) => decision !== elsewhere);
   const primary = ['approve', 'retry'].find((decision) => choices.includes(decision as Decision));
   const asked = open === null ? undefined : FIELDS[open];
-  const notes = useLineNotes(gate.runId);
-  // Where a result is sent back, what was said beside its lines goes with it.
+  // The server sends what was said beside the lines with the words of a decision.
   const carries = (decision: Decision | null): boolean =>
-    notes.length > 0 && decision !== null && isSentBack(gate, decision);
+    comments > 0 && decision !== null && carriesComments(decision);
   const isBudget = gate.reason === 'budget' && open === 'extend';
 
   const choose = (decision: Decision): void => {
-    if (FIELDS[decision] === undefined)
-      return void onDecide({ decision, ...(carries(decision) ? { notes: feedbackOf('', notes) } : {}) });
-    setWords('');
+    if (FIELDS[decision] === undefined) return void onDecide({ decision });
+    keepWords(draftOf(gate.id, decision));
     setOpen(open === decision ? null : decision);
   };
-  const isEmpty = words.trim() === '' && !carries(open);
+  // Whoever accepts says why, beside what they say of the lines.
+  const isEmpty = words.trim() === '' && !(carries(open) && open === 'reject');
   const send = (): void => {
     if (open === null || asked === undefined || isEmpty) return;
-    const said = carries(open) ? feedbackOf(words, notes) : words.trim();
-    const value = asked.field === 'minutes' ? Number(words) : said;
-    void onDecide({ decision: open, [asked.field]: value });
+    const value = asked.field === 'minutes' ? Number(words) : words.trim();
+    void onDecide({ decision: open, ...(value === '' ? {} : { [asked.field]: value }) });
   };
 
   return (
@@ -211,12 +222,7 @@ function Decisions({ gate, onDecide }: { readonly gate: Gate; readonly onDecide:
                   oninput={(event) => setWords(valueOf(event))}
                 />
               )}
-              {carries(open) && (
-                <p className="quiet">
-                  {notes.length === 1 ? 'Your comment' : `Your ${notes.length} comments`} beside the lines will be sent
-                  with it.
-                </p>
-              )}
+              {carries(open) && <p className="quiet">{countedComments(comments)} will be sent with it.</p>}
               <vscode-button disabled={isEmpty} onClick={send}>
                 {LABELS[open].replace('…', '')}
               </vscode-button>
@@ -275,7 +281,11 @@ function MoreBudget({ gate, onDecide }: { readonly gate: Gate; readonly onDecide
 function Answer({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
   const { client } = useHost();
   const question = gate.question;
-  const [text, setText] = useState('');
+  const [text, keepText] = useState(() => draftOf(gate.id, 'answer'));
+  const setText = (next: string): void => {
+    keepText(next);
+    drafts.trigger.wrote({ gateId: gate.id, decision: 'answer', text: next });
+  };
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [files, setFiles] = useState<readonly File[]>([]);
   const [fault, setFault] = useState<string | null>(null);

@@ -4,7 +4,7 @@ import {
   type ArtifactContent,
   type JsonObject,
   type JsonValue,
-  plainWords,
+  withoutTerminal,
   type RunView,
 } from '@autonomous/shared';
 import { demandsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
@@ -14,6 +14,7 @@ import { Demands, type ListedDemand } from '../parts/demands.tsx';
 import { Document } from '../parts/document.tsx';
 import { valueOf } from '../parts/elements.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
+import { TextWarnings } from '../parts/review-warnings.tsx';
 import { DEMAND_LABELS, demandStanding } from './demand-states.ts';
 import { EditedPlan } from './edited-plan.tsx';
 import { PlanChanges } from './plan-changes.tsx';
@@ -78,7 +79,7 @@ export function Plan({ run }: { readonly run: RunView }) {
           </button>
         )}
         {artifact.approvedBy !== undefined && (
-          <span className="quiet">approved by {plainWords(artifact.approvedBy)}</span>
+          <span className="quiet">approved by {withoutTerminal(artifact.approvedBy)}</span>
         )}
         {artifact.scripted === true && <span className="notice">written by a scripted model</span>}
       </div>
@@ -119,6 +120,7 @@ function Shown({
   const demands = useMemo(() => found, [key]);
   return (
     <Demands all={demands}>
+      <TextWarnings text={plan.content} where="in the plan" />
       <div className={showsSource ? 'beside' : ''}>
         <Document text={plan.content} title="Plan" />
         {showsSource && (

@@ -1,5 +1,5 @@
 /** All runs: who waits for a person first. Thousands of them cost what is visible. */
-import { listOlderRuns, type Project, type RunView } from '@autonomous/shared';
+import { listOlderRuns, type Project, type RunView, withoutTerminal } from '@autonomous/shared';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useSelector } from '@xstate/store-react';
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
@@ -47,6 +47,13 @@ export function RunList() {
           New run
         </Link>
       </header>
+      {projects.value?.items
+        .flatMap(({ notices = [] }) => notices)
+        .map((notice) => (
+          <p key={notice} className="fault" role="alert">
+            {withoutTerminal(notice)}
+          </p>
+        ))}
       {total === 0 && (
         <p className="empty">
           {connection === 'live' || connection === 'polling'

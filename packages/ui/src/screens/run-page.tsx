@@ -1,5 +1,5 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
-import { ApiError, durationText, FINAL_STATUSES, plainWords, type RunView } from '@autonomous/shared';
+import { ApiError, durationText, FINAL_STATUSES, plainWords, type RunView, withoutTerminal } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useState } from 'react';
 import { RUN_TABS, type RunTab, type Screen } from '../bridge.ts';
@@ -10,6 +10,7 @@ import { CopyLink } from '../parts/copy-link.tsx';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
 import { ownDecisions } from '../parts/own-decisions.ts';
+import { GateWarnings } from '../parts/review-warnings.tsx';
 import { StatusLine } from '../parts/status.tsx';
 import { OutcomeOfGate } from '../parts/gate-outcome.tsx';
 import { Ago, useNow } from '../parts/times.tsx';
@@ -23,6 +24,7 @@ import { Plan } from './plan.tsx';
 import { PlannerReplies } from './planner-replies.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
+import { Unsent } from './unsent.tsx';
 import { Icon } from '../parts/icon.tsx';
 
 type RunScreen = Extract<Screen, { name: 'run' }>;
@@ -88,7 +90,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
   return (
     <section className="run-page" aria-label="Run">
       <header>
-        <h1>{plainWords(run.originalRequest) || run.workflow.name}</h1>
+        <h1>{withoutTerminal(run.originalRequest) || run.workflow.name}</h1>
         <p className="facts">
           <StatusLine run={run} />
           <code>{run.branch}</code>
@@ -100,7 +102,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
           )}
           {pullRequest !== null && (
             <a href={pullRequest} target="_blank" rel="noreferrer noopener">
-              Pull request {/\d+$/.exec(pullRequest)?.[0] ?? ''}
+              Pull request {/(?<!\d)\d+$/.exec(pullRequest)?.[0] ?? ''}
             </a>
           )}
           {run.scriptedModels.length > 0 && <span className="notice">scripted models</span>}
@@ -122,6 +124,8 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
         />
       )}
       <GateNews run={run} here={told} />
+      <Unsent run={run} />
+      <GateWarnings run={run} />
       {run.gate !== null && (
         <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={setRefused} />
       )}
@@ -170,24 +174,25 @@ function Overview({ run }: { readonly run: RunView }) {
     <div className="overview">
       {run.failure !== undefined && (
         <p className="fault" role="alert">
-          {plainWords(run.failure)}
+          {withoutTerminal(run.failure)}
         </p>
       )}
       {run.merged !== undefined && (
         <p className="done">
-          Merged into {plainWords(run.merged.baseBranch)} as {run.merged.commit.slice(0, 8)} ({run.merged.strategy}).
+          Merged into {withoutTerminal(run.merged.baseBranch)} as {run.merged.commit.slice(0, 8)} ({run.merged.strategy}
+          ).
         </p>
       )}
       {run.merged === undefined && run.published !== undefined && (
         <p className="done">
           {run.published.pushed ? 'Pushed' : 'Prepared'} as {run.published.branch}.{' '}
-          {plainWords(run.published.note ?? '')}
+          {withoutTerminal(run.published.note ?? '')}
         </p>
       )}
       {run.notices.length > 0 && (
         <ul className="notices">
           {run.notices.map((notice) => (
-            <li key={notice}>{plainWords(notice)}</li>
+            <li key={notice}>{withoutTerminal(notice)}</li>
           ))}
         </ul>
       )}

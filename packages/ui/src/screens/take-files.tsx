@@ -76,6 +76,7 @@ export function TakeFiles({
     try {
       const run = await client.decideGate(gate.id, {
         decision: isFix ? 'retry' : 'reject',
+        gateId: gate.id,
         take: choice,
         ...(said === '' ? {} : { [isFix ? 'notes' : 'feedback']: said }),
       });

@@ -1,5 +1,5 @@
 /** What agents said and did, as it happens, and a line to tell a running one something. */
-import { plainWords, type Progress, type RunView, type TranscriptEntry } from '@autonomous/shared';
+import { withoutTerminal, type Progress, type RunView, type TranscriptEntry } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
@@ -59,7 +59,7 @@ function Lines({ stored, live }: { readonly stored: readonly TranscriptEntry[]; 
           <li key={keyOf(line)} className={line.kind}>
             <span className="who">{line.role ?? line.activity}</span>
             <span className="kind">{line.kind.replace('_', ' ')}</span>
-            <pre tabIndex={0}>{plainWords(line.text)}</pre>
+            <pre tabIndex={0}>{withoutTerminal(line.text)}</pre>
           </li>
         ))}
       </ol>

@@ -2,10 +2,12 @@
 import { basename } from 'node:path';
 import {
   ApiError,
+  bindingOf,
   BUDGET_NAMES,
+  carriesComments,
+  countedComments,
   createDecisionKeys,
   type Decision,
-  feedbackOf,
   type Gate,
   type GateDecision,
   missingBudgetOf,
@@ -13,7 +15,7 @@ import {
 } from '@autonomous/shared';
 import { gateLine } from '@autonomous/ui';
 import * as vscode from 'vscode';
-import { clientOf, type Host, type Panels, type ReviewComments, runsOf } from '../host.ts';
+import { clientOf, type Host, type Panels, runsOf } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
 import { plainMessage } from '../plain-message.ts';
 import { pickGate } from './pick-run.ts';
@@ -29,14 +31,15 @@ interface DecisionCommand {
   readonly complete: Complete;
 }
 
-export function decisionCommands(host: Host, panels: Panels, comments: ReviewComments): CommandTable {
+export function decisionCommands(host: Host, panels: Panels): CommandTable {
+  const unsent = (gate: Gate): number => runsOf(host)[gate.runId]?.comments?.length ?? 0;
   const table: Readonly<Record<Decision, DecisionCommand>> = {
     approve: { title: 'Approve', underWay: 'Approving…', complete: (gate) => completeApproval(panels, gate) },
-    reject: { title: 'Reject', underWay: 'Rejecting…', complete: (gate) => completeRejection(comments, gate) },
+    reject: { title: 'Reject', underWay: 'Rejecting…', complete: (gate) => completeRejection(gate, unsent(gate)) },
     answer: { title: 'Answer', underWay: 'Answering…', complete: (gate) => completeAnswer(host, gate) },
     ask: { title: 'Ask the Planner', underWay: 'Asking…', complete: completeQuestion },
-    retry: { title: 'Retry', underWay: 'Trying again…', complete: completeRetry },
-    accept: { title: 'Accept', underWay: 'Accepting…', complete: completeAcceptance },
+    retry: { title: 'Retry', underWay: 'Trying again…', complete: (gate) => completeRetry(gate, unsent(gate)) },
+    accept: { title: 'Accept', underWay: 'Accepting…', complete: (gate) => completeAcceptance(gate, unsent(gate)) },
     extend: { title: 'Extend', underWay: 'Extending…', complete: completeExtension },
     ignore: { title: 'Ignore', underWay: 'Ignoring…', complete: () => Promise.resolve({ decision: 'ignore' }) },
   };
@@ -45,8 +48,10 @@ export function decisionCommands(host: Host, panels: Panels, comments: ReviewCom
   const perform = async (decision: Decision, target: unknown): Promise<void> => {
     const { title, underWay, complete } = table[decision];
     const gate = await pickGate(host, panels, target, decision, title);
-    const completed = gate === null ? null : await complete(gate);
-    if (gate === null || completed === null) return;
+    const words = gate === null ? null : await complete(gate);
+    if (gate === null || words === null) return;
+    // Exactly what the surface showed: another gate by now is refused by the server.
+    const completed: GateDecision = { ...words, ...bindingOf(decision, gate) };
     const client = clientOf(host);
     await host.pending.during(
       gate.runId,
@@ -54,11 +59,18 @@ export function decisionCommands(host: Host, panels: Panels, comments: ReviewCom
       () =>
         client.decideGate(gate.id, completed, keys.keyOf(gate.id, completed)).catch((error: unknown) => {
           if (error instanceof ApiError) keys.forget(gate.id, completed);
+          offerWords(completed);
           throw error;
         }),
       (view) => (runsOf(host)[view.id]?.lastSequence ?? 0) >= view.lastSequence,
     );
-    if (decision === 'reject') comments.clear(gate.runId);
+    const left = unsent(gate);
+    if (left > 0 && !carriesComments(decision))
+      void vscode.window.showInformationMessage(
+        plainMessage(
+          `${countedComments(left)} ${left === 1 ? 'was' : 'were'} not sent: the gate was decided without them. The next decision with words sends them.`,
+        ),
+      );
   };
   return Object.fromEntries(
     Object.keys(table).map((name) => {
@@ -75,28 +87,24 @@ async function completeApproval(panels: Panels, gate: Gate): Promise<GateDecisio
     panels.openScreen({ name: 'run', runId: gate.runId, tab: 'plan' });
     return null;
   }
-  const { artifactHash, codeTree } = gate;
   if (gate.kind === 'escalation') {
     const notes = await askText('Approve', 'Your answer to the last question', gateLine(gate));
-    return notes === null ? null : { decision: 'approve', artifactHash, codeTree, notes };
+    return notes === null ? null : { decision: 'approve', notes };
   }
-  return { decision: 'approve', artifactHash, codeTree };
+  return { decision: 'approve' };
 }
 
-async function completeRejection(comments: ReviewComments, gate: Gate): Promise<GateDecision | null> {
-  const notes = comments.notesOf(gate.runId);
-  const hint =
-    notes.length === 0
-      ? 'What should be different?'
-      : `What should be different? ${counted(notes.length)} will be sent with it.`;
+async function completeRejection(gate: Gate, comments: number): Promise<GateDecision | null> {
+  const hint = withComments('What should be different?', comments);
   const general = await vscode.window.showInputBox({
     title: 'Reject',
     prompt: plainMessage(`${hint} (${gateLine(gate)})`),
     ignoreFocusOut: true,
     validateInput: (text) =>
-      text.trim() === '' && notes.length === 0 ? 'Feedback is needed: the agent works from it.' : null,
+      text.trim() === '' && comments === 0 ? 'Feedback is needed: the agent works from it.' : null,
   });
-  return general === undefined ? null : { decision: 'reject', feedback: feedbackOf(general, notes) };
+  if (general === undefined) return null;
+  return { decision: 'reject', ...(general.trim() === '' ? {} : { feedback: general.trim() }) };
 }
 
 async function completeAnswer(host: Host, gate: Gate): Promise<GateDecision | null> {
@@ -142,20 +150,22 @@ async function completeQuestion(gate: Gate): Promise<GateDecision | null> {
   return question === null ? null : { decision: 'ask', question };
 }
 
-async function completeRetry(gate: Gate): Promise<GateDecision | null> {
+async function completeRetry(gate: Gate, comments: number): Promise<GateDecision | null> {
   const notes = await vscode.window.showInputBox({
     title: 'Retry',
-    prompt: plainMessage(`What should the agent know? May be left empty. (${gateLine(gate)})`),
+    prompt: plainMessage(
+      `${withComments('What should the agent know? May be left empty.', comments)} (${gateLine(gate)})`,
+    ),
     ignoreFocusOut: true,
   });
   if (notes === undefined) return null;
   return { decision: 'retry', ...(notes.trim() === '' ? {} : { notes: notes.trim() }) };
 }
 
-async function completeAcceptance(gate: Gate): Promise<GateDecision | null> {
-  const reason = await askText('Accept as it is', 'Why is it good enough? The reason is recorded.', gateLine(gate));
-  if (reason === null) return null;
-  return { decision: 'accept', reason, artifactHash: gate.artifactHash, codeTree: gate.codeTree };
+async function completeAcceptance(gate: Gate, comments: number): Promise<GateDecision | null> {
+  const prompt = withComments('Why is it good enough? The reason is recorded.', comments);
+  const reason = await askText('Accept as it is', prompt, gateLine(gate));
+  return reason === null ? null : { decision: 'accept', reason };
 }
 
 async function completeExtension(gate: Gate): Promise<GateDecision | null> {
@@ -194,4 +204,17 @@ async function askNumber(title: string, prompt: string, value: string): Promise<
   return text === undefined ? null : Number(text);
 }
 
-const counted = (notes: number): string => (notes === 1 ? 'Your comment' : `Your ${notes} comments`);
+/** A prompt that says what goes out with the words. */
+function withComments(prompt: string, comments: number): string {
+  return comments === 0 ? prompt : `${prompt} ${countedComments(comments)} will be sent with it.`;
+}
+
+/** Words that were not taken are the person's work: they can be had back. */
+function offerWords({ feedback, notes, reason, question, response }: GateDecision): void {
+  const words = feedback ?? notes ?? reason ?? question ?? (typeof response === 'string' ? response : undefined);
+  if (words === undefined) return;
+  const copy = 'Copy My Words';
+  void vscode.window
+    .showInformationMessage('What you wrote was not sent.', copy)
+    .then((picked) => (picked === copy ? vscode.env.clipboard.writeText(words) : undefined));
+}

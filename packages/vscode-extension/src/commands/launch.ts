@@ -164,7 +164,7 @@ async function addProject(host: Host): Promise<Project | null> {
   const name = await vscode.window.showInputBox({
     title: 'Add a project',
     prompt: 'Its name',
-    value: /([^/:]+?)(?:\.git)?\/?$/.exec(repository.trim())?.[1] ?? '',
+    value: /(?<![^/:])([^/:]+?)(?:\.git)?\/?$/.exec(repository.trim())?.[1] ?? '',
     ignoreFocusOut: true,
     validateInput: (text) => (text.trim() === '' ? 'A name is needed.' : null),
   });

@@ -1,8 +1,8 @@
 /** Which run a command is about: the one it was called on, the one in front, or one that the person picks. */
-import type { Decision, Gate, RunView } from '@autonomous/shared';
-import { statusLabel, waitingFirst } from '@autonomous/ui';
+import type { Decision, Gate, RunView, ShownGate } from '@autonomous/shared';
+import { gateLine, statusLabel, waitingFirst } from '@autonomous/ui';
 import * as vscode from 'vscode';
-import { documentOf } from '../diff-documents.ts';
+import { documentOf, resultInFront } from '../diff-documents.ts';
 import { type Host, type Panels, runsOf } from '../host.ts';
 import { plainMessage } from '../plain-message.ts';
 import { iconOf, titleOf } from '../run-tree.ts';
@@ -27,7 +27,7 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
     if (run === undefined) throw new Error(`Run ${named} is not known; it may belong to another server.`);
     return run;
   }
-  const inFront = runs[panels.activeRunId() ?? runIdOf(vscode.window.activeTextEditor?.document.uri) ?? ''];
+  const inFront = runs[panels.activeRunId() ?? resultShown(undefined)?.runId ?? ''];
   if (inFront !== undefined && choice.isFit(inFront)) return inFront;
   const fit = waitingFirst(Object.values(runs)).filter(choice.isFit);
   if (fit.length === 0) {
@@ -37,7 +37,12 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
   const items = fit.map((run) => ({
     label: plainMessage(titleOf(run)),
     description: statusLabel(run),
-    detail: plainMessage(host.projects.names.get(run.projectId) ?? run.projectId),
+    detail: plainMessage(
+      [
+        host.projects.names.get(run.projectId) ?? run.projectId,
+        ...(run.gate === null ? [] : [gateLine(run.gate)]),
+      ].join(' – '),
+    ),
     iconPath: new vscode.ThemeIcon(iconOf(run).name.replace('~spin', '')),
     run,
   }));
@@ -49,7 +54,10 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
   return picked?.run ?? null;
 }
 
-/** The open gate that takes this decision; `null` when the person picked none. @throws {Error} where the run's gate does not */
+/**
+ * The open gate that takes this decision, as the person had it in sight; `null` when they picked none.
+ * @throws {Error} where the run's gate does not take it, or is another one than the surface showed
+ */
 export async function pickGate(
   host: Host,
   panels: Panels,
@@ -63,15 +71,52 @@ export async function pickGate(
     none: `No run waits for this: ${title.toLowerCase()}.`,
   });
   if (run === null) return null;
+  refuseOther(run, target);
   if (run.gate === null)
     throw new Error(`“${titleOf(run)}” waits for nobody: it is ${statusLabel(run).toLowerCase()}.`);
   if (!run.gate.decisions.includes(decision)) {
     throw new Error(`“${titleOf(run)}” waits for another decision: ${run.gate.decisions.join(', ')}.`);
   }
+  const isSeen = shownIn(target) !== null || runIdOf(target) === null || target instanceof vscode.Uri;
+  // Another extension, or a key binding: nothing was shown of what would be approved.
+  if (!isSeen && decision === 'approve' && !(await confirmed(run, run.gate))) return null;
   return run.gate;
 }
 
-/** Views give their nodes, notifications `{ runId }`, a diff its address, other extensions the id itself. */
+/** @throws {Error} where what the command was called from shows something else than the run waits with now */
+function refuseOther(run: RunView, target: unknown): void {
+  const shown = shownIn(target);
+  if (shown !== null && run.gate?.id !== shown.gateId) {
+    const outcome = run.gates.findLast(({ gateId }) => gateId === shown.gateId);
+    const why = outcome === undefined ? 'was changed' : `was decided by ${outcome.by}`;
+    throw new Error(`What was shown here of “${titleOf(run)}” ${why}: look at what it waits for now.`);
+  }
+  const result = resultShown(target);
+  if (result !== null && result.runId === run.id && result.commit !== (run.headCommit ?? ''))
+    throw new Error(`The result of “${titleOf(run)}” was changed since these changes were opened: show them again.`);
+}
+
+async function confirmed(run: RunView, gate: Gate): Promise<boolean> {
+  const approve = 'Approve';
+  const detail = plainMessage(gateLine(gate));
+  const asked = `Approve “${titleOf(run)}”?`;
+  return (await vscode.window.showWarningMessage(plainMessage(asked), { modal: true, detail }, approve)) === approve;
+}
+
+/** The result that a command is about: of the document it was called on, or of the editor in front where it was called on none. */
+function resultShown(target: unknown): { readonly runId: string; readonly commit: string } | null {
+  if (target instanceof vscode.Uri) return documentOf(target) ?? resultInFront();
+  if (runIdOf(target) !== null) return null;
+  return documentOf(vscode.window.activeTextEditor?.document.uri) ?? resultInFront();
+}
+
+/** Lines of views and notifications name the gate that they show. */
+function shownIn(target: unknown): ShownGate | null {
+  const { shown } = (target ?? {}) as { readonly shown?: Partial<ShownGate> };
+  return typeof shown?.gateId === 'string' ? { ...shown, gateId: shown.gateId } : null;
+}
+
+/** Views give their nodes, notifications `{ runId, shown }`, a diff its address, other extensions the id itself. */
 export function runIdOf(target: unknown): string | null {
   if (target instanceof vscode.Uri) return documentOf(target)?.runId ?? null;
   if (typeof target === 'string' && target !== '') return target;

@@ -1,0 +1,19 @@
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { expect, it } from 'vitest';
+import { AnElement } from './an-element.fixture.tsx';
+
+const html = (text: string): string => renderToStaticMarkup(createElement(AnElement, { text }));
+
+it('shows hidden characters as escapes, set apart, in text and in what is read out', () => {
+  const escape = '<span class="hidden-character" title="A character that is not seen">⟨U+202E⟩</span>';
+  const shown = `a${escape}b`;
+  expect(html('a\u202eb')).toBe(
+    `<p title="a⟨U+202E⟩b">${shown} and <code>${shown}</code>${shown}${shown}` +
+      '<option value="a\u202eb">a⟨U+202E⟩b</option><textarea>a\u202eb</textarea></p>',
+  );
+});
+
+it('leaves everything else as React writes it', () => {
+  expect(html('<b>👩‍💻 ⟨U+202E⟩')).not.toContain('hidden-character');
+});

@@ -1,0 +1,87 @@
+/** What a person should know of a result's changes before they decide, beside the lines themselves. */
+import { type DiffReview, type ReviewedFile, reviewDiff, type RunView, textWarnings } from '@autonomous/shared';
+import { useMemo } from 'react';
+import { useHost } from '../hosts/host.ts';
+import { Icon } from './icon.tsx';
+import { useLoaded } from './loading.tsx';
+
+/** Gates at which there is no result yet. */
+const BEFORE_CODE: ReadonlySet<string> = new Set(['plan', 'invalid_plan', 'clarification', 'escalation']);
+
+/** Where git's list and the patch differ: nothing below it is to be trusted. */
+export function Faults({ review: { faults } }: { readonly review: DiffReview }) {
+  if (faults.length === 0) return null;
+  return (
+    <div className="fault" role="alert">
+      <p>These changes are not shown as they are. Look at the run’s branch before you decide.</p>
+      <ul>
+        {faults.map((fault) => (
+          <li key={fault}>{fault}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+export function FileWarnings({ file: { warnings = [] } }: { readonly file: ReviewedFile }) {
+  return <List of={warnings} />;
+}
+
+/** Of a text that is shown as a whole, such as a plan. */
+export function TextWarnings({ text, where }: { readonly text: string; readonly where: string }) {
+  const warnings = useMemo(() => textWarnings(text, where), [text, where]);
+  return <List of={warnings} />;
+}
+
+/** Of the result that the run's open gate is about: beside the decision, whatever part of the run is shown. */
+export function GateWarnings({ run }: { readonly run: RunView }) {
+  const { client } = useHost();
+  const isOfResult = run.headCommit !== undefined && run.gate !== null && !BEFORE_CODE.has(run.gate.kind);
+  const review = useLoaded(isOfResult ? `${run.id} ${run.headCommit ?? ''}` : null, async () =>
+    reviewDiff(await client.getDiff(run.id)),
+  );
+  if (review.value === null || !isOfResult) return null;
+  return (
+    <>
+      <Faults review={review.value} />
+      <ReviewWarnings review={review.value} />
+    </>
+  );
+}
+
+function List({ of: warnings }: { readonly of: readonly string[] }) {
+  if (warnings.length === 0) return null;
+  return (
+    <ul className="warnings">
+      {warnings.map((warning) => (
+        <li key={warning}>
+          <Icon name="warning" /> {sentence(warning)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** How many files have warnings, each with its own: nothing where none has. */
+function ReviewWarnings({ review: { files } }: { readonly review: DiffReview }) {
+  const warned = files.filter(({ warnings = [] }) => warnings.length > 0);
+  if (warned.length === 0) return null;
+  return (
+    <div className="warnings" role="note">
+      <p>
+        <Icon name="warning" /> {warned.length === 1 ? 'One file needs' : `${warned.length} files need`} a closer look:
+      </p>
+      <ul>
+        {warned.map(({ path, warnings = [] }) => (
+          <li key={path}>
+            <code>{path}</code>: {warnings.join('; ')}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}

@@ -1,0 +1,73 @@
+/** What a person wrote and no decision has sent: comments beside lines, and words that were begun at a gate that is gone. */
+import { countedComments, FINAL_STATUSES, leftComments, plainWords, type RunView } from '@autonomous/shared';
+import { LineComment } from '../parts/line-comments.tsx';
+import { Link } from '../parts/link.tsx';
+import { drafts, leftDrafts, useDrafts } from '../parts/drafts.ts';
+import { useReview } from '../parts/review.ts';
+
+/** At the open gate: all comments that its next words send. */
+export function GateComments({ run, approves }: { readonly run: RunView; readonly approves: boolean }) {
+  const { comments = [] } = run;
+  if (comments.length === 0) return null;
+  const left = leftComments(run).length;
+  return (
+    <details className="unsent">
+      <summary>
+        {countedComments(comments.length)}, not sent yet.{approves ? ' Approve does not send them.' : ''}
+        {left > 0 && ` ${left === comments.length ? 'All' : left} of an earlier gate.`}
+      </summary>
+      <CommentList run={run} />
+    </details>
+  );
+}
+
+/** Where no gate is open: what was decided without its comments, and words that were begun at gates that are gone. */
+export function Unsent({ run }: { readonly run: RunView }) {
+  const { comments = [], gate, id } = run;
+  const begun = leftDrafts(useDrafts(), id, gate?.id);
+  const isLeft = gate === null && comments.length > 0;
+  return (
+    <>
+      {isLeft && (
+        <details className="gate closed unsent" open>
+          <summary>
+            {countedComments(comments.length)} {comments.length === 1 ? 'was' : 'were'} not sent: the gate was decided
+            without {comments.length === 1 ? 'it' : 'them'}.{' '}
+            {FINAL_STATUSES.has(run.status) ? 'The run is over.' : 'The next decision with words sends them.'}
+          </summary>
+          <CommentList run={run} />
+        </details>
+      )}
+      {begun.map(({ gateId, text }) => (
+        <section key={gateId} className="gate closed unsent" aria-label="Words that were not sent">
+          <p role="status">The gate was decided before you sent these words:</p>
+          <pre className="said" tabIndex={0}>
+            {text}
+          </pre>
+          <p className="actions">
+            <button type="button" className="link" onClick={() => drafts.trigger.dropped({ gateId })}>
+              Dismiss
+            </button>
+          </p>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function CommentList({ run }: { readonly run: RunView }) {
+  const { margin } = useReview(run);
+  return (
+    <ul>
+      {margin.comments.map((comment) => (
+        <li key={comment.id}>
+          <Link to={{ name: 'run', runId: run.id, tab: 'changes' }}>
+            {plainWords(comment.path)}
+            {comment.line > 0 ? `:${comment.line}` : ''}
+          </Link>
+          <LineComment comment={comment} margin={{ ...margin, onAdd: undefined }} />
+        </li>
+      ))}
+    </ul>
+  );
+}
