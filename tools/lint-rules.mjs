@@ -1,4 +1,5 @@
 /** Lint rules of this workspace that no linter brings along; loaded by `.oxlintrc.json`. */
+import { linearExpressions } from './lint/slow-expressions.mjs';
 
 const DIRECTIVE = /^\s*(?:oxlint|eslint)-disable/;
 const REASON = /\s--\s+\S/;
@@ -37,5 +38,5 @@ const noReExport = {
 
 export default {
   meta: { name: 'autonomous' },
-  rules: { 'reasoned-disable': reasonedDisable, 'no-re-export': noReExport },
+  rules: { 'reasoned-disable': reasonedDisable, 'no-re-export': noReExport, 'linear-expressions': linearExpressions },
 };
