@@ -300,9 +300,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['gate'],
     source: [
       {
-        file: ENGINE,
-        find: 'if (gateId !== undefined && view.gate?.id !== gateId) {',
-        replace: 'if (gateId === "") {',
+        file: 'engine/shown-gate.ts',
+        find: 'if (gateId === undefined || view.gate?.id === gateId) return null;',
+        replace: 'if (gateId !== "") return null;',
       },
     ],
   },

@@ -169,10 +169,12 @@ describe('a build run', () => {
     await server.client.decideOpenGate(paused.id, { decision: 'retry' });
     const run = await server.finish(paused.id);
     await server.settled();
-    const { events, gates, ...rest } = await outcomeOf(server, run);
-    const { events: _events, gates: _gates, ...wanted } = scripted;
+    const { events, gates, notices, ...rest } = await outcomeOf(server, run);
+    const { events: _events, gates: _gates, notices: _notices, ...wanted } = scripted;
     // Neither the checks nor the implementer's work were done again.
     expect(rest).toEqual(wanted);
+    // Nobody approved this plan.
+    expect(notices).toEqual([expect.stringMatching(/^5 entries for .*memory\.md of this run were left out/)]);
     expect(gates).toMatchObject([{ kind: 'clarification' }, { kind: 'pause', decision: 'retry' }]);
     expect(events.filter((type) => type === 'RUN_PAUSED')).toHaveLength(1);
     const kept = readKept(server);

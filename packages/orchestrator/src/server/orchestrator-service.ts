@@ -469,7 +469,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       const retried: RetriedGate[] = [];
       for (const gateId of new Set(gateIds)) {
         try {
-          await decideGate(caller, gateId, { decision: 'retry' });
+          await decideGate(partOf(caller, gateId), gateId, { decision: 'retry' });
           retried.push({ gateId, retried: true });
         } catch (error) {
           const problem = toProblem(error);
@@ -716,6 +716,11 @@ function randomName(length: number): string {
 /** Such as `k7f3q2-9d8w4x`: short enough to be read out, long enough to be unique. */
 function newRunId(): string {
   return `${randomName(6)}-${randomName(6)}`;
+}
+
+/** A request that does several things does each of them once, under a key of its own. */
+function partOf({ request, ...caller }: Caller, part: string): Caller {
+  return request === undefined ? caller : { ...caller, request: { ...request, key: `${request.key} ${part}` } };
 }
 
 /** The run id that belongs to an idempotency key: always the same. */

@@ -81,10 +81,7 @@ function replayStep(
     // The list may end within a step only when it was cut on purpose; a stored step is whole.
     if (stored === undefined) return mismatch(input, `${fact.type} follows from ${input.type} but was not stored`);
     if (stored.origin !== 'emitted' || stored.type !== fact.type || !isDeepStrictEqual(stored.payload, fact.payload)) {
-      return mismatch(
-        stored,
-        `replay gives ${fact.type} ${canonical(fact.payload)}, stored is ${stored.type} ${canonical(stored.payload)}`,
-      );
+      return mismatch(stored, difference(fact, stored));
     }
   }
   return { ok: true, state: taken.state, next: index + 1 + emitted.length };
@@ -135,6 +132,38 @@ function parkedAt(state: RunState, event: WorkflowEvent): RunState {
   const outcome = event.payload['undelivered'] as JsonObject | undefined;
   if (outcome === undefined) return parked;
   return { ...parked, undelivered: { ...state.undelivered, [String(outcome['activity'])]: outcome } };
+}
+
+/** What is told of a value, in characters: enough to see which one it is. */
+const MOST_TOLD = 80;
+
+/** Where what replay gives first differs from what was stored, told shortly: payloads can hold a whole plan. */
+function difference(replayed: Pick<WorkflowEvent, 'type' | 'payload'>, stored: WorkflowEvent): string {
+  if (stored.origin !== 'emitted') return `replay gives ${replayed.type}, stored is the input ${stored.type}`;
+  if (replayed.type !== stored.type) return `replay gives ${replayed.type}, stored is ${stored.type}`;
+  const place: string[] = [];
+  let values: readonly [unknown, unknown] = [replayed.payload, stored.payload];
+  for (;;) {
+    const [one, other] = values;
+    if (!isObject(one) || !isObject(other)) break;
+    const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].sort();
+    const name = names.find((key) => !isDeepStrictEqual(one[key], other[key]));
+    if (name === undefined) break;
+    place.push(name);
+    values = [one[name], other[name]];
+  }
+  const [given, kept] = values.map(told);
+  return `replay gives ${replayed.type} with ${place.join('.')} ${given}, stored is ${kept}`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function told(value: unknown): string {
+  if (value === undefined) return 'absent';
+  const text = canonical(value);
+  return text.length > MOST_TOLD ? `${text.slice(0, MOST_TOLD)}…` : text;
 }
 
 function mismatch(event: WorkflowEvent, message: string): Extract<Replay, { ok: false }> {
