@@ -2,8 +2,10 @@
  * The guard before a run's first move into the project's own branches: what a person has to see of the result, computed from git
  * and from what the server recorded. It stands in the activities, so that runs of every version of a workflow pass it.
  */
-import { type Concern, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
+import { type Concern, type ConcernItem, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
 import { digestOf, raisedOf } from '../artifacts/concern-digests.ts';
+import { readForeignText } from '../artifacts/foreign-text.ts';
+import { mayNameJudges } from '../artifacts/judge-names.ts';
 import { hasSelfRunningContent, selfRunningChanges } from '../artifacts/self-running.ts';
 import type { RemoteProject, TreeChange } from '../repository/repository.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
@@ -21,6 +23,8 @@ export interface Result {
 
 /** Of a manifest or lockfile that is looked through. */
 const MAX_READ_BYTES = 8 * 2 ** 20;
+/** Changed files that are looked through at once. */
+const FILES_AT_ONCE = 200;
 /** A person reads the list; the digest covers all of it. */
 const LISTED = 200;
 
@@ -34,6 +38,7 @@ export async function concernsOf(tools: BuildTools, result: Result): Promise<rea
     ...noChange(changes, baseCommit),
     ...(await codeThatRuns(tools, result, changes)),
     ...concernsOfTests(view.baseline, latestEvidence(view)),
+    ...(await judgesNamed(tools, result, changes)),
   ];
 }
 
@@ -94,6 +99,68 @@ async function codeThatRuns(
   const more_ = beyond > 0 ? [{ reason: `… and ${beyond} more: see the changes` }] : [];
   const hash = digestOf(['runs_code', items.map((item) => item.hash).sort()]);
   return [{ kind: 'runs_code', title, items: [...items.slice(0, LISTED), ...more_], hash }];
+}
+
+/**
+ * Changed code that is no test and newly names the test runner, its assertions or a way to what is built in. Nothing is said
+ * without evidence, and nothing where a person has accepted checks that failed.
+ */
+async function judgesNamed(
+  tools: BuildTools,
+  { project, view }: Result,
+  all: readonly TreeChange[],
+): Promise<readonly Concern[]> {
+  const evidence = latestEvidence(view);
+  if (evidence.length === 0 || evidence.some(({ passed }) => !passed)) return [];
+  // What is gone is looked at as well: a file that was moved names nothing new.
+  const changes = all.filter(({ path, before, after }) => mayNameJudges(path) && before?.oid !== after?.oid);
+  const gone = changes.filter(({ after }) => after === null);
+  const there = changes.filter(({ after }) => after !== null);
+  const items: ConcernItem[] = [];
+  for (let from = 0; from < there.length; from += FILES_AT_ONCE)
+    items.push(...(await namedBy(tools, project, [...there.slice(from, from + FILES_AT_ONCE), ...gone])));
+  if (items.length === 0) return [];
+  const one = items.length === 1;
+  return [
+    {
+      kind: 'tests_unknown',
+      title: `${one ? 'A changed file that is no test uses' : `${items.length} changed files that are no tests use`} the test runner, or a way to change it`,
+      items: items.slice(0, LISTED),
+      hash: digestOf(['names_judges', items.map((item) => item.hash).sort()]),
+    },
+  ];
+}
+
+async function namedBy(
+  tools: BuildTools,
+  project: RemoteProject,
+  changes: readonly TreeChange[],
+): Promise<readonly ConcernItem[]> {
+  const oids = changes.flatMap(({ before, after }) => [before, after].flatMap((state) => state?.oid ?? []));
+  const blobs = await tools.repository.readBlobs(project, [...new Set(oids)], MAX_READ_BYTES);
+  const textOf = (state: TreeChange['after']) => (state === null ? null : (blobs.get(state.oid)?.toString('utf8') ?? ''));
+  const compared = changes.map(({ path, before, after }) => ({ path, before: textOf(before), after: textOf(after) }));
+  const read = await readForeignText('judgesNewlyNamed', [compared]);
+  const item = (path: string, reason: string): ConcernItem => ({
+    path,
+    reason: tools.scrub(reason),
+    hash: digestOf(['names_judges', path, changes.find((change) => change.path === path)?.after?.oid]),
+  });
+  if (!read.ok) return changes.map(({ path }) => item(path, `what it names is not known: the changed code ${read.why}`));
+  const unread = changes.filter(({ after }) => after !== null && !blobs.has(after.oid) && !isSubmodule(after.mode));
+  return [
+    ...read.value.map(({ path, names }) => item(path, reasonOf(names))),
+    ...unread.map(({ path }) => item(path, `what it names is not known: it has more than ${MAX_READ_BYTES} bytes`)),
+  ];
+}
+
+function reasonOf(names: readonly string[]): string {
+  const more = names.length > 4 ? ` and ${names.length - 4} more` : '';
+  return `newly names ${names.slice(0, 4).join(', ')}${more}: code under test can change what judges it`;
+}
+
+function isSubmodule(mode: string): boolean {
+  return mode === '160000';
 }
 
 /** What the server and the project's configuration at the run's base add to the table. */

@@ -3,6 +3,7 @@
  * imports it when it is first asked for.
  */
 import { newDependencies } from './dependencies.ts';
+import { judgesNewlyNamed } from './judge-names.ts';
 import { extendMemory } from './memory.ts';
 import type { ScannedText, SecretFinding } from './secret-scan.ts';
 import { parseSkill } from './skill-file.ts';
@@ -12,6 +13,6 @@ async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly S
   return scan.scanForSecrets(texts);
 }
 
-export const FOREIGN_TEXT_TASKS = { newDependencies, extendMemory, parseSkill, scanForSecrets };
+export const FOREIGN_TEXT_TASKS = { newDependencies, judgesNewlyNamed, extendMemory, parseSkill, scanForSecrets };
 
 export type ForeignTextTasks = typeof FOREIGN_TEXT_TASKS;
