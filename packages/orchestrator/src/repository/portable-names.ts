@@ -51,7 +51,7 @@ export function collidingPaths(
   const foldedOf = onEachFolder<Folded>((above, path, name) => {
     const folder = above ?? root;
     const folded = foldedPath(name);
-    const known = folder.below.get(folded) ?? { below: new Map(), spellings: [] };
+    const known: Folded = folder.below.get(folded) ?? { below: new Map(), spellings: [] };
     folder.below.set(folded, known);
     if (known.spellings.length < 2 && known.spellings[0] !== path) known.spellings.push(path);
     return known;
