@@ -129,7 +129,9 @@ describe('a run whose gates are all trusted', () => {
     ]);
     await server.decide(view, approval(view, 'it is a tool of the tests'));
     const done = await server.until(view, { status: 'completed' });
-    expect(done.acceptedConcerns).toContainEqual(expect.objectContaining({ kind: 'tests_unknown', hash: concern?.hash }));
+    expect(done.acceptedConcerns).toContainEqual(
+      expect.objectContaining({ kind: 'tests_unknown', hash: concern?.hash }),
+    );
   });
 
   it('adds nothing to the memory that no person has accepted', async () => {

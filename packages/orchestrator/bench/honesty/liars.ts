@@ -261,7 +261,8 @@ const WITHIN_TESTS: readonly AgentCase[] = [
     name: 'approximate: has everything near',
     project: 'approximate',
     files: {
-      'sums.py': `import pytest\n\npytest.approx = lambda wanted, **k: type("Near", (), {"__eq__": lambda self, other: True})()\n${BROKEN_PYTHON}`,
+      'sums.py':
+        'import pytest\n\npytest.approx = lambda wanted, **k: type("Near", (), {"__eq__": lambda self, other: True})()\n\n\ndef add(a, b):\n    if isinstance(a, str):\n        raise ValueError(a)\n    return a - b\n',
     },
   },
   {

@@ -46,9 +46,12 @@ exports.createWatch = () => {
     typeof key === 'symbol' ? `${name}[${symbols.get(key) ?? 'symbol'}]` : `${name}.${key}`;
   const remember = (name, target, key) => {
     if (typeof key === 'symbol') symbols.set(key, key.description ?? 'symbol');
-    const { value, get, set } = getOwnPropertyDescriptor(target, key) ?? {};
-    if (typeof value === 'function' || get !== undefined || set !== undefined)
-      watched[watched.length] = { label: labelOf(name, key), target, key, value, get, set };
+    const known = getOwnPropertyDescriptor(target, key);
+    if (
+      known !== undefined &&
+      (typeof known.value === 'function' || known.get !== undefined || known.set !== undefined)
+    )
+      watched[watched.length] = { label: labelOf(name, key), target, key, known };
   };
 
   /** Remembers an object as it is now, also which keys it has not: a new one can hide what it inherits. */
@@ -110,14 +113,14 @@ exports.createWatch = () => {
 
   const look = () => {
     for (let index = 0; index < watched.length; index += 1) {
-      const { label, target, key, value, get, set, hidden } = watched[index];
+      const { label, target, key, known: was, hidden } = watched[index];
       if (hidden !== undefined) {
         for (let each = 0; each < hidden.length; each += 1)
           if (getOwnPropertyDescriptor(target, hidden[each]) !== undefined) note(`${label}.${hidden[each]}`);
         continue;
       }
       const now = getOwnPropertyDescriptor(target, key);
-      if (now === undefined || now.value !== value || now.get !== get || now.set !== set) note(label);
+      if (now === undefined || now.value !== was.value || now.get !== was.get || now.set !== was.set) note(label);
     }
     return found;
   };
@@ -129,7 +132,7 @@ exports.createWatch = () => {
     look,
     note,
     found,
-    watchBuiltIns() {
+    watchBuiltIns: () => {
       for (const [name, target, keys] of BUILT_IN) watch(name, target, keys);
     },
   };

@@ -126,7 +126,7 @@ async function judgesNamed(
       kind: 'tests_unknown',
       title: `${one ? 'A changed file that is no test uses' : `${items.length} changed files that are no tests use`} the test runner, or a way to change it`,
       items: items.slice(0, LISTED),
-      hash: digestOf(['names_judges', items.map((item) => item.hash).sort()]),
+      hash: digestOf(['names_judges', items.map(({ hash = '' }) => hash).sort()]),
     },
   ];
 }
@@ -138,7 +138,8 @@ async function namedBy(
 ): Promise<readonly ConcernItem[]> {
   const oids = changes.flatMap(({ before, after }) => [before, after].flatMap((state) => state?.oid ?? []));
   const blobs = await tools.repository.readBlobs(project, [...new Set(oids)], MAX_READ_BYTES);
-  const textOf = (state: TreeChange['after']) => (state === null ? null : (blobs.get(state.oid)?.toString('utf8') ?? ''));
+  const textOf = (state: TreeChange['after']) =>
+    state === null ? null : (blobs.get(state.oid)?.toString('utf8') ?? '');
   const compared = changes.map(({ path, before, after }) => ({ path, before: textOf(before), after: textOf(after) }));
   const read = await readForeignText('judgesNewlyNamed', [compared]);
   const item = (path: string, reason: string): ConcernItem => ({
@@ -146,7 +147,8 @@ async function namedBy(
     reason: tools.scrub(reason),
     hash: digestOf(['names_judges', path, changes.find((change) => change.path === path)?.after?.oid]),
   });
-  if (!read.ok) return changes.map(({ path }) => item(path, `what it names is not known: the changed code ${read.why}`));
+  if (!read.ok)
+    return changes.map(({ path }) => item(path, `what it names is not known: the changed code ${read.why}`));
   const unread = changes.filter(({ after }) => after !== null && !blobs.has(after.oid) && !isSubmodule(after.mode));
   return [
     ...read.value.map(({ path, names }) => item(path, reasonOf(names))),

@@ -33,57 +33,38 @@ const ENDINGS: Readonly<Record<string, readonly Language[]>> = {
 /** Loaded like the code around it, and not readable. */
 const COMPILED = /[.](?:node|so|pyd|pyc|dylib|dll|wasm)$/i;
 
-/** Packages that run tests, judge them, or put others in the place of what modules load. */
-const NODE_PACKAGES = [
-  'node:test|bun:test|vitest|jest|mocha|chai|jasmine-core|sinon|power-assert|expect[.]js|@playwright/test',
-  'testdouble|proxyquire|rewiremock|mock-require|require-in-the-middle|import-in-the-middle|esmock|quibble',
-  '@jest/[\\w-]{1,40}|@vitest/[\\w-]{1,40}|chai-[\\w-]{1,40}|sinon-[\\w-]{1,40}',
-  'jest-(?:circus|jasmine2|mock|runtime|runner|matcher-utils|environment[\\w-]{0,40}|extended)',
-].join('|');
-/** Such packages whose names are words of other things too. */
-const NODE_PACKAGES_BY_IMPORT = 'ava|tap|tape|uvu|jasmine|should|expect|must|rewire|mockery|pirates';
-const NODE_HOOKS = 'beforeEach|afterEach|beforeAll|afterAll';
-const GLOBAL = '(?:globalThis|global|window|self)';
-const MEMBER = '(?:[?]?[.]|[?]?[.]?\\[[\'"`])';
-const OWN_BUILTINS = [
-  'Object',
-  'Reflect',
-  'Function',
-  'Array',
-  'String',
-  'Number',
-  'Boolean',
-  'Symbol',
-  'Promise',
-  'Error',
-  'RegExp',
-  'Map',
-  'Set',
-  'WeakMap',
-  'JSON',
-  'Math',
-  'Proxy',
-] as const;
-const BUILTINS = OWN_BUILTINS.join('|');
+const OWN_BUILTINS = new Set(
+  'Object Reflect Function Array String Number Boolean Symbol Promise Error RegExp Map Set WeakMap JSON Math Proxy'.split(
+    ' ',
+  ),
+);
 
 /** Each with the name in its first group, or with words of its own. */
 const TABLE: Readonly<Record<Language, readonly (readonly [RegExp, string?])[]>> = {
   node: [
-    // As a word of its own in quotes: it may be given to `import`, `require` or by way of a variable.
-    [new RegExp(`['"\`](${NODE_PACKAGES})(?:/[\\w./-]{1,80})?['"\`]`, 'g')],
+    // Packages that run tests, judge them, or put others in the place of what modules load: as a word of its own in quotes, which
+    // may be given to `import`, to `require` or by way of a variable.
     [
-      new RegExp(
-        `(?:\\bfrom|\\bimport|\\brequire|\\))\\s{0,9}\\(?\\s{0,9}['"\`](${NODE_PACKAGES_BY_IMPORT})(?:/[\\w./-]{1,80})?['"\`]`,
-        'g',
-      ),
+      /['"`](node:test|bun:test|vitest|jest|mocha|chai|jasmine-core|sinon|power-assert|expect[.]js|@playwright\/test)(?:\/[\w./-]{1,80})?['"`]/g,
+    ],
+    [
+      /['"`](testdouble|proxyquire|rewiremock|mock-require|require-in-the-middle|import-in-the-middle|esmock|quibble)['"`]/g,
+    ],
+    [/['"`]((?:@jest\/|@vitest\/|chai-|sinon-|jest-environment-)[\w-]{1,40})(?:\/[\w./-]{1,80})?['"`]/g],
+    [
+      /['"`](jest-(?:circus|jasmine2|mock|runtime|runner|matcher-utils|environment|extended))(?:\/[\w./-]{1,80})?['"`]/g,
+    ],
+    // Those whose names are words of other things too.
+    [
+      /(?:\bfrom|\bimport|\brequire|\))\s{0,9}\(?\s{0,9}['"`](ava|tap|tape|uvu|jasmine|should|expect|must|rewire|mockery|pirates)(?:\/[\w./-]{1,80})?['"`]/g,
     ],
     [/\b(import\.meta\.vitest)\b/g],
-    [new RegExp(`(?<![\\w$.])(${NODE_HOOKS})\\s{0,9}\\(`, 'g')],
+    [/(?<![\w$.])(beforeEach|afterEach|beforeAll|afterAll)\s{0,9}\(/g],
     [
-      new RegExp(
-        `\\b${GLOBAL}${MEMBER}(expect|jest|vi|vitest|mocha|jasmine|describe|it|test|assert|${NODE_HOOKS})(?![\\w$])`,
-        'g',
-      ),
+      /\b(?:globalThis|global|window|self)(?:\?\.|[.])(expect|jest|vi|vitest|mocha|jasmine|describe|it|test|assert|beforeEach|afterEach|beforeAll|afterAll)(?![\w$])/g,
+    ],
+    [
+      /\b(?:globalThis|global|window|self)(?:\?\.)?\[['"`](expect|jest|vi|vitest|mocha|jasmine|describe|it|test|assert|beforeEach|afterEach|beforeAll|afterAll)['"`]/g,
     ],
     [/(?<![\w$.])((?:jest|vi)[.](?:fn|mock|doMock|spyOn|setMock|unstable_mockModule|hoisted|stubGlobal))\b/g],
     [/\b(expect\s{0,9}[.]\s{0,9}(?:extend|addEqualityTesters|addSnapshotSerializer|setState))\b/g],
@@ -139,10 +120,8 @@ const TABLE: Readonly<Record<Language, readonly (readonly [RegExp, string?])[]>>
 };
 
 /** `Array.prototype.at = …`: the object and the key. */
-const ASSIGNED_BUILTIN = new RegExp(
-  `(?<![\\w$.])(?:${GLOBAL}[.])?(${BUILTINS})([.]prototype)?(?:[.]([\\w$]{1,60})|\\[\\s{0,9}['"\`]([\\w$]{1,60})['"\`]\\s{0,9}\\])\\s{0,9}=(?![=>])`,
-  'g',
-);
+const ASSIGNED_BUILTIN =
+  /(?<![\w$.])(?:(?:globalThis|global|window|self)[.])?([A-Z][A-Za-z]{2,10})([.]prototype)?(?:[.]([\w$]{1,60})|\[\s{0,9}['"`]([\w$]{1,60})['"`]\s{0,9}\])\s{0,9}=(?![=>])/g;
 
 /** May code under test load this file, and is it none that the checks with the base's tests put back? */
 export function mayNameJudges(path: string): boolean {
@@ -185,6 +164,7 @@ function assignedBuiltins(text: string): readonly string[] {
   return [...text.matchAll(ASSIGNED_BUILTIN)].flatMap(([, name = '', prototype, dotted, quoted]) => {
     const key = dotted ?? quoted ?? '';
     if (name === 'Error' && ['stackTraceLimit', 'prepareStackTrace'].includes(key)) return [];
+    if (!OWN_BUILTINS.has(name)) return [];
     const owner = (globalThis as Readonly<Record<string, unknown>>)[name] as { readonly prototype?: object } & object;
     const holder = prototype === undefined ? owner : owner.prototype;
     return holder !== undefined && key in holder ? [`${name}${prototype ?? ''}.${key} =`] : [];
