@@ -115,10 +115,17 @@ describe('a run whose gates are all trusted', () => {
       'src/more.js': 'export const more = 1;\n',
       'src/known.js': "import 'node:test';\nexport const known = 2;\n",
       'src/own.test.js': "import 'node:test';\n",
+      // Put back for the checks with the base's tests, since a script names it.
+      'tools/check.mjs': "import 'node:test';\n",
       'notes.md': "Tests use 'node:test'.\n",
     };
     const server = await aServer({
-      files: { ...FILES, 'src/known.js': "import 'node:test';\n" },
+      files: {
+        ...FILES,
+        'package.json': JSON.stringify({ name: 'notes', scripts: { check: 'node tools/check.mjs' } }),
+        'src/known.js': "import 'node:test';\n",
+        'tools/check.mjs': 'process.exit(0);\n',
+      },
       script: aScript({ implementer: [writes(files)] }),
     });
     const { view } = await stopOf(server);

@@ -189,6 +189,11 @@ it.for([
     'pytest_pyfunc_call in sums.py',
   ],
   [
+    'a plugin that says it stands in a conftest',
+    'import gc\n\ncode = "def pytest_pyfunc_call(pyfuncitem): return True"\nmade = type(gc)("made")\nexec(compile(code, "conftest.py", "exec"), vars(made))\nfor each in gc.get_objects():\n    if type(each).__name__ == "PytestPluginManager":\n        each.register(made)\n',
+    'pytest_pyfunc_call in conftest.py',
+  ],
+  [
     'an approximation of everything',
     'import pytest\n\npytest.approx = lambda *a, **k: type("Near", (), {"__eq__": lambda self, other: True})()\n',
     'pytest.approx',

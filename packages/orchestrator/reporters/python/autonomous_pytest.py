@@ -19,7 +19,7 @@ import pytest
 import unittest.case
 import unittest.result
 
-from autonomous_report import Guard, Session, is_of_a_package
+from autonomous_report import Guard, Session, code_of, is_of_a_package, stands_where_it_says
 from autonomous_unittest import failing_assertions_that_pass, look_around_tests
 
 _guard = Guard()
@@ -109,9 +109,9 @@ def _find_hooks(config, tell):
 
 
 def _note_hook(name, function):
-    function = getattr(function, "__func__", function)
-    file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    if is_of_a_package(function) or os.path.basename(file) == "conftest.py":
+    code = code_of(function)
+    file = "" if code is None else code.co_filename
+    if is_of_a_package(function) or (os.path.basename(file) == "conftest.py" and stands_where_it_says(code)):
         return
     _guard.note("%s in %s" % (name, os.path.relpath(file) if file else "a plugin"))
 

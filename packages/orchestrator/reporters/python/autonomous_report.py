@@ -123,17 +123,26 @@ def is_of_a_package(value):
     """Whether a function comes from where packages are installed, as plugins of a runner do, and from where it says."""
     if isinstance(value, property):
         return all(is_of_a_package(each) for each in (value.fget, value.fset, value.fdel) if each is not None)
-    code = getattr(getattr(value, "__func__", value), "__code__", None)
-    if isinstance(code, type(is_of_a_package.__code__)):
-        if not _is_installed(code.co_filename):
-            return False
-        import linecache
-
-        line = linecache.getline(code.co_filename, code.co_firstlineno)
-        return code.co_name in line or "lambda" in line or line.lstrip().startswith("@")
+    code = code_of(value)
+    if code is not None:
+        return _is_installed(code.co_filename) and stands_where_it_says(code)
     # Compiled, or an object that can be called, such as the tracer of coverage.
     kind = value if isinstance(value, type) else type(value)
     return _is_installed(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
+
+
+def code_of(function):
+    """The code of a function or method that is written in Python, or None."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return code if isinstance(code, type(is_of_a_package.__code__)) else None
+
+
+def stands_where_it_says(code):
+    """Whether its file has such a function on that line: code can be compiled under any name of a file."""
+    import linecache
+
+    line = linecache.getline(code.co_filename, code.co_firstlineno)
+    return code.co_name in line or "lambda" in line or line.lstrip().startswith("@")
 
 
 def _is_installed(file):

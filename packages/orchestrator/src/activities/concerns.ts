@@ -112,8 +112,12 @@ async function judgesNamed(
 ): Promise<readonly Concern[]> {
   const evidence = latestEvidence(view);
   if (evidence.length === 0 || evidence.some(({ passed }) => !passed)) return [];
+  // What was put back for the checks with the base's tests was not there for the code under test.
+  const putBack = new Set(evidence.find(({ mode }) => mode === 'base_tests')?.restored);
   // What is gone is looked at as well: a file that was moved names nothing new.
-  const changes = all.filter(({ path, before, after }) => mayNameJudges(path) && before?.oid !== after?.oid);
+  const changes = all.filter(
+    ({ path, before, after }) => mayNameJudges(path) && !putBack.has(path) && before?.oid !== after?.oid,
+  );
   const gone = changes.filter(({ after }) => after === null);
   const there = changes.filter(({ after }) => after !== null);
   const items: ConcernItem[] = [];
