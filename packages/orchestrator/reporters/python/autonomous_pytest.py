@@ -81,13 +81,6 @@ def pytest_pyfunc_call(pyfuncitem):
     _look(pyfuncitem.config)
 
 
-@pytest.hookimpl(hookwrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item, nextitem):
-    _look(item.config)
-    yield
-    _look(item.config)
-
-
 def _look(config):
     _guard.look()
     _find_hooks(config, _note_hook)
@@ -99,9 +92,7 @@ _known_hooks = {}
 def _find_hooks(config, tell):
     """Tells of functions that take part in pytest's hooks and have not been told of before."""
     for name, caller in list(vars(config.pluginmanager.hook).items()):
-        if not hasattr(caller, "get_hookimpls"):
-            continue
-        for implementation in caller.get_hookimpls():
+        for implementation in getattr(caller, "get_hookimpls", list)():
             if id(implementation) not in _known_hooks:
                 # Held, so that its id is not given to another.
                 _known_hooks[id(implementation)] = implementation

@@ -77,16 +77,17 @@ class Guard:
             if holder is builtins and key in _DOUBLED:
                 continue
             if callable(value) or isinstance(value, _DESCRIPTORS):
-                self._seen.append((name, holder, key, value))
+                self._seen.append((vars(holder).get, key, value, name))
                 self._own.add(id(value))
 
     def look(self):
-        for name, holder, key, value in self._seen:
-            now = vars(holder).get(key)
-            if now is not value and not self._is_of_a_plugin(now):
+        for get, key, value, name in self._seen:
+            if get(key) is not value and not self._is_of_a_plugin(get(key)):
                 self.note("%s.%s" % (name, key))
         for name, holder, keys in self._keys:
             # A new key can stand before what the class inherits, or decide about all its attributes.
+            if vars(holder).keys() <= keys:
+                continue
             for key in vars(holder).keys() - keys:
                 value = vars(holder).get(key)
                 if (callable(value) or isinstance(value, _DESCRIPTORS)) and not self._is_of_a_plugin(value):
