@@ -5,7 +5,7 @@
  */
 import { parse as parseToml } from 'smol-toml';
 import { folded } from './folded-path.ts';
-import { isElsewhere, isPathLike, placesIn } from './self-running-places.ts';
+import { aliasOf, isElsewhere, isPathLike, placesIn } from './self-running-places.ts';
 
 /**
  * What of a file's text counts: an empty value where the key says it all.
@@ -107,6 +107,9 @@ function manifestReader(parse: (text: string) => unknown, rules: ManifestKeys): 
         (rules.isDependency(keys) &&
           typeof value === 'string' &&
           (rules.isElsewhere(value, keys) || keys.some((key) => placesIn(key).length > 0)));
+      const alias = rules.isDependency(keys) && typeof value === 'string' ? aliasOf(keys.at(-1) ?? '', value) : null;
+      // Another version of the other package is one of a package.
+      if (alias !== null && !isCounted) counted.set(`${keys.join('.')} is the package ${alias}`, '');
       if (!isCounted) continue;
       // Another entry of a list leaves this one as it is.
       const isListed = keys.length < path.length;

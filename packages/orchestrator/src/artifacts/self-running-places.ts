@@ -85,6 +85,15 @@ export function isPathLike(value: string): boolean {
 }
 
 /**
+ * The other package that a dependency is by an alias such as `npm:other@^1.0.0`; `null` where it is none.
+ * @param name may have a range at its end, as the keys of overrides have
+ */
+export function aliasOf(name: string, specifier: string): string | null {
+  const other = /^\s*npm:((?:@[\w.~-]+\/)?[\w.~-]+)/.exec(specifier)?.[1];
+  return other === undefined || other === name || name.startsWith(`${other}@`) ? null : other;
+}
+
+/**
  * Is a dependency of a package.json taken from elsewhere than a registry? Whatever has a scheme or a path in it is, and the name
  * of an archive.
  */

@@ -311,8 +311,14 @@ export const SELF_RUNNING_PATHS: readonly { readonly patterns: readonly string[]
       'rebar.config*',
       'project.clj',
       'vcpkg-configuration.json',
+      '*.whl',
+      '*.egg',
     ],
     reason: 'a package manager or build tool reads it before anything is built, and runs what it names',
+  },
+  {
+    patterns: ['__pycache__/', '*.pyc', '*.pyo', '*.dist-info/', '*.egg-info/'],
+    reason: 'Python runs it in the place of its source, or takes it for an installed package',
   },
   {
     patterns: [

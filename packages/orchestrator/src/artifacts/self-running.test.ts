@@ -67,6 +67,9 @@ describe('the table of paths that can run code by themselves', () => {
       'hooks/pre-commit',
       'WARP.md',
       'package.yaml',
+      'plug-1.0-py3-none-any.whl',
+      'src/__pycache__/a.cpython-311.pyc',
+      'evil.DIST-INFO/entry_points.txt',
       '.github./workflows/x',
       '.git\u200Bhub/workflows/x',
       'AGENTS.md ',
@@ -227,12 +230,21 @@ describe('manifests', () => {
       '1.x || >=2 <3',
       'latest',
       '*',
-      'npm:@scope/b@^1.0.0',
+
       'workspace:*',
       'catalog:',
       '~1.2',
     ])
       expect(from({ dependencies: { a: version } }), version).toEqual([]);
+  });
+
+  it('tell of a dependency that is another package by an alias, not of its version', () => {
+    const at = (version: string): string => JSON.stringify({ devDependencies: { assert: version } });
+    expect(reasons('package.json', at('^2.0.0'), at('npm:noop@2.0.0'))).toEqual([
+      'new: devDependencies.assert is the package noop',
+    ]);
+    expect(reasons('package.json', at('npm:@a/noop@2.0.0'), at('npm:@a/noop@2.0.1'))).toEqual([]);
+    expect(reasons('package.json', at('^2.0.0'), at('npm:assert@2.0.0'))).toEqual([]);
   });
 
   it('are read as TOML, whatever their spelling', () => {
