@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { createBuildActivities } from './activities/build-activities.ts';
 import type { BuildTools } from './activities/build-tools.ts';
 import { BaselineCache } from './activities/baseline-cache.ts';
+import { committedSecrets } from './activities/outgoing.ts';
 import { DependencyCache } from './activities/dependency-cache.ts';
 import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
 import { createAgentRouter } from './agents/agent-router.ts';
@@ -236,6 +237,8 @@ export async function startOrchestrator({
       clock: systemClock,
       log,
       scrub: scrubber.scrub,
+      committedSecrets: (project, { branch }, signal) =>
+        branch === '' ? Promise.resolve([]) : committedSecrets(instrumented.repository, project, branch, signal),
       comparison,
       serverId,
     });
