@@ -148,19 +148,30 @@ export function hasSameView(definition: WorkflowDefinition, history: History): b
 }
 
 /** The events of a history that replays. */
-export function eventsOf(definition: WorkflowDefinition, { heading, steps }: History): readonly WorkflowEvent[] {
-  const events: WorkflowEvent[] = [];
+export function eventsOf(definition: WorkflowDefinition, history: History): readonly WorkflowEvent[] {
+  return stepsOf(definition, history).flatMap(({ events }) => events);
+}
+
+/** Each step of a history, with the state that it gives. */
+export function stepsOf(
+  definition: WorkflowDefinition,
+  { heading, steps }: History,
+): readonly { readonly state: RunState; readonly events: readonly WorkflowEvent[] }[] {
+  const taken: { state: RunState; events: WorkflowEvent[] }[] = [];
   let state = newRun(heading.runId);
+  let sequence = 0;
   for (const {
     at,
     in: [type, payload],
   } of steps) {
-    const input = eventOf(heading.runId, events.length + 1, at, 'input', type, payload);
-    const taken = taking(definition, state, input);
-    ({ state } = taken);
-    events.push(input, ...factsOf(input, taken.step));
+    const input = eventOf(heading.runId, sequence + 1, at, 'input', type, payload);
+    const step = taking(definition, state, input);
+    ({ state } = step);
+    const events = [input, ...factsOf(input, step.step)];
+    sequence += events.length;
+    taken.push({ state, events });
   }
-  return events;
+  return taken;
 }
 
 function taking(definition: WorkflowDefinition, state: RunState, input: WorkflowEvent) {

@@ -40,14 +40,19 @@ const places: readonly Place[] = [
   {
     where: 'in the install step',
     config: { ...TRUSTED, commands: { setup: `${SLEEP}01` } },
-    reached: () => asleep('01'),
+    // The baseline installs too, beside planning.
+    reached: async (server, id) => {
+      await expect.poll(async () => (await server.client.getRun(id)).currentStage).toBe('implementation');
+      await asleep('01');
+    },
     stage: 'implementation',
     hasBranch: true,
   },
   { where: 'in a command of the agent', reached: () => asleep('02'), stage: 'implementation', hasBranch: true },
   {
     where: 'in a check',
-    config: { ...TRUSTED, commands: { test: `${SLEEP}03` } },
+    // Not in the baseline, which has no such file.
+    config: { ...TRUSTED, commands: { test: `test ! -e done.sh || ${SLEEP}03` } },
     reached: () => asleep('03'),
     stage: 'validation',
     hasBranch: true,
@@ -68,7 +73,10 @@ it('in each stage: processes end, the branch is kept, the record is written, no 
         when('in a slow model', { turns: [{ delayMs: 3_600_000, text: 'Thinking.' }, ...aPlan().turns] }),
         aPlan(),
       ],
-      implementer: [when('in a command of the agent', runs(`echo half > half.sh; ${SLEEP}02`)), runs('true')],
+      implementer: [
+        when('in a command of the agent', runs(`echo half > half.sh; ${SLEEP}02`)),
+        runs('echo done > done.sh'),
+      ],
     }),
     env: { MAX_CONCURRENT_RUNS_PER_USER: '10' },
   });

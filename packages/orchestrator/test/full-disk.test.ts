@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type ApiError, type Client, createClient, type RunView } from '@autonomous/shared';
+import { type ApiError, type Client, createClient, type RunView, shownAt } from '@autonomous/shared';
 import { expect, it, onTestFinished, type TestContext } from 'vitest';
 import { aScript, FILES, makeRemote } from './orchestrator.fixture.ts';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
@@ -103,7 +103,9 @@ it(
       (error: unknown) => (error as ApiError).status,
     );
     expect(['cancelled', 507]).toContain(end);
-    const approval = await client.decideOpenGate(waiting.id, { decision: 'approve' }).then(
+    const { gate } = await client.getRun(waiting.id);
+    const approved = { decision: 'approve' as const, ...(gate && shownAt(gate)) };
+    const approval = await client.decideOpenGate(waiting.id, approved).then(
       () => 'taken',
       (error: unknown) => (error as ApiError).status,
     );
@@ -111,7 +113,7 @@ it(
 
     await rm(path.join(disk, 'filler'));
     await expect.poll(async () => (await client.readiness()).ready, { timeout: 30_000 }).toBe(true);
-    if (approval === 507) await client.decideOpenGate(waiting.id, { decision: 'approve' });
+    if (approval === 507) await client.decideOpenGate(waiting.id, approved);
     // Sandboxes keep a reserve that is larger than this disk.
     await until(client, waiting.id, ({ gate }) => gate?.reason === 'storage_full');
     execFileSync('mount', ['-o', 'remount,size=900m', disk]);

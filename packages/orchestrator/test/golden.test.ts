@@ -1,11 +1,13 @@
 /** Released versions of workflows: what was once recorded follows for ever, and their sources change only knowingly. */
 import { globSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { setup } from 'xstate';
 import { describe, expect, it } from 'vitest';
 import { markMachine } from '../golden/coverage.ts';
-import { differenceIn, hasSameView } from '../golden/history.ts';
+import { differenceIn, hasSameView, stepsOf } from '../golden/history.ts';
 import { hashOfCode, pinnedNow, type Released, released } from '../golden/released.ts';
 import { readHistories, readVersions } from '../golden/store.ts';
+import { advance, isFinal, statusOf } from '../src/workflow/advance.ts';
 import { isWorkflow, type WorkflowDefinition } from '../src/workflow/definition.ts';
 
 const WAY_OUT = `
@@ -71,6 +73,37 @@ describe.each(newest)('the histories of $definition.name', ({ definition }) => {
     expect(Object.keys(CANNOT_HAPPEN).filter((name) => !missing().includes(name))).toEqual([]);
   });
 });
+
+describe.each(released.filter(({ definition }) => !isNewest(definition)))(
+  'a run of $definition.name version $definition.version',
+  ({ definition }) => {
+    it('can be converted to each newer version at every step of its way', () => {
+      const newer = released
+        .map(({ definition: other }) => other)
+        .filter(({ name, version }) => name === definition.name && version > definition.version);
+      const refused = readHistories(definition).flatMap(({ file, history }) =>
+        stepsOf(definition, history)
+          .filter(({ state }) => !isFinal(statusOf(state)) && state.snapshot !== null)
+          .flatMap(({ state, events }) =>
+            newer.flatMap((to) => {
+              const { fingerprint, version } = to;
+              const payload = { from: definition.version, to: version, fingerprint, by: 'a', how: 'converted' };
+              const taken = advance(to, state, {
+                type: 'RUN_MIGRATED',
+                payload,
+                timestamp: events[0]?.timestamp ?? '',
+              });
+              const where = `${file}, event ${events.at(-1)?.sequence}, to ${version}`;
+              if (!taken.ok) return [`${where}: ${taken.reason}`];
+              // What is under way goes on, and nothing else begins.
+              return isDeepStrictEqual(taken.state.activities, state.activities) ? [] : [`${where}: other activities`];
+            }),
+          ),
+      );
+      expect(refused).toEqual([]);
+    });
+  },
+);
 
 describe('a workflow that is shipped', () => {
   it('has golden histories and is pinned', async () => {

@@ -34,8 +34,13 @@ const gate = (summary: string) =>
 const running = { status: 'running', stage: 'implementation' } as const;
 
 /** draft → gate → work beside a clock of a minute → done. `renamed` calls states otherwise and asks twice. */
-function aMachine(shape: { readonly summary?: string; readonly renamed?: boolean; readonly note?: boolean }) {
-  const { summary = 'Approve it', renamed = false, note = false } = shape;
+function aMachine(shape: {
+  readonly summary?: string;
+  readonly renamed?: boolean;
+  readonly note?: boolean;
+  readonly watched?: boolean;
+}) {
+  const { summary = 'Approve it', renamed = false, note = false, watched = false } = shape;
   const target = renamed ? 'building' : 'working';
   return setup({
     types: { context: {} as Context, events: {} as { type: keyof typeof signals }, meta: {} as StateMeta<Context> },
@@ -64,6 +69,7 @@ function aMachine(shape: { readonly summary?: string; readonly renamed?: boolean
       gate: {
         meta: gate(summary),
         on: { APPROVAL_GRANTED: target, ...(note ? { RETRY_REQUESTED: { actions: assign({}) } } : {}) },
+        ...(watched ? { invoke: { id: 'watcher', src: 'watch', input: { of: 'the gate' } } } : {}),
       },
       [target]: {
         meta: running,
@@ -134,6 +140,9 @@ const third = version(
 const fourth = version(4, { summary: 'Really?' });
 /** A migration that gives a state which there is not. */
 const fifth = version(5, { renamed: true }, { migrations: { 1: (state) => ({ ...state, value: 'nowhere' }) } });
+/** Work beside the gate, which changes nothing of what is stored as an event. */
+const sixth = version(6, { watched: true });
+const seventh = version(7, { watched: true }, { migrations: { 1: (state) => state } });
 
 interface Call {
   readonly src: string;
@@ -149,7 +158,7 @@ describe('a run that is migrated', () => {
   let calls: Call[];
   let wake: () => void = () => undefined;
   const clock = new ManualClock();
-  const all = [first, second, third, fourth, fifth];
+  const all = [first, second, third, fourth, fifth, sixth, seventh];
 
   const open = async (definitions: readonly WorkflowDefinition[]): Promise<void> => {
     store = openSqliteEventStore({ file: path.join(folder, 'test.db') });
@@ -312,6 +321,23 @@ describe('a run that is migrated', () => {
     await expect(engine.migrate('r1', 5, 'admin')).rejects.toThrow(/cannot be converted to version 5 .*nowhere/);
     expect(await engine.view('r1')).toEqual(before);
     expect((await store.readRun('r1', 0)).map(({ type }) => type)).not.toContain('RUN_MIGRATED');
+    (await call('worker')).complete('done');
+    await until('r1', (view) => view.status === 'completed');
+  });
+
+  it('is converted where the new version has other work open at the same place, and is not called damaged', async () => {
+    await toGate('r1');
+    await expect(engine.migrate('r1', 6, 'admin')).rejects.toThrow(
+      /would go another way with version 6 of 'flow': after event \d+: replay gives the open activities \[.*watcher\], stored are \[\]\. Version 6 has no migration/,
+    );
+    const migrated = await engine.migrate('r1', 7, 'admin');
+    expect(migrated).toMatchObject({ workflow: { version: 7 }, gate: { kind: 'plan' } });
+    expect((await store.readRun('r1', 0)).at(-1)).toMatchObject({
+      type: 'RUN_MIGRATED',
+      payload: { how: 'converted' },
+    });
+    await call('watcher');
+    await engine.signal('r1', 'APPROVAL_GRANTED', { by: 'me' });
     (await call('worker')).complete('done');
     await until('r1', (view) => view.status === 'completed');
   });

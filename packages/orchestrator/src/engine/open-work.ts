@@ -22,7 +22,12 @@ export function differenceOfWork(
   );
 }
 
-function differ(what: string, replayed: readonly string[], stored: readonly { readonly key: string }[]): string | null {
+/** The same for one of the two, by keys alone. */
+export function differ(
+  what: 'activities' | 'timers',
+  replayed: readonly string[],
+  stored: readonly { readonly key: string }[],
+): string | null {
   const keys = new Set(stored.map(({ key }) => key));
   if (replayed.length === keys.size && replayed.every((key) => keys.has(key))) return null;
   return `replay gives the open ${what} [${[...replayed].sort().join(', ')}], stored are [${[...keys].sort().join(', ')}]`;

@@ -11,6 +11,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { advance, newRun, rehydrate, type RunState } from '../workflow/advance.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import { isPark, replay } from '../workflow/replay.ts';
+import { differ } from './open-work.ts';
 
 export interface PlannedMigration {
   /** The version that the run goes on with. */
@@ -49,19 +50,23 @@ export async function planMigration({ store, versions, view, to, by }: Migration
     return { definition, state, payload };
   };
   const replayed = replay(definition, newRun(runId), events);
-  if (replayed.ok) {
-    await assertOpen(store, runId, replayed.state);
-    return plan(replayed.state, 'replayed');
-  }
+  const otherWork = replayed.ok ? await otherOpenWork(store, runId, replayed.state) : null;
+  if (replayed.ok && otherWork === null) return plan(replayed.state, 'replayed');
   if (!definition.migrations?.[workflow.version]) {
+    const where = replayed.ok
+      ? `after event ${view.lastSequence}: ${otherWork}`
+      : `event ${replayed.sequence}: ${replayed.message}`;
     throw new Conflict(
-      `Run ${runId} would go another way with version ${to} of '${workflow.name}': event ${replayed.sequence}: ${replayed.message}. ` +
+      `Run ${runId} would go another way with version ${to} of '${workflow.name}': ${where}. ` +
         `Version ${to} has no migration from version ${workflow.version} either; the run stays as it is.`,
-      { extra: { sequence: replayed.sequence } },
+      { extra: { sequence: replayed.ok ? view.lastSequence : replayed.sequence } },
     );
   }
   const state = await stateBefore(store, versions, view, events);
-  await assertOpen(store, runId, state);
+  const damage = await otherOpenWork(store, runId, state);
+  // Something is wrong that a migration would hide.
+  if (damage !== null)
+    throw new Conflict(`Run ${runId} is damaged: ${damage}.`, { extra: { sequence: state.sequence } });
   const planned = plan(state, 'converted');
   const timestamp = events.at(-1)?.timestamp ?? view.updatedAt;
   const tried = advance(definition, state, { type: 'RUN_MIGRATED', payload: planned.payload, timestamp });
@@ -111,26 +116,15 @@ function unread(
   return last ? { ...stored, sequence: last.sequence, parked: String(last.payload['message'] ?? 'parked') } : stored;
 }
 
-/** What the store holds open must be what the state says, or something is wrong that a migration would hide. */
-async function assertOpen(store: EventStore, runId: string, state: RunState): Promise<void> {
+/** Where the work that the store holds open is not what the state says, in words; `null` where it is. */
+async function otherOpenWork(store: EventStore, runId: string, state: RunState): Promise<string | null> {
   const [activities, timers] = await Promise.all([store.openActivities(runId), store.openTimers(runId)]);
-  const differs = (what: string, wanted: readonly string[], stored: readonly { readonly key: string }[]): void => {
-    const [a, b] = [
-      [...wanted].sort().join(', '),
-      stored
-        .map(({ key }) => key)
-        .sort()
-        .join(', '),
-    ];
-    if (a === b) return;
-    throw new Conflict(`Run ${runId} is damaged: its history gives the open ${what} [${a}], stored are [${b}].`, {
-      extra: { sequence: state.sequence },
-    });
-  };
-  differs('activities', Object.values(state.activities), activities);
-  differs(
-    'timers',
-    Object.values(state.timers).map(({ key }) => key),
-    timers,
+  return (
+    differ('activities', Object.values(state.activities), activities) ??
+    differ(
+      'timers',
+      Object.values(state.timers).map(({ key }) => key),
+      timers,
+    )
   );
 }

@@ -1,0 +1,2 @@
+/** As in `locked-folder.mjs`. */
+export declare function installLocked(folder: string, inner?: readonly string[]): string;
