@@ -211,6 +211,7 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
       };
       const redactor = new RecordRedactor({ scrub: (text) => tools.scrub(text) });
       const { files } = await redactor.redact(input.runId, record, [], context.signal);
+      context.signal.throwIfAborted();
       const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), {
         [`${folder}/context.json`]: `${JSON.stringify(JSON.parse(files['context.json']), null, 2)}\n`,
         [`${folder}/events.jsonl`]: files['events.jsonl'],

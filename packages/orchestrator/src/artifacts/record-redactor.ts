@@ -82,7 +82,7 @@ export class RecordRedactor {
    * @param files texts by name. One that ends in `.jsonl` is read line by line, and lines of an earlier call are not looked through
    * again; any other is one JSON text
    * @param values further secrets of the run; they are replaced wherever they stand
-   * @throws the reason of `signal`
+   * @param signal ends the search: what was not looked through by then is left out for this time
    */
   async redact<Name extends string>(
     runId: string,
@@ -110,6 +110,12 @@ export class RecordRedactor {
       else run.looked.set(name, looked);
     }
     return { files: redacted, isComplete: work.isComplete };
+  }
+
+  /** Starts what looks through lines, so that it is there when it is needed. */
+  warm(): void {
+    const { look = lookInWorker } = this.#options;
+    look({ lines: [], values: [], byRules: true }, { maxMs: 10_000, signal: undefined }).catch(() => undefined);
   }
 
   /** Lets go of what is kept of a run that is not recorded again. */
@@ -208,14 +214,18 @@ class Work {
     const lines: string[] = [];
     let isSettled = true;
     for (const line of chunk) {
-      const isInTime = performance.now() < this.#until;
+      const isInTime = !this.#isOver();
       const done = isInTime ? await this.#task([line], byRules, this.#options.maxLineMs ?? 2_000) : null;
       lines.push(done?.lines[0] ?? leftOut(line));
       // A worker that does nothing at all may do so later.
-      if (done === null && !(isInTime && this.#hasWorked)) isSettled = false;
+      if (done === null && !(isInTime && this.#hasWorked && !this.#isOver())) isSettled = false;
     }
     this.isComplete &&= isSettled;
     return { lines, isSettled };
+  }
+
+  #isOver(): boolean {
+    return this.#signal?.aborted === true || performance.now() >= this.#until;
   }
 
   /** @returns `null` where it could not be done */
@@ -224,13 +234,10 @@ class Work {
     byRules: boolean,
     maxMs: number,
   ): Promise<{ readonly lines: readonly string[]; readonly isSettled: true } | null> {
-    this.#signal?.throwIfAborted();
-    if (performance.now() >= this.#until) return null;
+    if (this.#isOver()) return null;
     const { look = lookInWorker } = this.#options;
-    const limits = { maxMs, signal: this.#signal };
     const task = { lines, values: [...this.#values], byRules };
-    const answer = await look(task, limits).catch((): null => null);
-    this.#signal?.throwIfAborted();
+    const answer = await look(task, { maxMs, signal: this.#signal }).catch((): null => null);
     if (answer?.ok !== true) return null;
     this.#hasWorked = true;
     learn(this.#values, answer.value.found);

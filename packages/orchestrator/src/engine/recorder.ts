@@ -42,6 +42,9 @@ const GATHER_MS = 250;
 const RETRY_MS = 60_000;
 /** How long a server that stops waits for the remotes of its records. */
 const STOP_MS = 3_000;
+/** How long it still looks for secrets, which is not counted as waiting for a remote; lines that are left follow at the next start. */
+const STOP_LOOKING_MS = 8_000;
+const TICK_MS = 100;
 const MARK = 'recorded-position';
 /** What makes a run worth recording: a stage or a gate began or ended. */
 const MILESTONES: ReadonlySet<string> = new Set([
@@ -68,6 +71,9 @@ export class Recorder {
   /** Projects whose record could not be written, until it is tried again. */
   readonly #resting = new Map<string, () => void>();
   readonly #stopping = new AbortController();
+  readonly #stopLooking = new AbortController();
+  /** Records that are being looked through for secrets. */
+  #looking = 0;
   /** Before, what is dirty is not yet known, and a mark that is moved would hide it for good. */
   #started = false;
   /** The log could not be read at the start. */
@@ -127,11 +133,17 @@ export class Recorder {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
-    const limit = setTimeout(() => this.#stopping.abort(new Error('the server stops')), STOP_MS);
+    let waitedMs = 0;
+    const limit = setInterval(() => {
+      if (this.#looking === 0) waitedMs += TICK_MS;
+      if (waitedMs >= STOP_MS) this.#stopping.abort(new Error('the server stops'));
+    }, TICK_MS);
+    const stopLooking = setTimeout(() => this.#stopLooking.abort(), STOP_LOOKING_MS);
     try {
       await this.#writeAll();
     } finally {
-      clearTimeout(limit);
+      clearInterval(limit);
+      clearTimeout(stopLooking);
     }
   }
 
@@ -224,6 +236,7 @@ export class Recorder {
     const { store, repository, log, comparison, serverId } = this.#options;
     const project: RemoteProject | null = await store.getProject(projectId);
     if (!project) return true;
+    this.#redactor.warm();
     // Said, and tried again, by the comparison itself.
     if (comparison && !(await comparison.isKnown(project, this.#stopping.signal))) return false;
     const files: Record<string, string> = {};
@@ -246,7 +259,10 @@ export class Recorder {
       }
       const events = await store.readRun(view.id, 0, tip.sequence);
       const at = events.at(-1)?.timestamp ?? view.updatedAt;
-      const written = await this.#withoutSecrets(project, view, events, { ...tip, at, ...server });
+      this.#looking += 1;
+      const written = await this.#withoutSecrets(project, view, events, { ...tip, at, ...server }).finally(
+        () => (this.#looking -= 1),
+      );
       for (const [name, text] of Object.entries(written.files)) files[`${recordFolder(view.id)}/${name}`] = text;
       if (!written.isComplete) {
         isComplete = false;
@@ -274,7 +290,7 @@ export class Recorder {
     events: readonly WorkflowEvent[],
     tip: RecordedTip,
   ): Promise<{ readonly files: Readonly<Record<string, string>>; readonly isComplete: boolean }> {
-    const { signal } = this.#stopping;
+    const { signal } = this.#stopLooking;
     const { files, isComplete } = await this.#redactor.redact(
       view.id,
       {
@@ -299,11 +315,11 @@ export class Recorder {
     const pause = events.findLast(({ type, payload }) => type === 'RUN_PAUSED' && payload['reason'] === 'secret_found');
     if (!committedSecrets || !pause || this.#askedFor.get(view.id) === pause.sequence) return [];
     try {
-      const values = await committedSecrets(project, view, this.#stopping.signal);
+      const values = await committedSecrets(project, view, this.#stopLooking.signal);
       this.#askedFor.set(view.id, pause.sequence);
       return values;
     } catch (error) {
-      if (!this.#stopping.signal.aborted)
+      if (!this.#stopLooking.signal.aborted)
         log.warn(
           { err: error, runId: view.id },
           'the commits of a run could not be searched for what its record must not say',
