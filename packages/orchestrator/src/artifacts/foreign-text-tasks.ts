@@ -6,6 +6,7 @@ import { newDependencies } from './dependencies.ts';
 import { extendMemory } from './memory.ts';
 import type { Redacted, RedactionTask } from './record-redaction.ts';
 import type { ScannedText, SecretFinding } from './secret-scan.ts';
+import { selfRunningChanges, withSelfRunningContent } from './self-running.ts';
 import { parseSkill } from './skill-file.ts';
 
 async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
@@ -30,6 +31,8 @@ export const FOREIGN_TEXT_TASKS = {
   scanForSecrets,
   redactLines,
   findSecretValues,
+  selfRunningChanges,
+  withSelfRunningContent,
 };
 
 export type ForeignTextTasks = typeof FOREIGN_TEXT_TASKS;
