@@ -31,7 +31,7 @@ exports.watchNodeTest = () => {
   if (typeof own?.register === 'function') {
     const { register } = own;
     own.register = function registerAssertion(name, ...rest) {
-      if (name in assert) note(`node:test assert.${String(name)}`);
+      if (name in assert) note(`node:test assert.${name}`);
       return register.call(this, name, ...rest);
     };
     watch('node:test assert', own);
