@@ -245,9 +245,14 @@ async function memoryWith(
   return { text: extended.text, notices: [...extended.notices, ...kept.notices] };
 }
 
+/** The reason that the workflow gives for a decision which is a person's answer. */
+const ANSWERED = 'answered by a person';
+
 /** What people answered is theirs; what agents wrote is added as far as people have accepted it. */
 function keptMemory(input: BuildActivities['copyRecord']['input'], view: RunView) {
-  const isAnswer = ({ topic, choice }: RunDecision): boolean =>
+  // An agent that repeats a question with reasons of its own adds something that nobody has said.
+  const isAnswer = ({ topic, choice, rationale }: RunDecision): boolean =>
+    rationale === ANSWERED &&
     view.clarifications.some(
       ({ question, response, status }) => status === 'answered' && question === topic && response === choice,
     );
