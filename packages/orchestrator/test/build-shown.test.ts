@@ -1,6 +1,6 @@
 /** What a person accepts with a decision is what the surface showed on which they decided. */
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { type ApiError, concernsHashOf, hashWordOf, type RunConfigRequest, shownAt } from '@autonomous/shared';
+import { ApiError, concernsHashOf, hashWordOf, type RunConfigRequest, shownAt } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { runCli } from '../src/cli.ts';
 import { personAtTerminal } from '../src/cli/dialog.ts';
@@ -92,10 +92,10 @@ it('an approval that does not name the concerns of its gate is refused, and so i
   const { client } = server;
   const { concernsHash, ...seen } = shownAt(gate);
   const refused = async (fields: object) => {
-    const error = await client
+    const thrown: unknown = await client
       .decideGate(gate.id, { decision: 'approve', ...fields })
-      .catch((thrown: ApiError) => thrown);
-    return 'problem' in error ? error.problem : null;
+      .catch((error: unknown) => error);
+    return thrown instanceof ApiError ? thrown.problem : null;
   };
   expect(await refused(seen)).toMatchObject({ status: 400, faults: [{ path: 'concernsHash' }] });
   const other = concernsHashOf((gate.concerns ?? []).map((concern) => ({ ...concern, title: 'Nothing' })));

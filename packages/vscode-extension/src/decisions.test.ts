@@ -8,22 +8,24 @@ import { COMMANDS } from './identifiers.ts';
 const window = vi.hoisted(() => ({
   activeTextEditor: undefined,
   tabGroups: { activeTabGroup: { activeTab: undefined } },
-  showInformationMessage: vi.fn(async (_message: string) => undefined),
-  showWarningMessage: vi.fn(async () => 'Approve'),
-  showQuickPick: vi.fn(async (items: readonly unknown[]) => items[0]),
-  showInputBox: vi.fn(async () => 'Good enough.'),
+  showInformationMessage: vi.fn<(message: string) => Promise<undefined>>(async () => undefined),
+  showWarningMessage: vi.fn<() => Promise<string>>(async () => 'Approve'),
+  showQuickPick: vi.fn<(items: readonly unknown[]) => Promise<unknown>>(async (items) => items[0]),
+  showInputBox: vi.fn<() => Promise<string>>(async () => 'Good enough.'),
 }));
+/** A class of the editor of which nothing is made but an icon. */
+const Unused = vi.hoisted(() => function Unused() {});
 vi.mock('vscode', () => ({
   window,
-  Uri: class {},
-  ThemeIcon: class {},
-  TabInputTextDiff: class {},
-  TabInputTextMultiDiff: class {},
+  Uri: Unused,
+  ThemeIcon: Unused,
+  TabInputText: Unused,
+  TabInputTextDiff: Unused,
 }));
 const { decisionCommands } = await import('./commands/decisions.ts');
 
 const decideGate = vi.fn<(gateId: string, decision: unknown) => Promise<RunView>>();
-const openScreen = vi.fn();
+const openScreen = vi.fn<Panels['openScreen']>();
 
 /** The commands of a window that knows one run, waiting at a gate. */
 function commandsAt(gate: Partial<Gate>) {
