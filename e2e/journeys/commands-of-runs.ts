@@ -22,7 +22,7 @@ export const journey: Journey = {
     // What a plan adds to the memory is accepted with it, where it is shown.
     const approveInReview = async () => {
       await editor.command('Autonomous: Approve');
-      await editor.notification('Nothing was decided yet.').waitFor();
+      await editor.notification('Nothing was decided yet.').first().waitFor();
       await panel.getByRole('button', { name: 'Approve' }).click();
     };
     await run('Waiting for approval').waitFor();
