@@ -53,6 +53,8 @@ export const journey: Journey = {
     const { gate } = await server.client.getRun(id);
     assert.equal(gate?.kind, 'implementation');
     await editor.actOn(editor.line(/^Create login flow with OAuth, .*Waiting for approval/), /^Approve/);
+    // The implementer's decisions go into the memory, too.
+    await editor.webView.getByRole('button', { name: 'Approve' }).click();
     await editor.line(/^Create login flow with OAuth, .*Completed/).waitFor({ timeout: 90_000 });
     await ofResult.waitFor({ state: 'detached' });
     const run = await server.client.getRun(id);
