@@ -7,7 +7,9 @@
 const file = process.env['AUTONOMOUS_TEST_REPORT'];
 // As they were before any code of the project ran.
 const { appendFileSync, realpathSync } = require('node:fs');
-const { relative, resolve } = require('node:path');
+const path = require('node:path');
+const relative = path.relative.bind(path);
+const resolve = path.resolve.bind(path);
 const { stringify } = JSON;
 const root = rootOf(process.env['AUTONOMOUS_TEST_ROOT']);
 let sessions = 0;

@@ -1,4 +1,5 @@
 /** A result with everything that decides about tests as in the base commit: what the second check of a result runs on. */
+import { setImmediate } from 'node:timers/promises';
 import { matchesGlob, reachOfCheck } from '../artifacts/check-reach.ts';
 import { holdsTests, restoreInSourceTests } from '../artifacts/in-source-tests.ts';
 import { isCode, isTestPath, pathsToRestore } from '../artifacts/project-commands.ts';
@@ -55,6 +56,7 @@ export async function withBaseTests(
     basePassed: baseline.passed,
     globs: reach.globs,
     matchesGlob,
+    rest: setImmediate,
     readBase,
     readResult,
   });

@@ -88,7 +88,11 @@ async function runOnBase(
     if (error instanceof RetryableFailure || !(error instanceof NeedsHuman)) throw error;
     const command = { command: input.test.command, exitCode: null, durationMs: 0, output: '' };
     const failure = tools.scrub(error.message).slice(0, 2_000);
-    return { baseline: { ...facts, passed: false, command, sandbox: tools.sandboxes.name, failure }, executed: [], files: [] };
+    return {
+      baseline: { ...facts, passed: false, command, sandbox: tools.sandboxes.name, failure },
+      executed: [],
+      files: [],
+    };
   }
 }
 

@@ -41,9 +41,7 @@ const INCLUDES = /^\s*[-s]?include\s|(^|[;&|({@]|\bthen|\bdo)\s*(source|[.])\s+[
 /** Says that a tool looks for `.env` by itself. */
 const LOADS_ENV = /dotenv|env-?file|\bbun\b/i;
 /** Configuration of frameworks that their part for a runner loads into its process, where the runner's names it. */
-const FRAMEWORKS: readonly (readonly [named: RegExp, file: RegExp])[] = (
-  ['next', 'nuxt', 'svelte', 'astro', 'vue', 'craco', 'webpack', 'rspack', 'rsbuild', 'metro', 'remix'] as const
-).map((name) => [new RegExp(`\\b${name}\\b`, 'i'), new RegExp(`(^|/)${name}[.]config[.]\\w+$`)] as const);
+const FRAMEWORKS = /(?:^|\/)(next|nuxt|svelte|astro|vue|craco|webpack|rspack|rsbuild|metro|remix)[.]config[.]\w+$/;
 /** Files that are configuration of a build with tests in it, and that are not taken apart. */
 const BUILD_FILES =
   /(^|\/)(build[.]gradle([.]kts)?|settings[.]gradle([.]kts)?|pom[.]xml|build[.]rs|mix[.]exs|build[.]sbt|CMakeLists[.]txt|meson[.]build|BUILD([.]bazel)?|setup[.]py)$/;
@@ -63,7 +61,12 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
 
   const take = (
     named: readonly string[],
-    by: { readonly isLoaded: boolean; readonly isCommand: boolean; readonly isIncluded?: boolean; readonly isManifest?: boolean },
+    by: {
+      readonly isLoaded: boolean;
+      readonly isCommand: boolean;
+      readonly isIncluded?: boolean;
+      readonly isManifest?: boolean;
+    },
   ): string[] => {
     const further: string[] = [];
     for (const path of named) {
@@ -110,8 +113,10 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
     if ((isCommands(path) || isOfRunner) && LOADS_ENV.test(text))
       for (const each of changed) if (!inBase.has(each) && /(^|\/)[.]env([.]\w+)*$/.test(each)) restored.add(each);
     if (!isLoadedBy(path)) return;
-    for (const [named, file] of FRAMEWORKS)
-      if (named.test(text)) for (const each of changed) if (file.test(each)) doubtful.add(each);
+    for (const each of changed) {
+      const framework = FRAMEWORKS.exec(each)?.[1];
+      if (framework !== undefined && text.toLowerCase().includes(framework)) doubtful.add(each);
+    }
   }
 
   /** New files that the patterns of an including line stand for. */
@@ -139,7 +144,9 @@ export function matchesGlob(file: string, glob: string): boolean {
 function globsIn(line: string): readonly string[] {
   return line
     .split(/[\s"'`=;|&()<>$]+/)
-    .filter((word) => /[*?]|\{.*,.*\}/.test(word) && /\w/.test(word) && word.length < 300 && !word.startsWith('!'));
+    .filter(
+      (word) => /[*?]|\{[^{},]*,[^{}]*\}/.test(word) && /\w/.test(word) && word.length < 300 && !word.startsWith('!'),
+    );
 }
 
 interface Line {
@@ -236,4 +243,3 @@ function candidates(word: string, folder: string): string[] {
     .filter((path) => path !== '')
     .flatMap((path) => ENDINGS.map((ending) => `${path}${ending}`));
 }
-

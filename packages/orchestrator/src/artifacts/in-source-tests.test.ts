@@ -54,9 +54,15 @@ describe('tests in a file of the product', () => {
 
 it('finds examples in documentation, with what they expect', () => {
   expect(
-    examplesOf('sums.py', 'def add(a, b):\n    """Add.\n\n    >>> add(1,\n    ...     2)\n    3\n\n    More.\n    """\n'),
+    examplesOf(
+      'sums.py',
+      'def add(a, b):\n    """Add.\n\n    >>> add(1,\n    ...     2)\n    3\n\n    More.\n    """\n',
+    ),
   ).toEqual(['>>> add(1,', '...     2)', '3']);
   expect(
-    examplesOf('lib.rs', '/// Adds.\n/// ```\n/// assert_eq!(1, 1);\n/// ```\n/// ```text\n/// a\n/// ```\nfn x() {}\n'),
+    examplesOf(
+      'lib.rs',
+      '/// Adds.\n/// ```\n/// assert_eq!(1, 1);\n/// ```\n/// ```text\n/// a\n/// ```\nfn x() {}\n',
+    ),
   ).toEqual(['assert_eq!(1, 1);']);
 });

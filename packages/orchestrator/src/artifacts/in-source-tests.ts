@@ -5,7 +5,7 @@
  */
 
 const VITEST = /import[.]meta[.]vitest/;
-const RUST = /#\[(?:\w+::)*test\b|#!?\[cfg(?:_attr)?\([^\]\n]*\btest\b|cfg!\([^)\n]*\btest\b/;
+const RUST = /#\[[\w:]{0,60}test|#!?\[cfg(?:_attr)?\([^\]\n]{0,200}\btest\b|cfg!\([^)\n]{0,200}\btest\b/;
 /** Macros that Rust's tests judge by: one of the file's own stands before the standard one. */
 const RUST_JUDGES = /macro_rules!\s*(?:debug_)?(?:assert|panic|unreachable)/;
 const JAVASCRIPT = /[.][cm]?[jt]sx?$|[.](?:vue|svelte)$/;

@@ -27,8 +27,8 @@ export function stringsOf(text: string): readonly (readonly string[])[] {
   return text.split('\n').flatMap((line) => {
     if (line.length > MAX_LINE) return [];
     // A template names a folder, as far as it says.
-    const strings = [...line.matchAll(STRING)].map((match) =>
-      (match[1] ?? match[2] ?? match[3] ?? '').replace(/\$?\{.*$/, ''),
+    const strings = [...line.matchAll(STRING)].map(
+      (match) => (match[1] ?? match[2] ?? match[3] ?? '').split(/\$?\{/)[0] ?? '',
     );
     const parts = strings.slice(0, MAX_PARTS);
     const joined = parts.flatMap((_, from) =>
@@ -90,7 +90,9 @@ export class NamedPaths {
           (word.startsWith('.') ? [folder, ''] : [folder, ...above, '']).map((from) => normalPath(`${from}/${word}`)),
         ),
       );
-      const named = [...keys].flatMap((key) => [key, key.replace(/[.][cm]?jsx?$/, '')]).flatMap((key) => [...(this.#byPath.get(key) ?? [])]);
+      const named = [...keys]
+        .flatMap((key) => [key, key.replace(/[.][cm]?jsx?$/, '')])
+        .flatMap((key) => [...(this.#byPath.get(key) ?? [])]);
       const whole = named.length > 0 ? [] : [...keys].flatMap((key) => [...(this.#byFolder.get(key) ?? [])]);
       for (const path of [...named, ...whole]) found.add(path);
       // An alias of the project's own stands for a folder: the rest of the path is as it is.

@@ -457,14 +457,19 @@ export function pathsToRestore(
   const base = new Set(basePaths);
   const result = new Set(resultPaths);
   const deleted = basePaths.filter((path) => !result.has(path));
-  return [...new Set([...changedPaths, ...deleted])]
-    .filter(
-      (path) =>
-        isTestPath(path) || isTestConfiguration(path) || reached.has(path) || (!base.has(path) && shadowsRunner(path)),
-    )
-    // What is new beside the data of tests may be the product's.
-    .filter((path) => base.has(path) || (hasTests && result.has(path) && !isOnlyData(path)))
-    .sort();
+  return (
+    [...new Set([...changedPaths, ...deleted])]
+      .filter(
+        (path) =>
+          isTestPath(path) ||
+          isTestConfiguration(path) ||
+          reached.has(path) ||
+          (!base.has(path) && shadowsRunner(path)),
+      )
+      // What is new beside the data of tests may be the product's.
+      .filter((path) => base.has(path) || (hasTests && result.has(path) && !isOnlyData(path)))
+      .sort()
+  );
 }
 
 function isOnlyData(path: string): boolean {

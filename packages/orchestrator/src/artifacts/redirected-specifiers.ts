@@ -54,7 +54,9 @@ function aliasesRedirect(before: Table, after: Table, specifiers: ReadonlySet<st
   const [was, is] = [tableIn(before, 'compilerOptions'), tableIn(after, 'compilerOptions')];
   if (mapRedirects(tableIn(was, 'paths'), tableIn(is, 'paths'), plain)) return true;
   // What another file gives is not looked up.
-  return differ(before['extends'], after['extends']) || ['baseUrl', 'rootDirs'].some((key) => differ(was[key], is[key]));
+  return (
+    differ(before['extends'], after['extends']) || ['baseUrl', 'rootDirs'].some((key) => differ(was[key], is[key]))
+  );
 }
 
 /** Of keys that may hold one `*`: does one that stands for a specifier lead elsewhere, come or go? */

@@ -24,7 +24,13 @@ export function readTestReport(text: string): TestReport | null {
   for (const line of text.split('\n')) {
     const entry = entryOf(line);
     if (entry === null) continue;
-    const run: Run = runs.get(entry.run) ?? { runner: entry.runner, tests: [], files: new Set(), replaced: new Set(), ended: false };
+    const run: Run = runs.get(entry.run) ?? {
+      runner: entry.runner,
+      tests: [],
+      files: new Set(),
+      replaced: new Set(),
+      ended: false,
+    };
     runs.set(entry.run, run);
     if (entry.event === 'test') run.tests.push(entry);
     if (entry.event === 'file') run.files.add(entry.path);

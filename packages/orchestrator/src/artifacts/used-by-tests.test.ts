@@ -16,7 +16,9 @@ interface Given {
 }
 
 async function used({ base, result, reported = [], runner = 'node:test', basePassed = true, globs = [] }: Given) {
-  const after = new Map(Object.entries({ ...base, ...result }).filter((each): each is [string, string] => each[1] !== null));
+  const after = new Map(
+    Object.entries({ ...base, ...result }).filter((each): each is [string, string] => each[1] !== null),
+  );
   const texts = (of: ReadonlyMap<string, string>) => async (paths: readonly string[]) =>
     new Map(paths.flatMap((path): [string, string][] => (of.has(path) ? [[path, of.get(path) ?? '']] : [])));
   const { restored, doubtful } = await usedByTests({
@@ -28,6 +30,7 @@ async function used({ base, result, reported = [], runner = 'node:test', basePas
     basePassed,
     globs,
     matchesGlob,
+    rest: async () => {},
     readBase: texts(new Map(Object.entries(base))),
     readResult: texts(after),
   });
@@ -35,7 +38,8 @@ async function used({ base, result, reported = [], runner = 'node:test', basePas
 }
 
 const NOTHING = { restored: [], doubtful: [] };
-const CHECK = "import assert from 'node:assert';\nimport { test } from 'node:test';\nimport { add } from '../src/sums.js';\n";
+const CHECK =
+  "import assert from 'node:assert';\nimport { test } from 'node:test';\nimport { add } from '../src/sums.js';\n";
 
 describe('files that held tests, by the report', () => {
   it('are put back, changed and deleted ones, whatever they are called', async () => {
@@ -108,7 +112,10 @@ describe('what tests lean on', () => {
 
   it('is data in a folder that tests name as a whole', async () => {
     const base = { 'test/a.test.js': "for (const file of readdirSync('cases')) run(file);\n", 'cases/one.txt': '1' };
-    expect(await used({ base, result: { 'cases/one.txt': '2' } })).toEqual({ restored: [], doubtful: ['cases/one.txt'] });
+    expect(await used({ base, result: { 'cases/one.txt': '2' } })).toEqual({
+      restored: [],
+      doubtful: ['cases/one.txt'],
+    });
   });
 
   it('is not what the product names as well, nor what says something about the project', async () => {
@@ -152,7 +159,10 @@ describe('what tests lean on', () => {
   });
 
   it('is a package of Go that imports testing', async () => {
-    const base = { 'check/check.go': 'package check\n\nimport (\n\t"fmt"\n\t"testing"\n)\n', 'sums.go': 'package sums\n' };
+    const base = {
+      'check/check.go': 'package check\n\nimport (\n\t"fmt"\n\t"testing"\n)\n',
+      'sums.go': 'package sums\n',
+    };
     expect(await used({ base, result: { 'check/check.go': 'x', 'sums.go': 'x' } })).toEqual({
       restored: [],
       doubtful: ['check/check.go'],
@@ -162,11 +172,17 @@ describe('what tests lean on', () => {
 
 describe('names that tests import', () => {
   const TEST = {
-    'test/a.test.ts': "import assert from '#assert';\nimport { add } from 'sums';\nimport { x } from '@/x';\nimport chai from 'chai';\n",
+    'test/a.test.ts':
+      "import assert from '#assert';\nimport { add } from 'sums';\nimport { x } from '@/x';\nimport chai from 'chai';\n",
   };
 
   it.each<[string, string, object, object]>([
-    ['an import of the package', 'package.json', { imports: { '#assert': './a.js' } }, { imports: { '#assert': './b.js' } }],
+    [
+      'an import of the package',
+      'package.json',
+      { imports: { '#assert': './a.js' } },
+      { imports: { '#assert': './b.js' } },
+    ],
     ['the package itself', 'package.json', { name: 'sums', exports: './a.js' }, { name: 'sums', exports: './b.js' }],
     [
       'the package under a condition',
@@ -174,7 +190,12 @@ describe('names that tests import', () => {
       { name: 'sums', exports: './a.js' },
       { name: 'sums', exports: { '.': { 'module-sync': './b.js', default: './a.js' } } },
     ],
-    ['an alias', 'tsconfig.json', { compilerOptions: { paths: { '@/*': ['src/*'] } } }, { compilerOptions: { paths: { '@/*': ['lib/*'] } } }],
+    [
+      'an alias',
+      'tsconfig.json',
+      { compilerOptions: { paths: { '@/*': ['src/*'] } } },
+      { compilerOptions: { paths: { '@/*': ['lib/*'] } } },
+    ],
     ['a package, by a new alias', 'tsconfig.base.json', {}, { compilerOptions: { paths: { chai: ['src/chai.ts'] } } }],
   ])('are in doubt where %s leads elsewhere', async (_, path, before, after) => {
     const given = { base: { ...TEST, [path]: JSON.stringify(before) }, result: { [path]: JSON.stringify(after) } };
@@ -198,7 +219,8 @@ describe('names that tests import', () => {
         },
         result: {
           'package.json': JSON.stringify(after),
-          'tsconfig.json': '{\n  // More.\n  "compilerOptions": { "strict": true, "paths": { "@/*": ["src/*"], "~/*": ["lib/*"] }, },\n}',
+          'tsconfig.json':
+            '{\n  // More.\n  "compilerOptions": { "strict": true, "paths": { "@/*": ["src/*"], "~/*": ["lib/*"] }, },\n}',
         },
       }),
     ).toEqual(NOTHING);
@@ -232,7 +254,7 @@ describe('names that tests import', () => {
 
 it('says nothing of the product and of what is new beside it', async () => {
   const base = { 'test/a.test.js': "import '../src/a.js';\n", 'src/a.js': '', 'README.md': '' };
-  expect(await used({ base, result: { 'src/a.js': 'x', 'src/b.js': '', 'README.md': 'x', 'data/new.json': '' } })).toEqual(
-    NOTHING,
-  );
+  expect(
+    await used({ base, result: { 'src/a.js': 'x', 'src/b.js': '', 'README.md': 'x', 'data/new.json': '' } }),
+  ).toEqual(NOTHING);
 });

@@ -5,7 +5,6 @@
  *
  * A file is put back where the product cannot be in it. Where it can, it is left as it is, and a person is told.
  */
-import { setImmediate } from 'node:timers/promises';
 import { examplesOf } from './in-source-tests.ts';
 import { folderOf, MODULE_FOLDERS, NamedPaths, pythonModulesOf, stringsOf } from './named-paths.ts';
 import { isCode, isNamedForTests, isTestConfiguration, isTestPath } from './project-commands.ts';
@@ -35,6 +34,8 @@ export interface TestUseRequest {
   /** Patterns of the check command that may name tests. */
   readonly globs: readonly string[];
   readonly matchesGlob: (path: string, glob: string) => boolean;
+  /** Resolves when others had their turn. */
+  readonly rest: () => Promise<unknown>;
   readonly readBase: ReadTexts;
   readonly readResult: ReadTexts;
 }
@@ -43,30 +44,35 @@ export interface TestUseRequest {
 const MAX_FILES = 5_000;
 /** Formats of data that tests compare with, and that are no product by themselves. */
 const DATA = /[.](json|jsonl|ndjson|ya?ml|csv|tsv|txt|xml|out|err|log|golden|expected|approved|snap|bin)$/i;
-/** Data that says something about the project. */
-const ABOUT_PROJECT =
-  /(^|\/)((package|composer|deno|bower|lerna|nx|turbo|manifest|[jt]sconfig[\w.-]*|[\w-]*lock|[\w.-]*requirements[\w.-]*|[A-Z]{3,}[\w-]*|[.][\w.-]*|robots)[.]\w+)$|(^|\/)(docs?|[.]github|[.]vscode)\//;
+/** Data that says something about the project, by the name of the file or of its folder. */
+const ABOUT_PROJECT: readonly RegExp[] = [
+  /(^|\/)((package|composer|deno|bower|lerna|nx|turbo|manifest|robots)[.]\w+|[jt]sconfig[.][\w.-]+)$/,
+  /(^|\/)([.][\w.-]+|[\w-]*lock[.]\w+|[\w.-]*requirements[\w-]*[.]txt|[A-Z][A-Z_-]+[.]\w+)$/,
+  /(^|\/)(docs?|[.]github|[.]vscode)\//,
+];
 /** What tests import or mock. */
-const IMPORTS = /\b(?:from|import|require|importActual|requireActual|mock)\b\s*\(?\s*(?:"([^"\n]{1,200})"|'([^'\n]{1,200})')/g;
+const IMPORTS =
+  /\b(?:from|import|require|importActual|requireActual|mock)\b\s{0,9}(?:\(\s{0,9})?(?:"([^"\n]{1,200})"|'([^'\n]{1,200})')/g;
 const PYTHON_MODULE = /(?:[.][\w-]+)?[.](?:pyc?|so|pyd)$/;
 const PYTHON_PACKAGES = /(^|\/)([\w.-]*requirements[\w.-]*[.]txt|(poetry|uv|Pipfile)[.]lock)$/;
 const NODE_MODULE = /[.][cm]?[jt]sx?$/;
-/** A server has other work while texts are looked through. */
-const MAX_BUSY_MS = 20;
+/** A server has other work while texts are looked through: it gets its turn after so many characters. */
+const TURN = 200_000;
+const DECLARES_PYTHON = /^[ \t]{0,12}(async )?def test|^class (Test|\w{0,80}Test)/m;
 /** Files of the project's tools, which name the data of tests as well. */
 const TOOLS = /(^|\/)(scripts?|tools?|ci|[.]ci|hack)\//;
 
 const JUDGES: readonly RegExp[] = [
   /['"](node:test|bun:test|vitest|@jest\/globals|chai|mocha|expect|ava|tape|tap|uvu|sinon|should|power-assert|@playwright\/test|@testing-library\/[\w-]+)(\/[\w-]+)*['"]/,
   /(?<![.\w])(describe|expect|assert[.]\w+)\s*[(]/,
-  /^\s*(from|import)\s+(pytest|_pytest|unittest|nose2?|doctest|hypothesis|testtools|numpy[.]testing|pandas[.]testing)\b/m,
+  /^[ \t]{0,12}(from|import)[ \t]+(pytest|_pytest|unittest|nose2?|doctest|hypothesis|testtools|numpy[.]testing|pandas[.]testing)\b/m,
   /\b(minitest|rspec|RSpec|PHPUnit)\b/,
 ];
 /** Products use it as well, to say what they take for granted. */
 const ASSERT = /['"](node:)?assert(\/strict)?['"]/;
 /** Languages whose tests name files by package: what judges there is not looked for by the tests' words. */
 const COMPILED_JUDGES: Readonly<Record<string, RegExp>> = {
-  go: /^\s*(import\s+)?(\w+\s+)?"(testing|testing\/\w+|github[.]com\/stretchr\/testify\/\w+)"/m,
+  go: /^[ \t]{0,4}(import[ \t]{1,4})?(\w{1,40}[ \t]{1,4})?"(testing|testing\/\w+|github[.]com\/stretchr\/testify\/\w+)"/m,
   java: /^import\s+(static\s+)?(org[.]junit|org[.]assertj|org[.]hamcrest|org[.]testng)[.]/m,
   kt: /^import\s+(org[.]junit|kotlin[.]test|io[.]kotest)[.]/m,
   cs: /^using\s+(Xunit|NUnit|Microsoft[.]VisualStudio[.]TestTools)/m,
@@ -99,7 +105,7 @@ export async function usedByTests(request: TestUseRequest): Promise<TestUse> {
     } else if (judgesCompiled(path, text)) doubtful.add(path);
   }
 
-  const base: Base = { basePaths, isTest, read: readCode, texts: changedTexts };
+  const base: Base = { basePaths, isTest, read: readCode, rest: request.rest, texts: changedTexts };
   const unsure = left.filter((path) => !doubtful.has(path) && !byReport.mixed.has(path));
   // Nothing of the product is lost with data that tests alone name.
   for (const path of await usedByTestsAlone(unsure, base)) (isCode(path) ? doubtful : restoredOr(path)).add(path);
@@ -125,6 +131,7 @@ interface Base {
   readonly basePaths: readonly string[];
   readonly isTest: (path: string) => boolean;
   readonly read: ReadTexts;
+  readonly rest: TestUseRequest['rest'];
   /** Texts of changed files. */
   readonly texts: ReadonlyMap<string, string>;
 }
@@ -154,14 +161,14 @@ interface ByReport {
 }
 
 /** Files that held tests and are called otherwise than tests are. */
-async function testsByReport({ basePaths, reported }: TestUseRequest, read: ReadTexts): Promise<ByReport> {
+async function testsByReport({ basePaths, reported, rest }: TestUseRequest, read: ReadTexts): Promise<ByReport> {
   const inBase = new Set(basePaths);
   const held = reported.filter((path) => inBase.has(path) && !isKnown(path)).slice(0, MAX_FILES);
   if (held.length === 0) return { pure: new Set(), mixed: new Set() };
   const texts = await read(held);
   const code = basePaths.filter((path) => isCode(path) && !TOOLS.test(path) && !isTestConfiguration(path));
   const others = await read(code.slice(0, MAX_FILES));
-  const named = await namedIn(new NamedPaths(held), others);
+  const named = await namedIn(new NamedPaths(held), others, rest);
   const mixed = held.filter((path) => {
     const text = texts.get(path);
     if (text === undefined || isInSource(text) || named.has(path)) return true;
@@ -197,12 +204,14 @@ function isInSource(text: string): boolean {
 
 /** Python that a runner took for tests by the examples of its documentation alone. */
 function examplesOnly(path: string, text: string): boolean {
-  return path.endsWith('.py') && examplesOf(path, text).length > 0 && !/^\s*(async )?def test|^class \w*Test/m.test(text);
+  return path.endsWith('.py') && examplesOf(path, text).length > 0 && !DECLARES_PYTHON.test(text);
 }
 
 /** Node names a file as a test that has none of its own. */
 function declaresTests(path: string, text: string): boolean {
-  return !/[.][cm]?[jt]sx?$/.test(path) || ASSERT.test(text) || judges(text) || /(?<![.\w])(test|it|suite)\s*[(.]/.test(text);
+  return (
+    !/[.][cm]?[jt]sx?$/.test(path) || ASSERT.test(text) || judges(text) || /(?<![.\w])(test|it|suite)\s*[(.]/.test(text)
+  );
 }
 
 function judges(text: string): boolean {
@@ -218,19 +227,20 @@ async function usedByTestsAlone(paths: readonly string[], base: Base): Promise<r
   const worth = paths.filter((path) => {
     const text = base.texts.get(path) ?? '';
     if (isNamedForTests(path)) return true;
-    return isCode(path) ? judges(text) || ASSERT.test(text) : !ABOUT_PROJECT.test(path);
+    return isCode(path) ? judges(text) || ASSERT.test(text) : !ABOUT_PROJECT.some((each) => each.test(path));
   });
   if (worth.length === 0) return [];
   const folders = foldersOfData(base.basePaths);
   const index = (of: readonly string[]): NamedPaths =>
     new NamedPaths(of, (path) => (isCode(path) ? [] : foldersAbove(path).filter((folder) => folders.has(folder))));
-  const named = await namedIn(index(worth), await textsOfTests(base));
+  const named = await namedIn(index(worth), await textsOfTests(base), base.rest);
   if (named.size === 0) return [];
   const manifests = base.basePaths.filter((path) => /(^|\/)package[.]json$/.test(path));
   const product = base.basePaths.filter(
     (path) => isCode(path) && !base.isTest(path) && !isTestConfiguration(path) && !TOOLS.test(path),
   );
-  const byProduct = await namedIn(index([...named]), await base.read([...product.slice(0, MAX_FILES), ...manifests]));
+  const texts = await base.read([...product.slice(0, MAX_FILES), ...manifests]);
+  const byProduct = await namedIn(index([...named]), texts, base.rest);
   // Node takes it for the package's own without being told.
   const isEntry = (path: string): boolean => /(^|\/)index[.]\w+$/.test(path) && manifests.includes(entryOf(path));
   return [...named].filter((path) => !byProduct.has(path) && !isEntry(path));
@@ -253,14 +263,19 @@ function foldersAbove(path: string): readonly string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-async function namedIn(paths: NamedPaths, texts: ReadonlyMap<string, string>): Promise<ReadonlySet<string>> {
+async function namedIn(
+  paths: NamedPaths,
+  texts: ReadonlyMap<string, string>,
+  rest: TestUseRequest['rest'],
+): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
-  let since = performance.now();
+  let looked = 0;
   for (const [file, text] of texts) {
     for (const path of paths.namedBy(file, text)) found.add(path);
-    if (performance.now() - since < MAX_BUSY_MS) continue;
-    await setImmediate();
-    since = performance.now();
+    looked += text.length;
+    if (looked < TURN) continue;
+    await rest();
+    looked = 0;
   }
   return found;
 }
@@ -283,11 +298,15 @@ async function shadowsOfPython(
   ]);
   const there = new Set(resultPaths);
   const roots = new Set<string>([...MODULE_FOLDERS, ...ran.flatMap(foldersAbove)]);
-  const known = new Set(basePaths.filter((path) => PYTHON_MODULE.test(path)).flatMap(modulesAt).map(String));
+  const known = new Set(
+    basePaths
+      .filter((path) => PYTHON_MODULE.test(path))
+      .flatMap(modulesAt)
+      .map(String),
+  );
   return added.filter((path) =>
     modulesAt(path).some(
-      (at) =>
-        modules.has(at[1]) && roots.has(at[0]) && !there.has(`${at[0]}/__init__.py`) && !known.has(String(at)),
+      (at) => modules.has(at[1]) && roots.has(at[0]) && !there.has(`${at[0]}/__init__.py`) && !known.has(String(at)),
     ),
   );
 }
@@ -338,8 +357,11 @@ async function moduleFolders({ basePaths, read }: Base): Promise<readonly string
     const folder = folderOf(path);
     for (const match of text.matchAll(/NODE_PATH\s*[:?]?=\s*["']?([\w./:-]+)/g))
       for (const each of (match[1] ?? '').split(':')) found.add(plainFolder(folder, each));
-    for (const match of text.matchAll(/["']?(?:modulePaths|moduleDirectories|modules|baseUrl)["']?\s*:\s*(\[[^\]]*\]|["'][^"']*["'])/g))
-      for (const each of stringsOf(match[1] ?? '').flat()) found.add(plainFolder(folder, each.replace('<rootDir>', '.')));
+    for (const match of text.matchAll(
+      /["']?(?:modulePaths|moduleDirectories|modules|baseUrl)["']?\s*:\s*(\[[^\]]*\]|["'][^"']*["'])/g,
+    ))
+      for (const each of stringsOf(match[1] ?? '').flat())
+        found.add(plainFolder(folder, each.replace('<rootDir>', '.')));
   }
   return [...found].filter((each) => !each.includes('node_modules'));
 }

@@ -332,7 +332,10 @@ describe('a run that is migrated', () => {
     );
     const migrated = await engine.migrate('r1', 7, 'admin');
     expect(migrated).toMatchObject({ workflow: { version: 7 }, gate: { kind: 'plan' } });
-    expect((await store.readRun('r1', 0)).at(-1)).toMatchObject({ type: 'RUN_MIGRATED', payload: { how: 'converted' } });
+    expect((await store.readRun('r1', 0)).at(-1)).toMatchObject({
+      type: 'RUN_MIGRATED',
+      payload: { how: 'converted' },
+    });
     await call('watcher');
     await engine.signal('r1', 'APPROVAL_GRANTED', { by: 'me' });
     (await call('worker')).complete('done');
