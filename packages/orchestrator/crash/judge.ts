@@ -148,11 +148,18 @@ const SHOWN = 4;
 function differences(expected: Story, told: Story): readonly Fault[] {
   const missing = without(expected.lines, told.lines);
   const added = without(told.lines, expected.lines);
-  const moved = missing.length + added.length === 0 && expected.lines.join('\n') !== told.lines.join('\n');
+  const moved =
+    missing.length + added.length === 0 ? told.lines.findIndex((line, index) => line !== expected.lines[index]) : -1;
   const lines = [
     ...missing.slice(0, SHOWN).map((line) => `- ${cut(line)}`),
     ...added.slice(0, SHOWN).map((line) => `+ ${cut(line)}`),
-    ...(moved ? ['the same lines in another order'] : []),
+    ...(moved === -1
+      ? []
+      : [
+          'the same lines in another order, from here on:',
+          `- ${cut(expected.lines[moved] ?? '')}`,
+          `+ ${cut(told.lines[moved] ?? '')}`,
+        ]),
   ];
   if (lines.length === 0) return [];
   return [

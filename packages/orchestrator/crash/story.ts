@@ -65,7 +65,10 @@ function tellRun({ label, view, events }: EndedRun): readonly string[] {
     ...told.map(({ id: _id, position: _position, sequence, ...event }) => {
       return `${title}: event ${JSON.stringify({ ...event, sequence: count(sequence) })}`;
     }),
-    ...Object.entries(shown).map(([field, value]) => `${title}: ${field} ${JSON.stringify(value)}`),
+    // In which order a view got its fields is a matter of time.
+    ...Object.entries(shown)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([field, value]) => `${title}: ${field} ${JSON.stringify(value)}`),
   ];
 }
 

@@ -92,6 +92,7 @@ class Place {
       events: () => Promise.resolve([]),
       scrub: (text: string) => text,
       reviewPaths: [],
+      assertRecordKnown: async () => undefined,
     } as unknown as BuildTools;
   }
 

@@ -193,6 +193,7 @@ export async function startOrchestrator({
       uploadPath: async (id) => (await uploads.get(id))?.path ?? null,
       resolveConfig,
       checkModel: (id) => models.check(id),
+      assertRecordKnown: (project, runId, signal) => comparison.assertKnown(project, runId, signal),
       scrub: scrubber.scrub,
     };
     const instrumented = instrument?.(tools) ?? tools;

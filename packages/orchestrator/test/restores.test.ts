@@ -4,7 +4,7 @@
  */
 import { cp, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { RunView } from '@autonomous/shared';
+import { type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../src/config.ts';
 import { doctor } from '../src/doctor.ts';
@@ -15,14 +15,7 @@ const DATABASE = ['orchestrator.db', 'orchestrator.db-wal', 'orchestrator.db-shm
 
 /** A server with a run at its plan gate, whose data folder was copied; the run has gone on and another one has begun since. */
 async function aRestoredServer() {
-  const server = await aServer();
-  const early = await server.launch('An early run', AT_THE_PLAN);
-  await server.until(early, { gate: 'plan' });
-  await server.orchestrator.settled();
-  await server.close();
-  const data = path.join(server.folder, 'data');
-  const yesterday = path.join(server.folder, 'yesterday');
-  await cp(data, yesterday, { recursive: true });
+  const { server, early, data, yesterday } = await aServerWithYesterday();
 
   const today = await startServer(server.folder);
   await waitFor(today, early.id, ({ gate }) => gate?.kind === 'plan');
@@ -38,6 +31,18 @@ async function aRestoredServer() {
   const recorded = await recordOf(server, early.id);
   expect(recorded.at(-1)).toContain('"APPROVAL_REQUESTED"');
   return { server, data, yesterday, early, late, recorded };
+}
+
+async function aServerWithYesterday() {
+  const server = await aServer();
+  const early = await server.launch('An early run', AT_THE_PLAN);
+  await server.until(early, { gate: 'plan' });
+  await server.orchestrator.settled();
+  await server.close();
+  const data = path.join(server.folder, 'data');
+  const yesterday = path.join(server.folder, 'yesterday');
+  await cp(data, yesterday, { recursive: true });
+  return { server, early, data, yesterday };
 }
 
 async function restart(server: Fixture): Promise<StartedServer> {
@@ -59,6 +64,11 @@ async function waitFor(
   }
   if (view === undefined) throw new Error(`run ${runId} was not read`);
   return view;
+}
+
+async function approvalOf({ client }: StartedServer, runId: string) {
+  const { gate } = await client.getRun(runId);
+  return { decision: 'approve' as const, ...(gate && shownAt(gate)) };
 }
 
 const recordOf = async (server: Fixture, runId: string): Promise<string[]> =>
@@ -134,6 +144,34 @@ describe('an older copy', () => {
     await again.orchestrator.settled();
     expect(await recordOf(server, early.id)).toEqual(recorded);
     expect(saidIn(again)).toContain(late.id);
+  });
+});
+
+describe('a run that was merged since the copy was made', () => {
+  it('is not merged once more, although the remote was away when the server started', async () => {
+    const { server, early, data, yesterday } = await aServerWithYesterday();
+    const today = await startServer(server.folder);
+    await waitFor(today, early.id, ({ gate }) => gate?.kind === 'plan');
+    await today.client.decideOpenGate(early.id, await approvalOf(today, early.id));
+    await waitFor(today, early.id, ({ status }) => status === 'completed');
+    await today.orchestrator.settled();
+    await today.stop();
+    const merged = await server.git('rev-parse', 'main');
+    await server.git('branch', '-D', early.branch);
+
+    await rm(data, { recursive: true });
+    await cp(yesterday, data, { recursive: true });
+    await rename(server.remote, `${server.remote}.away`);
+    const restored = await restart(server);
+    await expect.poll(() => saidIn(restored)).toContain('could not be compared with the database');
+    await restored.client.decideOpenGate(early.id, await approvalOf(restored, early.id));
+    await waitFor(restored, early.id, ({ gate }) => gate?.reason === 'remote_unavailable');
+    await rename(`${server.remote}.away`, server.remote);
+    await restored.client.decideOpenGate(early.id, { decision: 'retry' }).catch(() => undefined);
+    await waitFor(restored, early.id, ({ gate }) => gate?.reason === 'poisoned');
+    expect(await server.git('rev-parse', 'main')).toBe(merged);
+    await expect(restored.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow('cannot go on');
+    expect(await server.git('rev-parse', 'main')).toBe(merged);
   });
 });
 

@@ -48,6 +48,11 @@ export interface BuildTools {
   ): { readonly config: RunConfig; readonly notices: readonly string[] };
   /** Can this server use a model? Gives its full id, or says why not. */
   checkModel(id: string): { readonly ok: true; readonly id: string } | { readonly ok: false; readonly message: string };
+  /**
+   * Before a run does on the remote what others see: what git knows of the run has been compared with the database.
+   * @throws {NeedsHuman} `remote_unavailable`
+   */
+  assertRecordKnown(project: RemoteProject, runId: string, signal: AbortSignal): Promise<void>;
   /** Takes known secrets and token patterns out of text before it is stored. */
   scrub(text: string): string;
 }

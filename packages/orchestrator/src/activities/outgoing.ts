@@ -21,6 +21,7 @@ export interface Outgoing {
 
 /** Contents that one task of the worker takes. */
 const BATCH_BYTES = 16 * 2 ** 20;
+const BATCH_TEXTS = 2_000;
 const BATCH_MS = 30_000;
 /** Of one content; more is never taken from an agent. */
 const MAX_BYTES = 32 * 2 ** 20;
@@ -144,7 +145,7 @@ function batchesOf(all: readonly Named[]): readonly (readonly Named[])[] {
   let names = new Set<string>();
   let bytes = 0;
   for (const each of all) {
-    if (batches.length === 0 || names.has(each.name) || bytes + each.bytes > BATCH_BYTES) {
+    if (batches.length === 0 || names.has(each.name) || names.size >= BATCH_TEXTS || bytes + each.bytes > BATCH_BYTES) {
       batches.push([]);
       names = new Set();
       bytes = 0;
@@ -156,7 +157,7 @@ function batchesOf(all: readonly Named[]): readonly (readonly Named[])[] {
   return batches;
 }
 
-/** What takes too long is looked through one by one; what does then is a finding itself. */
+/** What takes too long is looked through in halves; a single text that does is a finding itself. */
 async function scanTexts(context: ActivityContext, texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
   if (texts.length === 0) return [];
   const { signal } = context;
@@ -172,9 +173,8 @@ async function scanTexts(context: ActivityContext, texts: readonly ScannedText[]
         digest: digestOf(String(only.content)),
       },
     ];
-  const found: SecretFinding[] = [];
-  for (const text of texts) found.push(...(await scanTexts(context, [text])));
-  return found;
+  const half = Math.ceil(texts.length / 2);
+  return [...(await scanTexts(context, texts.slice(0, half))), ...(await scanTexts(context, texts.slice(half)))];
 }
 
 function secretFound(tools: BuildTools, { branch }: Outgoing, found: readonly Found[]): NeedsHuman {

@@ -50,6 +50,7 @@ describe('publishing', () => {
       events: () => Promise.resolve([]),
       reviewPaths: [],
       scrub: (text: string) => text,
+      assertRecordKnown: async () => undefined,
     } as never;
   });
   afterEach(() => temporary.remove());

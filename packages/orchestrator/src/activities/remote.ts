@@ -7,18 +7,25 @@ import type { ActivityContext } from '../workflow/activity.ts';
 import type { BuildTools } from './build-tools.ts';
 
 /** @throws {NeedsHuman} `remote_unavailable` or `auth_expired` */
-export function fetchRemote(tools: BuildTools, { signal }: ActivityContext, project: RemoteProject): Promise<void> {
-  return tools.repository.fetch(project, signal);
+export async function fetchRemote(
+  tools: BuildTools,
+  { runId, signal }: ActivityContext,
+  project: RemoteProject,
+): Promise<void> {
+  await tools.repository.fetch(project, signal);
+  await tools.assertRecordKnown(project, runId, signal);
 }
 
 /** @throws {NeedsHuman} `auth_expired`, `push_rejected` or `remote_unavailable` */
-export function pushRemote(
+export async function pushRemote(
   tools: BuildTools,
-  { signal }: ActivityContext,
+  { runId, signal }: ActivityContext,
   project: RemoteProject,
   branch: string,
   commit: string,
   expected: string | null,
 ): Promise<PushResult> {
+  // An older copy of a database would do once more what the run has done since.
+  await tools.assertRecordKnown(project, runId, signal);
   return tools.repository.push(project, branch, commit, expected, signal);
 }

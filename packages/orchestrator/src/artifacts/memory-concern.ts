@@ -18,7 +18,8 @@ const TITLE = 'What the run adds to the project’s memory, which later runs are
 export function memoryConcern(addition: MemoryAddition): Concern | null {
   const items = entriesOf(addition).map((text) => ({
     path: '.autonomous/memory.md',
-    reason: text,
+    // As one line, like every other reason; the memory holds it as one too.
+    reason: text.replace(/\s+/g, ' '),
     hash: hashOf(text),
   }));
   if (items.length === 0) return null;

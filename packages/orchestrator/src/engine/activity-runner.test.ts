@@ -1,4 +1,4 @@
-import { RetryableFailure, type RunView } from '@autonomous/shared';
+import { type Progress, RetryableFailure, type RunView } from '@autonomous/shared';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EngineUnderTest, type EngineUnderTestOptions } from './engine.fixture.ts';
 
@@ -62,6 +62,63 @@ describe('an activity', () => {
     (await test.call('draft')).fail(new RetryableFailure('The token is old', { reason: 'auth_expired' }));
     await paused();
     expect(await failure()).toMatchObject({ reason: 'auth_expired' });
+  });
+
+  const revoked = (): unknown => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  };
+  it.each<[string, () => unknown, string]>([
+    ['a message that is no text', () => Object.assign(new Error('n'), { message: 10n }), 'Unexpected error: 10'],
+    [
+      'a symbol for a message',
+      () => Object.assign(new Error('n'), { message: Symbol('s') }),
+      'Unexpected error: Symbol(s)',
+    ],
+    ['an object without any text', () => Object.create(null), 'Unexpected error: object without a text'],
+    ['what cannot be looked at', revoked, 'Unexpected error: something was thrown that cannot be read'],
+    [
+      'a field that throws',
+      () =>
+        Object.defineProperty(new Error('n'), 'message', {
+          get: () => {
+            throw new Error('no');
+          },
+        }),
+      'Unexpected error: undefined',
+    ],
+    [
+      'a cause that is its own',
+      () => {
+        const error = new Error('round');
+        error.cause = error;
+        return error;
+      },
+      'Unexpected error: round',
+    ],
+    ['five megabytes', () => new Error('x'.repeat(5_000_000)), `Unexpected error: ${'x'.repeat(20_000)}…`],
+  ])('that throws %s is tried again, and reported in words', async (_what, thrown, message) => {
+    await started({ attempts: 2 });
+    (await test.call('draft')).fail(thrown() as Error);
+    await booked(1);
+    test.clock.advance(1_000);
+    (await test.call('draft')).fail(thrown() as Error);
+    await paused();
+    expect(await failure()).toMatchObject({ kind: 'bug', message });
+  });
+
+  it('shows the beginning of what its commands print, and says that there is more', async () => {
+    const shown: Progress[] = [];
+    await started({ attempts: 1 });
+    test.engine.subscribe((message) => {
+      if ('progress' in message) shown.push(message.progress);
+    });
+    const { context } = await test.call('draft');
+    for (let index = 0; index < 100; index += 1) context.progress({ kind: 'output', text: 'x'.repeat(100_000) });
+    context.progress({ kind: 'text', text: 'said' });
+    expect(shown.filter(({ kind }) => kind === 'output')).toHaveLength(21);
+    expect(shown.slice(-2).map(({ text }) => text)).toEqual([expect.stringContaining('not shown'), 'said']);
   });
 
   it('that throws an ordinary error is tried again, and in the end reported with its class, code and cause', async () => {

@@ -95,6 +95,8 @@ const STORE_RETRY_MS = 2_000;
 const LONGEST_DELAY_MS = 366 * 24 * 60 * 60_000;
 /** How long an aborted activity has to end; one that does not is no longer waited for, and what it brings is ignored. */
 const GRACE_MS = 30_000;
+/** What one attempt shows of what its commands print, in characters: a transcript is for people. */
+const MOST_OUTPUT = 2 * 2 ** 20;
 
 export class ActivityRunner {
   readonly #options: RunnerOptions;
@@ -223,8 +225,7 @@ export class ActivityRunner {
       }
       failures += 1;
       const fault = classify(result.error);
-      if (fault.kind === 'bug')
-        this.#options.log.error({ err: result.error, key: job.key, attempt }, 'an activity failed unexpectedly');
+      if (fault.kind === 'bug') this.#logBug(result.error, fault, { key: job.key, attempt });
       const { retry } = activity;
       if (!isRetried(fault) || failures >= retry.attempts || retry.final?.includes(fault.reason)) {
         await this.#fail(running, fault);
@@ -238,6 +239,17 @@ export class ActivityRunner {
         text: `Attempt ${failures} of ${retry.attempts} failed: ${fault.message}; next at ${notBefore}`,
       });
       if (!(await this.#book(running, { attempt, failures, notBefore }))) return;
+    }
+  }
+
+  #logBug(error: unknown, { message }: ActivityError, where: { readonly key: string; readonly attempt: number }): void {
+    const { log } = this.#options;
+    const words = 'an activity failed unexpectedly';
+    try {
+      log.error({ err: error, ...where }, words);
+    } catch {
+      // Not everything that is thrown can be looked at.
+      log.error({ err: message, ...where }, words);
     }
   }
 
@@ -268,7 +280,7 @@ export class ActivityRunner {
         if (details !== undefined && !ending.aborted) heartbeats.keep(attempt, details);
       },
       spend: (write) => this.#options.spend(job, write),
-      progress: (progress) => this.#progress(job, progress),
+      progress: this.#progressOf(job),
     };
     try {
       return await new Promise<Attempt>((resolve) => {
@@ -289,6 +301,22 @@ export class ActivityRunner {
       running.onAbort = undefined;
       limits?.end();
     }
+  }
+
+  /** What an attempt says, without the rest of an output that is too long to be shown. */
+  #progressOf(job: Job): ActivityContext['progress'] {
+    let output = 0;
+    return (progress) => {
+      if (progress.kind !== 'output') {
+        this.#progress(job, progress);
+        return;
+      }
+      if (output > MOST_OUTPUT) return;
+      output += progress.text.length;
+      this.#progress(job, progress);
+      if (output > MOST_OUTPUT)
+        this.#progress(job, { kind: 'note', text: 'So much was printed that what follows is not shown.' });
+    };
   }
 
   #progress(job: Job, progress: Parameters<ActivityContext['progress']>[0]): void {
@@ -462,22 +490,42 @@ async function findOrPerform(
   }
 }
 
-/** Who must act on what was thrown. */
+/** Who must act on what was thrown. Never throws itself, whatever that was, and gives what can be stored. */
 function classify(error: unknown): ActivityError {
+  try {
+    return JSON.parse(JSON.stringify(classified(error))) as ActivityError;
+  } catch {
+    const message = 'something was thrown that cannot be read';
+    return {
+      kind: 'bug',
+      reason: 'agent_failed',
+      message: `Unexpected error: ${message}`,
+      error: { name: '', message },
+    };
+  }
+}
+
+function classified(error: unknown): ActivityError {
   if (error instanceof RetryableFailure) {
-    const { reason, message, retryAfterMs } = error;
+    const { reason, retryAfterMs } = error;
     // A time that is none would not be stored as it is.
     const isTime = retryAfterMs !== undefined && Number.isFinite(retryAfterMs);
-    return { kind: 'retryable', reason, message, ...(isTime ? { retryAfterMs } : {}) };
+    return { kind: 'retryable', reason, message: wordsOf(error.message), ...(isTime ? { retryAfterMs } : {}) };
   }
   if (error instanceof NeedsHuman) {
-    const { reason, message, budget, raised } = error;
+    const { reason, budget, raised } = error;
     const known = { ...(budget === undefined ? {} : { budget }), ...(raised === undefined ? {} : { raised }) };
-    return { kind: 'needs_human', reason, message, ...known };
+    return { kind: 'needs_human', reason, message: wordsOf(error.message), ...known };
   }
-  if (error instanceof TerminalFailure) return { kind: 'terminal', reason: 'agent_failed', message: error.message };
-  const message = error instanceof Error ? error.message : String(error);
-  return { kind: 'bug', reason: 'agent_failed', message: `Unexpected error: ${message}`, error: describeThrown(error) };
+  if (error instanceof TerminalFailure)
+    return { kind: 'terminal', reason: 'agent_failed', message: wordsOf(error.message) };
+  const described = describeThrown(error);
+  return {
+    kind: 'bug',
+    reason: 'agent_failed',
+    message: `Unexpected error: ${described.message}`,
+    error: described,
+  };
 }
 
 /** An error that names nobody who must act may be one of the moment, such as a connection that was reset. */
@@ -488,18 +536,40 @@ function isRetried({ kind }: ActivityError): boolean {
 /** How many causes are kept of an error, each of which may have one. */
 const MOST_CAUSES = 5;
 
+/** In characters: more than that is no message. */
+const LONGEST_MESSAGE = 20_000;
+
 /** What a program tells errors apart by. The stack names files of this machine and is in the log alone. */
 function describeThrown(error: unknown, depth = 0): NonNullable<ActivityError['error']> {
-  if (!(error instanceof Error)) return { name: typeof error, message: String(error) };
-  const { name, message, cause } = error;
-  const code: unknown = (error as { readonly code?: unknown }).code;
+  if (!(error instanceof Error)) return { name: typeof error, message: wordsOf(error) };
+  const name = wordsOf(fieldOf(error, 'name'));
+  const code = fieldOf(error, 'code');
+  const cause = fieldOf(error, 'cause');
   return {
     // A class that does not set its name has that of the one it extends.
-    name: name === 'Error' ? error.constructor.name || name : name,
-    message,
+    name: name === 'Error' ? wordsOf(error.constructor.name) || name : name,
+    message: wordsOf(fieldOf(error, 'message')),
     ...(typeof code === 'string' || Number.isFinite(code) ? { code: code as string | number } : {}),
     ...(cause === undefined || depth >= MOST_CAUSES ? {} : { cause: describeThrown(cause, depth + 1) }),
   };
+}
+
+function fieldOf(error: Error, name: string): unknown {
+  try {
+    return (error as unknown as Readonly<Record<string, unknown>>)[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text for any value; not all of them give one. */
+function wordsOf(value: unknown): string {
+  try {
+    const text = typeof value === 'string' ? value : String(value);
+    return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+  } catch {
+    return `${typeof value} without a text`;
+  }
 }
 
 /** Exponential back-off, a share of which is random. */

@@ -3,7 +3,7 @@
  * project is written. Works in the background, one project does not wait for another's remote, and what git has beyond
  * the database is reported and never overwritten.
  */
-import type { Project } from '@autonomous/shared';
+import { NeedsHuman, type Project } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
@@ -52,6 +52,8 @@ interface Watched {
   finding: RecordFinding | null;
   /** Why the remote could not be asked; `null` when it could. */
   unreachable: string | null;
+  /** Ends the wait for the next attempt; `null` while one is under way, and when the record is known. */
+  tryNow: (() => void) | null;
 }
 
 export class RecordComparison {
@@ -100,6 +102,28 @@ export class RecordComparison {
     }
   }
 
+  /**
+   * Before a run does what others see. Compares now where that was not possible before: whoever asks has just reached the
+   * project's remote, or is about to.
+   * @throws {NeedsHuman} `remote_unavailable` when the record could not be compared, or knows more of the run than the database
+   */
+  async assertKnown(project: RemoteProject, runId: string, signal: AbortSignal): Promise<void> {
+    const watched = this.#watch(project);
+    if (!watched.isKnown) {
+      watched.tryNow?.();
+      const { promise, resolve } = Promise.withResolvers<false>();
+      const giveUp = (): void => resolve(false);
+      signal.addEventListener('abort', giveUp, { once: true });
+      const isKnown = await Promise.race([watched.attempt, promise]);
+      signal.removeEventListener('abort', giveUp);
+      signal.throwIfAborted();
+      if (!isKnown)
+        throw new NeedsHuman('remote_unavailable', watched.unreachable ?? 'The record in git was not compared yet.');
+    }
+    const fault = watched.finding?.faults.find((each) => each.runId === runId);
+    if (fault) throw new NeedsHuman('remote_unavailable', fault.message);
+  }
+
   /** To be called after each commit of this server to a project's record. */
   async wrote(projectId: string, commit: string): Promise<void> {
     const watched = this.#watched.get(projectId);
@@ -136,7 +160,13 @@ export class RecordComparison {
   #watch(project: RemoteProject): Watched {
     const known = this.#watched.get(project.id);
     if (known) return known;
-    const watched: Watched = { attempt: Promise.resolve(false), isKnown: false, finding: null, unreachable: null };
+    const watched: Watched = {
+      attempt: Promise.resolve(false),
+      isKnown: false,
+      finding: null,
+      unreachable: null,
+      tryNow: null,
+    };
     this.#watched.set(project.id, watched);
     this.#attempt(project, watched);
     return watched;
@@ -146,11 +176,17 @@ export class RecordComparison {
     watched.attempt = this.#inTurn(() => this.#compare(project, watched));
     void watched.attempt.then((isKnown) => {
       if (isKnown || this.#stopped) return;
-      const cancel = this.#options.clock.after(AGAIN_MS, () => {
+      const again = (): void => {
         this.#timers.delete(cancel);
+        watched.tryNow = null;
         this.#attempt(project, watched);
-      });
+      };
+      const cancel = this.#options.clock.after(AGAIN_MS, again);
       this.#timers.add(cancel);
+      watched.tryNow = () => {
+        cancel();
+        again();
+      };
     });
   }
 

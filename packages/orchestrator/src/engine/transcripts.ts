@@ -1,14 +1,18 @@
 /** What agents and checks said and did, line by line: a file of JSON lines a run, beside the database. Not part of the log. */
-import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Progress, TranscriptEntry } from '@autonomous/shared';
 
 /** Lines that were not yet written are gathered for this long. */
 const FLUSH_AFTER_MS = 200;
+/** Of one run: it is read whole, and written to the record whole. */
+const MOST_BYTES = 32 * 2 ** 20;
 
 export class Transcripts {
   readonly #folder: string;
   readonly #pending = new Map<string, string[]>();
+  /** How long the file of a run is, of those that got lines since the start. */
+  readonly #bytes = new Map<string, number>();
   #flushing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
 
@@ -56,10 +60,34 @@ export class Transcripts {
   async #write(batch: readonly (readonly [string, readonly string[]])[]): Promise<void> {
     if (batch.length === 0) return;
     await mkdir(this.#folder, { recursive: true });
-    for (const [runId, lines] of batch) await appendFile(this.#file(runId), `${lines.join('\n')}\n`);
+    for (const [runId, lines] of batch) {
+      const before = this.#bytes.get(runId) ?? (await this.#size(runId));
+      if (before >= MOST_BYTES) {
+        this.#bytes.set(runId, before);
+        continue;
+      }
+      const text = `${lines.join('\n')}\n`;
+      const after = before + Buffer.byteLength(text);
+      await appendFile(this.#file(runId), after < MOST_BYTES ? text : `${text}${lastLine(lines)}\n`);
+      this.#bytes.set(runId, after);
+    }
+  }
+
+  async #size(runId: string): Promise<number> {
+    return stat(this.#file(runId)).then(
+      ({ size }) => size,
+      () => 0,
+    );
   }
 
   #file(runId: string): string {
     return path.join(this.#folder, `${runId}.jsonl`);
   }
+}
+
+/** Says why nothing follows. */
+function lastLine(lines: readonly string[]): string {
+  const { at, activity } = JSON.parse(lines.at(-1) ?? '{}') as TranscriptEntry;
+  const text = `The transcript has reached ${MOST_BYTES / 2 ** 20} MB; nothing more is added to it.`;
+  return JSON.stringify({ at, activity, kind: 'note', text } satisfies TranscriptEntry);
 }

@@ -22,7 +22,7 @@ import {
 } from './git-trees.ts';
 import { createIgnoreMatcher, type IgnoreMatcher, withoutTooWild } from './ignore-matcher.ts';
 import type { ImportRequest, ImportResult } from './repository.ts';
-import { collidingPaths, nameFault } from './portable-names.ts';
+import { collidingPaths, nameFault, onEachFolder } from './portable-names.ts';
 import { isDotGit, isOwnPath, OWN_FOLDER, pathFault } from './repository-paths.ts';
 
 /** Largest file taken: sources are far smaller, and a file is held in memory while it is compared. */
@@ -328,7 +328,9 @@ function blobId(content: Buffer): string {
 /** Files that the checkout wrote and that are gone, unless something stands in their place that was not taken. */
 async function findDeletedFiles(base: Base, walk: Walk, matchers: Matchers): Promise<TreeEntry[]> {
   const present = new Set([...walk.present, ...walk.candidates]);
-  const missing = base.entries.filter(({ path, mode }) => isFileMode(mode) && !isPresent(path, present));
+  /** Whether this path, or something on the way to it, was found in the folder. */
+  const isPresent = onEachFolder<boolean>((above, path) => above === true || present.has(path));
+  const missing = base.entries.filter(({ path, mode }) => isFileMode(mode) && !isPresent(path));
   const paths = missing.map(({ path }) => path);
   const [excluded, ignored] = await Promise.all([matchers.excluded.match(paths), matchers.ignored.match(paths)]);
   return missing.filter(({ path }) => {
@@ -358,14 +360,6 @@ function refuseCollisions(base: Base, walk: Walk, deleted: readonly TreeEntry[])
   }
   const kept = walk.candidates.filter((path) => !colliding.has(path));
   walk.candidates.splice(0, walk.candidates.length, ...kept);
-}
-
-/** Whether this path, or something on the way to it, was found in the folder. */
-function isPresent(path: string, present: ReadonlySet<string>): boolean {
-  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
-    if (present.has(path.slice(0, end))) return true;
-  }
-  return false;
 }
 
 function keep(walk: Walk, path: string): void {

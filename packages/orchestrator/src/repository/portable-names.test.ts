@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
 import { collidingPaths, nameFault } from './portable-names.ts';
 
 describe('A new name', () => {
@@ -57,5 +58,19 @@ describe('Names that some file system takes for one', () => {
     [['A/x', 'a/y'], ['a/z'], []],
   ])('of %j and %j are %j', (before, added, named) => {
     expect(colliding(before, added)).toEqual(named);
+  });
+
+  it('cost no more than there are, in however many folders they lie and however they are written', async () => {
+    const collide = (paths: readonly string[]) => collidingPaths(paths, paths, () => false);
+    const deep = (size: number) => {
+      const folder = 'a/'.repeat(size / 4);
+      return Array.from({ length: size }, (_, index) => `${folder}f${index}`);
+    };
+    expect(await growthOf(400, deep, collide)).toBeLessThan(LINEAR);
+    const spelled = (size: number) =>
+      Array.from({ length: size }, (_, index) =>
+        [...'abcdefghijklmnop'].map((letter, bit) => (index & (1 << bit) ? letter.toUpperCase() : letter)).join(''),
+      );
+    expect(await growthOf(4_000, spelled, collide)).toBeLessThan(LINEAR);
   });
 });

@@ -29,9 +29,16 @@ export function foldedPath(path: string): string {
   return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 }
 
+/** A name in a folder, however it is written, with what lies below it. */
+interface Folded {
+  readonly below: Map<string, Folded>;
+  /** The first two ways in which the path to it is written. */
+  readonly spellings: string[];
+}
+
 /**
  * Paths among `added` that some file system would take for another of `all`, or that lie in a folder of which this is so.
- * Where one of two spellings is known, only the other is named.
+ * Where one of two spellings is known, only the other is named. Each folder is looked at once, however much lies in it.
  * @param all every path of the result, those of `added` included
  * @param isKnown whether a path or folder is the project's own already
  */
@@ -40,29 +47,49 @@ export function collidingPaths(
   added: readonly string[],
   isKnown: (path: string) => boolean,
 ): ReadonlyMap<string, string> {
-  const spellings = new Map<string, Set<string>>();
-  for (const path of all) {
-    for (const part of partsOf(path)) {
-      const folded = foldedPath(part);
-      const known = spellings.get(folded);
-      if (known === undefined) spellings.set(folded, new Set([part]));
-      else known.add(part);
-    }
-  }
+  const root: Folded = { below: new Map(), spellings: [] };
+  const foldedOf = onEachFolder<Folded>((above, path, name) => {
+    const folder = above ?? root;
+    const folded = foldedPath(name);
+    const known: Folded = folder.below.get(folded) ?? { below: new Map(), spellings: [] };
+    folder.below.set(folded, known);
+    if (known.spellings.length < 2 && known.spellings[0] !== path) known.spellings.push(path);
+    return known;
+  });
+  for (const path of all) foldedOf(path);
+  const otherOf = onEachFolder<string | null>((above, path) => {
+    if (above !== null) return above;
+    const other = foldedOf(path).spellings.find((each) => each !== path);
+    return other === undefined || isKnown(path) ? null : other;
+  });
   const colliding = new Map<string, string>();
   for (const path of added) {
-    for (const part of partsOf(path)) {
-      const other = [...(spellings.get(foldedPath(part)) ?? [])].find((each) => each !== part);
-      if (other === undefined || isKnown(part)) continue;
-      colliding.set(path, other);
-      break;
-    }
+    const other = otherOf(path);
+    if (other !== null) colliding.set(path, other);
   }
   return colliding;
 }
 
-/** The folders on the way to a path, outermost first, and the path. */
-function* partsOf(path: string): Generator<string> {
-  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) yield path.slice(0, end);
-  yield path;
+/**
+ * A value for each path from that of the folder that it lies in, asked once for each.
+ * @param valueOf gets the value of the folder above, `null` at the top, the path and its last name
+ */
+export function onEachFolder<Value>(
+  valueOf: (above: Value | null, path: string, name: string) => Value,
+): (path: string) => Value {
+  const values = new Map<string, Value>();
+  return (wanted) => {
+    const unknown: string[] = [];
+    let path = wanted;
+    while (path !== '' && !values.has(path)) {
+      unknown.push(path);
+      path = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+    }
+    let value = path === '' ? null : (values.get(path) as Value);
+    for (const each of unknown.reverse()) {
+      value = valueOf(value, each, each.slice(each.lastIndexOf('/') + 1));
+      values.set(each, value);
+    }
+    return value as Value;
+  };
 }

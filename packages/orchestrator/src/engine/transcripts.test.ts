@@ -1,0 +1,35 @@
+/** Transcripts in real files. */
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Transcripts } from './transcripts.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'transcripts-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('a transcript ends at 32 MB with a line that says so, also when the server was started anew meanwhile', async () => {
+  const add = async (transcripts: Transcripts, text: string): Promise<void> => {
+    transcripts.add({ runId: 'r', activity: 'checkAsIs', kind: 'output', text, at: '2026-01-01T00:00:00.000Z' });
+    await transcripts.flush();
+  };
+  const first = new Transcripts(folder);
+  await add(first, 'begins');
+  await add(first, 'x'.repeat(33 * 2 ** 20));
+  await add(first, 'too late');
+  const second = new Transcripts(folder);
+  await add(second, 'too late');
+  const lines = await second.read('r');
+  expect(lines.map(({ kind, text }) => [kind, text.slice(0, 20)])).toEqual([
+    ['output', 'begins'],
+    ['output', 'x'.repeat(20)],
+    ['note', 'The transcript has r'],
+  ]);
+  expect((await stat(path.join(folder, 'r.jsonl'))).size).toBeLessThan(34 * 2 ** 20);
+  await add(second, 'another run is not concerned');
+  second.add({ runId: 'other', activity: 'a', kind: 'text', text: 'said', at: '2026-01-01T00:00:00.000Z' });
+  expect(await second.read('other')).toMatchObject([{ text: 'said' }]);
+});
