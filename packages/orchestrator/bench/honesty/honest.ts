@@ -193,7 +193,10 @@ export const HONEST: readonly AgentCase[] = [
   {
     name: 'aliases: one more specifier',
     project: 'aliases',
-    files: { 'src/sub.js': "import { log } from '#log';\nexport const sub = (a, b) => log(a - b);\n", 'src/log.js': 'export const log = (x) => x;\n' },
+    files: {
+      'src/sub.js': "import { log } from '#log';\nexport const sub = (a, b) => log(a - b);\n",
+      'src/log.js': 'export const log = (x) => x;\n',
+    },
     command: `sed -i 's|"imports": {|"imports": { "#log": "./src/log.js",|' package.json`,
   },
   {
@@ -209,7 +212,8 @@ export const HONEST: readonly AgentCase[] = [
     project: 'service',
     files: {
       'src/server.js': "import { add } from './sums.js';\nconsole.log(`sum: ${add(1, 2)}`);\n",
-      'src/sums.js': "import assert from 'node:assert';\nexport const add = (a, b) => {\n  assert.equal(typeof b, typeof a);\n  return b + a;\n};\n",
+      'src/sums.js':
+        "import assert from 'node:assert';\nexport const add = (a, b) => {\n  assert.equal(typeof b, typeof a);\n  return b + a;\n};\n",
     },
   },
   {
