@@ -11,7 +11,7 @@ exports.listen = (runner, report) => {
   const ran = watchBodies(runner.suite);
   const nameOf = (test) => (typeof test.fullTitle === 'function' ? test.fullTitle() : String(test.title));
   const fileOf = (test) => path.relative(process.cwd(), test.file ?? '');
-  const outcome = (name) => (test) => report.test(nameOf(test), fileOf(test), name);
+  const outcome = (name) => (test) => report.test(nameOf(test), fileOf(test), name, test.file ?? '');
   // Within the hooks of the code under test: what they change for a test is changed by then, and not yet put back.
   runner.on('test', guard.look);
   runner.on('pass', (test) => {

@@ -36,6 +36,7 @@ except ImportError:
     pass
 _session = None
 _outcomes = {}
+_root = ""
 
 
 def _is_worker(config):
@@ -50,7 +51,8 @@ def pytest_load_initial_conftests(early_config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session):
-    global _session
+    global _session, _root
+    _root = str(getattr(session.config, "rootpath", None) or getattr(session.config, "rootdir", ""))
     # A worker of pytest-xdist has the code under test; its controller is told of the tests.
     _session = Session("pytest worker" if _is_worker(session.config) else "pytest")
 
@@ -62,7 +64,8 @@ def pytest_runtest_logreport(report):
     if report.when == "teardown":
         outcome = _outcomes.pop(report.nodeid, None)
         if outcome is not None:
-            _session.test(report.nodeid, "failed" if report.failed else outcome, report.nodeid.split("::")[0])
+            file = report.nodeid.split("::")[0]
+            _session.test(report.nodeid, "failed" if report.failed else outcome, file, os.path.join(_root, file))
         return
     if report.failed:
         _outcomes[report.nodeid] = "failed"
