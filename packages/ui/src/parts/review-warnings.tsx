@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { Icon } from './icon.tsx';
 import { useLoaded } from './loading.tsx';
+import { plansOf } from './plans.ts';
 
 /** Gates at which there is no result yet. */
 const BEFORE_CODE: ReadonlySet<string> = new Set(['plan', 'invalid_plan', 'clarification', 'escalation']);
@@ -33,8 +34,19 @@ export function TextWarnings({ text, where }: { readonly text: string; readonly 
   return <List of={warnings} />;
 }
 
-/** Of the result that the run's open gate is about: beside the decision, whatever part of the run is shown. */
+/** Of the plan or the result that the run's open gate is about: beside the decision, whatever part of the run is shown. */
 export function GateWarnings({ run }: { readonly run: RunView }) {
+  return run.gate?.kind === 'plan' ? <PlanWarnings run={run} /> : <ResultWarnings run={run} />;
+}
+
+function PlanWarnings({ run }: { readonly run: RunView }) {
+  const { client } = useHost();
+  const plan = plansOf(run).at(-1);
+  const content = useLoaded(plan?.id ?? null, () => client.getArtifact(run.id, plan?.id ?? ''));
+  return content.value === null ? null : <TextWarnings text={content.value.content} where="in the plan" />;
+}
+
+function ResultWarnings({ run }: { readonly run: RunView }) {
   const { client } = useHost();
   const isOfResult = run.headCommit !== undefined && run.gate !== null && !BEFORE_CODE.has(run.gate.kind);
   const review = useLoaded(isOfResult ? `${run.id} ${run.headCommit ?? ''}` : null, async () =>

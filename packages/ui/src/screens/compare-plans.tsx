@@ -4,7 +4,7 @@ import { useHost } from '../hosts/host.ts';
 import { Document } from '../parts/document.tsx';
 import { Link } from '../parts/link.tsx';
 import { Loading, useLoaded } from '../parts/loading.tsx';
-import { plansOf } from './plan.tsx';
+import { plansOf } from '../parts/plans.ts';
 
 export function ComparePlans({ runs }: { readonly runs: readonly RunView[] }) {
   return (

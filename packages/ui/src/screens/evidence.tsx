@@ -1,5 +1,6 @@
 /** What the server itself ran, and what came of it. */
 import {
+  type Baseline,
   type CommandEvidence,
   durationText,
   type Evidence,
@@ -11,6 +12,7 @@ import {
 import { FactsTable } from '../parts/facts-table.tsx';
 import { Ago } from '../parts/times.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { baselineText } from './gate-concerns.tsx';
 
 const MODES: Readonly<Record<Evidence['mode'], string>> = {
   as_is: 'The result as it is',
@@ -18,11 +20,15 @@ const MODES: Readonly<Record<Evidence['mode'], string>> = {
 };
 
 export function EvidenceList({ run }: { readonly run: RunView }) {
-  if (run.evidence.length === 0) {
+  const { baseline } = run;
+  if (run.evidence.length === 0 && baseline === undefined) {
     return <p className="empty">No checks have run yet. The server runs them itself once there is code.</p>;
   }
   return (
     <section aria-label="Evidence">
+      {run.evidence.length === 0 && (
+        <p className="quiet">No checks of a result have run yet. The server runs them itself once there is code.</p>
+      )}
       {run.evidence.toReversed().map((evidence) => (
         <article key={`${evidence.recordedAt} ${evidence.mode}`} className="evidence">
           <h2>
@@ -53,7 +59,27 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
           {evidence.newDependencies !== undefined && <Dependencies all={evidence.newDependencies} />}
         </article>
       ))}
+      {baseline !== undefined && <OfTheBase baseline={baseline} />}
     </section>
+  );
+}
+
+/** The same checks before the run changed anything, with their output. */
+function OfTheBase({ baseline }: { readonly baseline: Baseline }) {
+  const { commit, sandbox, command, passed, failure, isFromEarlierRun } = baseline;
+  return (
+    <article className="evidence" aria-label="The base commit">
+      <h2>
+        <Icon className={`status ${passed ? 'completed' : 'failed'}`} name={passed ? 'pass' : 'error'} /> The base
+        commit: {passed ? 'passed' : failure === undefined ? 'failed' : 'no outcome'}
+      </h2>
+      <p className="quiet">
+        commit {commit.slice(0, 8)}, in {sandbox === 'none' ? <strong>no sandbox (demo)</strong> : sandbox}
+        {isFromEarlierRun === true && ', known from an earlier run'}
+      </p>
+      <p>{baselineText(baseline)}</p>
+      {failure === undefined && <Command command={command} />}
+    </article>
   );
 }
 

@@ -12,7 +12,12 @@ export function GateConcerns({ gate }: { readonly gate: Gate }) {
           <ul className={kind === 'memory' ? undefined : 'failures'}>
             {items.map(({ path, line, reason, hash: item }, index) => (
               <li key={item ?? index}>
-                {path !== undefined && <code>{plainWords(line === undefined ? path : `${path}:${line}`)}</code>}{' '}
+                {/* All that comes into the memory comes into one file, which the title names. */}
+                {path !== undefined && kind !== 'memory' && (
+                  <>
+                    <code>{plainWords(line === undefined ? path : `${path}:${line}`)}</code> –{' '}
+                  </>
+                )}
                 {plainWords(reason)}
               </li>
             ))}

@@ -14,6 +14,7 @@ import { Demands, type ListedDemand } from '../parts/demands.tsx';
 import { Document } from '../parts/document.tsx';
 import { valueOf } from '../parts/elements.ts';
 import { Loading, useLoaded } from '../parts/loading.tsx';
+import { plansOf } from '../parts/plans.ts';
 import { TextWarnings } from '../parts/review-warnings.tsx';
 import { DEMAND_LABELS, demandStanding } from './demand-states.ts';
 import { EditedPlan } from './edited-plan.tsx';
@@ -118,9 +119,10 @@ function Shown({
   const key = JSON.stringify(found);
   // A run moves on with every event, and its plan is marked anew only where that says something else of it.
   const demands = useMemo(() => found, [key]);
+  const isWarnedOfAtGate = run.gate?.kind === 'plan' && plan.id === plansOf(run).at(-1)?.id;
   return (
     <Demands all={demands}>
-      <TextWarnings text={plan.content} where="in the plan" />
+      {!isWarnedOfAtGate && <TextWarnings text={plan.content} where="in the plan" />}
       <div className={showsSource ? 'beside' : ''}>
         <Document text={plan.content} title="Plan" />
         {showsSource && (
@@ -155,11 +157,6 @@ function Draft({ run }: { readonly run: RunView }) {
       )}
     </section>
   );
-}
-
-/** Versions of the run's plan, oldest first. */
-export function plansOf({ artifacts }: Pick<RunView, 'artifacts'>): readonly Artifact[] {
-  return artifacts.filter(({ type, stage }) => stage === 'planning' && (type === 'mermaid_diagram' || type === 'spec'));
 }
 
 /** What the plan demands, with how each stands in this run; in the plan's order. */

@@ -1,0 +1,38 @@
+import type { Baseline, RunView } from '@autonomous/shared';
+import { aRun } from '@autonomous/shared/a-run.fixture';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { describe, expect, it } from 'vitest';
+import { EvidenceList } from './evidence.tsx';
+
+const shown = (run: RunView): string => renderToStaticMarkup(createElement(EvidenceList, { run }));
+const aBaseline = (parts: Partial<Baseline> = {}): Baseline => ({
+  commit: 'af822ecc00',
+  codeTree: 't0',
+  passed: false,
+  command: { command: 'npm test', exitCode: 1, durationMs: 1_200, output: 'not ok 3 - greets by name' },
+  sandbox: 'bubblewrap',
+  tests: { runner: 'node:test', executed: 3, failed: 1, skipped: 0, finished: true },
+  ...parts,
+});
+
+describe('The evidence of a run', () => {
+  it('shows the output of checks that failed on the base commit already, before there is a result', () => {
+    const html = shown(aRun({ evidence: [], baseline: aBaseline() }));
+    expect(html).toContain('The base commit: failed');
+    expect(html).toContain('On the base commit the checks failed already (exit code 1); 3 tests ran, 1 failed.');
+    expect(html).toContain('not ok 3 - greets by name');
+    expect(html).toContain('No checks of a result have run yet.');
+  });
+
+  it('calls a baseline without an outcome neither passed nor failed', () => {
+    const html = shown(aRun({ evidence: [], baseline: aBaseline({ failure: 'npm ci ended with exit code 1' }) }));
+    expect(html).toContain('The base commit: no outcome');
+    expect(html).toContain('npm ci ended with exit code 1');
+    expect(html).not.toContain('was ended');
+  });
+
+  it('says that nothing has run where neither is there', () => {
+    expect(shown(aRun({ evidence: [] }))).toContain('No checks have run yet.');
+  });
+});
