@@ -75,7 +75,11 @@ async function checkRow(page: Page, url: string): Promise<void> {
   await page.goto(url);
   const row = page.getByRole('link', { name: 'A greeting' });
   await row.waitFor();
-  const { row: outer, title, facts } = await row.evaluate((element) => {
+  const {
+    row: outer,
+    title,
+    facts,
+  } = await row.evaluate((element) => {
     const box = (selector: string) => element.querySelector(selector)?.getBoundingClientRect().toJSON() as DOMRect;
     return { row: element.getBoundingClientRect().toJSON() as DOMRect, title: box('.request'), facts: box('.facts') };
   });
