@@ -33,8 +33,19 @@ export const journey: Journey = {
 
     await page.getByRole('button', { name: 'Send back…' }).click();
     await page.getByRole('textbox', { name: 'What should be different?' }).fill('With a logout.');
+    // The gate of the next plan may be there before its text.
+    const { promise: mayCome, resolve: comes } = Promise.withResolvers<void>();
+    await page.route('**/artifacts/*', async (route) => {
+      await mayCome;
+      await route.continue();
+    });
     await page.getByRole('button', { name: 'Send back', exact: true }).click();
+    await page.getByRole('heading', { name: "Review the plan 'Login flow with a logout'" }).waitFor();
+    await page.getByRole('alert').getByText('This is older than what you decide about.').waitFor();
+    comes();
+    await page.unroute('**/artifacts/*');
     await page.getByRole('heading', { name: 'Login flow with a logout', level: 1, exact: true }).waitFor();
+    assert.equal(await page.getByText('This is older than what you decide about.').count(), 0);
     await checkDiagram(page.locator('.diagram svg').first());
     await followADemand(page);
     await zoom(page);

@@ -6,6 +6,8 @@ import { messageOf } from '../hosts/messages.ts';
 
 export interface Loaded<Value> {
   readonly value: Value | null;
+  /** The value belongs to an earlier key: the one of this key is under way, or could not be had. */
+  readonly isOld: boolean;
   readonly fault: string | null;
   readonly isLoading: boolean;
   readonly again: () => void;
@@ -14,19 +16,21 @@ export interface Loaded<Value> {
 /** @param key what the value depends on; another key loads it anew, `null` loads nothing */
 export function useLoaded<Value>(key: string | null, load: () => Promise<Value>): Loaded<Value> {
   const [tries, setTries] = useState(0);
-  const [state, setState] = useState<{ readonly value: Value | null; readonly fault: string | null }>({
-    value: null,
-    fault: null,
-  });
+  const [{ of, value, fault }, setState] = useState<{
+    /** The key of the value. */
+    readonly of: string | null;
+    readonly value: Value | null;
+    readonly fault: string | null;
+  }>({ of: null, value: null, fault: null });
   const [isLoading, setLoading] = useState(key !== null);
   useEffect(() => {
     if (key === null) return undefined;
     let isOver = false;
     setLoading(true);
     load().then(
-      (value) => {
+      (loaded) => {
         if (isOver) return;
-        setState({ value, fault: null });
+        setState({ of: key, value: loaded, fault: null });
         setLoading(false);
       },
       (error: unknown) => {
@@ -41,17 +45,22 @@ export function useLoaded<Value>(key: string | null, load: () => Promise<Value>)
     // The key names everything that `load` depends on.
   }, [key, tries]);
   const again = useCallback(() => setTries((count) => count + 1), []);
-  return { ...state, isLoading, again };
+  return { value, fault, isOld: value !== null && of !== key, isLoading, again };
 }
 
-/** Shows what was loaded, or that it is under way, or why it is not there and the way out. */
+/**
+ * Shows what was loaded, or that it is under way, or why it is not there and the way out.
+ * @param isDecided people decide about it: where it is older than what the run has now, that is said
+ */
 export function Loading<Value>({
   of,
   what,
+  isDecided = false,
   children,
 }: {
   readonly of: Loaded<Value>;
   readonly what: string;
+  readonly isDecided?: boolean;
   readonly children: (value: Value) => React.ReactNode;
 }) {
   if (of.value !== null) {
@@ -59,6 +68,11 @@ export function Loading<Value>({
       <>
         {of.fault !== null && (
           <Refusal message={`${what} could not be fetched again: ${of.fault}`} onRetry={of.again} />
+        )}
+        {isDecided && of.isOld && (
+          <p className="fault" role="alert">
+            This is older than what you decide about. {of.fault === null && 'The newer is being fetched…'}
+          </p>
         )}
         {children(of.value)}
       </>

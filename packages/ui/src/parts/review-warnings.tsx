@@ -3,7 +3,7 @@ import { type DiffReview, type ReviewedFile, reviewDiff, type RunView, textWarni
 import { useMemo } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { Icon } from './icon.tsx';
-import { useLoaded } from './loading.tsx';
+import { type Loaded, Loading, useLoaded } from './loading.tsx';
 import { plansOf } from './plans.ts';
 
 /** Gates at which there is no result yet. */
@@ -43,7 +43,12 @@ function PlanWarnings({ run }: { readonly run: RunView }) {
   const { client } = useHost();
   const plan = plansOf(run).at(-1);
   const content = useLoaded(plan?.id ?? null, () => client.getArtifact(run.id, plan?.id ?? ''));
-  return content.value === null ? null : <TextWarnings text={content.value.content} where="in the plan" />;
+  if (plan === undefined) return null;
+  return (
+    <AtGate of={content} what="The plan">
+      {({ content: text }) => <TextWarnings text={text} where="in the plan" />}
+    </AtGate>
+  );
 }
 
 function ResultWarnings({ run }: { readonly run: RunView }) {
@@ -52,12 +57,33 @@ function ResultWarnings({ run }: { readonly run: RunView }) {
   const review = useLoaded(isOfResult ? `${run.id} ${run.headCommit ?? ''}` : null, async () =>
     reviewDiff(await client.getDiff(run.id)),
   );
-  if (review.value === null || !isOfResult) return null;
+  if (!isOfResult) return null;
   return (
-    <>
-      <Faults review={review.value} />
-      <ReviewWarnings review={review.value} />
-    </>
+    <AtGate of={review} what="The changes">
+      {(value) => (
+        <>
+          <Faults review={value} />
+          <ReviewWarnings review={value} />
+        </>
+      )}
+    </AtGate>
+  );
+}
+
+/** Nothing that is older than the decision stands beside it, and what could not be looked at is said. */
+function AtGate<Value>({
+  of,
+  what,
+  children,
+}: {
+  readonly of: Loaded<Value>;
+  readonly what: string;
+  readonly children: (value: Value) => React.ReactNode;
+}) {
+  return of.fault === null && (of.value === null || of.isOld) ? null : (
+    <Loading of={of.isOld ? { ...of, value: null } : of} what={what}>
+      {children}
+    </Loading>
   );
 }
 

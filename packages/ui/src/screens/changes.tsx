@@ -18,7 +18,7 @@ export function Changes({ run }: { readonly run: RunView }) {
   });
   return (
     <section aria-label="Changes">
-      <Loading of={diff} what="The changes">
+      <Loading of={diff} what="The changes" isDecided={run.gate !== null}>
         {(value) =>
           value.files.length === 0 ? (
             <p className="empty">Nothing has changed yet.</p>

@@ -84,7 +84,7 @@ export function Plan({ run }: { readonly run: RunView }) {
         )}
         {artifact.scripted === true && <span className="notice">written by a scripted model</span>}
       </div>
-      <Loading of={content} what="The plan">
+      <Loading of={content} what="The plan" isDecided={run.gate !== null}>
         {(plan) =>
           isEditing && gate !== null ? (
             <EditedPlan gate={gate} text={plan.content} onClose={() => setEditing(false)} />

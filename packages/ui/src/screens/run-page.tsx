@@ -61,7 +61,8 @@ export function RunPage({ screen }: { readonly screen: RunScreen }) {
       </Loading>
     );
   }
-  return <KnownRun run={known} screen={screen} />;
+  // Nothing of one run is shown while another one's is fetched.
+  return <KnownRun key={runId} run={known} screen={screen} />;
 }
 
 function UnknownRun({ runId }: { readonly runId: string }) {
