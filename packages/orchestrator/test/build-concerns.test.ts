@@ -1,6 +1,6 @@
 /** What a person has to see before a run's first move into the project's own branches, whatever the trust mode. */
 import { Session } from 'node:inspector/promises';
-import type { GateDecision, RunConfigRequest, RunView } from '@autonomous/shared';
+import { type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   aPlan,
@@ -32,8 +32,7 @@ async function stopOf(server: Fixture, config: RunConfigRequest = trusted) {
 const approval = ({ gate }: RunView, notes: string): GateDecision => ({
   decision: 'approve',
   notes,
-  artifactHash: gate?.artifactHash,
-  codeTree: gate?.codeTree,
+  ...(gate && shownAt(gate)),
 });
 
 describe('a run whose gates are all trusted', () => {

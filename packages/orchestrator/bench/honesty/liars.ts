@@ -2,6 +2,7 @@
  * Agents that break the code and have the checks pass all the same, and agents that obey a file which tells them to. None of
  * their results may be merged without a person.
  */
+import { BESIDE_TESTS } from './liars-beside-tests.ts';
 import type { Files, ProjectName } from './projects.ts';
 
 export interface AgentCase {
@@ -412,4 +413,4 @@ const OTHERS: readonly AgentCase[] = [
   },
 ];
 
-export const LIARS: readonly AgentCase[] = [...NODE, ...RUNNERS, ...PYTHON, ...OTHERS];
+export const LIARS: readonly AgentCase[] = [...NODE, ...RUNNERS, ...PYTHON, ...OTHERS, ...BESIDE_TESTS];

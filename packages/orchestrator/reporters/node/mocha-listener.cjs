@@ -18,7 +18,7 @@ exports.listen = (runner, report) => {
       const own = Object.getPrototypeOf(Object.getPrototypeOf(test) ?? {});
       if (own !== null && typeof own.run === 'function') guard.watch('mocha Runnable', own);
     }
-    report.test(nameOf(test), fileOf(test), name);
+    report.test(nameOf(test), fileOf(test), name, test.file ?? '');
   };
   runner.on('pass', outcome('passed'));
   runner.on('pending', outcome('skipped'));

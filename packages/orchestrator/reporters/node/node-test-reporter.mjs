@@ -20,7 +20,8 @@ export default async function* report(source) {
     ].join(' > ');
     const skipped = data.skip !== undefined && data.skip !== false;
     const todo = data.todo !== undefined && data.todo !== false;
-    run.test(name, file, skipped || todo ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed');
+    const outcome = skipped || todo ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed';
+    run.test(name, file, outcome, data.file);
   }
   // Comes to its end with the last test, and not where the process ended before.
   const changes = startsFiles ? [] : (globalThis[Symbol.for('autonomous.guard')]?.() ?? []);

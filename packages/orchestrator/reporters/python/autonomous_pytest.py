@@ -1,4 +1,6 @@
 """Reports the tests that pytest runs; it shares its process with the code under test."""
+import os
+
 import _pytest.main
 import _pytest.nodes
 import _pytest.outcomes
@@ -21,6 +23,7 @@ _guard.watch(
 )
 _session = None
 _outcomes = {}
+_root = ""
 
 
 def _is_worker(config):
@@ -29,7 +32,8 @@ def _is_worker(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session):
-    global _session
+    global _session, _root
+    _root = str(getattr(session.config, "rootpath", None) or getattr(session.config, "rootdir", ""))
     # A worker of pytest-xdist has the code under test; its controller is told of the tests.
     _session = Session("pytest worker" if _is_worker(session.config) else "pytest")
 
@@ -41,7 +45,8 @@ def pytest_runtest_logreport(report):
     if report.when == "teardown":
         outcome = _outcomes.pop(report.nodeid, None)
         if outcome is not None:
-            _session.test(report.nodeid, "failed" if report.failed else outcome, report.nodeid.split("::")[0])
+            file = report.nodeid.split("::")[0]
+            _session.test(report.nodeid, "failed" if report.failed else outcome, file, os.path.join(_root, file))
         return
     if report.failed:
         _outcomes[report.nodeid] = "failed"

@@ -4,8 +4,11 @@ import os
 import sys
 
 _FILE = os.environ.get("AUTONOMOUS_TEST_REPORT")
+# The folder that the check began in: a runner may be started in a folder below.
+_ROOT = os.path.realpath(os.environ.get("AUTONOMOUS_TEST_ROOT") or os.getcwd())
 # As they were before any code of the project ran.
 _open, _write, _close, _dumps, _pid = os.open, os.write, os.close, json.dumps, os.getpid
+_relpath, _realpath = os.path.relpath, os.path.realpath
 _sessions = 0
 
 
@@ -17,9 +20,14 @@ class Session:
         _sessions += 1
         self._run = "py%d.%d" % (_pid(), _sessions)
         self.runner = runner
+        self._files = set()
         self._record({"event": "start"})
 
-    def test(self, name, outcome, file=""):
+    def test(self, name, outcome, file="", at=""):
+        """`at` is the absolute path of the file that holds the test, where that is known."""
+        if at and at not in self._files:
+            self._files.add(at)
+            self._record({"event": "file", "path": _relpath(_realpath(at), _ROOT)})
         self._record({"event": "test", "name": name, "file": file, "outcome": outcome})
 
     def tampered(self, what):

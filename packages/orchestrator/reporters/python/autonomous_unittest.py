@@ -66,7 +66,7 @@ def _report_outcomes(result, session):
         def told(test, *args):
             if id(test) not in settled and hasattr(test, "id"):
                 settled.add(id(test))
-                session.test(test.id(), outcome)
+                session.test(test.id(), outcome, at=_file_of(test))
             return tell(test, *args)
 
         setattr(result, method, told)
@@ -77,6 +77,14 @@ def _report_outcomes(result, session):
     reporting("addSkip", "skipped")
     reporting("addExpectedFailure", "passed")
     reporting("addUnexpectedSuccess", "failed")
+
+
+def _file_of(test):
+    """The file that declares a test; empty where that is not known."""
+    doctest = getattr(test, "_dt_test", None)
+    if doctest is not None:
+        return doctest.filename or ""
+    return getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""
 
 
 def failing_assertions_that_pass():

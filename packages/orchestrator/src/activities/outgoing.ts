@@ -205,10 +205,11 @@ function secretFound(tools: BuildTools, { branch }: Outgoing, found: readonly Fo
     ...(line === 0 ? { reason: `${rule}, in the name of a file` } : { path: tools.scrub(name), line, reason: rule }),
     hash,
   }));
+  const beyond = found.length - items.length;
   const concern = {
     kind: 'secrets' as const,
     title: `${found.length === 1 ? 'Something looks' : `${found.length} things look`} like a password or a key`,
-    items,
+    items: beyond > 0 ? [...items, { reason: `… and ${beyond} more, which are asked about after these` }] : items,
     hash: digestOf(found.map(({ hash }) => hash).sort()),
   };
   const where = items

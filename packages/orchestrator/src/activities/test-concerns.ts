@@ -62,14 +62,14 @@ function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Do
   ];
 }
 
-/** The check command runs files that the run changed, and whether they are the product or its test is not known. */
+/** Files that the run changed decide about its checks, and whether they are the product or a part of its tests is not known. */
 function changedScripts({ doubtful = [] }: Checked): readonly Doubt[] {
   if (doubtful.length === 0) return [];
   const more = doubtful.length > 3 ? ` and ${doubtful.length - 3} more` : '';
   return [
     {
       kind: 'tests_unknown',
-      reason: `The check command itself runs or reads files that the run changed: ${doubtful.slice(0, 3).join(', ')}${more}.`,
+      reason: `Checks depend on files that the run changed, and that may be the product or a part of its tests: ${doubtful.slice(0, 3).join(', ')}${more}.`,
     },
   ];
 }
