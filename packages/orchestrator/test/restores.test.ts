@@ -193,7 +193,18 @@ describe('a record that others changed', () => {
     const file = path.join(clone, `.autonomous/runs/${early.id}/context.json`);
     const context = JSON.parse(await readFile(file, 'utf8')) as { readonly tip: Tip };
     await writeFile(file, JSON.stringify({ ...context, tip: forge(context.tip) }));
-    await git('-C', clone, '-c', 'user.name=Eve', '-c', 'user.email=eve@example.com', 'commit', '--quiet', '-am', 'Forged');
+    await git(
+      '-C',
+      clone,
+      '-c',
+      'user.name=Eve',
+      '-c',
+      'user.email=eve@example.com',
+      'commit',
+      '--quiet',
+      '-am',
+      'Forged',
+    );
     await git('-C', clone, 'push', '--quiet', 'origin', 'autonomous/record');
 
     const again = await restart(server);

@@ -13,12 +13,14 @@ it.each([
   expect(textWarnings(line, 'in added lines').join()).toContain('in another order in added lines');
 });
 
-it.each(['const greeting = "שלום עולם";', '// הפונקציה הזאת מחזירה 5 ערכים', 'label: "سلام" # text', 'שלום, עולם! שנת 1999.'])(
-  'takes %s for text in another language',
-  (line) => {
-    expect(reorderedLines(line)).toEqual([]);
-  },
-);
+it.each([
+  'const greeting = "שלום עולם";',
+  '// הפונקציה הזאת מחזירה 5 ערכים',
+  'label: "سلام" # text',
+  'שלום, עולם! שנת 1999.',
+])('takes %s for text in another language', (line) => {
+  expect(reorderedLines(line)).toEqual([]);
+});
 
 it('sets words that are read from the right apart, and nothing else', () => {
   expect(splitDirections('f("שלום עולם", 1, "ב")')).toEqual([

@@ -55,5 +55,7 @@ function isReordered(stretch: string): boolean {
   const first = runs.findIndex(({ isRightToLeft }) => isRightToLeft);
   if (first === -1) return false;
   const last = runs.findLastIndex(({ isRightToLeft, text }) => isRightToLeft || /\d/.test(text));
-  return last > first && runs.slice(first + 1, last + 1).some((part) => !part.isRightToLeft && CODE_MARK.test(part.text));
+  return (
+    last > first && runs.slice(first + 1, last + 1).some((part) => !part.isRightToLeft && CODE_MARK.test(part.text))
+  );
 }

@@ -35,13 +35,18 @@ function markWarning(text: string, where: string): readonly string[] {
   if (marks.length === 0) return [];
   const named = marks.slice(0, NAMED).map((mark) => `'${spelledOut(mark)}'`);
   const rest = marks.length > NAMED ? ' and others' : '';
-  return [`${marks.length === 1 ? 'a mark or blank' : 'marks or blanks'} that only look like plain ones ${where}: ${named.join(', ')}${rest}`];
+  return [
+    `${marks.length === 1 ? 'a mark or blank' : 'marks or blanks'} that only look like plain ones ${where}: ${named.join(', ')}${rest}`,
+  ];
 }
 
 function reorderingWarning(text: string, where: string): readonly string[] {
   const [line, ...more] = reorderedLines(text, NAMED + 1);
   if (line === undefined) return [];
-  const rest = more.length === 0 ? '' : ` and ${more.length < NAMED ? more.length : 'more'} other ${more.length === 1 ? 'line' : 'lines'}`;
+  const rest =
+    more.length === 0
+      ? ''
+      : ` and ${more.length < NAMED ? more.length : 'more'} other ${more.length === 1 ? 'line' : 'lines'}`;
   return [
     `letters that are read from the right, between which some programs show marks and figures in another order ${where}: '${line}'${rest}`,
   ];

@@ -81,16 +81,18 @@ async function findingsIn(
   const accepted = new Set(
     (view.acceptedConcerns ?? []).filter(({ kind }) => kind === 'secrets').flatMap(({ items }) => items),
   );
-  return found
-    .filter(({ digest }) => !before.has(digest))
-    // As earlier versions had it: by the line.
-    .filter((each) => !accepted.has(digestOf(['secrets', each.name, each.rule, each.digest])))
-    // A value that a person has accepted is so wherever it stands: the plan and the record repeat the request.
-    .flatMap((each) => each.values.map((value) => ({ ...each, hash: digestOf(['secrets', value]) })))
-    .filter(({ hash }) => !accepted.has(hash))
-    .filter(
-      ({ hash, oid }, index, all) => all.findIndex((other) => other.hash === hash && other.oid === oid) === index,
-    );
+  return (
+    found
+      .filter(({ digest }) => !before.has(digest))
+      // As earlier versions had it: by the line.
+      .filter((each) => !accepted.has(digestOf(['secrets', each.name, each.rule, each.digest])))
+      // A value that a person has accepted is so wherever it stands: the plan and the record repeat the request.
+      .flatMap((each) => each.values.map((value) => ({ ...each, hash: digestOf(['secrets', value]) })))
+      .filter(({ hash }) => !accepted.has(hash))
+      .filter(
+        ({ hash, oid }, index, all) => all.findIndex((other) => other.hash === hash && other.oid === oid) === index,
+      )
+  );
 }
 
 /** Digests of what the changed files had in them before the run. */

@@ -1,10 +1,5 @@
 /** Activities of the stage validation: the project's own checks in a fresh sandbox, the reviewer, the report. */
-import {
-  isAccepted,
-  NeedsHuman,
-  type NewDependency,
-  openConcerns,
-} from '@autonomous/shared';
+import { isAccepted, NeedsHuman, type NewDependency, openConcerns } from '@autonomous/shared';
 import { memoryConcern } from '../artifacts/memory-concern.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { namesDependencies, newDependencies } from '../artifacts/dependencies.ts';

@@ -36,7 +36,10 @@ const SECRETS: Readonly<Record<string, readonly [name: string, text: string]>> =
   'a login in a .netrc': ['home/.netrc', `machine api.github.com login me password ${random(20)}`],
   'a login in a .pgpass': ['.pgpass', `db.corp.io:5432:app:me:${random(16)}`],
   'a login of git': ['.git-credentials', `https://me:${random(20)}@git.acme.io`],
-  'a login of docker': ['.docker/config.json', `{"auths":{"ghcr.io":{"auth":"${Buffer.from(`me:${random(30)}`).toString('base64')}"}}}`],
+  'a login of docker': [
+    '.docker/config.json',
+    `{"auths":{"ghcr.io":{"auth":"${Buffer.from(`me:${random(30)}`).toString('base64')}"}}}`,
+  ],
   'a key of a cluster': ['kubeconfig', `    client-key-data: ${Buffer.from(random(80)).toString('base64')}`],
   'a token of a cluster': ['.kube/config', `    token: ${random(40)}`],
   'a key of PuTTY': ['k.ppk', `PuTTY-User-Key-File-3: ssh-ed25519`],

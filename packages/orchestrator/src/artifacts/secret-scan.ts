@@ -50,7 +50,13 @@ export async function scanForSecrets(texts: readonly ScannedText[]): Promise<rea
     const ofName = byName.get(index + 1);
     if (ofName !== undefined) {
       const digest = digestOf(name);
-      findings.push({ name, line: 0, rule: ofName.rule, digest, values: digestsOf(valuesIn(name, ofName.spans), digest) });
+      findings.push({
+        name,
+        line: 0,
+        rule: ofName.rule,
+        digest,
+        values: digestsOf(valuesIn(name, ofName.spans), digest),
+      });
     }
     for (const text of textsOf(content)) {
       const lines = text.split('\n');
@@ -82,7 +88,8 @@ async function findingsIn(text: string, name: string): Promise<ReadonlyMap<numbe
   const byLine = new Map<number, Finding>();
   // The rule for keys of AWS here knows the examples of their documentation.
   const known = findSecrets(text).filter(({ rule }) => rule !== 'AWS access key');
-  for (const { line, rule } of [...known, ...linesWith(text, name)]) if (!byLine.has(line)) byLine.set(line, { rule, spans: [] });
+  for (const { line, rule } of [...known, ...linesWith(text, name)])
+    if (!byLine.has(line)) byLine.set(line, { rule, spans: [] });
   for (const { rule, line, start, end } of await linted(text, name)) {
     const finding = byLine.get(line) ?? { rule, spans: [] };
     finding.spans.push(text.slice(start, end));
@@ -93,16 +100,11 @@ async function findingsIn(text: string, name: string): Promise<ReadonlyMap<numbe
 
 /** What was found in a line, in order and without what lies in another; empty where only the line as a whole says it. */
 function valuesIn(line: string, linted: readonly string[]): readonly string[] {
-  const found = [
-    ...findSecretSpans(line),
-    ...tokenSpans(line),
-    ...webTokenSpans(line),
-    ...settingSpans(line),
-  ].map(({ start, end }) => line.slice(start, end));
+  const found = [...findSecretSpans(line), ...tokenSpans(line), ...webTokenSpans(line), ...settingSpans(line)].map(
+    ({ start, end }) => line.slice(start, end),
+  );
   const values = [...new Set([...found, ...linted])].filter((value) => value !== '');
-  return values
-    .filter((value) => !values.some((other) => other !== value && other.includes(value)))
-    .sort();
+  return values.filter((value) => !values.some((other) => other !== value && other.includes(value))).sort();
 }
 
 /**
@@ -126,7 +128,12 @@ export async function findSpans(text: string): Promise<readonly SecretSpan[]> {
 async function linted(text: string, name = 'file.txt'): Promise<readonly (SecretSpan & { readonly line: number })[]> {
   const base = name.slice(name.lastIndexOf('/') + 1).toLowerCase();
   const { messages } = await lintSource({
-    source: { content: text, filePath: `/${base}`, contentType: 'text', ext: base.endsWith('.json') ? '.json' : '.txt' },
+    source: {
+      content: text,
+      filePath: `/${base}`,
+      contentType: 'text',
+      ext: base.endsWith('.json') ? '.json' : '.txt',
+    },
     options: { config: { rules: RULES }, noPhysicFilePath: true },
   });
   return messages.map(({ ruleId, loc, range: [start, end] }) => ({
@@ -178,8 +185,17 @@ const TOKENS: readonly LineRule[] = [
     mark: 'HEROKU_API_KEY',
     pattern: /(?<=HEROKU_API_KEY["']?\s{0,4}[=:]\s{0,4}["']?)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/,
   },
-  { rule: 'npm registry token', mark: ':_', pattern: /(?<=:_(?:authToken|auth|password)\s{0,4}=\s{0,4}["']?)[^\s"'${}<>]{8,500}/, isReal: (value) => !isPlaceholder(value) },
-  { rule: 'client key of a cluster', mark: 'client-key-data', pattern: /(?<=client-key-data["']?:\s{0,4}["']?)[A-Za-z0-9+/]{40,10000}={0,2}/ },
+  {
+    rule: 'npm registry token',
+    mark: ':_',
+    pattern: /(?<=:_(?:authToken|auth|password)\s{0,4}=\s{0,4}["']?)[^\s"'${}<>]{8,500}/,
+    isReal: (value) => !isPlaceholder(value),
+  },
+  {
+    rule: 'client key of a cluster',
+    mark: 'client-key-data',
+    pattern: /(?<=client-key-data["']?:\s{0,4}["']?)[A-Za-z0-9+/]{40,10000}={0,2}/,
+  },
   {
     rule: 'login of a container registry',
     mark: '"auth"',
@@ -216,7 +232,8 @@ const LOGINS: readonly {
   },
 ];
 /** Made for tests and examples, in which passwords are made up. */
-const MADE_UP = /(?:^|[/._-])(?:tests?|specs?|fixtures?|mocks?|examples?|samples?|docs?)(?:[/._-]|$)|\.(?:md|mdx|rst|txt)$/i;
+const MADE_UP =
+  /(?:^|[/._-])(?:tests?|specs?|fixtures?|mocks?|examples?|samples?|docs?)(?:[/._-]|$)|\.(?:md|mdx|rst|txt)$/i;
 const NAMES =
   /^(?:[\w.-]{0,60}[_.-])?(?:password|passwd|passphrase|pwd|pass|secret|token|credentials?|api[_.-]?key|access[_.-]?key|secret[_.-]?key|private[_.-]?key|signing[_.-]?key|encryption[_.-]?key|session[_.-]?key|auth[_.-]?key)(?:[_.-][\w.-]{0,30})?$/i;
 /** Words for a value that somebody else has to put in. */

@@ -220,7 +220,8 @@ export class RecordComparison {
       const { finding, changedByOthers } = await this.#find(project, remote);
       watched.finding = finding;
       watched.changedByOthers = changedByOthers;
-      if (changedByOthers.length > 0) log.warn({ projectId: project.id }, describeChange(nameOf(project), changedByOthers));
+      if (changedByOthers.length > 0)
+        log.warn({ projectId: project.id }, describeChange(nameOf(project), changedByOthers));
       watched.isKnown = true;
       watched.unreachable = null;
       await this.#tell(project.id, watched.finding, remote);
@@ -236,10 +237,7 @@ export class RecordComparison {
     }
   }
 
-  async #find(
-    project: RemoteProject,
-    remote: string | null,
-  ): Promise<Pick<Watched, 'finding' | 'changedByOthers'>> {
+  async #find(project: RemoteProject, remote: string | null): Promise<Pick<Watched, 'finding' | 'changedByOthers'>> {
     const { store, repository, serverId } = this.#options;
     const commits = new Set(await knownRecords(repository, project));
     if (remote !== null) commits.add(remote);

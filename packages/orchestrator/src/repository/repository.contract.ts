@@ -390,8 +390,8 @@ export function describeRepository(
         ...many,
         'big.js': padded,
         'Big2.JS': padded,
-        'Makefile': `# \0\n${padded}`,
-        'tool': `#!/bin/sh\n# \0\n${'\0'.repeat(9_000_000)}\nHIDDEN_BIG\n`,
+        Makefile: `# \0\n${padded}`,
+        tool: `#!/bin/sh\n# \0\n${'\0'.repeat(9_000_000)}\nHIDDEN_BIG\n`,
         'z.js': '// \0\nHIDDEN_EVIL()\n',
       };
       const to = await commitFiles(fixture, BRANCH, files, 'r1/many');

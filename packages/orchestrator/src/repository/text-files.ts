@@ -12,7 +12,8 @@ const SOURCE: ReadonlySet<string> = new Set(
 );
 
 /** The same of whole names, and of what begins them. */
-const SOURCE_NAMES = `makefile gnumakefile dockerfile containerfile jenkinsfile vagrantfile gemfile rakefile guardfile capfile podfile
+const SOURCE_NAMES =
+  `makefile gnumakefile dockerfile containerfile jenkinsfile vagrantfile gemfile rakefile guardfile capfile podfile
   fastfile brewfile procfile justfile earthfile tiltfile build workspace configure gradlew mvnw`.split(/\s+/);
 
 /**
