@@ -31,11 +31,13 @@ const NUMERAL = /^(?:(?:\d{1,9}|[IVXLCDM]{1,9})[ᵃᵉʳᵈˢᵗʰⁿᵒ]{1,4}|\
 const MARK =
   '\\u01C0-\\u01C3\\u02C2\\u02C3\\u02C6\\u02C8\\u02CA-\\u02CD\\u02D0\\u02D1\\u02DC\\u02F8\\u0332\\u0335-\\u0338\\u037E\\u0589\\u05C0\\u05C3\\u066A\\u1363\\u1365\\u16EB\\u16EC\\u1FEF\\u2024\\u2044\\u204E\\u204F\\u205A\\u20D2\\u20E5\\u2215\\u2217\\u2223\\u2236\\u223C\\u2758\\u29F5\\u29F8\\uA4F8-\\uA4FF\\uA78A\\uA789\\uFE52\\uFE54\\uFE55\\uFE68';
 /** One of them beside a character of ASCII, and a blank between two, where neither spelling nor figures ask for it. */
+// oxlint-disable-next-line autonomous/linear-expressions -- one character, and one beside it
 const MARK_OR_BLANK = new RegExp(
   `(?<=[\\x21-\\x7E])[${MARK}]|[${MARK}](?=[\\x21-\\x7E])|(?<=[\\x21-\\x7E])(?:[\\p{Zs}--[\\x20\\u00A0\\u202F\\u2009]]|(?<!\\d)[\\u00A0\\u202F\\u2009](?![!?:;%]))(?=[\\x21-\\x7E])`,
   'v',
 );
 /** Spaces and marks that look like the plain ones, in a name. */
+// oxlint-disable-next-line autonomous/linear-expressions -- one character
 const LOOKS_LIKE_MARK = new RegExp(`[\\p{Zs}--\\x20]|[${MARK}\\uFF0E\\uFF0F\\uFF1A]`, 'v');
 const ASCII = /^[\x20-\x7E\t\n\r]*$/;
 

@@ -12,10 +12,13 @@ export interface DirectedPart {
 
 /** The blocks of Hebrew, Arabic and the scripts beside them, where Unicode has nothing that is read from the left. */
 const RIGHT = '\\u0590-\\u08FF\\uFB1D-\\uFDFF\\uFE70-\\uFEFC\\u{10800}-\\u{10FFF}\\u{1E800}-\\u{1EFFF}';
+// oxlint-disable-next-line autonomous/linear-expressions -- one character
 const RIGHT_TO_LEFT = new RegExp(`[${RIGHT}]`, 'v');
 /** Words with single blanks between them are one run. */
+// oxlint-disable-next-line autonomous/linear-expressions -- no character begins both alternatives
 const RUN = new RegExp(`(?:[${RIGHT}]| (?=[${RIGHT}]))+`, 'gv');
 /** What ends a reordered stretch: letters that are read from the left. */
+// oxlint-disable-next-line autonomous/linear-expressions -- one class of characters
 const LEFT_LETTERS = new RegExp(`[\\p{L}--[${RIGHT}]]+`, 'v');
 /** Behind these marks stands another part of the code, where a sentence would go on. */
 const CODE_MARK = /[=<>;{}[\]|&+*]|["'`)\]] {0,9}[,+:]|[,+:(] {0,9}["'`]/;
