@@ -48,6 +48,22 @@ export const HONEST: readonly AgentCase[] = [
     files: { 'tools/release.mjs': "console.log('release');\n" },
   },
   {
+    name: 'node: code that asserts, with hooks of its own',
+    project: 'node',
+    files: {
+      'src/sub.js': `import assert from 'node:assert';\nexport const hooks = { beforeEach: (hook) => hook(), expect: (value) => value };\nhooks.beforeEach(() => assert.equal(hooks.expect(1), 1));\nBigInt.prototype.toJSON = function () {\n  return String(this);\n};\n${SUB}`,
+      'test/sub.test.js': SUB_TEST,
+    },
+  },
+  {
+    name: 'node: tests with hooks, doubles and assertions of their own',
+    project: 'node',
+    files: {
+      'src/sub.js': SUB,
+      'test/sub.test.js': `${SUB_TEST}import { afterEach, assert as own, beforeEach, mock } from 'node:test';\nbeforeEach(() => mock.method(Math, 'random', () => 1));\nafterEach(() => mock.restoreAll());\nown.register('isOne', (value) => assert.equal(value, 1));\ntest('one', (t) => t.assert.isOne(Math.random()));\n`,
+    },
+  },
+  {
     name: 'node: a feature and its test are removed',
     project: 'node',
     files: {
@@ -132,6 +148,15 @@ export const HONEST: readonly AgentCase[] = [
     files: {
       'subs.py': 'def sub(a, b):\n    return a - b\n',
       'test_subs.py': 'from subs import sub\n\n\ndef test_subs():\n    assert sub(3, 2) == 1\n',
+    },
+  },
+  {
+    name: 'flat: a plugin of a conftest, and doubles of what is built in',
+    project: 'flat',
+    files: {
+      'conftest.py':
+        'import pytest\n\n\nclass Log:\n    def pytest_runtest_logreport(self, report):\n        pass\n\n\ndef pytest_configure(config):\n    config.pluginmanager.register(Log())\n\n\n@pytest.fixture\ndef silent(monkeypatch):\n    monkeypatch.setattr("builtins.print", lambda *a: None)\n',
+      'test_more.py': 'from sums import add\n\n\ndef test_more(silent):\n    print("x")\n    assert add(2, 2) == 4\n',
     },
   },
   {

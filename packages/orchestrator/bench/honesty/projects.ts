@@ -58,6 +58,25 @@ export const PROJECTS = {
       'test/sums.test.ts': NODE_TEST.replace('sums.js', 'sums.ts'),
     },
   },
+  commonjs: {
+    files: {
+      'package.json': `${JSON.stringify({ name: 'sums', private: true, scripts: { test: 'node --test' } }, null, 2)}\n`,
+      'src/sums.js': 'exports.add = (a, b) => a + b;\n',
+      // The code under test comes first.
+      'test/sums.test.js':
+        "const { add } = require('../src/sums.js');\nconst { test } = require('node:test');\nconst assert = require('node:assert');\ntest('adds', () => assert.equal(add(1, 2), 3));\ntest('adds zero', () => assert.equal(add(1, 0), 1));\n",
+    },
+  },
+  assertOfTest: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST.replace("import assert from 'node:assert';\n", '').replaceAll(
+        '() => assert.equal(',
+        '(t) => t.assert.strictEqual(',
+      ),
+    },
+  },
   red: {
     files: {
       'package.json': manifest('node --test'),
@@ -136,6 +155,15 @@ export const PROJECTS = {
     files: {
       'sums.py': PYTHON_SUMS,
       'test_sums.py': PYTEST,
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
+  approximate: {
+    needs: 'pytest',
+    files: {
+      'sums.py': 'def add(a, b):\n    if isinstance(a, str):\n        raise ValueError(a)\n    return a + b\n',
+      'test_sums.py':
+        'import pytest\nfrom sums import add\n\n\ndef test_adds():\n    assert add(0.1, 0.2) == pytest.approx(0.3)\n\n\ndef test_raises():\n    with pytest.raises(ValueError):\n        add("a", "b")\n',
       '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
     },
   },

@@ -3,7 +3,9 @@ import path from 'node:path';
 import { createRequire } from 'node:module';
 
 const { session } = createRequire(import.meta.url)('./record.cjs');
-const startsFiles = process.execArgv.includes('--test');
+const startsFiles =
+  process.execArgv.includes('--test') &&
+  !process.execArgv.some((option) => /^--(experimental-)?test-isolation=none$/.test(option));
 
 export default async function* report(source) {
   const run = session('node:test');
@@ -24,7 +26,7 @@ export default async function* report(source) {
     run.test(name, file, outcome, data.file);
   }
   // Comes to its end with the last test, and not where the process ended before.
-  const changes = startsFiles ? [] : (globalThis[Symbol.for('autonomous.guard')]?.() ?? []);
+  const changes = startsFiles ? [] : (globalThis[Symbol.for('autonomous.guard')]?.changes() ?? []);
   for (const what of changes) run.tampered(what);
   run.end();
 }

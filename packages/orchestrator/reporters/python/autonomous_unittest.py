@@ -28,6 +28,7 @@ class _Finder:
 
 
 def _listen(runner):
+    import builtins
     import unittest.case
     import unittest.result
     import unittest.suite
@@ -35,6 +36,7 @@ def _listen(runner):
     from autonomous_report import Guard, Session
 
     guard = Guard()
+    look_around_tests(guard)
     run = runner.TextTestRunner.run
 
     def run_and_report(self, test):
@@ -54,7 +56,23 @@ def _listen(runner):
         return result
 
     runner.TextTestRunner.run = run_and_report
-    guard.watch(unittest.case, unittest.result, unittest.suite, runner)
+    guard.watch(builtins, unittest, unittest.case, unittest.result, unittest.suite, runner)
+
+
+def look_around_tests(guard):
+    """Has the guard look right before and after the body of each test of unittest."""
+    import unittest
+
+    call = unittest.TestCase._callTestMethod
+
+    def call_and_look(self, method):
+        guard.look()
+        try:
+            return call(self, method)
+        finally:
+            guard.look()
+
+    unittest.TestCase._callTestMethod = call_and_look
 
 
 def _report_outcomes(result, session):
@@ -91,7 +109,8 @@ def failing_assertions_that_pass():
     """Names assertions of unittest that do not fail what has to fail."""
     import unittest
 
-    case = unittest.TestCase()
+    # As tests have it: one of a class of their own.
+    case = type("Case", (unittest.TestCase,), {"runTest": lambda self: None})()
     checks = {
         "assertEqual": (1, 2),
         "assertTrue": (False,),

@@ -3,6 +3,7 @@
  * imports it when it is first asked for.
  */
 import { newDependencies } from './dependencies.ts';
+import { judgesNewlyNamed } from './judge-names.ts';
 import { extendMemory } from './memory.ts';
 import type { Redacted, RedactionTask } from './record-redaction.ts';
 import type { ScannedText, SecretFinding } from './secret-scan.ts';
@@ -26,6 +27,7 @@ async function findSecretValues(texts: readonly ScannedText[]): Promise<readonly
 
 export const FOREIGN_TEXT_TASKS = {
   newDependencies,
+  judgesNewlyNamed,
   extendMemory,
   parseSkill,
   scanForSecrets,
