@@ -15,16 +15,16 @@ import { reachOfCheck } from '../artifacts/check-reach.ts';
 import { isTestPath, pathsToRestore } from '../artifacts/project-commands.ts';
 import { hasRunnerSections, restoreRunnerSections } from '../artifacts/runner-sections.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
-import { type TestReport, testsNotRun } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
-import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
-import type { BuildActivities, Checked, CheckInput, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
+import { type Activity, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
+import type { BuildActivities, Checked, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
-import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
+import { baselineFrom, keepAsBaseline } from './baseline.ts';
 import type { BuildTools } from './build-tools.ts';
 import { runChecks } from './checks.ts';
 import { commitOnBranch } from './commits.ts';
+import { comparedWithBase } from './compared-with-base.ts';
 import { concernsOf } from './concerns.ts';
 import { withAges } from './dependency-ages.ts';
 import { inReadingRoom } from './reading-room.ts';
@@ -34,9 +34,6 @@ type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['in
 
 /** Of a script that is read for what it names. */
 const MAX_SCRIPT_BYTES = 256 * 1024;
-
-/** Tests of the base commit that did not run, by name. */
-const MAX_NOT_RUN = 20;
 
 /** Of one file that names dependencies, and of all of a commit. */
 const MAX_LOCKFILE_BYTES = 4 * 2 ** 20;
@@ -76,10 +73,9 @@ export function check(tools: BuildTools): Of<'check'> {
         },
       );
       const { mode, commit } = input;
-      const { command, sandbox, report: reported } = outcome;
+      const { command, sandbox } = outcome;
       const passed = command.exitCode === 0;
-      const compared =
-        mode === 'base_tests' && passed ? await comparedWithBase(tools, context, project, input, reported) : null;
+      const compared = await comparedWithBase(tools, context, project, input, outcome);
       if (mode === 'as_is' && passed)
         await keepAsBaseline(tools, project, input, baselineFrom({ commit, codeTree }, outcome));
       return {
@@ -92,29 +88,10 @@ export function check(tools: BuildTools): Of<'check'> {
         passed,
         commands: [command],
         sandbox,
-        ...(reported === null ? {} : { tests: reported.count }),
         ...compared,
       };
     },
   };
-}
-
-/** The tests of the base commit ran here too, or a person is told which did not. */
-async function comparedWithBase(
-  tools: BuildTools,
-  context: ActivityContext,
-  project: RemoteProject,
-  input: CheckInput,
-  reported: TestReport | null,
-): Promise<Pick<Checked, 'tests' | 'baseline'>> {
-  const known = await baselineOf(tools, context, project, input);
-  const { executed } = known;
-  // Its output is in the log once, where the workflow has a baseline of its own.
-  const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
-  if (reported === null) return { baseline };
-  const notRun = testsNotRun(executed, reported.executed);
-  const tests = { ...reported.count, ...(notRun.length === 0 ? {} : { notRun: notRun.slice(0, MAX_NOT_RUN) }) };
-  return { baseline, tests };
 }
 
 async function dependenciesAdded(

@@ -1,7 +1,7 @@
 /** What the reading commands print: runs, gates, plans, reports, differences. */
 import {
   type Artifact,
-  type Baseline,
+  baselineText,
   changeNotes,
   type Client,
   dollars,
@@ -51,7 +51,7 @@ export function runPage(run: RunView): string {
         `- ${path === undefined ? '' : `${path}${line === undefined ? '' : `:${line}`}: `}${reason}`,
       ]),
     ]),
-    ['base', run.baseline && baselineOf(run.baseline)],
+    ['base', run.baseline && baselineText(run.baseline)],
     ['failure', run.failure],
     ['forked', run.forkedFrom && `from ${run.forkedFrom.runId} at event ${run.forkedFrom.at}`],
     ['branch', run.branch === '' ? undefined : run.branch],
@@ -78,14 +78,6 @@ export function runPage(run: RunView): string {
     ...run.notices.map((notice): readonly [string, string] => ['notice', notice]),
   ];
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(11)}${value}`])).join('\n');
-}
-
-/** The checks on the base commit, in short. */
-function baselineOf({ passed, failure, command, tests, missingTool }: Baseline): string {
-  if (failure !== undefined) return `the checks could not be run: ${failure}`;
-  const outcome = passed ? 'the checks passed' : `the checks failed already (exit code ${command.exitCode ?? 'none'})`;
-  const missing = missingTool === undefined ? '' : `, ${missingTool} is missing`;
-  return `${outcome}${missing}${tests === undefined ? '' : `, ${tests.executed} tests ran`}`;
 }
 
 function testsOf(evidence: Evidence, { baseline }: RunView): string {
@@ -137,7 +129,8 @@ export async function showForGate(client: Client, gate: Gate): Promise<string> {
     return showHidden(`${String(gate.details['draft'] ?? '')}\n\n${String(gate.details['parserMessage'] ?? '')}`);
   if (gate.kind === 'implementation' || gate.kind === 'fix') {
     const parts = (['diff', 'report'] as const).map((what) => showOf(client, gate.runId, what).catch(whyMissing));
-    return (await Promise.all(parts)).join('\n\n');
+    const { baseline } = await client.getRun(gate.runId);
+    return [...(await Promise.all(parts)), ...(baseline === undefined ? [] : [baselineText(baseline)])].join('\n\n');
   }
   if (gate.question) {
     const { question, context, options = [] } = gate.question;
