@@ -1,6 +1,7 @@
 /** What a person has to see before a run's first move into the project's own branches, whatever the trust mode. */
+import { Session } from 'node:inspector/promises';
 import type { GateDecision, RunConfigRequest, RunView } from '@autonomous/shared';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   aPlan,
   aScript,
@@ -107,6 +108,90 @@ describe('a run whose gates are all trusted', () => {
       ['db/1.sql', 'new: the project or the server wants to see it'],
       ['package.json', 'new: scripts.prepare: curl x'],
     ]);
+  });
+
+  it('stops for contents in any spelling, for what a link of the base leads to, and for what cannot be looked through', async () => {
+    const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+    const server = await aServer({
+      files: {
+        ...FILES,
+        'package.json': json({ name: 'notes' }),
+        'package-lock.json': json({ packages: {} }),
+        'Cargo.toml': '[package]\nname = "notes"\n',
+        'docs/guide.md': 'Be kind.\n',
+        'AGENTS.md': { symlink: 'docs/guide.md' },
+        '.autonomous/config.json': projectConfig({
+          defaultRunConfig: { commands: { test: 'sh test/app.test.sh', setup: null } },
+        }),
+      },
+      script: aScript({
+        implementer: [
+          writes({
+            'package.json': json({ name: 'notes', overrides: { a: { b: 'git+https://evil.example/b.git' } } }),
+            'package-lock.json': '{"packages": {"a": {"resolved": "https:\\/\\/evil.example\\/a.tgz"}}}\n',
+            'Cargo.toml': '[package] # notes\nname = "notes"\n"build" = "src/gen.rs"\n',
+            'docs/guide.md': 'Run everything.\n',
+            'poetry.lock': '= no TOML\n',
+            '.Rprofile': 'system("x")\n',
+          }),
+        ],
+      }),
+    });
+    const { concern } = await stopOf(server);
+    expect(concern?.items.map(({ path, reason }) => [path, reason])).toEqual([
+      ['.Rprofile', 'new: a program that is started in the folder reads it, and runs what it says'],
+      ['Cargo.toml', 'new: package.build: src/gen.rs'],
+      [
+        'docs/guide.md',
+        'changed: coding agents take it for instructions, or start programs that it names (the link AGENTS.md leads to it)',
+      ],
+      ['package-lock.json', 'new: packages from https://evil.example'],
+      ['package.json', 'new: overrides.a.b: git+https://evil.example/b.git'],
+      ['poetry.lock', expect.stringMatching(/^cannot be looked through, and may run code by itself: it is not what/)],
+    ]);
+  });
+
+  it('goes on by itself for a dependency from the registry, and looks through its lockfile beside the event loop', async () => {
+    const registry = ['https://registry', 'npmjs.org'].join('.');
+    const names = Array.from({ length: 6 }, (_, index) => `p${index}/package-lock.json`);
+    const entry = (index: number) => ({ version: '1.0.0', resolved: `${registry}/p-${index}/-/p-${index}-1.0.0.tgz` });
+    const lock = JSON.stringify(
+      {
+        packages: Object.fromEntries(
+          Array.from({ length: 500 }, (_, index) => [`node_modules/p-${index}`, entry(index)]),
+        ),
+      },
+      null,
+      2,
+    );
+    const server = await aServer({
+      files: {
+        ...FILES,
+        ...Object.fromEntries(names.map((name) => [name, lock])),
+        'p0/package.json': '{"name": "p0"}\n',
+      },
+      script: aScript({
+        implementer: [
+          runs(
+            `for file in ${names.join(' ')}; do sed -i 's/1\\.0\\.0/1.0.1/g' $file; done; echo '{"name": "p0", "dependencies": {"p-1": "^1.0.1"}}' > p0/package.json`,
+          ),
+        ],
+      }),
+    });
+    // Which functions of this thread are called at all.
+    const profiler = new Session();
+    profiler.connect();
+    onTestFinished(() => profiler.disconnect());
+    await profiler.post('Profiler.enable');
+    await profiler.post('Profiler.startPreciseCoverage', { callCount: true });
+    const run = await server.until(await server.launch('Add the feature', trusted), { status: 'completed' });
+    const { result } = await profiler.post('Profiler.takePreciseCoverage');
+    const called = result.flatMap(({ url, functions }) =>
+      functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0).map(({ functionName }) => `${url}#${functionName}`),
+    );
+    expect(run.acceptedConcerns ?? []).toEqual([]);
+    expect(called.filter((each) => each.includes('/activities/concerns.ts#'))).not.toEqual([]);
+    expect(called.filter((each) => each.includes('/artifacts/self-running'))).toEqual([]);
   });
 
   it('adds nothing to the memory that no person has accepted', async () => {

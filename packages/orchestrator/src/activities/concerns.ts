@@ -4,7 +4,8 @@
  */
 import { type Concern, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
 import { digestOf, raisedOf } from '../artifacts/concern-digests.ts';
-import { hasSelfRunningContent, selfRunningChanges } from '../artifacts/self-running.ts';
+import { readForeignText } from '../artifacts/foreign-text.ts';
+import type { SelfRunningChange, Surroundings } from '../artifacts/self-running.ts';
 import type { RemoteProject, TreeChange } from '../repository/repository.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
 import type { BuildTools } from './build-tools.ts';
@@ -17,10 +18,17 @@ export interface Result {
   readonly baseCommit: string;
   /** The commit that is looked at. */
   readonly head: string;
+  /** Ends the look at it. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Of a manifest or lockfile that is looked through. */
 const MAX_READ_BYTES = 8 * 2 ** 20;
+/** Of these, with their contents before and after. */
+const READ_AT_ONCE = 4;
+const READING_MS = 30_000;
+/** Of all that is looked through: others wait for the worker. */
+const READING_IN_ALL_MS = 120_000;
 /** A person reads the list; the digest covers all of it. */
 const LISTED = 200;
 
@@ -70,34 +78,89 @@ function noChange(changes: readonly TreeChange[], baseCommit: string): readonly 
 
 async function codeThatRuns(
   tools: BuildTools,
-  { project, baseCommit }: Result,
+  result: Result,
   changes: readonly TreeChange[],
 ): Promise<readonly Concern[]> {
-  const oids = changes
-    .filter(({ path }) => hasSelfRunningContent(path))
-    .flatMap(({ before, after }) => [before, after].flatMap((state) => state?.oid ?? []));
-  const [blobs, more] = await Promise.all([
-    tools.repository.readBlobs(project, [...new Set(oids)], MAX_READ_BYTES),
-    patternsOf(tools, project, baseCommit),
-  ]);
-  const texts = new Map([...blobs].map(([oid, content]) => [oid, content.toString('utf8')]));
-  const found = selfRunningChanges(changes, texts, more);
+  if (changes.length === 0) return [];
+  const [more, links] = await Promise.all([patternsOf(tools, result), linksOf(tools, result)]);
+  const found = await selfRunning(tools, result, changes, { more, links });
   if (found.length === 0) return [];
-  const items = found.map(({ path, reason, content }) => ({
+  const items = found.slice(0, LISTED).map(({ path, reason, content }) => ({
     path,
     reason: tools.scrub(reason),
-    hash: digestOf(['runs_code', path, content]),
+    hash: hashOfChange(path, content),
   }));
+  const hashes = found.map(({ path, content }) => hashOfChange(path, content));
   const paths = new Set(found.map(({ path }) => path)).size;
   const title = `${paths === 1 ? 'A changed file' : `${paths} changed files`} can run code by ${paths === 1 ? 'itself' : 'themselves'}`;
-  const beyond = items.length - LISTED;
+  const beyond = found.length - LISTED;
   const more_ = beyond > 0 ? [{ reason: `… and ${beyond} more: see the changes` }] : [];
-  const hash = digestOf(['runs_code', items.map((item) => item.hash).sort()]);
-  return [{ kind: 'runs_code', title, items: [...items.slice(0, LISTED), ...more_], hash }];
+  const hash = digestOf(['runs_code', hashes.sort()]);
+  return [{ kind: 'runs_code', title, items: [...items, ...more_], hash }];
+}
+
+function hashOfChange(path: string, content: string): string {
+  return digestOf(['runs_code', path, content]);
+}
+
+/** Strangers write names and contents: the worker looks through them. What it cannot, is a change that can run code itself. */
+async function selfRunning(
+  { repository }: BuildTools,
+  { project, signal }: Result,
+  changes: readonly TreeChange[],
+  surroundings: Surroundings,
+): Promise<readonly SelfRunningChange[]> {
+  const limits = { maxMs: READING_MS, signal };
+  const listed = await readForeignText('withSelfRunningContent', [changes, surroundings], limits);
+  if (!listed.ok) return changes.map((change) => unread(change, listed.why));
+  const isRead = new Set(listed.value.map(({ path }) => path));
+  const byName = changes.filter(({ path }) => !isRead.has(path));
+  const named = await readForeignText('selfRunningChanges', [byName, new Map(), surroundings], limits);
+  const found = [...(named.ok ? named.value : byName.map((change) => unread(change, named.why)))];
+  const toRead = changes.filter(({ path }) => isRead.has(path));
+  const started = performance.now();
+  for (let at = 0; at < toRead.length; at += READ_AT_ONCE)
+    found.push(...(await readThrough(toRead.slice(at, at + READ_AT_ONCE))));
+  const order = new Map(changes.map(({ path }, index) => [path, index]));
+  return found.sort((one, other) => (order.get(one.path) ?? 0) - (order.get(other.path) ?? 0));
+
+  /** What takes too long together is looked through one by one. */
+  async function readThrough(files: readonly TreeChange[]): Promise<readonly SelfRunningChange[]> {
+    if (performance.now() - started > READING_IN_ALL_MS)
+      return files.map((file) =>
+        unread(file, `comes after others that took ${READING_IN_ALL_MS / 1_000} seconds to read`),
+      );
+    const oids = files.flatMap(({ before, after }) => [before, after].flatMap((state) => state?.oid ?? []));
+    const contents = await repository.readBlobs(project, [...new Set(oids)], MAX_READ_BYTES);
+    const answer = await readForeignText('selfRunningChanges', [files, contents, surroundings], limits);
+    if (answer.ok) return answer.value;
+    const [only, ...rest] = files;
+    if (only !== undefined && rest.length === 0) return [unread(only, answer.why)];
+    const each: SelfRunningChange[] = [];
+    for (const file of files) each.push(...(await readThrough([file])));
+    return each;
+  }
+}
+
+function unread({ path, after }: TreeChange, why: string): SelfRunningChange {
+  const reason = `cannot be looked through, and may run code by itself: it ${why}`;
+  return { path, reason, content: after === null ? 'removed' : after.oid };
+}
+
+/** Of the base and of the result: a link that the run itself made leads to other files as well. */
+async function linksOf(
+  { repository }: BuildTools,
+  { project, baseCommit, head }: Result,
+): Promise<readonly (readonly [path: string, target: string])[]> {
+  const [base, result] = await Promise.all([
+    repository.symlinks(project, baseCommit),
+    repository.symlinks(project, head),
+  ]);
+  return [...base, ...[...result].filter(([path, target]) => base.get(path) !== target)];
 }
 
 /** What the server and the project's configuration at the run's base add to the table. */
-async function patternsOf(tools: BuildTools, project: RemoteProject, baseCommit: string): Promise<readonly string[]> {
+async function patternsOf(tools: BuildTools, { project, baseCommit }: Result): Promise<readonly string[]> {
   const text = await tools.repository.readFile(project, baseCommit, '.autonomous/config.json');
   const parsed = text === null ? null : parseProjectConfig(text);
   return [...tools.reviewPaths, ...(parsed?.ok ? (parsed.config.reviewPaths ?? []) : [])];

@@ -200,7 +200,13 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       const [view, events] = await Promise.all([tools.view(input.runId), tools.events(input.runId)]);
-      await assertAccepted(tools, { project, view, baseCommit: view.baseCommit ?? input.head, head: input.head });
+      await assertAccepted(tools, {
+        project,
+        view,
+        baseCommit: view.baseCommit ?? input.head,
+        head: input.head,
+        signal: context.signal,
+      });
       const folder = `.autonomous/runs/${input.runId}`;
       const memory = await memoryWith(tools, context, project, input, view);
       const override = input.accepted ? overrideOf(view) : undefined;
@@ -300,7 +306,8 @@ export function merge(tools: BuildTools): Of<'merge'> {
       if (!(await repository.isAncestor(project, input.baseCommit, input.head))) return { merged: false };
       await assertOwnChanges(tools, { ...input, project });
       const view = await tools.view(input.runId);
-      await assertAccepted(tools, { project, view, baseCommit: input.baseCommit, head: input.head });
+      const { baseCommit, head: result } = input;
+      await assertAccepted(tools, { project, view, baseCommit, head: result, signal: context.signal });
       const head = await outgoingCommit(tools, context, { ...input, project, commit: input.head });
       const commit = await mergeCommit(tools, context, project, { ...input, head });
       const pushed = await pushRemote(tools, context, project, input.baseBranch, commit, input.baseCommit);

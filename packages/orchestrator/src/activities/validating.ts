@@ -211,7 +211,8 @@ export function report(tools: BuildTools): Of<'report'> {
       const { repository } = tools;
       const project = await tools.project(input.projectId);
       const view = await tools.view(input.runId);
-      const result = { project, view, baseCommit: view.baseCommit ?? input.head, head: input.head };
+      const { signal } = context;
+      const result = { project, view, baseCommit: view.baseCommit ?? input.head, head: input.head, signal };
       const memory = input.memory === undefined ? null : memoryConcern(input.memory);
       const concerns = [...(await concernsOf(tools, result)), ...(memory === null ? [] : [memory])];
       const { text, findings } = await renderReport(tools, context, project, {

@@ -5,6 +5,7 @@
 import { newDependencies } from './dependencies.ts';
 import { extendMemory } from './memory.ts';
 import type { ScannedText, SecretFinding } from './secret-scan.ts';
+import { selfRunningChanges, withSelfRunningContent } from './self-running.ts';
 import { parseSkill } from './skill-file.ts';
 
 async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
@@ -12,6 +13,13 @@ async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly S
   return scan.scanForSecrets(texts);
 }
 
-export const FOREIGN_TEXT_TASKS = { newDependencies, extendMemory, parseSkill, scanForSecrets };
+export const FOREIGN_TEXT_TASKS = {
+  newDependencies,
+  extendMemory,
+  parseSkill,
+  scanForSecrets,
+  selfRunningChanges,
+  withSelfRunningContent,
+};
 
 export type ForeignTextTasks = typeof FOREIGN_TEXT_TASKS;

@@ -1,9 +1,12 @@
 /**
  * Changes that can run code by themselves: without anybody calling them, once a file lies in a check-out, a clone, an editor, a
- * CI server or a package installation. One table, which docs/self-running-changes.md shows; a project or a server adds to it and
- * takes nothing away. Pure.
+ * CI server or a package installation. Paths by one table, which a project or a server adds to and takes nothing away from;
+ * contents of manifests and lockfiles. Pure; strangers write what is read here, so that the server asks its worker for it.
  */
-import { lockfileSources, manifestKeys } from './self-running-content.ts';
+import { showHidden } from '@autonomous/shared';
+import { folded } from './folded-path.ts';
+import { contentReader } from './self-running-content.ts';
+import { SELF_RUNNING_PATHS } from './self-running-table.ts';
 
 /** A file before and after; `null` where it is not there. */
 export interface ChangedFile {
@@ -26,223 +29,13 @@ export interface SelfRunningChange {
   readonly content: string;
 }
 
-/**
- * Rows of the table. A pattern that ends in `/` is a folder, one with `/` inside a path, any other a file name; each stands for it
- * anywhere in the tree, in any case, and `*` for any characters but `/`.
- */
-export const SELF_RUNNING_PATHS: readonly { readonly patterns: readonly string[]; readonly reason: string }[] = [
-  {
-    patterns: [
-      '.github/',
-      '.gitlab-ci.yml',
-      '.gitlab/',
-      '.circleci/',
-      '.travis.yml',
-      'azure-pipelines*.yml',
-      'azure-pipelines*.yaml',
-      '.azure-pipelines/',
-      'bitbucket-pipelines.yml',
-      'Jenkinsfile*',
-      '.drone.yml',
-      '.woodpecker.yml',
-      '.woodpecker/',
-      '.buildkite/',
-      '.gitea/',
-      '.forgejo/',
-      'appveyor.yml',
-      '.appveyor.yml',
-      '.cirrus.yml',
-      '.semaphore/',
-      '.teamcity/',
-      'cloudbuild.yaml',
-      'buildspec.yml',
-      '.ci/',
-      'netlify.toml',
-      'vercel.json',
-    ],
-    reason: 'a CI or deployment service runs it with its own rights',
-  },
-  {
-    patterns: [
-      '.vscode/',
-      '*.code-workspace',
-      '.idea/',
-      '.fleet/',
-      '.zed/',
-      '.nova/',
-      '.sublime-project',
-      '*.sublime-project',
-      '.vs/',
-      '.dir-locals.el',
-      '.exrc',
-      '.nvimrc',
-      '.nvim.lua',
-      '.lvimrc',
-      '.devcontainer/',
-      '.devcontainer.json',
-      '.gitpod.yml',
-      '.gitpod.Dockerfile',
-      '.replit',
-      'replit.nix',
-      '.project',
-      '.theia/',
-    ],
-    reason: 'an editor reads it when the folder is opened, and may start its tasks',
-  },
-  {
-    patterns: [
-      '.claude/',
-      '.cursor/',
-      '.cursor*',
-      '.mcp.json',
-      'mcp.json',
-      'AGENTS.md',
-      'AGENTS.*.md',
-      'AGENT.md',
-      'CLAUDE.md',
-      'CLAUDE.*.md',
-      'GEMINI.md',
-      'QWEN.md',
-      'copilot-instructions.md',
-      '*.instructions.md',
-      '*.prompt.md',
-      '*.chatmode.md',
-      'SKILL.md',
-      '.windsurf/',
-      '.windsurfrules',
-      '.clinerules',
-      '.clinerules/',
-      '.roo/',
-      '.roorules*',
-      '.roomodes',
-      '.aider*',
-      '.continue/',
-      '.codex/',
-      '.gemini/',
-      '.opencode/',
-      'opencode.json*',
-      '.amazonq/',
-      '.kiro/',
-      '.junie/',
-      '.augment/',
-      '.agents/',
-      '.agent/',
-      '.goosehints',
-      '.autonomous/agents/',
-      '.autonomous/skills/',
-      '.autonomous/config.json',
-    ],
-    reason: 'coding agents take it for instructions, or start programs that it names',
-  },
-  {
-    patterns: [
-      '.husky/',
-      '.githooks/',
-      '.git-hooks/',
-      'git-hooks/',
-      '.huskyrc*',
-      'lefthook.*',
-      '.lefthook.*',
-      '.lefthook/',
-      '.lefthook-local/',
-      '.pre-commit-config.*',
-      '.pre-commit-hooks.*',
-      '.overcommit.yml',
-      '.lintstagedrc*',
-      'lint-staged.config.*',
-      '.simple-git-hooks.*',
-      'simple-git-hooks.*',
-      'commitlint.config.*',
-      'captainhook.json',
-    ],
-    reason: 'git runs it on commits and pushes',
-  },
-  {
-    patterns: [
-      '.npmrc',
-      '.yarnrc*',
-      '.yarn/',
-      '.pnp.*',
-      '.pnpmfile.*',
-      'pnpmfile.*',
-      'pnpm-workspace.yaml',
-      'bunfig.toml',
-      'pip.conf',
-      'pip.ini',
-      '.pip/',
-      '.pypirc',
-      'uv.toml',
-      '.condarc',
-      'setup.py',
-      'sitecustomize.py',
-      'usercustomize.py',
-      '*.pth',
-      '.cargo/',
-      'build.rs',
-      'rust-toolchain*',
-      '.bundle/',
-      '.gemrc',
-      'extconf.rb',
-      'binding.gyp',
-      '.mvn/',
-      'gradle-wrapper.properties',
-      'gradle-wrapper.jar',
-      'init.gradle*',
-      'NuGet.config',
-      'Directory.Build.*',
-      'auth.json',
-    ],
-    reason: 'a package manager or build tool reads it before anything is built, and runs what it names',
-  },
-  {
-    patterns: [
-      '.envrc',
-      '.direnv/',
-      '.tool-versions',
-      'mise.toml',
-      '.mise.toml',
-      '.mise/',
-      'devenv.nix',
-      'flake.nix',
-      'shell.nix',
-      '.autoenv',
-      '.ssh/',
-      '.profile',
-      '.bashrc',
-      '.zshrc',
-      '.bash_profile',
-      '.zshenv',
-    ],
-    reason: 'a shell reads it when somebody enters the folder',
-  },
-  {
-    patterns: ['.gitattributes', '.gitmodules', '.gitconfig', '.lfsconfig', '.mailmap', '.git-blame-ignore-revs'],
-    reason: 'git reads it: filters, other repositories, or whose work is shown as whose',
-  },
-  { patterns: ['CODEOWNERS', 'OWNERS'], reason: 'it says who has to review what' },
-  {
-    patterns: [
-      'Dockerfile',
-      'Dockerfile.*',
-      '*.Dockerfile',
-      'Containerfile',
-      'Containerfile.*',
-      'docker-compose*.yml',
-      'docker-compose*.yaml',
-      'compose.yml',
-      'compose.yaml',
-      'compose.*.yml',
-      'compose.*.yaml',
-      '.dockerignore',
-      'docker-bake.*',
-      'Vagrantfile',
-      'Procfile',
-      'Tiltfile',
-      'skaffold.yaml',
-    ],
-    reason: 'a container is made of it, with the rights of whoever starts it',
-  },
-];
+/** What a change is compared with, beside the table. */
+export interface Surroundings {
+  /** Patterns of the project and the server, in addition to the table. */
+  readonly more?: readonly string[];
+  /** Symbolic links, each a path and its target as git has it: what they lead to counts as if it lay at their path. */
+  readonly links?: readonly (readonly [path: string, target: string])[];
+}
 
 /** What git says of a file's mode, beside its content. */
 const MODES: Readonly<Record<string, string>> = {
@@ -250,117 +43,255 @@ const MODES: Readonly<Record<string, string>> = {
   '120000': 'is a symbolic link now',
   '160000': 'is another repository (a submodule) now',
 };
+/** The same of modes whose content is the name of another place. */
+const MOVED: Readonly<Record<string, string>> = {
+  '120000': 'is a symbolic link to another place now',
+  '160000': 'is another commit of another repository (a submodule) now',
+};
 
-/** Files whose content has to be read as well: some of their keys run code, the rest does not. */
-export function hasSelfRunningContent(path: string): boolean {
-  const name = folded(path).split('/').at(-1) ?? '';
-  return manifestKeys(name) !== null || lockfileSources(name) !== null;
+/** Names that links give to one file; a file of more names has more links than anybody needs. */
+const MAX_NAMES = 100;
+/** Of a text that a person reads in a list: so many characters of its beginning and of its end. */
+const HEAD = 300;
+const TAIL = 150;
+
+/**
+ * Files whose content has to be read as well, by their paths and by what links make of these: some of their keys run code, the
+ * rest does not.
+ */
+export function withSelfRunningContent(
+  files: readonly ChangedFile[],
+  { links = [] }: Surroundings = {},
+): readonly ChangedFile[] {
+  const namesOf = namesThrough(links);
+  return files.filter(({ path }) => namesOf(path).some((name) => contentReader(name) !== null));
 }
 
 /**
  * Changes that can run code by themselves, in the order of `files`.
- * @param texts contents by id, of the files for which `hasSelfRunningContent` holds; one that is missing was too large to be read
- * @param more patterns of the project and the server, in addition to the table
+ * @param contents by id, of the files that `withSelfRunningContent` gives; one that is missing was too large to be read
  */
 export function selfRunningChanges(
   files: readonly ChangedFile[],
-  texts: ReadonlyMap<string, string>,
-  more: readonly string[] = [],
+  contents: ReadonlyMap<string, Uint8Array | string>,
+  { more = [], links = [] }: Surroundings = {},
 ): readonly SelfRunningChange[] {
-  return files.flatMap((file) => changesOf(file, texts, more));
+  const reasonOf = reasonsBy(more);
+  const namesOf = namesThrough(links);
+  return files.flatMap((file) => changesOf(file, namesOf(file.path), reasonOf, contents));
 }
 
 function changesOf(
   file: ChangedFile,
-  texts: ReadonlyMap<string, string>,
-  more: readonly string[],
+  names: readonly string[],
+  reasonOf: (name: string) => string | null,
+  contents: ReadonlyMap<string, Uint8Array | string>,
 ): readonly SelfRunningChange[] {
   const { path, before, after } = file;
   const how = after === null ? 'removed' : before === null ? 'new' : 'changed';
   const content = after === null ? 'removed' : `${after.mode} ${after.oid}`;
-  const listed = reasonOf(path, more);
-  if (listed !== null) return [{ path, reason: `${how}: ${listed}`, content }];
-  const mode = after === null || after.mode === before?.mode ? undefined : MODES[after.mode];
+  for (const name of names) {
+    const listed = reasonOf(name);
+    if (listed !== null) return [{ path, reason: `${how}: ${listed}${through(name, path)}`, content }];
+  }
+  const mode = modeChange(file);
   return [
     ...(mode === undefined ? [] : [{ path, reason: `${how}: the file ${mode}`, content }]),
-    ...contentChanges(file, texts),
+    ...names.flatMap((name) => contentChanges(file, name, contents)),
   ];
 }
 
-/** The table's word on a path; `null` where it is not in it. */
-function reasonOf(path: string, more: readonly string[]): string | null {
-  const name = folded(path);
-  const row = SELF_RUNNING_PATHS.find(({ patterns }) => patterns.some((pattern) => isMatch(name, pattern)));
-  if (row !== undefined) return row.reason;
-  return more.some((pattern) => isMatch(name, pattern)) ? 'the project or the server wants to see it' : null;
+function modeChange({ before, after }: ChangedFile): string | undefined {
+  if (after === null) return undefined;
+  return after.mode === before?.mode ? MOVED[after.mode] : MODES[after.mode];
+}
+
+function through(name: string, path: string): string {
+  return name === path ? '' : ` (the link ${shortened(name)} leads to it)`;
 }
 
 function contentChanges(
   { path, before, after }: ChangedFile,
-  texts: ReadonlyMap<string, string>,
+  name: string,
+  contents: ReadonlyMap<string, Uint8Array | string>,
 ): readonly SelfRunningChange[] {
-  if (after === null) return [];
-  const name = folded(path).split('/').at(-1) ?? '';
-  const read = manifestKeys(name) ?? lockfileSources(name);
-  if (read === null) return [];
-  const [was, is] = [before === null ? '' : texts.get(before.oid), texts.get(after.oid)];
-  if (is === undefined || was === undefined) {
-    return [{ path, reason: 'is too large to be looked through: it may run code by itself', content: after.oid }];
+  const read = contentReader(name);
+  // Of a link its target is read, and a submodule has no content here.
+  if (after === null || read === null || after.mode in MOVED) return [];
+  const unread = (why: string): readonly SelfRunningChange[] => [
+    {
+      path,
+      reason: `cannot be looked through, and may run code by itself: it ${why}${through(name, path)}`,
+      content: after.oid,
+    },
+  ];
+  const [was, is] = [before === null ? '' : contents.get(before.oid), contents.get(after.oid)];
+  if (is === undefined || was === undefined) return unread('is too large');
+  let now: ReadonlyMap<string, string>;
+  try {
+    now = read(textOf(is));
+  } catch (error) {
+    return unread(`is not what its name says (${shortened(error instanceof Error ? error.message : String(error))})`);
   }
-  const known = read(was);
-  return [...read(is)]
+  const known = knownOf(read, was);
+  return [...now]
     .filter(([key, value]) => known.get(key) !== value)
     .map(([key, value]) => ({
       path,
-      reason: `${known.has(key) ? 'changed' : 'new'}: ${oneLine(key, value)}`,
+      reason: `${known.has(key) ? 'changed' : 'new'}: ${shortened(value === '' ? key : `${key}: ${value}`)}${through(name, path)}`,
       content: `${key}=${value}`,
     }));
 }
 
-function oneLine(key: string, value: string): string {
-  const text = value === '' ? key : `${key}: ${value}`;
-  return text.slice(0, 1_000).replaceAll(/\s+/g, ' ').trim().slice(0, 300);
+/** What could not be read before was known to nobody. */
+function knownOf(
+  read: (text: string) => ReadonlyMap<string, string>,
+  was: Uint8Array | string,
+): ReadonlyMap<string, string> {
+  try {
+    return read(textOf(was));
+  } catch {
+    return new Map();
+  }
 }
 
-/** A path as file systems that fold names may read it: without case, compatibility forms, ignorable characters, dots at the end. */
-function folded(path: string): string {
-  return path
-    .normalize('NFKC')
-    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
-    .toLowerCase()
-    .split('/')
-    .map((part) => (/^\.+$/.test(part) ? part : trimmedEnd(part)))
-    .join('/');
+function textOf(content: Uint8Array | string): string {
+  const text = typeof content === 'string' ? content : new TextDecoder('utf-8', { fatal: true }).decode(content);
+  if (text.includes('\0')) throw new Error('it is no text');
+  return text;
 }
 
-function trimmedEnd(part: string): string {
-  let end = part.length;
-  while (end > 0 && (part[end - 1] === '.' || part[end - 1] === ' ')) end--;
-  return part.slice(0, end);
+/** On one line; the middle of a long text is left out, with a mark that says how much. */
+function shortened(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  const cut = line.length - HEAD - TAIL;
+  if (cut <= 40) return showHidden(line);
+  return showHidden(`${line.slice(0, HEAD)} [… ${cut} characters are left out here …] ${line.slice(-TAIL)}`);
 }
 
-/** @param path folded already */
-function isMatch(path: string, pattern: string): boolean {
-  const wanted = folded(pattern);
-  const parts = path.split('/');
-  const names = wanted.split('/').filter((name) => name !== '');
+// ---- names
+
+/** All names of a path: itself, and those that links give to it and to the folders above it. */
+function namesThrough(
+  links: readonly (readonly [path: string, target: string])[],
+): (path: string) => readonly string[] {
+  const byTarget = linksByTarget(links);
+  if (byTarget.size === 0) return (path) => [path];
+  return (path) => {
+    const names = new Set([path]);
+    for (const name of names) {
+      for (let end = name.length; end > 0; end = name.lastIndexOf('/', end - 1)) {
+        for (const link of byTarget.get(name.slice(0, end)) ?? []) {
+          if (names.size < MAX_NAMES) names.add(`${link}${name.slice(end)}`);
+        }
+      }
+    }
+    return [...names];
+  };
+}
+
+/** Paths of links by the path that each leads to; what leads out of the tree is left out. */
+function linksByTarget(
+  links: readonly (readonly [path: string, target: string])[],
+): ReadonlyMap<string, readonly string[]> {
+  const byTarget = new Map<string, string[]>();
+  for (const [path, target] of links) {
+    const to = within(path.split('/').slice(0, -1), target);
+    if (to === null || to === '') continue;
+    const known = byTarget.get(to);
+    if (known === undefined) byTarget.set(to, [path]);
+    else known.push(path);
+  }
+  return byTarget;
+}
+
+function within(folder: readonly string[], target: string): string | null {
+  if (target.startsWith('/')) return null;
+  const parts = [...folder];
+  for (const part of target.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') parts.push(part);
+    else if (parts.pop() === undefined) return null;
+  }
+  return parts.join('/');
+}
+
+// ---- patterns
+
+/** The patterns of rows, ready to be asked for many paths. */
+interface Patterns {
+  /** Row by a file's name, or by a folder's. */
+  readonly files: ReadonlyMap<string, number>;
+  readonly folders: ReadonlyMap<string, number>;
+  /** Those with `*`, or of more than one name. */
+  readonly others: readonly {
+    readonly names: readonly (readonly string[])[];
+    readonly isFolder: boolean;
+    readonly row: number;
+  }[];
+}
+
+const TABLE = patternsOf(SELF_RUNNING_PATHS.map(({ patterns }) => patterns));
+
+/** The table's word on a path, then the project's; `null` where neither has one. */
+function reasonsBy(more: readonly string[]): (path: string) => string | null {
+  const own = patternsOf([more]);
+  return (path) => {
+    const parts = folded(path).split('/');
+    const row = rowOf(TABLE, parts);
+    if (row !== null) return SELF_RUNNING_PATHS[row]?.reason ?? null;
+    return rowOf(own, parts) === null ? null : 'the project or the server wants to see it';
+  };
+}
+
+function patternsOf(rows: readonly (readonly string[])[]): Patterns {
+  const files = new Map<string, number>();
+  const folders = new Map<string, number>();
+  const others: Patterns['others'][number][] = [];
+  for (const [row, patterns] of rows.entries()) {
+    for (const pattern of patterns.map(folded)) {
+      const isFolder = pattern.endsWith('/');
+      const names = pattern.split('/').filter((name) => name !== '');
+      const [first = ''] = names;
+      const exact = isFolder ? folders : files;
+      if (names.length !== 1 || first.includes('*'))
+        others.push({ names: names.map((name) => name.split('*')), isFolder, row });
+      else if (!exact.has(first)) exact.set(first, row);
+    }
+  }
+  return { files, folders, others };
+}
+
+/** The first row that has a pattern for a path. */
+function rowOf({ files, folders, others }: Patterns, parts: readonly string[]): number | null {
+  const rows = [
+    ...parts.slice(0, -1).map((part) => folders.get(part)),
+    files.get(parts.at(-1) ?? ''),
+    others.find((pattern) => isMatch(parts, pattern))?.row,
+  ].filter((row) => row !== undefined);
+  return rows.length === 0 ? null : Math.min(...rows);
+}
+
+function isMatch(parts: readonly string[], { names, isFolder }: Patterns['others'][number]): boolean {
+  // Most patterns end here.
+  if (!isFolder && !isName(parts.at(-1) ?? '', names.at(-1) ?? [])) return false;
   // A folder: some part above the last is it. A file: the last parts are it.
-  const last = wanted.endsWith('/') ? parts.length - 1 : parts.length;
-  for (let end = names.length; end <= last; end++) {
-    if (!wanted.endsWith('/') && end !== parts.length) continue;
-    if (names.every((name, index) => isName(parts[end - names.length + index] ?? '', name))) return true;
+  const [from, last] = isFolder ? [names.length, parts.length - 1] : [parts.length, parts.length];
+  for (let end = from; end <= last; end++) {
+    if (end >= names.length && names.every((name, index) => isName(parts[end - names.length + index] ?? '', name)))
+      return true;
   }
   return false;
 }
 
-/** `*` stands for any characters; the parts between are looked for from left to right, so that time is linear. */
-function isName(name: string, pattern: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return name === pattern;
+/** A pattern by what stands between its `*`: the parts are looked for from left to right, so that time is linear. */
+function isName(name: string, pattern: readonly string[]): boolean {
+  const first = pattern[0] ?? '';
+  if (pattern.length === 1) return name === first;
   if (!name.startsWith(first)) return false;
-  const last = rest.pop() ?? '';
+  const last = pattern.at(-1) ?? '';
   let at = first.length;
-  for (const part of rest) {
+  for (const part of pattern.slice(1, -1)) {
     const found = name.indexOf(part, at);
     if (found === -1) return false;
     at = found + part.length;

@@ -23,6 +23,27 @@ export async function treeChanges(place: GitPlace, from: string, to: string): Pr
   return changes;
 }
 
+/** As many bytes as systems take for the target of a link. */
+const MAX_TARGET_BYTES = 4_096;
+
+/** Targets of a tree's symbolic links by path. */
+export async function symlinksOf(place: GitPlace, tree: string): Promise<Map<string, string>> {
+  const { stdout } = await runGit(place, { args: ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', tree] });
+  // `<mode> blob <oid>\t<path>`
+  const links = splitNul(stdout).flatMap((line) => {
+    if (line.toString('latin1', 0, 6) !== '120000') return [];
+    const tab = line.indexOf(9);
+    return [{ oid: line.toString('latin1', 0, tab).split(' ')[2] ?? '', path: line.toString('utf8', tab + 1) }];
+  });
+  const targets = await readBlobs(place, [...new Set(links.map(({ oid }) => oid))], MAX_TARGET_BYTES);
+  return new Map(
+    links.flatMap(({ oid, path }) => {
+      const target = targets.get(oid);
+      return target === undefined ? [] : [[path, target.toString('utf8')] as const];
+    }),
+  );
+}
+
 /** Commits, contents and names that no branch of the remote has, as last fetched. */
 export async function newHistory(place: GitPlace, head: string): Promise<NewHistory> {
   const isNew = [head, '--not', '--remotes=origin'];

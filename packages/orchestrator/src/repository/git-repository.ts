@@ -11,7 +11,7 @@ import { importFolderTree } from './folder-import.ts';
 import { beyondGitBounds } from './git-bounds.ts';
 import { GitFailure, type GitPlace, gitText, type Patience, runGit } from './git.ts';
 import { readDiff } from './git-diff.ts';
-import { newHistory, readBlobs, treeChanges } from './git-outgoing.ts';
+import { newHistory, readBlobs, symlinksOf, treeChanges } from './git-outgoing.ts';
 import {
   asUnprocessable,
   fetchBranches,
@@ -381,6 +381,11 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       const place = await mirrorOf(project);
       const [before, after] = await Promise.all([treeOf(place, from), treeOf(place, to)]);
       return before === after ? [] : treeChanges(place, before, after);
+    },
+
+    async symlinks(project, treeish) {
+      const place = await mirrorOf(project);
+      return symlinksOf(place, await treeOf(place, treeish));
     },
 
     async newHistory(project, commitId) {

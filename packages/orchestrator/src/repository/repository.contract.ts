@@ -1,5 +1,5 @@
 /** What every adapter of the repository port does, whatever its remote is reached by. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Conflict, InvalidRequest, NotFound, reviewDiff, Unprocessable } from '@autonomous/shared';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -311,6 +311,26 @@ export function describeRepository(
       expect(diff.patch).toContain('+++ b/ä b.txt');
       expect(diff.patch).toContain('Binary files /dev/null and b/logo.bin differ');
       expect(diff).toMatchObject({ from, to, truncated: false });
+    });
+
+    it('gives the symbolic links of a tree with their targets', async () => {
+      const { repository, project } = fixture;
+      const head = await mainHead(fixture);
+      expect([...(await repository.symlinks(project, head))]).toEqual([]);
+      const clone = join(folder.path, 'links');
+      git(folder.path, 'clone', '--quiet', fixture.remote, clone);
+      write(clone, { 'ä/plain': 'docs/guide.md' });
+      symlinkSync('docs/guide.md', join(clone, 'AGENTS.md'));
+      symlinkSync('../src', join(clone, 'ä/b'));
+      git(clone, 'add', '--all');
+      git(clone, 'commit', '--quiet', '--message', 'Links');
+      git(clone, 'push', '--quiet', 'origin', 'main');
+      await repository.fetch(project);
+      const linked = await mainHead(fixture);
+      expect([...(await repository.symlinks(project, linked))]).toEqual([
+        ['AGENTS.md', 'docs/guide.md'],
+        ['ä/b', '../src'],
+      ]);
     });
 
     it('shows a file as it is when another holds what looks like its diff', async () => {

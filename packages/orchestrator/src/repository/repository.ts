@@ -190,6 +190,8 @@ export interface Repository {
   diff(project: RemoteProject, from: string, to: string, options?: DiffOptions): Promise<RunDiff>;
   /** What differs between two commits or trees, by mode and content; a rename is a removal and an addition. */
   changes(project: RemoteProject, from: string, to: string): Promise<readonly TreeChange[]>;
+  /** Symbolic links of a tree: their targets as git has them, by path. A target of more than 4,096 bytes is left out. */
+  symlinks(project: RemoteProject, treeish: string): Promise<ReadonlyMap<string, string>>;
   /** Commits, paths and contents that a push of this commit would add to the remote, as last fetched. */
   newHistory(project: RemoteProject, commit: string): Promise<NewHistory>;
   /** Contents by their ids; those with more than `maxBytes` are left out. */
