@@ -35,15 +35,14 @@ export async function comparedWithBase(
 ): Promise<Compared> {
   const passed = command.exitCode === 0;
   const isNeeded = input.mode === 'base_tests' && passed;
-  const known = await (isNeeded
-    ? baselineOf(tools, context, project, input)
-    : knownBaselineOf(tools, project, input));
+  const known = await (isNeeded ? baselineOf(tools, context, project, input) : knownBaselineOf(tools, project, input));
   const changed = input.mode === 'as_is' && passed ? await changedTests(tools, project, input, known) : {};
   const counted = { ...changed, ...(report === null ? {} : { tests: report.count }) };
   if (known === null) return counted;
   // Its output is in the log once, where the workflow has a baseline of its own.
   const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
-  if (!passed) return { ...counted, baseline, ...(failsAsBefore(known, command, report) ? { failsAsBefore: true } : {}) };
+  if (!passed)
+    return { ...counted, baseline, ...(failsAsBefore(known, command, report) ? { failsAsBefore: true } : {}) };
   const shown = { ...counted, ...(isNeeded ? { baseline } : {}) };
   if (report === null) return shown;
   const compare = input.mode === 'as_is' ? testsGone : testsNotRun;

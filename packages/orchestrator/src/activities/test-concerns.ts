@@ -49,8 +49,7 @@ function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Do
   const { tests } = checked;
   const command = checked.commands[0]?.command ?? '';
   const what = checked.mode === 'as_is' ? 'With the result as it is' : "With the base commit's tests";
-  if (tests === undefined)
-    return [...changedScripts(checked), ...weaker(checked), unknown(command, what, baseline)];
+  if (tests === undefined) return [...changedScripts(checked), ...weaker(checked), unknown(command, what, baseline)];
   return [
     ...changedScripts(checked),
     ...(tests.replaced === undefined ? [] : [replacedIn(what, tests.replaced)]),
@@ -168,7 +167,10 @@ function fewer(
   }
   if (count.notRun !== undefined) {
     return [
-      { kind: 'tests_fell', reason: `${what}, tests that ran on the base commit did not run: ${quoted(count.notRun)}.` },
+      {
+        kind: 'tests_fell',
+        reason: `${what}, tests that ran on the base commit did not run: ${quoted(count.notRun)}.`,
+      },
     ];
   }
   if (count.executed >= before.executed) return [];

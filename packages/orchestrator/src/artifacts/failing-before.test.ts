@@ -15,9 +15,11 @@ const reportOf = (executed: readonly string[], failed: readonly string[], finish
   executed,
   failed,
 });
-const before = (
-  { exitCode, report, ...more }: Partial<Baseline> & { exitCode: number | null; report?: TestReport },
-): CheckedBefore => ({
+const before = ({
+  exitCode,
+  report,
+  ...more
+}: Partial<Baseline> & { exitCode: number | null; report?: TestReport }): CheckedBefore => ({
   baseline: {
     commit: 'c',
     codeTree: 't',
