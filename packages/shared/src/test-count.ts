@@ -33,7 +33,7 @@ function baselineCountOf({ tests, failure }: Baseline): string {
 /** Failed tests that are named in a line. */
 const NAMED = 3;
 
-/** The outcome of the checks on the base commit, in a sentence. */
+/** The outcome of the checks on the base commit, in a sentence. Runs store these words: golden histories hold them. */
 export function baselineText({ passed, failure, command, tests, missingTool }: Baseline): string {
   const missing = missingTool === undefined ? '' : `; the program ${missingTool} is missing`;
   if (failure !== undefined) return `The checks could not be run on the base commit${missing}: ${failure}`;
@@ -41,7 +41,7 @@ export function baselineText({ passed, failure, command, tests, missingTool }: B
   return `On the base commit the checks ${outcome}${missing}${tests === undefined ? '' : `; ${ranText(tests)}`}.`;
 }
 
-/** How checks failed, in a few words that stand in parentheses. */
+/** How checks failed, in a few words that stand in parentheses. Runs store these words too. */
 export function failureText({ command, tests, missingTool }: Baseline): string {
   if (missingTool !== undefined) return `the program ${missingTool} is missing`;
   return tests === undefined || tests.failed === 0 ? exitText(command.exitCode) : failedText(tests);
