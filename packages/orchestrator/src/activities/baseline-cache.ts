@@ -8,7 +8,10 @@ import path from 'node:path';
 import type { CheckedBefore } from '../artifacts/failing-before.ts';
 
 /** Names of tests are those of the report; empty where they are not known. */
-export type KnownBaseline = CheckedBefore;
+export interface KnownBaseline extends CheckedBefore {
+  /** Files that hold tests, from the project's root. */
+  readonly files: readonly string[];
+}
 
 const MAX_ENTRIES = 300;
 

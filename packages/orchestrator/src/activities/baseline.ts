@@ -111,6 +111,7 @@ async function runOnBase(
       baseline: { ...outcome, ...(missing === null ? {} : { missingTool: missing }) },
       executed: [],
       failed: [],
+      files: [],
     };
   }
 }
@@ -132,6 +133,7 @@ export function baselineFrom(
     },
     executed: report?.executed ?? [],
     failed: report?.failed ?? [],
+    files: report?.files ?? [],
   };
 }
 

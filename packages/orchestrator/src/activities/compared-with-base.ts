@@ -3,11 +3,10 @@ import type { ChangedTests, FileChange } from '@autonomous/shared';
 import { countAssertions } from '../artifacts/assertions.ts';
 import { failsAsBefore } from '../artifacts/failing-before.ts';
 import { isTestPath } from '../artifacts/project-commands.ts';
-import { fileOf, testsGone, testsNotRun } from '../artifacts/test-report.ts';
+import { testsGone, testsNotRun } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
 import type { Checked, CheckInput } from '../workflow/definitions/build-types.ts';
-import { baselineOf, knownBaselineOf } from './baseline.ts';
+import { knownBaselineOf } from './baseline.ts';
 import type { KnownBaseline } from './baseline-cache.ts';
 import type { BuildTools } from './build-tools.ts';
 import type { ChecksOutcome } from './checks.ts';
@@ -22,28 +21,24 @@ const MAX_TESTS_BYTES = 16 * 2 ** 20;
 
 type Compared = Pick<Checked, 'tests' | 'baseline' | 'failsAsBefore' | 'changedTests'>;
 
-/**
- * Compares with the baseline where it is known. Only a result that passes with the base commit's tests needs it so much that it
- * is found out now.
- */
+/** @param needed the baseline that the base commit's tests are compared with; without, as for `as_is`, it counts where it is known */
 export async function comparedWithBase(
   tools: BuildTools,
-  context: ActivityContext,
   project: RemoteProject,
   input: CheckInput,
   { command, report }: ChecksOutcome,
+  needed: KnownBaseline | null,
 ): Promise<Compared> {
   const passed = command.exitCode === 0;
-  const isNeeded = input.mode === 'base_tests' && passed;
-  const known = await (isNeeded ? baselineOf(tools, context, project, input) : knownBaselineOf(tools, project, input));
-  const changed = input.mode === 'as_is' && passed ? await changedTests(tools, project, input, known) : {};
+  const known = needed ?? (await knownBaselineOf(tools, project, input));
+  const changed = needed === null && passed ? await changedTests(tools, project, input, known) : {};
   const counted = { ...changed, ...(report === null ? {} : { tests: report.count }) };
   if (known === null) return counted;
   // Its output is in the log once, where the workflow has a baseline of its own.
   const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
   if (!passed)
     return { ...counted, baseline, ...(failsAsBefore(known, command, report) ? { failsAsBefore: true } : {}) };
-  const shown = { ...counted, ...(isNeeded ? { baseline } : {}) };
+  const shown = { ...counted, ...(needed === null ? {} : { baseline }) };
   if (report === null) return shown;
   const compare = input.mode === 'as_is' ? testsGone : testsNotRun;
   const notRun = compare(known.executed, report.executed);
@@ -60,7 +55,7 @@ async function changedTests(
   { baseCommit, commit }: CheckInput,
   known: KnownBaseline | null,
 ): Promise<Pick<Checked, 'changedTests'>> {
-  const ranOnBase = new Set(known?.executed.map(fileOf));
+  const ranOnBase = new Set(known?.files);
   const { files } = await repository.diff(project, baseCommit, commit);
   const tests = files.filter(({ path }) => ranOnBase.has(path) || isTestPath(path));
   if (tests.every(({ deletions }) => deletions === 0)) return {};

@@ -79,3 +79,22 @@ describe('tests that failed in a command that ended well', () => {
     expect(told({ tests: { ...count, failed: 1 } }, baselineOf({ failed: 1 }))).toEqual([]);
   });
 });
+
+describe('what the code under test changed of its judge', () => {
+  const replacing = (replaced: readonly string[]) => (replaced.length === 0 ? count : { ...count, replaced });
+  const reasonsOf = (before: readonly string[], now: readonly string[]) =>
+    told({ tests: replacing(now) }, baselineOf(replacing(before))).flatMap(([, reasons]) => reasons);
+
+  it('is a concern', () => {
+    expect(reasonsOf([], ['chai Assertion.equal'])).toEqual([
+      'With the result as it is, the code under test changed what judges it: chai Assertion.equal.',
+    ]);
+  });
+
+  it('is no news where it is changed on the base commit as well, name by name', () => {
+    expect(reasonsOf(['chai Assertion.equal'], ['chai Assertion.equal'])).toEqual([]);
+    expect(reasonsOf(['chai Assertion.equal'], ['chai Assertion.equal', 'Object.is'])).toEqual([
+      'With the result as it is, the code under test changed what judges it: Object.is.',
+    ]);
+  });
+});

@@ -11,16 +11,14 @@ import {
 import { memoryConcern } from '../artifacts/memory-concern.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { namesDependencies, newDependencies } from '../artifacts/dependencies.ts';
-import { reachOfCheck } from '../artifacts/check-reach.ts';
-import { isTestPath, pathsToRestore } from '../artifacts/project-commands.ts';
-import { hasRunnerSections, restoreRunnerSections } from '../artifacts/runner-sections.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
 import { type Activity, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
 import type { BuildActivities, Checked, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
-import { baselineFrom, keepAsBaseline } from './baseline.ts';
+import { withBaseTests } from './base-tests.ts';
+import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
 import type { BuildTools } from './build-tools.ts';
 import { runChecks } from './checks.ts';
 import { commitOnBranch } from './commits.ts';
@@ -31,9 +29,6 @@ import { inReadingRoom } from './reading-room.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
-
-/** Of a script that is read for what it names. */
-const MAX_SCRIPT_BYTES = 256 * 1024;
 
 /** Of one file that names dependencies, and of all of a commit. */
 const MAX_LOCKFILE_BYTES = 4 * 2 ** 20;
@@ -56,10 +51,11 @@ export function check(tools: BuildTools): Of<'check'> {
         repository.treeOf(project, input.commit),
         repository.codeTree(project, input.commit),
       ]);
+      const known = input.mode === 'as_is' ? null : await baselineOf(tools, context, project, input);
       const checked =
-        input.mode === 'as_is'
+        known === null
           ? { tree: resultTree, restored: [], doubtful: [] }
-          : await withBaseTests(tools, project, input, resultTree);
+          : await withBaseTests(tools, project, input, resultTree, known);
       const added = input.mode === 'as_is' ? await dependenciesAdded(tools, project, input, context.signal) : [];
       let listed: Pick<Checked, 'newDependencies'> = {};
       const outcome = await runChecks(
@@ -75,7 +71,7 @@ export function check(tools: BuildTools): Of<'check'> {
       const { mode, commit } = input;
       const { command, sandbox } = outcome;
       const passed = command.exitCode === 0;
-      const compared = await comparedWithBase(tools, context, project, input, outcome);
+      const compared = await comparedWithBase(tools, project, input, outcome, known);
       if (mode === 'as_is' && passed)
         await keepAsBaseline(tools, project, input, baselineFrom({ commit, codeTree }, outcome));
       return {
@@ -113,48 +109,6 @@ async function dependenciesAdded(
   const unread = present.filter((file) => !result.has(file));
   const read = await readForeignText('newDependencies', [base, result, unread], { signal });
   return read.ok ? read.value : newDependencies(new Map(), new Map(), present);
-}
-
-async function withBaseTests(
-  tools: BuildTools,
-  project: RemoteProject,
-  input: BuildActivities['check']['input'],
-  resultTree: string,
-): Promise<{ readonly tree: string; readonly restored: readonly string[]; readonly doubtful: readonly string[] }> {
-  const { repository } = tools;
-  const [basePaths, resultPaths, diff] = await Promise.all([
-    repository.listFiles(project, input.baseCommit),
-    repository.listFiles(project, input.commit),
-    repository.diff(project, input.baseCommit, input.commit),
-  ]);
-  const there = new Set(resultPaths);
-  const deleted = basePaths.filter((file) => !there.has(file));
-  const changed = [...new Set([...diff.files.map((file) => file.path), ...deleted])];
-  const baseHasTests = basePaths.some(isTestPath);
-  const reach = await reachOfCheck({
-    command: input.test.command,
-    basePaths,
-    changed,
-    read: (paths) => repository.readFiles(project, input.baseCommit, paths, MAX_SCRIPT_BYTES),
-  });
-  const paths = pathsToRestore(basePaths, resultPaths, changed, reach.restored);
-  const restored = await repository.restorePaths(project, resultTree, input.baseCommit, paths);
-  const mended: Record<string, string | null> = {};
-  for (const file of changed.filter(hasRunnerSections)) {
-    const [base, result] = await Promise.all([
-      repository.readFile(project, input.baseCommit, file),
-      repository.readFile(project, input.commit, file),
-    ]);
-    // Where there were no tests, those of the result are the only ones, and need its configuration.
-    if (base === null && !baseHasTests) continue;
-    const text = restoreRunnerSections(file, base, result);
-    if (text !== result) mended[file] = text;
-  }
-  return {
-    tree: Object.keys(mended).length === 0 ? restored : await repository.writeFiles(project, restored, mended),
-    restored: [...paths, ...Object.keys(mended)].sort(),
-    doubtful: reach.doubtful,
-  };
 }
 
 export function review(tools: BuildTools): Of<'review'> {

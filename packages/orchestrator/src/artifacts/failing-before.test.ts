@@ -14,6 +14,7 @@ const reportOf = (executed: readonly string[], failed: readonly string[], finish
   count: { runner: 'r', executed: executed.length, failed: failed.length, skipped: 0, finished },
   executed,
   failed,
+  files: [],
 });
 const before = ({
   exitCode,

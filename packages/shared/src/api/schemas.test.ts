@@ -73,6 +73,7 @@ const gate: Required<Gate> = {
   reason: 'timeout',
   budget: 'maxTokens',
   concerns: [concern],
+  concernsHash: 'c',
   details: { deep: [{ much: 1 }] },
 };
 
