@@ -4,7 +4,7 @@
  */
 
 /** After the word: a macro's `!`, and names joined by dots, before the call. */
-const CALLED = /[ \t]*(?:!|(?:\.\w{1,60}){1,4})?[ \t]*\(/y;
+const CALLED = /(?:!|(?:\.\w{1,60}){1,4})?[ \t]*\(/y;
 /** Of the context that `node:test`, AVA, tap and Go give a test. */
 const OF_THE_CONTEXT =
   /\b(?:t|b)\.(?:assert\.\w{1,60}|is|not|true|false|truthy|falsy|ok|notOk|equal|notEqual|same|like|deepEqual|throws|throwsAsync|regex|match|Error|Errorf|Fatal|Fatalf|Fail|FailNow)[ \t]*\(/g;
