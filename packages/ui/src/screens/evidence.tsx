@@ -1,10 +1,12 @@
 /** What the server itself ran, and what came of it. */
 import {
   type Baseline,
+  baselineText,
   type CommandEvidence,
   durationText,
   type Evidence,
   type NewDependency,
+  plainWords,
   type RunView,
   withoutTerminal,
   testCountText,
@@ -12,7 +14,6 @@ import {
 import { FactsTable } from '../parts/facts-table.tsx';
 import { Ago } from '../parts/times.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { baselineText } from './gate-concerns.tsx';
 
 const MODES: Readonly<Record<Evidence['mode'], string>> = {
   as_is: 'The result as it is',
@@ -77,7 +78,7 @@ function OfTheBase({ baseline }: { readonly baseline: Baseline }) {
         commit {commit.slice(0, 8)}, in {sandbox === 'none' ? <strong>no sandbox (demo)</strong> : sandbox}
         {isFromEarlierRun === true && ', known from an earlier run'}
       </p>
-      <p>{baselineText(baseline)}</p>
+      <p>{plainWords(baselineText(baseline))}</p>
       {failure === undefined && <Command command={command} />}
     </article>
   );
