@@ -1,6 +1,7 @@
 /**
  * Has the test runners of a check report to the server: its reporters are shown to the sandbox read-only, and variables of the
- * environment have Node, Python, Go and Cargo load them. The report lies in the check's own HOME.
+ * environment have Node, Python, Go and Cargo load them. Where a project sets such a variable itself, commands that come first
+ * in PATH add to it. The report lies in the check's own HOME.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,6 +12,9 @@ import type { Sandbox, SandboxProvider, SandboxSpec } from '../sandboxes/sandbox
 
 const FOLDER = fileURLToPath(new URL('../../reporters', import.meta.url));
 const INSIDE = '/opt/autonomous-reporters';
+
+/** Each has a folder of its own: a project may ask which of them there are. */
+const SHIMS: readonly string[] = ['node', 'python', 'python3', 'pytest'];
 
 /** A report with more is not read: some 60,000 tests fit. */
 const MAX_REPORT_BYTES = 8 * 2 ** 20;
@@ -40,9 +44,10 @@ export function startReporting(provider: Pick<SandboxProvider, 'name'>): Reporti
       (machine) => `CARGO_TARGET_${machine}_UNKNOWN_LINUX_GNU_RUNNER="${inside}/compiled/exec"`,
     ),
   ];
+  const shims = `for tool in ${SHIMS.join(' ')}; do command -v "$tool" > /dev/null 2>&1 && PATH="${inside}/shims/$tool:$PATH"; done; export PATH; unset tool`;
   return {
     readOnly: provider.name === 'none' ? [] : [{ host: FOLDER, inside: INSIDE }],
-    command: (command) => `export ${variables.join(' ')}\n${command}`,
+    command: (command) => `export ${variables.join(' ')}\n${shims}\n${command}`,
     async read(sandbox) {
       const { stdout, exitCode } = await sandbox.run({
         command: `test -f ${report} && test ! -L ${report} && head -c ${MAX_REPORT_BYTES + 1} ${report}`,
