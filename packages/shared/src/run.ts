@@ -192,6 +192,8 @@ export interface TestCount {
   readonly skipped: number;
   /** The runner wrote its own summary at the end. */
   readonly finished: boolean;
+  /** Runners, test files and workers without an end, by kind, such as `node:test file`; absent where all came to theirs. */
+  readonly unfinished?: readonly string[];
   /** Functions of the runner or of its assertions that code under test put others in the place of; absent where none. */
   readonly replaced?: readonly string[];
   /** For `base_tests`: tests that ran on the base commit and did not run here, at most 20 names; absent where all ran. */

@@ -46,3 +46,34 @@ describe('what the code under test changed of its judge', () => {
     ]);
   });
 });
+
+describe('runners that came to no end', () => {
+  const open = (unfinished: readonly string[], executed = 2): TestCount => ({
+    ...counted([]),
+    executed,
+    finished: unfinished.length === 0,
+    ...(unfinished.length === 0 ? {} : { unfinished }),
+  });
+  const kindsOf = (before: TestCount, now: TestCount) =>
+    concernsOfTests({ ...baseline([]), tests: before }, [{ ...evidence([]), tests: now }]).map(({ kind }) => kind);
+
+  it('are a concern', () => {
+    expect(kindsOf(open([]), open(['vitest']))).toEqual(['tests_unfinished']);
+  });
+
+  it('are none where the same came to no end on the base commit, with as many tests', () => {
+    expect(kindsOf(open(['vitest']), open(['vitest']))).toEqual([]);
+    expect(kindsOf(open(['vitest']), open(['vitest'], 1))).toEqual(['tests_unfinished', 'tests_fell']);
+    expect(kindsOf(open(['vitest']), open(['mocha', 'vitest']))).toEqual(['tests_unfinished']);
+  });
+});
+
+it('names the variable that a project sets itself, where no runner reported', () => {
+  const { tests: _, ...uncounted } = {
+    ...evidence([]),
+    commands: [{ ...command, output: '> NODE_OPTIONS=--x jest\n' }],
+  };
+  const { tests: __, ...before } = baseline([]);
+  const [concern] = concernsOfTests(before, [uncounted]);
+  expect(concern?.items.map(({ reason }) => reason).join()).toContain('It sets NODE_OPTIONS itself');
+});

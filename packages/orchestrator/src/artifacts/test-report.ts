@@ -41,6 +41,7 @@ export function readTestReport(text: string): TestReport | null {
   const all = [...runs.values()];
   const tests = all.flatMap((run) => run.tests);
   const executed = tests.filter(({ outcome }) => outcome !== 'skipped');
+  const unfinished = [...new Set(all.filter(({ ended }) => !ended).map(({ runner }) => runner))].sort();
   const replaced = [...new Set(all.flatMap((run) => [...run.replaced]))];
   return {
     count: {
@@ -48,7 +49,8 @@ export function readTestReport(text: string): TestReport | null {
       executed: executed.length,
       failed: executed.filter(({ outcome }) => outcome === 'failed').length,
       skipped: tests.length - executed.length,
-      finished: all.every(({ ended }) => ended),
+      finished: unfinished.length === 0,
+      ...(unfinished.length === 0 ? {} : { unfinished: unfinished.slice(0, MAX_NAMED) }),
       ...(replaced.length === 0 ? {} : { replaced: replaced.slice(0, MAX_NAMED) }),
     },
     executed: executed.map(({ file, name }) => stableName(file, name)).sort(),

@@ -379,6 +379,7 @@ const testCount = answer<TestCount>('TestCount', {
   failed: count,
   skipped: count,
   finished: z.boolean(),
+  unfinished: strings.optional(),
   replaced: strings.optional(),
   notRun: strings.optional(),
 });
