@@ -11,13 +11,15 @@ export const CONCERN_KINDS = [
   'runs_code',
   /** The run adds something to the memory that later runs are given. */
   'memory',
+  /** The validator was not shown all of the result: too much was changed, or a file is of no known kind. */
+  'not_reviewed',
   /** The result is the base: nothing was done. */
   'no_change',
   /** Something that looks like a password or a key is in what would leave the machine. */
   'secrets',
   /** The number of tests that ran is not known. */
   'tests_unknown',
-  /** Fewer tests ran than on the base commit. */
+  /** Tests of the base commit did not run, or assert less than they did. */
   'tests_fell',
   /** The checks ended without their runner's summary. */
   'tests_unfinished',

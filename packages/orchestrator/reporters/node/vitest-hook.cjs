@@ -38,7 +38,8 @@ function hookInto(file) {
         return { ...loaded, source: `${Buffer.from(loaded.source).toString()}${line}` };
       },
     });
-  } else if (typeof Module.register === 'function') {
+  } else if ('register' in Module) {
+    // oxlint-disable-next-line typescript/no-deprecated -- Node before 22.15 has no other.
     Module.register(pathToFileURL(path.join(__dirname, 'vitest-loader.mjs')), { data: { file, line } });
   } else return false;
   Object.defineProperty(globalThis, CALLED, { value: watchReports, configurable: true });

@@ -16,6 +16,7 @@ import type {
   CommandEvidence,
   ConstraintFinding,
   Evidence,
+  ChangedTests,
   NewDependency,
   Gate,
   GateOutcome,
@@ -382,6 +383,7 @@ const testCount = answer<TestCount>('TestCount', {
   unfinished: strings.optional(),
   replaced: strings.optional(),
   notRun: strings.optional(),
+  failedNames: strings.optional(),
 });
 
 const commandEvidence = answer<CommandEvidence>('CommandEvidence', {
@@ -414,6 +416,18 @@ const evidence = answer<Evidence>('Evidence', {
   tests: testCount.optional(),
   doubtful: strings.optional(),
   baseline: baseline.optional(),
+  failsAsBefore: z.literal(true).optional(),
+  changedTests: z
+    .array(
+      answer<ChangedTests>('ChangedTests', {
+        path: z.string(),
+        isDeleted: z.literal(true).optional(),
+        linesRemoved: count,
+        assertionsBefore: count,
+        assertions: count,
+      }),
+    )
+    .optional(),
   newDependencies: z
     .array(
       answer<NewDependency>('NewDependency', {
@@ -578,7 +592,9 @@ export const runDiff = answer<RunDiff>('Diff', {
       status: z.enum(['added', 'modified', 'deleted']),
       additions: count,
       deletions: count,
-      binary: z.object({ before: count.nullable(), after: count.nullable() }).optional(),
+      binary: z
+        .object({ before: count.nullable(), after: count.nullable(), isOfUnknownKind: z.literal(true).optional() })
+        .optional(),
       leftOut: z.object({ additions: count, deletions: count }).optional(),
       warnings: z.array(z.string()).optional(),
     }),
