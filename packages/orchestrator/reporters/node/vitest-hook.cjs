@@ -39,7 +39,6 @@ function hookInto(file) {
       },
     });
   } else if ('register' in Module) {
-    // oxlint-disable-next-line typescript/no-deprecated -- Node before 22.15 has no other.
     Module.register(pathToFileURL(path.join(__dirname, 'vitest-loader.mjs')), { data: { file, line } });
   } else return false;
   Object.defineProperty(globalThis, CALLED, { value: watchReports, configurable: true });
@@ -59,5 +58,5 @@ function watchReports({ prototype }) {
 }
 
 function isFile(url, file) {
-  return url.startsWith('file:') && fileURLToPath(url.replace(/[?#].*$/, '')) === file;
+  return url.startsWith('file:') && fileURLToPath(url) === file;
 }

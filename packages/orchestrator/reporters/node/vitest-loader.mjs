@@ -9,6 +9,6 @@ export function initialize(data) {
 
 export async function load(url, context, next) {
   const loaded = await next(url, context);
-  if (!url.startsWith('file:') || fileURLToPath(url.replace(/[?#].*$/, '')) !== wanted.file) return loaded;
+  if (!url.startsWith('file:') || fileURLToPath(url) !== wanted.file) return loaded;
   return { ...loaded, source: `${Buffer.from(loaded.source).toString()}${wanted.line}` };
 }
