@@ -54,6 +54,7 @@ const tests: Required<TestCount> = {
   failed: 1,
   skipped: 0,
   finished: true,
+  unfinished: ['vitest'],
   replaced: ['node:assert.equal'],
   notRun: ['test/a.test.js: adds'],
   failedNames: ['test/a.test.js: subtracts'],
