@@ -194,6 +194,8 @@ export interface TestCount {
   readonly finished: boolean;
   /** Functions of the runner or of its assertions that code under test put others in the place of; absent where none. */
   readonly replaced?: readonly string[];
+  /** Tests and their configuration that were changed while they ran, at most 20 paths; absent where none. */
+  readonly rewritten?: readonly string[];
   /** For `base_tests`: tests that ran on the base commit and did not run here, at most 20 names; absent where all ran. */
   readonly notRun?: readonly string[];
 }

@@ -31,7 +31,7 @@ export async function withBaseTests(
   project: RemoteProject,
   input: BuildActivities['check']['input'],
   resultTree: string,
-  { baseline, files: reported }: KnownBaseline,
+  { baseline, files: reported, installed = [] }: KnownBaseline,
 ): Promise<WithBaseTests> {
   const { repository } = tools;
   const [basePaths, resultPaths, diff] = await Promise.all([
@@ -52,6 +52,7 @@ export async function withBaseTests(
     resultPaths,
     changed,
     reported,
+    installed,
     runner: baseline.tests?.runner ?? '',
     basePassed: baseline.passed,
     globs: reach.globs,
@@ -60,7 +61,8 @@ export async function withBaseTests(
     readBase,
     readResult,
   });
-  const hasTests = basePaths.some(isTestPath) || reported.length > 0;
+  // Runners of compiled languages count their tests, and do not name the files.
+  const hasTests = basePaths.some(isTestPath) || reported.length > 0 || (baseline.tests?.executed ?? 0) > 0;
   const paths = pathsToRestore(
     basePaths,
     resultPaths,

@@ -13,6 +13,8 @@ export interface KnownBaseline {
   readonly executed: readonly string[];
   /** Files that hold them, from the project's root. */
   readonly files: readonly string[];
+  /** Modules that Python finds outside of the project; absent where no runner of Python ran. */
+  readonly installed?: readonly string[];
 }
 
 const MAX_ENTRIES = 300;

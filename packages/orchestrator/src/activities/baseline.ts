@@ -48,12 +48,12 @@ export async function keepAsBaseline(
   tools: BuildTools,
   project: RemoteProject,
   input: BaselineInput,
-  { baseline, executed, files }: KnownBaseline,
+  { baseline, ...known }: KnownBaseline,
 ): Promise<void> {
   const { tests } = baseline;
   if (!baseline.passed || baseline.sandbox === 'none' || tests?.finished === false || tests?.replaced !== undefined)
     return;
-  await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), { baseline, executed, files });
+  await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), { baseline, ...known });
 }
 
 function baselineKey(tools: BuildTools, project: RemoteProject, codeTree: string, input: BaselineInput): string {
@@ -99,7 +99,7 @@ async function runOnBase(
 /** What checks gave on a tree, as the baseline of it. */
 export function baselineFrom(
   facts: Pick<Baseline, 'commit' | 'codeTree'>,
-  { command, sandbox, report }: Awaited<ReturnType<typeof runChecks>>,
+  { command, sandbox, report, installed }: Awaited<ReturnType<typeof runChecks>>,
 ): KnownBaseline {
   const missingTool = missingToolOf(command);
   return {
@@ -113,6 +113,7 @@ export function baselineFrom(
     },
     executed: report?.executed ?? [],
     files: report?.files ?? [],
+    ...(installed.length === 0 ? {} : { installed }),
   };
 }
 

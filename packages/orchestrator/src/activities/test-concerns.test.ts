@@ -32,6 +32,22 @@ const evidence = (replaced: readonly string[]): Evidence => ({
 const reasonsOf = (before: readonly string[], now: readonly string[]) =>
   concernsOfTests(baseline(before), [evidence(now)]).flatMap(({ items }) => items.map(({ reason }) => reason));
 
+describe('tests that were changed while they ran', () => {
+  const rewriting = (rewritten: readonly string[]) => ({ tests: { ...counted([]), rewritten } });
+
+  it('are a concern, but for those that are changed on the base commit as well', () => {
+    const before = { ...baseline([]), ...rewriting(['test/a.test.js']) };
+    const now = { ...evidence([]), ...rewriting(['test/a.test.js', 'test/b.test.js']) };
+    expect(concernsOfTests(before, [now])).toMatchObject([
+      {
+        kind: 'tests_unknown',
+        items: [{ reason: 'With the result as it is, tests were changed while they ran: test/b.test.js.' }],
+      },
+    ]);
+    expect(concernsOfTests(before, [{ ...now, ...rewriting(['test/a.test.js']) }])).toEqual([]);
+  });
+});
+
 describe('what the code under test changed of its judge', () => {
   it('is a concern', () => {
     expect(reasonsOf([], ['chai Assertion.equal'])).toEqual([

@@ -55,6 +55,7 @@ const tests: Required<TestCount> = {
   skipped: 0,
   finished: true,
   replaced: ['node:assert.equal'],
+  rewritten: ['test/b.test.js'],
   notRun: ['test/a.test.js: adds'],
 };
 

@@ -380,6 +380,7 @@ const testCount = answer<TestCount>('TestCount', {
   skipped: count,
   finished: z.boolean(),
   replaced: strings.optional(),
+  rewritten: strings.optional(),
   notRun: strings.optional(),
 });
 
