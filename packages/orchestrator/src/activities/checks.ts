@@ -16,6 +16,9 @@ import { closeFolder, openFolder } from './work-folders.ts';
 /** Of a check's output, characters from its end. */
 const KEPT_OUTPUT = 20_000;
 
+/** Python would take them for their sources, and they may have been made of others. */
+const COMPILED = ['__pycache__/'];
+
 /** Name of the folder in which checks run on the base commit. */
 export const BASELINE = 'baseline';
 
@@ -53,6 +56,7 @@ export async function runChecks(
     treeish,
     // What is not shown to agents is not there for their code either, whose output they are shown.
     excludePaths: request.excludePaths,
+    leaveOut: COMPILED,
     setup: await setupOf(tools, { project, runId, treeish }, request.setup),
     signal: context.signal,
     progress: context.progress,

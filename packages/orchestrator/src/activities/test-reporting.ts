@@ -41,15 +41,12 @@ export interface Reporting {
 export function startReporting(provider: Pick<SandboxProvider, 'name'>): Reporting {
   // Without a sandbox there is nothing to show files in: commands see the server's own.
   const inside = provider.name === 'none' ? FOLDER : INSIDE;
-  const id = randomUUID();
-  const report = `"$HOME/.test-report-${id}"`;
+  const report = `"$HOME/.test-report-${randomUUID()}"`;
   const variables: readonly string[] = [
     `AUTONOMOUS_TEST_REPORT=${report}`,
     'AUTONOMOUS_TEST_ROOT="$PWD"',
     `NODE_OPTIONS="--require=${inside}/node/preload.cjs"`,
     `PYTHONPATH="${inside}/python"`,
-    // Python takes compiled modules from there alone: those beside the sources may have been made of others.
-    `PYTHONPYCACHEPREFIX="$HOME/.compiled-${id}"`,
     `GOFLAGS="-exec=${inside}/compiled/exec"`,
     ...['X86_64', 'AARCH64'].map(
       (machine) => `CARGO_TARGET_${machine}_UNKNOWN_LINUX_GNU_RUNNER="${inside}/compiled/exec"`,
