@@ -57,6 +57,7 @@ const tests: Required<TestCount> = {
   replaced: ['node:assert.equal'],
   rewritten: ['test/b.test.js'],
   notRun: ['test/a.test.js: adds'],
+  failedNames: ['test/a.test.js: subtracts'],
 };
 
 const gate: Required<Gate> = {
@@ -132,6 +133,8 @@ const evidence: Required<Evidence> = {
   tests,
   doubtful: ['run.sh'],
   baseline,
+  failsAsBefore: true,
+  changedTests: [{ path: 'a.test.ts', linesRemoved: 2, assertionsBefore: 2, assertions: 0 }],
   newDependencies: [
     {
       name: 'expresss',

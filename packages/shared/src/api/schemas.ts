@@ -16,6 +16,7 @@ import type {
   CommandEvidence,
   ConstraintFinding,
   Evidence,
+  ChangedTests,
   NewDependency,
   Gate,
   GateOutcome,
@@ -382,6 +383,7 @@ const testCount = answer<TestCount>('TestCount', {
   replaced: strings.optional(),
   rewritten: strings.optional(),
   notRun: strings.optional(),
+  failedNames: strings.optional(),
 });
 
 const commandEvidence = answer<CommandEvidence>('CommandEvidence', {
@@ -414,6 +416,18 @@ const evidence = answer<Evidence>('Evidence', {
   tests: testCount.optional(),
   doubtful: strings.optional(),
   baseline: baseline.optional(),
+  failsAsBefore: z.literal(true).optional(),
+  changedTests: z
+    .array(
+      answer<ChangedTests>('ChangedTests', {
+        path: z.string(),
+        isDeleted: z.literal(true).optional(),
+        linesRemoved: count,
+        assertionsBefore: count,
+        assertions: count,
+      }),
+    )
+    .optional(),
   newDependencies: z
     .array(
       answer<NewDependency>('NewDependency', {
