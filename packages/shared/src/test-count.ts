@@ -13,14 +13,13 @@ export function testCountText(
   return `${now}; ${baselineCountOf(before)}`;
 }
 
-function countOf({ runner, executed, failed, skipped, finished, replaced, rewritten }: TestCount): string {
+function countOf({ runner, executed, failed, skipped, finished, replaced }: TestCount): string {
   return [
     `${executed} ${executed === 1 ? 'test' : 'tests'} ran${runner === '' ? '' : ` (${runner})`}`,
     ...(failed === 0 ? [] : [`${failed} failed`]),
     ...(skipped === 0 ? [] : [`${skipped} skipped`]),
     ...(finished ? [] : ['not to their end']),
     ...(replaced === undefined ? [] : ['what judges them was changed']),
-    ...(rewritten === undefined ? [] : ['some were changed while they ran']),
   ].join(', ');
 }
 
