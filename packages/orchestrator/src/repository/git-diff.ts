@@ -2,6 +2,7 @@
  * What differs between two trees, as people and reviewers are shown it: git's list of files, and a patch in which every file
  * has its share. A file that git takes for binary because of a NUL byte is shown as text unless its content says otherwise.
  */
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type FileChange, type RawFile, type RunDiff, readPatch } from '@autonomous/shared';
 import { changeWarnings } from './change-warnings.ts';
 import { type GitPlace, runGit, splitNul } from './git.ts';
@@ -11,16 +12,21 @@ import { isKnownBinary, isText } from './text-files.ts';
 
 /** Most bytes of patch in an answer. */
 const MAX_PATCH_BYTES = 1024 * 1024;
-/** Most bytes of patch that are read at one go. */
-const READ_BYTES = 4 * 1024 * 1024;
-/** How often the rest is asked for where a change has more: a few huge files cannot keep others from being read. */
-const READS = 3;
+/** Most bytes of patch that are read at one go: the server does nothing else while it looks through them. */
+const READ_BYTES = 1024 * 1024;
+/** How often the rest is asked for where a change has more, small files first: a few huge ones keep no other from being read. */
+const READS = 12;
+/** Most bytes of patch of files that git takes for binary and that are text. */
+const TEXT_BYTES = 4 * 1024 * 1024;
 /** Most files whose content is looked at to see whether it is text. */
 const MAX_LOOKED_AT = 100;
 /** Of as many files, with names of any length. */
 const ROOM_FOR_HEADERS = 256 * 1024;
-/** Most files that are asked for by name in one command. */
-const MAX_NAMED = 500;
+/** Most files that are asked for by name in one command, and most bytes of their names. */
+const MAX_NAMED = 2_000;
+const MAX_NAME_BYTES = 256 * 1024;
+/** Files whose warnings are looked for before others have their turn. */
+const FILES_AT_ONCE = 200;
 
 interface Change extends Pick<FileChange, 'path' | 'status' | 'additions' | 'deletions'> {
   readonly isBinary: boolean;
@@ -45,20 +51,22 @@ export async function readDiff(
   const raw = await readRest(place, scope, listed, first);
   const binary = await lookAtBinaries(place, scope, listed, raw);
   const limited = limitPatches(raw, maxBytes);
-  const files = listed.map((change): FileChange => {
+  const files: FileChange[] = [];
+  for (const [index, change] of listed.entries()) {
+    if (index % FILES_AT_ONCE === 0) await othersFirst();
     const { path, status } = change;
     const isBinary = change.isBinary && !binary.asText.has(path);
     const { additions, deletions } = binary.asText.get(path) ?? change;
     const shown = limited.get(path) ?? { added: 0, removed: 0 };
     const leftOut = { additions: additions - shown.added, deletions: deletions - shown.removed };
-    const warnings = changeWarnings({
+    const warnings = await changeWarnings({
       path,
       status,
       isBinary,
       isForcedText: binary.asText.has(path),
       file: raw.get(path),
     });
-    return {
+    files.push({
       path,
       status,
       additions,
@@ -68,8 +76,8 @@ export async function readDiff(
         : {}),
       ...(isBinary || (leftOut.additions === 0 && leftOut.deletions === 0) ? {} : { leftOut }),
       ...(warnings.length === 0 ? {} : { warnings }),
-    };
-  });
+    });
+  }
   const patch = listed.flatMap(({ path }) => limited.get(path)?.text ?? []).join('');
   return { files, patch, truncated: files.some(({ leftOut }) => leftOut !== undefined) };
 }
@@ -123,37 +131,93 @@ function isNone(oid: string): boolean {
   return /^0+$/.test(oid);
 }
 
-/** The patch of a scope, as much as is read at one go. The last file may be without its end. */
+interface PatchRead {
+  readonly files: ReadonlyMap<string, RawFile>;
+  /** There was more: the last file may be without its end. */
+  readonly truncated: boolean;
+}
+
+/** The patch of a scope, as much as is read at one go. */
 async function readSome(
   place: GitPlace,
   scope: Scope,
   flags: readonly string[] = [],
-): Promise<{ readonly files: ReadonlyMap<string, RawFile>; readonly truncated: boolean }> {
+  maxBytes = READ_BYTES,
+): Promise<PatchRead> {
   const { stdout, truncated } = await runGit(place, {
     args: diffArgs([...flags, '-p'], scope),
-    maxOutputBytes: READ_BYTES,
+    maxOutputBytes: maxBytes,
   });
   const whole = truncated ? stdout.subarray(0, stdout.lastIndexOf(10) + 1) : stdout;
   return { files: readPatch(whole.toString('utf8')), truncated };
 }
 
-/** The patches of all files, where needed in several goes: each asks for what the one before did not come to. */
+/** The patches of all files, where needed in several goes: each asks for what those before did not come to, small files first. */
 async function readRest(
   place: GitPlace,
   scope: Scope,
   listed: readonly Change[],
-  first: Awaited<ReturnType<typeof readSome>>,
+  first: PatchRead,
 ): Promise<Map<string, RawFile>> {
-  const raw = new Map(first.files);
-  let { truncated } = first;
-  for (let reads = 1; truncated && reads < READS; reads++) {
-    const missing = listed.map(({ path }) => path).filter((path) => !raw.has(path));
-    if (missing.length === 0) break;
-    const more = await readSome(place, { ...scope, paths: missing.slice(0, MAX_NAMED).map(literal) });
-    for (const [path, file] of more.files) if (!raw.has(path)) raw.set(path, file);
-    truncated = more.truncated || missing.length > MAX_NAMED;
+  const changes = new Map(listed.map((change) => [change.path, change]));
+  const raw = new Map(wholeOf(first, changes));
+  if (!first.truncated) return raw;
+  let waiting = await bySize(
+    place,
+    listed.filter(({ path }) => !raw.has(path)),
+  );
+  for (let reads = 1; waiting.length > 0 && reads < READS; reads++) {
+    const asked = firstOf(waiting);
+    const more = await readSome(place, { ...scope, paths: asked.map(literal) });
+    for (const [path, file] of wholeOf(more, changes)) raw.set(path, file);
+    const answered = new Set(more.truncated ? [] : asked);
+    waiting = waiting.filter(({ path }) => !raw.has(path) && !answered.has(path));
   }
   return raw;
+}
+
+/** Files that were read to their end, and the first one in any case: nothing more would be read of it another time. */
+function wholeOf({ files, truncated }: PatchRead, changes: ReadonlyMap<string, Change>): readonly [string, RawFile][] {
+  const read = [...files];
+  const last = read.at(-1);
+  if (!truncated || read.length < 2 || last === undefined) return read;
+  const [path, file] = last;
+  const { added, removed } = countLines(file);
+  const change = changes.get(path);
+  return change?.additions === added && change.deletions === removed && !change.isBinary ? read : read.slice(0, -1);
+}
+
+interface Sized {
+  readonly path: string;
+  /** How long its patch may be. */
+  readonly bytes: number;
+}
+
+async function bySize(place: GitPlace, changes: readonly Change[]): Promise<readonly Sized[]> {
+  const texts = changes.filter(({ isBinary }) => !isBinary);
+  const sizes = await sizesOf(place, oidsOf(texts));
+  const sized = changes.map(({ path, isBinary, before, after, additions, deletions }): Sized => {
+    const contents = (sizeOf(before, sizes) ?? 0) + (sizeOf(after, sizes) ?? 0);
+    const lines = (additions + deletions + LINES_AROUND) * LINE_BYTES;
+    return { path, bytes: 4 * path.length + HEADER_BYTES + (isBinary ? 0 : Math.min(contents, lines)) };
+  });
+  return sized.toSorted((one, other) => one.bytes - other.bytes);
+}
+
+/** Guesses, which decide alone in which order files are asked for. */
+const [LINES_AROUND, LINE_BYTES, HEADER_BYTES] = [6, 200, 200];
+
+/** As many as may fit into one go, and into one command. */
+function firstOf(waiting: readonly Sized[]): readonly string[] {
+  const paths: string[] = [];
+  let [bytes, nameBytes] = [0, 0];
+  for (const each of waiting.slice(0, MAX_NAMED)) {
+    bytes += each.bytes;
+    nameBytes += Buffer.byteLength(each.path);
+    if (paths.length > 0 && (bytes > READ_BYTES || nameBytes > MAX_NAME_BYTES)) break;
+    paths.push(each.path);
+  }
+  return paths;
 }
 
 function literal(path: string): string {
@@ -177,12 +241,11 @@ async function lookAtBinaries(
 ): Promise<Binaries> {
   const binaries = listed.filter(({ isBinary }) => isBinary);
   if (binaries.length === 0) return { asText: new Map(), sizes: new Map() };
-  const oids = [...new Set(binaries.flatMap(({ before, after }) => [before, after]).filter((oid) => oid !== null))];
-  const sizes = await sizesOf(place, oids);
+  const sizes = await sizesOf(place, oidsOf(binaries));
   const asText = new Map<string, LineCounts>();
   const texts = await textsAmong(place, binaries, sizes);
   if (texts.length === 0) return { asText, sizes };
-  const patch = await readSome(place, { ...scope, paths: texts.map(literal) }, ['--text']);
+  const patch = await readSome(place, { ...scope, paths: texts.map(literal) }, ['--text'], TEXT_BYTES);
   for (const [path, file] of patch.files) {
     raw.set(path, file);
     // Git's own list has no lines of them, whatever it is asked.
@@ -199,7 +262,7 @@ async function textsAmong(
   sizes: ReadonlyMap<string, number>,
 ): Promise<readonly string[]> {
   const texts: string[] = [];
-  let left = READ_BYTES / 2 - ROOM_FOR_HEADERS;
+  let left = TEXT_BYTES / 2 - ROOM_FOR_HEADERS;
   // Each is read by itself: names that no binary file has come first, and a change of many pictures is not read whole.
   const doubtful = binaries.toSorted(
     (one, other) => Number(isKnownBinary(one.path)) - Number(isKnownBinary(other.path)),
@@ -215,7 +278,13 @@ async function textsAmong(
   return texts;
 }
 
+function oidsOf(changes: readonly Change[]): readonly string[] {
+  const oids = changes.flatMap(({ before, after }) => [before, after]).filter((oid) => oid !== null);
+  return [...new Set(oids)];
+}
+
 async function sizesOf(place: GitPlace, oids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (oids.length === 0) return new Map();
   const { stdout } = await runGit(place, {
     args: ['cat-file', '--batch-check=%(objectname) %(objectsize)'],
     input: oids.map((oid) => `${oid}\n`).join(''),
@@ -225,7 +294,8 @@ async function sizesOf(place: GitPlace, oids: readonly string[]): Promise<Readon
     .trimEnd()
     .split('\n')
     .map((line) => line.split(' '));
-  return new Map(pairs.map(([oid = '', size]) => [oid, Number(size)]));
+  // A submodule's commit is not in the mirror.
+  return new Map(pairs.map(([oid = '', size]) => [oid, size === 'missing' ? 0 : Number(size)]));
 }
 
 function sizeOf(oid: string | null, sizes: ReadonlyMap<string, number>): number | null {
