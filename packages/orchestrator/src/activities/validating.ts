@@ -123,8 +123,8 @@ async function dependenciesAdded(
   { baseCommit, commit }: BuildActivities['check']['input'],
   signal: AbortSignal,
 ): Promise<readonly NewDependency[]> {
-  const { files } = await repository.diff(project, baseCommit, commit);
-  const paths = files.map((file) => file.path).filter(namesDependencies);
+  const changes = await repository.changes(project, baseCommit, commit);
+  const paths = changes.map((change) => change.path).filter(namesDependencies);
   if (paths.length === 0) return [];
   const [base, result, there] = await Promise.all([
     repository.readFiles(project, baseCommit, paths, MAX_LOCKFILE_BYTES, MAX_LOCKFILES_BYTES),
@@ -145,14 +145,14 @@ async function withBaseTests(
   resultTree: string,
 ): Promise<{ readonly tree: string; readonly restored: readonly string[]; readonly doubtful: readonly string[] }> {
   const { repository } = tools;
-  const [basePaths, resultPaths, diff] = await Promise.all([
+  const [basePaths, resultPaths, changes] = await Promise.all([
     repository.listFiles(project, input.baseCommit),
     repository.listFiles(project, input.commit),
-    repository.diff(project, input.baseCommit, input.commit),
+    repository.changes(project, input.baseCommit, input.commit),
   ]);
   const there = new Set(resultPaths);
   const deleted = basePaths.filter((file) => !there.has(file));
-  const changed = [...new Set([...diff.files.map((file) => file.path), ...deleted])];
+  const changed = [...new Set([...changes.map((change) => change.path), ...deleted])];
   const baseHasTests = basePaths.some(isTestPath);
   const reach = await reachOfCheck({
     command: input.test.command,

@@ -2,6 +2,7 @@
  * What the worker of `foreign-text.ts` can be asked for. A task takes and gives plain data; one that needs a heavy library
  * imports it when it is first asked for.
  */
+import { checkConstraints } from './constraint-check.ts';
 import { newDependencies } from './dependencies.ts';
 import { extendMemory } from './memory.ts';
 import type { ScannedText, SecretFinding } from './secret-scan.ts';
@@ -14,6 +15,7 @@ async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly S
 }
 
 export const FOREIGN_TEXT_TASKS = {
+  checkConstraints,
   newDependencies,
   extendMemory,
   parseSkill,
