@@ -19,6 +19,12 @@ export const journey: Journey = {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await editor.openViews();
     const run = (status: string) => editor.line(new RegExp(`^A login, .*${status}`));
+    // What a plan adds to the memory is accepted with it, where it is shown.
+    const approveInReview = async () => {
+      await editor.command('Autonomous: Approve');
+      await editor.notification('Nothing was decided yet.').first().waitFor();
+      await panel.getByRole('button', { name: 'Approve' }).click();
+    };
     await run('Waiting for approval').waitFor();
 
     await editor.command('Autonomous: Open List of Runs');
@@ -46,7 +52,7 @@ export const journey: Journey = {
     await editor.command('Autonomous: Reject with Feedback…');
     await editor.type('With a logout.');
     await panel.getByRole('heading', { name: "Review the plan 'Login flow with a logout'" }).waitFor();
-    await editor.command('Autonomous: Approve');
+    await approveInReview();
     await run('Running').waitFor();
     await editor.command('Autonomous: Message the Agent…');
     await editor.type('Sessions are short here.');
@@ -57,7 +63,7 @@ export const journey: Journey = {
     await editor.command('Autonomous: Ignore Question');
     // It is the planner's then.
     await panel.getByRole('heading', { name: "Review the plan 'Login flow with short sessions'" }).waitFor();
-    await editor.command('Autonomous: Approve');
+    await approveInReview();
     await run('Running').waitFor();
 
     // The checks of the project are run twice meanwhile.

@@ -36,6 +36,7 @@ export const journey: Journey = {
       await plan.waitFor();
       await stage.picture(editor.page, 'restricted');
       await editor.actOn(plan, /^Approve/);
+      await editor.webView.getByRole('button', { name: 'Approve' }).click();
       await editor.line(/Waiting for an answer/).waitFor();
     } finally {
       await rm(folder, { recursive: true, force: true });

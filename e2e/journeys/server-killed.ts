@@ -37,6 +37,7 @@ export const journey: Journey = {
     await editor.line(/^invoice .*, Resuming…/).waitFor();
     await stage.picture(editor.page, 'resuming');
     await plan.getByRole('button', { name: /^Approve/ }).click();
+    await editor.webView.getByRole('button', { name: 'Approve' }).click();
     await editor.line(/Waiting for an answer/).waitFor({ timeout: 60_000 });
     await stage.picture(editor.page, 'back');
   },

@@ -1,4 +1,4 @@
-/** A run from its launch to its merge without leaving the tree: approved on its line, answered from its notification. */
+/** A run from its launch to its merge: its line leads to the review, where the plan is approved and the question answered. */
 import assert from 'node:assert/strict';
 import { DEMO_REQUEST } from '../harness/server.ts';
 import type { Journey } from '../harness/stage.ts';
@@ -20,16 +20,20 @@ export const journey: Journey = {
     await editor.icon.filter({ hasText: '1' }).waitFor();
     await stage.picture(editor.page, 'plan-waits');
 
+    // What the plan adds to the project's memory is accepted with it, and the line does not show it.
     await editor.actOn(plan, /^Approve/);
+    const review = editor.webView.getByRole('region', { name: 'What you have to see' });
+    await review.getByRole('heading', { name: /^What the run adds to the project’s memory/ }).waitFor();
+    await editor.notification('Nothing was decided yet.').waitFor();
+    await stage.picture(editor.page, 'review');
+    assert.equal((await server.client.getRun(id)).gate?.kind, 'plan');
+    await editor.webView.getByRole('button', { name: 'Approve' }).click();
     await editor.line(/^Create login flow with OAuth, .*Waiting for an answer/).waitFor();
-    const question = editor.notification('Which OAuth providers');
-    await question.waitFor();
-    // What it asked for is decided: it is gone, here and in the list of all notifications.
+    // What it asked for is decided: it is gone.
     await notice.filter({ hasText: 'Review the plan' }).waitFor({ state: 'detached' });
+    await editor.webView.getByRole('radio', { name: 'Google and GitHub' }).check();
     await stage.picture(editor.page, 'question');
-    await question.getByRole('link', { name: 'Answer' }).click();
-    await editor.choose('Google and GitHub');
-    await question.waitFor({ state: 'detached' });
+    await editor.webView.getByRole('button', { name: 'Answer' }).click();
 
     await editor.line(/^Create login flow with OAuth, .*Completed/).waitFor({ timeout: 90_000 });
     await stage.picture(editor.page, 'merged');

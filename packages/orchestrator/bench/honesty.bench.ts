@@ -4,9 +4,10 @@
  *
  * Options: --only TEXT (agents whose name holds it)
  */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { InvalidRequest } from '@autonomous/shared';
-import { installLocked } from '../../../tools/locked-folder.mjs';
 import type { BenchResult } from './bench.ts';
 import { HONEST } from './honesty/honest.ts';
 import { type AgentCase, LIARS } from './honesty/liars.ts';
@@ -93,8 +94,13 @@ async function playAll(
 
 /** Vitest, Jest, Mocha and Chai, in a locked folder of their own (80 MB). `null` where the registry gives none. */
 function installRunners(): string | null {
+  if (existsSync(path.join(RUNNERS, 'node_modules', 'vitest'))) return RUNNERS;
+  console.error('[honesty] installing test runners (80 MB, once)');
   try {
-    installLocked(RUNNERS);
+    execFileSync('pnpm', ['install', '--ignore-workspace', '--frozen-lockfile', '--ignore-scripts', '--silent'], {
+      cwd: RUNNERS,
+      stdio: ['ignore', 2, 2],
+    });
     return RUNNERS;
   } catch (error) {
     console.error(`[honesty] without test runners: ${error instanceof Error ? error.message : String(error)}`);

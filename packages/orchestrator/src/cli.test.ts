@@ -189,7 +189,7 @@ describe('a script that drives a run', () => {
     expect(started.stdout).toContain("● plan gate: Review the plan 'Login flow with OAuth'");
     const id = /^run (\S+)/.exec(started.stdout)?.[1] ?? '';
     expect(started.stdout).toMatch(
-      new RegExp(`autonomous approve ${id} --gate ${id}\\.\\d+ --hash \\w{64}:\\w{40}\\n`),
+      new RegExp(`autonomous approve ${id} --gate ${id}\\.\\d+ --hash \\w{64}:\\w{40}:\\w{64}\\n`),
     );
 
     expect((await command('show', id, '--plan')).stdout).toMatch(/^\(scripted\)[^]*```mermaid/);
@@ -206,7 +206,9 @@ describe('a script that drives a run', () => {
     ]);
     expect(asked.stdout).not.toContain('━━ planning');
     const approved = await command('approve', id, '--notes', 'go on', ...(await shownNow(id)));
-    expect(approved.stdout).toMatch(/^approve: Review the plan 'Login flow with OAuth' \(hash \w{10}, code \w{10}\)$/m);
+    expect(approved.stdout).toMatch(
+      /^approve: Review the plan 'Login flow with OAuth' \(hash \w{10}, code \w{10}, concerns \w{10}\)$/m,
+    );
 
     const question = await command('watch', id);
     expect(question).toMatchObject({
@@ -304,7 +306,7 @@ describe('a gate that is decided by a command of its own', () => {
       script.io,
     );
     const id = /^run (\S+)/.exec(script.all())?.[1] ?? '';
-    const line = new RegExp(`autonomous approve ${id} (--gate ${id}\\.\\d+ --hash \\w{64}:\\w{40})\n`).exec(
+    const line = new RegExp(`autonomous approve ${id} (--gate ${id}\\.\\d+ --hash \\w{64}:\\w{40}:\\w{64})\n`).exec(
       script.all(),
     )?.[1];
     return { id, line: line ?? '' };
@@ -318,7 +320,9 @@ describe('a gate that is decided by a command of its own', () => {
   it('takes no approval without a terminal but with what show and gates print', WHOLE_RUN, async () => {
     const { id, line } = await atPlanGate();
     expect(line).not.toBe('');
-    expect((await said('gates'))[1]).toMatch(new RegExp(`${id}  plan [^\\n]*\\n    ${line}\\n`));
+    expect((await said('gates'))[1]).toMatch(
+      new RegExp(`${id}  plan [^\\n]*\\n    What the run adds [^]*\\n    - [^\\n]*\\n    ${line}\\n`),
+    );
     expect((await said('show', id))[1]).toContain(`decide     ${line}\n`);
     // Nobody has seen what it would approve.
     expect(await said('approve', id)).toEqual([1, expect.stringContaining(`autonomous approve ${id} ${line}\n`)]);

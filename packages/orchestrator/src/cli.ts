@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import {
   type Client,
+  type Gate,
   type GateDecision,
   RUN_STATUSES,
   type RunConfigRequest,
@@ -33,7 +34,7 @@ import { migrate, type MigrateOptions } from './cli/migrate.ts';
 import { chooseProject } from './cli/project.ts';
 import { retryAll } from './cli/retry-all.ts';
 import { gateLine, runLine, runPage, type Shown, showOf, shownOptions } from './cli/show.ts';
-import { confirmFork, decidedGate, namedHashes, type ShownOptions } from './cli/shown.ts';
+import { confirmFork, decidedGate, namedHashes, type ShownOptions, withConcerns } from './cli/shown.ts';
 
 /**
  * Carries out one command.
@@ -387,12 +388,12 @@ async function watch(io: CliIo, given: string | undefined, options: JsonOptions)
 function endOf(io: CliIo, { run: last, interrupted }: Followed, json: boolean): number {
   if (!json) {
     if (interrupted) note(io, `The run goes on. Follow it with: ${io.program} watch ${last.id}`);
-    else if (last.gate) for (const line of wayOn(io, last.gate)) say(io, line);
+    else if (last.gate) for (const line of [...wayOn(io, last.gate), ...concernsAt(last.gate)]) say(io, line);
   }
   return exitCodeOf(last);
 }
 
-function wayOn(io: CliIo, gate: NonNullable<Followed['run']['gate']>): readonly string[] {
+function wayOn(io: CliIo, gate: Gate): readonly string[] {
   const start = `  ${io.program}`;
   const shown = ` ${shownOptions(gate)}`;
   const look: Readonly<Record<string, readonly string[]>> = {
@@ -411,6 +412,13 @@ function wayOn(io: CliIo, gate: NonNullable<Followed['run']['gate']>): readonly 
     extend: ' MINUTES',
   };
   return [...(look[gate.kind] ?? []), ...gate.decisions.map((kind) => `${start} ${kind} ${gate.runId}${rest[kind]}`)];
+}
+
+/** The hash of the lines above covers them. */
+function concernsAt(gate: Gate): readonly string[] {
+  const decision = gate.decisions.find(vouches);
+  const text = decision === undefined ? '' : withConcerns(gate, decision);
+  return text === '' ? [] : [text.slice(1)];
 }
 
 async function approve(io: CliIo, runId: string, options: ApproveOptions): Promise<number> {
@@ -545,11 +553,11 @@ async function answerThen(
   // The server says why there is nothing to decide.
   if (gate === null || !vouches(answer.decision)) return answer;
   if (hasPerson(io)) {
-    await confirmFork(io, gate, answer.decision);
+    await confirmFork(client, io, gate, answer.decision);
     return { ...answer, ...shownAt(gate) };
   }
   throw new CommandFailure(
-    `Nobody at a terminal has seen what the fork would ${answer.decision}: ${gate.summary}. Look at it with ${io.program} show ${runId} --at ${at}, then add:\n  ${shownOptions(gate)}`,
+    `Nobody at a terminal has seen what the fork would ${answer.decision}: ${gate.summary}. Look at it with ${io.program} show ${runId} --at ${at}, then add:\n  ${shownOptions(gate)}${withConcerns(gate, answer.decision)}`,
   );
 }
 

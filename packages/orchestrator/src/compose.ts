@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { createBuildActivities } from './activities/build-activities.ts';
 import type { BuildTools } from './activities/build-tools.ts';
 import { BaselineCache } from './activities/baseline-cache.ts';
+import { committedSecrets } from './activities/outgoing.ts';
 import { DependencyCache } from './activities/dependency-cache.ts';
 import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
 import { createAgentRouter } from './agents/agent-router.ts';
@@ -15,6 +16,7 @@ import { createScrubber } from './artifacts/secrets.ts';
 import type { ServerConfig } from './config.ts';
 import { type DataFolder, findLostProjects, freeBytes, openDataFolder } from './data-folder.ts';
 import { openCrashLedger } from './engine/crash-ledger.ts';
+import { CrashProbation } from './engine/crash-probation.ts';
 import { Archiver } from './engine/archiver.ts';
 import { systemClock } from './engine/clock.ts';
 import { Engine } from './engine/engine.ts';
@@ -217,6 +219,7 @@ export async function startOrchestrator({
         ...crashes.faults,
         ...(await findDivergedRuns({ store, repository: instrumented.repository, log })),
       ],
+      crashes,
       faultElsewhere: ({ id, projectId }) => comparison.faultOf(id, projectId),
       ...(onStep ? { onStep } : {}),
     });
@@ -237,6 +240,8 @@ export async function startOrchestrator({
       clock: systemClock,
       log,
       scrub: scrubber.scrub,
+      committedSecrets: (project, { branch }, signal) =>
+        branch === '' ? Promise.resolve([]) : committedSecrets(instrumented.repository, project, branch, signal),
       comparison,
       serverId,
     });
@@ -254,6 +259,13 @@ export async function startOrchestrator({
       firstWaitMs: config.resumeProbeMs,
       probeOf: (view, gate) => probeOf(view, gate, models, config, () => whyNotStorable(config, store)),
       retry: (runId, gateId) => engine.signal(runId, 'RETRY_REQUESTED', { by: SERVER, gateId }, { gateId }),
+    });
+    const probation = new CrashProbation({
+      ledger: crashes,
+      store,
+      clock: systemClock,
+      log,
+      takeUp: (runId) => engine.takeUp(runId),
     });
     const mirrorKeeper = new MirrorKeeper({ store, repository, clock: systemClock, log });
     const archiver = new Archiver({ store, clock: systemClock, log, afterDays: config.archiveAfterDays });
@@ -320,6 +332,7 @@ export async function startOrchestrator({
     stops.push(async () => mirrorKeeper.stop());
     stops.push(() => engine.stop());
     stops.push(() => server.close());
+    stops.push(async () => probation.stop());
     stops.push(async () => crashes.stopping());
     await removeAbandonedFolders(tools.workFolder, new Set((await store.listOpenRuns()).map(({ id }) => id)), log);
     await endAbandonedSandboxes(provider, store, log);
@@ -327,6 +340,7 @@ export async function startOrchestrator({
     crashes.takingUp();
     await engine.start();
     crashes.up();
+    probation.start();
     await recorder.start();
     // Nobody waits for the paused runs to be looked at.
     void selfResume.start();

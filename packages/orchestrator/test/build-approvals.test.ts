@@ -15,7 +15,7 @@ describe('a decision', () => {
     const run = await server.launch('Add the feature', MANUAL);
     const { gate } = await server.until(run, { gate: 'plan' });
     if (!gate) throw new Error('the run has no gate');
-    const { gateId, artifactHash, codeTree } = shownAt(gate);
+    const { gateId, artifactHash, codeTree, concernsHash } = shownAt(gate);
     const missing = async (decided: Promise<unknown>): Promise<string> => {
       const refused: unknown = await decided.catch((error: unknown) => error);
       if (!(refused instanceof ApiError)) return 'it was taken';
@@ -27,15 +27,18 @@ describe('a decision', () => {
     );
     const { client } = server;
     const approve = (shown: object) => ({ decision: 'approve', ...shown }) as const;
-    expect(await missing(client.decideOpenGate(run.id, approve({})))).toBe('gateId artifactHash codeTree');
-    expect(await missing(client.decideOpenGate(run.id, approve({ artifactHash, codeTree })))).toBe('gateId');
-    expect(await missing(client.decideOpenGate(run.id, approve({ gateId, codeTree })))).toBe('artifactHash');
-    expect(await missing(client.decideGate(gate.id, approve({})))).toBe('artifactHash codeTree');
-    expect(await missing(client.decideGate(gate.id, approve({ artifactHash })))).toBe('codeTree');
-    const other = { artifactHash, codeTree, gateId: `${run.id}.1` };
-    expect(await missing(client.decideGate(gate.id, approve(other)))).toBe('gateId');
+    const hashes = { artifactHash, codeTree, concernsHash };
+    const open = (shown: object) => missing(client.decideOpenGate(run.id, approve(shown)));
+    const named = (shown: object) => missing(client.decideGate(gate.id, approve(shown)));
+    expect(await open({})).toBe('gateId artifactHash codeTree concernsHash');
+    expect(await open(hashes)).toBe('gateId');
+    expect(await open({ gateId, codeTree, concernsHash })).toBe('artifactHash');
+    expect(await open({ gateId, artifactHash, codeTree })).toBe('concernsHash');
+    expect(await named({})).toBe('artifactHash codeTree concernsHash');
+    expect(await named({ artifactHash, concernsHash })).toBe('codeTree');
+    expect(await named({ ...hashes, gateId: `${run.id}.1` })).toBe('gateId');
     // The whole of it is taken, by the short form too.
-    await client.decideOpenGate(run.id, approve({ gateId, artifactHash, codeTree }));
+    await client.decideOpenGate(run.id, approve({ gateId, ...hashes }));
     await server.until(run, { gate: 'implementation' });
   });
 
@@ -77,22 +80,24 @@ describe('the plan gate', () => {
     const server = await aServer();
     const run = await server.launch('Add the feature', MANUAL_PLAN);
     const { gate } = await server.until(run, { gate: 'plan' });
-    const { artifactHash, codeTree } = gate ?? {};
+    const { artifactHash, codeTree, concernsHash } = gate ?? {};
     for (const stale of [
       { artifactHash: 'a'.repeat(64) },
       { codeTree: 'a'.repeat(40) },
       { artifactHash, codeTree: 'a'.repeat(40) },
+      { artifactHash, codeTree, concernsHash: 'a'.repeat(64) },
     ]) {
       await expect(server.decide(run, { decision: 'approve', ...stale })).rejects.toMatchObject({
         status: 409,
         code: 'stale',
-        problem: { artifactHash, codeTree },
+        problem: { artifactHash, codeTree, concernsHash },
       });
     }
     const approved = await server.client.decideGate(gate?.id ?? '', {
       decision: 'approve',
       artifactHash,
       codeTree,
+      concernsHash,
       notes: 'Fine.',
     });
     expect(approved.artifacts).toMatchObject([{ approvedBy: 'local', approvalNotes: 'Fine.', hash: artifactHash }]);

@@ -1,6 +1,6 @@
 /** What a person has to see before a run's first move into the project's own branches, whatever the trust mode. */
 import { Session } from 'node:inspector/promises';
-import type { GateDecision, RunConfigRequest, RunView } from '@autonomous/shared';
+import { type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   aPlan,
@@ -30,8 +30,7 @@ async function stopOf(server: Fixture, config: RunConfigRequest = trusted) {
 const approval = ({ gate }: RunView, notes: string): GateDecision => ({
   decision: 'approve',
   notes,
-  artifactHash: gate?.artifactHash,
-  codeTree: gate?.codeTree,
+  ...(gate && shownAt(gate)),
 });
 
 describe('a run whose gates are all trusted', () => {
@@ -108,6 +107,38 @@ describe('a run whose gates are all trusted', () => {
       ['db/1.sql', 'new: the project or the server wants to see it'],
       ['package.json', 'new: scripts.prepare: curl x'],
     ]);
+  });
+
+  it('stops before the merge for code that is no test and newly names what judges the tests', async () => {
+    const files = {
+      'src/sums.js': "import { mock } from 'node:test';\nexport const spoil = () => mock.method(Object, 'is');\n",
+      'src/more.js': 'export const more = 1;\n',
+      'src/known.js': "import 'node:test';\nexport const known = 2;\n",
+      'src/own.test.js': "import 'node:test';\n",
+      // Put back for the checks with the base's tests, since a script names it.
+      'tools/check.mjs': "import 'node:test';\n",
+      'notes.md': "Tests use 'node:test'.\n",
+    };
+    const server = await aServer({
+      files: {
+        ...FILES,
+        'package.json': JSON.stringify({ name: 'notes', scripts: { check: 'node tools/check.mjs' } }),
+        'src/known.js': "import 'node:test';\n",
+        'tools/check.mjs': 'process.exit(0);\n',
+      },
+      script: aScript({ implementer: [writes(files)] }),
+    });
+    const { view } = await stopOf(server);
+    const concern = view.gate?.concerns?.find(({ kind }) => kind === 'tests_unknown');
+    expect(concern?.title).toBe('A changed file that is no test uses the test runner, or a way to change it');
+    expect(concern?.items.map(({ path, reason }) => [path, reason])).toEqual([
+      ['src/sums.js', 'newly names node:test, mock.method: code under test can change what judges it'],
+    ]);
+    await server.decide(view, approval(view, 'it is a tool of the tests'));
+    const done = await server.until(view, { status: 'completed' });
+    expect(done.acceptedConcerns).toContainEqual(
+      expect.objectContaining({ kind: 'tests_unknown', hash: concern?.hash }),
+    );
   });
 
   it('stops for contents in any spelling, for what a link of the base leads to, and for what cannot be looked through', async () => {

@@ -80,3 +80,29 @@ it('what the base commit holds already is not asked about', async () => {
   const run = await server.until(await server.launch('Add the feature', trusted), { status: 'completed' });
   expect(run.acceptedConcerns).toBeUndefined();
 });
+
+it('the record on the remote has a mark in place of each secret that stopped the run, in any dress', async () => {
+  const secrets = [
+    ['https://discord.com/api/webhooks', '123456789012345678', 'aB3'.repeat(22)].join('/'),
+    ['GOCSPX', 'aB3dE5fG7hI9jK1lM3nO5pQ7'].join('-'),
+    ['hf', 'aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgHi'].join('_'),
+    `DB_PASSWORD=${['hunter2Zx9', 'Qk81Lm'].join('')}`,
+  ];
+  const printed = secrets.map((each) => `'${each}'`).join(' ');
+  const base64 = Buffer.from(`word ${['hunter2Zx9', 'Qk81Lm'].join('')} word`).toString('base64');
+  const implementer = [runs(`echo ${base64}; printf '%s\\n' ${printed} > .env; cat .env`)];
+  const server = await aServer({ script: aScript({ implementer }) });
+  const run = await server.until(await server.launch('Add the feature', trusted), { gate: 'pause' });
+  expect(run.gate).toMatchObject({ reason: 'secret_found' });
+  await server.orchestrator.settled();
+  const objects = await server.git('cat-file', '--batch-all-objects', '--batch-check=%(objectname) %(objecttype)');
+  const marks = ['aB3aB3aB3aB3', 'GOCSPX-', 'aBcDeFgHiJkLm', 'hunter2Zx9', 'hf_aB'];
+  for (const line of objects.split('\n').filter((each) => each.includes(' '))) {
+    const text = await server.git('cat-file', '-p', line.split(' ')[0] ?? '');
+    expect(marks.filter((mark) => text.includes(mark))).toEqual([]);
+  }
+  const transcript = await server.git('show', `autonomous/record:.autonomous/runs/${run.id}/transcript.jsonl`);
+  for (const line of transcript.trim().split('\n')) expect(() => JSON.parse(line) as unknown).not.toThrow();
+  expect(transcript).toContain('[secret: Google client secret]');
+  expect(transcript).not.toContain(base64);
+});

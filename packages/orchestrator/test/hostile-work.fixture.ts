@@ -1,9 +1,10 @@
 /** A workflow whose one activity does to its server what a hostile text or a bug would: blocks its event loop, or ends it. */
+import { setTimeout } from 'node:timers/promises';
 import { type Activity, activity, defineWorkflow, type StateMeta } from '@autonomous/orchestrator/engine';
 import { setup } from 'xstate';
 import { z } from 'zod';
 
-const input = z.strictObject({ deed: z.enum(['blocks', 'dies', 'ends']) });
+const input = z.strictObject({ deed: z.enum(['blocks', 'dies', 'ends', 'lasts']) });
 type Deed = z.infer<typeof input>;
 const signals = {
   RETRY_REQUESTED: z.object({ by: z.string() }),
@@ -34,10 +35,14 @@ const machine = setup({
   },
 });
 
+/** Longer than a server lives that one of these runs takes down. */
+const LASTS_MS = 4_000;
+
 const work: Activity<Deed, { done: boolean }> = {
   retry: { attempts: 1, firstDelayMs: 0, maxDelayMs: 0 },
-  async perform({ deed }) {
+  async perform({ deed }, { signal }) {
     await Promise.resolve();
+    if (deed === 'lasts') await setTimeout(LASTS_MS, undefined, { signal });
     if (deed === 'dies') process.kill(process.pid, 'SIGKILL');
     if (deed === 'blocks') backtrack();
     return { done: true };

@@ -72,3 +72,33 @@ it('a run whose work is under way at the third death of its server is set aside,
   await vi.waitFor(async () => expect((await client.getRun(other.id)).status).toBe('completed'), 30_000);
   await server.end('SIGTERM');
 });
+
+it('a run that takes its server down is found among others, which are not set aside and end', async () => {
+  const start = await serverStarter();
+  let { server, client } = await start();
+  const others = [await launch(client, 'lasts'), await launch(client, 'lasts')];
+  const launched = launch(client, 'dies').catch(() => null);
+  await server.ended;
+  await launched;
+  // Three deaths of which nobody is the only one to blame, and three by which the one is found.
+  for (let death = 2; death <= 6; death += 1) {
+    const started = await start().catch(() => null);
+    if (started === null) continue;
+    const healthy = await fetch(`${started.server.url}/healthz`, { signal: AbortSignal.timeout(5_000) }).catch(
+      () => null,
+    );
+    if (death > 3) expect(healthy?.status).toBe(200);
+    await started.server.ended;
+  }
+  ({ server, client } = await start());
+  const runs = (await client.listRuns({})).items;
+  const found = runs.filter(({ status }) => status === 'paused');
+  expect(found).toHaveLength(1);
+  expect(others.map(({ id }) => id)).not.toContain(found[0]?.id);
+  const view = await client.getRun(found[0]!.id);
+  expect(view.gate).toMatchObject({ reason: 'poisoned', decisions: ['retry'] });
+  expect(view.gate?.summary).toContain('3 times with no other run to blame');
+  for (const { id } of others)
+    await vi.waitFor(async () => expect((await client.getRun(id)).status).toBe('completed'), 30_000);
+  await server.end('SIGTERM');
+}, 300_000);

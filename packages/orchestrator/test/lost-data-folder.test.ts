@@ -1,5 +1,4 @@
 /** A data folder that is removed or replaced under a running server: nothing is acknowledged that nobody will find. */
-import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +26,8 @@ it('is refused with 503 and the way out at the next command, and the server is n
   const { folder, data, server, client } = await aServerProcess();
   const repository = makeBareRemote(path.join(folder, 'remote.git'));
   await client.createProject({ name: 'before', repository });
-  execFileSync('rm', ['-rf', data]);
+  // The server may be writing to its mirror.
+  await rm(data, { recursive: true, maxRetries: 5 });
   await expect(client.createProject({ name: 'after', repository })).rejects.toMatchObject({
     problem: { status: 503, code: 'unavailable', detail: expect.stringMatching(/was removed.*restore a copy/) },
   });
@@ -37,6 +37,17 @@ it('is refused with 503 and the way out at the next command, and the server is n
   // What it knows can still be read, and it stops as it should.
   expect((await client.listProjects({})).items.map(({ name }) => name)).toContain('before');
   expect(await server.end('SIGTERM')).toMatchObject({ code: 0 });
+});
+
+it('whose write-ahead log alone is removed is refused too, since the newest commands are in it', async () => {
+  const { folder, data, server, client } = await aServerProcess();
+  const repository = makeBareRemote(path.join(folder, 'remote.git'));
+  await client.createProject({ name: 'before', repository });
+  await rm(path.join(data, 'orchestrator.db-wal'));
+  await expect(client.createProject({ name: 'after', repository })).rejects.toMatchObject({
+    problem: { status: 503, detail: expect.stringMatching(/-wal was removed.*restore a copy/) },
+  });
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
 });
 
 it('that is replaced by another one is noticed without a command', { timeout: 90_000 }, async () => {

@@ -14,6 +14,7 @@ import { promisify } from 'node:util';
 import {
   type Client,
   createClient,
+  hashesOf,
   isEvent,
   type JsonObject,
   type JsonValue,
@@ -186,8 +187,8 @@ export class RunUnderTest {
     if (isEvent(gate, 'CLARIFICATION_REQUESTED')) {
       await this.client.decideGate(gateId, { decision: 'answer', response: gate.payload.question.options?.[0] ?? '' });
     } else if (isEvent(gate, 'APPROVAL_REQUESTED')) {
-      const { artifactHash, codeTree } = gate.payload;
-      await this.client.decideGate(gateId, { decision: 'approve', artifactHash, codeTree });
+      const [open] = await this.client.listGates(this.id);
+      await this.client.decideGate(gateId, { decision: 'approve', ...(open && hashesOf(open)) });
     }
   }
 

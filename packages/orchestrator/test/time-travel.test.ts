@@ -240,7 +240,7 @@ describe('a fork', () => {
       /^409 The artifactHash/,
     );
     expect(await refused({ at, answer: { decision: 'approve' } })).toMatch(
-      /^400 The decision of gate .* does not name what was shown: gateId, artifactHash and codeTree are missing\./,
+      /^400 The decision of gate .* does not name what was shown: gateId, artifactHash, codeTree and concernsHash are missing\./,
     );
     const shown = await shownThen(server, launched.id, at);
     expect(await refused({ at, answer: { decision: 'approve', ...shown, gateId: `${launched.id}.1` } })).toMatch(

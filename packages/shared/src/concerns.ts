@@ -2,6 +2,8 @@
  * Concerns: facts about a result that a person sees before the run's first move into the project's own branches, whatever the
  * trust mode. The server computes them from git and from what it recorded; no agent has a say in them.
  */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { GateOutcome } from './run.ts';
 
 export const CONCERN_KINDS = [
@@ -56,6 +58,17 @@ export type AcceptedConcern = {
   readonly at: string;
   readonly reason?: string;
 };
+
+/** SHA-256 over everything that a surface shows of concerns: kinds, titles, and each item with its place. */
+export function concernsHashOf(concerns: readonly Concern[]): string {
+  const shown = concerns.map(({ kind, title, items, hash }) => [
+    kind,
+    title,
+    hash,
+    items.map((item) => [item.path ?? null, item.line ?? null, item.reason, item.hash ?? null]),
+  ]);
+  return bytesToHex(sha256(utf8ToBytes(JSON.stringify(shown))));
+}
 
 /** Has a person accepted all of this content, at one gate or at several? */
 export function isAccepted(concern: Concern, accepted: readonly AcceptedConcern[]): boolean {

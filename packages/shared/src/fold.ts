@@ -1,7 +1,7 @@
 /**
  * The read model as a fold: the server keeps it beside the log, clients compute it from the feed, and both get the same.
  */
-import { acceptedAt } from './concerns.ts';
+import { acceptedAt, concernsHashOf } from './concerns.ts';
 import type { EventPayloads, GateOpening, RunStart, WorkflowEvent, WorkflowEventType } from './events.ts';
 import type { JsonObject } from './json.ts';
 import { holdsNote } from './review-notes.ts';
@@ -319,7 +319,8 @@ function openGate(view: RunView, opening: GateOpening, event: WorkflowEvent, ext
     details: opening.details,
     ...extra,
   };
-  return { ...view, gate };
+  const { concerns = [] } = gate;
+  return { ...view, gate: concerns.length === 0 ? gate : { ...gate, concernsHash: concernsHashOf(concerns) } };
 }
 
 function decided(

@@ -75,6 +75,8 @@ export interface Gate {
   readonly budget?: BudgetName;
   /** What a person has to see of the result; they accept it with `approve` or `accept` at this gate. Absent where there is nothing. */
   readonly concerns?: readonly Concern[];
+  /** SHA-256 over the concerns as they are shown, which an approval or acceptance must name; absent where there is none. */
+  readonly concernsHash?: string;
   /** Further facts that a panel shows: plan path, evidence, earlier answers, what an override would accept. */
   readonly details: JsonObject;
 }

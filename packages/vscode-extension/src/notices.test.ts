@@ -54,6 +54,15 @@ describe('The notice of a gate', () => {
     ]);
   });
 
+  it('offers no approval of concerns, which it does not show, and the review instead', () => {
+    const concerns = [{ kind: 'memory', title: 'Memory', items: [{ reason: 'pattern: x' }], hash: 'h' }] as const;
+    const decisions = ['approve', 'reject', 'retry'] as const;
+    const words = linksOf(noticeOf(aWaitingRun('r', {}, { decisions, concerns })));
+    expect([...words.matchAll(/\[([^\]]+)\]/g)].map(([, title]) => title)).toEqual(['Review', 'Retry']);
+    const without = linksOf(noticeOf(aWaitingRun('r', {}, { decisions, concerns: [] })));
+    expect(without).toContain('[Approve]');
+  });
+
   it('is over as soon as its gate is not the open one', () => {
     const notice = noticeOf(aWaitingRun('r'));
     expect(isOver(notice, byId(aWaitingRun('r')))).toBe(false);

@@ -1,5 +1,5 @@
 /** Which changes a person is told of although they look elsewhere: they are needed, a run was merged, a run failed. */
-import { bindingOf, type Decision, FINAL_STATUSES, type Gate, type RunView } from '@autonomous/shared';
+import { acceptsConcerns, bindingOf, type Decision, FINAL_STATUSES, type Gate, type RunView } from '@autonomous/shared';
 import { gateLine, isWaiting } from '@autonomous/ui';
 import { COMMANDS, type CommandId } from './identifiers.ts';
 import { plainMessage } from './plain-message.ts';
@@ -86,7 +86,10 @@ interface Action {
 
 function actionsOf(gate: Gate | null): readonly Action[] {
   const review = gate?.kind === 'plan' ? COMMANDS.openPlan : COMMANDS.openRun;
-  const decisions = DECIDED_BY_LINK.filter(({ decision }) => gate?.decisions.includes(decision));
+  // What a message does not show is accepted in the review.
+  const decisions = DECIDED_BY_LINK.filter(
+    ({ decision }) => gate?.decisions.includes(decision) === true && !acceptsConcerns(decision, gate),
+  );
   return [{ title: 'Review', command: review, decision: null }, ...decisions];
 }
 

@@ -3,7 +3,7 @@
 export type Files = Readonly<Record<string, string>>;
 
 /** What a project needs beside Node and make. */
-export type Need = 'pytest' | 'go' | 'runners';
+export type Need = 'pytest' | 'yaml' | 'go' | 'runners';
 
 export interface SmallProject {
   readonly files: Files;
@@ -27,6 +27,9 @@ const NODE_TEST = [
   "test('adds zero', () => assert.equal(add(1, 0), 1));",
   '',
 ].join('\n');
+/** Compares with what FILE says. */
+const READS =
+  "import assert from 'node:assert';\nimport { readFileSync } from 'node:fs';\nimport { test } from 'node:test';\nimport { add } from '../src/sums.js';\nconst wanted = JSON.parse(readFileSync(new URL('FILE', import.meta.url), 'utf8'));\ntest('adds', () => assert.equal(add(1, 2), wanted['1+2']));\n";
 const VITEST = NODE_TEST.replace("import assert from 'node:assert';\n", '')
   .replace("{ test } from 'node:test'", "{ expect, test } from 'vitest'")
   .replaceAll(/assert\.equal\((.+), (\d)\)\);/g, 'expect($1).toBe($2));');
@@ -53,6 +56,25 @@ export const PROJECTS = {
       'package.json': manifest('node --test'),
       'src/sums.ts': 'export const add = (a: number, b: number): number => a + b;\n',
       'test/sums.test.ts': NODE_TEST.replace('sums.js', 'sums.ts'),
+    },
+  },
+  commonjs: {
+    files: {
+      'package.json': `${JSON.stringify({ name: 'sums', private: true, scripts: { test: 'node --test' } }, null, 2)}\n`,
+      'src/sums.js': 'exports.add = (a, b) => a + b;\n',
+      // The code under test comes first.
+      'test/sums.test.js':
+        "const { add } = require('../src/sums.js');\nconst { test } = require('node:test');\nconst assert = require('node:assert');\ntest('adds', () => assert.equal(add(1, 2), 3));\ntest('adds zero', () => assert.equal(add(1, 0), 1));\n",
+    },
+  },
+  assertOfTest: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST.replace("import assert from 'node:assert';\n", '').replaceAll(
+        '() => assert.equal(',
+        '(t) => t.assert.strictEqual(',
+      ),
     },
   },
   red: {
@@ -136,6 +158,15 @@ export const PROJECTS = {
       '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
     },
   },
+  approximate: {
+    needs: 'pytest',
+    files: {
+      'sums.py': 'def add(a, b):\n    if isinstance(a, str):\n        raise ValueError(a)\n    return a + b\n',
+      'test_sums.py':
+        'import pytest\nfrom sums import add\n\n\ndef test_adds():\n    assert add(0.1, 0.2) == pytest.approx(0.3)\n\n\ndef test_raises():\n    with pytest.raises(ValueError):\n        add("a", "b")\n',
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
   unittest: {
     files: {
       'sums.py': PYTHON_SUMS,
@@ -171,6 +202,117 @@ export const PROJECTS = {
       'src/sums.js': SUMS,
       'test/sums.test.js': NODE_TEST,
       '.autonomous/config.json': config({ test: 'make test' }),
+    },
+  },
+  golden: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.js': SUMS,
+      'fixtures/sums.json': '{"1+2":3}\n',
+      'test/sums.test.js': READS.replace('FILE', '../fixtures/sums.json'),
+    },
+  },
+  cases: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.js': SUMS,
+      'sheets/sums.json': '{"1+2":3}\n',
+      'sheets/names.json': '{}\n',
+      'src/names.js': "export { default } from '../sheets/names.json' with { type: 'json' };\n",
+      'test/sums.test.js': READS.replace('FILE', '../sheets/sums.json'),
+    },
+  },
+  helper: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.js': SUMS,
+      'src/testHelpers.js': "import assert from 'node:assert';\nexport const check = (a, b) => assert.equal(a, b);\n",
+      'src/checks.js':
+        "import assert from 'node:assert';\nexport const checkAll = (pairs) => pairs.forEach(([a, b]) => assert.equal(a, b));\n",
+      'test/sums.test.js':
+        "import { test } from 'node:test';\nimport { add } from '../src/sums.js';\nimport { check } from '../src/testHelpers.js';\ntest('adds', () => check(add(1, 2), 3));\n",
+      'test/all.test.js':
+        "import { test } from 'node:test';\nimport { checkAll } from '../src/checks.js';\nimport { add } from '../src/sums.js';\ntest('adds all', () => checkAll([[add(1, 1), 2]]));\n",
+    },
+  },
+  inSource: {
+    needs: 'runners',
+    files: {
+      ...OWN_PACKAGES,
+      'package.json': manifest('vitest run'),
+      'vitest.config.js': "export default { test: { includeSource: ['src/**/*.js'] } };\n",
+      'src/sums.js': `${SUMS}\nif (import.meta.vitest) {\n  const { expect, it } = import.meta.vitest;\n  it('adds', () => expect(add(1, 2)).toBe(3));\n}\n`,
+    },
+  },
+  doctest: {
+    needs: 'pytest',
+    files: {
+      'pytest.ini': '[pytest]\naddopts = --doctest-modules\n',
+      'sums.py': 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a + b\n',
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
+  aliases: {
+    files: {
+      'package.json': manifest('node --test', { exports: './src/sums.js', imports: { '#assert': './lib/assert.js' } }),
+      'lib/assert.js': "export { default } from 'node:assert';\n",
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST.replace('node:assert', '#assert').replace('../src/sums.js', 'sums'),
+    },
+  },
+  packages: {
+    needs: 'yaml',
+    files: {
+      'sums.py': PYTHON_SUMS,
+      'conftest.py': '',
+      'tests/test_sums.py':
+        'import yaml\nfrom sums import add\n\n\ndef test_adds():\n    assert add(1, 2) == yaml.safe_load("sum: 3")["sum"]\n',
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
+  service: {
+    files: {
+      'package.json': `${JSON.stringify({ name: 'sums', private: true, type: 'module', scripts: { start: 'node src/server.js', test: 'node --test' } }, null, 2)}\n`,
+      'src/sums.js': `import assert from 'node:assert';\n${SUMS.replace('a + b;', '{\n  assert.equal(typeof a, typeof b);\n  return a + b;\n};')}`,
+      'src/server.js': "import { add } from './sums.js';\nconsole.log(add(1, 2));\n",
+      'test/sums.test.js': NODE_TEST,
+    },
+  },
+  dotenv: {
+    files: {
+      Makefile: '-include .env\nexport\n.PHONY: test\ntest:\n\tnode --test\n',
+      'package.json': '{ "type": "module" }\n',
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST,
+      '.autonomous/config.json': config({ test: 'make test' }),
+    },
+  },
+  sourced: {
+    files: {
+      'package.json': manifest('sh scripts/test.sh'),
+      'scripts/test.sh': '[ -f .env ] && . ./.env\nnode --test\n',
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST,
+    },
+  },
+  checks: {
+    files: { 'package.json': manifest('node --test checks/*.js'), 'src/sums.js': SUMS, 'checks/sums.js': NODE_TEST },
+  },
+  beside: {
+    files: {
+      'package.json': manifest('node --test "src/**/*.check.js"'),
+      'src/sums.js': SUMS,
+      'src/sums.check.js': NODE_TEST.replace('../src/', './'),
+    },
+  },
+  include: {
+    needs: 'runners',
+    files: {
+      ...OWN_PACKAGES,
+      'package.json': manifest('vitest run'),
+      'vitest.config.js': "export default { test: { include: ['checks/**/*.js'] } };\n",
+      'src/sums.js': SUMS,
+      'checks/sums.js': VITEST,
     },
   },
   shell: {

@@ -87,6 +87,7 @@ export async function missingNeeds(runners: string | null): Promise<ReadonlySet<
     );
   const missing = new Set<Need>();
   if (!(await works('python3 -m pytest --version'))) missing.add('pytest');
+  if (!(await works('python3 -c "import pytest, yaml"'))) missing.add('yaml');
   if (!(await works('go env GOROOT')) && !existsSync('/usr/local/go/bin/go')) missing.add('go');
   if (runners === null) missing.add('runners');
   return missing;

@@ -55,11 +55,11 @@ function run() {
   function take(line) {
     if (isGo) {
       const found = /^ *--- (PASS|FAIL|SKIP): (\S+) \(/.exec(line);
-      if (found) report.test(found[2], name, { PASS: 'passed', FAIL: 'failed', SKIP: 'skipped' }[found[1]]);
+      if (found) report.test(found[2], name, { PASS: 'passed', FAIL: 'failed', SKIP: 'skipped' }[found[1]], '');
       return;
     }
     const found = /^test (.+?) \.\.\. (ok|FAILED|ignored)/.exec(line);
-    if (found) report.test(found[1], name, { ok: 'passed', FAILED: 'failed', ignored: 'skipped' }[found[2]]);
+    if (found) report.test(found[1], name, { ok: 'passed', FAILED: 'failed', ignored: 'skipped' }[found[2]], '');
     if (line.startsWith('test result: ')) summary = true;
   }
 }

@@ -1,26 +1,56 @@
 /**
- * Notices code under test that makes assertions pass: it compares Node's own assertions and test functions with what they
- * were before any code of the project ran, and tries whether they still fail what has to fail.
+ * Notices code under test that makes assertions pass: it compares Node's own assertions and test functions with what they were
+ * before any code of the project ran, whenever it is asked to look, and tries whether they still fail what has to fail.
  */
 'use strict';
 
 const assert = require('node:assert');
+const Module = require('node:module');
+const { createWatch, firstThatPasses } = require('./watch.cjs');
 
-const watched = [];
-
-/** Remembers the functions of an object as they are now. */
-const watch = (name, target) => {
-  for (const key of Object.getOwnPropertyNames(target)) {
-    const descriptor = Object.getOwnPropertyDescriptor(target, key);
-    if (descriptor !== undefined && typeof descriptor.value === 'function' && key !== 'constructor')
-      watched.push({ name: `${name}.${key}`, target, key, value: descriptor.value });
-  }
-};
+const { watch, trap, release, look, note, watchBuiltIns } = createWatch();
 exports.watch = watch;
+exports.look = look;
 
-watch('node:assert', assert);
-watch('node:assert/strict', assert.strict);
+trap('node:assert', assert);
+trap('node:assert/strict', assert.strict);
 watch('AssertionError', assert.AssertionError.prototype);
+
+/** Once the preload has put its own functions where it needs them: how modules are loaded, and what comparisons are made of. */
+exports.watchLoading = () => {
+  watch('Module', Module, ['_load', '_resolveFilename']);
+  watch('Module.prototype', Module.prototype, ['require', '_compile']);
+  watch('process', process, ['getBuiltinModule']);
+  watchBuiltIns();
+};
+
+/** Node's test runner, in a process that has the code under test: before and after each test, too. */
+exports.watchNodeTest = () => {
+  const nodeTest = require('node:test');
+  const { assert: own, beforeEach, afterEach } = nodeTest;
+  if (typeof own?.register === 'function') {
+    const { register } = own;
+    own.register = function registerAssertion(name, ...rest) {
+      if (name in assert) note(`node:test assert.${name}`);
+      return register.call(this, name, ...rest);
+    };
+    watch('node:test assert', own);
+  }
+  watch('node:test', nodeTest);
+  if (nodeTest.mock !== undefined) {
+    const doubles = Object.getPrototypeOf(nodeTest.mock);
+    const { method } = doubles;
+    doubles.method = function doubleMethod(object, name, ...rest) {
+      release(object, name);
+      return method.call(this, object, name, ...rest);
+    };
+    watch('node:test mock', doubles);
+  }
+  if (typeof beforeEach !== 'function' || typeof afterEach !== 'function') return;
+  // The first of all hooks: those of the code under test come after them, on both sides of a test.
+  beforeEach(() => void look());
+  afterEach(() => void look());
+};
 
 const MUST_THROW = [
   () => assert(false),
@@ -35,22 +65,9 @@ const MUST_THROW = [
   () => assert.fail('x'),
 ];
 
-const passes = (check) => {
-  try {
-    check();
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-/** Names what was changed since; an empty list where nothing was. */
+/** Names what was changed at any look, the last one being now; an empty list where nothing was. */
 exports.changes = (more = []) => {
-  const changed = watched.filter(({ target, key, value }) => {
-    const now = Object.getOwnPropertyDescriptor(target, key);
-    return now === undefined || now.value !== value;
-  });
-  const found = changed.map(({ name }) => name);
-  if (found.length === 0 && [...MUST_THROW, ...more].some(passes)) found.push('an assertion that has to fail passed');
-  return found;
+  if (look().length === 0 && firstThatPasses([...MUST_THROW, ...more]) !== null)
+    note('an assertion that has to fail passed');
+  return look();
 };

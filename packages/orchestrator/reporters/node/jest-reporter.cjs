@@ -20,7 +20,7 @@ module.exports = class Reporter {
   onTestResult(test, { testResults }) {
     for (const { fullName, status } of testResults) {
       const outcome = OUTCOMES[status];
-      if (outcome !== undefined) this.run.test(fullName, path.relative(process.cwd(), test.path), outcome);
+      if (outcome !== undefined) this.run.test(fullName, path.relative(process.cwd(), test.path), outcome, test.path);
     }
   }
 

@@ -1,32 +1,43 @@
-/** Fails a test file of Jest when assertions that have to fail pass there, or when tests are declared by other functions than its own. */
+/** Watches the assertions, the hooks and the tests of one test file of Jest, from before any code of the project in it. */
 'use strict';
-/* global afterAll, expect */
-const globals = typeof afterAll === 'function' ? { afterAll, expect } : require('@jest/globals');
+/* global afterAll, afterEach, beforeEach, expect, jest */
+const ofJest =
+  typeof afterAll === 'function' ? { afterAll, afterEach, beforeEach, expect, jest } : require('@jest/globals');
+// With `automock` our own files would be emptied, too.
+const load = ofJest.jest?.requireActual ?? require;
+const { guardFile } = load('./setup-guard.cjs');
+const { session } = load('./record.cjs');
 
-const DECLARES = ['test', 'it', 'describe', 'expect', 'beforeEach', 'afterEach', 'beforeAll', 'afterAll'];
-const before = new Map(DECLARES.map((name) => [name, globalThis[name]]));
-
-globals.afterAll(() => {
-  for (const [name, value] of before)
-    if (globalThis[name] !== value)
-      throw new Error(`The code under test has put another function in the place of ${name}.`);
-  const { expect } = globals;
-  const mustThrow = [
-    () => expect(1).toBe(2),
-    () => expect({ a: 1 }).toEqual({ a: 2 }),
-    () => expect([1]).toStrictEqual([2]),
-    () => expect(false).toBeTruthy(),
-    () => expect(() => {}).toThrow('x'),
-    () => expect('a').toMatch(/b/),
-    () => expect([1]).toContain(2),
-  ];
-  for (const check of mustThrow) {
-    let threw = false;
-    try {
-      check();
-    } catch {
-      threw = true;
-    }
-    if (!threw) throw new Error(`Assertions do not assert any more: ${check.toString()} passed, and it has to fail.`);
-  }
+const matchers = globalThis[Symbol.for('$$jest-matchers-object')]?.matchers;
+const guard = guardFile({
+  watching: load('./watch.cjs'),
+  runner: 'jest',
+  session,
+  expect: ofJest.expect,
+  holders: [['expect', ofJest.expect], ...(matchers === undefined ? [] : [['expect', matchers]])],
 });
+
+ofJest.beforeEach(() => guard.look());
+ofJest.afterEach(() => guard.look());
+ofJest.afterAll(() => guard.finish());
+
+// Right before and after the body of a test, inside of all hooks.
+const handlers = globalThis[Symbol.for('EVENT_HANDLERS')];
+if (Array.isArray(handlers)) {
+  const declared = new Map();
+  handlers.push(({ name, test }, state) => {
+    if (name === 'run_start') remember(state?.rootDescribeBlock);
+    if (name !== 'test_fn_start' && name !== 'test_fn_success') return;
+    guard.look();
+    const known = declared.get(test);
+    if (known === undefined) return;
+    if (test.fn !== known.fn) guard.note('the function of a test');
+    if (test.failing !== known.failing) guard.note('test.failing');
+  });
+  function remember(block) {
+    for (const child of block?.children ?? []) {
+      if (child.type === 'describeBlock') remember(child);
+      else declared.set(child, { fn: child.fn, failing: child.failing });
+    }
+  }
+}

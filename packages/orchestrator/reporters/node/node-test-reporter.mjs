@@ -3,7 +3,9 @@ import path from 'node:path';
 import { createRequire } from 'node:module';
 
 const { session } = createRequire(import.meta.url)('./record.cjs');
-const startsFiles = process.execArgv.includes('--test');
+const startsFiles =
+  process.execArgv.includes('--test') &&
+  !process.execArgv.some((option) => /^--(experimental-)?test-isolation=none$/.test(option));
 
 export default async function* report(source) {
   const run = session('node:test');
@@ -20,10 +22,11 @@ export default async function* report(source) {
     ].join(' > ');
     const skipped = data.skip !== undefined && data.skip !== false;
     const todo = data.todo !== undefined && data.todo !== false;
-    run.test(name, file, skipped || todo ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed');
+    const outcome = skipped || todo ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed';
+    run.test(name, file, outcome, data.file);
   }
   // Comes to its end with the last test, and not where the process ended before.
-  const changes = startsFiles ? [] : (globalThis[Symbol.for('autonomous.guard')]?.() ?? []);
+  const changes = startsFiles ? [] : (globalThis[Symbol.for('autonomous.guard')]?.changes() ?? []);
   for (const what of changes) run.tampered(what);
   run.end();
 }

@@ -11,16 +11,27 @@ const guard = require('./guard.cjs');
 
 const isChildOfNodeTest = (process.env['NODE_TEST_CONTEXT'] ?? '').startsWith('child');
 
+const isWithTests = !isChildOfNodeTest && (process.execArgv.includes('--test') || declaresTests(process.argv[1]));
+
 if (isChildOfNodeTest) guardFile();
-else if (process.execArgv.includes('--test') || declaresTests(process.argv[1])) startAgain();
+else if (isWithTests) startAgain();
 else addReporters();
-globalThis[Symbol.for('autonomous.guard')] = guard.changes;
 listenToMocha();
+guard.watchLoading();
+// Where the tests run in this process, and not in one for each file.
+if (isWithTests && (!process.execArgv.includes('--test') || process.execArgv.some(isWithoutIsolation)))
+  guard.watchNodeTest();
+Object.defineProperty(globalThis, Symbol.for('autonomous.guard'), {
+  value: Object.freeze({ look: guard.look, changes: guard.changes }),
+});
+
+function isWithoutIsolation(option) {
+  return /^--(experimental-)?test-isolation=none$/.test(option);
+}
 
 /** A file of `node --test`, in the process where the code under test runs too. */
 function guardFile() {
-  const nodeTest = require('node:test');
-  guard.watch('node:test', nodeTest);
+  guard.watchNodeTest();
   const file = session('node:test file');
   process.on('exit', () => {
     for (const what of guard.changes()) file.tampered(what);

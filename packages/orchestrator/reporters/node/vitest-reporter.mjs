@@ -33,7 +33,7 @@ export default class Reporter {
   #finish(files, errors) {
     if (this.#finished) return;
     this.#finished = true;
-    for (const file of files) this.#walk(file.tasks ?? [], file.name ?? file.filepath ?? '', []);
+    for (const file of files) this.#walk(file.tasks ?? [], file, []);
     if ((errors?.length ?? 0) === 0) this.#run.end();
   }
 
@@ -44,7 +44,8 @@ export default class Reporter {
       else {
         const outcome =
           OUTCOMES[task.result?.state] ?? (task.mode === 'skip' || task.mode === 'todo' ? 'skipped' : 'unfinished');
-        if (outcome !== 'unfinished') this.#run.test(names.join(' > '), path.normalize(file), outcome);
+        const name = path.normalize(file.name ?? file.filepath ?? '');
+        if (outcome !== 'unfinished') this.#run.test(names.join(' > '), name, outcome, file.filepath);
       }
     }
   }

@@ -1,8 +1,16 @@
 """Reports the tests that pytest runs; it shares its process with the code under test."""
+import builtins
+import importlib
+import os
+
+import _pytest.assertion.rewrite
+import _pytest.assertion.util
 import _pytest.main
 import _pytest.nodes
 import _pytest.outcomes
 import _pytest.python
+import _pytest.python_api
+import _pytest.recwarn
 import _pytest.reports
 import _pytest.runner
 import _pytest.unittest
@@ -11,16 +19,24 @@ import pytest
 import unittest.case
 import unittest.result
 
-from autonomous_report import Guard, Session
-from autonomous_unittest import failing_assertions_that_pass
+from autonomous_report import Guard, Session, code_of, is_of_a_package, stands_where_it_says
+from autonomous_unittest import failing_assertions_that_pass, look_around_tests
 
 _guard = Guard()
+look_around_tests(_guard)
 _guard.watch(
-    _pytest.main, _pytest.nodes, _pytest.outcomes, _pytest.python, _pytest.reports, _pytest.runner, _pytest.unittest,
-    unittest.case, unittest.result,
+    builtins, pytest, pluggy, _pytest.assertion.rewrite, _pytest.assertion.util, _pytest.main, _pytest.nodes,
+    _pytest.outcomes, _pytest.python, _pytest.python_api, _pytest.recwarn, _pytest.reports, _pytest.runner,
+    _pytest.unittest, unittest, unittest.case, unittest.result,
 )
+try:
+    # Of pytest 8.4 and later.
+    _guard.watch(importlib.import_module("_pytest.raises"))
+except ImportError:
+    pass
 _session = None
 _outcomes = {}
+_root = ""
 
 
 def _is_worker(config):
@@ -28,8 +44,15 @@ def _is_worker(config):
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    """Before any code of the project: plugins of packages, of the command line and of the environment are there."""
+    _find_hooks(early_config, lambda name, function: None)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session):
-    global _session
+    global _session, _root
+    _root = str(getattr(session.config, "rootpath", None) or getattr(session.config, "rootdir", ""))
     # A worker of pytest-xdist has the code under test; its controller is told of the tests.
     _session = Session("pytest worker" if _is_worker(session.config) else "pytest")
 
@@ -41,7 +64,8 @@ def pytest_runtest_logreport(report):
     if report.when == "teardown":
         outcome = _outcomes.pop(report.nodeid, None)
         if outcome is not None:
-            _session.test(report.nodeid, "failed" if report.failed else outcome, report.nodeid.split("::")[0])
+            file = report.nodeid.split("::")[0]
+            _session.test(report.nodeid, "failed" if report.failed else outcome, file, os.path.join(_root, file))
         return
     if report.failed:
         _outcomes[report.nodeid] = "failed"
@@ -52,10 +76,45 @@ def pytest_runtest_logreport(report):
         _outcomes[report.nodeid] = "passed" if hasattr(report, "wasxfail") and report.when == "call" else "skipped"
 
 
+@pytest.hookimpl(hookwrapper=True, trylast=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Right before and after the body of a test, inside of all fixtures."""
+    _look(pyfuncitem.config)
+    yield
+    _look(pyfuncitem.config)
+
+
+def _look(config):
+    _guard.look()
+    _find_hooks(config, _note_hook)
+
+
+_known_hooks = {}
+
+
+def _find_hooks(config, tell):
+    """Tells of functions that take part in pytest's hooks and have not been told of before."""
+    for name, caller in list(vars(config.pluginmanager.hook).items()):
+        for implementation in getattr(caller, "get_hookimpls", list)():
+            if id(implementation) not in _known_hooks:
+                # Held, so that its id is not given to another.
+                _known_hooks[id(implementation)] = implementation
+                tell(name, implementation.function)
+
+
+def _note_hook(name, function):
+    code = code_of(function)
+    file = "" if code is None else code.co_filename
+    if is_of_a_package(function) or (os.path.basename(file) == "conftest.py" and stands_where_it_says(code)):
+        return
+    _guard.note("%s in %s" % (name, os.path.relpath(file) if file else "a plugin"))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
     if _session is None:
         return
+    _look(session.config)
     for what in _guard.changes() + failing_assertions_that_pass() + _reports_that_do_not_fail(session):
         _session.tampered(what)
 

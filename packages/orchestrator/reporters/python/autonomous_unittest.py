@@ -28,6 +28,7 @@ class _Finder:
 
 
 def _listen(runner):
+    import builtins
     import unittest.case
     import unittest.result
     import unittest.suite
@@ -35,6 +36,7 @@ def _listen(runner):
     from autonomous_report import Guard, Session
 
     guard = Guard()
+    look_around_tests(guard)
     run = runner.TextTestRunner.run
 
     def run_and_report(self, test):
@@ -54,7 +56,23 @@ def _listen(runner):
         return result
 
     runner.TextTestRunner.run = run_and_report
-    guard.watch(unittest.case, unittest.result, unittest.suite, runner)
+    guard.watch(builtins, unittest, unittest.case, unittest.result, unittest.suite, runner)
+
+
+def look_around_tests(guard):
+    """Has the guard look right before and after the body of each test of unittest."""
+    import unittest
+
+    call = unittest.TestCase._callTestMethod
+
+    def call_and_look(self, method):
+        guard.look()
+        try:
+            return call(self, method)
+        finally:
+            guard.look()
+
+    unittest.TestCase._callTestMethod = call_and_look
 
 
 def _report_outcomes(result, session):
@@ -66,7 +84,7 @@ def _report_outcomes(result, session):
         def told(test, *args):
             if id(test) not in settled and hasattr(test, "id"):
                 settled.add(id(test))
-                session.test(test.id(), outcome)
+                session.test(test.id(), outcome, at=_file_of(test))
             return tell(test, *args)
 
         setattr(result, method, told)
@@ -79,11 +97,20 @@ def _report_outcomes(result, session):
     reporting("addUnexpectedSuccess", "failed")
 
 
+def _file_of(test):
+    """The file that declares a test; empty where that is not known."""
+    doctest = getattr(test, "_dt_test", None)
+    if doctest is not None:
+        return doctest.filename or ""
+    return getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""
+
+
 def failing_assertions_that_pass():
     """Names assertions of unittest that do not fail what has to fail."""
     import unittest
 
-    case = unittest.TestCase()
+    # As tests have it: one of a class of their own.
+    case = type("Case", (unittest.TestCase,), {"runTest": lambda self: None})()
     checks = {
         "assertEqual": (1, 2),
         "assertTrue": (False,),

@@ -11,6 +11,8 @@ export interface KnownBaseline {
   readonly baseline: Baseline;
   /** Names of the tests that ran; empty where they are not known. */
   readonly executed: readonly string[];
+  /** Files that hold them, from the project's root. */
+  readonly files: readonly string[];
 }
 
 const MAX_ENTRIES = 300;

@@ -48,12 +48,12 @@ export async function keepAsBaseline(
   tools: BuildTools,
   project: RemoteProject,
   input: BaselineInput,
-  { baseline, executed }: KnownBaseline,
+  { baseline, executed, files }: KnownBaseline,
 ): Promise<void> {
   const { tests } = baseline;
   if (!baseline.passed || baseline.sandbox === 'none' || tests?.finished === false || tests?.replaced !== undefined)
     return;
-  await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), { baseline, executed });
+  await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), { baseline, executed, files });
 }
 
 function baselineKey(tools: BuildTools, project: RemoteProject, codeTree: string, input: BaselineInput): string {
@@ -88,7 +88,11 @@ async function runOnBase(
     if (error instanceof RetryableFailure || !(error instanceof NeedsHuman)) throw error;
     const command = { command: input.test.command, exitCode: null, durationMs: 0, output: '' };
     const failure = tools.scrub(error.message).slice(0, 2_000);
-    return { baseline: { ...facts, passed: false, command, sandbox: tools.sandboxes.name, failure }, executed: [] };
+    return {
+      baseline: { ...facts, passed: false, command, sandbox: tools.sandboxes.name, failure },
+      executed: [],
+      files: [],
+    };
   }
 }
 
@@ -108,6 +112,7 @@ export function baselineFrom(
       ...(missingTool === null ? {} : { missingTool }),
     },
     executed: report?.executed ?? [],
+    files: report?.files ?? [],
   };
 }
 

@@ -2,9 +2,10 @@
  * The guard before a run's first move into the project's own branches: what a person has to see of the result, computed from git
  * and from what the server recorded. It stands in the activities, so that runs of every version of a workflow pass it.
  */
-import { type Concern, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
+import { type Concern, type ConcernItem, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
 import { digestOf, raisedOf } from '../artifacts/concern-digests.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
+import { mayNameJudges } from '../artifacts/judge-names.ts';
 import type { SelfRunningChange, Surroundings } from '../artifacts/self-running.ts';
 import type { RemoteProject, TreeChange } from '../repository/repository.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
@@ -24,6 +25,8 @@ export interface Result {
 
 /** Of a manifest or lockfile that is looked through. */
 const MAX_READ_BYTES = 8 * 2 ** 20;
+/** Changed code that is looked through at once. */
+const FILES_AT_ONCE = 20;
 /** Of these, with their contents before and after. */
 const READ_AT_ONCE = 4;
 const READING_MS = 30_000;
@@ -42,6 +45,7 @@ export async function concernsOf(tools: BuildTools, result: Result): Promise<rea
     ...noChange(changes, baseCommit),
     ...(await codeThatRuns(tools, result, changes)),
     ...concernsOfTests(view.baseline, latestEvidence(view)),
+    ...(await judgesNamed(tools, result, changes)),
   ];
 }
 
@@ -157,6 +161,74 @@ async function linksOf(
     repository.symlinks(project, head),
   ]);
   return [...base, ...[...result].filter(([path, target]) => base.get(path) !== target)];
+}
+
+/**
+ * Changed code that is no test and newly names the test runner, its assertions or a way to what is built in. Nothing is said
+ * without evidence, and nothing where a person has accepted checks that failed.
+ */
+async function judgesNamed(tools: BuildTools, result: Result, all: readonly TreeChange[]): Promise<readonly Concern[]> {
+  const evidence = latestEvidence(result.view);
+  if (evidence.length === 0 || evidence.some(({ passed }) => !passed)) return [];
+  // What was put back for the checks with the base's tests was not there for the code under test.
+  const putBack = new Set(evidence.find(({ mode }) => mode === 'base_tests')?.restored);
+  // What is gone is looked at as well: a file that was moved names nothing new.
+  const changes = all.filter(
+    ({ path, before, after }) => mayNameJudges(path) && !putBack.has(path) && before?.oid !== after?.oid,
+  );
+  const gone = changes.filter(({ after }) => after === null);
+  const there = changes.filter(({ after }) => after !== null);
+  const items: ConcernItem[] = [];
+  for (let from = 0; from < there.length; from += FILES_AT_ONCE)
+    items.push(...(await namedBy(tools, result, there.slice(from, from + FILES_AT_ONCE), gone)));
+  if (items.length === 0) return [];
+  const one = items.length === 1;
+  return [
+    {
+      kind: 'tests_unknown',
+      title: `${one ? 'A changed file that is no test uses' : `${items.length} changed files that are no tests use`} the test runner, or a way to change it`,
+      items:
+        items.length <= LISTED
+          ? items
+          : [...items.slice(0, LISTED), { reason: `… and ${items.length - LISTED} more: see the changes` }],
+      hash: digestOf(['names_judges', items.map(({ hash = '' }) => hash).sort()]),
+    },
+  ];
+}
+
+async function namedBy(
+  tools: BuildTools,
+  { project, signal }: Result,
+  there: readonly TreeChange[],
+  gone: readonly TreeChange[],
+): Promise<readonly ConcernItem[]> {
+  const names = new Set(there.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)));
+  const moved = gone.filter(({ path }) => names.has(path.slice(path.lastIndexOf('/') + 1)));
+  const changes = [...there, ...moved.slice(0, FILES_AT_ONCE)];
+  const oids = changes.flatMap(({ before, after }) => [before, after].flatMap((state) => state?.oid ?? []));
+  const blobs = await tools.repository.readBlobs(project, [...new Set(oids)], MAX_READ_BYTES);
+  const textOf = (state: TreeChange['after']) =>
+    state === null ? null : (blobs.get(state.oid)?.toString('utf8') ?? '');
+  const compared = changes.map(({ path, before, after }) => ({ path, before: textOf(before), after: textOf(after) }));
+  const read = await readForeignText('judgesNewlyNamed', [compared], { maxMs: READING_MS, signal });
+  const oidOf = new Map(there.map(({ path, after }) => [path, after?.oid ?? null]));
+  const item = (path: string, reason: string): ConcernItem => ({
+    path,
+    reason: tools.scrub(reason),
+    hash: digestOf(['names_judges', path, oidOf.get(path) ?? null]),
+  });
+  const unknown = 'may name what judges the tests, and cannot be looked through: it';
+  if (!read.ok) return there.map(({ path }) => item(path, `${unknown} ${read.why}`));
+  const tooLong = there.filter(({ after }) => after !== null && after.mode !== '160000' && !blobs.has(after.oid));
+  return [
+    ...read.value.map((each) => item(each.path, reasonOf(each.names))),
+    ...tooLong.map(({ path }) => item(path, `${unknown} has more than ${MAX_READ_BYTES / 2 ** 20} MB`)),
+  ];
+}
+
+function reasonOf(names: readonly string[]): string {
+  const more = names.length > 4 ? ` and ${names.length - 4} more` : '';
+  return `newly names ${names.slice(0, 4).join(', ')}${more}: code under test can change what judges it`;
 }
 
 /** What the server and the project's configuration at the run's base add to the table. */

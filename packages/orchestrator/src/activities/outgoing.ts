@@ -105,6 +105,30 @@ async function repositoryBefore(
   return new Set((await scanned(tools, context, project, before)).map(({ digest }) => digest));
 }
 
+/**
+ * Secrets in the commits that the remote does not have of a run, so that they are replaced in its record in any dress; too
+ * large contents and those that take too long are left out.
+ */
+export async function committedSecrets(
+  repository: BuildTools['repository'],
+  project: RemoteProject,
+  branch: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const head = await repository.branchHead(project, branch);
+  if (head === null) return [];
+  const { blobs } = await repository.newHistory(project, head);
+  const values = new Set<string>();
+  for (const batch of batchesOf(blobs.map(({ path, ...blob }) => ({ name: path, ...blob })))) {
+    const oids = batch.flatMap(({ oid }) => oid ?? []);
+    const contents = await repository.readBlobs(project, oids, MAX_BYTES);
+    const texts = [...contents.values()].map((content) => ({ name: '', content }));
+    const answer = await readForeignText('findSecretValues', [texts], { maxMs: BATCH_MS, signal });
+    for (const value of answer.ok ? answer.value : []) values.add(value);
+  }
+  return [...values];
+}
+
 interface Named {
   readonly name: string;
   /** `null`: the name alone. */
@@ -183,10 +207,11 @@ function secretFound(tools: BuildTools, { branch }: Outgoing, found: readonly Fo
     ...(line === 0 ? { reason: `${rule}, in the name of a file` } : { path: tools.scrub(name), line, reason: rule }),
     hash,
   }));
+  const beyond = found.length - items.length;
   const concern = {
     kind: 'secrets' as const,
     title: `${found.length === 1 ? 'Something looks' : `${found.length} things look`} like a password or a key`,
-    items,
+    items: beyond > 0 ? [...items, { reason: `… and ${beyond} more, which are asked about after these` }] : items,
     hash: digestOf(found.map(({ hash }) => hash).sort()),
   };
   const where = items

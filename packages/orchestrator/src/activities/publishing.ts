@@ -4,6 +4,7 @@ import { readForeignText } from '../artifacts/foreign-text.ts';
 import { type ExtendedMemory, MEMORY_PATH, type MemoryUpdate } from '../artifacts/memory.ts';
 import { acceptedMemory } from '../artifacts/memory-concern.ts';
 import { renumberedSpecPath } from '../artifacts/plan-document.ts';
+import { RecordRedactor } from '../artifacts/record-redactor.ts';
 import { renderEventLog, renderRunContext, type ValidationReport } from '../artifacts/run-context.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
@@ -210,9 +211,16 @@ export function copyRecord(tools: BuildTools): Of<'copyRecord'> {
       const folder = `.autonomous/runs/${input.runId}`;
       const memory = await memoryWith(tools, context, project, input, view);
       const override = input.accepted ? overrideOf(view) : undefined;
+      const record = {
+        'context.json': renderRunContext({ ...view, completedAt: context.startedAt }),
+        'events.jsonl': renderEventLog(events),
+      };
+      const redactor = new RecordRedactor({ scrub: (text) => tools.scrub(text) });
+      const { files } = await redactor.redact(input.runId, record, [], context.signal);
+      context.signal.throwIfAborted();
       const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), {
-        [`${folder}/context.json`]: tools.scrub(renderRunContext({ ...view, completedAt: context.startedAt })),
-        [`${folder}/events.jsonl`]: tools.scrub(renderEventLog(events)),
+        [`${folder}/context.json`]: `${JSON.stringify(JSON.parse(files['context.json']), null, 2)}\n`,
+        [`${folder}/events.jsonl`]: files['events.jsonl'],
         [MEMORY_PATH]: tools.scrub(memory.text),
         ...(override
           ? { [reportPath(input.runId)]: await overriddenReport(tools, context, project, input, view, override) }

@@ -52,7 +52,7 @@ function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Do
   if (tests === undefined) return [...changedScripts(checked), unknown(command, what, baseline)];
   return [
     ...changedScripts(checked),
-    ...(tests.replaced === undefined ? [] : [replacedIn(what, tests.replaced)]),
+    ...replacedIn(what, tests, baseline),
     ...(tests.finished ? [] : [unfinished(what, tests)]),
     ...(tests.executed === 0
       ? [{ kind: 'tests_none' as const, reason: `${what}, ${tests.runner || 'the runner'} ran no test.` }]
@@ -62,14 +62,14 @@ function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Do
   ];
 }
 
-/** The check command runs files that the run changed, and whether they are the product or its test is not known. */
+/** Files that the run changed decide about its checks, and whether they are the product or a part of its tests is not known. */
 function changedScripts({ doubtful = [] }: Checked): readonly Doubt[] {
   if (doubtful.length === 0) return [];
   const more = doubtful.length > 3 ? ` and ${doubtful.length - 3} more` : '';
   return [
     {
       kind: 'tests_unknown',
-      reason: `The check command itself runs or reads files that the run changed: ${doubtful.slice(0, 3).join(', ')}${more}.`,
+      reason: `Checks depend on files that the run changed, and that may be the product or a part of its tests: ${doubtful.slice(0, 3).join(', ')}${more}.`,
     },
   ];
 }
@@ -89,12 +89,17 @@ function unknown(command: string, what: string, baseline: Baseline | undefined):
   };
 }
 
-function replacedIn(what: string, names: readonly string[]): Doubt {
+/** What is changed on the base commit as well is this project's way to test, such as an assertion library that is extended. */
+function replacedIn(what: string, { replaced = [] }: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
+  const names = replaced.filter((name) => !baseline?.tests?.replaced?.includes(name));
+  if (names.length === 0) return [];
   const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
-  return {
-    kind: 'tests_unknown',
-    reason: `${what}, the code under test changed what judges it: ${names.slice(0, 3).join(', ')}${more}.`,
-  };
+  return [
+    {
+      kind: 'tests_unknown',
+      reason: `${what}, the code under test changed what judges it: ${names.slice(0, 3).join(', ')}${more}.`,
+    },
+  ];
 }
 
 function unfinished(what: string, { runner, executed }: TestCount): Doubt {

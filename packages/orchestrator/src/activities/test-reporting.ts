@@ -32,6 +32,7 @@ export function startReporting(provider: Pick<SandboxProvider, 'name'>): Reporti
   const report = `"$HOME/.test-report-${randomUUID()}"`;
   const variables: readonly string[] = [
     `AUTONOMOUS_TEST_REPORT=${report}`,
+    'AUTONOMOUS_TEST_ROOT="$PWD"',
     `NODE_OPTIONS="--require=${inside}/node/preload.cjs"`,
     `PYTHONPATH="${inside}/python"`,
     `GOFLAGS="-exec=${inside}/compiled/exec"`,

@@ -11,17 +11,16 @@ import {
 import { memoryConcern } from '../artifacts/memory-concern.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { namesDependencies, newDependencies } from '../artifacts/dependencies.ts';
-import { reachOfCheck } from '../artifacts/check-reach.ts';
-import { isTestPath, pathsToRestore } from '../artifacts/project-commands.ts';
-import { hasRunnerSections, restoreRunnerSections } from '../artifacts/runner-sections.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
 import { type TestReport, testsNotRun } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
-import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
-import type { BuildActivities, Checked, CheckInput, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
+import { type Activity, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
+import type { BuildActivities, Checked, Reported, Reviewed } from '../workflow/definitions/build-types.ts';
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
+import { withBaseTests } from './base-tests.ts';
 import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
+import type { KnownBaseline } from './baseline-cache.ts';
 import type { BuildTools } from './build-tools.ts';
 import { runChecks } from './checks.ts';
 import { commitOnBranch } from './commits.ts';
@@ -31,9 +30,6 @@ import { inReadingRoom } from './reading-room.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
-
-/** Of a script that is read for what it names. */
-const MAX_SCRIPT_BYTES = 256 * 1024;
 
 /** Tests of the base commit that did not run, by name. */
 const MAX_NOT_RUN = 20;
@@ -59,10 +55,11 @@ export function check(tools: BuildTools): Of<'check'> {
         repository.treeOf(project, input.commit),
         repository.codeTree(project, input.commit),
       ]);
+      const known = input.mode === 'as_is' ? null : await baselineOf(tools, context, project, input);
       const checked =
-        input.mode === 'as_is'
+        known === null
           ? { tree: resultTree, restored: [], doubtful: [] }
-          : await withBaseTests(tools, project, input, resultTree);
+          : await withBaseTests(tools, project, input, resultTree, known);
       const added = input.mode === 'as_is' ? await dependenciesAdded(tools, project, input, context.signal) : [];
       let listed: Pick<Checked, 'newDependencies'> = {};
       const outcome = await runChecks(
@@ -78,8 +75,7 @@ export function check(tools: BuildTools): Of<'check'> {
       const { mode, commit } = input;
       const { command, sandbox, report: reported } = outcome;
       const passed = command.exitCode === 0;
-      const compared =
-        mode === 'base_tests' && passed ? await comparedWithBase(tools, context, project, input, reported) : null;
+      const compared = known !== null && passed ? comparedWithBase(known, reported) : null;
       if (mode === 'as_is' && passed)
         await keepAsBaseline(tools, project, input, baselineFrom({ commit, codeTree }, outcome));
       return {
@@ -100,14 +96,7 @@ export function check(tools: BuildTools): Of<'check'> {
 }
 
 /** The tests of the base commit ran here too, or a person is told which did not. */
-async function comparedWithBase(
-  tools: BuildTools,
-  context: ActivityContext,
-  project: RemoteProject,
-  input: CheckInput,
-  reported: TestReport | null,
-): Promise<Pick<Checked, 'tests' | 'baseline'>> {
-  const known = await baselineOf(tools, context, project, input);
+function comparedWithBase(known: KnownBaseline, reported: TestReport | null): Pick<Checked, 'tests' | 'baseline'> {
   const { executed } = known;
   // Its output is in the log once, where the workflow has a baseline of its own.
   const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
@@ -136,48 +125,6 @@ async function dependenciesAdded(
   const unread = present.filter((file) => !result.has(file));
   const read = await readForeignText('newDependencies', [base, result, unread], { signal });
   return read.ok ? read.value : newDependencies(new Map(), new Map(), present);
-}
-
-async function withBaseTests(
-  tools: BuildTools,
-  project: RemoteProject,
-  input: BuildActivities['check']['input'],
-  resultTree: string,
-): Promise<{ readonly tree: string; readonly restored: readonly string[]; readonly doubtful: readonly string[] }> {
-  const { repository } = tools;
-  const [basePaths, resultPaths, changes] = await Promise.all([
-    repository.listFiles(project, input.baseCommit),
-    repository.listFiles(project, input.commit),
-    repository.changes(project, input.baseCommit, input.commit),
-  ]);
-  const there = new Set(resultPaths);
-  const deleted = basePaths.filter((file) => !there.has(file));
-  const changed = [...new Set([...changes.map((change) => change.path), ...deleted])];
-  const baseHasTests = basePaths.some(isTestPath);
-  const reach = await reachOfCheck({
-    command: input.test.command,
-    basePaths,
-    changed,
-    read: (paths) => repository.readFiles(project, input.baseCommit, paths, MAX_SCRIPT_BYTES),
-  });
-  const paths = pathsToRestore(basePaths, resultPaths, changed, reach.restored);
-  const restored = await repository.restorePaths(project, resultTree, input.baseCommit, paths);
-  const mended: Record<string, string | null> = {};
-  for (const file of changed.filter(hasRunnerSections)) {
-    const [base, result] = await Promise.all([
-      repository.readFile(project, input.baseCommit, file),
-      repository.readFile(project, input.commit, file),
-    ]);
-    // Where there were no tests, those of the result are the only ones, and need its configuration.
-    if (base === null && !baseHasTests) continue;
-    const text = restoreRunnerSections(file, base, result);
-    if (text !== result) mended[file] = text;
-  }
-  return {
-    tree: Object.keys(mended).length === 0 ? restored : await repository.writeFiles(project, restored, mended),
-    restored: [...paths, ...Object.keys(mended)].sort(),
-    doubtful: reach.doubtful,
-  };
 }
 
 export function review(tools: BuildTools): Of<'review'> {

@@ -1,6 +1,6 @@
 /** What a check command reaches, from the words of the base commit. */
 import { describe, expect, it } from 'vitest';
-import { reachOfCheck } from './check-reach.ts';
+import { matchesGlob, reachOfCheck } from './check-reach.ts';
 import { isTestConfiguration, pathsToRestore } from './project-commands.ts';
 
 type Files = Readonly<Record<string, string>>;
@@ -71,6 +71,44 @@ describe('what a check command reaches', () => {
       ['src/setup.ts'],
     ],
     [
+      'a new file that a makefile includes, by its name or by a pattern',
+      'make test',
+      { Makefile: '-include .env\n-include conf.d/*\ntest:\n\tnode --test\n' },
+      ['.env', 'conf.d/local', 'src/.env.js'],
+      ['.env', 'conf.d/local'],
+    ],
+    [
+      'a new file that a script sources',
+      'npm test',
+      {
+        'package.json': manifest('sh scripts/test.sh'),
+        'scripts/test.sh': '[ -f ./local.sh ] && . ./local.sh\nnode --test\n',
+      },
+      ['local.sh', 'scripts.md'],
+      ['local.sh'],
+    ],
+    [
+      'a new environment of a script',
+      'npm test',
+      { 'package.json': manifest('node --env-file-if-exists=.env --test') },
+      ['.env', 'src/env.js'],
+      ['.env'],
+    ],
+    [
+      'configuration of styles, which Vite runs in the runner’s process',
+      'npm test',
+      { 'package.json': manifest('vitest run') },
+      ['postcss.config.mjs', '.postcssrc.json', 'src/a.css'],
+      ['.postcssrc.json', 'postcss.config.mjs'],
+    ],
+    [
+      'compiled modules of Python, and metadata of packages in any spelling',
+      'python3 -m pytest',
+      {},
+      ['__pycache__/sums.cpython-311.pyc', 'evil.DIST-INFO/entry_points.txt', 'bdb.py', 'sums.py'],
+      ['__pycache__/sums.cpython-311.pyc', 'bdb.py', 'evil.DIST-INFO/entry_points.txt'],
+    ],
+    [
       'a plugin of pytest',
       'python3 -m pytest',
       { 'pytest.ini': '[pytest]\naddopts = -p sums.plugin\n', 'sums/plugin.py': '' },
@@ -114,6 +152,48 @@ describe('what a check command reaches', () => {
       restored: [],
       doubtful: ['build.gradle', 'run-it.sh'],
     });
+  });
+
+  it('is in doubt of a new file that a makefile names, and of a framework’s configuration that the runner’s names', async () => {
+    const base = {
+      ...TEST,
+      Makefile: 'ENV_FILE ?= local.env\n-include $(ENV_FILE)\ntest:\n\tnode --test\n',
+      'jest.config.js': "module.exports = require('next/jest')();\n",
+    };
+    expect(await reached('make test', base, ['local.env', 'next.config.mjs', 'astro.config.mjs'])).toEqual({
+      restored: [],
+      doubtful: ['local.env', 'next.config.mjs'],
+    });
+  });
+
+  it('does not mind files of scripts that the command does not come to', async () => {
+    const base = {
+      ...TEST,
+      'package.json': JSON.stringify({
+        scripts: {
+          start: 'node src/server.js',
+          test: 'npm run -s test:unit',
+          'test:unit': 'node src/check.js',
+          posttest: 'node src/after.js',
+        },
+      }),
+      'src/server.js': '',
+      'src/check.js': '',
+      'src/after.js': '',
+    };
+    expect(await reached('npm test', base, ['src/server.js', 'src/check.js', 'src/after.js'])).toEqual({
+      restored: [],
+      doubtful: ['src/after.js', 'src/check.js'],
+    });
+  });
+
+  it('gives patterns of the command and of its scripts', async () => {
+    const base = { 'package.json': manifest('mocha "checks/**/*.js" --require x.js') };
+    const read = async () => new Map(Object.entries(base));
+    const { globs } = await reachOfCheck({ command: 'npm test', basePaths: Object.keys(base), changed: [], read });
+    expect(globs).toEqual(['checks/**/*.js']);
+    expect(matchesGlob('packages/a/checks/b/c.js', 'checks/**/*.js')).toBe(true);
+    expect(matchesGlob('src/checks.js', './checks/**/*.js')).toBe(false);
   });
 
   it('knows the configuration of runners wherever it stands', () => {

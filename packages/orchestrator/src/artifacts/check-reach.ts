@@ -5,7 +5,9 @@
  * The search does not go into product code: a script of the project's tools is followed, the code that it tries is not. A
  * file that a command names outside the folders of tools may be either: a person is told when the run changed it.
  */
+import nodePath from 'node:path';
 import { isTestConfiguration, isTestPath } from './project-commands.ts';
+import { folderOf, normalPath } from './named-paths.ts';
 import { hasRunnerSections } from './runner-sections.ts';
 
 export interface Reach {
@@ -13,6 +15,8 @@ export interface Reach {
   readonly restored: ReadonlySet<string>;
   /** Changed by the run, named by the command, and left as they are. */
   readonly doubtful: readonly string[];
+  /** Patterns of paths in the command and in the scripts that it comes to. */
+  readonly globs: readonly string[];
 }
 
 export interface ReachRequest {
@@ -32,6 +36,12 @@ const MANIFESTS = /(^|\/)(package[.]json|deno[.]jsonc?|composer[.]json)$/;
 /** Where a runner says what it loads: its configuration, beside much else. */
 const LOADS =
   /setup|plugin|require|import|reporter|environment|transform|runner|resolver|preset|loader|(^|\s)-p\b|--config/i;
+/** Lines that have another file read as part of the commands, where it is there: of makefiles, shells and for environments. */
+const INCLUDES = /^\s*[-s]?include\s|(^|[;&|({@]|\bthen|\bdo)\s*(source|[.])\s+["'$]?[\w./]|env-?file|dotenv/i;
+/** Says that a tool looks for `.env` by itself. */
+const LOADS_ENV = /dotenv|env-?file|\bbun\b/i;
+/** Configuration of frameworks that their part for a runner loads into its process, where the runner's names it. */
+const FRAMEWORKS = /(?:^|\/)(next|nuxt|svelte|astro|vue|craco|webpack|rspack|rsbuild|metro|remix)[.]config[.]\w+$/;
 /** Files that are configuration of a build with tests in it, and that are not taken apart. */
 const BUILD_FILES =
   /(^|\/)(build[.]gradle([.]kts)?|settings[.]gradle([.]kts)?|pom[.]xml|build[.]rs|mix[.]exs|build[.]sbt|CMakeLists[.]txt|meson[.]build|BUILD([.]bazel)?|setup[.]py)$/;
@@ -47,10 +57,16 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
   const restored = new Set<string>();
   const doubtful = new Set<string>(changed.filter((path) => BUILD_FILES.test(path)));
   const seen = new Set<string>();
+  const globs = new Set(globsIn(command));
 
   const take = (
     named: readonly string[],
-    by: { readonly isLoaded: boolean; readonly isCommand: boolean },
+    by: {
+      readonly isLoaded: boolean;
+      readonly isCommand: boolean;
+      readonly isIncluded?: boolean;
+      readonly isManifest?: boolean;
+    },
   ): string[] => {
     const further: string[] = [];
     for (const path of named) {
@@ -58,7 +74,8 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
       else if (by.isLoaded || TOOL_FOLDERS.test(path)) {
         restored.add(path);
         further.push(path);
-      } else if (by.isCommand && isChanged.has(path) && inBase.has(path)) doubtful.add(path);
+      } else if (by.isIncluded === true && !inBase.has(path)) restored.add(path);
+      else if (by.isCommand && isChanged.has(path) && (inBase.has(path) || by.isManifest !== true)) doubtful.add(path);
     }
     return further;
   };
@@ -66,6 +83,7 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
   const roots = basePaths.filter(
     (path) => MANIFESTS.test(path) || isTestConfiguration(path) || hasRunnerSections(path),
   );
+  let wanted: ReadonlySet<string> = new Set();
   let next = [...take(namedIn(command, '', known), { isLoaded: false, isCommand: true }), ...roots].slice(0, MAX_FILES);
   for (let depth = 0; depth < MAX_DEPTH && next.length > 0 && seen.size < MAX_FILES; depth += 1) {
     const fresh = [...new Set(next)]
@@ -73,20 +91,97 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
       .slice(0, MAX_FILES - seen.size);
     for (const path of fresh) seen.add(path);
     next = [];
-    for (const [path, text] of await read(fresh))
-      next.push(...take(namedByFile(path, text, known), { isLoaded: isLoadedBy(path), isCommand: isCommands(path) }));
+    const texts = await read(fresh);
+    if (depth === 0) wanted = wantedScripts(command, texts);
+    for (const [path, text] of texts) {
+      for (const line of linesOf(path, text)) {
+        const isManifest = MANIFESTS.test(path);
+        const isCommand = isCommands(path) && (line.script === null || wanted.has(line.script));
+        if (isCommand && line.script !== null) for (const glob of globsIn(line.text)) globs.add(glob);
+        const isIncluded = (isCommands(path) || TOOL_FOLDERS.test(path)) && INCLUDES.test(line.text);
+        const named = [...namedIn(line.text, folderOf(path), known), ...(isIncluded ? addedLike(line.text) : [])];
+        next.push(...take(named, { isLoaded: isLoadedBy(path), isCommand, isIncluded, isManifest }));
+      }
+      takeByHabit(path, text);
+    }
   }
-  return { restored, doubtful: [...doubtful].filter((path) => !restored.has(path)).sort() };
+  return { restored, doubtful: [...doubtful].filter((path) => !restored.has(path)).sort(), globs: [...globs] };
 
-  function namedByFile(path: string, text: string, all: ReadonlySet<string>): string[] {
-    const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
+  /** Files that no line names and that are read all the same. */
+  function takeByHabit(path: string, text: string): void {
+    const isOfRunner = isTestConfiguration(path) || hasRunnerSections(path);
+    if ((isCommands(path) || isOfRunner) && LOADS_ENV.test(text))
+      for (const each of changed) if (!inBase.has(each) && /(^|\/)[.]env([.]\w+)*$/.test(each)) restored.add(each);
+    if (!isLoadedBy(path)) return;
+    for (const each of changed) {
+      const framework = FRAMEWORKS.exec(each)?.[1];
+      if (framework !== undefined && text.toLowerCase().includes(framework)) doubtful.add(each);
+    }
+  }
+
+  /** New files that the patterns of an including line stand for. */
+  function addedLike(line: string): string[] {
+    const patterns = globsIn(line);
+    return changed.filter((each) => !inBase.has(each) && patterns.some((pattern) => matchesGlob(each, pattern)));
+  }
+
+  function linesOf(path: string, text: string): Line[] {
     // Tests name the product that they try; what they use of their own are tests by their folder.
     if (isTestPath(path) && !isTestConfiguration(path) && !/[.](sh|bash|mk)$/.test(path)) return [];
-    const lines = MANIFESTS.test(path) ? scriptsOf(text) : text.split('\n');
+    if (MANIFESTS.test(path)) return scriptsOf(text);
+    const lines = text.split('\n').map((line) => ({ script: null, text: line.slice(0, MAX_LINE) }));
     const isTool = TOOL_FOLDERS.test(path) || isCommands(path);
-    const worth = MANIFESTS.test(path) || isTool ? lines : lines.filter((line) => LOADS.test(line.slice(0, MAX_LINE)));
-    return worth.flatMap((line) => namedIn(line.slice(0, MAX_LINE), folder, all));
+    return isTool ? lines : lines.filter((line) => LOADS.test(line.text));
   }
+}
+
+/** Does a path fit a pattern, from the project's root or from any folder? */
+export function matchesGlob(file: string, glob: string): boolean {
+  const pattern = glob.replace(/^(?:[.]\/)+/, '');
+  return nodePath.posix.matchesGlob(file, pattern) || nodePath.posix.matchesGlob(file, `**/${pattern}`);
+}
+
+function globsIn(line: string): readonly string[] {
+  return line
+    .split(/[\s"'`=;|&()<>$]+/)
+    .filter(
+      (word) => /[*?]|\{[^{},]*,[^{}]*\}/.test(word) && /\w/.test(word) && word.length < 300 && !word.startsWith('!'),
+    );
+}
+
+interface Line {
+  /** Name of the script of a manifest; `null` for a line of any other file. */
+  readonly script: string | null;
+  readonly text: string;
+}
+
+/** Scripts of manifests that the command comes to: by their names among its words, and among those of what it comes to. */
+function wantedScripts(command: string, texts: ReadonlyMap<string, string>): ReadonlySet<string> {
+  const scripts = [...texts].flatMap(([file, text]) => (MANIFESTS.test(file) ? scriptsOf(text) : []));
+  const names = new Set(scripts.map(({ script }) => script ?? ''));
+  const wanted = new Set<string>();
+  const others = [...texts].filter(([file]) => isCommands(file) && !MANIFESTS.test(file)).map(([, text]) => text);
+  let said = [command, ...others];
+  while (said.length > 0) {
+    const words = said.flatMap((text) => text.split(WORDS));
+    const fresh = [...names].filter(
+      (name) => !wanted.has(name) && words.some((word) => isCalled(word, name) || isCalled(word, plainName(name))),
+    );
+    for (const name of fresh) wanted.add(name);
+    said = scripts.filter(({ script }) => script !== null && fresh.includes(script)).map(({ text }) => text);
+  }
+  return wanted.size === 0 ? names : wanted;
+}
+
+/** `test:*` stands for all scripts of that beginning, and `npm t` for `test`. */
+function isCalled(word: string, name: string): boolean {
+  const star = word.indexOf('*');
+  return word === name || (star > 0 && name.startsWith(word.slice(0, star))) || (name === 'test' && word === 't');
+}
+
+/** npm runs `pretest` and `posttest` around `test`. */
+function plainName(name: string): string {
+  return name.replace(/^(?:pre|post)(?=\w)/, '');
 }
 
 /** A runner's configuration loads what it names on the lines that are read of it. */
@@ -102,12 +197,16 @@ function isCommands(path: string): boolean {
   );
 }
 
-/** The commands of a manifest, and nothing else of it. */
-function scriptsOf(text: string): string[] {
+/** The commands of a manifest by their names, and nothing else of it. */
+function scriptsOf(text: string): Line[] {
   try {
     const { scripts, tasks } = JSON.parse(text) as { scripts?: unknown; tasks?: unknown };
     return [scripts, tasks].flatMap((each) =>
-      typeof each === 'object' && each !== null ? Object.values(each).filter((value) => typeof value === 'string') : [],
+      typeof each === 'object' && each !== null
+        ? Object.entries(each).flatMap(([script, value]) =>
+            typeof value === 'string' ? [{ script, text: value.slice(0, MAX_LINE) }] : [],
+          )
+        : [],
     );
   } catch {
     return [];
@@ -116,9 +215,11 @@ function scriptsOf(text: string): string[] {
 
 /** Files that words of a line name: as they stand, beside the file that holds the line, or as modules of Python. */
 function namedIn(line: string, folder: string, known: ReadonlySet<string>): string[] {
-  const words = line.split(/[\s"'`=;|&(){}<>,[\]$]+/).filter((word) => word.length > 1 && word.length < 300);
+  const words = line.split(WORDS).filter((word) => word.length > 1 && word.length < 300);
   return words.flatMap((word) => candidates(word, folder).filter((path) => known.has(path)));
 }
+
+const WORDS = /[\s"'`=;|&(){}<>,[\]$]+/;
 
 const ENDINGS = [
   '',
@@ -135,20 +236,10 @@ const ENDINGS = [
 ];
 
 function candidates(word: string, folder: string): string[] {
-  const plain = normal(word);
-  const beside = folder === '' ? [] : [normal(`${folder}/${word}`)];
+  const plain = normalPath(word);
+  const beside = folder === '' ? [] : [normalPath(`${folder}/${word}`)];
   const module = /^[\w.]+$/.test(word) && !word.startsWith('.') ? [word.replaceAll('.', '/')] : [];
   return [plain, ...beside, ...module]
     .filter((path) => path !== '')
     .flatMap((path) => ENDINGS.map((ending) => `${path}${ending}`));
-}
-
-function normal(path: string): string {
-  const parts: string[] = [];
-  for (const part of path.split('/')) {
-    if (part === '' || part === '.') continue;
-    if (part === '..') parts.pop();
-    else parts.push(part);
-  }
-  return parts.join('/');
 }

@@ -4,7 +4,9 @@
  */
 import { checkConstraints } from './constraint-check.ts';
 import { newDependencies } from './dependencies.ts';
+import { judgesNewlyNamed } from './judge-names.ts';
 import { extendMemory } from './memory.ts';
+import type { Redacted, RedactionTask } from './record-redaction.ts';
 import type { ScannedText, SecretFinding } from './secret-scan.ts';
 import { selfRunningChanges, withSelfRunningContent } from './self-running.ts';
 import { parseSkill } from './skill-file.ts';
@@ -14,12 +16,25 @@ async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly S
   return scan.scanForSecrets(texts);
 }
 
+async function redactLines(task: RedactionTask): Promise<Redacted> {
+  const redaction = await import('./record-redaction.ts');
+  return redaction.redactLines(task);
+}
+
+async function findSecretValues(texts: readonly ScannedText[]): Promise<readonly string[]> {
+  const redaction = await import('./record-redaction.ts');
+  return redaction.findSecretValues(texts);
+}
+
 export const FOREIGN_TEXT_TASKS = {
   checkConstraints,
   newDependencies,
+  judgesNewlyNamed,
   extendMemory,
   parseSkill,
   scanForSecrets,
+  redactLines,
+  findSecretValues,
   selfRunningChanges,
   withSelfRunningContent,
 };

@@ -279,6 +279,15 @@ describe('the files that decide about tests', () => {
     't/01-basic.t',
     'integration-tests/a.sh',
     'check.bats',
+    'fixtures/sums.json',
+    'packages/a/golden/page.html',
+    'src/expected/sums.json',
+    'mocks/server.js',
+    'src/testHelpers.js',
+    'src/renderTestUtils.tsx',
+    'lib/test-utils/index.js',
+    'internal/testutil/http.go',
+    'pkg/test_support/db.py',
   ])('have the test %s among them', (path) => {
     expect(isTestPath(path)).toBe(true);
   });
@@ -287,6 +296,12 @@ describe('the files that decide about tests', () => {
     'src/login.ts',
     'src/latest/index.ts',
     'src/contest.js',
+    'src/fixtures.ts',
+    'src/fixtures/users.ts',
+    'src/latestUtils.ts',
+    'src/testConnection.ts',
+    'app/mocks/handlers.ts',
+    'src/snapshot.ts',
     'src/testimonials.tsx',
     'src/attestation/verify.go',
     'lib/inspect.py',
@@ -390,6 +405,13 @@ describe('what is put back', () => {
 
   it('is nothing where only the product changed', () => {
     expect(pathsToRestore(base, base, ['src/a.ts', 'package.json'])).toEqual([]);
+  });
+
+  it('leaves what is new beside the data of tests: it may be the product’s', () => {
+    const paths = [...base, 'fixtures/a.json', 'fixtures/b.json'];
+    expect(pathsToRestore([...base, 'fixtures/a.json'], paths, ['fixtures/a.json', 'fixtures/b.json'])).toEqual([
+      'fixtures/a.json',
+    ]);
   });
 
   it('leaves added tests where the base has none, and still puts changed configuration back', () => {

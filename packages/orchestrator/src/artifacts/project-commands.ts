@@ -318,7 +318,24 @@ const TEST_FOLDERS = new Set([
   '__mocks__',
   '__fixtures__',
   '__snapshots__',
+  'golden',
+  'goldens',
+  'testfixtures',
+  'testhelper',
+  'testhelpers',
+  'testkit',
+  'testlib',
+  'testsupport',
+  'testutil',
+  'testutils',
 ]);
+
+/** Folders that hold what tests compare with, and in some projects what the product is made of. */
+const DATA_FOLDERS = /^(fixtures?|expected|expectations|mocks?|snapshots?)$/i;
+/** Folders of the product: what is code below them is the product's, unless tests alone use it. */
+const PRODUCT_FOLDERS = new Set(['src', 'lib', 'app', 'apps', 'server', 'client', 'pkg', 'internal', 'cmd', 'public']);
+const CODE =
+  /[.]([cm]?[jt]sx?|vue|svelte|astro|pyi?|go|rs|rb|php|java|kts?|scala|groovy|cs|fs|vb|swift|mm?|c|cc|cpp|h|hpp|ex|exs|erl|clj|dart|lua|pl|pm|r|jl|sh|bash)$/i;
 
 const TEST_FILES: readonly RegExp[] = [
   // login.test.ts, login.spec.ts, login.e2e.ts, login.cy.ts, login.test-d.ts
@@ -330,6 +347,8 @@ const TEST_FILES: readonly RegExp[] = [
   // LoginTest.java, LoginTests.cs, LoginIT.java, LoginSpec.scala
   /[a-z0-9](Test|Tests|TestCase|IT|ITCase|Spec)[.](java|kt|kts|groovy|scala|cs|fs|vb|php|swift|m|mm)$/,
   /^conftest[.]py$/,
+  // testHelpers.js, test_utils.py, renderTestUtils.tsx
+  /((^|[_.-])[Tt]|[a-z0-9]T)ests?[_.-]?([Hh]elpers?|[Uu]tils?|[Uu]tilities|[Ss]upport|[Ff]ixtures?|[Dd]oubles?|[Hh]arness|[Mm]ocks?|[Ss]tubs?)([._-][\w.-]*)?[.]\w+$/,
   /[.](snap|bats|feature)$/,
 ];
 
@@ -344,6 +363,8 @@ const TEST_CONFIGURATIONS: readonly RegExp[] = [
   /^babel[.]config[.]\w+$|^[.]babelrc([.]\w+)?$|^[.]swcrc$/,
   /^(pytest|tox)[.]ini$|^[.]pytest[.]ini$|^[.]?pytest[.]toml$|^noxfile[.]py$|^[.]coveragerc$/,
   /^[.]env[.]test([.]\w+)*$/,
+  // Vite runs them in the process that Vitest runs in.
+  /^postcss[.]config[.]\w+$|^[.]postcssrc([.]\w+)?$|^tailwind[.]config[.]\w+$/,
   /^(phpunit|phpunit[.]dist)[.]xml([.]dist)?$|^[.]rspec$|^nextest[.]toml$|^bunfig[.]toml$|^testng[.]xml$/,
   // They can name another shell for `npm test`, or another runner for `cargo test`.
   /^[.](npmrc|yarnrc|yarnrc[.]yml)$/,
@@ -364,7 +385,9 @@ const RUNNER_SHADOWS: readonly RegExp[] = [
   /^_?pytest([.]py$|\/)/,
   /(^|\/)(site|user)customize[.]py$/,
   // What is installed beside the code, such as plugins that pytest loads by themselves.
-  /[.](dist|egg)-info\/|[.]egg-link$|[.]pth$/,
+  /[.](dist|egg)-info\/|[.]egg-link$|[.]pth$/i,
+  // Python can be told to run them without a look at their source.
+  /(^|\/)__pycache__\//,
 ];
 
 /**
@@ -375,7 +398,30 @@ export function isTestPath(path: string): boolean {
   if (isOwnRecord(path)) return false;
   const folders = path.split('/');
   const file = folders.pop() ?? '';
-  return folders.some(isTestFolder) || TEST_FILES.some((pattern) => pattern.test(file));
+  if (folders.some(isTestFolder) || TEST_FILES.some((pattern) => pattern.test(file))) return true;
+  return isDataOfTests(path);
+}
+
+function isDataOfTests(path: string): boolean {
+  const folders = path.split('/').slice(0, -1);
+  const data = folders.findIndex((folder) => DATA_FOLDERS.test(folder));
+  return data >= 0 && (!isCode(path) || !folders.slice(0, data).some((folder) => PRODUCT_FOLDERS.has(folder)));
+}
+
+/** Could tests compare with a file or lean on it, by the name of it or of its folder? */
+export function isNamedForTests(path: string): boolean {
+  return path
+    .split('/')
+    .some((part) =>
+      /^(tests?([A-Z_-]|$)|([\w.-]+[._-])?(fixtures?|goldens?|expected|expectations|mocks?|stubs?|fakes?|snapshots?|baselines?)([._-]|$))/.test(
+        part,
+      ),
+    );
+}
+
+/** Is a file, by its ending, source of a program? */
+export function isCode(path: string): boolean {
+  return CODE.test(path);
 }
 
 /**
@@ -399,24 +445,41 @@ export function isTestConfiguration(path: string): boolean {
  * ones, and a run without them would show nothing.
  * @param changedPaths paths that differ between the two trees
  * @param reached paths that the check command reaches otherwise: see `check-reach.ts`
+ * @param hasTests whether the base has tests
  */
 export function pathsToRestore(
   basePaths: readonly string[],
   resultPaths: readonly string[],
   changedPaths: readonly string[],
   reached: ReadonlySet<string> = new Set(),
+  hasTests = basePaths.some(isTestPath),
 ): string[] {
   const base = new Set(basePaths);
   const result = new Set(resultPaths);
-  const baseHasTests = basePaths.some(isTestPath);
   const deleted = basePaths.filter((path) => !result.has(path));
-  return [...new Set([...changedPaths, ...deleted])]
-    .filter(
-      (path) =>
-        isTestPath(path) || isTestConfiguration(path) || reached.has(path) || (!base.has(path) && shadowsRunner(path)),
-    )
-    .filter((path) => base.has(path) || (baseHasTests && result.has(path)))
-    .sort();
+  return (
+    [...new Set([...changedPaths, ...deleted])]
+      .filter(
+        (path) =>
+          isTestPath(path) ||
+          isTestConfiguration(path) ||
+          reached.has(path) ||
+          (!base.has(path) && shadowsRunner(path)),
+      )
+      // What is new beside the data of tests may be the product's.
+      .filter((path) => base.has(path) || (hasTests && result.has(path) && !isOnlyData(path)))
+      .sort()
+  );
+}
+
+function isOnlyData(path: string): boolean {
+  const file = path.slice(path.lastIndexOf('/') + 1);
+  return (
+    isDataOfTests(path) &&
+    !isTestConfiguration(path) &&
+    !path.split('/').slice(0, -1).some(isTestFolder) &&
+    !TEST_FILES.some((pattern) => pattern.test(file))
+  );
 }
 
 /** The product's own record of runs and plans is no part of the project's tests, whatever its folders are called. */
@@ -426,5 +489,11 @@ function isOwnRecord(path: string): boolean {
 
 function isTestFolder(name: string): boolean {
   // Folders such as Shop.Tests (.NET), ShopTests (Swift) and integration-tests.
-  return TEST_FOLDERS.has(name.toLowerCase()) || /[._-](test|tests|e2e)$/i.test(name) || /[a-z0-9]Tests?$/.test(name);
+  const lower = name.toLowerCase();
+  return (
+    TEST_FOLDERS.has(lower) ||
+    TEST_FOLDERS.has(lower.replaceAll(/[_-]/g, '')) ||
+    /[._-](test|tests|e2e)$/i.test(name) ||
+    /[a-z0-9]Tests?$/.test(name)
+  );
 }

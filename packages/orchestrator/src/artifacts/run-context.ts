@@ -69,6 +69,11 @@ export function renderRunContext(view: RunView, tip?: RecordedTip): string {
   return `${JSON.stringify(context, null, 2)}\n`;
 }
 
+/** The record as JSON text with the last event that it holds, in place of one that it may name already. */
+export function withTip(text: string, tip: RecordedTip): string {
+  return `${JSON.stringify({ ...(JSON.parse(text) as JsonObject), tip }, null, 2)}\n`;
+}
+
 /** The last event that a recorded `context.json` names; `null` where it names none. */
 export function tipOfContext(text: string): RecordedTip | null {
   try {

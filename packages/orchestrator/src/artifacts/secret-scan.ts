@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
-import { findSecrets } from './secrets.ts';
+import { findSecrets, findSecretSpans, type SecretSpan } from './secrets.ts';
 
 export interface ScannedText {
   /** Path of the file, or words for a text that is no file. */
@@ -65,15 +65,36 @@ async function findingsIn(text: string, name: string): Promise<ReadonlyMap<numbe
   // The rule for keys of AWS here knows the examples of their documentation.
   const known = findSecrets(text).filter(({ rule }) => rule !== 'AWS access key');
   for (const { line, rule } of [...known, ...linesWith(text, name)]) if (!byLine.has(line)) byLine.set(line, rule);
+  for (const { rule, line } of await linted(text)) if (!byLine.has(line)) byLine.set(line, rule);
+  return new Map([...byLine].sort(([a], [b]) => a - b));
+}
+
+/**
+ * Where a text holds what these rules find, in order of the spans' starts; spans may overlap. Assignments to names that say that
+ * the value is secret count whatever the text is of: nobody knows which file a command has shown.
+ */
+export async function findSpans(text: string): Promise<readonly SecretSpan[]> {
+  return [
+    ...findSecretSpans(text).filter(({ rule }) => rule !== 'AWS access key'),
+    ...tokenSpans(text),
+    ...webTokenSpans(text),
+    ...settingSpans(text),
+    ...(await linted(text)),
+  ].sort((a, b) => a.start - b.start);
+}
+
+/** What secretlint finds. */
+async function linted(text: string): Promise<readonly (SecretSpan & { readonly line: number })[]> {
   const { messages } = await lintSource({
     source: { content: text, filePath: '/file.txt', contentType: 'text', ext: '.txt' },
     options: { config: { rules: RULES }, noPhysicFilePath: true },
   });
-  for (const { ruleId, loc } of messages) {
-    const line = loc.start.line;
-    if (!byLine.has(line)) byLine.set(line, `${ruleId.replace('@secretlint/secretlint-rule-', '')} (secretlint)`);
-  }
-  return new Map([...byLine].sort(([a], [b]) => a - b));
+  return messages.map(({ ruleId, loc, range: [start, end] }) => ({
+    rule: `${ruleId.replace('@secretlint/secretlint-rule-', '')} (secretlint)`,
+    line: loc.start.line,
+    start,
+    end,
+  }));
 }
 
 /** A file of bytes may hold text in any part of it; UTF-16 has a zero between its letters. */
@@ -102,6 +123,8 @@ const TOKENS: readonly LineRule[] = [
   { rule: 'Azure storage key', pattern: /\bAccountKey=[A-Za-z0-9+/]{80,100}={0,2}/ },
   { rule: 'Twilio key', pattern: /\bSK[0-9a-f]{32}\b/ },
 ];
+
+const SETTING = 'password or key in a setting';
 
 /** Files of settings, in which a value needs no quotes. */
 const SETTINGS = /(?:^|[/.])env(?:$|\.)|(?:^|\/)\.env[^/]{0,40}$|\.(?:env|properties|ini|cfg|conf|toml|ya?ml|tfvars)$/i;
@@ -150,28 +173,79 @@ function ruleOf(line: string, isSettings: boolean): string | null {
   });
   if (token !== undefined) return token.rule;
   if (hasWebToken(line)) return 'JSON web token';
-  return isSettings && isSetting(line) ? 'password or key in a setting' : null;
+  return isSettings && settingOf(line) !== null ? SETTING : null;
+}
+
+function hasWebToken(line: string): boolean {
+  return line.split(/[^\w.-]/).some(isWebToken);
 }
 
 /** Three parts with dots between them, of which two are JSON in base64. */
-function hasWebToken(line: string): boolean {
-  return line
-    .split(/[^\w.-]/)
-    .map((word) => word.split('.'))
-    .some(
-      ([head = '', body = '', signature = '']) =>
-        head.startsWith('eyJ') && body.startsWith('eyJ') && head.length > 12 && signature.length >= 20,
-    );
+function isWebToken(word: string): boolean {
+  const [head = '', body = '', signature = ''] = word.split('.', 3);
+  return head.startsWith('eyJ') && body.startsWith('eyJ') && head.length > 12 && signature.length >= 20;
 }
 
-/** `NAME=value` or `name: value`, with `export` or without, whose name says that the value is secret. */
-function isSetting(line: string): boolean {
-  if (line.length > 2_000) return false;
+/** The longest private key whose end is looked for. */
+const MAX_PRIVATE_KEY = 20_000;
+
+function tokenSpans(text: string): readonly SecretSpan[] {
+  const ends = [...text.matchAll(/-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g)];
+  let nextEnd = 0;
+  return TOKENS.flatMap(({ rule, pattern, isReal }) =>
+    // oxlint-disable-next-line autonomous/linear-expressions -- judged where it is written
+    [...text.matchAll(new RegExp(pattern, `g${pattern.flags}`))].flatMap((match) => {
+      const [value] = match;
+      const start = match.index;
+      if (isReal?.(value) === false) return [];
+      if (rule !== 'private key') return { rule, start, end: start + value.length };
+      // The first rule is that of private keys, and headers come in order.
+      while ((ends[nextEnd]?.index ?? Infinity) < start) nextEnd += 1;
+      const last = ends[nextEnd];
+      const isWhole = last !== undefined && last.index - start <= MAX_PRIVATE_KEY;
+      return { rule, start, end: isWhole ? last.index + last[0].length : start + value.length };
+    }),
+  );
+}
+
+function webTokenSpans(text: string): readonly SecretSpan[] {
+  return [...text.matchAll(/[\w.-]+/g)]
+    .filter(([word]) => isWebToken(word))
+    .map(({ 0: word, index }) => ({ rule: 'JSON web token', start: index, end: index + word.length }));
+}
+
+/** An assignment inside a line, such as in a command or an address; `settingOf` knows those that are a line of their own. */
+const ASSIGNMENT = /(?<![\w.-])-{0,2}([A-Za-z_][\w.-]{1,80})=["']?([^\s"'`;|&<>(){}\\,]{8,200})/dg;
+
+function settingSpans(text: string): readonly SecretSpan[] {
+  const spans: SecretSpan[] = [];
+  let start = 0;
+  for (const line of text.split('\n')) {
+    const value = settingOf(line);
+    const at = value === null ? -1 : line.lastIndexOf(value);
+    if (value !== null) spans.push({ rule: SETTING, start: start + at, end: start + at + value.length });
+    start += line.length + 1;
+  }
+  for (const { 1: name = '', 2: value = '', indices } of text.matchAll(ASSIGNMENT)) {
+    const [from, to] = indices?.[2] ?? [0, 0];
+    const isMixed = /\d/.test(value) && /[A-Za-z]/.test(value);
+    if (isMixed && isSecretSetting(name, value)) spans.push({ rule: SETTING, start: from, end: to });
+  }
+  return spans;
+}
+
+/** Value of `NAME=value` or `name: value`, with `export` or without, whose name says that it is secret; otherwise `null`. */
+function settingOf(line: string): string | null {
+  if (line.length > 2_000) return null;
   const trimmed = line.trim().replace(/^(?:export|set)\s{1,4}/, '');
   const at = trimmed.search(/[=:]/);
-  if (at <= 0 || trimmed.startsWith('#') || trimmed.startsWith(';') || trimmed.startsWith('//')) return false;
+  if (at <= 0 || trimmed.startsWith('#') || trimmed.startsWith(';') || trimmed.startsWith('//')) return null;
   const name = trimmed.slice(0, at).trim().replaceAll(/["']/g, '');
   const value = withoutComment(trimmed.slice(at + 1).trim());
+  return isSecretSetting(name, value) ? value : null;
+}
+
+function isSecretSetting(name: string, value: string): boolean {
   if (!NAMES.test(name) || value.length < 8 || /\s/.test(value)) return false;
   const small = value.toLowerCase();
   if (PLACEHOLDERS.some((each) => small.includes(each)) || value.startsWith('$') || value.startsWith('!')) return false;

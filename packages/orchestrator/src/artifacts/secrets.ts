@@ -164,7 +164,7 @@ const FILE_RULES: readonly {
   })),
   {
     rule: 'URL credentials',
-    pattern: /\w:\/\/[^\s/:@"'`<>{}$[\]]{1,200}:([^\s/@"'`<>{}$[\]]{1,500})@([A-Za-z0-9.-]{1,255})/g,
+    pattern: /\w:\/\/[^\s/:@"'`<>{}$[\]]{1,200}:([^\s/@"'`<>{}$[\]]{1,500})@([A-Za-z0-9.-]{1,255})/dg,
     // Local and single-word hosts are the composed services of a development set-up.
     isReal: ([, password = '', host = '']) =>
       host.includes('.') &&
@@ -175,11 +175,29 @@ const FILE_RULES: readonly {
   {
     rule: 'high-entropy string',
     pattern:
-      /(?:secret|token|passw(?:or)?d|api_?key|private_?key|credential)[a-z_]{0,20}["']?\s{0,4}(?:[:=]|=>)\s{0,4}["']([A-Za-z0-9+/=_.~!@#$%^&*-]{20,200})["']/gi,
+      /(?:secret|token|passw(?:or)?d|api_?key|private_?key|credential)[a-z_]{0,20}["']?\s{0,4}(?:[:=]|=>)\s{0,4}["']([A-Za-z0-9+/=_.~!@#$%^&*-]{20,200})["']/dgi,
     isReal: ([, value = '']) =>
       !PLACEHOLDER.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value) && entropyPerCharacter(value) >= 3.7,
   },
 ];
+
+export interface SecretSpan {
+  readonly rule: string;
+  /** Index of the first character of the secret itself. */
+  readonly start: number;
+  /** Index behind the last. */
+  readonly end: number;
+}
+
+/** Where the secrets of a text stand: the same ones that `findSecrets` names by line. In no order. */
+export function findSecretSpans(text: string): readonly SecretSpan[] {
+  return FILE_RULES.flatMap(({ rule, pattern, isReal }) =>
+    [...text.matchAll(pattern)].filter(isReal).map((match) => {
+      const [start, end] = match.indices?.[1] ?? [match.index, match.index + match[0].length];
+      return { rule, start, end };
+    }),
+  );
+}
 
 /**
  * Secrets in a file that is about to be committed, in the order of their lines; the values themselves are not given.

@@ -10,10 +10,13 @@ export interface TestReport {
   readonly count: TestCount;
   /** Tests that ran to an end, by a name that is the same in each run; sorted. */
   readonly executed: readonly string[];
+  /** Files that hold tests, from the project's root; sorted. Runners of compiled languages do not name theirs. */
+  readonly files: readonly string[];
 }
 
 const MAX_NAMED = 20;
 const MAX_NAME = 300;
+const MAX_PATH = 1_000;
 
 /** @returns `null` where no runner reported */
 export function readTestReport(text: string): TestReport | null {
@@ -21,9 +24,16 @@ export function readTestReport(text: string): TestReport | null {
   for (const line of text.split('\n')) {
     const entry = entryOf(line);
     if (entry === null) continue;
-    const run = runs.get(entry.run) ?? { runner: entry.runner, tests: [], replaced: new Set<string>(), ended: false };
+    const run: Run = runs.get(entry.run) ?? {
+      runner: entry.runner,
+      tests: [],
+      files: new Set(),
+      replaced: new Set(),
+      ended: false,
+    };
     runs.set(entry.run, run);
     if (entry.event === 'test') run.tests.push(entry);
+    if (entry.event === 'file') run.files.add(entry.path);
     if (entry.event === 'tampered') run.replaced.add(entry.what);
     if (entry.event === 'end') run.ended = true;
   }
@@ -42,6 +52,7 @@ export function readTestReport(text: string): TestReport | null {
       ...(replaced.length === 0 ? {} : { replaced: replaced.slice(0, MAX_NAMED) }),
     },
     executed: executed.map(({ file, name }) => stableName(file, name)).sort(),
+    files: [...new Set(all.flatMap(filesOf))].sort(),
   };
 }
 
@@ -59,6 +70,7 @@ export function testsNotRun(before: readonly string[], now: readonly string[]): 
 interface Run {
   readonly runner: string;
   readonly tests: { readonly name: string; readonly file: string; readonly outcome: TestOutcome }[];
+  readonly files: Set<string>;
   readonly replaced: Set<string>;
   ended: boolean;
 }
@@ -66,6 +78,7 @@ interface Run {
 type Entry = { readonly run: string; readonly runner: string } & (
   | { readonly event: 'start' | 'end' }
   | { readonly event: 'test'; readonly name: string; readonly file: string; readonly outcome: TestOutcome }
+  | { readonly event: 'file'; readonly path: string }
   | { readonly event: 'tampered'; readonly what: string }
 );
 
@@ -77,14 +90,23 @@ function entryOf(line: string): Entry | null {
   } catch {
     return null;
   }
-  const { run, runner, event, name, file, outcome, what } = value;
+  const { run, runner, event, name, file, outcome, what, path } = value;
   if (typeof run !== 'string' || typeof runner !== 'string') return null;
   const from = { run: run.slice(0, MAX_NAME), runner: runner.slice(0, MAX_NAME) };
   if (event === 'start' || event === 'end') return { ...from, event };
   if (event === 'tampered') return { ...from, event, what: String(what).slice(0, MAX_NAME) };
+  if (event === 'file' && typeof path === 'string') return { ...from, event, path: path.slice(0, MAX_PATH) };
   if (event !== 'test' || typeof name !== 'string') return null;
   if (outcome !== 'passed' && outcome !== 'failed' && outcome !== 'skipped') return null;
   return { ...from, event, name: name.slice(0, MAX_NAME), file: String(file ?? '').slice(0, MAX_NAME), outcome };
+}
+
+/** Runners that the server does not know name the files of their tests with these alone. */
+function filesOf({ files, tests }: Run): readonly string[] {
+  const named = files.size > 0 ? [...files] : tests.map(({ file }) => file);
+  return named
+    .map((file) => file.replaceAll('\\', '/').replace(/^(?:[.]\/)+/, ''))
+    .filter((file) => file !== '' && !file.startsWith('/') && !file.startsWith('../'));
 }
 
 /** A file or a worker of a runner says only that it came to its end. */

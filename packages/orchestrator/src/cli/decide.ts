@@ -75,6 +75,7 @@ export function whatIsApproved(gate: Gate): string {
   const names = [
     ...(gate.artifactHash === undefined ? [] : [`hash ${gate.artifactHash.slice(0, 10)}`]),
     ...(gate.codeTree === undefined ? [] : [`code ${gate.codeTree.slice(0, 10)}`]),
+    ...(gate.concernsHash === undefined ? [] : [`concerns ${gate.concernsHash.slice(0, 10)}`]),
   ];
   return `${gate.summary}${names.length > 0 ? ` (${names.join(', ')})` : ''}`;
 }

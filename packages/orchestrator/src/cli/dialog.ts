@@ -8,6 +8,7 @@ import {
   type GateDecision,
   ServerUnreachable,
   shownAt,
+  vouches,
 } from '@autonomous/shared';
 import { answerOf, approvalOf, budgetOf, readTextFile } from './decide.ts';
 import { CommandFailure, explainError, UsageError } from './exit.ts';
@@ -18,9 +19,10 @@ import { showForGate } from './show.ts';
 /** @returns asks until the gate is decided, here or elsewhere, or the person leaves */
 export function personAtTerminal(client: Client, io: CliIo): AskPerson {
   return async (gate, signal) => {
+    const seen = { isShown: false };
     while (!signal.aborted) {
       try {
-        const done = await askOnce(client, io, gate, signal);
+        const done = await askOnce(client, io, gate, signal, seen);
         if (done !== 'again') return done === 'decided';
       } catch (error) {
         // What is refused can be said in another way; a gate that closed meanwhile withdraws the question.
@@ -36,8 +38,19 @@ const EXPECTED = [UsageError, CommandFailure, ApiError, ServerUnreachable];
 
 type Step = 'decided' | 'again' | 'left';
 
-async function askOnce(client: Client, io: CliIo, gate: Gate, signal: AbortSignal): Promise<Step> {
+/** @param seen whether the person has the gate in sight; kept from one question to the next */
+async function askOnce(
+  client: Client,
+  io: CliIo,
+  gate: Gate,
+  signal: AbortSignal,
+  seen: { isShown: boolean },
+): Promise<Step> {
   const ask = (question: string) => askLine(io, question, signal);
+  const show = async (): Promise<void> => {
+    say(io, await showForGate(client, gate));
+    seen.isShown = true;
+  };
   const choice = gate.kind === 'clarification' ? await askAnswer(ask, gate) : await askChoice(ask, gate);
   if (choice === null) return signal.aborted ? 'again' : 'left';
   switch (choice.kind) {
@@ -47,7 +60,7 @@ async function askOnce(client: Client, io: CliIo, gate: Gate, signal: AbortSigna
       note(io, `'${choice.text}' is none of these.`);
       return 'again';
     case 'show':
-      say(io, await showForGate(client, gate));
+      await show();
       return 'again';
     case 'cancel':
       await client.cancelRun(gate.runId);
@@ -59,6 +72,11 @@ async function askOnce(client: Client, io: CliIo, gate: Gate, signal: AbortSigna
       return 'decided';
     }
     case 'decide': {
+      // What nobody has looked at is shown before it is vouched for.
+      if (vouches(choice.decision) && !seen.isShown) {
+        await show();
+        if (!isYes(await ask(`${choice.decision} this? (yes or no) > `))) return 'again';
+      }
       const decision = await complete(ask, io, gate, choice.decision);
       if (decision === null) return 'again';
       await client.decideGate(gate.id, decision);
@@ -158,6 +176,11 @@ async function complete(ask: Ask, io: CliIo, gate: Gate, decision: Decision): Pr
     default:
       return decision satisfies never;
   }
+}
+
+/** Whether the answer to a question of yes or no is yes. */
+export function isYes(said: string | null): boolean {
+  return /^\s*(?:y|yes)\s*$/i.test(said ?? '');
 }
 
 /** One line from the person; `null` when they leave (Ctrl+C, Ctrl+D) or `signal` aborts. */

@@ -8,6 +8,7 @@ import {
   type Evidence,
   type Gate,
   hashWordOf,
+  plainWords,
   reviewDiff,
   type RunDiff,
   type RunView,
@@ -29,9 +30,36 @@ export function runLine(run: RunView): string {
   return `${run.id}  ${statusOf(run).padEnd(40)}  ${run.createdAt.slice(0, 16).replace('T', ' ')}  ${cut}`;
 }
 
-/** One gate in a list, and below it the options that name what it shows. */
+/** One gate in a list, and below it its concerns and the options that name what it shows. */
 export function gateLine(gate: Gate): string {
-  return `${gate.runId}  ${gate.kind.replaceAll('_', ' ').padEnd(14)}  ${gate.summary.replaceAll(/\s+/g, ' ')}  (${gate.decisions.join(', ')})\n    ${shownOptions(gate)}`;
+  const line = `${gate.runId}  ${gate.kind.replaceAll('_', ' ').padEnd(14)}  ${gate.summary.replaceAll(/\s+/g, ' ')}  (${gate.decisions.join(', ')})`;
+  return [line, ...[...concernLines(gate), shownOptions(gate)].map((each) => `    ${each}`)].join('\n');
+}
+
+/**
+ * What a person accepts with an approval or acceptance of the gate, whole: a title a line, its items below. Lines within a text
+ * begin with `|`, so that none passes for a line of ours.
+ * @returns an empty text where there is nothing
+ */
+export function concernText(gate: Pick<Gate, 'concerns'>): string {
+  return concernLines(gate).join('\n');
+}
+
+function concernLines({ concerns = [] }: Pick<Gate, 'concerns'>): readonly string[] {
+  return concerns.flatMap(({ title, items }) => [
+    ...linesOf(title),
+    ...items.flatMap(({ path, line, reason }) => {
+      const place = path === undefined ? '' : `${path}${line === undefined ? '' : `:${line}`}: `;
+      return linesOf(`${place}${reason}`).map((each, index) => `${index === 0 ? '- ' : '  '}${each}`);
+    }),
+  ]);
+}
+
+/** Lines of a text that others wrote: from the second on they are marked as its own. */
+function linesOf(text: string): readonly string[] {
+  return plainWords(text)
+    .split('\n')
+    .map((line, index) => (index === 0 ? line : `| ${line}`));
 }
 
 /** A run on one screen. */
@@ -44,12 +72,9 @@ export function runPage(run: RunView): string {
     ['status', statusOf(run)],
     ['waits for', run.gate ? `${run.gate.summary} (${run.gate.decisions.join(', ')})` : undefined],
     ['decide', run.gate ? shownOptions(run.gate) : undefined],
-    ...(run.gate?.concerns ?? []).flatMap(({ title, items }): (readonly [string, string])[] => [
-      ['see', title],
-      ...items.map(({ path, line, reason }): readonly [string, string] => [
-        '',
-        `- ${path === undefined ? '' : `${path}${line === undefined ? '' : `:${line}`}: `}${reason}`,
-      ]),
+    ...(run.gate === null ? [] : concernLines(run.gate)).map((line, index): readonly [string, string] => [
+      index === 0 ? 'see' : '',
+      line,
     ]),
     ['base', run.baseline && baselineOf(run.baseline)],
     ['failure', run.failure],
@@ -77,7 +102,14 @@ export function runPage(run: RunView): string {
     ['merged', run.merged && `into ${run.merged.baseBranch} at ${run.merged.commit} (${run.merged.strategy})`],
     ...run.notices.map((notice): readonly [string, string] => ['notice', notice]),
   ];
-  return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(11)}${value}`])).join('\n');
+  return rows
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(11)}${indented(value)}`]))
+    .join('\n');
+}
+
+/** A value of several lines cannot pass for further rows. */
+function indented(value: string): string {
+  return linesOf(value).join(`\n${' '.repeat(11)}`);
 }
 
 /** The checks on the base commit, in short. */
@@ -117,7 +149,20 @@ export async function showOf(client: Client, runId: string, what: Shown): Promis
   const types: readonly Artifact['type'][] = what === 'plan' ? ['mermaid_diagram', 'spec'] : ['validation_report'];
   const artifact = (await client.listArtifacts(runId)).findLast(({ type }) => types.includes(type));
   if (!artifact) throw new CommandFailure(`Run ${runId} has no ${what} yet.`);
-  const { content } = await client.getArtifact(runId, artifact.id);
+  return documentText(client, artifact, what);
+}
+
+/** The plan or report that a gate shows, of a gate that was open in the past too; `null` where it shows none. */
+export async function documentAt(client: Client, { runId, artifactHash }: Gate): Promise<string | null> {
+  const artifact = (await client.listArtifacts(runId)).find(
+    ({ hash, type }) => hash === artifactHash && type !== 'code',
+  );
+  if (artifact === undefined) return null;
+  return documentText(client, artifact, artifact.type === 'validation_report' ? 'report' : 'plan');
+}
+
+async function documentText(client: Client, artifact: Artifact, what: Shown): Promise<string> {
+  const { content } = await client.getArtifact(artifact.workflowRunId, artifact.id);
   const warnings = textWarnings(content, `in the ${what}`).map((warning) => `! ${warning}\n`);
   return `${artifact.scripted ? '(scripted)\n' : ''}${warnings.join('')}${showHidden(content.trimEnd())}`;
 }
@@ -130,8 +175,17 @@ function diffText(diff: RunDiff): string {
   return showHidden([...lines, ...(lines.length === 0 ? [] : ['']), diff.patch.trimEnd()].join('\n'));
 }
 
-/** What a person wants to see before they decide a gate. */
+/** What a person wants to see before they decide a gate, and what they accept with it. */
 export async function showForGate(client: Client, gate: Gate): Promise<string> {
+  const shown = await subjectOf(client, gate);
+  // The page of a run has the gate's concerns among its rows.
+  if (shown === null) return runPage({ ...(await client.getRun(gate.runId)), gate });
+  const concerns = concernText(gate);
+  return concerns === '' ? shown : `${shown}\n\n${concerns}`;
+}
+
+/** The text that a gate is about; `null` where it is the run as a whole. */
+async function subjectOf(client: Client, gate: Gate): Promise<string | null> {
   if (gate.kind === 'plan') return showOf(client, gate.runId, 'plan');
   if (gate.kind === 'invalid_plan')
     return showHidden(`${String(gate.details['draft'] ?? '')}\n\n${String(gate.details['parserMessage'] ?? '')}`);
@@ -145,7 +199,7 @@ export async function showForGate(client: Client, gate: Gate): Promise<string> {
       .filter((line) => line !== '')
       .join('\n');
   }
-  return runPage(await client.getRun(gate.runId));
+  return null;
 }
 
 /** A result without a change or a report is decided as well. */
@@ -154,7 +208,7 @@ function whyMissing(error: unknown): string {
   throw error;
 }
 
-/** The options that name a gate and what it shows: `--gate r-1.7 --hash 1e53…:32ff…`. */
+/** The options that name a gate and what it shows, its concerns among it: `--gate r-1.7 --hash 1e53…:32ff…:9a0c…`. */
 export function shownOptions(gate: Gate): string {
   const word = hashWordOf(gate);
   return `--gate ${gate.id}${word === null ? '' : ` --hash ${word}`}`;

@@ -3,6 +3,7 @@
  * them, or the whole of it at a terminal, with a question.
  */
 import {
+  acceptsConcerns,
   type Client,
   type Decision,
   type Gate,
@@ -13,10 +14,10 @@ import {
   vouches,
 } from '@autonomous/shared';
 import { openGate, whatIsApproved } from './decide.ts';
-import { askLine } from './dialog.ts';
+import { askLine, isYes } from './dialog.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 import { type CliIo, hasPerson, say } from './io.ts';
-import { showForGate, shownOptions } from './show.ts';
+import { concernText, documentAt, showForGate, shownOptions } from './show.ts';
 
 export interface ShownOptions {
   readonly gate?: string;
@@ -51,13 +52,23 @@ export async function decidedGate(
   }
   if (!vouches(decision)) return { gate, shown: { gateId: gate.id } };
   throw new CommandFailure(
-    `Nobody at a terminal has seen what this would ${decision}: ${gate.summary}. Look at it, then name it:\n  ${io.program} ${decision} ${runId} ${shownOptions(gate)}${wanted.rest ?? ''}`,
+    `Nobody at a terminal has seen what this would ${decision}: ${gate.summary}. Look at it, then name it:\n  ${io.program} ${decision} ${runId} ${shownOptions(gate)}${wanted.rest ?? ''}${withConcerns(gate, decision)}`,
   );
 }
 
+/** What a decision accepts beside, for messages that print its hash; empty where there is nothing. */
+export function withConcerns(gate: Gate, decision: Decision): string {
+  const text = acceptsConcerns(decision, gate) ? concernText(gate) : '';
+  return text === '' ? '' : `\nWith it you accept:\n${text.replaceAll(/^/gm, '  ')}`;
+}
+
 /** Asks whether the fork of a run is to decide a gate of the past so. @throws {CommandFailure} when the person does not say yes */
-export async function confirmFork(io: CliIo, gate: Gate, decision: Decision): Promise<void> {
-  say(io, `${decision}: ${whatIsApproved(gate)}\n${shownOptions(gate)}`);
+export async function confirmFork(client: Client, io: CliIo, gate: Gate, decision: Decision): Promise<void> {
+  const document = await documentAt(client, gate);
+  say(
+    io,
+    `${document === null ? '' : `${document}\n\n`}${decision}: ${whatIsApproved(gate)}\n${shownOptions(gate)}${withConcerns(gate, decision)}`,
+  );
   await assent(io, decision);
 }
 
@@ -69,7 +80,7 @@ async function confirm(client: Client, io: CliIo, gate: Gate, decision: Decision
 
 async function assent(io: CliIo, decision: Decision): Promise<void> {
   const said = await askLine(io, `${decision} this? (yes or no) > `, new AbortController().signal);
-  if (!/^\s*(?:y|yes)\s*$/i.test(said ?? '')) throw new CommandFailure('Nothing was decided.');
+  if (!isYes(said)) throw new CommandFailure('Nothing was decided.');
 }
 
 /** @throws {UsageError} for a word that is no hash, or one without its gate */

@@ -69,14 +69,84 @@ it('a start that fails before work is taken up, as on an occupied port, is no de
   expect(runsOf(await aProcess())).toEqual(['a']);
 });
 
-it('a death while the open work is taken up may be due to any of it', async () => {
-  begins('a/1/work');
+it('a run that takes its server down while it is taken up is to blame, and those beside it that were taken up are not', async () => {
+  begins('dies/1/work');
+  begins('waits/1/work');
   for (let death = 1; death <= 3; death += 1) {
     const ledger = await aProcess();
     expect(runsOf(ledger)).toEqual([]);
     ledger.takingUp();
+    const done = ledger.takesUp('waits');
+    ledger.takesUp('dies');
+    done();
   }
-  expect(runsOf(await aProcess())).toEqual(['a']);
+  expect(runsOf(await aProcess())).toEqual(['dies']);
+});
+
+it('runs that were under way together are held back, and none of them is set aside', async () => {
+  for (let death = 1; death <= 2; death += 1)
+    expect((await lives('a/1/work', 'b/1/work', 'c/1/work')).held).toEqual([]);
+  await lives('a/1/work', 'b/1/work');
+  const ledger = await aProcess();
+  expect(runsOf(ledger)).toEqual([]);
+  expect([...ledger.held].sort()).toEqual(['a', 'b', 'c']);
+  expect(ledger.isHeld('a')).toBe(true);
+});
+
+/** A process that holds runs back and takes one of them up, among those that are under way anyway. */
+async function onProbation(runId: string, ...others: readonly string[]): Promise<CrashLedger> {
+  const ledger = await lives(...others);
+  ledger.onProbation(runId, false);
+  ledger.onProbation(runId, true);
+  begins(`${runId}/1/work`);
+  return ledger;
+}
+
+it('a death counts against the one that was taken up last, and what it was set aside for clears the others', async () => {
+  for (let death = 1; death <= 3; death += 1) await lives('a/1/work', 'b/1/work');
+  for (let death = 1; death <= 3; death += 1) expect(runsOf(await onProbation('a', 'c/1/work'))).toEqual([]);
+  const found = await lives();
+  expect(runsOf(found)).toEqual(['a']);
+  expect(found.held).toEqual([]);
+  expect(found.faults[0]?.message).toContain('3 times with no other run to blame');
+  // A person has both go on.
+  expect(runsOf(await lives('a/1/work', 'b/1/work'))).toEqual([]);
+  expect((await lives('a/1/work', 'b/1/work')).held).toEqual([]);
+});
+
+it('a death without those that are held back clears them', async () => {
+  for (let death = 1; death <= 3; death += 1) await lives('a/1/work', 'b/1/work');
+  expect((await lives('c/1/work')).held).toHaveLength(2);
+  const ledger = await aProcess();
+  expect(ledger.held).toEqual([]);
+  expect(runsOf(ledger)).toEqual([]);
+});
+
+it('a run that is cleared is neither held back nor counted any more', async () => {
+  for (let death = 1; death <= 3; death += 1) await lives('a/1/work', 'b/1/work');
+  const ledger = await onProbation('a');
+  ledger.cleared('a');
+  ledger.onProbation('b', true);
+  begins('b/1/work');
+  const next = await aProcess();
+  expect(next.held).toEqual(['b']);
+});
+
+it('a server that lives for long enough forgets what it has counted', async () => {
+  await lives('a/1/work');
+  await lives('a/1/work');
+  (await lives('a/1/work')).survived();
+  await lives('a/1/work');
+  expect(runsOf(await aProcess())).toEqual([]);
+});
+
+it('what waits for its first attempt was not under way', async () => {
+  for (let death = 1; death <= 3; death += 1) {
+    await lives();
+    begins('a/1/work');
+    open = open.map((activity) => ({ ...activity, attempt: 0 }));
+  }
+  expect(runsOf(await aProcess())).toEqual([]);
 });
 
 it('what is to blame stays so until its run is set aside, and then begins anew', async () => {

@@ -61,6 +61,7 @@ import { replay, type Replay } from '../workflow/replay.ts';
 import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
 import { ActivityRunner, type Outcome } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
+import type { CrashLedger } from './crash-ledger.ts';
 import { differenceOfWork } from './open-work.ts';
 import { Places } from './places.ts';
 import { planMigration } from './run-migration.ts';
@@ -85,6 +86,8 @@ export interface EngineOptions {
   readonly onPoisoned?: (runId: string) => Promise<unknown>;
   /** Open runs that are damaged by what others know of them, such as the record in git. Asked at the start, before any effect. */
   readonly findDamage?: () => Promise<readonly IntegrityFault[]>;
+  /** Runs that are not taken up at the start with the others, and who is told which are being taken up. Absent: all are, and nobody. */
+  readonly crashes?: Pick<CrashLedger, 'isHeld' | 'takesUp'>;
   /** Where a run leaves what others know of it. Asked before a run that was set aside as damaged goes on. */
   readonly faultElsewhere?: (run: RunView) => Promise<IntegrityFault | null>;
 }
@@ -237,7 +240,7 @@ export class Engine {
     await this.#timers.start();
     const unfinished = new Set(await store.runsWithActivities());
     for (const head of running) unfinished.add(head.id);
-    const ids = [...unfinished];
+    const ids = [...unfinished].filter((runId) => this.#options.crashes?.isHeld(runId) !== true);
     for (let from = 0; from < ids.length; from += RECOVER_AT_ONCE)
       await Promise.all(ids.slice(from, from + RECOVER_AT_ONCE).map((runId) => this.#recover(runId)));
     for (const userId of new Set(queued.map((view) => view.userId))) await this.#admit(userId);
@@ -1141,7 +1144,11 @@ export class Engine {
     if (live) return live;
     let opening = this.#opening.get(runId);
     if (!opening) {
-      opening = this.#load(runId).finally(() => this.#opening.delete(runId));
+      const takenUp = this.#options.crashes?.takesUp(runId);
+      opening = this.#load(runId).finally(() => {
+        this.#opening.delete(runId);
+        takenUp?.();
+      });
       this.#opening.set(runId, opening);
     }
     return opening;
@@ -1245,7 +1252,13 @@ export class Engine {
     return views.filter((view) => view !== null);
   }
 
+  /** Takes up what a run has open that was held back at the start. */
+  async takeUp(runId: string): Promise<void> {
+    if (!this.#stopped) await this.#recover(runId);
+  }
+
   async #recover(runId: string): Promise<void> {
+    const takenUp = this.#options.crashes?.takesUp(runId);
     try {
       const run = await this.#open(runId);
       if (run.state.queuedAt !== null || run.state.parked !== null) {
@@ -1255,6 +1268,8 @@ export class Engine {
       await this.#resumeActivities(runId, run.view.config.maxConcurrency);
     } catch (error) {
       this.#options.log.error({ err: error, runId }, 'a run could not be taken up and is parked');
+    } finally {
+      takenUp?.();
     }
   }
 

@@ -9,9 +9,13 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
 import { anEvent, aStep, aView, NOON } from '../event-store/steps.fixture.ts';
+import { tell } from '../event-store/told-run.fixture.ts';
 import { type Fixture, git, makeBareRemote, openFixture } from '../repository/git-fixture.fixture.ts';
+import { redactLines } from '../artifacts/record-redaction.ts';
+import { tipOfContext } from '../artifacts/run-context.ts';
 import { systemClock } from './clock.ts';
 import { ManualClock } from './engine.fixture.ts';
+import { findFaults } from './record-check.ts';
 import { Recorder, type RecorderOptions } from './recorder.ts';
 import { Transcripts } from './transcripts.ts';
 
@@ -163,5 +167,82 @@ describe('the recorder', () => {
     await recorder.settled();
     expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
     await recorder.stop();
+  });
+
+  describe('with secrets in what it records', () => {
+    const CLIENT = ['GOCSPX', 'aB3dE5fG7hI9jK1lM3nO5pQ7'].join('-');
+    const WORD = 'hunter2Zx9Qk81Lm';
+    const told = (runId: string, text: string) => ({
+      runId,
+      activity: 'work',
+      kind: 'output' as const,
+      text,
+      at: NOON,
+    });
+    const fileOf = (runId: string, name: string): string =>
+      git(fixture.remote, 'show', `autonomous/record:.autonomous/runs/${runId}/${name}`);
+
+    it('pushes marks in their place, in the transcript, the events and the context, and names the true tip', async () => {
+      const transcripts = new Transcripts(path.join(root, 'transcripts'));
+      transcripts.add(told('r-1', `cat .env\nDB_PASSWORD=${WORD}\n${CLIENT}`));
+      const tipHash = async () => (await store.tipOf('r-1'))?.hash ?? '';
+      await tell(store, 'r-1', { createdAt: NOON, originalRequest: `use ${CLIENT}, not ${WORD}` }, [
+        [NOON, 'RUN_COMPLETED'],
+      ]);
+      // One who writes of the tip as of a secret must not part the record from its database.
+      transcripts.add(told('r-1', `A_TOKEN=${await tipHash()}`));
+      const recorder = aRecorder({ transcripts });
+      await recorder.start();
+      await recorder.settled();
+      for (const name of ['transcript.jsonl', 'events.jsonl', 'context.json']) {
+        expect(fileOf('r-1', name), name).toContain('[secret: ');
+        expect(fileOf('r-1', name), name).not.toContain(CLIENT);
+        expect(fileOf('r-1', name), name).not.toContain(WORD);
+      }
+      expect(tipOfContext(fileOf('r-1', 'context.json'))).toMatchObject({ sequence: 2, hash: await tipHash() });
+      expect((await findFaults(store, fixture.repository, fixture.project, ['r-1'])).size).toBe(0);
+      await recorder.stop();
+    });
+
+    it('knows the secrets for which the run was stopped, also in other dress', async () => {
+      const transcripts = new Transcripts(path.join(root, 'transcripts'));
+      transcripts.add(told('r-1', Buffer.from(`the word: ${WORD}`).toString('base64')));
+      const paused = anEvent('RUN_PAUSED', { reason: 'secret_found' });
+      await store.append(aStep('r-1', { events: [anEvent('RUN_STARTED'), paused] }));
+      let asked = 0;
+      const recorder = aRecorder({ transcripts, committedSecrets: async () => ((asked += 1), [WORD]) });
+      await recorder.start();
+      await recorder.settled();
+      const cancelled = { events: [anEvent('RUN_CANCELLED')], expectedSequence: 2 };
+      recorder.hear({ events: await store.append(aStep('r-1', cancelled)), view: aView('r-1') });
+      await recorder.settled();
+      expect(fileOf('r-1', 'events.jsonl')).toContain('RUN_CANCELLED');
+      expect(fileOf('r-1', 'transcript.jsonl')).toContain('[secret: found elsewhere]');
+      expect(asked).toBe(1);
+      await recorder.stop();
+    });
+
+    it('pushes a record whose lines could not be looked through without them, and with them when they could', async () => {
+      const transcripts = new Transcripts(path.join(root, 'transcripts'));
+      transcripts.add(told('r-1', `plain, and ${CLIENT}`));
+      await complete('r-1');
+      const clock = new ManualClock();
+      let isAway = true;
+      const recorder = aRecorder({
+        transcripts,
+        clock,
+        look: async (task) =>
+          isAway ? { ok: false, why: 'took too long' } : { ok: true, value: await redactLines(task) },
+      });
+      await recorder.start();
+      await recorder.settled();
+      expect(fileOf('r-1', 'transcript.jsonl')).toContain('leftOut');
+      expect(fileOf('r-1', 'transcript.jsonl')).not.toContain('plain');
+      expect(tipOfContext(fileOf('r-1', 'context.json'))).toMatchObject({ sequence: 2 });
+      isAway = false;
+      clock.advance(60_000);
+      await vi.waitFor(() => expect(fileOf('r-1', 'transcript.jsonl')).toContain('plain, and [secret: '), 20_000);
+      await recorder.stop();
+    });
   });
 });

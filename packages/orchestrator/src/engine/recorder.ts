@@ -4,9 +4,11 @@
  */
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { renderEventLog, renderRunContext } from '../artifacts/run-context.ts';
+import { RecordRedactor, type RedactorOptions } from '../artifacts/record-redactor.ts';
+import { type RecordedTip, renderEventLog, renderRunContext, withTip } from '../artifacts/run-context.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
+import { isFinal } from '../workflow/advance.ts';
 import type { Clock } from './clock.ts';
 import type { EngineMessage } from './engine.ts';
 import { findFaults, recordFolder, recordKeeper } from './record-check.ts';
@@ -19,7 +21,16 @@ export interface RecorderOptions {
   readonly transcripts: Transcripts;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Takes out values that the server knows; the rules for secrets are applied after it. */
   readonly scrub: (text: string) => string;
+  /** Carries out what looks for secrets; default is the worker for foreign text. */
+  readonly look?: RedactorOptions['look'];
+  /** Secrets in the commits of a run that was stopped for them. Absent: the record's own text is all that is looked through. */
+  readonly committedSecrets?: (
+    project: RemoteProject,
+    view: RunView,
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
   /** Nothing is written to a project's record before it was compared. Absent: it is written at once. */
   readonly comparison?: Pick<RecordComparison, 'isKnown' | 'wrote'>;
   /** Id of the data folder, which the record names. */
@@ -31,6 +42,9 @@ const GATHER_MS = 250;
 const RETRY_MS = 60_000;
 /** How long a server that stops waits for the remotes of its records. */
 const STOP_MS = 3_000;
+/** How long it still looks for secrets, which is not counted as waiting for a remote; lines that are left follow at the next start. */
+const STOP_LOOKING_MS = 8_000;
+const TICK_MS = 100;
 const MARK = 'recorded-position';
 /** What makes a run worth recording: a stage or a gate began or ended. */
 const MILESTONES: ReadonlySet<string> = new Set([
@@ -46,6 +60,9 @@ const MILESTONES: ReadonlySet<string> = new Set([
 
 export class Recorder {
   readonly #options: RecorderOptions;
+  readonly #redactor: RecordRedactor;
+  /** Sequence of the last pause, by run, whose secrets are known to the redactor. */
+  readonly #askedFor = new Map<string, number>();
   readonly #dirty = new Set<string>();
   #position = 0;
   #cancelTimer: (() => void) | null = null;
@@ -54,6 +71,9 @@ export class Recorder {
   /** Projects whose record could not be written, until it is tried again. */
   readonly #resting = new Map<string, () => void>();
   readonly #stopping = new AbortController();
+  readonly #stopLooking = new AbortController();
+  /** Records that are being looked through for secrets. */
+  #looking = 0;
   /** Before, what is dirty is not yet known, and a mark that is moved would hide it for good. */
   #started = false;
   /** The log could not be read at the start. */
@@ -62,6 +82,8 @@ export class Recorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    const { scrub, look } = options;
+    this.#redactor = new RecordRedactor({ scrub, ...(look ? { look } : {}) });
   }
 
   /**
@@ -111,11 +133,17 @@ export class Recorder {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
-    const limit = setTimeout(() => this.#stopping.abort(new Error('the server stops')), STOP_MS);
+    let waitedMs = 0;
+    const limit = setInterval(() => {
+      if (this.#looking === 0) waitedMs += TICK_MS;
+      if (waitedMs >= STOP_MS) this.#stopping.abort(new Error('the server stops'));
+    }, TICK_MS);
+    const stopLooking = setTimeout(() => this.#stopLooking.abort(), STOP_LOOKING_MS);
     try {
       await this.#writeAll();
     } finally {
-      clearTimeout(limit);
+      clearInterval(limit);
+      clearTimeout(stopLooking);
     }
   }
 
@@ -205,9 +233,10 @@ export class Recorder {
 
   /** @returns whether the remote has it now */
   async #record(projectId: string, runs: readonly RunView[]): Promise<boolean> {
-    const { store, repository, transcripts, scrub, log, comparison, serverId } = this.#options;
+    const { store, repository, log, comparison, serverId } = this.#options;
     const project: RemoteProject | null = await store.getProject(projectId);
     if (!project) return true;
+    this.#redactor.warm();
     // Said, and tried again, by the comparison itself.
     if (comparison && !(await comparison.isKnown(project, this.#stopping.signal))) return false;
     const files: Record<string, string> = {};
@@ -218,6 +247,7 @@ export class Recorder {
       runs.map(({ id }) => id),
     );
     const server = serverId === undefined ? {} : { server: serverId };
+    let isComplete = true;
     for (const view of runs) {
       const tip = await store.tipOf(view.id);
       if (!tip) continue;
@@ -228,11 +258,19 @@ export class Recorder {
         continue;
       }
       const events = await store.readRun(view.id, 0, tip.sequence);
-      const folder = recordFolder(view.id);
       const at = events.at(-1)?.timestamp ?? view.updatedAt;
-      files[`${folder}/context.json`] = scrub(renderRunContext(view, { ...tip, at, ...server }));
-      files[`${folder}/events.jsonl`] = scrub(renderEventLog(events));
-      files[`${folder}/transcript.jsonl`] = scrub(await transcripts.text(view.id));
+      this.#looking += 1;
+      const written = await this.#withoutSecrets(project, view, events, { ...tip, at, ...server }).finally(
+        () => (this.#looking -= 1),
+      );
+      for (const [name, text] of Object.entries(written.files)) files[`${recordFolder(view.id)}/${name}`] = text;
+      if (!written.isComplete) {
+        isComplete = false;
+        log.warn(
+          { runId: view.id },
+          'lines of a record were not looked through for secrets in time; they follow later',
+        );
+      }
     }
     if (Object.keys(files).length === 0) return true;
     const message = `Record of ${runs.map((run) => run.id).join(', ')}`;
@@ -241,7 +279,58 @@ export class Recorder {
     if (pushed) await comparison?.wrote(projectId, commit);
     if (!pushed)
       log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
-    return pushed;
+    if (!pushed || !isComplete) return false;
+    for (const { id, status } of runs) if (isFinal(status)) this.#forget(id);
+    return true;
+  }
+
+  async #withoutSecrets(
+    project: RemoteProject,
+    view: RunView,
+    events: readonly WorkflowEvent[],
+    tip: RecordedTip,
+  ): Promise<{ readonly files: Readonly<Record<string, string>>; readonly isComplete: boolean }> {
+    const { signal } = this.#stopLooking;
+    const { files, isComplete } = await this.#redactor.redact(
+      view.id,
+      {
+        'context.json': renderRunContext(view),
+        'events.jsonl': renderEventLog(events),
+        'transcript.jsonl': await this.#options.transcripts.text(view.id),
+      },
+      await this.#secretsOf(project, view, events),
+      signal,
+    );
+    // What the record is compared by is the server's own, and no text of others may change it.
+    return { files: { ...files, 'context.json': withTip(files['context.json'], tip) }, isComplete };
+  }
+
+  /** What the gate `secret_found` kept here may stand in the record in a form that no rule knows. */
+  async #secretsOf(
+    project: RemoteProject,
+    view: RunView,
+    events: readonly WorkflowEvent[],
+  ): Promise<readonly string[]> {
+    const { committedSecrets, log } = this.#options;
+    const pause = events.findLast(({ type, payload }) => type === 'RUN_PAUSED' && payload['reason'] === 'secret_found');
+    if (!committedSecrets || !pause || this.#askedFor.get(view.id) === pause.sequence) return [];
+    try {
+      const values = await committedSecrets(project, view, this.#stopLooking.signal);
+      this.#askedFor.set(view.id, pause.sequence);
+      return values;
+    } catch (error) {
+      if (!this.#stopLooking.signal.aborted)
+        log.warn(
+          { err: error, runId: view.id },
+          'the commits of a run could not be searched for what its record must not say',
+        );
+      return [];
+    }
+  }
+
+  #forget(runId: string): void {
+    this.#redactor.forget(runId);
+    this.#askedFor.delete(runId);
   }
 }
 

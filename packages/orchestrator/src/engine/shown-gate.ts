@@ -4,7 +4,9 @@
  */
 import {
   Conflict,
+  type Gate,
   type GateOutcome,
+  hashesOf,
   InvalidRequest,
   type JsonObject,
   missingOf,
@@ -45,16 +47,24 @@ export function unseen(
     gateId: gate.id,
     artifactHash: hashIn(payload, 'artifactHash') ?? hashIn(payload, 'accepts') ?? shown?.artifactHash,
     codeTree: hashIn(payload, 'codeTree') ?? shown?.codeTree,
+    concernsHash: shown?.concernsHash,
   };
+  const hashes = hashesOf(gate);
   // A gate without that hash has nothing that could have moved.
-  const moved = movedOf(gate, given).filter((name) => gate[name] !== undefined);
+  const moved = movedOf(gate, given).filter((name) => hashes[name] !== undefined);
   if (moved.length > 0) {
-    return new Stale(`The ${moved.join(' and ')} of gate ${gate.id} changed since it was shown: look at it again.`, {
-      extra: { artifactHash: gate.artifactHash ?? null, codeTree: gate.codeTree ?? null },
-    });
+    return changed(gate, moved);
   }
   const missing = missingOf(gate, given);
   return missing.length === 0 ? null : incomplete(view.id, gate.id, missing);
+}
+
+/** A decision of something else than the gate shows now. */
+export function changed(gate: Gate, moved: readonly string[]): Stale {
+  const { artifactHash = null, codeTree = null, concernsHash = null } = hashesOf(gate);
+  return new Stale(`The ${moved.join(' and ')} of gate ${gate.id} changed since it was shown: look at it again.`, {
+    extra: { artifactHash, codeTree, concernsHash },
+  });
 }
 
 /** A decision that does not say what was shown to the person who made it. */

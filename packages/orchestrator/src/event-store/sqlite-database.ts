@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidRequest, Unavailable } from '@autonomous/shared';
+import { type FileIdentity, identityOf } from './file-identity.ts';
 import { lockDatabase } from './database-lock.ts';
 import { appliedMigrations, knownMigrations, migrate } from './migrate.ts';
 import { configure, connect, connectReadOnly, type Connection } from './sqlite-connection.ts';
@@ -28,8 +29,8 @@ export interface SqliteDatabase {
   readonly feedId: string;
   /** Counts the openings of this database: who writes with an older one has been replaced. */
   readonly epoch: number;
-  /** Of the file, when it was opened; `undefined` for one in memory. */
-  readonly inode: number | undefined;
+  /** Of the files, when it was opened; `undefined` for one in memory. */
+  readonly identity: FileIdentity | undefined;
   close(): void;
 }
 
@@ -57,7 +58,7 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
       path,
       feedId,
       epoch,
-      inode: isFile ? statSync(path).ino : undefined,
+      identity: isFile ? identityOf(path) : undefined,
       close: () => {
         opened.close();
         lock?.release();

@@ -80,7 +80,7 @@ export interface SqliteEventStoreOptions extends SqliteFile {
 export function openSqliteEventStore(options: SqliteEventStoreOptions): SqliteEventStore {
   const { maxBytes, writer = 'nearest', faults, onStopped } = options;
   const database = openDatabase(options);
-  const { connection, path, epoch, inode } = database;
+  const { connection, path, epoch, identity } = database;
   if (writer !== 'inline' && connection.memory) {
     database.close();
     throw new TypeError("a database in memory needs writer: 'inline'");
@@ -88,7 +88,14 @@ export function openSqliteEventStore(options: SqliteEventStoreOptions): SqliteEv
   return new SqliteEventStore(database, openQueue());
 
   function openQueue(): WriteQueue {
-    const data = { file: path, maxBytes, epoch, inode, faults, triedCommits: new Int32Array(new SharedArrayBuffer(4)) };
+    const data = {
+      file: path,
+      maxBytes,
+      epoch,
+      identity,
+      faults,
+      triedCommits: new Int32Array(new SharedArrayBuffer(4)),
+    };
     switch (writer) {
       case 'nearest':
         return WriteQueue.nearest(connection, data, onStopped);
@@ -126,8 +133,8 @@ export class SqliteEventStore implements EventStore {
   }
 
   async whyNothingIsStored(): Promise<Error | null> {
-    const { path, inode } = this.#database;
-    const lost = inode === undefined ? null : lostFile(path, inode);
+    const { path, identity } = this.#database;
+    const lost = identity === undefined ? null : lostFile(path, identity);
     if (lost !== null) this.refuse(new Unavailable(lost.message));
     if (this.#queue.stopped !== undefined) return this.#queue.stopped;
     if (!this.#queue.isFull) return null;

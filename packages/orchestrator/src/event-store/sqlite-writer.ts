@@ -45,7 +45,7 @@ export class SqliteWriter {
   #dataVersion: number | null = null;
   #hasErased = false;
 
-  constructor(connection: Connection, { epoch, inode, faults, triedCommits }: WriterOptions) {
+  constructor(connection: Connection, { epoch, identity, faults, triedCommits }: WriterOptions) {
     this.#connection = connection;
     this.#statements = prepareStatements(connection);
     this.#epoch = epoch;
@@ -57,7 +57,7 @@ export class SqliteWriter {
       perform: (write) => this.#perform(write),
       forget: () => this.#forget(),
       beforeCommit: injected === undefined ? undefined : () => injected.beforeCommit(),
-      afterCommit: inode === undefined ? undefined : () => assertSameFile(connection.name, inode),
+      afterCommit: identity === undefined ? undefined : () => assertSameFile(connection.name, identity),
     });
   }
 

@@ -2,6 +2,7 @@
  * What is sent to the writer and what it answers: plain data, since the writer may run in a thread of its own. JSON is
  * text already and times are milliseconds, so that the writer neither reads nor checks anything but what is stored.
  */
+import type { FileIdentity } from './file-identity.ts';
 
 export interface StepWrite {
   readonly kind: 'step';
@@ -184,7 +185,7 @@ export interface WriterOptions {
   /** What the database's epoch must be: another server has taken over when it is not. */
   readonly epoch: number;
   /** Inode of the database's file; absent for one in memory. */
-  readonly inode?: number | undefined;
+  readonly identity?: FileIdentity | undefined;
   readonly faults?: WriterFaults | undefined;
   /** Counts the commits that were tried, one number, over all writers to which these faults are given. */
   readonly triedCommits?: Int32Array | undefined;

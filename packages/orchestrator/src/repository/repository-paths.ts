@@ -134,7 +134,7 @@ export function onEachFolder<Value>(
       path = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
     }
     let value = path === '' ? null : (values.get(path) as Value);
-    for (const each of unknown.reverse()) {
+    for (const each of unknown.toReversed()) {
       value = valueOf(value, each, each.slice(each.lastIndexOf('/') + 1));
       values.set(each, value);
     }

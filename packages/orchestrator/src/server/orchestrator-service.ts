@@ -10,6 +10,7 @@ import {
   type FilesTaken,
   type Gate,
   type GateDecision,
+  hashesOf,
   InvalidRequest,
   type JsonObject,
   type ModelSummary,
@@ -29,7 +30,6 @@ import {
   type RunConfigRequest,
   type RunStart,
   type RunView,
-  Stale,
   toProblem,
   TREE_BUDGET_NAMES,
   treeBudgetsOf,
@@ -41,7 +41,7 @@ import {
 } from '@autonomous/shared';
 import { slugOf } from '../artifacts/plan-document.ts';
 import type { Engine } from '../engine/engine.ts';
-import { incomplete, otherGate } from '../engine/shown-gate.ts';
+import { changed, incomplete, otherGate } from '../engine/shown-gate.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Models, Prices } from '../models/model.ts';
@@ -340,8 +340,9 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const view = await engine.view(runId);
     const { type, payload } = await signalFor(caller, view, gate, decision);
     if (type === 'BUDGET_CHANGED') await refuseSpent(view, payload);
-    const { artifactHash, codeTree } = decision;
-    return engine.signal(runId, type, payload, { gateId: gate.id, artifactHash, codeTree }, caller.request);
+    const { artifactHash, codeTree, concernsHash } = decision;
+    const shown = { gateId: gate.id, artifactHash, codeTree, concernsHash };
+    return engine.signal(runId, type, payload, shown, caller.request);
   };
 
   /** The run's open gate, where it is this one. @throws {Conflict} saying who decided it or that the run went on without it */
@@ -459,9 +460,9 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     async listGates(runId) {
       if (runId !== undefined) {
         const { gate } = await engine.view(runId);
-        return gate ? [gate] : [];
+        return gate ? [withHashes(gate)] : [];
       }
-      return store.listGates();
+      return (await store.listGates()).map(withHashes);
     },
     listClarifications: (status) => store.listClarifications(status),
     decideGate,
@@ -543,13 +544,15 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
  */
 function refuseUnseen(gate: Gate, decision: GateDecision): void {
   const moved = movedOf(gate, decision);
-  if (moved.length > 0) {
-    throw new Stale(`The ${moved.join(' and ')} of gate ${gate.id} changed since it was shown: look at it again.`, {
-      extra: { artifactHash: gate.artifactHash ?? null, codeTree: gate.codeTree ?? null },
-    });
-  }
+  if (moved.length > 0) throw changed(gate, moved);
   const missing = vouches(decision.decision) ? missingOf(gate, decision) : [];
   if (missing.length > 0) throw incomplete(gate.runId, gate.id, missing);
+}
+
+/** The gate with the hash of its concerns, which a view that an earlier program stored does not have. */
+function withHashes(gate: Gate): Gate {
+  const { concernsHash } = hashesOf(gate);
+  return concernsHash === undefined ? gate : { ...gate, concernsHash };
 }
 
 /** The id of a gate that has to be one of this run's. @throws {NotFound} */

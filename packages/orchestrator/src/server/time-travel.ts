@@ -205,9 +205,9 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
         `Run ${view.id} had gate ${view.gate.id} open after event ${view.lastSequence}, and the answer is of gate ${answer.gateId}: look at it again.`,
       );
     }
-    const { artifactHash, codeTree } = answer;
+    const { artifactHash, codeTree, concernsHash } = answer;
     const signal = await options.signalFor(caller, view, gate, answer);
-    return { ...signal, gateId: gate.id, artifactHash, codeTree };
+    return { ...signal, gateId: gate.id, artifactHash, codeTree, concernsHash };
   };
 
   /**

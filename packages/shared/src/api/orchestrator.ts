@@ -96,7 +96,7 @@ export interface RunFilter extends PageRequest {
 
 /**
  * The one way to decide a gate. Which fields a decision needs: `approve` and `accept` the gate's id and every hash that the gate
- * shows, `reject` feedback, `answer` response, `ask` question, `accept` a reason too, `extend` minutes or, at a budget that is
+ * shows (that of its concerns among them: what is approved or accepted there is accepted with them), `reject` feedback, `answer` response, `ask` question, `accept` a reason too, `extend` minutes or, at a budget that is
  * used up, another one. Any decision may name its gate, and is refused while another one is open.
  */
 export interface GateDecision extends BudgetChange, ShownFields {

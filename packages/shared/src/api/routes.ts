@@ -448,7 +448,8 @@ const routes = {
   decideGate: route({
     method: 'post',
     path: '/api/gates/{id}/decision',
-    summary: 'Decide a gate. To approve or accept takes its id and the hashes that it shows',
+    summary:
+      'Decide a gate. To approve or accept takes its id and the hashes that it shows: artifactHash, codeTree, and concernsHash where it has concerns',
     request: { params, body: takes(schemas.gateDecision) },
     responses: theRun,
   }),

@@ -72,6 +72,7 @@ const gate: Required<Gate> = {
   reason: 'timeout',
   budget: 'maxTokens',
   concerns: [concern],
+  concernsHash: 'c',
   details: { deep: [{ much: 1 }] },
 };
 

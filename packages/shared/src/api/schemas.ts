@@ -153,7 +153,7 @@ const take = z.strictObject({ runId: id, commit: gitObject, paths: z.array(text(
 const gateId = id.optional();
 /** Of `build` a SHA-256 and a git object; another workflow's gate may show any text. */
 const shownHash = z.string().min(1).max(200).optional();
-const shown = { gateId, artifactHash: shownHash, codeTree: shownHash };
+const shown = { gateId, artifactHash: shownHash, codeTree: shownHash, concernsHash: shownHash };
 /** The fields of each decision, beside `decision` itself. */
 const decisionShapes = {
   approve: {
@@ -310,6 +310,7 @@ export const gate = answer<Gate>('Gate', {
   reason: z.enum(PAUSE_REASONS).optional(),
   budget: z.enum(BUDGET_NAMES).optional(),
   concerns: z.array(concern).optional(),
+  concernsHash: z.string().optional(),
   details: jsonObject,
 });
 

@@ -1,5 +1,5 @@
 /** Which run a command is about: the one it was called on, the one in front, or one that the person picks. */
-import type { Decision, Gate, RunView, ShownGate } from '@autonomous/shared';
+import { acceptsConcerns, type Decision, type Gate, type RunView, type ShownGate } from '@autonomous/shared';
 import { gateLine, statusLabel, waitingFirst } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { documentOf, resultInFront } from '../diff-documents.ts';
@@ -55,7 +55,8 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
 }
 
 /**
- * The open gate that takes this decision, as the person had it in sight; `null` when they picked none.
+ * The open gate that takes this decision, as the person had it in sight; `null` when they picked none, or when the decision
+ * would accept concerns: no line, notification, prompt or diff shows those, so that the review is opened, which does.
  * @throws {Error} where the run's gate does not take it, or is another one than the surface showed
  */
 export async function pickGate(
@@ -77,6 +78,10 @@ export async function pickGate(
   if (!run.gate.decisions.includes(decision)) {
     throw new Error(`“${titleOf(run)}” waits for another decision: ${run.gate.decisions.join(', ')}.`);
   }
+  if (acceptsConcerns(decision, run.gate)) {
+    openReview(panels, run, run.gate, title);
+    return null;
+  }
   const isSeen = shownIn(target) !== null || runIdOf(target) === null || target instanceof vscode.Uri;
   // Another extension, or a key binding: nothing was shown of what would be approved.
   if (!isSeen && decision === 'approve' && !(await confirmed(run, run.gate))) return null;
@@ -94,6 +99,17 @@ function refuseOther(run: RunView, target: unknown): void {
   const result = resultShown(target);
   if (result !== null && result.runId === run.id && result.commit !== (run.headCommit ?? ''))
     throw new Error(`The result of “${titleOf(run)}” was changed since these changes were opened: show them again.`);
+}
+
+/** Opens the run at its gate, and says why nothing was decided. */
+function openReview(panels: Panels, run: RunView, { id, concerns = [] }: Gate, title: string): void {
+  panels.openScreen({ name: 'run', runId: run.id, gate: id });
+  const listed = concerns.map((concern) => concern.title).join('; ');
+  void vscode.window.showInformationMessage(
+    plainMessage(
+      `${title} “${titleOf(run)}” in its review: you accept what is listed there with it (${listed}). Nothing was decided yet.`,
+    ),
+  );
 }
 
 async function confirmed(run: RunView, gate: Gate): Promise<boolean> {

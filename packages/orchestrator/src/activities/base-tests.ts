@@ -1,0 +1,114 @@
+/** A result with everything that decides about tests as in the base commit: what the second check of a result runs on. */
+import { setImmediate } from 'node:timers/promises';
+import { matchesGlob, reachOfCheck } from '../artifacts/check-reach.ts';
+import { holdsTests, restoreInSourceTests } from '../artifacts/in-source-tests.ts';
+import { isCode, isTestPath, pathsToRestore } from '../artifacts/project-commands.ts';
+import { hasRunnerSections, restoreRunnerSections } from '../artifacts/runner-sections.ts';
+import { usedByTests } from '../artifacts/used-by-tests.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import type { BuildActivities } from '../workflow/definitions/build-types.ts';
+import type { KnownBaseline } from './baseline-cache.ts';
+import type { BuildTools } from './build-tools.ts';
+
+/** Of a file that is read for what it names. */
+const MAX_FILE_BYTES = 2 ** 20;
+/** Of all files that one question reads. */
+const MAX_BYTES = 32 * 2 ** 20;
+/** Of a changed file that holds tests beside the product. */
+const MAX_MIXED_BYTES = 8 * 2 ** 20;
+
+export interface WithBaseTests {
+  readonly tree: string;
+  /** Paths that differ from the result. */
+  readonly restored: readonly string[];
+  /** Changed by the run, perhaps tests or what they lean on, and as the result has them. */
+  readonly doubtful: readonly string[];
+}
+
+/** @param known the base commit's baseline: its report names files that hold tests, whatever they are called */
+export async function withBaseTests(
+  tools: BuildTools,
+  project: RemoteProject,
+  input: BuildActivities['check']['input'],
+  resultTree: string,
+  { baseline, files: reported }: KnownBaseline,
+): Promise<WithBaseTests> {
+  const { repository } = tools;
+  const [basePaths, resultPaths, changes] = await Promise.all([
+    repository.listFiles(project, input.baseCommit),
+    repository.listFiles(project, input.commit),
+    repository.changes(project, input.baseCommit, input.commit),
+  ]);
+  const inResult = new Set(resultPaths);
+  const deleted = basePaths.filter((file) => !inResult.has(file));
+  const changed = [...new Set([...changes.map((change) => change.path), ...deleted])];
+  const readAt = (treeish: string) => (paths: readonly string[]) =>
+    repository.readFiles(project, treeish, paths, MAX_FILE_BYTES, MAX_BYTES);
+  const [readBase, readResult] = [readAt(input.baseCommit), readAt(input.commit)];
+
+  const reach = await reachOfCheck({ command: input.test.command, basePaths, changed, read: readBase });
+  const use = await usedByTests({
+    basePaths,
+    resultPaths,
+    changed,
+    reported,
+    runner: baseline.tests?.runner ?? '',
+    basePassed: baseline.passed,
+    globs: reach.globs,
+    matchesGlob,
+    rest: setImmediate,
+    readBase,
+    readResult,
+  });
+  const hasTests = basePaths.some(isTestPath) || reported.length > 0;
+  const paths = pathsToRestore(
+    basePaths,
+    resultPaths,
+    changed,
+    new Set([...reach.restored, ...use.restored]),
+    hasTests,
+  );
+  const isRestored = new Set(paths);
+  const rest = changed.filter((file) => !isRestored.has(file));
+  const parts = await mendedParts(tools, project, input, { files: rest, hasTests });
+  const tree = await repository.restorePaths(project, resultTree, input.baseCommit, paths);
+  const mended = Object.fromEntries(parts.mended);
+  return {
+    tree: parts.mended.size === 0 ? tree : await repository.writeFiles(project, tree, mended),
+    restored: [...paths, ...parts.mended.keys()].sort(),
+    doubtful: [...new Set([...reach.doubtful, ...use.doubtful, ...parts.doubtful])]
+      .filter((file) => !isRestored.has(file))
+      .sort(),
+  };
+}
+
+/** Files that hold tests, or what runs them, beside the product: in parts as in the base. */
+async function mendedParts(
+  { repository }: BuildTools,
+  project: RemoteProject,
+  { baseCommit, commit }: BuildActivities['check']['input'],
+  { files, hasTests }: { readonly files: readonly string[]; readonly hasTests: boolean },
+): Promise<{ readonly mended: ReadonlyMap<string, string | null>; readonly doubtful: readonly string[] }> {
+  const mended = new Map<string, string | null>();
+  const doubtful: string[] = [];
+  for (const file of files.filter(hasRunnerSections)) {
+    const [base, result] = await Promise.all([
+      repository.readFile(project, baseCommit, file),
+      repository.readFile(project, commit, file),
+    ]);
+    // Where there were no tests, those of the result are the only ones, and need its configuration.
+    if (base === null && !hasTests) continue;
+    const text = restoreRunnerSections(file, base, result);
+    if (text !== result) mended.set(file, text);
+  }
+  const code = files.filter((file) => isCode(file) && !hasRunnerSections(file));
+  const base = await repository.readFiles(project, baseCommit, code, MAX_MIXED_BYTES, MAX_BYTES);
+  for (const [file, text] of base) {
+    if (!holdsTests(file, text)) continue;
+    const result = await repository.readFile(project, commit, file);
+    const tests = result === null ? null : restoreInSourceTests(file, text, result);
+    if (tests?.kind === 'doubtful') doubtful.push(file);
+    if (tests?.kind === 'restored' && tests.text !== result) mended.set(file, tests.text);
+  }
+  return { mended, doubtful };
+}

@@ -1,0 +1,163 @@
+/** Servers that die: by what their runs do, or by whom you like. Which runs are set aside, and after how many deaths. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { pino } from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import type { StoredActivity } from '../event-store/event-store.ts';
+import { openCrashLedger } from './crash-ledger.ts';
+import { CrashProbation } from './crash-probation.ts';
+import { ManualClock } from './engine.fixture.ts';
+
+interface Run {
+  readonly id: string;
+  /** Milliseconds that its activity needs without a pause. */
+  readonly takesMs: number;
+  /** Milliseconds after which its activity takes the server down; `null` for a healthy one. */
+  readonly killsAfterMs: number | null;
+}
+
+interface Story {
+  readonly runs: readonly Run[];
+  /** How long each life lasts where no run ends it; after the last one the server lives on. */
+  readonly livesMs: readonly number[];
+}
+
+const STEP_MS = 500;
+const LONGEST_LIFE_MS = 600_000;
+
+/** @returns the runs that were set aside, and after how many deaths; and those that have ended */
+async function play({ runs, livesMs }: Story) {
+  const dataFolder = await mkdtemp(path.join(tmpdir(), 'autonomous-probation-'));
+  onTestFinished(() => rm(dataFolder, { recursive: true, force: true }));
+  let open: StoredActivity[] = runs.map(({ id }) => anActivity(id));
+  const setAside = new Map<string, number>();
+  const ended = new Set<string>();
+  for (let life = 0; ; life += 1) {
+    const epoch = life + 1;
+    const clock = new ManualClock();
+    const ledger = await openCrashLedger(dataFolder, { epoch, openActivities: async () => open });
+    for (const { runId } of ledger.faults) setAside.set(runId, life);
+    const begunAt = new Map<string, number>();
+    let now = 0;
+    const takeUp = async (runId: string): Promise<void> => {
+      if (!setAside.has(runId) && !ended.has(runId)) {
+        begunAt.set(runId, now);
+        open = open.map((activity) => (activity.runId === runId ? { ...activity, epoch } : activity));
+      }
+    };
+    const openKeys = async (runId: string) => ({
+      activities: open.flatMap((activity) => (activity.runId === runId ? [activity.key] : [])),
+      timers: [],
+    });
+    ledger.takingUp();
+    for (const { id } of runs) if (!ledger.isHeld(id)) await takeUp(id);
+    ledger.up();
+    const probation = new CrashProbation({
+      ledger,
+      store: { openKeys },
+      clock,
+      log: pino({ level: 'silent' }),
+      takeUp,
+    });
+    probation.start();
+    let hasDied = false;
+    for (; now < (livesMs[life] ?? LONGEST_LIFE_MS) && !hasDied; now += STEP_MS) {
+      for (const { id, takesMs, killsAfterMs } of runs) {
+        const age = begunAt.has(id) && !ended.has(id) ? now - (begunAt.get(id) ?? 0) : -1;
+        if (killsAfterMs !== null && age >= killsAfterMs) hasDied = true;
+        if (killsAfterMs === null && age >= takesMs) {
+          ended.add(id);
+          open = open.filter(({ runId }) => runId !== id);
+        }
+      }
+      clock.advance(STEP_MS);
+      await setImmediate();
+    }
+    probation.stop();
+    if (!hasDied && livesMs[life] === undefined) return { setAside, ended, deaths: life };
+    if (life > 200) throw new Error('it dies for ever');
+  }
+}
+
+function anActivity(runId: string): StoredActivity {
+  const startedAt = '2026-01-01T00:00:00.000Z';
+  return {
+    key: `${runId}/1/work`,
+    runId,
+    activity: 'work',
+    src: 'work',
+    input: null,
+    startedAt,
+    attempt: 1,
+    failures: 0,
+    notBefore: null,
+    heartbeat: null,
+    epoch: 0,
+  };
+}
+
+const healthy = (count: number, takesMs = 120_000): readonly Run[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `healthy-${index}`, takesMs, killsAfterMs: null }));
+const killer = (id: string, killsAfterMs: number): Run => ({ id, takesMs: Infinity, killsAfterMs });
+
+/** Figures that look random and are the same each time. */
+function* random(seed: number): Generator<number> {
+  for (let state = seed; ;) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    yield state / 2 ** 32;
+  }
+}
+
+it.each([
+  ['of a few seconds', 6_000],
+  ['of half a minute', 30_000],
+  ['of a minute', 60_000],
+])(
+  'six healthy runs under forty kills after lives %s are never set aside, and end',
+  async (_what, longestMs) => {
+    for (let seed = 1; seed <= 4; seed += 1) {
+      const chance = random(seed);
+      const livesMs = Array.from({ length: 40 }, () => 100 + Number(chance.next().value) * longestMs);
+      const { setAside, ended } = await play({ runs: healthy(6), livesMs });
+      expect([...setAside.keys()]).toEqual([]);
+      expect(ended.size).toBe(6);
+    }
+  },
+  60_000,
+);
+
+it('a run that takes its server down alone is set aside after three deaths', async () => {
+  const { setAside, deaths } = await play({ runs: [killer('k', 500)], livesMs: [] });
+  expect({ setAside: [...setAside], deaths }).toEqual({ setAside: [['k', 3]], deaths: 3 });
+});
+
+it.each([500, 5_000, 40_000])(
+  'one of seven that takes its server down after %d ms is found, and the others end',
+  async (ms) => {
+    const runs = [...healthy(3), killer('k', ms), ...healthy(6).slice(3)];
+    const { setAside, ended } = await play({ runs, livesMs: [] });
+    expect([...setAside.keys()]).toEqual(['k']);
+    expect(setAside.get('k')).toBeLessThanOrEqual(6);
+    expect(ended.size).toBe(6);
+  },
+);
+
+it('two that take their server down are both found', async () => {
+  const { setAside, ended } = await play({ runs: [...healthy(2), killer('k', 500), killer('l', 2_000)], livesMs: [] });
+  expect([...setAside.keys()].sort()).toEqual(['k', 'l']);
+  expect(Math.max(...setAside.values())).toBeLessThanOrEqual(10);
+  expect(ended.size).toBe(2);
+});
+
+it('one that takes its server down is found although the server is killed as well', async () => {
+  for (let seed = 1; seed <= 4; seed += 1) {
+    const chance = random(seed);
+    const livesMs = Array.from({ length: 8 }, () => 100 + Number(chance.next().value) * 20_000);
+    const { setAside, ended } = await play({ runs: [...healthy(4), killer('k', 1_000)], livesMs });
+    expect([...setAside.keys()]).toEqual(['k']);
+    expect(setAside.get('k')).toBeLessThanOrEqual(8 + 6);
+    expect(ended.size).toBe(4);
+  }
+});

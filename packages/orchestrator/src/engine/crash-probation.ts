@@ -1,0 +1,96 @@
+/**
+ * Takes up runs that the crash ledger holds back, one after the other. First the server is watched without them: a death then
+ * is none of theirs. A run whose activities end, or go on for a minute, is cleared.
+ */
+import type { Logger } from 'pino';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { Clock } from './clock.ts';
+import type { CrashLedger } from './crash-ledger.ts';
+
+export interface CrashProbationOptions {
+  readonly ledger: CrashLedger;
+  readonly store: Pick<EventStore, 'openKeys'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Takes up what a run has open. */
+  readonly takeUp: (runId: string) => Promise<void>;
+}
+
+/** How long a run on probation, or a server that has taken up everything, has to live. */
+const PROBATION_MS = 60_000;
+/** How often it is looked whether the activities of a run on probation have ended. */
+const LOOK_MS = 1_000;
+/** How long the server is watched without those that are held back; three times as long after each death that counts against one. */
+const QUIET_MS = 5_000;
+const LONGEST_QUIET_MS = 45_000;
+
+export class CrashProbation {
+  readonly #options: CrashProbationOptions;
+  readonly #waiting: string[];
+  #cancel: () => void = () => undefined;
+  #stopped = false;
+
+  constructor(options: CrashProbationOptions) {
+    this.#options = options;
+    this.#waiting = [...options.ledger.held];
+  }
+
+  /** To be called when everything else is taken up. */
+  start(): void {
+    const { ledger, log } = this.#options;
+    if (this.#waiting.length === 0) {
+      this.#after(PROBATION_MS, () => ledger.survived());
+      return;
+    }
+    const quietMs = Math.min(LONGEST_QUIET_MS, QUIET_MS * 3 ** ledger.accusations);
+    log.warn(
+      { runIds: this.#waiting },
+      `The server has died without a word again and again while several runs were under way. They are taken up one after the other, the first in ${quietMs / 1_000} seconds, so that one that brings the server down shows.`,
+    );
+    this.#after(quietMs, () => void this.#next());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  async #next(): Promise<void> {
+    const { ledger, store, log, takeUp } = this.#options;
+    const runId = this.#waiting.shift();
+    if (runId === undefined) {
+      this.#after(PROBATION_MS, () => ledger.survived());
+      return;
+    }
+    try {
+      const before = new Set((await store.openKeys(runId)).activities);
+      if (this.#stopped) return;
+      ledger.onProbation(runId, false);
+      await takeUp(runId);
+      ledger.onProbation(runId, true);
+      this.#watch(runId, before, PROBATION_MS);
+    } catch (error) {
+      log.error({ err: error, runId }, 'a run that was held back could not be taken up');
+      this.#clear(runId);
+    }
+  }
+
+  /** @param before keys of what it had open when it was taken up */
+  #watch(runId: string, before: ReadonlySet<string>, leftMs: number): void {
+    this.#after(LOOK_MS, async () => {
+      const { activities } = await this.#options.store.openKeys(runId).catch(() => ({ activities: [] }));
+      if (this.#stopped) return;
+      if (leftMs <= LOOK_MS || !activities.some((key) => before.has(key))) this.#clear(runId);
+      else this.#watch(runId, before, leftMs - LOOK_MS);
+    });
+  }
+
+  #clear(runId: string): void {
+    this.#options.ledger.cleared(runId);
+    void this.#next();
+  }
+
+  #after(ms: number, work: () => void | Promise<void>): void {
+    if (!this.#stopped) this.#cancel = this.#options.clock.after(ms, () => void work());
+  }
+}
