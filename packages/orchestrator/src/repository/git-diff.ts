@@ -22,8 +22,8 @@ const TEXT_BYTES = 4 * 1024 * 1024;
 const MAX_LOOKED_AT = 100;
 /** Of as many files, with names of any length. */
 const ROOM_FOR_HEADERS = 256 * 1024;
-/** Most files that are asked for by name in one command, and most bytes of their names. */
-const MAX_NAMED = 2_000;
+/** Most files that are asked for by name in one command, and most bytes of their names: git compares each with each path. */
+const MAX_NAMED = 500;
 const MAX_NAME_BYTES = 256 * 1024;
 /** Files whose warnings are looked for before others have their turn. */
 const FILES_AT_ONCE = 200;
