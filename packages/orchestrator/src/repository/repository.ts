@@ -100,7 +100,8 @@ export interface Repository {
   ): Promise<{ readonly baseBranch: string; readonly notices: readonly string[] }>;
 
   /**
-   * Brings the mirror up to date with the remote. A remote that is silent for three minutes is away.
+   * Brings the mirror up to date with the remote. A remote is away when git says nothing for three minutes, or when nothing
+   * comes over its connection for 30 seconds (HTTP and ssh).
    * @param signal ends the wait and the git process; what it was aborted with is thrown
    * @throws {NeedsHuman} `remote_unavailable` or `auth_expired`
    */
