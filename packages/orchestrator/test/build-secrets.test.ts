@@ -90,7 +90,7 @@ it('the record on the remote has a mark in place of each secret that stopped the
   ];
   const printed = secrets.map((each) => `'${each}'`).join(' ');
   const base64 = Buffer.from(`word ${['hunter2Zx9', 'Qk81Lm'].join('')} word`).toString('base64');
-  const implementer = [runs(`echo ${base64}; printf '%s\\n' ${printed} > .env; cat .env`)];
+  const implementer = [runs(`echo ${base64}; printf '%s\\n' ${printed} > app.conf; cat app.conf`)];
   const server = await aServer({ script: aScript({ implementer }) });
   const run = await server.until(await server.launch('Add the feature', trusted), { gate: 'pause' });
   expect(run.gate).toMatchObject({ reason: 'secret_found' });

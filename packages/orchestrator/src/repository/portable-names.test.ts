@@ -70,7 +70,7 @@ describe('Names that some file system takes for one', () => {
     expect(await growthOf(400, deep, collide)).toBeLessThan(8 * LINEAR);
     const spelled = (size: number) =>
       Array.from({ length: size }, (_, index) =>
-        [...'abcdefghijklmnop']
+        Array.from('abcdefghijklmnop')
           .map((letter, bit) => (Math.floor(index / 2 ** bit) % 2 === 1 ? letter.toUpperCase() : letter))
           .join(''),
       );
