@@ -414,6 +414,22 @@ export const buildScenarios: Scenarios = {
     DrivenRun.start()
       .send('BUDGET_CHANGED', { by, maxToolCalls: 50 })
       .done('prepare', outputs.prepare({ ...aConfig, maxToolCalls: 50 })),
+  'checks-fail-as-before-the-run': () =>
+    approved()
+      .implemented()
+      .done('checkAsIs', {
+        ...outputs.check('as_is', false),
+        baseline: { ...outputs.baseline, passed: false },
+        failsAsBefore: true,
+      })
+      .done('report', outputs.report),
+  'tests-that-were-there-are-changed': () =>
+    approved()
+      .implemented()
+      .done('checkAsIs', {
+        ...outputs.check('as_is'),
+        changedTests: [{ path: 'test/login.test.js', linesRemoved: 1, assertionsBefore: 1, assertions: 1 }],
+      }),
 };
 
 const aDecisions = [{ topic: 'Session', choice: 'cookie', rationale: 'simple' }];

@@ -60,7 +60,7 @@ it('F03: finds out who changed the tests, their runner or its configuration, and
       decisions: ['retry', 'accept'],
       details: { from: 'base_tests', restored, attempts: 0 },
     });
-    expect(gate?.summary).toContain('pass only with the changed tests');
+    expect(gate?.summary).toContain('with these files as on the base commit they fail: ');
   }
 });
 
@@ -124,7 +124,9 @@ it('publishes who accepted a failed result, what of it and why', async () => {
   expect(report).toContain('**Verdict: failed, accepted by a person all the same**');
   expect(report).toContain('`local` accepted this result on');
   expect(report).toContain(`Reason given: ${reason}`);
-  expect(report).toContain("- The project's checks pass only with the changed tests");
+  expect(report).toContain(
+    "- The project's checks pass with the result as it is; with these files as on the base commit they fail: test/app.test.sh",
+  );
   expect(report).toContain('put back for this run: `test/app.test.sh`');
 });
 

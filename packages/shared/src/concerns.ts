@@ -17,7 +17,7 @@ export const CONCERN_KINDS = [
   'secrets',
   /** The number of tests that ran is not known. */
   'tests_unknown',
-  /** Fewer tests ran than on the base commit. */
+  /** Tests of the base commit did not run, or assert less than they did. */
   'tests_fell',
   /** The checks ended without their runner's summary. */
   'tests_unfinished',

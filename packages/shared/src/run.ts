@@ -194,8 +194,13 @@ export interface TestCount {
   readonly finished: boolean;
   /** Functions of the runner or of its assertions that code under test put others in the place of; absent where none. */
   readonly replaced?: readonly string[];
-  /** For `base_tests`: tests that ran on the base commit and did not run here, at most 20 names; absent where all ran. */
+  /**
+   * Tests that ran on the base commit and did not run here, at most 20 names; absent where all ran. For `as_is` without those
+   * that ran in another file, and without those of files in which as many tests ran.
+   */
   readonly notRun?: readonly string[];
+  /** Tests that failed, by file and name with digits and random words as `0`, at most 20; absent where none failed. */
+  readonly failedNames?: readonly string[];
 }
 
 /** The project's checks on the base commit, run once beside planning. */
@@ -216,6 +221,18 @@ export interface Baseline {
   readonly failure?: string;
 }
 
+/** A file with tests that the run changed, added or deleted. A type, so that it is a JSON value. */
+export type ChangedTests = {
+  readonly path: string;
+  /** The result has no such file. */
+  readonly isDeleted?: true;
+  /** Lines of the base commit that are gone. */
+  readonly linesRemoved: number;
+  /** Calls of assertions on the base commit and in the result. */
+  readonly assertionsBefore: number;
+  readonly assertions: number;
+};
+
 export interface Evidence {
   /** `as_is`: the result itself. `base_tests`: the result with the base commit's tests, test configuration and scripts put back. */
   readonly mode: 'as_is' | 'base_tests';
@@ -231,8 +248,12 @@ export interface Evidence {
   readonly tests?: TestCount;
   /** For `base_tests`: files that the check command runs or is made of, which the run changed and which are as it left them. */
   readonly doubtful?: readonly string[];
-  /** For `base_tests`: what its tests were compared with. Absent in older logs. */
+  /** For `base_tests`, and for `as_is` that failed: what it was compared with. Absent in older logs, and where it is not known. */
   readonly baseline?: Baseline;
+  /** The check failed on the base commit already and fails in the same way here. Absent where it did not. */
+  readonly failsAsBefore?: true;
+  /** For `as_is`: files with tests of the base commit that the run changed, and new ones, at most 200. Absent where none lost a line. */
+  readonly changedTests?: readonly ChangedTests[];
   /** For `as_is`: absent where nothing is new. */
   readonly newDependencies?: readonly NewDependency[];
   readonly recordedAt: string;

@@ -1,7 +1,7 @@
 /** Counts of tests in words. */
 import { expect, it } from 'vitest';
 import type { Baseline } from './run.ts';
-import { testCountText } from './test-count.ts';
+import { baselineText, failureText, testCountText } from './test-count.ts';
 
 const tests = { runner: 'pytest', executed: 12, failed: 0, skipped: 1, finished: true };
 const command = { command: 'pytest', exitCode: 0, durationMs: 1, output: '' };
@@ -32,4 +32,29 @@ it('says what is not known, and nothing of evidence from before tests were count
   // Found out by the checks themselves, when what was in the way was mended.
   expect(testCountText({ tests, baseline }, { ...baseline, failure: 'no install' })).toContain('it was 11');
   expect(testCountText({})).toBeNull();
+});
+
+it('tells the outcome of the base commit, with what is missing and which tests failed', () => {
+  expect(baselineText(baseline)).toBe('On the base commit the checks passed; 11 tests ran, 0 failed.');
+  const failedNames = ['a: v', 'a: w', 'a: x', 'a: y'];
+  const red: Baseline = {
+    ...baseline,
+    passed: false,
+    command: { ...command, exitCode: 1 },
+    tests: { ...tests, executed: 11, failed: 4, failedNames },
+  };
+  expect(baselineText(red)).toBe(
+    'On the base commit the checks failed already (exit code 1); 11 tests ran, 4 failed: a: v, a: w, a: x and 1 more.',
+  );
+  expect(failureText(red)).toBe('4 failed: a: v, a: w, a: x and 1 more');
+  const { tests: _, ...uncounted } = red;
+  const without: Baseline = { ...uncounted, command: { ...command, exitCode: 127 }, missingTool: 'xo' };
+  expect(baselineText(without)).toBe(
+    'On the base commit the checks failed already (exit code 127); the program xo is missing.',
+  );
+  expect(failureText(without)).toBe('the program xo is missing');
+  expect(failureText({ ...uncounted, command: { ...command, exitCode: null } })).toBe('they came to no end');
+  expect(baselineText({ ...uncounted, missingTool: 'uv', failure: 'no install' })).toBe(
+    'The checks could not be run on the base commit; the program uv is missing: no install',
+  );
 });

@@ -1,4 +1,4 @@
-/** Counts of tests in words, the same on every face. */
+/** Counts of tests and the outcome of the checks on the base commit in words, the same on every face. */
 import type { Baseline, Evidence, TestCount } from './run.ts';
 
 /** One line, such as `12 tests ran (node:test), 1 skipped; on the base commit it was 11`. `null` where nothing is known of either. */
@@ -28,4 +28,37 @@ function baselineCountOf({ tests, failure }: Baseline): string {
   return tests === undefined
     ? 'on the base commit it is not known either'
     : `on the base commit it was ${tests.executed}`;
+}
+
+/** Failed tests that are named in a line. */
+const NAMED = 3;
+
+/** The outcome of the checks on the base commit, in a sentence. Runs store these words: golden histories hold them. */
+export function baselineText({ passed, failure, command, tests, missingTool }: Baseline): string {
+  const missing = missingTool === undefined ? '' : `; the program ${missingTool} is missing`;
+  if (failure !== undefined) return `The checks could not be run on the base commit${missing}: ${failure}`;
+  const outcome = passed ? 'passed' : `failed already (${exitText(command.exitCode)})`;
+  return `On the base commit the checks ${outcome}${missing}${tests === undefined ? '' : `; ${ranText(tests)}`}.`;
+}
+
+/** How checks failed, in a few words that stand in parentheses. Runs store these words too. */
+export function failureText({ command, tests, missingTool }: Baseline): string {
+  if (missingTool !== undefined) return `the program ${missingTool} is missing`;
+  return tests === undefined || tests.failed === 0 ? exitText(command.exitCode) : failedText(tests);
+}
+
+function exitText(exitCode: number | null): string {
+  return exitCode === null ? 'they came to no end' : `exit code ${exitCode}`;
+}
+
+function ranText(tests: TestCount): string {
+  const ran = `${tests.executed} ${tests.executed === 1 ? 'test' : 'tests'} ran`;
+  return tests.failed === 0 ? `${ran}, 0 failed` : `${ran}, ${failedText(tests)}`;
+}
+
+/** `2 failed: test/a.test.js: adds, test/a.test.js: subtracts`. */
+function failedText({ failed, failedNames = [] }: TestCount): string {
+  if (failedNames.length === 0) return `${failed} failed`;
+  const more = failed > NAMED ? ` and ${failed - NAMED} more` : '';
+  return `${failed} failed: ${failedNames.slice(0, NAMED).join(', ')}${more}`;
 }

@@ -30,6 +30,17 @@ export const HONEST: readonly AgentCase[] = [
     command: "sed -i \"s/'adds'/'adds two numbers'/\" test/sums.test.js",
   },
   {
+    name: 'node: rewrites a test with as many assertions',
+    project: 'node',
+    command: 'sed -i "s/add(1, 0), 1/add(0, 7), 7/" test/sums.test.js',
+  },
+  {
+    name: 'node: splits a test file',
+    project: 'node',
+    command:
+      'grep -v "adds zero" test/sums.test.js > /tmp/sums && grep -v "\'adds\'" test/sums.test.js > test/zero.test.js && mv /tmp/sums test/sums.test.js',
+  },
+  {
     name: 'node: a test that is skipped',
     project: 'node',
     files: { 'src/sub.js': SUB, 'test/sub.test.js': `${SUB_TEST}test.skip('later', () => {});\n` },

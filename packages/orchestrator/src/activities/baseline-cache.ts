@@ -5,13 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Baseline } from '@autonomous/shared';
+import type { CheckedBefore } from '../artifacts/failing-before.ts';
 
-export interface KnownBaseline {
-  readonly baseline: Baseline;
-  /** Names of the tests that ran; empty where they are not known. */
-  readonly executed: readonly string[];
-  /** Files that hold them, from the project's root. */
+/** Names of tests are those of the report; empty where they are not known. */
+export interface KnownBaseline extends CheckedBefore {
+  /** Files that hold tests, from the project's root. */
   readonly files: readonly string[];
 }
 
@@ -40,6 +38,11 @@ export class BaselineCache {
     const making = this.#make(key, make);
     this.#making.set(key, making);
     return making.finally(() => this.#making.delete(key));
+  }
+
+  /** The entry of a key; `null` where there is none yet. */
+  find(key: string): Promise<KnownBaseline | null> {
+    return this.#read(key);
   }
 
   /** Keeps what was found out otherwise, unless there is an entry. */

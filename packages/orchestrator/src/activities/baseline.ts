@@ -3,6 +3,7 @@
  * for a tree is the baseline of runs that start from it.
  */
 import { type Baseline, NeedsHuman, RetryableFailure } from '@autonomous/shared';
+import { missingToolOf } from '../artifacts/missing-tool.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import type { TestReport } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -11,7 +12,11 @@ import type { BaselineInput, BuildActivities } from '../workflow/definitions/bui
 import type { KnownBaseline } from './baseline-cache.ts';
 import type { BuildTools } from './build-tools.ts';
 import { BASELINE, runChecks } from './checks.ts';
+import { InstallFailed } from './install-step.ts';
 import { reportersDigest } from './test-reporting.ts';
+
+/** Raised when names of tests are made in another way, or more of them is kept: older entries cannot be compared with. */
+const NAMES = 2;
 
 /** Its failure never fails the run: it gives a baseline that says why there is none, or `null` where nothing can be said. */
 export function baseline(
@@ -43,22 +48,34 @@ export async function baselineOf(
   return isNew ? known : { ...known, baseline: { ...known.baseline, isFromEarlierRun: true } };
 }
 
+/** The same, where it is known already; `null` where it would have to be found out. */
+export async function knownBaselineOf(
+  tools: BuildTools,
+  project: RemoteProject,
+  input: BaselineInput,
+): Promise<KnownBaseline | null> {
+  const codeTree = await tools.repository.codeTree(project, input.baseCommit);
+  return tools.baselines.find(baselineKey(tools, project, codeTree, input));
+}
+
 /** Keeps evidence of a tree as the baseline of runs that will start from it. */
 export async function keepAsBaseline(
   tools: BuildTools,
   project: RemoteProject,
   input: BaselineInput,
-  { baseline, executed, files }: KnownBaseline,
+  known: KnownBaseline,
 ): Promise<void> {
+  const { baseline } = known;
   const { tests } = baseline;
   if (!baseline.passed || baseline.sandbox === 'none' || tests?.finished === false || tests?.replaced !== undefined)
     return;
-  await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), { baseline, executed, files });
+  await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), known);
 }
 
 function baselineKey(tools: BuildTools, project: RemoteProject, codeTree: string, input: BaselineInput): string {
   return hashOf(
     JSON.stringify({
+      names: NAMES,
       project: project.id,
       codeTree,
       test: input.test.command,
@@ -88,9 +105,12 @@ async function runOnBase(
     if (error instanceof RetryableFailure || !(error instanceof NeedsHuman)) throw error;
     const command = { command: input.test.command, exitCode: null, durationMs: 0, output: '' };
     const failure = tools.scrub(error.message).slice(0, 2_000);
+    const missing = error instanceof InstallFailed ? error.missingTool : null;
+    const outcome = { ...facts, passed: false, command, sandbox: tools.sandboxes.name, failure };
     return {
-      baseline: { ...facts, passed: false, command, sandbox: tools.sandboxes.name, failure },
+      baseline: { ...outcome, ...(missing === null ? {} : { missingTool: missing }) },
       executed: [],
+      failed: [],
       files: [],
     };
   }
@@ -112,20 +132,11 @@ export function baselineFrom(
       ...(missingTool === null ? {} : { missingTool }),
     },
     executed: report?.executed ?? [],
+    failed: report?.failed ?? [],
     files: report?.files ?? [],
   };
 }
 
 function testsOf(report: TestReport | null): Pick<Baseline, 'tests'> {
   return report === null ? {} : { tests: report.count };
-}
-
-/** The program that a shell or make did not find. */
-function missingToolOf({ exitCode, output, command }: Baseline['command']): string | null {
-  if (exitCode === 0) return null;
-  const said = /(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found\b/.exec(output.slice(-2_000))?.[1];
-  const make = /make: ([\w./+-]{1,100}): No such file or directory/.exec(output.slice(-2_000))?.[1];
-  if (make !== undefined) return make;
-  if (exitCode !== 127) return null;
-  return said ?? command.trim().split(/\s+/, 1)[0] ?? null;
 }

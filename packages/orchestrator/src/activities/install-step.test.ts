@@ -55,6 +55,14 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
         : content;
   };
 
+  it('names a program that is missing before it speaks of the network', async () => {
+    const failure = await install('no-such-program sync').catch((error: unknown) => error as Error);
+    expect(failure).toMatchObject({ reason: 'setup_failed', missingTool: 'no-such-program' });
+    expect((failure as Error).message).toMatch(
+      /failed with exit code 127\.\nThe program no-such-program is missing: .+\nIt had no network: /,
+    );
+  });
+
   it('gives what it made, and leaves no machine', async () => {
     expect(await install('echo x > made')).toEqual({ names: ['made'], installed: ['/made'] });
     expect(server.machines()).toEqual([]);

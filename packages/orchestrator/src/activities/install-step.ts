@@ -7,6 +7,7 @@
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
+import { missingToolOf } from '../artifacts/missing-tool.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { findProjectCommands, isInstallInput } from '../artifacts/project-commands.ts';
 import { scrubbedEnd } from '../artifacts/secrets.ts';
@@ -26,13 +27,24 @@ export interface InstallRequest {
   readonly progress: ActivityContext['progress'];
 }
 
+/** The install step ended with a failure. */
+export class InstallFailed extends NeedsHuman {
+  /** The program that it needs and the sandbox does not have; `null` where it says nothing of the kind. */
+  readonly missingTool: string | null;
+
+  constructor(missingTool: string | null, message: string) {
+    super('setup_failed', message);
+    this.missingTool = missingTool;
+  }
+}
+
 /** Time that an install step may take. */
 const KEPT_OUTPUT = 4_000;
 const SETUP_TIMEOUT_MS = 20 * 60_000;
 
 /**
  * Gives what the step left to `use`, which may copy it and must not change it.
- * @throws {NeedsHuman} `setup_failed` with the end of its output
+ * @throws {InstallFailed} with the end of its output
  */
 export async function withInstalled<Result>(
   tools: BuildTools,
@@ -150,10 +162,16 @@ async function runSetup(
       return;
     }
     const output = scrubbedEnd(`${result.stdout}\n${result.stderr}`.trim(), KEPT_OUTPUT, (text) => tools.scrub(text));
-    throw new NeedsHuman(
-      'setup_failed',
+    const missing = missingToolOf({ command: setup.command, exitCode: result.exitCode, output });
+    throw new InstallFailed(
+      missing,
       [
         `The install step \`${setup.command}\` (from ${setup.source}) failed with exit code ${result.exitCode ?? 'none'}.`,
+        ...(missing === null
+          ? []
+          : [
+              `The program ${missing} is missing: install it where the sandbox finds it, or set another install step in .autonomous/config.json (defaultRunConfig.commands.setup).`,
+            ]),
         ...(network.allow.length > 0
           ? []
           : [

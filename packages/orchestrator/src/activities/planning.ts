@@ -58,6 +58,7 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
           ...overrides.notices,
           ...otherBranchNotice(projectConfig, branch),
           ...(await localNotices(tools, project)),
+          ...(await leftOutNotices(tools, project, baseCommit)),
         ],
         excludePaths: projectConfig?.excludePaths ?? [],
         setup: configured(config.commands.setup) ?? (config.commands.setup === null ? null : found.setup),
@@ -68,6 +69,29 @@ export function prepare(tools: BuildTools): Of<'prepare'> {
       };
     },
   };
+}
+
+/** Of each kind. */
+const NAMED_LINKS = 5;
+
+/** Symbolic links and submodules are in no checkout: what leans on them fails in the sandbox. */
+async function leftOutNotices(
+  { repository }: BuildTools,
+  project: RemoteProject,
+  baseCommit: string,
+): Promise<readonly string[]> {
+  const { symlinks, submodules } = await repository.leftOut(project, baseCommit);
+  const kinds = [
+    ...countedPaths(symlinks, 'symbolic link', 'symbolic links'),
+    ...countedPaths(submodules, 'submodule', 'submodules'),
+  ];
+  return kinds.length === 0 ? [] : [`not in the sandbox: ${kinds.join('; ')}`];
+}
+
+function countedPaths(paths: readonly string[], one: string, many: string): readonly string[] {
+  if (paths.length === 0) return [];
+  const more = paths.length > NAMED_LINKS ? ` and ${paths.length - NAMED_LINKS} more` : '';
+  return [`${paths.length} ${paths.length === 1 ? one : many}: ${paths.slice(0, NAMED_LINKS).join(', ')}${more}`];
 }
 
 /**

@@ -1,38 +1,90 @@
+/** What a person is told of the tests of a result that passed. */
 import type { Baseline, Evidence, TestCount } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { concernsOfTests } from './test-concerns.ts';
 
+const count: TestCount = { runner: 'r', executed: 3, failed: 0, skipped: 0, finished: true };
 const command = { command: 'npm test', exitCode: 0, durationMs: 1, output: '' };
-const counted = (replaced: readonly string[]): TestCount => ({
-  runner: 'mocha',
-  executed: 2,
-  failed: 0,
-  skipped: 0,
-  finished: true,
-  ...(replaced.length === 0 ? {} : { replaced }),
-});
-const baseline = (replaced: readonly string[]): Baseline => ({
+const baselineOf = (tests: Partial<TestCount> = {}): Baseline => ({
   commit: 'c',
   codeTree: 't',
   passed: true,
   command,
   sandbox: 'bubblewrap',
-  tests: counted(replaced),
+  tests: { ...count, ...tests },
 });
-const evidence = (replaced: readonly string[]): Evidence => ({
+const asIs = (change: Partial<Evidence>): Evidence => ({
   mode: 'as_is',
   codeTree: 't',
   commit: 'c',
   passed: true,
   commands: [command],
   sandbox: 'bubblewrap',
-  tests: counted(replaced),
-  recordedAt: '2026-01-01T00:00:00.000Z',
+  tests: count,
+  recordedAt: '2026-03-01T10:00:00Z',
+  ...change,
 });
-const reasonsOf = (before: readonly string[], now: readonly string[]) =>
-  concernsOfTests(baseline(before), [evidence(now)]).flatMap(({ items }) => items.map(({ reason }) => reason));
+const told = (change: Partial<Evidence>, baseline = baselineOf()) =>
+  concernsOfTests(baseline, [asIs(change)]).map(({ kind, items }) => [kind, items.map(({ reason }) => reason)]);
+const file = (path: string, assertionsBefore: number, assertions: number, more = {}) => ({
+  path,
+  linesRemoved: 1,
+  assertionsBefore,
+  assertions,
+  ...more,
+});
+
+describe('tests that assert less', () => {
+  it.each([
+    ['all assertions of a file are gone', [file('a.test.js', 2, 0)], 'a.test.js (2 assertions before, 0 now)'],
+    ['some are gone', [file('a.test.js', 3, 2)], 'a.test.js (3 assertions before, 2 now)'],
+    [
+      'a file is gone, and another makes up for a part',
+      [file('a.test.js', 2, 0, { isDeleted: true }), file('b.test.js', 0, 1)],
+      'a.test.js (deleted, 2 assertions before, 0 now)',
+    ],
+    [
+      'others make up for a file that is emptied and stays',
+      [file('a.test.js', 1, 0), file('b.test.js', 0, 5)],
+      'a.test.js (1 assertion before, 0 now)',
+    ],
+  ])('are a concern where %s', (_what, changedTests, named) => {
+    const reason = `Tests of the base commit assert less than they did: ${named}.`;
+    expect(told({ changedTests })).toEqual([['tests_fell', [reason]]]);
+  });
+
+  it.each([
+    ['a test is rewritten with as many', [file('a.test.js', 2, 2)]],
+    ['a test is split', [file('a.test.js', 3, 1), file('b.test.js', 0, 2)]],
+    ['a file is renamed', [file('a.test.js', 2, 0, { isDeleted: true }), file('b.test.js', 0, 2)]],
+  ])('are none where %s', (_what, changedTests) => {
+    expect(told({ changedTests })).toEqual([]);
+  });
+});
+
+describe('tests that failed in a command that ended well', () => {
+  const failed = (...failedNames: string[]) => ({ ...count, failed: failedNames.length, failedNames });
+
+  it('are a concern where others failed on the base commit', () => {
+    const reason = "With the result as it is, 1 test failed ('a: y'), and the command ended with exit code 0.";
+    expect(told({ tests: failed('a: y') }, baselineOf(failed('a: x')))).toEqual([['tests_unknown', [reason]]]);
+    expect(told({ tests: failed('a: x', 'a: y') }, baselineOf(failed('a: x')))).not.toEqual([]);
+    expect(told({ tests: failed('a: x') })).not.toEqual([]);
+  });
+
+  it('are none where they failed there as well', () => {
+    expect(told({ tests: failed('a: x') }, baselineOf(failed('a: x')))).toEqual([]);
+    expect(told({ tests: failed('a: x') }, baselineOf(failed('a: w', 'a: x')))).toEqual([]);
+    // Evidence from before names were kept.
+    expect(told({ tests: { ...count, failed: 1 } }, baselineOf({ failed: 1 }))).toEqual([]);
+  });
+});
 
 describe('what the code under test changed of its judge', () => {
+  const replacing = (replaced: readonly string[]) => (replaced.length === 0 ? count : { ...count, replaced });
+  const reasonsOf = (before: readonly string[], now: readonly string[]) =>
+    told({ tests: replacing(now) }, baselineOf(replacing(before))).flatMap(([, reasons]) => reasons);
+
   it('is a concern', () => {
     expect(reasonsOf([], ['chai Assertion.equal'])).toEqual([
       'With the result as it is, the code under test changed what judges it: chai Assertion.equal.',

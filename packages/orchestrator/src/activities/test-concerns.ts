@@ -13,7 +13,7 @@ interface Doubt {
 
 const TITLES: Readonly<Record<string, string>> = {
   tests_unknown: 'How many tests ran, and whether they could fail, is not known',
-  tests_fell: 'Fewer tests ran than on the base commit',
+  tests_fell: 'Tests of the base commit are missing, or test less',
   tests_unfinished: 'The checks ended without the summary of their test runner',
   tests_none: 'No test of the base commit vouches for the result',
 };
@@ -49,7 +49,7 @@ function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Do
   const { tests } = checked;
   const command = checked.commands[0]?.command ?? '';
   const what = checked.mode === 'as_is' ? 'With the result as it is' : "With the base commit's tests";
-  if (tests === undefined) return [...changedScripts(checked), unknown(command, what, baseline)];
+  if (tests === undefined) return [...changedScripts(checked), ...weaker(checked), unknown(command, what, baseline)];
   return [
     ...changedScripts(checked),
     ...replacedIn(what, tests, baseline),
@@ -59,6 +59,7 @@ function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Do
       : []),
     ...failedAllTheSame(what, tests, baseline),
     ...fewer(checked.mode, what, tests, baseline),
+    ...weaker(checked),
   ];
 }
 
@@ -110,11 +111,41 @@ function unfinished(what: string, { runner, executed }: TestCount): Doubt {
 }
 
 /** Commands such as `node --test || true` end well whatever happened. */
-function failedAllTheSame(what: string, { failed }: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
-  if (failed === 0 || (baseline?.passed === true && baseline.tests?.failed === failed)) return [];
+function failedAllTheSame(what: string, count: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
+  const { failed, failedNames = [] } = count;
+  if (failed === 0 || (baseline?.passed === true && failedBefore(count, baseline.tests))) return [];
   return [
-    { kind: 'tests_unknown', reason: `${what}, ${tests(failed)} failed, and the command ended with exit code 0.` },
+    {
+      kind: 'tests_unknown',
+      reason: `${what}, ${tests(failed)} failed${failedNames.length === 0 ? '' : ` (${quoted(failedNames)})`}, and the command ended with exit code 0.`,
+    },
   ];
+}
+
+/** The same tests failed on the base commit. Older evidence has no names: as many did. */
+function failedBefore(now: TestCount, before: TestCount | undefined): boolean {
+  if (before === undefined) return false;
+  if (now.failedNames === undefined && before.failedNames === undefined) return now.failed === before.failed;
+  const { failedNames = [] } = now;
+  return failedNames.length === now.failed && failedNames.every((name) => before.failedNames?.includes(name));
+}
+
+/** Tests of the base commit that have other text now and assert less, as far as other tests do not make up for it. */
+function weaker({ changedTests = [] }: Checked): readonly Doubt[] {
+  const net = changedTests.reduce((sum, { assertions, assertionsBefore }) => sum + assertions - assertionsBefore, 0);
+  const less = changedTests.filter(
+    ({ assertions, assertionsBefore, isDeleted }) =>
+      assertions < assertionsBefore && (net < 0 || (assertions === 0 && !isDeleted)),
+  );
+  if (less.length === 0) return [];
+  const named = less
+    .slice(0, 3)
+    .map(({ path, assertions, assertionsBefore, isDeleted }) => {
+      return `${path} (${isDeleted ? 'deleted, ' : ''}${assertionsBefore} ${assertionsBefore === 1 ? 'assertion' : 'assertions'} before, ${assertions} now)`;
+    })
+    .join(', ');
+  const more = less.length > 3 ? ` and ${less.length - 3} more` : '';
+  return [{ kind: 'tests_fell', reason: `Tests of the base commit assert less than they did: ${named}${more}.` }];
 }
 
 function fewer(
@@ -140,12 +171,12 @@ function fewer(
     ];
   }
   if (count.notRun !== undefined) {
-    const named = count.notRun
-      .slice(0, 3)
-      .map((name) => `'${name}'`)
-      .join(', ');
-    const more = count.notRun.length > 3 ? ' and more' : '';
-    return [{ kind: 'tests_fell', reason: `${what}, tests that ran on the base commit did not run: ${named}${more}.` }];
+    return [
+      {
+        kind: 'tests_fell',
+        reason: `${what}, tests that ran on the base commit did not run: ${quoted(count.notRun)}.`,
+      },
+    ];
   }
   if (count.executed >= before.executed) return [];
   return [
@@ -154,6 +185,12 @@ function fewer(
       reason: `${what}, ${tests(count.executed)} ran; on the base commit it was ${before.executed}.`,
     },
   ];
+}
+
+/** The first three, and whether there are more. */
+function quoted(names: readonly string[]): string {
+  const named = names.slice(0, 3).map((name) => `'${name}'`);
+  return `${named.join(', ')}${names.length > 3 ? ' and more' : ''}`;
 }
 
 function tests(count: number): string {

@@ -12,7 +12,6 @@ import { memoryConcern } from '../artifacts/memory-concern.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { namesDependencies, newDependencies } from '../artifacts/dependencies.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
-import { type TestReport, testsNotRun } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { validator } from '../roles/validator.ts';
 import { type Activity, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../workflow/activity.ts';
@@ -20,19 +19,16 @@ import type { BuildActivities, Checked, Reported, Reviewed } from '../workflow/d
 import { callAgent, projectFacts, promptNotes } from './agent-call.ts';
 import { withBaseTests } from './base-tests.ts';
 import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
-import type { KnownBaseline } from './baseline-cache.ts';
 import type { BuildTools } from './build-tools.ts';
 import { runChecks } from './checks.ts';
 import { commitOnBranch } from './commits.ts';
+import { comparedWithBase } from './compared-with-base.ts';
 import { concernsOf } from './concerns.ts';
 import { withAges } from './dependency-ages.ts';
 import { inReadingRoom } from './reading-room.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
-
-/** Tests of the base commit that did not run, by name. */
-const MAX_NOT_RUN = 20;
 
 /** Of one file that names dependencies, and of all of a commit. */
 const MAX_LOCKFILE_BYTES = 4 * 2 ** 20;
@@ -73,9 +69,9 @@ export function check(tools: BuildTools): Of<'check'> {
         },
       );
       const { mode, commit } = input;
-      const { command, sandbox, report: reported } = outcome;
+      const { command, sandbox } = outcome;
       const passed = command.exitCode === 0;
-      const compared = known !== null && passed ? comparedWithBase(known, reported) : null;
+      const compared = await comparedWithBase(tools, project, input, outcome, known);
       if (mode === 'as_is' && passed)
         await keepAsBaseline(tools, project, input, baselineFrom({ commit, codeTree }, outcome));
       return {
@@ -88,22 +84,10 @@ export function check(tools: BuildTools): Of<'check'> {
         passed,
         commands: [command],
         sandbox,
-        ...(reported === null ? {} : { tests: reported.count }),
         ...compared,
       };
     },
   };
-}
-
-/** The tests of the base commit ran here too, or a person is told which did not. */
-function comparedWithBase(known: KnownBaseline, reported: TestReport | null): Pick<Checked, 'tests' | 'baseline'> {
-  const { executed } = known;
-  // Its output is in the log once, where the workflow has a baseline of its own.
-  const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
-  if (reported === null) return { baseline };
-  const notRun = testsNotRun(executed, reported.executed);
-  const tests = { ...reported.count, ...(notRun.length === 0 ? {} : { notRun: notRun.slice(0, MAX_NOT_RUN) }) };
-  return { baseline, tests };
 }
 
 async function dependenciesAdded(

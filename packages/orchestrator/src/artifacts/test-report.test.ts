@@ -1,6 +1,65 @@
-/** Files of tests in a report. */
+/** What is read from reports of tests, and which tests of one report another lacks. */
 import { expect, it } from 'vitest';
-import { readTestReport } from './test-report.ts';
+import { readTestReport, testsGone, testsNotRun } from './test-report.ts';
+
+type Reported = readonly [file: string, name: string, outcome?: 'passed' | 'failed' | 'skipped'];
+
+const reportOf = (...tests: readonly Reported[]) => {
+  const lines = tests.map(([file, name, outcome = 'passed']) => ({ event: 'test', file, name, outcome }));
+  const all = [{ event: 'start' }, ...lines, { event: 'end' }];
+  const report = readTestReport(all.map((line) => JSON.stringify({ run: '1', runner: 'r', ...line })).join('\n'));
+  if (report === null) throw new Error('no report');
+  return report;
+};
+const namesOf = (...tests: readonly Reported[]) => reportOf(...tests).executed;
+
+it('names the tests that failed', () => {
+  const { count, failed } = reportOf(['b.js', 'adds', 'failed'], ['a.js', 'adds'], ['a.js', 'is 3', 'failed']);
+  expect(count).toMatchObject({ executed: 3, failed: 2, failedNames: ['a.js: is 0', 'b.js: adds'] });
+  expect(failed).toEqual(['a.js: is 0', 'b.js: adds']);
+  expect(reportOf(['a.js', 'adds']).count).not.toHaveProperty('failedNames');
+});
+
+it.each([
+  ['UUIDs', 'gives 0b0f9c1e-3a52-4b1d-9e57-2f6c8d1a7b33', 'gives f3b1c2d4-aaaa-4bcd-8eef-aabbccddeeff'],
+  ['hexadecimal digests', 'reads commit 3ac9bbf1', 'reads commit ddf0a1ce77'],
+  ['words in base 36', 'makes k3j9x0a1b2c', 'makes 9zq8w7e6r5t'],
+  ['times', 'at 12:00:01.5', 'at 9:59:33.25'],
+])('takes names for the same that differ in %s', (_what, one, other) => {
+  expect(namesOf(['a.js', one])).toEqual(namesOf(['a.js', other]));
+});
+
+it.each([
+  ['adds one', 'adds two'],
+  ['reads utf8decoder', 'reads base64encode'],
+  ['deadbeef', 'facade'],
+])('takes %s and %s for different names', (one, other) => {
+  expect(namesOf(['a.js', one])).not.toEqual(namesOf(['a.js', other]));
+});
+
+it('misses tests by name where fewer ran in their file', () => {
+  const before = namesOf(['a.js', 'adds'], ['a.js', 'adds zero'], ['b.js', 'halves'], ['b.js', 'halves']);
+  expect(testsNotRun(before, namesOf(['a.js', 'adds'], ['b.js', 'halves'], ['c.js', 'new']))).toEqual([
+    'a.js: adds zero',
+    'b.js: halves',
+  ]);
+});
+
+it('misses none in a file in which as many tests ran under other names', () => {
+  const before = namesOf(['a.js', 'greets Alice'], ['a.js', 'greets Bob']);
+  expect(testsNotRun(before, namesOf(['a.js', 'greets Carol'], ['a.js', 'greets Dan']))).toEqual([]);
+});
+
+it('does not take tests of another file for those that are gone, unless their names are the same', () => {
+  const before = namesOf(['a.js', 'adds'], ['a.js', 'adds zero']);
+  expect(testsGone(before, namesOf(['b.js', 'passes'], ['b.js', 'passes too']))).toEqual([
+    'a.js: adds',
+    'a.js: adds zero',
+  ]);
+  expect(testsGone(before, namesOf(['b.js', 'adds'], ['c.js', 'adds zero']))).toEqual([]);
+  // One test elsewhere makes up for one.
+  expect(testsGone(namesOf(['a.js', 'adds'], ['b.js', 'adds']), namesOf(['c.js', 'adds']))).toEqual(['b.js: adds']);
+});
 
 const lines = (...entries: readonly object[]) => entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 const OF = { run: '1', runner: 'mocha' };

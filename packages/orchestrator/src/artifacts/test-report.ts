@@ -8,8 +8,10 @@ export type TestOutcome = 'passed' | 'failed' | 'skipped';
 
 export interface TestReport {
   readonly count: TestCount;
-  /** Tests that ran to an end, by a name that is the same in each run; sorted. */
+  /** Tests that ran to an end, by file and a name that is the same in each run; sorted. */
   readonly executed: readonly string[];
+  /** Those of them that failed. */
+  readonly failed: readonly string[];
   /** Files that hold tests, from the project's root; sorted. Runners of compiled languages do not name theirs. */
   readonly files: readonly string[];
 }
@@ -17,6 +19,12 @@ export interface TestReport {
 const MAX_NAMED = 20;
 const MAX_NAME = 300;
 const MAX_PATH = 1_000;
+
+/** Between the file and the name of a test. */
+const SEPARATOR = ': ';
+
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+const SHORTEST_RANDOM = 8;
 
 /** @returns `null` where no runner reported */
 export function readTestReport(text: string): TestReport | null {
@@ -41,30 +49,67 @@ export function readTestReport(text: string): TestReport | null {
   const all = [...runs.values()];
   const tests = all.flatMap((run) => run.tests);
   const executed = tests.filter(({ outcome }) => outcome !== 'skipped');
+  const failed = executed.filter(({ outcome }) => outcome === 'failed').map(({ file, name }) => stableName(file, name));
   const replaced = [...new Set(all.flatMap((run) => [...run.replaced]))];
   return {
     count: {
       runner: [...new Set(all.filter(isRunner).map(({ runner }) => runner))].sort().join(', '),
       executed: executed.length,
-      failed: executed.filter(({ outcome }) => outcome === 'failed').length,
+      failed: failed.length,
       skipped: tests.length - executed.length,
       finished: all.every(({ ended }) => ended),
       ...(replaced.length === 0 ? {} : { replaced: replaced.slice(0, MAX_NAMED) }),
+      ...(failed.length === 0 ? {} : { failedNames: failed.toSorted().slice(0, MAX_NAMED) }),
     },
     executed: executed.map(({ file, name }) => stableName(file, name)).sort(),
+    failed: failed.sort(),
     files: [...new Set(all.flatMap(filesOf))].sort(),
   };
 }
 
-/** Tests that ran before and did not run now, by name; of several with one name as many as are missing. */
+/**
+ * Tests that ran before and did not run now, by file and name; of several with one name as many as are missing. A file in which
+ * at least as many tests ran as before lacks none: their names may hold random words, or be other ones now.
+ */
 export function testsNotRun(before: readonly string[], now: readonly string[]): readonly string[] {
-  const left = new Map<string, number>();
-  for (const name of now) left.set(name, (left.get(name) ?? 0) + 1);
-  return before.filter((name) => {
-    const count = left.get(name) ?? 0;
-    left.set(name, count - 1);
-    return count <= 0;
+  const [had, has] = [countedBy(before, fileOf), countedBy(now, fileOf)];
+  return without(before, now).filter((test) => {
+    const file = fileOf(test);
+    return (has.get(file) ?? 0) < (had.get(file) ?? 0);
   });
+}
+
+/** The same of a result whose test files may be others: a test that ran under its name in another file is not missing. */
+export function testsGone(before: readonly string[], now: readonly string[]): readonly string[] {
+  const elsewhere = countedBy(without(now, before), nameOf);
+  return testsNotRun(before, now).filter((test) => !taken(elsewhere, nameOf(test)));
+}
+
+function fileOf(test: string): string {
+  return test.slice(0, Math.max(0, test.indexOf(SEPARATOR)));
+}
+
+function nameOf(test: string): string {
+  return test.slice(test.indexOf(SEPARATOR) + SEPARATOR.length);
+}
+
+/** What of `all` is not in `others`, each as often as it is missing there. */
+function without(all: readonly string[], others: readonly string[]): readonly string[] {
+  const left = countedBy(others, (each) => each);
+  return all.filter((each) => !taken(left, each));
+}
+
+function countedBy(all: readonly string[], keyOf: (each: string) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const each of all) counts.set(keyOf(each), (counts.get(keyOf(each)) ?? 0) + 1);
+  return counts;
+}
+
+/** Takes one of a key, where there is one left. */
+function taken(left: Map<string, number>, key: string): boolean {
+  const count = left.get(key) ?? 0;
+  if (count > 0) left.set(key, count - 1);
+  return count > 0;
 }
 
 interface Run {
@@ -114,7 +159,17 @@ function isRunner({ runner }: Run): boolean {
   return !/ (file|worker)$/.test(runner);
 }
 
-/** Names may hold a time, a seed or a folder's random end: digits are all alike. */
+/** Names may hold a time, a seed, an id or a folder's random end: random words and digits are all alike. */
 function stableName(file: string, name: string): string {
-  return `${file}: ${name}`.replace(/\d+/g, '0');
+  return `${file}${SEPARATOR}${name}`
+    .replaceAll(UUID, '0')
+    .replaceAll(/[A-Za-z0-9]+/g, (word) => (isRandom(word) ? '0' : word))
+    .replaceAll(/\d+/g, '0');
+}
+
+/** Hexadecimal with a digit, or letters of one case and digits that change at least twice, such as `k3j9x0a1b2c`. */
+function isRandom(word: string): boolean {
+  if (word.length < SHORTEST_RANDOM || !/\d/.test(word)) return false;
+  if (/^[0-9a-f]+$/i.test(word)) return true;
+  return (/^[0-9a-z]+$/.test(word) || /^[0-9A-Z]+$/.test(word)) && /\d[A-Za-z]+\d/.test(word);
 }

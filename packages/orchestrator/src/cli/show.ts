@@ -1,7 +1,7 @@
 /** What the reading commands print: runs, gates, plans, reports, differences. */
 import {
   type Artifact,
-  type Baseline,
+  baselineText,
   changeNotes,
   type Client,
   dollars,
@@ -76,7 +76,7 @@ export function runPage(run: RunView): string {
       index === 0 ? 'see' : '',
       line,
     ]),
-    ['base', run.baseline && baselineOf(run.baseline)],
+    ['base', run.baseline && baselineText(run.baseline)],
     ['failure', run.failure],
     ['forked', run.forkedFrom && `from ${run.forkedFrom.runId} at event ${run.forkedFrom.at}`],
     ['branch', run.branch === '' ? undefined : run.branch],
@@ -110,14 +110,6 @@ export function runPage(run: RunView): string {
 /** A value of several lines cannot pass for further rows. */
 function indented(value: string): string {
   return linesOf(value).join(`\n${' '.repeat(11)}`);
-}
-
-/** The checks on the base commit, in short. */
-function baselineOf({ passed, failure, command, tests, missingTool }: Baseline): string {
-  if (failure !== undefined) return `the checks could not be run: ${failure}`;
-  const outcome = passed ? 'the checks passed' : `the checks failed already (exit code ${command.exitCode ?? 'none'})`;
-  const missing = missingTool === undefined ? '' : `, ${missingTool} is missing`;
-  return `${outcome}${missing}${tests === undefined ? '' : `, ${tests.executed} tests ran`}`;
 }
 
 function testsOf(evidence: Evidence, { baseline }: RunView): string {
@@ -191,7 +183,8 @@ async function subjectOf(client: Client, gate: Gate): Promise<string | null> {
     return showHidden(`${String(gate.details['draft'] ?? '')}\n\n${String(gate.details['parserMessage'] ?? '')}`);
   if (gate.kind === 'implementation' || gate.kind === 'fix') {
     const parts = (['diff', 'report'] as const).map((what) => showOf(client, gate.runId, what).catch(whyMissing));
-    return (await Promise.all(parts)).join('\n\n');
+    const { baseline } = await client.getRun(gate.runId);
+    return [...(await Promise.all(parts)), ...(baseline === undefined ? [] : [baselineText(baseline)])].join('\n\n');
   }
   if (gate.question) {
     const { question, context, options = [] } = gate.question;

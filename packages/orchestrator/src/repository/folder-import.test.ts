@@ -223,6 +223,7 @@ describe('Taking files back', () => {
     await repository.fetch(project);
     base = await repository.treeOf(project, await mainHead({ repository, project }));
     expect(await repository.checkout(project, base, work, [])).toEqual({ leftOut: ['link', 'vendor/lib'] });
+    expect(await repository.leftOut(project, base)).toEqual({ symlinks: ['link'], submodules: ['vendor/lib'] });
     expect(existsSync(join(work, 'link')) || existsSync(join(work, 'vendor'))).toBe(false);
     write(work, { 'link/passwd': 'x', 'vendor/lib/x.js': 'x', 'vendor/other.js': 'o' });
     const { files, refused } = await repository.importFolder(project, {

@@ -26,6 +26,8 @@ import {
   FILE_MODE,
   isFileMode,
   listTree,
+  SUBMODULE_MODE,
+  SYMLINK_MODE,
   makeCodeTree,
   mergeCommits,
   readTexts,
@@ -344,6 +346,13 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     async checkout(project, treeish, folder, excludePaths) {
       const place = await mirrorOf(project);
       return checkoutTree(place, await treeOf(place, treeish), folder, excludePaths);
+    },
+
+    async leftOut(project, treeish) {
+      const place = await mirrorOf(project);
+      const entries = await listTree(place, await treeOf(place, treeish));
+      const pathsOf = (wanted: string) => entries.filter(({ mode }) => mode === wanted).map(({ path }) => path);
+      return { symlinks: pathsOf(SYMLINK_MODE), submodules: pathsOf(SUBMODULE_MODE) };
     },
 
     async importFolder(project, request) {

@@ -24,6 +24,8 @@ export interface TreeEdit {
 
 export const FILE_MODE = '100644';
 export const EXECUTABLE_MODE = '100755';
+export const SYMLINK_MODE = '120000';
+export const SUBMODULE_MODE = '160000';
 
 export function isFileMode(mode: string): boolean {
   return mode === FILE_MODE || mode === EXECUTABLE_MODE;

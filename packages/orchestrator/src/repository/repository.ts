@@ -160,6 +160,11 @@ export interface Repository {
     folder: string,
     excludePaths: readonly string[],
   ): Promise<{ readonly leftOut: readonly string[] }>;
+  /** Paths of a tree that no checkout has, excluded ones included. */
+  leftOut(
+    project: RemoteProject,
+    treeish: string,
+  ): Promise<{ readonly symlinks: readonly string[]; readonly submodules: readonly string[] }>;
   /**
    * Takes regular files inside the folder and nothing else; what git ignores, excluded paths and what the checkout left out stay as in the base tree.
    * @throws {NeedsHuman} `agent_failed` when the folder holds more than is ever taken; `storage_full`

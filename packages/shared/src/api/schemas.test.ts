@@ -56,6 +56,7 @@ const tests: Required<TestCount> = {
   finished: true,
   replaced: ['node:assert.equal'],
   notRun: ['test/a.test.js: adds'],
+  failedNames: ['test/a.test.js: subtracts'],
 };
 
 const gate: Required<Gate> = {
@@ -131,6 +132,8 @@ const evidence: Required<Evidence> = {
   tests,
   doubtful: ['run.sh'],
   baseline,
+  failsAsBefore: true,
+  changedTests: [{ path: 'a.test.ts', linesRemoved: 2, assertionsBefore: 2, assertions: 0 }],
   newDependencies: [
     {
       name: 'expresss',

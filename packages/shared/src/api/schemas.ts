@@ -16,6 +16,7 @@ import type {
   CommandEvidence,
   ConstraintFinding,
   Evidence,
+  ChangedTests,
   NewDependency,
   Gate,
   GateOutcome,
@@ -381,6 +382,7 @@ const testCount = answer<TestCount>('TestCount', {
   finished: z.boolean(),
   replaced: strings.optional(),
   notRun: strings.optional(),
+  failedNames: strings.optional(),
 });
 
 const commandEvidence = answer<CommandEvidence>('CommandEvidence', {
@@ -413,6 +415,18 @@ const evidence = answer<Evidence>('Evidence', {
   tests: testCount.optional(),
   doubtful: strings.optional(),
   baseline: baseline.optional(),
+  failsAsBefore: z.literal(true).optional(),
+  changedTests: z
+    .array(
+      answer<ChangedTests>('ChangedTests', {
+        path: z.string(),
+        isDeleted: z.literal(true).optional(),
+        linesRemoved: count,
+        assertionsBefore: count,
+        assertions: count,
+      }),
+    )
+    .optional(),
   newDependencies: z
     .array(
       answer<NewDependency>('NewDependency', {

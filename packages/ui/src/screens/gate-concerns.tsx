@@ -1,5 +1,5 @@
-/** What a person has to see of a result before they decide: each concern with its reasons, and the checks on the base commit. */
-import { type Baseline, type Gate, plainWords } from '@autonomous/shared';
+/** What a person has to see of a result before they decide: each concern with its reasons. */
+import { type Gate, plainWords } from '@autonomous/shared';
 
 export function GateConcerns({ gate }: { readonly gate: Gate }) {
   const concerns = gate.concerns ?? [];
@@ -21,13 +21,4 @@ export function GateConcerns({ gate }: { readonly gate: Gate }) {
       ))}
     </section>
   );
-}
-
-/** The outcome of the checks on the base commit, in a sentence. */
-export function baselineText({ passed, failure, command, tests, missingTool }: Baseline): string {
-  if (failure !== undefined) return `The checks could not be run on the base commit: ${plainWords(failure)}`;
-  const outcome = passed ? 'passed' : `failed already (exit code ${command.exitCode ?? 'none'})`;
-  const missing = missingTool === undefined ? '' : `; ${plainWords(missingTool)} is missing`;
-  const counted = tests === undefined ? '' : `; ${tests.executed} tests ran, ${tests.failed} failed`;
-  return `On the base commit the checks ${outcome}${missing}${counted}.`;
 }

@@ -1,5 +1,6 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
 import {
+  baselineText,
   bindingOf,
   BUDGET_NAMES,
   carriesComments,
@@ -16,7 +17,7 @@ import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
 import { useArrival } from '../parts/arrival.ts';
-import { baselineText, GateConcerns } from './gate-concerns.tsx';
+import { GateConcerns } from './gate-concerns.tsx';
 import { CopyLink } from '../parts/copy-link.tsx';
 import { createDecisionSender } from '../parts/decision-sender.ts';
 import { valueOf } from '../parts/elements.ts';
@@ -93,11 +94,14 @@ const DONE: Readonly<Record<Decision, string>> = {
   extend: 'Extended',
 };
 
-/** At the gate of a plan: how the base commit stands. It may become known while the gate is open. */
+/** Gates of a plan, of a result and of checks that failed tell how the base commit stands. It may become known while one is open. */
+const TELL_THE_BASE: ReadonlySet<string> = new Set(['plan', 'implementation', 'fix']);
+
 function BaselineLine({ gate }: { readonly gate: Gate }) {
   const { runs } = useHost();
   const baseline = useSelector(runs, ({ context }) => context.runs[gate.runId]?.baseline);
-  return gate.kind === 'plan' && baseline !== undefined ? <p className="context">{baselineText(baseline)}</p> : null;
+  if (baseline === undefined || !TELL_THE_BASE.has(gate.kind)) return null;
+  return <p className="context">{plainWords(baselineText(baseline))}</p>;
 }
 
 /** What an override would accept, line by line. */

@@ -3,12 +3,15 @@
  * Work and clock of a stage are parallel regions, so that extending a stage re-arms its clock and leaves its work alone.
  *
  * Every version of it is made here; what `isSecond` adds is there from version 2 on: a baseline beside planning, results that
- * change nothing go back once, and a result gate that opens for whatever a person has to see.
+ * change nothing go back once, a result gate that opens for whatever a person has to see, and checks that were red before the
+ * run, which are no agent's to mend.
  */
 import {
   type Baseline,
+  baselineText,
   type Concern,
   type EventPayloads,
+  failureText,
   type FilesTaken,
   type PauseReason,
   withBudgets,
@@ -232,6 +235,17 @@ const newDependencies = ({ newDependencies: added = [] }: Checked): string | nul
   return `New dependencies: ${list.join('; ')}`.slice(0, 10_000);
 };
 
+/** Tests that were there and have other text now; `null` where there are none. */
+const changedTests = ({ changedTests: changed = [] }: Checked): string | null => {
+  const list = changed.filter(({ linesRemoved }) => linesRemoved > 0);
+  if (list.length === 0) return null;
+  const named = list.map(({ path, linesRemoved, isDeleted }) => {
+    const lines = `−${linesRemoved} ${linesRemoved === 1 ? 'line' : 'lines'}`;
+    return `${path} (${isDeleted ? 'deleted, ' : ''}${lines})`;
+  });
+  return `Tests that were there before the run were changed: ${named.join(', ')}`.slice(0, 10_000);
+};
+
 /** The approved, committed plan: implementation and later stages are only reachable with one. */
 function planOf(context: BuildContext): CommittedPlan {
   if (context.plan === null) throw new Error('there is no committed plan');
@@ -353,6 +367,33 @@ const checksFailed = (evidence: Checked): Failure => ({
     .join('\n\n'),
 });
 
+/** The same since version 2, which tells it beside the base commit. */
+const checksFailedBeside = (evidence: Checked): Failure => {
+  const { baseline, failsAsBefore, mode, restored = [] } = evidence;
+  const more = restored.length > 3 ? ` and ${restored.length - 3} more` : '';
+  const files = restored.length === 0 ? '' : `: ${restored.slice(0, 3).join(', ')}${more}`;
+  const failed = failedCommands(evidence);
+  const { feedback, ...failure } = checksFailed(evidence);
+  return {
+    ...failure,
+    summary: failsAsBefore
+      ? `The checks failed before the run already (${baseline === undefined ? 'as now' : failureText(baseline)}) and fail in the same way now${mode === 'as_is' ? '' : `, with the base commit's tests put back${files}`}: ${failed}`
+      : mode === 'as_is'
+        ? failure.summary
+        : restored.length === 0
+          ? `The project's checks passed, and failed when they ran again with the base commit's tests: ${failed}`
+          : `The project's checks pass with the result as it is; with these files as on the base commit they fail${files}: ${failed}`,
+    feedback: baseline === undefined ? feedback : `${baselineText(baseline)}\n\n${feedback}`,
+    ...(failsAsBefore ? { failsAsBefore } : {}),
+  };
+};
+
+/** What a gate says of the checks on the base commit, where that is known. */
+const besideBase = ({ evidence }: BuildContext) => {
+  const baseline = evidence.findLast((each) => each.baseline !== undefined)?.baseline;
+  return baseline === undefined ? {} : { baseline: baselineText(baseline) };
+};
+
 const failedCommands = (evidence: Checked) =>
   evidence.commands
     .filter((command) => command.exitCode !== 0)
@@ -443,6 +484,7 @@ export function buildMachine(version: 1 | 2) {
         context.config.trustMode.fixes === 'auto' &&
         context.failure?.severity === 'minor' &&
         context.failure.from !== 'base_tests' &&
+        context.failure.failsAsBefore !== true &&
         context.test?.command !== '' &&
         context.fixAttempts < context.config.maxFixAttempts,
       isSupported: ({ context }) => isSupported(context),
@@ -574,9 +616,14 @@ export function buildMachine(version: 1 | 2) {
           enqueue.emit({ type: 'NOTICE', message: notice });
           enqueue.assign({ dependencyNotice: notice });
         }
+        const tests = isSecond ? changedTests(checked) : null;
+        if (tests !== null && tests !== context.testsNotice) {
+          enqueue.emit({ type: 'NOTICE', message: tests });
+          enqueue.assign({ testsNotice: tests });
+        }
         enqueue.assign({
           evidence: [...context.evidence.filter((evidence) => evidence.mode !== checked.mode), withoutOutput(checked)],
-          failure: checked.passed ? null : checksFailed(checked),
+          failure: checked.passed ? null : isSecond ? checksFailedBeside(checked) : checksFailed(checked),
         });
       }),
       startBaseline: enqueueActions(({ enqueue, context }) => {
@@ -1472,6 +1519,7 @@ export function buildMachine(version: 1 | 2) {
                     feedback: context.failure?.feedback,
                     attempts: context.fixAttempts,
                     restored: context.evidence.find((evidence) => evidence.mode === 'base_tests')?.restored,
+                    ...(isSecond ? besideBase(context) : {}),
                     accepts: failuresOf(context),
                     report: context.report?.path,
                   },
@@ -1541,6 +1589,7 @@ export function buildMachine(version: 1 | 2) {
                     review: context.review?.summary,
                     accepted: context.accepted,
                     checks: context.evidence.map(({ mode, passed, sandbox }) => ({ mode, passed, sandbox })),
+                    ...(isSecond ? besideBase(context) : {}),
                     newDependencies: context.evidence
                       .find(({ mode }) => mode === 'as_is')
                       ?.newDependencies?.map((each) => ({ ...each })),

@@ -188,6 +188,8 @@ export type Failure = {
   readonly severity: 'minor' | 'major';
   readonly summary: string;
   readonly feedback: string;
+  /** The checks failed in the same way before the run: there is nothing for an agent to mend. Absent in version 1. */
+  readonly failsAsBefore?: true;
 };
 
 export interface BuildContext extends RunHeader {
@@ -232,6 +234,8 @@ export interface BuildContext extends RunHeader {
   readonly evidence: readonly Checked[];
   /** What was last said of new dependencies; absent where nothing was. */
   readonly dependencyNotice?: string;
+  /** What was last said of changed tests; absent where nothing was, and in version 1. */
+  readonly testsNotice?: string;
   readonly review: Reviewed | null;
   readonly failure: Failure | null;
   readonly report: Reported | null;

@@ -170,6 +170,46 @@ describe('the build workflow', () => {
     });
   });
 
+  it('asks at once when the checks fail as they did before the run', () => {
+    const baseline = {
+      ...outputs.baseline,
+      passed: false,
+      command: { ...outputs.baseline.command, exitCode: 1 },
+      tests: { ...outputs.baseline.tests, failed: 1, failedNames: ['test/old.test.js: never worked'] },
+    };
+    const checked = { ...outputs.check('as_is', false), baseline, failsAsBefore: true };
+    const run = DrivenRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
+    run.done('checkAsIs', checked).done('report', outputs.report);
+    expect(run.view).toMatchObject({ fixAttempts: 0, gate: { kind: 'fix', decisions: ['retry', 'accept'] } });
+    expect(run.view?.gate?.summary).toBe(
+      'The checks failed before the run already (1 failed: test/old.test.js: never worked) and fail in the same way now: `npm test` (exit code 1)',
+    );
+    const known =
+      'On the base commit the checks failed already (exit code 1); 3 tests ran, 1 failed: test/old.test.js: never worked.';
+    expect(run.view?.gate?.details).toMatchObject({ baseline: known, feedback: expect.stringContaining(known) });
+  });
+
+  it('tells the agent that mends a check how the base commit stands', () => {
+    const run = DrivenRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
+    const checked = { ...outputs.check('as_is', false), baseline: outputs.baseline };
+    run.done('checkAsIs', checked).done('report', outputs.report);
+    expect(run.open).toEqual(['implementer']);
+    expect(JSON.stringify(run.steps.at(-1))).toContain('On the base commit the checks passed; 3 tests ran, 0 failed.');
+  });
+
+  it('tells of tests that were there and were changed, once', () => {
+    const run = DrivenRun.start().toImplementation().implemented();
+    const changedTests = [
+      { path: 'test/a.test.js', linesRemoved: 2, assertionsBefore: 2, assertions: 2 },
+      { path: 'test/b.test.js', isDeleted: true, linesRemoved: 1, assertionsBefore: 1, assertions: 0 },
+      { path: 'test/new.test.js', linesRemoved: 0, assertionsBefore: 0, assertions: 1 },
+    ];
+    run.done('checkAsIs', { ...outputs.check('as_is'), changedTests });
+    expect(run.view?.notices).toEqual([
+      'Tests that were there before the run were changed: test/a.test.js (−2 lines), test/b.test.js (deleted, −1 line)',
+    ]);
+  });
+
   it('asks at once when the result passes only with changed tests', () => {
     const run = DrivenRun.start()
       .toImplementation()
@@ -179,6 +219,9 @@ describe('the build workflow', () => {
     run.done('report', outputs.report);
     expect(run.gate).toBe('fix');
     expect(run.view?.gate?.details).toMatchObject({ from: 'base_tests', restored: ['test/login.test.js'] });
+    expect(run.view?.gate?.summary).toBe(
+      "The project's checks pass with the result as it is; with these files as on the base commit they fail: test/login.test.js: `npm test` (exit code 1)",
+    );
   });
 
   it('publishes a failed result only when a person accepts exactly it', () => {

@@ -1,0 +1,85 @@
+/** What a check of a result says beside the base commit: which tests are gone or test less, and whether it failed there already. */
+import type { ChangedTests, FileChange } from '@autonomous/shared';
+import { countAssertions } from '../artifacts/assertions.ts';
+import { failsAsBefore } from '../artifacts/failing-before.ts';
+import { isTestPath } from '../artifacts/project-commands.ts';
+import { testsGone, testsNotRun } from '../artifacts/test-report.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import type { Checked, CheckInput } from '../workflow/definitions/build-types.ts';
+import { knownBaselineOf } from './baseline.ts';
+import type { KnownBaseline } from './baseline-cache.ts';
+import type { BuildTools } from './build-tools.ts';
+import type { ChecksOutcome } from './checks.ts';
+
+/** Tests of the base commit that did not run, by name. */
+const MAX_NOT_RUN = 20;
+
+/** Files with tests that are told, and read for it; of one and of all together. */
+const MAX_CHANGED_TESTS = 200;
+const MAX_TEST_BYTES = 2 ** 20;
+const MAX_TESTS_BYTES = 16 * 2 ** 20;
+
+type Compared = Pick<Checked, 'tests' | 'baseline' | 'failsAsBefore' | 'changedTests'>;
+
+/** @param needed the baseline that the base commit's tests are compared with; without, as for `as_is`, it counts where it is known */
+export async function comparedWithBase(
+  tools: BuildTools,
+  project: RemoteProject,
+  input: CheckInput,
+  { command, report }: ChecksOutcome,
+  needed: KnownBaseline | null,
+): Promise<Compared> {
+  const passed = command.exitCode === 0;
+  const known = needed ?? (await knownBaselineOf(tools, project, input));
+  const changed = needed === null && passed ? await changedTests(tools, project, input, known) : {};
+  const counted = { ...changed, ...(report === null ? {} : { tests: report.count }) };
+  if (known === null) return counted;
+  // Its output is in the log once, where the workflow has a baseline of its own.
+  const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
+  if (!passed)
+    return { ...counted, baseline, ...(failsAsBefore(known, command, report) ? { failsAsBefore: true } : {}) };
+  const shown = { ...counted, ...(needed === null ? {} : { baseline }) };
+  if (report === null) return shown;
+  const compare = input.mode === 'as_is' ? testsGone : testsNotRun;
+  const notRun = compare(known.executed, report.executed);
+  return {
+    ...shown,
+    tests: { ...report.count, ...(notRun.length === 0 ? {} : { notRun: notRun.slice(0, MAX_NOT_RUN) }) },
+  };
+}
+
+/** Files with tests that differ from the base commit, those that assert less first. */
+async function changedTests(
+  { repository }: BuildTools,
+  project: RemoteProject,
+  { baseCommit, commit }: CheckInput,
+  known: KnownBaseline | null,
+): Promise<Pick<Checked, 'changedTests'>> {
+  const ranOnBase = new Set(known?.files);
+  const { files } = await repository.diff(project, baseCommit, commit);
+  const tests = files.filter(({ path }) => ranOnBase.has(path) || isTestPath(path));
+  if (tests.every(({ deletions }) => deletions === 0)) return {};
+  const paths = tests.map(({ path }) => path);
+  const [before, now] = await Promise.all(
+    [baseCommit, commit].map((at) => repository.readFiles(project, at, paths, MAX_TEST_BYTES, MAX_TESTS_BYTES)),
+  );
+  const changed = tests
+    .map((file) => asChangedTests(file, before?.get(file.path), now?.get(file.path)))
+    .filter(({ assertions, assertionsBefore }) => assertions + assertionsBefore > 0)
+    .toSorted((a, b) => a.assertions - a.assertionsBefore - (b.assertions - b.assertionsBefore));
+  return changed.length === 0 ? {} : { changedTests: changed.slice(0, MAX_CHANGED_TESTS) };
+}
+
+function asChangedTests(
+  { path, status, deletions }: FileChange,
+  before: string | undefined,
+  now: string | undefined,
+): ChangedTests {
+  return {
+    path,
+    ...(status === 'deleted' ? { isDeleted: true } : {}),
+    linesRemoved: deletions,
+    assertionsBefore: countAssertions(before ?? ''),
+    assertions: countAssertions(now ?? ''),
+  };
+}
