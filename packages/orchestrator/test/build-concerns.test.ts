@@ -10,7 +10,9 @@ import {
   FILES,
   type Fixture,
   projectConfig,
+  passes,
   runs,
+  when,
   writes,
 } from './orchestrator.fixture.ts';
 
@@ -223,6 +225,52 @@ describe('a run whose gates are all trusted', () => {
     expect(run.acceptedConcerns ?? []).toEqual([]);
     expect(called.filter((each) => each.includes('/activities/concerns.ts#'))).not.toEqual([]);
     expect(called.filter((each) => each.includes('/artifacts/self-running'))).toEqual([]);
+  });
+
+  it.each([
+    ['padding', `seq 1 20000 | sed 's|^|// fine |' > lib.js; echo 'HIDDEN_MARK()' >> lib.js`, 'left out'],
+    ['a kind that nobody knows', `(head -c 200 /dev/zero; echo 'HIDDEN_MARK()') > lib`, 'of no known kind'],
+  ])(
+    'stops for code that %s hides from the validator, and not again for the same code',
+    async (_by, command, reason) => {
+      const server = await aServer({
+        script: aScript({
+          implementer: [runs(command)],
+          validator: [
+            when('HIDDEN_MARK', passes({ summary: 'Seen.' })),
+            when('You are not shown all of this change', passes({ summary: 'Told.' })),
+            passes({ summary: 'Not seen.' }),
+          ],
+        }),
+      });
+      const run = await server.launch('Add the feature', trusted);
+      const view = await server.until(run, { gate: 'implementation' });
+      expect(await server.payloads(view.id, 'VALIDATION_PASSED')).toMatchObject([{ summary: 'Told.' }]);
+      const [concern] = view.gate?.concerns?.filter(({ kind }) => kind === 'not_reviewed') ?? [];
+      expect(concern).toMatchObject({
+        title: 'The validator was not shown all of a changed file',
+        items: [{ path: expect.stringMatching(/^lib/), reason: expect.stringContaining(reason) }],
+      });
+      await server.commit({ 'other.txt': 'theirs\n' });
+      await server.decide(view, approval(view, 'looked at it'));
+      await server.until(view, { status: 'completed' });
+    },
+  );
+
+  it('does not stop for a large lockfile, a picture, or a large file that is removed', async () => {
+    const padding = 'a line\n'.repeat(40_000);
+    const server = await aServer({
+      files: { ...FILES, 'old.txt': padding },
+      script: aScript({
+        implementer: [
+          runs(
+            `rm old.txt; seq 1 30000 | sed 's|^|# |' > yarn.lock; printf '\\211PNG\\000\\001\\002\\003' > logo.png; echo true > a.sh`,
+          ),
+        ],
+      }),
+    });
+    const run = await server.until(await server.launch('Add the feature', trusted), { status: 'completed' });
+    expect(run.notices.join()).not.toContain('not shown');
   });
 
   it('adds nothing to the memory that no person has accepted', async () => {

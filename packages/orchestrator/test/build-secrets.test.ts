@@ -72,6 +72,16 @@ it('names of files, commit messages and plans are looked through as well', async
   expect(other.gate).toMatchObject({ reason: 'secret_found', stage: 'planning' });
 });
 
+it('a value that a person accepted is not asked about again where the plan and the record repeat it', async () => {
+  const key = ['SK', '3f9a1c7e5b2d80463f9a1c7e5b2d8046'].join('');
+  const server = await aServer({ script: aScript() });
+  const run = await server.launch(`${key} is the public id of our test account, use it`, trusted);
+  const view = await server.until(run, { gate: 'pause' });
+  expect(view.gate?.reason).toBe('secret_found');
+  await server.decide(view, { decision: 'accept', reason: 'It is no secret', artifactHash: view.gate?.artifactHash });
+  await server.until(run, { status: 'completed' });
+});
+
 it('what the base commit holds already is not asked about', async () => {
   const server = await aServer({
     files: { ...FILES, 'old.sh': `T=${TOKEN}\n` },

@@ -2,13 +2,19 @@
  * A data folder, or only its database, is an older copy while the remote goes on: what git has beyond it is said and never
  * overwritten. Real servers, real remotes.
  */
-import { cp, readdir, rename, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../src/config.ts';
 import { doctor } from '../src/doctor.ts';
-import { aServer, type Fixture, type StartedServer, startServer } from './orchestrator.fixture.ts';
+import { aServer, git, type Fixture, type StartedServer, startServer } from './orchestrator.fixture.ts';
+
+interface Tip {
+  readonly sequence: number;
+  readonly hash: string;
+  readonly seal?: string;
+}
 
 const AT_THE_PLAN = { trustMode: { planning: 'manual' as const }, git: { autoMerge: true } };
 const DATABASE = ['orchestrator.db', 'orchestrator.db-wal', 'orchestrator.db-shm'];
@@ -172,6 +178,47 @@ describe('a run that was merged since the copy was made', () => {
     expect(await server.git('rev-parse', 'main')).toBe(merged);
     await expect(restored.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow('cannot go on');
     expect(await server.git('rev-parse', 'main')).toBe(merged);
+  });
+});
+
+describe('a record that others changed', () => {
+  it.each([
+    ['with events that there are not', (tip: Tip): Tip => ({ ...tip, sequence: 99_999 })],
+    ['with another event', (tip: Tip): Tip => ({ ...tip, hash: 'f'.repeat(64) })],
+    ['without its seal', ({ seal: _, ...tip }: Tip): Tip => ({ ...tip, sequence: tip.sequence + 1 })],
+  ])('%s sets no run aside: it is said, and the next record of the run takes its place', async (_how, forge) => {
+    const { server, early } = await aServerWithYesterday();
+    const clone = path.join(server.folder, 'clone');
+    await git('clone', '--quiet', '--branch', 'autonomous/record', server.remote, clone);
+    const file = path.join(clone, `.autonomous/runs/${early.id}/context.json`);
+    const context = JSON.parse(await readFile(file, 'utf8')) as { readonly tip: Tip };
+    await writeFile(file, JSON.stringify({ ...context, tip: forge(context.tip) }));
+    await git(
+      '-C',
+      clone,
+      '-c',
+      'user.name=Eve',
+      '-c',
+      'user.email=eve@example.com',
+      'commit',
+      '--quiet',
+      '-am',
+      'Forged',
+    );
+    await git('-C', clone, 'push', '--quiet', 'origin', 'autonomous/record');
+
+    const again = await restart(server);
+    const notices = async (): Promise<string> =>
+      (await again.client.getProject(server.project.id)).notices?.join() ?? '';
+    await expect.poll(notices).toMatch(/in git was changed by others .*The runs go on/);
+    const { checks } = await again.client.readiness();
+    expect(checks.filter(({ ok, name }) => !ok && name === 'record in git')).toEqual([]);
+    await again.client.decideOpenGate(early.id, await approvalOf(again, early.id));
+    await waitFor(again, early.id, ({ status }) => status === 'completed');
+    await again.orchestrator.settled();
+    const recorded = await server.git('show', `autonomous/record:.autonomous/runs/${early.id}/context.json`);
+    expect((JSON.parse(recorded) as { tip: Tip }).tip).toMatchObject({ seal: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect((await recordOf(server, early.id)).at(-1)).toContain('"RUN_COMPLETED"');
   });
 });
 

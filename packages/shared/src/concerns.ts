@@ -11,6 +11,8 @@ export const CONCERN_KINDS = [
   'runs_code',
   /** The run adds something to the memory that later runs are given. */
   'memory',
+  /** The validator was not shown all of the result: too much was changed, or a file is of no known kind. */
+  'not_reviewed',
   /** The result is the base: nothing was done. */
   'no_change',
   /** Something that looks like a password or a key is in what would leave the machine. */

@@ -22,6 +22,7 @@ export * from './plain-words.ts';
 export * from './review-comments.ts';
 export * from './review-notes.ts';
 export * from './refusal.ts';
+export * from './reordered-lines.ts';
 export * from './run.ts';
 export * from './run-store.ts';
 export * from './shown-gate.ts';

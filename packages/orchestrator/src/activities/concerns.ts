@@ -10,6 +10,7 @@ import type { SelfRunningChange, Surroundings } from '../artifacts/self-running.
 import type { RemoteProject, TreeChange } from '../repository/repository.ts';
 import { parseProjectConfig } from '../workflow/run-config.ts';
 import type { BuildTools } from './build-tools.ts';
+import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
 import { concernsOfTests } from './test-concerns.ts';
 
 /** What a result is to the guard. */
@@ -44,6 +45,7 @@ export async function concernsOf(tools: BuildTools, result: Result): Promise<rea
   return [
     ...noChange(changes, baseCommit),
     ...(await codeThatRuns(tools, result, changes)),
+    ...(await unreviewed(tools, result, changes)),
     ...concernsOfTests(view.baseline, latestEvidence(view)),
     ...(await judgesNamed(tools, result, changes)),
   ];
@@ -78,6 +80,15 @@ function noChange(changes: readonly TreeChange[], baseCommit: string): readonly 
   const hash = digestOf(['no_change', baseCommit]);
   const reason = 'Beside the plan and the record, the result is the base commit.';
   return [{ kind: 'no_change', title: 'Nothing was changed', items: [{ reason }], hash }];
+}
+
+async function unreviewed(
+  { repository }: BuildTools,
+  { project, baseCommit, head }: Result,
+  changes: readonly TreeChange[],
+): Promise<readonly Concern[]> {
+  if (changes.length === 0) return [];
+  return notReviewed(await reviewedDiff(repository, project, baseCommit, head), changes);
 }
 
 async function codeThatRuns(

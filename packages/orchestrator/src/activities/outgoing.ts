@@ -81,13 +81,18 @@ async function findingsIn(
   const accepted = new Set(
     (view.acceptedConcerns ?? []).filter(({ kind }) => kind === 'secrets').flatMap(({ items }) => items),
   );
-  return found
-    .filter(({ digest }) => !before.has(digest))
-    .map((each) => ({ ...each, hash: digestOf(['secrets', each.name, each.rule, each.digest]) }))
-    .filter(({ hash }) => !accepted.has(hash))
-    .filter(
-      ({ hash, oid }, index, all) => all.findIndex((other) => other.hash === hash && other.oid === oid) === index,
-    );
+  return (
+    found
+      .filter(({ digest }) => !before.has(digest))
+      // As earlier versions had it: by the line.
+      .filter((each) => !accepted.has(digestOf(['secrets', each.name, each.rule, each.digest])))
+      // A value that a person has accepted is so wherever it stands: the plan and the record repeat the request.
+      .flatMap((each) => each.values.map((value) => ({ ...each, hash: digestOf(['secrets', value]) })))
+      .filter(({ hash }) => !accepted.has(hash))
+      .filter(
+        ({ hash, oid }, index, all) => all.findIndex((other) => other.hash === hash && other.oid === oid) === index,
+      )
+  );
 }
 
 /** Digests of what the changed files had in them before the run. */
@@ -158,7 +163,7 @@ async function scanned(
     }
     for (const { name, oid } of batch)
       if (oid !== null && !contents.has(oid))
-        found.push({ name, oid, line: 1, rule: 'too large to be looked through', digest: oid });
+        found.push({ name, oid, line: 1, rule: 'too large to be looked through', digest: oid, values: [oid] });
   }
   return found;
 }
@@ -188,15 +193,10 @@ async function scanTexts(context: ActivityContext, texts: readonly ScannedText[]
   const answer = await readForeignText('scanForSecrets', [texts], { maxMs: BATCH_MS, signal });
   if (answer.ok) return answer.value;
   const [only, ...rest] = texts;
-  if (only !== undefined && rest.length === 0)
-    return [
-      {
-        name: only.name,
-        line: 1,
-        rule: `not looked through: it ${answer.why}`,
-        digest: digestOf(String(only.content)),
-      },
-    ];
+  if (only !== undefined && rest.length === 0) {
+    const digest = digestOf(String(only.content));
+    return [{ name: only.name, line: 1, rule: `not looked through: it ${answer.why}`, digest, values: [digest] }];
+  }
   const half = Math.ceil(texts.length / 2);
   return [...(await scanTexts(context, texts.slice(0, half))), ...(await scanTexts(context, texts.slice(half)))];
 }

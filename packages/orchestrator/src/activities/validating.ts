@@ -1,13 +1,5 @@
 /** Activities of the stage validation: the project's own checks in a fresh sandbox, the reviewer, the report. */
-import {
-  changeNotes,
-  isAccepted,
-  NeedsHuman,
-  type NewDependency,
-  openConcerns,
-  type RunDiff,
-  showHidden,
-} from '@autonomous/shared';
+import { isAccepted, NeedsHuman, type NewDependency, openConcerns } from '@autonomous/shared';
 import { memoryConcern } from '../artifacts/memory-concern.ts';
 import { hashOf } from '../artifacts/plan-document.ts';
 import { namesDependencies, newDependencies } from '../artifacts/dependencies.ts';
@@ -26,6 +18,7 @@ import { comparedWithBase } from './compared-with-base.ts';
 import { concernsOf } from './concerns.ts';
 import { withAges } from './dependency-ages.ts';
 import { inReadingRoom } from './reading-room.ts';
+import { reviewedDiff, reviewText } from './reviewed-diff.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
@@ -33,9 +26,6 @@ type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['in
 /** Of one file that names dependencies, and of all of a commit. */
 const MAX_LOCKFILE_BYTES = 4 * 2 ** 20;
 const MAX_LOCKFILES_BYTES = 24 * 2 ** 20;
-
-/** The part of a diff that the validator is given: less than its prompt has room for, so that it is cut file by file. */
-const REVIEWED = { leaveOut: ['.autonomous'], maxBytes: 100_000 };
 
 /**
  * Runs the project's test command on a fresh checkout: the only source of evidence.
@@ -119,7 +109,7 @@ export function review(tools: BuildTools): Of<'review'> {
       const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) => {
         const [planText, diff, facts] = await Promise.all([
           repository.readFile(project, input.head, input.plan.path),
-          repository.diff(project, input.baseCommit, input.head, REVIEWED),
+          reviewedDiff(repository, project, input.baseCommit, input.head),
           projectFacts(tools, context, project, input, work),
         ]);
         return callAgent(tools, context, {
@@ -146,15 +136,6 @@ export function review(tools: BuildTools): Of<'review'> {
       return { verdict, severity, summary: tools.scrub(summary), feedback: tools.scrub(feedback), cost };
     },
   };
-}
-
-/**
- * A diff as a reviewer reads it: hidden characters as escapes, and first what its lines do not show. The server's own files
- * are not asked for: the plan is shown by itself, and nothing in there is the implementer's.
- */
-function reviewText({ files, patch }: RunDiff): string {
-  const notes = files.flatMap((file) => changeNotes(file).map((note) => `${file.path}: ${note}\n`));
-  return showHidden([...notes, patch].join(''));
 }
 
 /** Writes the validation report onto the run's branch; the code tree, which evidence binds to, stays as it is. */

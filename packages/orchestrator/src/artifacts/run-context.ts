@@ -24,6 +24,8 @@ export interface RecordedTip {
   readonly at: string;
   /** Id of the data folder whose server wrote it; absent in records of older versions. */
   readonly server?: string;
+  /** By which a server with the same database knows its own writing, hexadecimal; absent in records of older versions. */
+  readonly seal?: string;
 }
 
 /**
@@ -78,9 +80,15 @@ export function withTip(text: string, tip: RecordedTip): string {
 export function tipOfContext(text: string): RecordedTip | null {
   try {
     const { tip } = JSON.parse(text) as { readonly tip?: Partial<RecordedTip> | null };
-    const { sequence, hash, at, server } = tip ?? {};
+    const { sequence, hash, at, server, seal } = tip ?? {};
     if (typeof sequence !== 'number' || typeof hash !== 'string' || typeof at !== 'string') return null;
-    return { sequence, hash, at, ...(typeof server === 'string' ? { server } : {}) };
+    return {
+      sequence,
+      hash,
+      at,
+      ...(typeof server === 'string' ? { server } : {}),
+      ...(typeof seal === 'string' ? { seal } : {}),
+    };
   } catch {
     // Whoever can push may have written anything.
     return null;

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { type RecordedTip, tipOfContext } from '../artifacts/run-context.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
 import { RECORD_BRANCH, type RecordKeeper, type RemoteProject, type Repository } from '../repository/repository.ts';
+import { isSealed } from './record-seal.ts';
 
 export interface RecordCheck {
   readonly store: EventStore;
@@ -54,19 +55,41 @@ export async function findFaults(
   const faults = new Map<string, IntegrityFault>();
   for (const commit of await knownRecords(repository, project)) {
     for (const [runId, tip] of await readRecordedTips(repository, project, commit, runIds)) {
-      const fault = await divergence(store, runId, tip);
+      const fault = await divergence(store, runId, tip, project.id);
       if (fault && !faults.has(runId)) faults.set(runId, fault);
     }
   }
   return faults;
 }
 
-/** Where a run leaves what its record in git says; `null` while it is the record's continuation. */
+/**
+ * Where a run leaves what its record in git says; `null` while it is the record's continuation, and where the record was
+ * changed by others.
+ * @param projectId absent where nobody else can write the record
+ */
 export async function divergence(
   store: EventStore,
   runId: string,
   recorded: RecordedTip,
+  projectId?: string,
 ): Promise<IntegrityFault | null> {
+  const difference = await compareTip(store, runId, recorded, projectId);
+  return difference === 'changed by others' ? null : difference;
+}
+
+/** The same, and whether somebody else than a server with this database wrote a tip that the run does not have. */
+export async function compareTip(
+  store: EventStore,
+  runId: string,
+  recorded: RecordedTip,
+  projectId?: string,
+): Promise<IntegrityFault | 'changed by others' | null> {
+  const fault = await differenceOf(store, runId, recorded);
+  if (fault === null || projectId === undefined) return fault;
+  return (await isSealed(store, projectId, runId, recorded)) ? fault : 'changed by others';
+}
+
+async function differenceOf(store: EventStore, runId: string, recorded: RecordedTip): Promise<IntegrityFault | null> {
   const tip = await store.tipOf(runId);
   if (!tip) return null;
   if (recorded.sequence > tip.sequence) {
@@ -100,7 +123,7 @@ export function recordKeeper(store: EventStore, repository: Repository, project:
     for (const [runId, tip] of there) {
       const isKnown = (await store.tipOf(runId)) !== null;
       const isFurther = (here.get(runId)?.sequence ?? 0) > tip.sequence;
-      if (isKnown ? (await divergence(store, runId, tip)) !== null : !isFurther) kept.add(runId);
+      if (isKnown ? (await divergence(store, runId, tip, project.id)) !== null : !isFurther) kept.add(runId);
     }
     return new Set(paths.filter((path) => kept.has(runIdOf(path) ?? '')));
   };

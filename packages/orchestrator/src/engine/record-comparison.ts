@@ -8,7 +8,8 @@ import type { Logger } from 'pino';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { Clock } from './clock.ts';
-import { divergence, findFaults, knownRecords, listRecordedRuns, readRecordedTips } from './record-check.ts';
+import { compareTip, findFaults, knownRecords, listRecordedRuns, readRecordedTips } from './record-check.ts';
+import { requireSeals } from './record-seal.ts';
 
 export interface RecordComparisonOptions {
   readonly store: EventStore;
@@ -46,10 +47,13 @@ const RUNS_NAMED = 5;
 const markOf = (projectId: string): string => `record.compared.${projectId}`;
 
 interface Watched {
+  readonly name: string;
   /** Resolves with whether the record is known now. */
   attempt: Promise<boolean>;
   isKnown: boolean;
   finding: RecordFinding | null;
+  /** Runs of which the record says what no server with this database wrote. */
+  changedByOthers: readonly string[];
   /** Why the remote could not be asked; `null` when it could. */
   unreachable: string | null;
   /** Ends the wait for the next attempt; `null` while one is under way, and when the record is known. */
@@ -137,14 +141,20 @@ export class RecordComparison {
 
   /** One sentence for each project with a finding, and for each whose remote could not be asked. */
   get notices(): readonly string[] {
-    return [...this.#watched.keys()].flatMap((projectId) => this.noticesOf(projectId));
+    return [...this.#watched.values()].flatMap((watched) => this.#troublesOf(watched));
   }
 
+  /** The same of one project, and whether its record was changed by others, which is no trouble of the database. */
   noticesOf(projectId: string): readonly string[] {
     const watched = this.#watched.get(projectId);
     if (watched === undefined) return [];
-    const unreachable = watched.unreachable === null ? [] : [watched.unreachable];
-    return watched.finding === null ? unreachable : [describeFinding(watched.finding), ...unreachable];
+    const { changedByOthers } = watched;
+    const changed = changedByOthers.length === 0 ? [] : [describeChange(watched.name, changedByOthers)];
+    return [...this.#troublesOf(watched), ...changed];
+  }
+
+  #troublesOf({ finding, unreachable }: Watched): readonly string[] {
+    return [...(finding === null ? [] : [describeFinding(finding)]), ...(unreachable === null ? [] : [unreachable])];
   }
 
   /** Where a run leaves its record, as the mirror knows it. @returns `null` where it does not, or has no record */
@@ -161,9 +171,11 @@ export class RecordComparison {
     const known = this.#watched.get(project.id);
     if (known) return known;
     const watched: Watched = {
+      name: nameOf(project),
       attempt: Promise.resolve(false),
       isKnown: false,
       finding: null,
+      changedByOthers: [],
       unreachable: null,
       tryNow: null,
     };
@@ -205,7 +217,11 @@ export class RecordComparison {
     const { log } = this.#options;
     try {
       const remote = await this.#withinTime((signal) => this.#options.repository.fetchRecord(project, signal));
-      watched.finding = await this.#find(project, remote);
+      const { finding, changedByOthers } = await this.#find(project, remote);
+      watched.finding = finding;
+      watched.changedByOthers = changedByOthers;
+      if (changedByOthers.length > 0)
+        log.warn({ projectId: project.id }, describeChange(nameOf(project), changedByOthers));
       watched.isKnown = true;
       watched.unreachable = null;
       await this.#tell(project.id, watched.finding, remote);
@@ -221,7 +237,7 @@ export class RecordComparison {
     }
   }
 
-  async #find(project: RemoteProject, remote: string | null): Promise<RecordFinding | null> {
+  async #find(project: RemoteProject, remote: string | null): Promise<Pick<Watched, 'finding' | 'changedByOthers'>> {
     const { store, repository, serverId } = this.#options;
     const commits = new Set(await knownRecords(repository, project));
     if (remote !== null) commits.add(remote);
@@ -229,27 +245,31 @@ export class RecordComparison {
     if (compared !== null) commits.delete(compared);
     const missing = new Set<string>();
     const faults = new Map<string, IntegrityFault>();
+    const changed = new Set<string>();
     for (const commit of commits) {
       const runIds = await listRecordedRuns(repository, project, commit);
       for (const [runId, tip] of await readRecordedTips(repository, project, commit, runIds)) {
         const isUnknown = (await store.tipOf(runId)) === null;
         if (isUnknown && (tip.server ?? serverId) === serverId) missing.add(runId);
-        const fault = isUnknown ? null : await divergence(store, runId, tip);
-        if (fault && !faults.has(runId)) faults.set(runId, fault);
+        const fault = isUnknown ? null : await compareTip(store, runId, tip, project.id);
+        if (fault === 'changed by others') changed.add(runId);
+        else if (fault && !faults.has(runId)) faults.set(runId, fault);
       }
     }
-    if (missing.size === 0 && faults.size === 0) return null;
-    return {
+    const finding = {
       projectId: project.id,
       projectName: nameOf(project),
       missingRuns: [...missing].sort(),
       faults: [...faults.values()],
     };
+    const hasFound = missing.size > 0 || faults.size > 0;
+    return { finding: hasFound ? finding : null, changedByOthers: [...changed].sort() };
   }
 
   async #tell(projectId: string, finding: RecordFinding | null, remote: string | null): Promise<void> {
     const { store, log, setAside } = this.#options;
     if (finding === null) {
+      await requireSeals(store, projectId);
       if (remote !== null) await this.#keepMark(projectId, remote);
       return;
     }
@@ -305,6 +325,10 @@ export function describeFinding({ projectName, missingRuns, faults }: RecordFind
         ]),
   ];
   return `The record of project '${projectName}' in git has ${parts.join(', and ')}: this database is an older copy, or was made anew. Stop the server and restore the newest copy of its data folder, or go on without them; nothing of them is overwritten on the branch autonomous/record.`;
+}
+
+function describeChange(project: string, runIds: readonly string[]): string {
+  return `The record of ${count(runIds.length, 'run')} of project '${project}' in git was changed by others (${named(runIds)}): this server did not write what it says. The runs go on, and their next record takes its place on the branch autonomous/record.`;
 }
 
 function count(figure: number, what: string): string {

@@ -13,6 +13,7 @@ import type { Clock } from './clock.ts';
 import type { EngineMessage } from './engine.ts';
 import { findFaults, recordFolder, recordKeeper } from './record-check.ts';
 import type { RecordComparison } from './record-comparison.ts';
+import { sealOf } from './record-seal.ts';
 import type { Transcripts } from './transcripts.ts';
 
 export interface RecorderOptions {
@@ -259,8 +260,9 @@ export class Recorder {
       }
       const events = await store.readRun(view.id, 0, tip.sequence);
       const at = events.at(-1)?.timestamp ?? view.updatedAt;
+      const seal = await sealOf(store, view.id, tip);
       this.#looking += 1;
-      const written = await this.#withoutSecrets(project, view, events, { ...tip, at, ...server }).finally(
+      const written = await this.#withoutSecrets(project, view, events, { ...tip, at, ...server, seal }).finally(
         () => (this.#looking -= 1),
       );
       for (const [name, text] of Object.entries(written.files)) files[`${recordFolder(view.id)}/${name}`] = text;

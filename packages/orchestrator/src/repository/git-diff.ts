@@ -1,11 +1,13 @@
 /**
  * What differs between two trees, as people and reviewers are shown it: git's list of files, and a patch in which every file
- * has its share. A file that git takes for binary because of a NUL byte is shown as text unless its content says otherwise.
+ * has its share. The attributes of a mirror make source code text to git, whatever is in it; another file that git takes for
+ * binary because of a NUL byte is shown as text unless its content says otherwise.
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type FileChange, type RawFile, type RunDiff, readPatch } from '@autonomous/shared';
 import { changeWarnings } from './change-warnings.ts';
 import { type GitPlace, runGit, splitNul } from './git.ts';
+import { readBlobs } from './git-outgoing.ts';
 import { countLines, limitPatches } from './patch-limits.ts';
 import type { DiffOptions } from './repository.ts';
 import { isKnownBinary, isText } from './text-files.ts';
@@ -16,12 +18,11 @@ const MAX_PATCH_BYTES = 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 /** How often the rest is asked for where a change has more, small files first: a few huge ones keep no other from being read. */
 const READS = 12;
-/** Most bytes of patch of files that git takes for binary and that are text. */
-const TEXT_BYTES = 4 * 1024 * 1024;
-/** Most files whose content is looked at to see whether it is text. */
-const MAX_LOOKED_AT = 100;
-/** Of as many files, with names of any length. */
-const ROOM_FOR_HEADERS = 256 * 1024;
+/** Most files whose content is looked at to see whether it is text, and most bytes of them. */
+const MAX_LOOKED_AT = 1_000;
+const LOOKED_AT_BYTES = 8 * 1024 * 1024;
+/** Of each, its beginning says what it is. */
+const BEGINNING_BYTES = 64 * 1024;
 /** Most files that are asked for by name in one command, and most bytes of their names: git compares each with each path. */
 const MAX_NAMED = 500;
 const MAX_NAME_BYTES = 256 * 1024;
@@ -63,7 +64,7 @@ export async function readDiff(
       path,
       status,
       isBinary,
-      isForcedText: binary.asText.has(path),
+      isForcedText: binary.asText.has(path) || hasNul(raw.get(path)),
       file: raw.get(path),
     });
     files.push({
@@ -72,7 +73,13 @@ export async function readDiff(
       additions,
       deletions,
       ...(isBinary
-        ? { binary: { before: sizeOf(change.before, binary.sizes), after: sizeOf(change.after, binary.sizes) } }
+        ? {
+            binary: {
+              before: sizeOf(change.before, binary.sizes),
+              after: sizeOf(change.after, binary.sizes),
+              ...(isKnownBinary(path) ? {} : { isOfUnknownKind: true as const }),
+            },
+          }
         : {}),
       ...(isBinary || (leftOut.additions === 0 && leftOut.deletions === 0) ? {} : { leftOut }),
       ...(warnings.length === 0 ? {} : { warnings }),
@@ -138,15 +145,10 @@ interface PatchRead {
 }
 
 /** The patch of a scope, as much as is read at one go. */
-async function readSome(
-  place: GitPlace,
-  scope: Scope,
-  flags: readonly string[] = [],
-  maxBytes = READ_BYTES,
-): Promise<PatchRead> {
+async function readSome(place: GitPlace, scope: Scope, flags: readonly string[] = []): Promise<PatchRead> {
   const { stdout, truncated } = await runGit(place, {
     args: diffArgs([...flags, '-p'], scope),
-    maxOutputBytes: maxBytes,
+    maxOutputBytes: READ_BYTES,
   });
   const whole = truncated ? stdout.subarray(0, stdout.lastIndexOf(10) + 1) : stdout;
   return { files: readPatch(whole.toString('utf8')), truncated };
@@ -158,6 +160,7 @@ async function readRest(
   scope: Scope,
   listed: readonly Change[],
   first: PatchRead,
+  flags: readonly string[] = [],
 ): Promise<Map<string, RawFile>> {
   const changes = new Map(listed.map((change) => [change.path, change]));
   const raw = new Map(wholeOf(first, changes));
@@ -168,7 +171,7 @@ async function readRest(
   );
   for (let reads = 1; waiting.length > 0 && reads < READS; reads++) {
     const asked = firstOf(waiting);
-    const more = await readSome(place, { ...scope, paths: asked.map(literal) });
+    const more = await readSome(place, { ...scope, paths: asked.map(literal) }, flags);
     for (const [path, file] of wholeOf(more, changes)) raw.set(path, file);
     const answered = new Set(more.truncated ? [] : asked);
     waiting = waiting.filter(({ path }) => !raw.has(path) && !answered.has(path));
@@ -242,40 +245,65 @@ async function lookAtBinaries(
   const binaries = listed.filter(({ isBinary }) => isBinary);
   if (binaries.length === 0) return { asText: new Map(), sizes: new Map() };
   const sizes = await sizesOf(place, oidsOf(binaries));
-  const asText = new Map<string, LineCounts>();
-  const texts = await textsAmong(place, binaries, sizes);
-  if (texts.length === 0) return { asText, sizes };
-  const patch = await readSome(place, { ...scope, paths: texts.map(literal) }, ['--text'], TEXT_BYTES);
-  for (const [path, file] of patch.files) {
+  const asText = new Map(await textsAmong(place, binaries, sizes));
+  if (asText.size === 0) return { asText, sizes };
+  const texts = binaries.flatMap((change): readonly Change[] => {
+    const counts = asText.get(change.path);
+    return counts === undefined ? [] : [{ ...change, ...counts, isBinary: false }];
+  });
+  const some = { ...scope, paths: texts.slice(0, MAX_NAMED).map(({ path }) => literal(path)) };
+  const first = await readSome(place, some, ['--text']);
+  const isAll = !first.truncated && texts.length <= MAX_NAMED;
+  const files = isAll ? first.files : await readRest(place, scope, texts, { ...first, truncated: true }, ['--text']);
+  for (const { path } of texts) {
+    const file = files.get(path);
+    // What stands there else says that git takes it for binary.
+    raw.delete(path);
+    if (file === undefined) continue;
     raw.set(path, file);
-    // Git's own list has no lines of them, whatever it is asked.
+    // Git's own list has no lines of them, whatever it is asked. Where the patch has no end, all lines of the file count.
+    if (!isAll) continue;
     const { added, removed } = countLines(file);
     asText.set(path, { additions: added, deletions: removed });
   }
   return { asText, sizes };
 }
 
-/** Those that are text, as many as are read at one go: a patch has at most two bytes for each of its files. */
+/** Those that are text, as many as are looked at, with as many lines as their contents have. */
 async function textsAmong(
   place: GitPlace,
   binaries: readonly Change[],
   sizes: ReadonlyMap<string, number>,
-): Promise<readonly string[]> {
-  const texts: string[] = [];
-  let left = TEXT_BYTES / 2 - ROOM_FOR_HEADERS;
-  // Each is read by itself: names that no binary file has come first, and a change of many pictures is not read whole.
+): Promise<readonly (readonly [path: string, counts: LineCounts])[]> {
+  // Names that no binary file has come first, small files before large ones: a change of many pictures is not read whole.
+  const bytesOf = ({ before, after }: Change): number => (sizeOf(before, sizes) ?? 0) + (sizeOf(after, sizes) ?? 0);
   const doubtful = binaries.toSorted(
-    (one, other) => Number(isKnownBinary(one.path)) - Number(isKnownBinary(other.path)),
+    (one, other) =>
+      Number(isKnownBinary(one.path)) - Number(isKnownBinary(other.path)) || bytesOf(one) - bytesOf(other),
   );
-  for (const { path, before, after } of doubtful.slice(0, MAX_LOOKED_AT)) {
-    const bytes = (sizeOf(before, sizes) ?? 0) + (sizeOf(after, sizes) ?? 0);
-    const oid = after ?? before;
-    if (bytes > left || oid === null) continue;
-    if (!isText(path, await contentOf(place, oid))) continue;
-    texts.push(path);
-    left -= bytes;
-  }
-  return texts;
+  let left = LOOKED_AT_BYTES;
+  const looked = doubtful.slice(0, MAX_LOOKED_AT).filter((change) => {
+    left -= bytesOf(change);
+    return left >= 0;
+  });
+  const contents = await readBlobs(place, oidsOf(looked), LOOKED_AT_BYTES);
+  return looked.flatMap(({ path, before, after }) => {
+    const [old, now] = [before, after].map((oid) => (oid === null ? undefined : contents.get(oid)));
+    const content = now ?? old;
+    if (content === undefined || !isText(path, content.subarray(0, BEGINNING_BYTES))) return [];
+    return [[path, { additions: linesIn(now), deletions: linesIn(old) }] as const];
+  });
+}
+
+function linesIn(content: Buffer | undefined): number {
+  if (content === undefined || content.length === 0) return 0;
+  let lines = content.at(-1) === 10 ? 0 : 1;
+  for (let at = content.indexOf(10); at !== -1; at = content.indexOf(10, at + 1)) lines += 1;
+  return lines;
+}
+
+function hasNul(file: RawFile | undefined): boolean {
+  return file?.hunks.some(({ text }) => text.includes('\0')) ?? false;
 }
 
 function oidsOf(changes: readonly Change[]): readonly string[] {
@@ -300,8 +328,4 @@ async function sizesOf(place: GitPlace, oids: readonly string[]): Promise<Readon
 
 function sizeOf(oid: string | null, sizes: ReadonlyMap<string, number>): number | null {
   return oid === null ? null : (sizes.get(oid) ?? 0);
-}
-
-async function contentOf(place: GitPlace, oid: string): Promise<Buffer> {
-  return (await runGit(place, { args: ['cat-file', 'blob', oid] })).stdout;
 }

@@ -40,6 +40,7 @@ import {
 import { packMirror } from './mirror-packing.ts';
 import { RecentAnswers } from './recent-answers.ts';
 import { recordFiles } from './record-branch.ts';
+import { SOURCE_AS_TEXT } from './text-files.ts';
 import { parseRemoteAddress, type RemoteAddress } from './remote-url.ts';
 import {
   type BranchCommit,
@@ -91,8 +92,8 @@ const LISTED_FILE = 300;
 const INSPECTION_LIMIT_MS = 15_000;
 /** Branches that an error message names. */
 const BRANCHES_NAMED = 10;
-/** Files are written as they are stored: no line endings, no keywords, no filters, no encodings. */
-const MIRROR_ATTRIBUTES = '* -text -ident -filter !eol !crlf !working-tree-encoding !diff !merge\n';
+/** Files are written as they are stored: no line endings, no keywords, no filters, no encodings. Source code is text in diffs. */
+const MIRROR_ATTRIBUTES = `* -text -ident -filter !eol !crlf !working-tree-encoding !diff !merge\n${SOURCE_AS_TEXT}`;
 
 /** A repository over local git (2.38 or newer); nothing is read or written before its first call. */
 export function createGitRepository(options: GitRepositoryOptions): Repository {

@@ -379,6 +379,40 @@ export function describeRepository(
       expect(diff.truncated).toBe(false);
     });
 
+    it('shows source code behind many files with NUL bytes, and says of each that has no room how much is not shown', async () => {
+      const { repository, project } = fixture;
+      const from = await mainHead(fixture);
+      const many = Object.fromEntries(
+        Array.from({ length: 1_200 }, (_, index) => [`a${index}${index % 2 === 0 ? '.js' : ''}`, 'a\0b']),
+      );
+      const padded = `// \0\n${' '.repeat(1_900_000)}\nHIDDEN_BIG()\n`;
+      const files = {
+        ...many,
+        'big.js': padded,
+        'Big2.JS': padded,
+        Makefile: `# \0\n${padded}`,
+        tool: `#!/bin/sh\n# \0\n${'\0'.repeat(9_000_000)}\nHIDDEN_BIG\n`,
+        'z.js': '// \0\nHIDDEN_EVIL()\n',
+      };
+      const to = await commitFiles(fixture, BRANCH, files, 'r1/many');
+      const diff = await repository.diff(project, from, to);
+      const review = reviewDiff(diff);
+      expect(review.faults).toEqual([]);
+      const shown = (path: string) => review.files.find((file) => file.path === path);
+      expect(shown('z.js')?.patch?.hunks[0]?.lines.map(({ text }) => text)).toEqual(['// \0', 'HIDDEN_EVIL()']);
+      expect(shown('z.js')?.warnings?.join()).toContain('it is shown as text');
+      for (const path of ['big.js', 'Big2.JS']) {
+        expect(shown(path)).toMatchObject({ additions: 3, leftOut: { additions: 2, deletions: 0 } });
+        expect(shown(path)?.binary).toBeUndefined();
+      }
+      expect(shown('Makefile')).toMatchObject({ additions: 4 });
+      expect(shown('Makefile')?.leftOut?.additions).toBeGreaterThan(0);
+      // Nothing with a NUL byte counts as a known kind of binary file, whether it was looked at or not.
+      for (const file of review.files.filter(({ binary }) => binary !== undefined))
+        expect(file.binary).toMatchObject({ isOfUnknownKind: true });
+      expect(shown('tool')?.binary?.isOfUnknownKind ?? shown('tool')?.leftOut).toBeTruthy();
+    }, 60_000);
+
     it('cuts each file by itself: a large one keeps no other from being shown', async () => {
       const { repository, project } = fixture;
       const to = await commitFiles(fixture, BRANCH, {

@@ -11,15 +11,34 @@ const SOURCE: ReadonlySet<string> = new Set(
   awk sed`.split(/\s+/),
 );
 
+/** The same of whole names, and of what begins them. */
+const SOURCE_NAMES =
+  `makefile gnumakefile dockerfile containerfile jenkinsfile vagrantfile gemfile rakefile guardfile capfile podfile
+  fastfile brewfile procfile justfile earthfile tiltfile build workspace configure gradlew mvnw`.split(/\s+/);
+
+/**
+ * Attributes by which git itself takes files with names of source code for text: it prints and counts their lines whatever is
+ * in them.
+ */
+export const SOURCE_AS_TEXT = [...[...SOURCE].map((extension) => `*.${extension}`), ...SOURCE_NAMES]
+  .map((pattern) => `${pattern.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)} diff\n`)
+  .join('');
+
 /** Share of readable characters from which a file with a binary file's name, or without a known one, is text. */
 const READABLE = { binaryName: 0.9, otherName: 0.3 };
 
 /** @param content of at most a few megabytes */
 export function isText(path: string, content: Buffer): boolean {
-  const extension = extensionOf(path);
-  if (extension !== null && SOURCE.has(extension)) return true;
+  if (isSource(path)) return true;
   if (isKnownBinary(path)) return readableShare(content) >= READABLE.binaryName;
   return content.subarray(0, 2).toString('latin1') === '#!' || readableShare(content) >= READABLE.otherName;
+}
+
+/** Whether the name alone says that the file is source code. */
+export function isSource(path: string): boolean {
+  const extension = extensionOf(path);
+  if (extension !== null) return SOURCE.has(extension);
+  return SOURCE_NAMES.includes(path.slice(path.lastIndexOf('/') + 1).toLowerCase());
 }
 
 /** Whether the name is one of a kind of binary file that is known. */

@@ -149,8 +149,13 @@ export interface FileChange {
   readonly status: 'added' | 'modified' | 'deleted';
   readonly additions: number;
   readonly deletions: number;
-  /** Sizes in bytes of a file that is no text, `null` where it is not there. Absent for text. */
-  readonly binary?: { readonly before: number | null; readonly after: number | null } | undefined;
+  /**
+   * Sizes in bytes of a file that is no text, `null` where it is not there. Absent for text. `isOfUnknownKind`: neither its name
+   * nor what was looked at of it says what it is.
+   */
+  readonly binary?:
+    | { readonly before: number | null; readonly after: number | null; readonly isOfUnknownKind?: true | undefined }
+    | undefined;
   /** Changed lines that the patch leaves out because the change is too large. Absent where it has all of them. */
   readonly leftOut?: { readonly additions: number; readonly deletions: number } | undefined;
   /** What a person should know of the change before they decide, a clause each: hidden characters, names that look alike. */

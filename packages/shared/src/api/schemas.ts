@@ -591,7 +591,9 @@ export const runDiff = answer<RunDiff>('Diff', {
       status: z.enum(['added', 'modified', 'deleted']),
       additions: count,
       deletions: count,
-      binary: z.object({ before: count.nullable(), after: count.nullable() }).optional(),
+      binary: z
+        .object({ before: count.nullable(), after: count.nullable(), isOfUnknownKind: z.literal(true).optional() })
+        .optional(),
       leftOut: z.object({ additions: count, deletions: count }).optional(),
       warnings: z.array(z.string()).optional(),
     }),

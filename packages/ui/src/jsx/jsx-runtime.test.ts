@@ -14,6 +14,12 @@ it('shows hidden characters as escapes, set apart, in text and in what is read o
   );
 });
 
+it('lays code out from the left: words that are read from the right stand apart in it', () => {
+  expect(html('f("א", 1, "ב\u202e")')).toContain(
+    'and <code>f(&quot;<bdi>א</bdi>&quot;, 1, &quot;<bdi>ב</bdi><span class="hidden-character" title="A character that is not seen">⟨U+202E⟩</span>&quot;)</code>',
+  );
+});
+
 it('leaves everything else as React writes it', () => {
   expect(html('<b>👩‍💻 ⟨U+202E⟩')).not.toContain('hidden-character');
 });

@@ -1,8 +1,9 @@
 /**
  * What JSX of this package is compiled to: React's own functions behind one guard. Text that an element shows has an escape
- * in place of each hidden character, wherever it comes from; React's escaping of markup is the model.
+ * in place of each hidden character, wherever it comes from, and code is laid out from the left; React's escaping of markup
+ * is the model.
  */
-import { showHidden, splitHidden } from '@autonomous/shared';
+import { showHidden, splitDirections, splitHidden } from '@autonomous/shared';
 import { createElement, type ElementType, Fragment, type ReactNode } from 'react';
 import { jsx as reactJsx, jsxs as reactJsxs } from 'react/jsx-runtime';
 
@@ -37,14 +38,36 @@ function seen(type: ElementType, props: Props): Props {
     if (typeof value === 'string') changed[name] = showHidden(value);
   }
   const { children } = props;
-  if (children !== undefined) changed['children'] = seenIn(children, TEXT_ONLY.has(type) ? showHidden : marked);
+  if (children !== undefined) {
+    const show = TEXT_ONLY.has(type) ? showHidden : isCode(type, props) ? markedCode : marked;
+    changed['children'] = seenIn(children, show);
+  }
   return { ...props, ...changed };
+}
+
+/** Code, and cells that hold it. */
+function isCode(type: ElementType, { className }: Props): boolean {
+  return type === 'code' || type === 'pre' || (typeof className === 'string' && /(?:^| )code(?: |$)/.test(className));
 }
 
 /** Text among the children, those in lists included. */
 function seenIn(children: unknown, show: (text: string, key?: number) => ReactNode, key?: number): unknown {
   if (typeof children === 'string') return show(children, key);
   return Array.isArray(children) ? children.map((child: unknown, index) => seenIn(child, show, index)) : children;
+}
+
+/** Words that are read from the right are set apart, so that what stands between them keeps its order. */
+function markedCode(text: string, key?: number): ReactNode {
+  if (PLAIN.test(text)) return text;
+  const parts = splitDirections(text);
+  if (parts.length === 1 && parts[0]?.isRightToLeft === false) return marked(text, key);
+  return createElement(
+    Fragment,
+    { key },
+    ...parts.map(({ text: part, isRightToLeft }, index) =>
+      isRightToLeft ? createElement('bdi', { key: index }, marked(part)) : marked(part, index),
+    ),
+  );
 }
 
 /** Escapes are set apart from text that only looks like one. */

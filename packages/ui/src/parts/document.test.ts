@@ -46,6 +46,11 @@ describe('Hidden characters of a document', () => {
     ['in code', '`a\u200bb`', '<code>a<span class="hidden-character">⟨U+200B⟩</span>b</code>'],
     ['in a fence', '```js\na\u{E0041}\n```', 'a<span class="hidden-character">⟨U+E0041⟩</span>'],
     ['in an indented block', '    a\u2066b', 'a<span class="hidden-character">⟨U+2066⟩</span>b'],
+    [
+      'among words that are read from the right',
+      '`f("א\u202e", 1, "ב")`',
+      'f(&quot;<bdi>א</bdi><span class="hidden-character">⟨U+202E⟩</span>&quot;, 1, &quot;<bdi>ב</bdi>&quot;)',
+    ],
     ['in a title', '[x](https://e.example "a\u202eb")', 'title="a⟨U+202E⟩b"'],
     ['in the name of an image', '![a\u202eb](https://e.example/x.png)', 'Image: a⟨U+202E⟩b'],
     [

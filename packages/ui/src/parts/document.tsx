@@ -1,5 +1,5 @@
 /** A Markdown document of an agent: text is text, its Mermaid blocks are drawn, and nothing in it is loaded or run. */
-import { showHidden, splitHidden } from '@autonomous/shared';
+import { showHidden, splitDirections, splitHidden } from '@autonomous/shared';
 import markdownIt from 'markdown-it';
 import { type MouseEvent, useMemo } from 'react';
 import { useDemandMarks } from './demands.tsx';
@@ -32,14 +32,19 @@ const marked = (text: string): string =>
   splitHidden(text)
     .map(({ text: part, isHidden }) => (isHidden ? `<span class="hidden-character">${part}</span>` : escapeHtml(part)))
     .join('');
+// Words that are read from the right keep their place in code.
+const markedCode = (text: string): string =>
+  splitDirections(text)
+    .map(({ text: part, isRightToLeft }) => (isRightToLeft ? `<bdi>${marked(part)}</bdi>` : marked(part)))
+    .join('');
 const { rules } = markdown.renderer;
 rules['text'] = (tokens, index) => marked(tokens[index]?.content ?? '');
-rules['code_inline'] = (tokens, index) => `<code>${marked(tokens[index]?.content ?? '')}</code>`;
-rules['code_block'] = (tokens, index) => `<pre><code>${marked(tokens[index]?.content ?? '')}</code></pre>\n`;
+rules['code_inline'] = (tokens, index) => `<code>${markedCode(tokens[index]?.content ?? '')}</code>`;
+rules['code_block'] = (tokens, index) => `<pre><code>${markedCode(tokens[index]?.content ?? '')}</code></pre>\n`;
 rules['fence'] = (tokens, index) => {
   const [language = ''] = (tokens[index]?.info ?? '').trim().split(/\s+/, 1);
   const kind = language === '' ? '' : ` class="language-${escapeHtml(language)}"`;
-  return `<pre><code${kind}>${marked(tokens[index]?.content ?? '')}</code></pre>\n`;
+  return `<pre><code${kind}>${markedCode(tokens[index]?.content ?? '')}</code></pre>\n`;
 };
 
 /** A longer one, in characters, is shown as it is written: looking for its links takes the square of its length. */

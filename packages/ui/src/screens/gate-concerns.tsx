@@ -11,7 +11,7 @@ export function GateConcerns({ gate }: { readonly gate: Gate }) {
           <h3>{plainWords(title)}</h3>
           <ul className={kind === 'memory' ? undefined : 'failures'}>
             {items.map(({ path, line, reason, hash: item }, index) => (
-              <li key={item ?? index}>
+              <li key={`${item ?? ''} ${index}`}>
                 {path !== undefined && <code>{plainWords(line === undefined ? path : `${path}:${line}`)}</code>}{' '}
                 {plainWords(reason)}
               </li>
