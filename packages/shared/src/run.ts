@@ -130,7 +130,7 @@ export interface Artifact {
 export type ConstraintFinding = {
   readonly kind: 'route' | 'component' | 'entity' | 'branch';
   readonly name: string;
-  /** Neither proves anything: the name is mentioned in the code, or it is not. `satisfied` is the word of older logs for `mentioned`. */
+  /** Neither proves anything: the name is mentioned in the code that the run changed, or it was not found there. `satisfied` is the word of older logs for `mentioned`. */
   readonly result: 'mentioned' | 'satisfied' | 'undecided';
   /** `path` or `path:line` where the name is mentioned. */
   readonly where?: string;

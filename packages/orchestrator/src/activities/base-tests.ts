@@ -34,14 +34,14 @@ export async function withBaseTests(
   { baseline, files: reported, installed = [] }: KnownBaseline,
 ): Promise<WithBaseTests> {
   const { repository } = tools;
-  const [basePaths, resultPaths, diff] = await Promise.all([
+  const [basePaths, resultPaths, changes] = await Promise.all([
     repository.listFiles(project, input.baseCommit),
     repository.listFiles(project, input.commit),
-    repository.diff(project, input.baseCommit, input.commit),
+    repository.changes(project, input.baseCommit, input.commit),
   ]);
   const inResult = new Set(resultPaths);
   const deleted = basePaths.filter((file) => !inResult.has(file));
-  const changed = [...new Set([...diff.files.map((file) => file.path), ...deleted])];
+  const changed = [...new Set([...changes.map((change) => change.path), ...deleted])];
   const readAt = (treeish: string) => (paths: readonly string[]) =>
     repository.readFiles(project, treeish, paths, MAX_FILE_BYTES, MAX_BYTES);
   const [readBase, readResult] = [readAt(input.baseCommit), readAt(input.commit)];
