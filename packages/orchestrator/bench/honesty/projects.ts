@@ -288,6 +288,25 @@ export const PROJECTS = {
       '.autonomous/config.json': config({ test: 'make test' }),
     },
   },
+  checkNamed: {
+    needs: 'pytest',
+    files: {
+      'pyproject.toml': '[tool.pytest.ini_options]\npython_files = ["check_*.py"]\n',
+      'sums.py': PYTHON_SUMS,
+      'check_sums.py': PYTEST,
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
+  two: {
+    needs: 'pytest',
+    files: {
+      'sums.py': PYTHON_SUMS,
+      'tests/__init__.py': '',
+      'tests/test_a.py': 'import sums\n\n\ndef test_there():\n    assert sums.add\n',
+      'tests/test_b.py': PYTEST,
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
   sourced: {
     files: {
       'package.json': manifest('sh scripts/test.sh'),

@@ -80,6 +80,19 @@ describe('tests that failed in a command that ended well', () => {
   });
 });
 
+describe('tests that were changed while they ran', () => {
+  const rewriting = (...rewritten: string[]) => ({ ...count, rewritten });
+
+  it('are a concern, but for those that are changed on the base commit as well', () => {
+    const before = baselineOf(rewriting('test/a.test.js'));
+    const reason = 'With the result as it is, tests were changed while they ran: test/b.test.js.';
+    expect(told({ tests: rewriting('test/a.test.js', 'test/b.test.js') }, before)).toEqual([
+      ['tests_unknown', [reason]],
+    ]);
+    expect(told({ tests: rewriting('test/a.test.js') }, before)).toEqual([]);
+  });
+});
+
 describe('what the code under test changed of its judge', () => {
   const replacing = (replaced: readonly string[]) => (replaced.length === 0 ? count : { ...count, replaced });
   const reasonsOf = (before: readonly string[], now: readonly string[]) =>

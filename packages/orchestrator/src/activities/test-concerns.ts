@@ -53,6 +53,7 @@ function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Do
   return [
     ...changedScripts(checked),
     ...replacedIn(what, tests, baseline),
+    ...rewrittenIn(what, tests, baseline),
     ...unfinished(what, tests, baseline),
     ...(tests.executed === 0
       ? [{ kind: 'tests_none' as const, reason: `${what}, ${tests.runner || 'the runner'} ran no test.` }]
@@ -106,6 +107,19 @@ function replacedIn(what: string, { replaced = [] }: TestCount, baseline: Baseli
     {
       kind: 'tests_unknown',
       reason: `${what}, the code under test changed what judges it: ${names.slice(0, 3).join(', ')}${more}.`,
+    },
+  ];
+}
+
+/** A command that writes into its tests on the base commit as well, such as one that formats, is the project's way. */
+function rewrittenIn(what: string, { rewritten = [] }: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
+  const files = rewritten.filter((file) => !baseline?.tests?.rewritten?.includes(file));
+  if (files.length === 0) return [];
+  const more = files.length > 3 ? ` and ${files.length - 3} more` : '';
+  return [
+    {
+      kind: 'tests_unknown',
+      reason: `${what}, tests were changed while they ran: ${files.slice(0, 3).join(', ')}${more}.`,
     },
   ];
 }

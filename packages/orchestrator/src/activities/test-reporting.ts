@@ -20,6 +20,16 @@ const SHIMS: readonly string[] = ['node', 'python', 'python3', 'pytest'];
 const MAX_REPORT_BYTES = 8 * 2 ** 20;
 const READ_TIMEOUT_MS = 20_000;
 
+/** Prints the names of all modules that a Python finds outside of the folder that is its argument. */
+const LIST_MODULES = `import os, pkgutil, sys
+own = os.path.realpath(sys.argv[1]) + os.sep
+def outside(folder):
+    folder = os.path.realpath(folder) + os.sep
+    return not folder.startswith(own) or os.sep + "site-packages" + os.sep in folder
+names = {module.name for module in pkgutil.iter_modules([each for each in sys.path if each and outside(each)])}
+print("\\n".join(sorted(names | set(getattr(sys, "stdlib_module_names", ())))))`;
+const MAX_MODULES_BYTES = 512 * 1024;
+
 export interface Reporting {
   /** For the sandbox that the check runs in. */
   readonly readOnly: SandboxSpec['readOnly'];
@@ -27,6 +37,8 @@ export interface Reporting {
   command(command: string): string;
   /** What they reported, once the command has ended; `null` where none did, or more than is read. */
   read(sandbox: Sandbox): Promise<TestReport | null>;
+  /** Modules that the project's Python finds outside of the project; empty where it has none that answers. */
+  installed(sandbox: Sandbox): Promise<readonly string[]>;
 }
 
 /** Reporting for one command. */
@@ -57,6 +69,15 @@ export function startReporting(provider: Pick<SandboxProvider, 'name'>): Reporti
       });
       if (exitCode !== 0 || Buffer.byteLength(stdout) > MAX_REPORT_BYTES) return null;
       return readTestReport(stdout);
+    },
+    async installed(sandbox) {
+      const { stdout } = await sandbox.run({
+        command: `here="$PWD"; cd /\nfor each in python3 "$here/.venv/bin/python" "$here/venv/bin/python"; do\ncommand -v "$each" > /dev/null && "$each" -c '${LIST_MODULES}' "$here"\ndone`,
+        timeoutMs: READ_TIMEOUT_MS,
+        maxOutputBytes: MAX_MODULES_BYTES,
+        offline: true,
+      });
+      return [...new Set(stdout.split('\n').filter((name) => /^\w{1,100}$/.test(name)))].sort();
     },
   };
 }

@@ -56,6 +56,7 @@ const tests: Required<TestCount> = {
   finished: true,
   unfinished: ['vitest'],
   replaced: ['node:assert.equal'],
+  rewritten: ['test/b.test.js'],
   notRun: ['test/a.test.js: adds'],
   failedNames: ['test/a.test.js: subtracts'],
 };

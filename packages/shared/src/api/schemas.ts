@@ -382,6 +382,7 @@ const testCount = answer<TestCount>('TestCount', {
   finished: z.boolean(),
   unfinished: strings.optional(),
   replaced: strings.optional(),
+  rewritten: strings.optional(),
   notRun: strings.optional(),
   failedNames: strings.optional(),
 });
