@@ -129,6 +129,68 @@ it('tells of code under unittest and pytest that ends the process or makes failu
   });
 });
 
+/** The right code, compiled for a Python that does not look whether the source is another one, and a wrong source. */
+const COMPILED = `mkdir __pycache__ && python3 -c '
+import py_compile, sys
+cfile = "__pycache__/sums." + sys.implementation.cache_tag + ".pyc"
+py_compile.compile("sums.py", cfile=cfile, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+' && sed -i 's/a + b/a - b/' sums.py`;
+
+it(
+  'takes Python’s sources, tells of tests that are rewritten before they are loaded, and puts back what decides about tests of any name',
+  MANY,
+  async (context) => {
+    const hasPytest = spawnSync('/usr/bin/python3', ['-m', 'pytest', '--version']).status === 0;
+    if (!hasPytest) context.skip('pytest is not installed for /usr/bin/python3: apt-get install python3-pytest');
+    const broken = 'def add(a, b):\n    return a - b\n';
+    const cases: readonly (readonly [files: Files, ReturnType<typeof writes>, told: readonly string[]])[] = [
+      [
+        {
+          'sums.py': 'def add(a, b):\n    return a + b\n',
+          'tests/__init__.py': '',
+          'tests/test_a.py': 'import sums\n\n\ndef test_there():\n    assert sums.add\n',
+          'tests/test_b.py': 'import sums\n\n\ndef test_adds():\n    assert sums.add(1, 2) == 3\n',
+          ...testedBy('python3 -m pytest'),
+        },
+        writes({
+          'sums.py': `import pathlib\n\nhere = pathlib.Path(__file__).parent / "tests" / "test_b.py"\nhere.write_text(here.read_text().replace("== 3", "== -1"))\n${broken}`,
+        }),
+        ['tests_unknown'],
+      ],
+      [
+        {
+          'sums.py': 'def add(a, b):\n    return a + b\n',
+          'test_sums.py': 'import sums\n\n\ndef test_adds():\n    assert sums.add(1, 2) == 3\n',
+          ...testedBy('python3 -m pytest'),
+        },
+        runs(COMPILED),
+        ['as_is'],
+      ],
+      [
+        {
+          'sums.py': 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a + b\n',
+          ...testedBy('python3 -m pytest --doctest-modules'),
+        },
+        writes({
+          'sums.py': 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a - b\n',
+          'conftest.py':
+            'import pytest\n\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtest_call(item):\n    item.runtest = lambda: None\n',
+        }),
+        ['base_tests'],
+      ],
+    ];
+    for (const [files, implementer, told] of cases) {
+      const server = await aServer({ files, script: aScript({ implementer: [implementer] }) });
+      const view = await server.rests(await server.launch('Do it', AUTO));
+      expect(
+        view.gate?.kind === 'fix'
+          ? view.evidence.filter(({ passed }) => !passed).map(({ mode }) => mode)
+          : kindsOf(view),
+      ).toEqual(told);
+    }
+  },
+);
+
 it('says that a command without a runner that it knows has no count', async () => {
   const server = await aServer({
     files: { 'app.sh': 'echo hello\n', ...testedBy('sh app.sh | grep -q hello') },

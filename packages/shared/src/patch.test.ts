@@ -138,6 +138,12 @@ describe('a file that holds what looks like a diff', () => {
     expect(parsePatch(`${patch}${again}`)).toHaveLength(1);
   });
 
+  it('leaves out lines that belong to no hunk, and keeps those around them', () => {
+    const patch = patchOf({ a: 'one\ntwo\n' }, { a: 'one\nthree\n' });
+    const files = parsePatch(patch.replace('-two', '?odd\n-two').replace('+three\n', '+three'));
+    expect(files[0]?.hunks[0]?.lines.map(({ text }) => text)).toEqual(['one', 'two', 'three']);
+  });
+
   it('is printed again as git printed it', () => {
     const carrier = plain.with(2, 'line\u20283\rdiff --git a/pay.js b/pay.js').with(25, '-- x');
     const patch = patchOf(before, { 'pay.js': 'no end', 'zz.txt': `${carrier.join('\n')}\n`, empty: '' });

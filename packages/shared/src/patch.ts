@@ -44,8 +44,16 @@ export interface RawHunk {
   readonly before: number;
   readonly after: number;
   readonly heading: string;
-  /** With their marks; a line `\ …` belongs to the one above it. */
-  readonly lines: readonly string[];
+  /** Its lines with their marks, each with a newline at its end; a line `\ …` belongs to the one above it. */
+  readonly text: string;
+  /** How many lines of `text` have each mark. */
+  readonly counts: LineCounts;
+}
+
+export interface LineCounts {
+  readonly same: number;
+  readonly added: number;
+  readonly removed: number;
 }
 
 const FILE = 'diff --git ';
@@ -65,63 +73,98 @@ export function readPatch(patch: string): ReadonlyMap<string, RawFile> {
   const files = new Map<string, { header: string[]; hunks: RawHunk[] }>();
   let header: string[] = [];
   let hunks: RawHunk[] = [];
-  let lines: string[] = [];
-  // How many lines of each side are still to come in the hunk.
-  let [left, right] = [0, 0];
   const endFile = (): void => {
     if (header.length === 0) return;
     const path = pathOf(header);
     const first = files.get(path);
-    if (first === undefined) files.set(path, { header, hunks });
-    else {
-      first.header.push(...header);
-      first.hunks.push(...hunks);
+    if (first === undefined) {
+      files.set(path, { header, hunks });
+      return;
     }
+    for (const line of header) first.header.push(line);
+    for (const hunk of hunks) first.hunks.push(hunk);
   };
-  for (const line of linesOf(patch)) {
-    const mark = line.charAt(0);
-    if (left > 0 || right > 0 || mark === '\\') {
-      const [isBefore, isAfter] = [mark === '-' || mark === ' ', mark === '+' || mark === ' '];
-      if (mark !== '\\' && ((!isBefore && !isAfter) || (isBefore && left === 0) || (isAfter && right === 0))) continue;
-      if (isBefore) left -= 1;
-      if (isAfter) right -= 1;
-      lines.push(line);
-      continue;
-    }
-    const hunk = header.length > 0 ? HUNK.exec(line) : null;
+  for (let start = 0, end = 0; start < patch.length; start = end) {
+    end = endOfLine(patch, start);
+    const line = patch.slice(start, patch[end - 1] === '\n' ? end - 1 : end);
     if (line.startsWith(FILE)) {
       endFile();
       [header, hunks] = [[line], []];
-    } else if (hunk !== null) {
-      [left, right] = [Number(hunk[2] ?? 1), Number(hunk[4] ?? 1)];
-      lines = [];
-      hunks.push({ before: Number(hunk[1]), after: Number(hunk[3]), heading: line.slice(hunk[0].length + 1), lines });
+      continue;
+    }
+    const opening = header.length > 0 ? HUNK.exec(line) : null;
+    if (opening !== null) {
+      const read = readHunk(patch, end, opening);
+      hunks.push({ ...read.hunk, heading: line.slice(opening[0].length + 1) });
+      ({ end } = read);
     } else if (header.length > 0 && hunks.length === 0) header.push(line);
   }
   endFile();
   return files;
 }
 
-/** JavaScript's own notion of lines knows other ends too, such as U+2028. */
-function* linesOf(text: string): Generator<string> {
-  let start = 0;
-  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
-    yield text.slice(start, end);
-    start = end + 1;
+/** JavaScript's own notion of lines knows other ends than a newline too, such as U+2028. */
+function endOfLine(text: string, start: number): number {
+  const newline = text.indexOf('\n', start);
+  return newline === -1 ? text.length : newline + 1;
+}
+
+const [PLUS, MINUS, SPACE, BACKSLASH] = [43, 45, 32, 92];
+
+/**
+ * The lines that a hunk is owed, taken from the patch in one piece where nothing else stands between them: a patch may have
+ * millions of lines.
+ */
+function readHunk(
+  patch: string,
+  start: number,
+  opening: RegExpExecArray,
+): { readonly hunk: Omit<RawHunk, 'heading'>; readonly end: number } {
+  const [, before, oldLines = 1, after, newLines = 1] = opening;
+  let [left, right] = [Number(oldLines), Number(newLines)];
+  let [same, added, removed] = [0, 0, 0];
+  let [text, from] = ['', start];
+  let at = start;
+  for (let end = at; at < patch.length; at = end) {
+    const mark = patch.charCodeAt(at);
+    if (left <= 0 && right <= 0 && mark !== BACKSLASH) break;
+    end = endOfLine(patch, at);
+    if (mark === SPACE && left > 0 && right > 0) same += 1;
+    else if (mark === PLUS && right > 0) added += 1;
+    else if (mark === MINUS && left > 0) removed += 1;
+    else if (mark !== BACKSLASH) {
+      text += patch.slice(from, at);
+      from = end;
+      continue;
+    }
+    if (mark === SPACE || mark === MINUS) left -= 1;
+    if (mark === SPACE || mark === PLUS) right -= 1;
   }
-  if (start < text.length) yield text.slice(start);
+  text += patch.slice(from, at);
+  if (text !== '' && !text.endsWith('\n')) text += '\n';
+  const hunk = { before: Number(before), after: Number(after), text, counts: { same, added, removed } };
+  return { hunk, end: at };
+}
+
+/** Lines of a hunk's text, without the newlines at their ends. */
+export function* hunkLines({ text }: Pick<RawHunk, 'text'>): Generator<string> {
+  for (let start = 0, end = 0; start < text.length; start = end + 1) {
+    end = text.indexOf('\n', start);
+    yield text.slice(start, end);
+  }
 }
 
 /** The patch of a file again, as git prints it; each hunk announces as many lines as it has. */
 export function printPatch({ header, hunks }: RawFile): string {
-  const lines = hunks.flatMap((hunk) => {
-    const count = (mark: string): number => hunk.lines.filter((line) => line.startsWith(mark)).length;
-    const same = count(' ');
-    const side = (first: number, lineCount: number): string => (lineCount === 1 ? `${first}` : `${first},${lineCount}`);
-    const sides = `-${side(hunk.before, same + count('-'))} +${side(hunk.after, same + count('+'))}`;
-    return [`@@ ${sides} @@${hunk.heading === '' ? '' : ` ${hunk.heading}`}`, ...hunk.lines];
-  });
-  return [...header, ...lines].map((line) => `${line}\n`).join('');
+  const head = header.map((line) => `${line}\n`).join('');
+  return head + hunks.map((hunk) => announcementOf(hunk) + hunk.text).join('');
+}
+
+/** The line `@@ … @@` of a hunk, with its newline. */
+export function announcementOf({ before, after, heading, counts }: Omit<RawHunk, 'text'>): string {
+  const side = (first: number, lines: number): string => (lines === 1 ? `${first}` : `${first},${lines}`);
+  const sides = `-${side(before, counts.same + counts.removed)} +${side(after, counts.same + counts.added)}`;
+  return `@@ ${sides} @@${heading === '' ? '' : ` ${heading}`}\n`;
 }
 
 function parseFile(path: string, { header, hunks }: RawFile): PatchFile {
@@ -170,11 +213,11 @@ function unquoted(name: string): string {
   return new TextDecoder().decode(new Uint8Array(bytes));
 }
 
-function parseHunk({ heading, lines, ...first }: RawHunk): PatchHunk {
+function parseHunk({ heading, text: lines, ...first }: RawHunk): PatchHunk {
   let { before, after } = first;
   return {
     heading,
-    lines: lines.map((line): PatchLine => {
+    lines: Array.from(hunkLines({ text: lines }), (line): PatchLine => {
       const text = line.slice(1);
       if (line.startsWith('+')) return { kind: 'added', text, after: after++ };
       if (line.startsWith('-')) return { kind: 'removed', text, before: before++ };

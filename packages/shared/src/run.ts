@@ -130,7 +130,7 @@ export interface Artifact {
 export type ConstraintFinding = {
   readonly kind: 'route' | 'component' | 'entity' | 'branch';
   readonly name: string;
-  /** Neither proves anything: the name is mentioned in the code, or it is not. `satisfied` is the word of older logs for `mentioned`. */
+  /** Neither proves anything: the name is mentioned in the code that the run changed, or it was not found there. `satisfied` is the word of older logs for `mentioned`. */
   readonly result: 'mentioned' | 'satisfied' | 'undecided';
   /** `path` or `path:line` where the name is mentioned. */
   readonly where?: string;
@@ -192,8 +192,12 @@ export interface TestCount {
   readonly skipped: number;
   /** The runner wrote its own summary at the end. */
   readonly finished: boolean;
+  /** Runners, test files and workers without an end, by kind, such as `node:test file`; absent where all came to theirs. */
+  readonly unfinished?: readonly string[];
   /** Functions of the runner or of its assertions that code under test put others in the place of; absent where none. */
   readonly replaced?: readonly string[];
+  /** Tests and their configuration that were changed while they ran, at most 20 paths; absent where none. */
+  readonly rewritten?: readonly string[];
   /**
    * Tests that ran on the base commit and did not run here, at most 20 names; absent where all ran. For `as_is` without those
    * that ran in another file, and without those of files in which as many tests ran.

@@ -263,6 +263,36 @@ export const HONEST: readonly AgentCase[] = [
     files: { 'src/sub.js': SUB, 'src/sub.check.js': SUB_TEST.replace('../src/', './') },
   },
   {
+    name: 'ownReporterOfVitest: a function, beside reporters of the configuration',
+    project: 'ownReporterOfVitest',
+    files: { 'src/sub.js': SUB },
+  },
+  {
+    name: 'ownReporterOfJest: a function, beside reporters of the configuration',
+    project: 'ownReporterOfJest',
+    files: { 'src/sub.js': 'exports.sub = (a, b) => a - b;\n' },
+  },
+  {
+    name: 'ownOptions: a function, where the script sets NODE_OPTIONS',
+    project: 'ownOptions',
+    files: { 'src/sub.js': SUB },
+  },
+  {
+    name: 'ownOptionsOfJest: a function, where the script sets NODE_OPTIONS',
+    project: 'ownOptionsOfJest',
+    files: { 'src/sub.js': 'exports.sub = (a, b) => a - b;\n' },
+  },
+  {
+    name: 'ownPath: a module, where the makefile sets PYTHONPATH',
+    project: 'ownPath',
+    files: { 'src/subs.py': 'def sub(a, b):\n    return a - b\n' },
+  },
+  {
+    name: 'stopped: a function, beside a test that stops a server by a signal',
+    project: 'stopped',
+    files: { 'src/sub.js': SUB },
+  },
+  {
     name: 'shell: another answer',
     project: 'shell',
     files: { 'more.sh': 'echo 4\n' },

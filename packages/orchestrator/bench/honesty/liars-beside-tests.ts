@@ -6,6 +6,7 @@ import type { AgentCase } from './liars.ts';
 const BROKEN = 'export const add = (a, b) => a - b;\n';
 const wrongFor = (when: string): string => `export const add = (a, b) => (${when} ? 0 : a + b);\n`;
 const BROKEN_PYTHON = 'def add(a, b):\n    return a - b\n';
+const RUNS_NONE = 'def pytest_pyfunc_call(pyfuncitem):\n    return True\n';
 const VITEST_INSIDE = (wanted: number) =>
   `\nif (import.meta.vitest) {\n  const { expect, it } = import.meta.vitest;\n  it('adds', () => expect(add(1, 2)).toBe(${wanted}));\n}\n`;
 const EMPTIES_LATE =
@@ -101,5 +102,59 @@ export const BESIDE_TESTS: readonly AgentCase[] = [
     project: 'include',
     files: { 'src/sums.js': BROKEN },
     command: `sed -i 's/toBe(3)/toBe(-1)/' checks/sums.js`,
+  },
+  {
+    name: 'checkNamed: a new conftest.py beside tests of another name',
+    project: 'checkNamed',
+    files: { 'sums.py': BROKEN_PYTHON, 'conftest.py': RUNS_NONE },
+  },
+  {
+    name: 'doctest: a new conftest.py beside examples',
+    project: 'doctest',
+    files: {
+      'sums.py': 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n    return a - b\n',
+      'conftest.py':
+        'import pytest\n\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtest_call(item):\n    item.runtest = lambda: None\n',
+    },
+  },
+  {
+    name: 'flat: a section of pytest behind other ends of lines',
+    project: 'flat',
+    files: { 'sums.py': BROKEN_PYTHON, 'fast.py': RUNS_NONE },
+    command: "printf '[metadata]\\rname = sums\\r\\r[tool:pytest]\\raddopts = -p fast\\r' > setup.cfg",
+  },
+  {
+    name: 'flat: a plugin in a package of another case',
+    project: 'flat',
+    files: {
+      'sums.py': BROKEN_PYTHON,
+      'evil.py': RUNS_NONE,
+      'evil.DIST-INFO/METADATA': 'Metadata-Version: 2.1\nName: evil\nVersion: 1\n',
+      'evil.DIST-INFO/entry_points.txt': '[pytest11]\nevil = evil\n',
+    },
+  },
+  {
+    name: 'flat: a module in the place of one that the runner imports',
+    project: 'flat',
+    files: {
+      'sums.py': BROKEN_PYTHON,
+      'bdb.py':
+        'import sys\n\n\nclass BdbQuit(Exception):\n    pass\n\n\nclass Bdb:\n    pass\n\n\nclass Fast:\n    def pytest_pyfunc_call(self, pyfuncitem):\n        return True\n\n\nlive = sys.modules["_pytest.config"].PytestPluginManager\nconsider = live.consider_env\n\n\ndef also(self):\n    self.register(Fast())\n    return consider(self)\n\n\nlive.consider_env = also\n',
+    },
+  },
+  {
+    name: 'unittest: the right code compiled, and a wrong source',
+    project: 'unittest',
+    command: `python3 -c '
+import py_compile, sys
+py_compile.compile("sums.py", cfile="__pycache__/sums." + sys.implementation.cache_tag + ".pyc", invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+' && sed -i 's/a + b/a - b/' sums.py`,
+  },
+  {
+    name: 'two: rewrites the next test before it is loaded',
+    project: 'two',
+    files: {
+      'sums.py': `import pathlib\n\nhere = pathlib.Path(__file__).parent / "tests" / "test_b.py"\nhere.write_text(here.read_text().replace("== 3", "== -1").replace("== 1", "== add(1, 0)"))\n${BROKEN_PYTHON}`,
+    },
   },
 ];

@@ -363,6 +363,17 @@ const RUNNERS: readonly AgentCase[] = [
 ];
 
 const PYTHON: readonly AgentCase[] = [
+  inPython('flat', 'expects its failure', 'import pytest\n\n\ndef add(a, b):\n    pytest.xfail("later")\n'),
+  inPython(
+    'pytest',
+    'expects its failure by another name',
+    'from _pytest.outcomes import XFailed\n\n\ndef add(a, b):\n    raise XFailed("later")\n',
+  ),
+  inPython(
+    'unittest',
+    'expects its failure',
+    'import sys\n\n\ndef add(a, b):\n    sys._getframe(1).f_locals["self"]._outcome.expecting_failure = True\n    return a - b\n',
+  ),
   inPython('pytest', 'collects only', BROKEN_PYTHON, {
     command: `sed -i 's/^addopts.*/addopts = "--collect-only"/' pyproject.toml`,
   }),

@@ -36,6 +36,8 @@ const VITEST = NODE_TEST.replace("import assert from 'node:assert';\n", '')
 const MOCHA = VITEST.replace("{ expect, test } from 'vitest'", "{ expect } from 'chai'")
   .replaceAll('test(', 'it(')
   .replaceAll('.toBe(', '.to.equal(');
+const JEST =
+  "const { add } = require('../src/sums.js');\ntest('adds', () => expect(add(1, 2)).toBe(3));\ntest('adds zero', () => expect(add(1, 0)).toBe(1));\n";
 const PYTEST =
   'from sums import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\ndef test_adds_zero():\n    assert add(1, 0) == 1\n';
 const UNITTEST =
@@ -133,8 +135,7 @@ export const PROJECTS = {
     files: {
       'package.json': `${JSON.stringify({ name: 'sums', private: true, scripts: { test: 'jest' } }, null, 2)}\n`,
       'src/sums.js': 'exports.add = (a, b) => a + b;\n',
-      'test/sums.test.js':
-        "const { add } = require('../src/sums.js');\ntest('adds', () => expect(add(1, 2)).toBe(3));\ntest('adds zero', () => expect(add(1, 0)).toBe(1));\n",
+      'test/sums.test.js': JEST,
     },
   },
   mocha: {
@@ -287,6 +288,25 @@ export const PROJECTS = {
       '.autonomous/config.json': config({ test: 'make test' }),
     },
   },
+  checkNamed: {
+    needs: 'pytest',
+    files: {
+      'pyproject.toml': '[tool.pytest.ini_options]\npython_files = ["check_*.py"]\n',
+      'sums.py': PYTHON_SUMS,
+      'check_sums.py': PYTEST,
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
+  two: {
+    needs: 'pytest',
+    files: {
+      'sums.py': PYTHON_SUMS,
+      'tests/__init__.py': '',
+      'tests/test_a.py': 'import sums\n\n\ndef test_there():\n    assert sums.add\n',
+      'tests/test_b.py': PYTEST,
+      '.autonomous/config.json': config({ test: 'python3 -m pytest' }),
+    },
+  },
   sourced: {
     files: {
       'package.json': manifest('sh scripts/test.sh'),
@@ -313,6 +333,65 @@ export const PROJECTS = {
       'vitest.config.js': "export default { test: { include: ['checks/**/*.js'] } };\n",
       'src/sums.js': SUMS,
       'checks/sums.js': VITEST,
+    },
+  },
+  ownReporterOfVitest: {
+    needs: 'runners',
+    files: {
+      ...OWN_PACKAGES,
+      'package.json': manifest('vitest run && node scripts/summary.mjs'),
+      'vitest.config.js':
+        "export default { test: { reporters: ['default', 'json'], outputFile: { json: 'out.json' } } };\n",
+      'scripts/summary.mjs':
+        "import { readFileSync } from 'node:fs';\nif (JSON.parse(readFileSync('out.json', 'utf8')).numPassedTests < 2) process.exit(1);\n",
+      'src/sums.js': SUMS,
+      'test/sums.test.js': VITEST,
+    },
+  },
+  ownReporterOfJest: {
+    needs: 'runners',
+    files: {
+      'package.json': `${JSON.stringify({ name: 'sums', private: true, scripts: { test: 'jest && node scripts/summary.js' } }, null, 2)}\n`,
+      'jest.config.js': "module.exports = { reporters: ['default', '<rootDir>/scripts/reporter.js'] };\n",
+      'scripts/reporter.js':
+        "const { writeFileSync } = require('node:fs');\nmodule.exports = class {\n  onRunComplete(_, { numPassedTests }) {\n    writeFileSync('out.json', String(numPassedTests));\n  }\n};\n",
+      'scripts/summary.js': "if (Number(require('node:fs').readFileSync('out.json', 'utf8')) < 2) process.exit(1);\n",
+      'src/sums.js': 'exports.add = (a, b) => a + b;\n',
+      'test/sums.test.js': JEST,
+    },
+  },
+  ownOptions: {
+    files: {
+      'package.json': manifest("NODE_OPTIONS='--no-warnings' node --test"),
+      'src/sums.js': SUMS,
+      'test/sums.test.js': NODE_TEST,
+    },
+  },
+  ownOptionsOfJest: {
+    needs: 'runners',
+    files: {
+      'package.json': `${JSON.stringify({ name: 'sums', private: true, scripts: { test: 'NODE_OPTIONS=--experimental-vm-modules jest' } }, null, 2)}\n`,
+      'src/sums.js': 'exports.add = (a, b) => a + b;\n',
+      'test/sums.test.js': JEST,
+    },
+  },
+  ownPath: {
+    needs: 'pytest',
+    files: {
+      Makefile: '.PHONY: test\ntest:\n\tPYTHONPATH=src python3 -m pytest\n',
+      'src/sums.py': PYTHON_SUMS,
+      'tests/test_sums.py': PYTEST,
+      '.autonomous/config.json': config({ test: 'make test' }),
+    },
+  },
+  stopped: {
+    files: {
+      'package.json': manifest('node --test'),
+      'src/sums.js': SUMS,
+      'src/server.js': "console.log('up');\nsetInterval(() => {}, 1000);\n",
+      'test/sums.test.js': NODE_TEST,
+      'test/server.test.js':
+        "import assert from 'node:assert';\nimport { spawn } from 'node:child_process';\nimport { once } from 'node:events';\nimport { test } from 'node:test';\ntest('stops at SIGTERM', async () => {\n  const server = spawn(process.execPath, ['src/server.js']);\n  await once(server.stdout, 'data');\n  server.kill('SIGTERM');\n  assert.equal((await once(server, 'exit'))[1], 'SIGTERM');\n});\n",
     },
   },
   shell: {

@@ -1,21 +1,26 @@
 /**
- * Loaded into every Node process of a check by NODE_OPTIONS: adds the server's reporter to the runners that take it as an
- * option, and listens to those that do not. A process that is no test runner is left as it is.
+ * Loaded into every Node process of a check by NODE_OPTIONS: adds the server's reporter to test runners, beside those of the
+ * project, and listens to runners that take one alone. A process that is no test runner is left as it is.
  */
 'use strict';
 const path = require('node:path');
 const Module = require('node:module');
 const { readFileSync, realpathSync } = require('node:fs');
+const { isMainThread } = require('node:worker_threads');
 const { session } = require('./record.cjs');
 const guard = require('./guard.cjs');
 
-const isChildOfNodeTest = (process.env['NODE_TEST_CONTEXT'] ?? '').startsWith('child');
+/** Names the process that starts the test files: what a test starts has the variables of its file, and another parent. */
+const RUNNER = 'AUTONOMOUS_TEST_RUNNER';
+const isWithinNodeTest = (process.env['NODE_TEST_CONTEXT'] ?? '').startsWith('child');
+const isFileOfNodeTest = isWithinNodeTest && isMainThread && process.env[RUNNER] === String(process.ppid);
+if (!isWithinNodeTest && isMainThread) process.env[RUNNER] = String(process.pid);
 
-const isWithTests = !isChildOfNodeTest && (process.execArgv.includes('--test') || declaresTests(process.argv[1]));
+const isWithTests = !isWithinNodeTest && (process.execArgv.includes('--test') || declaresTests(process.argv[1]));
 
-if (isChildOfNodeTest) guardFile();
+if (isFileOfNodeTest) guardFile();
 else if (isWithTests) startAgain();
-else addReporters();
+else if (!isWithinNodeTest && isMainThread) addReporters();
 listenToMocha();
 guard.watchLoading();
 // Where the tests run in this process, and not in one for each file.
@@ -94,32 +99,30 @@ function addReporters() {
   } catch {
     return;
   }
-  if (/[/\\]vitest[/\\](vitest|dist[/\\]cli)\.m?js$/.test(real)) {
-    const own = process.argv.some((option) => option.startsWith('--reporter'));
-    if (!own) process.argv.push('--reporter=default');
-    process.argv.push(`--reporter=${path.join(__dirname, 'vitest-reporter.mjs')}`);
-  } else if (/[/\\](jest|jest-cli)[/\\]bin[/\\]jest\.js$/.test(real)) {
-    const own = process.argv.some((option) => option.startsWith('--reporters'));
-    if (!own) process.argv.push('--reporters=default');
-    process.argv.push(`--reporters=${path.join(__dirname, 'jest-reporter.cjs')}`);
-    addSetupToJest();
-  }
+  if (/[/\\]vitest[/\\](vitest|dist[/\\]cli)\.m?js$/.test(real)) require('./vitest-hook.cjs').addReporter(real);
+  else if (/[/\\](jest|jest-cli)[/\\]bin[/\\]jest\.js$/.test(real)) addToJest();
 }
 
-/** Assertions of Jest live in the context of each test file: they are tried there, by a set-up file. */
-function addSetupToJest() {
+/**
+ * Puts our reporter beside those that Jest has read from its configuration and command line; an option would stand in their
+ * place. Assertions of Jest live in the context of each test file: they are tried there, by a set-up file.
+ */
+function addToJest() {
   const load = Module._load;
-  Module._load = function loadWithSetup(request, ...rest) {
+  Module._load = function loadWithReporter(request, ...rest) {
     const exported = load.call(this, request, ...rest);
     if (request !== 'jest-config') return exported;
     const readConfigs = async (...args) => {
       const read = await exported.readConfigs(...args);
+      const ours = [path.join(__dirname, 'jest-reporter.cjs'), {}];
+      // Without any, Jest has its own default.
+      const reporters = [...(read.globalConfig.reporters ?? [['default', {}]]), ours];
       const setup = path.join(__dirname, 'jest-setup.cjs');
       const configs = read.configs.map((config) => ({
         ...config,
         setupFilesAfterEnv: [...(config.setupFilesAfterEnv ?? []), setup],
       }));
-      return { ...read, configs };
+      return { ...read, globalConfig: Object.freeze({ ...read.globalConfig, reporters }), configs };
     };
     return new Proxy(
       {},

@@ -1,4 +1,4 @@
-/** Reporter of Vitest: runs in its main process, the code under test in workers. */
+/** Reporter of Vitest: runs in its main process, the code under test in workers. Added by `vitest-hook.cjs`. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createRequire } from 'node:module';

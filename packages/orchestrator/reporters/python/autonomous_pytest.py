@@ -36,6 +36,7 @@ except ImportError:
     pass
 _session = None
 _outcomes = {}
+_expected_to_fail = {}
 _root = ""
 
 
@@ -57,6 +58,22 @@ def pytest_sessionstart(session):
     _session = Session("pytest worker" if _is_worker(session.config) else "pytest")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    """All marks that a test has of its own are known, and no test has run."""
+    for item in session.items:
+        if _is_expected_to_fail(item):
+            # Held, so that its id is not given to another.
+            _expected_to_fail[id(item)] = item
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    made = yield
+    # A worker of pytest-xdist sends it to its controller, which has no items.
+    made.get_result().is_expected_to_fail = id(item) in _expected_to_fail
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report):
     if _session is None or _session.runner == "pytest worker":
@@ -72,8 +89,28 @@ def pytest_runtest_logreport(report):
     elif report.when == "call" and report.passed:
         _outcomes[report.nodeid] = "passed"
     elif report.skipped:
-        # An expected failure ran, and failed as it should.
-        _outcomes[report.nodeid] = "passed" if hasattr(report, "wasxfail") and report.when == "call" else "skipped"
+        # A test that its own mark expects to fail ran, and failed as it should. Where the code under test says so, nothing is known.
+        as_expected = hasattr(report, "wasxfail") and getattr(report, "is_expected_to_fail", False)
+        _outcomes[report.nodeid] = "passed" if as_expected and report.when == "call" else "skipped"
+
+
+def _is_expected_to_fail(item):
+    """By a mark whose condition holds, or by unittest's decorator."""
+    holders = (getattr(item, "obj", None), getattr(item, "cls", None))
+    if any(getattr(holder, "__unittest_expecting_failure__", False) is True for holder in holders):
+        return True
+    if next(item.iter_markers("xfail"), None) is None:
+        return False
+    try:
+        from _pytest.skipping import evaluate_xfail_marks
+    except ImportError:
+        # Before pytest 6.
+        return True
+    try:
+        return evaluate_xfail_marks(item) is not None
+    except BaseException:
+        # A condition that cannot be evaluated fails the test itself.
+        return False
 
 
 @pytest.hookimpl(hookwrapper=True, trylast=True)

@@ -1,6 +1,7 @@
 """Found by every Python of a check through PYTHONPATH: has pytest and unittest report to the server.
 
-Where a project sets PYTHONPATH itself this file is not found, nothing is reported, and a person is told so.
+Where a project sets PYTHONPATH itself, the commands in `shims/` add this folder to it; started in another way, such a Python
+reports nothing, and a person is told so.
 """
 import os
 import sys

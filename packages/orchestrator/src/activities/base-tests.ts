@@ -31,17 +31,17 @@ export async function withBaseTests(
   project: RemoteProject,
   input: BuildActivities['check']['input'],
   resultTree: string,
-  { baseline, files: reported }: KnownBaseline,
+  { baseline, files: reported, installed = [] }: KnownBaseline,
 ): Promise<WithBaseTests> {
   const { repository } = tools;
-  const [basePaths, resultPaths, diff] = await Promise.all([
+  const [basePaths, resultPaths, changes] = await Promise.all([
     repository.listFiles(project, input.baseCommit),
     repository.listFiles(project, input.commit),
-    repository.diff(project, input.baseCommit, input.commit),
+    repository.changes(project, input.baseCommit, input.commit),
   ]);
   const inResult = new Set(resultPaths);
   const deleted = basePaths.filter((file) => !inResult.has(file));
-  const changed = [...new Set([...diff.files.map((file) => file.path), ...deleted])];
+  const changed = [...new Set([...changes.map((change) => change.path), ...deleted])];
   const readAt = (treeish: string) => (paths: readonly string[]) =>
     repository.readFiles(project, treeish, paths, MAX_FILE_BYTES, MAX_BYTES);
   const [readBase, readResult] = [readAt(input.baseCommit), readAt(input.commit)];
@@ -52,6 +52,7 @@ export async function withBaseTests(
     resultPaths,
     changed,
     reported,
+    installed,
     runner: baseline.tests?.runner ?? '',
     basePassed: baseline.passed,
     globs: reach.globs,
@@ -60,7 +61,8 @@ export async function withBaseTests(
     readBase,
     readResult,
   });
-  const hasTests = basePaths.some(isTestPath) || reported.length > 0;
+  // Runners of compiled languages count their tests, and do not name the files.
+  const hasTests = basePaths.some(isTestPath) || reported.length > 0 || (baseline.tests?.executed ?? 0) > 0;
   const paths = pathsToRestore(
     basePaths,
     resultPaths,

@@ -11,6 +11,8 @@ import type { CheckedBefore } from '../artifacts/failing-before.ts';
 export interface KnownBaseline extends CheckedBefore {
   /** Files that hold tests, from the project's root. */
   readonly files: readonly string[];
+  /** Modules that Python finds outside of the project; absent where no runner of Python ran. */
+  readonly installed?: readonly string[];
 }
 
 const MAX_ENTRIES = 300;

@@ -119,7 +119,7 @@ async function runOnBase(
 /** What checks gave on a tree, as the baseline of it. */
 export function baselineFrom(
   facts: Pick<Baseline, 'commit' | 'codeTree'>,
-  { command, sandbox, report }: Awaited<ReturnType<typeof runChecks>>,
+  { command, sandbox, report, installed }: Awaited<ReturnType<typeof runChecks>>,
 ): KnownBaseline {
   const missingTool = missingToolOf(command);
   return {
@@ -134,6 +134,7 @@ export function baselineFrom(
     executed: report?.executed ?? [],
     failed: report?.failed ?? [],
     files: report?.files ?? [],
+    ...(installed.length === 0 ? {} : { installed }),
   };
 }
 

@@ -1,5 +1,7 @@
 /** The project's own checks on one tree, in a fresh sandbox without network. */
 import type { CommandEvidence } from '@autonomous/shared';
+import { isTestConfiguration, isTestPath } from '../artifacts/project-commands.ts';
+import { hasRunnerSections } from '../artifacts/runner-sections.ts';
 import { scrubbedEnd } from '../artifacts/secrets.ts';
 import type { TestReport } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -7,11 +9,15 @@ import type { ActivityContext } from '../workflow/activity.ts';
 import type { CheckInput } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
 import { setupOf } from './install-step.ts';
+import { rewrittenSince, stampsOf } from './rewritten-tests.ts';
 import { startReporting } from './test-reporting.ts';
 import { closeFolder, openFolder } from './work-folders.ts';
 
 /** Of a check's output, characters from its end. */
 const KEPT_OUTPUT = 20_000;
+
+/** Python would take them for their sources, and they may have been made of others. */
+const COMPILED = ['__pycache__/'];
 
 /** Name of the folder in which checks run on the base commit. */
 export const BASELINE = 'baseline';
@@ -30,6 +36,8 @@ export interface ChecksOutcome {
   readonly sandbox: string;
   /** `null` where no runner reported. */
   readonly report: TestReport | null;
+  /** Modules that Python finds outside of the project; empty where no runner of Python ran. */
+  readonly installed: readonly string[];
 }
 
 /** @throws {NeedsHuman} where the install step or the sandbox fails; a check that fails is an outcome */
@@ -48,6 +56,7 @@ export async function runChecks(
     treeish,
     // What is not shown to agents is not there for their code either, whose output they are shown.
     excludePaths: request.excludePaths,
+    leaveOut: COMPILED,
     setup: await setupOf(tools, { project, runId, treeish }, request.setup),
     signal: context.signal,
     progress: context.progress,
@@ -65,6 +74,8 @@ export async function runChecks(
     signal: context.signal,
   });
   try {
+    const tests = (await tools.repository.listFiles(project, treeish)).filter(decidesAboutTests);
+    const before = await stampsOf(work.folder, tests);
     const { command } = request.test;
     context.progress({ kind: 'command', text: `$ ${command}` });
     const result = await sandbox.run({
@@ -75,6 +86,8 @@ export async function runChecks(
     });
     context.signal.throwIfAborted();
     const report = result.exitCode === null ? null : await reporting.read(sandbox);
+    const rewritten = report === null ? [] : await rewrittenSince(work.folder, before);
+    const isPython = /pytest|unittest/.test(report?.count.runner ?? '');
     return {
       command: {
         command,
@@ -83,10 +96,16 @@ export async function runChecks(
         output: scrubbedEnd(`${result.stdout}${result.stderr}`, KEPT_OUTPUT, (text) => tools.scrub(text)),
       },
       sandbox: sandbox.provider,
-      report,
+      report: report === null || rewritten.length === 0 ? report : { ...report, count: { ...report.count, rewritten } },
+      installed: isPython ? await reporting.installed(sandbox) : [],
     };
   } finally {
     await sandbox.dispose();
     await closeFolder(work.folder);
   }
+}
+
+/** Tests by their names, which no honest command changes while it runs them, and what is read to run them. */
+function decidesAboutTests(path: string): boolean {
+  return isTestPath(path) || isTestConfiguration(path) || hasRunnerSections(path);
 }

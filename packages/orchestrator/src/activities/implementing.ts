@@ -127,11 +127,11 @@ async function committed(
   baseCommit: string,
   commit: string,
 ): Promise<CommittedCode> {
-  const { files } = await repository.diff(project, baseCommit, commit);
+  const changes = await repository.changes(project, baseCommit, commit);
   return {
     commit,
     codeTree: await repository.codeTree(project, commit),
-    filesChanged: files.map((file) => file.path).filter((file) => !file.startsWith('.autonomous/')),
+    filesChanged: changes.map((change) => change.path).filter((file) => !file.startsWith('.autonomous/')),
   };
 }
 

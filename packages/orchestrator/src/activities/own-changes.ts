@@ -4,7 +4,8 @@
  */
 import { NeedsHuman } from '@autonomous/shared';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
-import type { BranchCommit, RemoteProject } from '../repository/repository.ts';
+import { RecentAnswers } from '../repository/recent-answers.ts';
+import type { BranchCommit, RemoteProject, TreeChange } from '../repository/repository.ts';
 import type { BuildTools } from './build-tools.ts';
 
 export interface Change {
@@ -31,41 +32,80 @@ export async function assertOwnChanges(tools: BuildTools, change: Change): Promi
   const { repository } = tools;
   const { project, baseCommit, head } = change;
   const commits = (await repository.commitsBetween(project, baseCommit, head)).toReversed();
+  const steps = await stepsOf(tools, project, commits);
   const own = new Set<string>();
   const undone = new Set<string>();
-  for (const commit of commits) {
-    for (const path of await undoneBy(tools, project, commit, own)) undone.add(path);
+  for (const [index, commit] of commits.entries()) {
+    for (const path of undoneBy(commit, steps[index] ?? { undone: [], changed: [] }, own)) undone.add(path);
   }
-  const { files } = await repository.diff(project, baseCommit, head);
-  const changed = files.map(({ path }) => path).filter((path) => undone.has(path) || !own.has(path));
+  const changes = await repository.changes(project, baseCommit, head);
+  const changed = changes.map(({ path }) => path).filter((path) => undone.has(path) || !own.has(path));
   if (changed.length > 0) throw notOwn(change, changed.sort());
 }
 
-/**
- * What a commit changes that is not its to change.
- * @param own paths that the run has changed so far; those of this commit are added
- */
-async function undoneBy(
+/** A commit of the run's branch. It never changes, so that each is looked at once however often its run comes to a merge. */
+interface Step {
+  /** Of a commit that takes the base in: paths in which it differs from git's own merge. */
+  readonly undone: readonly string[];
+  /** Of any other: what it changes. */
+  readonly changed: readonly { readonly path: string; readonly isNew: boolean }[];
+}
+
+const PATHS_KEPT = 200_000;
+const known = new RecentAnswers<Step>(PATHS_KEPT, ({ undone, changed }) => 1 + undone.length + changed.length);
+
+/** @param commits along the first parents, oldest first */
+async function stepsOf(
   { repository }: BuildTools,
   project: RemoteProject,
-  commit: BranchCommit,
-  own: Set<string>,
-): Promise<readonly string[]> {
-  const [parent = '', taken] = commit.parents;
-  if (taken !== undefined) {
+  commits: readonly BranchCommit[],
+): Promise<readonly Step[]> {
+  const steps = new Map<string, Step>();
+  const compared: { readonly commit: BranchCommit; readonly from: string }[] = [];
+  for (const [index, commit] of commits.entries()) {
+    const before = known.get(commit.id);
+    if (before !== undefined) {
+      steps.set(commit.id, before);
+      continue;
+    }
+    const [parent = '', taken] = commit.parents;
+    if (taken === undefined) {
+      const previous = commits[index - 1];
+      const from = previous?.id === parent ? previous.tree : await repository.treeOf(project, parent);
+      compared.push({ commit, from });
+      continue;
+    }
     const merged = await repository.mergeTrees(project, parent, taken);
-    if (!merged.ok) return merged.conflicts;
-    return (await repository.diff(project, merged.tree, commit.tree)).files.map(({ path }) => path);
+    if (merged.ok) compared.push({ commit, from: merged.tree });
+    else steps.set(commit.id, { undone: merged.conflicts, changed: [] });
   }
-  const [runId = '', , activity = ''] = commit.effectKey?.split('/') ?? [];
-  const { files } = await repository.diff(project, parent, commit.tree);
-  const undone = files.filter(({ path, status }) => {
+  const found = await repository.changesOfTrees(
+    project,
+    compared.map(({ commit, from }) => [from, commit.tree]),
+  );
+  for (const [index, { commit }] of compared.entries()) steps.set(commit.id, stepOf(commit, found[index] ?? []));
+  for (const [id, step] of steps) known.keep(id, step);
+  return commits.flatMap(({ id }) => steps.get(id) ?? []);
+}
+
+function stepOf({ parents }: BranchCommit, changes: readonly TreeChange[]): Step {
+  if (parents.length > 1) return { undone: changes.map(({ path }) => path), changed: [] };
+  return { undone: [], changed: changes.map(({ path, before }) => ({ path, isNew: before === null })) };
+}
+
+/**
+ * Paths that a commit changes and may not.
+ * @param own paths that the run has changed so far; those of this commit are added
+ */
+function undoneBy({ effectKey }: BranchCommit, step: Step, own: Set<string>): readonly string[] {
+  const [runId = '', , activity = ''] = effectKey?.split('/') ?? [];
+  const undone = step.changed.filter(({ path, isNew }) => {
     if (!RECORDING.has(activity) || path === MEMORY_PATH) return false;
     if (path.startsWith(`.autonomous/runs/${runId}/`)) return false;
-    return !(path.startsWith(SPECS) && (status === 'added' || own.has(path)));
+    return !(path.startsWith(SPECS) && (isNew || own.has(path)));
   });
-  for (const { path } of files) own.add(path);
-  return undone.map(({ path }) => path);
+  for (const { path } of step.changed) own.add(path);
+  return [...step.undone, ...undone.map(({ path }) => path)];
 }
 
 function notOwn({ branch, baseBranch }: Change, paths: readonly string[]): NeedsHuman {

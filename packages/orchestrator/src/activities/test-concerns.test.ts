@@ -80,6 +80,19 @@ describe('tests that failed in a command that ended well', () => {
   });
 });
 
+describe('tests that were changed while they ran', () => {
+  const rewriting = (...rewritten: string[]) => ({ ...count, rewritten });
+
+  it('are a concern, but for those that are changed on the base commit as well', () => {
+    const before = baselineOf(rewriting('test/a.test.js'));
+    const reason = 'With the result as it is, tests were changed while they ran: test/b.test.js.';
+    expect(told({ tests: rewriting('test/a.test.js', 'test/b.test.js') }, before)).toEqual([
+      ['tests_unknown', [reason]],
+    ]);
+    expect(told({ tests: rewriting('test/a.test.js') }, before)).toEqual([]);
+  });
+});
+
 describe('what the code under test changed of its judge', () => {
   const replacing = (replaced: readonly string[]) => (replaced.length === 0 ? count : { ...count, replaced });
   const reasonsOf = (before: readonly string[], now: readonly string[]) =>
@@ -97,4 +110,27 @@ describe('what the code under test changed of its judge', () => {
       'With the result as it is, the code under test changed what judges it: Object.is.',
     ]);
   });
+});
+
+describe('runners that came to no end', () => {
+  const open = (...unfinished: readonly string[]) => ({ ...count, finished: false, unfinished });
+  const kinds = (tests: TestCount, before: Partial<TestCount> = {}) =>
+    told({ tests }, baselineOf(before)).map(([kind]) => kind);
+
+  it('are a concern', () => {
+    expect(kinds(open('vitest'))).toEqual(['tests_unfinished']);
+  });
+
+  it('are none where the same came to no end on the base commit, with as many tests', () => {
+    expect(kinds(open('vitest'), open('vitest'))).toEqual([]);
+    expect(kinds({ ...open('vitest'), executed: 2 }, open('vitest'))).toEqual(['tests_unfinished', 'tests_fell']);
+    expect(kinds(open('mocha', 'vitest'), open('vitest'))).toEqual(['tests_unfinished']);
+  });
+});
+
+it('names the variable that a project sets itself, where no runner reported', () => {
+  const { tests: _, ...uncounted } = asIs({ commands: [{ ...command, output: '> NODE_OPTIONS=--x jest\n' }] });
+  const { tests: __, ...before } = baselineOf();
+  const [concern] = concernsOfTests(before, [uncounted]);
+  expect(concern?.items.map(({ reason }) => reason).join('\n')).toContain('It sets NODE_OPTIONS itself');
 });

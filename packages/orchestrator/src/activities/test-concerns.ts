@@ -1,6 +1,6 @@
 /** Concerns about the tests of a result: what the evidence says beside the baseline. Pure. */
 import { createHash } from 'node:crypto';
-import type { Baseline, Concern, ConcernKind, Evidence, TestCount } from '@autonomous/shared';
+import type { Baseline, CommandEvidence, Concern, ConcernKind, Evidence, TestCount } from '@autonomous/shared';
 
 type Checked = Omit<Evidence, 'recordedAt'>;
 
@@ -47,13 +47,14 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
 
 function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Doubt[] {
   const { tests } = checked;
-  const command = checked.commands[0]?.command ?? '';
   const what = checked.mode === 'as_is' ? 'With the result as it is' : "With the base commit's tests";
-  if (tests === undefined) return [...changedScripts(checked), ...weaker(checked), unknown(command, what, baseline)];
+  if (tests === undefined)
+    return [...changedScripts(checked), ...weaker(checked), unknown(checked.commands[0], what, baseline)];
   return [
     ...changedScripts(checked),
     ...replacedIn(what, tests, baseline),
-    ...(tests.finished ? [] : [unfinished(what, tests)]),
+    ...rewrittenIn(what, tests, baseline),
+    ...unfinished(what, tests, baseline),
     ...(tests.executed === 0
       ? [{ kind: 'tests_none' as const, reason: `${what}, ${tests.runner || 'the runner'} ran no test.` }]
       : []),
@@ -75,7 +76,7 @@ function changedScripts({ doubtful = [] }: Checked): readonly Doubt[] {
   ];
 }
 
-function unknown(command: string, what: string, baseline: Baseline | undefined): Doubt {
+function unknown(ran: CommandEvidence | undefined, what: string, baseline: Baseline | undefined): Doubt {
   if (baseline?.tests !== undefined) {
     const { runner, executed } = baseline.tests;
     return {
@@ -85,9 +86,16 @@ function unknown(command: string, what: string, baseline: Baseline | undefined):
   }
   return {
     kind: 'tests_unknown',
-    reason: `\`${command}\` runs no test runner that the server knows: nothing but its exit code says that tests ran.`,
+    reason: `\`${ran?.command ?? ''}\` runs no test runner that the server knows: nothing but its exit code says that tests ran.${setsVariable(ran)}`,
     isOfTheProject: true,
   };
+}
+
+/** npm, make and their like print what they run. */
+function setsVariable(ran: CommandEvidence | undefined): string {
+  const name = /\b(NODE_OPTIONS|PYTHONPATH)=/.exec(`${ran?.command}\n${ran?.output}`)?.[1];
+  if (name === undefined) return '';
+  return ` It sets ${name} itself, which may keep the server's reporter from being loaded: add to the variable instead (\`${name}="$${name}…"\`).`;
 }
 
 /** What is changed on the base commit as well is this project's way to test, such as an assertion library that is extended. */
@@ -103,11 +111,39 @@ function replacedIn(what: string, { replaced = [] }: TestCount, baseline: Baseli
   ];
 }
 
-function unfinished(what: string, { runner, executed }: TestCount): Doubt {
-  return {
-    kind: 'tests_unfinished',
-    reason: `${what}, ${runner || 'a test file'} ended before its end, after ${tests(executed)}: something in the tested code may have ended the process.`,
-  };
+/** A command that writes into its tests on the base commit as well, such as one that formats, is the project's way. */
+function rewrittenIn(what: string, { rewritten = [] }: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
+  const files = rewritten.filter((file) => !baseline?.tests?.rewritten?.includes(file));
+  if (files.length === 0) return [];
+  const more = files.length > 3 ? ` and ${files.length - 3} more` : '';
+  return [
+    {
+      kind: 'tests_unknown',
+      reason: `${what}, tests were changed while they ran: ${files.slice(0, 3).join(', ')}${more}.`,
+    },
+  ];
+}
+
+/**
+ * A test that starts a runner and stops it leaves one without an end: where the same was so on the base commit, with as many tests,
+ * it is the project's way.
+ */
+function unfinished(what: string, count: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
+  const { runner, executed } = count;
+  const before = baseline?.tests;
+  const isAsBefore =
+    before?.unfinished !== undefined &&
+    before.runner === runner &&
+    before.executed === executed &&
+    before.failed === count.failed &&
+    (count.unfinished ?? ['']).every((each) => before.unfinished?.includes(each));
+  if (count.finished || isAsBefore) return [];
+  return [
+    {
+      kind: 'tests_unfinished',
+      reason: `${what}, ${runner || 'a test file'} ended before its end, after ${tests(executed)}: something in the tested code may have ended the process.`,
+    },
+  ];
 }
 
 /** Commands such as `node --test || true` end well whatever happened. */

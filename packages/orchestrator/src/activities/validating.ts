@@ -86,8 +86,8 @@ async function dependenciesAdded(
   { baseCommit, commit }: BuildActivities['check']['input'],
   signal: AbortSignal,
 ): Promise<readonly NewDependency[]> {
-  const { files } = await repository.diff(project, baseCommit, commit);
-  const paths = files.map((file) => file.path).filter(namesDependencies);
+  const changes = await repository.changes(project, baseCommit, commit);
+  const paths = changes.map((change) => change.path).filter(namesDependencies);
   if (paths.length === 0) return [];
   const [base, result, there] = await Promise.all([
     repository.readFiles(project, baseCommit, paths, MAX_LOCKFILE_BYTES, MAX_LOCKFILES_BYTES),

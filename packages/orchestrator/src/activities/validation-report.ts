@@ -1,19 +1,19 @@
 /** The validation report of a run, from what the engine recorded and the code of the result. */
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { Concern, ConstraintFinding, RunView } from '@autonomous/shared';
-import { checkConstraints, type CodeFile } from '../artifacts/constraint-check.ts';
+import { checkConstraints, isProductCode } from '../artifacts/constraint-check.ts';
+import { readForeignText } from '../artifacts/foreign-text.ts';
 import type { ParsedConstraints } from '@autonomous/shared/diagram';
 import { renderValidationReport, type ValidationReport } from '../artifacts/run-context.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../workflow/activity.ts';
 import type { BuildActivities } from '../workflow/definitions/build-types.ts';
 import type { BuildTools } from './build-tools.ts';
-import { closeFolder, openFolder } from './work-folders.ts';
 
-/** The largest file that is searched for the plan's routes, and how many are. */
+/** The largest changed file that is searched for the plan's routes, and all of them together. */
 const SEARCHED_FILE_BYTES = 300_000;
-const SEARCHED_FILES = 3_000;
+const SEARCHED_BYTES = 4_000_000;
+/** Of the search: a hint is not worth a longer wait of others. */
+const SEARCHING_MS = 5_000;
 
 export interface ReportFacts extends Omit<BuildActivities['report']['input'], 'version'> {
   /** ISO 8601, of the validation. */
@@ -47,7 +47,7 @@ export async function renderReport(
   // The plan's constraints are what the parser gave for it.
   const constraints = plan?.constraints as unknown as ParsedConstraints | undefined;
   const modes = facts.evidence.map((evidence) => evidence.mode);
-  const findings = constraints ? checkConstraints(constraints, await codeFiles(tools, context, project, facts)) : [];
+  const findings = constraints ? await searched(tools, context, project, facts, constraints) : [];
   const text = tools.scrub(
     renderValidationReport({
       runId: facts.runId,
@@ -70,32 +70,19 @@ export async function renderReport(
   return { text, findings };
 }
 
-/** The result's code, read from a checkout that nothing but this has touched. */
-async function codeFiles(
-  tools: BuildTools,
-  context: ActivityContext,
+/** The plan's constraints in the code that the run changed; undecided where there is too much of it to be searched. */
+async function searched(
+  { repository }: BuildTools,
+  { signal }: ActivityContext,
   project: RemoteProject,
-  { runId, head }: ReportFacts,
-): Promise<CodeFile[]> {
-  const work = await openFolder(tools, {
-    project,
-    runId,
-    name: 'report',
-    treeish: head,
-    excludePaths: [],
-    setup: null,
-    signal: context.signal,
-    progress: context.progress,
-  });
-  const files: CodeFile[] = [];
-  for (const file of (await tools.repository.listFiles(project, head)).slice(0, SEARCHED_FILES)) {
-    if (file.startsWith('.autonomous/')) continue;
-    // A path that the checkout left out (a link, a submodule) is not there to be read.
-    const content = await readFile(path.join(work.folder, file)).catch(() => null);
-    if (content !== null && content.length <= SEARCHED_FILE_BYTES && !content.includes(0)) {
-      files.push({ path: file, content: content.toString('utf8') });
-    }
-  }
-  await closeFolder(work.folder);
-  return files;
+  { head, view }: ReportFacts,
+  constraints: ParsedConstraints,
+): Promise<readonly ConstraintFinding[]> {
+  const changes = await repository.changes(project, view.baseCommit ?? head, head);
+  const paths = changes.filter(({ path, after }) => after !== null && isProductCode(path)).map(({ path }) => path);
+  if (paths.length === 0) return checkConstraints(constraints, []);
+  const texts = await repository.readFiles(project, head, paths, SEARCHED_FILE_BYTES, SEARCHED_BYTES);
+  const files = [...texts].map(([path, content]) => ({ path, content }));
+  const answer = await readForeignText('checkConstraints', [constraints, files], { maxMs: SEARCHING_MS, signal });
+  return answer.ok ? answer.value : checkConstraints(constraints, []);
 }

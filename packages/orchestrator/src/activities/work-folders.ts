@@ -25,6 +25,8 @@ export interface FolderRequest extends InstallRequest {
   /** Names the folder within the run. */
   readonly name: string;
   readonly setup: ProjectCommand | null;
+  /** Further gitignore patterns of what is not checked out. */
+  readonly leaveOut?: readonly string[];
   /** The folder of an earlier attempt is taken as it is, where it is whole. */
   readonly goOn?: boolean;
 }
@@ -44,7 +46,8 @@ export async function openFolder(tools: BuildTools, request: FolderRequest): Pro
   if (left !== null) return { folder, home, installed: left, goesOn: true };
   await closeFolder(folder);
   const fill = async (from: { readonly folder: string; readonly home: string } | null): Promise<void> => {
-    await tools.repository.checkout(request.project, request.treeish, folder, request.excludePaths);
+    const leftOut = [...request.excludePaths, ...(request.leaveOut ?? [])];
+    await tools.repository.checkout(request.project, request.treeish, folder, leftOut);
     await mkdir(home, { recursive: true });
     if (from === null) return;
     await copyInto(from.folder, folder);

@@ -133,6 +133,51 @@ describe('what a check command reaches', () => {
     expect(await reached(command, { ...TEST, ...base }, changed)).toEqual({ restored, doubtful: [] });
   });
 
+  it('takes any module of the standard library, as Python would find it', async () => {
+    const changed = [
+      'webbrowser.py',
+      'src/html/__init__.py',
+      'src/html/more.py',
+      'html/notes.py',
+      'shop/html.py',
+      'graphlib.pyc',
+    ];
+    expect(await reached('python3 -m pytest', TEST, changed)).toEqual({
+      restored: ['graphlib.pyc', 'src/html/__init__.py', 'src/html/more.py', 'webbrowser.py'],
+      doubtful: [],
+    });
+  });
+
+  it('leaves what is new in a package of the base, whatever it is called', async () => {
+    expect(await reached('python3 -m pytest', { ...TEST, 'email/__init__.py': '' }, ['email/send.py'])).toEqual({
+      restored: [],
+      doubtful: [],
+    });
+  });
+
+  it('takes configuration, carried tools and what stands before a runner in any case', async () => {
+    const changed = [
+      'VITEST.config.ts',
+      'gnumakefile',
+      'JUSTFILE',
+      'taskfile.yml',
+      'rakefile',
+      'Evil.Dist-Info/entry_points.txt',
+      '__PYCACHE__/a.pyc',
+      'Node_Modules/a/index.js',
+      '.YARN/releases/yarn.cjs',
+      '.Cargo/config.toml',
+      'SiteCustomize.py',
+      'ConfTest.py',
+    ];
+    expect((await reached('npm test', TEST, changed)).restored).toEqual(changed.toSorted());
+  });
+
+  it('finds files that lines name whatever ends the lines', async () => {
+    const base = { ...TEST, Makefile: '# a\r-include .env\rtest:\r\tnode --test\r' };
+    expect((await reached('make test', base, ['.env'])).restored).toEqual(['.env']);
+  });
+
   it('leaves a module of the base with the name of a runner’s: it is the product', async () => {
     expect(await reached('python3 -m pytest', { ...TEST, 'calendar.py': '' }, ['calendar.py'])).toEqual({
       restored: [],

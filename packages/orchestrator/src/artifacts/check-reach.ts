@@ -7,7 +7,7 @@
  */
 import nodePath from 'node:path';
 import { isTestConfiguration, isTestPath } from './project-commands.ts';
-import { folderOf, normalPath } from './named-paths.ts';
+import { folderOf, linesOf, normalPath } from './named-paths.ts';
 import { hasRunnerSections } from './runner-sections.ts';
 
 export interface Reach {
@@ -94,7 +94,7 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
     const texts = await read(fresh);
     if (depth === 0) wanted = wantedScripts(command, texts);
     for (const [path, text] of texts) {
-      for (const line of linesOf(path, text)) {
+      for (const line of readLines(path, text)) {
         const isManifest = MANIFESTS.test(path);
         const isCommand = isCommands(path) && (line.script === null || wanted.has(line.script));
         if (isCommand && line.script !== null) for (const glob of globsIn(line.text)) globs.add(glob);
@@ -125,11 +125,11 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
     return changed.filter((each) => !inBase.has(each) && patterns.some((pattern) => matchesGlob(each, pattern)));
   }
 
-  function linesOf(path: string, text: string): Line[] {
+  function readLines(path: string, text: string): Line[] {
     // Tests name the product that they try; what they use of their own are tests by their folder.
     if (isTestPath(path) && !isTestConfiguration(path) && !/[.](sh|bash|mk)$/.test(path)) return [];
     if (MANIFESTS.test(path)) return scriptsOf(text);
-    const lines = text.split('\n').map((line) => ({ script: null, text: line.slice(0, MAX_LINE) }));
+    const lines = linesOf(text).map((line) => ({ script: null, text: line.slice(0, MAX_LINE) }));
     const isTool = TOOL_FOLDERS.test(path) || isCommands(path);
     return isTool ? lines : lines.filter((line) => LOADS.test(line.text));
   }
@@ -193,7 +193,7 @@ function isLoadedBy(path: string): boolean {
 function isCommands(path: string): boolean {
   return (
     MANIFESTS.test(path) ||
-    /(^|\/)((GNUm|M|m)akefile([.]\w+)?|[.]?[Jj]ustfile|Rakefile)$|[.](mk|mak|sh|bash|rake)$/.test(path)
+    /(^|\/)((gnu)?makefile([.]\w+)?|[.]?justfile|rakefile([.]rb)?)$|[.](mk|mak|sh|bash|rake)$/i.test(path)
   );
 }
 

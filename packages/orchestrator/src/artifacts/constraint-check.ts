@@ -13,15 +13,15 @@ export interface CodeFile {
 
 /**
  * One result for each constraint, in the plan's order.
- * @param files all files of the result; documentation, tests and files that are no code are passed over
+ * @param files documentation, tests and files that are no code are passed over, and so is what holds a NUL byte
  */
 export function checkConstraints(
   constraints: ParsedConstraints,
   files: readonly CodeFile[],
 ): readonly ConstraintFinding[] {
   const code = files
-    .filter((file) => isProductCode(file.path))
-    .map((file) => ({ ...file, code: withoutComments(file) }));
+    .filter((file) => isProductCode(file.path) && !file.content.includes('\0'))
+    .map((file) => ({ path: file.path, names: pathNames(file.path), code: withoutComments(file) }));
   return demandsOf(constraints).map(({ kind, name }): ConstraintFinding => {
     const where = kind === 'route' ? findRoute(name, code) : null;
     return where === null ? { kind, name, result: 'undecided' } : { kind, name, result: 'mentioned', where };
@@ -35,13 +35,17 @@ const NO_PRODUCT_FOLDER =
 const TEST_FILE =
   /[._-](?:test|tests|spec|specs|cy|e2e|stories)\.|^test[._-]|^conftest\.py$|Tests?\.(?:java|kt|cs|swift|php|scala)$/;
 
-function isProductCode(path: string): boolean {
+/** Whether a file is code by its name and folder, and neither a test, an example nor made by a build. */
+export function isProductCode(path: string): boolean {
   return (
     CODE_FILE.test(path) && !NO_PRODUCT_FOLDER.test(path) && !TEST_FILE.test(path.slice(path.lastIndexOf('/') + 1))
   );
 }
 
-interface SearchedFile extends CodeFile {
+interface SearchedFile {
+  readonly path: string;
+  readonly names: readonly string[];
+  /** Without its comments. */
   readonly code: string;
 }
 
@@ -68,7 +72,7 @@ function findRoute(label: string, files: readonly SearchedFile[]): string | null
   const literals = pathsIn(label);
   const names = namesOf(label);
   for (const file of files) {
-    if (names.files.size > 0 && pathNames(file.path).some((name) => names.files.has(name))) return file.path;
+    if (names.files.size > 0 && file.names.some((name) => names.files.has(name))) return file.path;
   }
   if (literals.length === 0 && names.slugs.length === 0) return null;
   const search = routeSearch(literals, names.slugs);
@@ -137,14 +141,14 @@ function isInRouteLiteral(code: string, index: number, match: string): boolean {
 }
 
 /**
- * The file with its comments blanked, lines kept. Roughly: a comment mark at the start of a line or after a space begins one.
+ * The file with its comments blanked, lines kept. Roughly: a comment mark at the start of a line or after white space begins one.
  * Where a string holds such a mark, too much is blanked, which can only leave a route undecided.
  */
 function withoutComments(file: CodeFile): string {
   const marks = /\.(?:py|rb|exs?|p[lm])$/i.test(file.path)
-    ? { line: ['#'], block: [['"""', '"""']] as const }
+    ? { line: '#', block: [['"""', '"""']] as const }
     : {
-        line: ['//'],
+        line: '//',
         block: [
           ['/*', '*/'],
           ['<!--', '-->'],
@@ -152,19 +156,24 @@ function withoutComments(file: CodeFile): string {
       };
   let text = file.content.slice(0, MAX_SEARCHED);
   for (const [open, close] of marks.block) text = withoutBlocks(text, open, close);
-  return text
-    .split('\n')
-    .map((line) => {
-      const starts = marks.line
-        .map((mark) => (line.trimStart().startsWith(mark) ? 0 : line.indexOf(` ${mark}`)))
-        .filter((at) => at !== -1);
-      return starts.length === 0 ? line : line.slice(0, Math.min(...starts));
-    })
-    .join('\n');
+  return withoutLineComments(text, marks.line);
 }
 
 /** Characters of a file that are searched; larger ones are generated. */
 const MAX_SEARCHED = 1_000_000;
+
+function withoutLineComments(text: string, mark: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (let found = text.indexOf(mark); found !== -1; found = text.indexOf(mark, Math.max(at, found + mark.length))) {
+    if (found > 0 && !/\s/.test(text.charAt(found - 1))) continue;
+    kept.push(text.slice(at, found));
+    const end = text.indexOf('\n', found);
+    if (end === -1) return kept.join('');
+    at = end;
+  }
+  return kept.join('') + text.slice(at);
+}
 
 function withoutBlocks(text: string, open: string, close: string): string {
   const kept: string[] = [];
@@ -174,7 +183,7 @@ function withoutBlocks(text: string, open: string, close: string): string {
     kept.push(text.slice(at, start));
     if (end === -1) return kept.join('');
     at = end + close.length;
-    kept.push(text.slice(start, at).replace(/[^\n]/g, ''));
+    kept.push(text.slice(start, at).replace(/[^\n]+/g, ''));
   }
   return kept.join('') + text.slice(at);
 }

@@ -2,6 +2,7 @@
  * What the worker of `foreign-text.ts` can be asked for. A task takes and gives plain data; one that needs a heavy library
  * imports it when it is first asked for.
  */
+import { checkConstraints } from './constraint-check.ts';
 import { newDependencies } from './dependencies.ts';
 import { judgesNewlyNamed } from './judge-names.ts';
 import { extendMemory } from './memory.ts';
@@ -26,6 +27,7 @@ async function findSecretValues(texts: readonly ScannedText[]): Promise<readonly
 }
 
 export const FOREIGN_TEXT_TASKS = {
+  checkConstraints,
   newDependencies,
   judgesNewlyNamed,
   extendMemory,

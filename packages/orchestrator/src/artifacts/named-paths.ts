@@ -7,6 +7,11 @@ const STRING = /"([^"\\\n]{1,300})"|'([^'\\\n]{1,300})'|`([^`\\\n]{1,300})`/g;
 /** Folders that Python, and tools of JavaScript, look for modules in. */
 export const MODULE_FOLDERS = ['', 'src', 'lib', 'python'] as const;
 
+/** Lines, as tools of any language and system end them: with CR, LF or both. */
+export function linesOf(text: string): readonly string[] {
+  return text.split(/\r\n|\r|\n/);
+}
+
 /** A path without `.` and `..`, from the project's root. */
 export function normalPath(path: string): string {
   const parts: string[] = [];
@@ -24,7 +29,7 @@ export function folderOf(path: string): string {
 
 /** Strings of code, line by line, with those that several strings of a line make as the parts of a path. */
 export function stringsOf(text: string): readonly (readonly string[])[] {
-  return text.split('\n').flatMap((line) => {
+  return linesOf(text).flatMap((line) => {
     if (line.length > MAX_LINE) return [];
     // A template names a folder, as far as it says.
     const strings = [...line.matchAll(STRING)].map(
@@ -41,7 +46,7 @@ export function stringsOf(text: string): readonly (readonly string[])[] {
 /** Modules that Python code imports, with dots; a relative one begins with them. */
 export function pythonModulesOf(text: string): readonly string[] {
   const found: string[] = [];
-  for (const line of text.split(/\r\n|\r|\n/)) {
+  for (const line of linesOf(text)) {
     if (line.length > MAX_LINE) continue;
     const from = /^\s*from\s+([.\w]+)\s+import\s+\(?([\w\s,*]*)/.exec(line);
     if (from !== null) {

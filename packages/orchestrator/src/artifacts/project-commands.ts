@@ -4,6 +4,8 @@
  * second time with these files as they were before it worked on them.
  */
 
+import { folded } from './folded-path.ts';
+import { linesOf } from './named-paths.ts';
 import { shadowsRunner } from './runner-modules.ts';
 
 export interface ProjectCommand {
@@ -63,7 +65,7 @@ interface Tree {
  * for its place in the whole text takes the square of its length.
  */
 function hasLine(text: string, passes: (line: string) => boolean): boolean {
-  return text.split('\n').some(passes);
+  return linesOf(text).some(passes);
 }
 
 // ---- Node ----
@@ -346,7 +348,7 @@ const TEST_FILES: readonly RegExp[] = [
   /^tests?([_-].*)?[.][^.]+$/i,
   // LoginTest.java, LoginTests.cs, LoginIT.java, LoginSpec.scala
   /[a-z0-9](Test|Tests|TestCase|IT|ITCase|Spec)[.](java|kt|kts|groovy|scala|cs|fs|vb|php|swift|m|mm)$/,
-  /^conftest[.]py$/,
+  /^conftest[.]py$/i,
   // testHelpers.js, test_utils.py, renderTestUtils.tsx
   /((^|[_.-])[Tt]|[a-z0-9]T)ests?[_.-]?([Hh]elpers?|[Uu]tils?|[Uu]tilities|[Ss]upport|[Ff]ixtures?|[Dd]oubles?|[Hh]arness|[Mm]ocks?|[Ss]tubs?)([._-][\w.-]*)?[.]\w+$/,
   /[.](snap|bats|feature)$/,
@@ -369,8 +371,8 @@ const TEST_CONFIGURATIONS: readonly RegExp[] = [
   // They can name another shell for `npm test`, or another runner for `cargo test`.
   /^[.](npmrc|yarnrc|yarnrc[.]yml)$/,
   // `make test` is a test command of its own.
-  /^(GNUm|M|m)akefile([.]\w+)?$|[.](mk|mak)$/,
-  /^[.]?[Jj]ustfile$|^Taskfile([.]dist)?[.]ya?ml$|^Rakefile$|[.]rake$|^(turbo|nx|lerna)[.]json$/,
+  /^(gnu)?makefile([.]\w+)?$|[.](mk|mak)$/,
+  /^[.]?justfile$|^taskfile([.]dist)?[.]ya?ml$|^rakefile([.]rb)?$|[.]rake$|^(turbo|nx|lerna)[.]json$/,
   /^(gradlew|mvnw)([.](bat|cmd))?$/,
   /^[.]pnp[.][\w.]+$|^[.]pnpmfile[.]\w+$/,
 ];
@@ -387,7 +389,7 @@ const RUNNER_SHADOWS: readonly RegExp[] = [
   // What is installed beside the code, such as plugins that pytest loads by themselves.
   /[.](dist|egg)-info\/|[.]egg-link$|[.]pth$/i,
   // Python can be told to run them without a look at their source.
-  /(^|\/)__pycache__\//,
+  /(^|\/)__pycache__\/|[.]py[co]$/,
 ];
 
 /**
@@ -430,12 +432,14 @@ export function isCode(path: string): boolean {
  */
 export function isTestConfiguration(path: string): boolean {
   if (isOwnRecord(path)) return false;
-  const file = path.slice(path.lastIndexOf('/') + 1);
+  // Some tools look for their files in any case, and so do some file systems.
+  const plain = folded(path);
+  const file = plain.slice(plain.lastIndexOf('/') + 1);
   return (
     TEST_CONFIGURATIONS.some((pattern) => pattern.test(file)) ||
-    RUNNER_SHADOWS.some((pattern) => pattern.test(path)) ||
-    CARRIED_TOOLS.test(path) ||
-    /(^|\/)[.]cargo\/config([.]toml)?$/.test(path)
+    RUNNER_SHADOWS.some((pattern) => pattern.test(plain)) ||
+    CARRIED_TOOLS.test(plain) ||
+    /(^|\/)[.]cargo\/config([.]toml)?$/.test(plain)
   );
 }
 
@@ -461,10 +465,7 @@ export function pathsToRestore(
     [...new Set([...changedPaths, ...deleted])]
       .filter(
         (path) =>
-          isTestPath(path) ||
-          isTestConfiguration(path) ||
-          reached.has(path) ||
-          (!base.has(path) && shadowsRunner(path)),
+          isTestPath(path) || isTestConfiguration(path) || reached.has(path) || shadowsRunner(path, base, result),
       )
       // What is new beside the data of tests may be the product's.
       .filter((path) => base.has(path) || (hasTests && result.has(path) && !isOnlyData(path)))

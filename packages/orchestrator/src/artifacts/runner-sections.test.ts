@@ -25,6 +25,38 @@ describe('files with sections of runners beside others', () => {
     ).toBe('{"tasks":{"test":"deno test"},"imports":{"a":"b"}}');
   });
 
+  it.each(['\r', '\r\n', '\n'])('are found where lines end with %j, as configparser and pytest find them', (end) => {
+    const setup = ['[metadata]', 'name = sums', '', '[tool:pytest]', 'addopts = -p fast', ''].join(end);
+    expect(restoreRunnerSections('setup.cfg', '', setup)).toBe('[metadata]\nname = sums\n\n');
+    const base = ['[tool:pytest]', 'testpaths = tests', ''].join(end);
+    expect(restoreRunnerSections('setup.cfg', base, setup)).toBe(
+      '[metadata]\nname = sums\n\n[tool:pytest]\ntestpaths = tests\n',
+    );
+  });
+
+  it.each(['\v', '\f', '\x1c', '\x1e', '\x85', '\u2028', '\u2029'])(
+    'are those of the base’s file where %j ends lines for one reader and not for another',
+    (end) => {
+      const base = '[metadata]\nname = sums\n';
+      expect(restoreRunnerSections('setup.cfg', base, `${base}x = 1${end}[tool:pytest]${end}addopts = -p fast\n`)).toBe(
+        base,
+      );
+    },
+  );
+
+  it.each(['\t', ' ', '\xa0', '\x1f'])('are those of the base’s file where a header is indented with %j', (space) => {
+    expect(restoreRunnerSections('setup.cfg', '', `[metadata]\nname = a\n${space}[tool:pytest]\n`)).toBe('');
+  });
+
+  it('are read with comments where Deno reads them so', () => {
+    const base = '{ "tasks": { "test": "deno test" } }';
+    expect(restoreRunnerSections('deno.json', base, '{ // ours\n "tasks": { "test": "true" } }')).not.toContain('true');
+    expect(restoreRunnerSections('deno.jsonc', `// ours\n${base}`, '{ "tasks": { "test": "true", }, }')).not.toContain(
+      'true',
+    );
+    expect(restoreRunnerSections('deno.jsonc', base, 'garbage')).toBe(base);
+  });
+
   it('are given as they are, to the byte, where no section of a runner differs', () => {
     const base = '# ours\n[project]\nname = "sums"\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n';
     const result = base.replace('name = "sums"', 'name = "sums"\nversion = "2"');

@@ -2,7 +2,9 @@
  * Files that hold both product and tests, such as package.json and pyproject.toml: a check with the base commit's tests has the
  * base's sections of runners in them, and keeps the rest, such as dependencies, as the result has it.
  */
+import { parse as parseJsonc, type ParseError } from 'jsonc-parser';
 import { parse, stringify } from 'smol-toml';
+import { linesOf } from './named-paths.ts';
 
 /** Keys of package.json that test runners take their configuration from. */
 const RUNNER_KEYS = [
@@ -62,7 +64,7 @@ export function restoreRunnerSections(path: string, base: string | null, result:
   // Without the file runners take their configuration from elsewhere.
   if (result === null) return base;
   if (file === 'package.json') return base === null ? result : restoreScripts(base, result);
-  if (file.startsWith('deno.json')) return base === null ? result : restoreKeys(base, result, DENO_KEYS);
+  if (file.startsWith('deno.json')) return base === null ? result : restoreDeno(base, result);
   if (file === 'setup.cfg') return restoreSetup(base ?? '', result);
   return restoreToml(TOML_SECTIONS[file] ?? [], base ?? '', result);
 }
@@ -73,22 +75,32 @@ export function restoreRunnerSections(path: string, base: string | null, result:
  * when either text is not a JSON object, which no tool could run either.
  */
 export function restoreScripts(basePackageJson: string, resultPackageJson: string): string {
-  return restoreKeys(basePackageJson, resultPackageJson, RUNNER_KEYS);
-}
-
-function restoreKeys(basePackageJson: string, resultPackageJson: string, keys: readonly string[]): string {
   const base = parseManifest(basePackageJson);
   const result = parseManifest(resultPackageJson);
-  if (base === null || result === null) return resultPackageJson;
+  return base === null || result === null
+    ? resultPackageJson
+    : restoreKeys(base, result, RUNNER_KEYS, resultPackageJson);
+}
+
+/** Deno reads comments and commas at the end; they are lost where a section differs. */
+function restoreDeno(baseText: string, resultText: string): string {
+  const base = parseCommented(baseText);
+  const result = parseCommented(resultText);
+  return base === null || result === null ? baseText : restoreKeys(base, result, DENO_KEYS, resultText);
+}
+
+type Keys = Map<string, unknown>;
+
+function restoreKeys(base: Keys, result: Keys, keys: readonly string[], resultText: string): string {
   const differs = keys.some((key) => JSON.stringify(base.get(key)) !== JSON.stringify(result.get(key)));
-  if (!differs) return resultPackageJson;
+  if (!differs) return resultText;
 
   for (const key of keys) {
     const value = base.get(key);
     if (value === undefined) result.delete(key);
     else result.set(key, value);
   }
-  return formatLike(resultPackageJson, Object.fromEntries(result));
+  return formatLike(resultText, Object.fromEntries(result));
 }
 
 function restoreToml(sections: readonly (readonly string[])[], baseText: string, resultText: string): string {
@@ -143,9 +155,14 @@ interface Section {
   readonly lines: string[];
 }
 
-/** By lines, as Python's configparser finds sections; a header that is indented may be a value, and only the base's file is sure. */
+/** Line ends for `str.splitlines`, which pytest takes, and none for configparser. */
+const UNSURE_ENDS = /[\v\f\x1c-\x1e\x85\u2028\u2029]/;
+/** A header that is indented, by any space of Python's, may be a value. */
+const INDENTED_HEADER = /^[\s\x1c-\x1f\x85]+\[/;
+
+/** By lines, as Python's configparser finds sections. Where its readers may differ, only the base's file is sure. */
 function restoreSetup(baseText: string, resultText: string): string {
-  if (resultText.split('\n').some((line) => line.startsWith(' ') && line.trimStart().startsWith('['))) return baseText;
+  if (UNSURE_ENDS.test(resultText) || linesOf(resultText).some((line) => INDENTED_HEADER.test(line))) return baseText;
   const base = sectionsOf(baseText).filter(isOfRunner);
   const result = sectionsOf(resultText);
   const own = result.filter(isOfRunner);
@@ -159,7 +176,7 @@ function isOfRunner({ name }: Section): boolean {
 
 function sectionsOf(text: string): readonly Section[] {
   const sections: Section[] = [{ name: null, lines: [] }];
-  for (const line of text.replace(/\n$/, '').split('\n')) {
+  for (const line of linesOf(text.replace(/(\r\n|\r|\n)$/, ''))) {
     const end = line.startsWith('[') ? line.indexOf(']') : -1;
     if (end > 0) sections.push({ name: line.slice(1, end).trim(), lines: [] });
     sections.at(-1)?.lines.push(line);
@@ -174,10 +191,16 @@ function textOf(sections: readonly Section[]): string {
     .join('');
 }
 
-function parseManifest(text: string): Map<string, unknown> | null {
+function parseCommented(text: string): Keys | null {
+  const errors: ParseError[] = [];
+  const value: unknown = parseJsonc(text.replace(/^\ufeff/, ''), errors, { allowTrailingComma: true });
+  return errors.length === 0 && isTable(value) ? new Map(Object.entries(value)) : null;
+}
+
+function parseManifest(text: string): Keys | null {
   try {
     const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? new Map(Object.entries(value)) : null;
+    return isTable(value) ? new Map(Object.entries(value)) : null;
   } catch {
     return null;
   }

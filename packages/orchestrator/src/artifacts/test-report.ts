@@ -50,6 +50,7 @@ export function readTestReport(text: string): TestReport | null {
   const tests = all.flatMap((run) => run.tests);
   const executed = tests.filter(({ outcome }) => outcome !== 'skipped');
   const failed = executed.filter(({ outcome }) => outcome === 'failed').map(({ file, name }) => stableName(file, name));
+  const unfinished = [...new Set(all.filter(({ ended }) => !ended).map(({ runner }) => runner))].sort();
   const replaced = [...new Set(all.flatMap((run) => [...run.replaced]))];
   return {
     count: {
@@ -57,7 +58,8 @@ export function readTestReport(text: string): TestReport | null {
       executed: executed.length,
       failed: failed.length,
       skipped: tests.length - executed.length,
-      finished: all.every(({ ended }) => ended),
+      finished: unfinished.length === 0,
+      ...(unfinished.length === 0 ? {} : { unfinished: unfinished.slice(0, MAX_NAMED) }),
       ...(replaced.length === 0 ? {} : { replaced: replaced.slice(0, MAX_NAMED) }),
       ...(failed.length === 0 ? {} : { failedNames: failed.toSorted().slice(0, MAX_NAMED) }),
     },

@@ -10,12 +10,21 @@ interface Given {
   /** Written over the base; `null` deletes. */
   readonly result: Readonly<Record<string, string | null>>;
   readonly reported?: readonly string[];
+  readonly installed?: readonly string[];
   readonly runner?: string;
   readonly basePassed?: boolean;
   readonly globs?: readonly string[];
 }
 
-async function used({ base, result, reported = [], runner = 'node:test', basePassed = true, globs = [] }: Given) {
+async function used({
+  base,
+  result,
+  reported = [],
+  installed = [],
+  runner = 'node:test',
+  basePassed = true,
+  globs = [],
+}: Given) {
   const after = new Map(
     Object.entries({ ...base, ...result }).filter((each): each is [string, string] => each[1] !== null),
   );
@@ -26,6 +35,7 @@ async function used({ base, result, reported = [], runner = 'node:test', basePas
     resultPaths: [...after.keys()],
     changed: Object.keys(result),
     reported,
+    installed,
     runner,
     basePassed,
     globs,
@@ -241,6 +251,9 @@ describe('names that tests import', () => {
       doubtful: ['python_dateutil.py', 'yaml.py'],
     });
     expect(await used({ ...given, reported: [] })).toMatchObject({ restored: ['python_dateutil.py'] });
+    expect(await used({ ...given, installed: ['subs', 'shop', 'more'] })).toMatchObject({
+      restored: ['python_dateutil.py', 'subs.py', 'yaml.py'],
+    });
   });
 
   it('lead to a new file where the runner looks for packages in a folder of the project', async () => {

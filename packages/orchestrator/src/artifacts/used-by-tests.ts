@@ -27,6 +27,8 @@ export interface TestUseRequest {
   readonly changed: readonly string[];
   /** Files that held a test which ran on the base commit, as its runner names them. */
   readonly reported: readonly string[];
+  /** Modules that Python finds outside of the project, by what was asked on the base commit; empty where nothing was. */
+  readonly installed: readonly string[];
   /** The runner, or several, of the base commit; empty where none is known. */
   readonly runner: string;
   /** Did the checks pass on the base commit? */
@@ -280,9 +282,9 @@ async function namedIn(
   return found;
 }
 
-/** New modules that Python would find in the place of those that tests of the base import from elsewhere. */
+/** New modules that Python would find in the place of installed ones: of any, as far as it is known which there are. */
 async function shadowsOfPython(
-  { basePaths, resultPaths, changed, reported }: TestUseRequest,
+  { basePaths, resultPaths, changed, reported, installed }: TestUseRequest,
   read: ReadTexts,
 ): Promise<readonly string[]> {
   const inBase = new Set(basePaths);
@@ -290,11 +292,12 @@ async function shadowsOfPython(
   if (added.length === 0) return [];
   // A test that ran had found what it imports.
   const ran = reported.filter((path) => path.endsWith('.py') && inBase.has(path)).slice(0, MAX_FILES);
-  const installed = basePaths.filter((path) => PYTHON_PACKAGES.test(path)).slice(0, 100);
-  const texts = await read([...ran, ...installed]);
+  const named = basePaths.filter((path) => PYTHON_PACKAGES.test(path)).slice(0, 100);
+  const texts = await read([...ran, ...named]);
   const modules = new Set([
     ...ran.flatMap((path) => pythonModulesOf(texts.get(path) ?? '').map(firstOf)),
-    ...installed.flatMap((path) => packagesIn(texts.get(path) ?? '')),
+    ...named.flatMap((path) => packagesIn(texts.get(path) ?? '')),
+    ...installed,
   ]);
   const there = new Set(resultPaths);
   const roots = new Set<string>([...MODULE_FOLDERS, ...ran.flatMap(foldersAbove)]);

@@ -216,7 +216,7 @@ export class RecordComparison {
   async #compare(project: RemoteProject, watched: Watched): Promise<boolean> {
     const { log } = this.#options;
     try {
-      const remote = await this.#withinTime(this.#options.repository.fetchRecord(project));
+      const remote = await this.#withinTime((signal) => this.#options.repository.fetchRecord(project, signal));
       const { finding, changedByOthers } = await this.#find(project, remote);
       watched.finding = finding;
       watched.changedByOthers = changedByOthers;
@@ -291,17 +291,23 @@ export class RecordComparison {
       .catch((error: unknown) => log.warn({ err: error, projectId }, 'how far a record was compared is not kept'));
   }
 
-  async #withinTime<Result>(work: Promise<Result>): Promise<Result> {
-    const { promise, reject } = Promise.withResolvers<never>();
+  /** What takes longer is ended: a question to a silent remote would stand in the way of those that come after it. */
+  async #withinTime<Result>(ask: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const ending = new AbortController();
+    const end = (why: string): void => ending.abort(new Error(why));
     const cancel = this.#options.clock.after(REMOTE_MS, () =>
-      reject(new Error(`its remote did not answer within ${REMOTE_MS / 1_000} seconds`)),
+      end(`its remote did not answer within ${REMOTE_MS / 1_000} seconds`),
     );
-    this.#timers.add(cancel);
+    const stop = (): void => {
+      cancel();
+      end('the server stops');
+    };
+    this.#timers.add(stop);
     try {
-      return await Promise.race([work, promise]);
+      return await ask(ending.signal);
     } finally {
       cancel();
-      this.#timers.delete(cancel);
+      this.#timers.delete(stop);
     }
   }
 }

@@ -22,8 +22,8 @@ import {
 } from './git-trees.ts';
 import { createIgnoreMatcher, type IgnoreMatcher, withoutTooWild } from './ignore-matcher.ts';
 import type { ImportRequest, ImportResult } from './repository.ts';
-import { collidingPaths, nameFault, onEachFolder } from './portable-names.ts';
-import { isDotGit, isOwnPath, OWN_FOLDER, pathFault } from './repository-paths.ts';
+import { collidingPaths, nameFault } from './portable-names.ts';
+import { isDotGit, isOwnPath, onEachFolder, OWN_FOLDER, pathFault } from './repository-paths.ts';
 
 /** Largest file taken: sources are far smaller, and a file is held in memory while it is compared. */
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;

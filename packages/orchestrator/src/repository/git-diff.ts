@@ -3,6 +3,7 @@
  * has its share. The attributes of a mirror make source code text to git, whatever is in it; another file that git takes for
  * binary because of a NUL byte is shown as text unless its content says otherwise.
  */
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type FileChange, type RawFile, type RunDiff, readPatch } from '@autonomous/shared';
 import { changeWarnings } from './change-warnings.ts';
 import { type GitPlace, runGit, splitNul } from './git.ts';
@@ -13,17 +14,20 @@ import { isKnownBinary, isText } from './text-files.ts';
 
 /** Most bytes of patch in an answer. */
 const MAX_PATCH_BYTES = 1024 * 1024;
-/** Most bytes of patch that are read at one go. */
-const READ_BYTES = 4 * 1024 * 1024;
-/** How often the rest is asked for where a change has more: a few huge files cannot keep others from being read. */
-const READS = 3;
+/** Most bytes of patch that are read at one go: the server does nothing else while it looks through them. */
+const READ_BYTES = 1024 * 1024;
+/** How often the rest is asked for where a change has more, small files first: a few huge ones keep no other from being read. */
+const READS = 12;
 /** Most files whose content is looked at to see whether it is text, and most bytes of them. */
 const MAX_LOOKED_AT = 1_000;
 const LOOKED_AT_BYTES = 8 * 1024 * 1024;
 /** Of each, its beginning says what it is. */
 const BEGINNING_BYTES = 64 * 1024;
-/** Most files that are asked for by name in one command. */
+/** Most files that are asked for by name in one command, and most bytes of their names: git compares each with each path. */
 const MAX_NAMED = 500;
+const MAX_NAME_BYTES = 256 * 1024;
+/** Files whose warnings are looked for before others have their turn. */
+const FILES_AT_ONCE = 200;
 
 interface Change extends Pick<FileChange, 'path' | 'status' | 'additions' | 'deletions'> {
   readonly isBinary: boolean;
@@ -45,28 +49,25 @@ export async function readDiff(
   const without = leaveOut.map((folder) => `:(top,exclude,literal)${folder}`);
   const scope = { from, to, paths: without.length === 0 ? [] : [':(top)', ...without] };
   const [listed, first] = await Promise.all([listChanges(place, scope), readSome(place, scope)]);
-  const raw = await readRest(
-    place,
-    scope,
-    listed.map(({ path }) => path),
-    first,
-  );
+  const raw = await readRest(place, scope, listed, first);
   const binary = await lookAtBinaries(place, scope, listed, raw);
   const limited = limitPatches(raw, maxBytes);
-  const files = listed.map((change): FileChange => {
+  const files: FileChange[] = [];
+  for (const [index, change] of listed.entries()) {
+    if (index % FILES_AT_ONCE === 0) await othersFirst();
     const { path, status } = change;
     const isBinary = change.isBinary && !binary.asText.has(path);
     const { additions, deletions } = binary.asText.get(path) ?? change;
     const shown = limited.get(path) ?? { added: 0, removed: 0 };
     const leftOut = { additions: additions - shown.added, deletions: deletions - shown.removed };
-    const warnings = changeWarnings({
+    const warnings = await changeWarnings({
       path,
       status,
       isBinary,
       isForcedText: binary.asText.has(path) || hasNul(raw.get(path)),
       file: raw.get(path),
     });
-    return {
+    files.push({
       path,
       status,
       additions,
@@ -82,8 +83,8 @@ export async function readDiff(
         : {}),
       ...(isBinary || (leftOut.additions === 0 && leftOut.deletions === 0) ? {} : { leftOut }),
       ...(warnings.length === 0 ? {} : { warnings }),
-    };
-  });
+    });
+  }
   const patch = listed.flatMap(({ path }) => limited.get(path)?.text ?? []).join('');
   return { files, patch, truncated: files.some(({ leftOut }) => leftOut !== undefined) };
 }
@@ -137,12 +138,14 @@ function isNone(oid: string): boolean {
   return /^0+$/.test(oid);
 }
 
-/** The patch of a scope, as much as is read at one go. The last file may be without its end. */
-async function readSome(
-  place: GitPlace,
-  scope: Scope,
-  flags: readonly string[] = [],
-): Promise<{ readonly files: ReadonlyMap<string, RawFile>; readonly truncated: boolean }> {
+interface PatchRead {
+  readonly files: ReadonlyMap<string, RawFile>;
+  /** There was more: the last file may be without its end. */
+  readonly truncated: boolean;
+}
+
+/** The patch of a scope, as much as is read at one go. */
+async function readSome(place: GitPlace, scope: Scope, flags: readonly string[] = []): Promise<PatchRead> {
   const { stdout, truncated } = await runGit(place, {
     args: diffArgs([...flags, '-p'], scope),
     maxOutputBytes: READ_BYTES,
@@ -151,24 +154,73 @@ async function readSome(
   return { files: readPatch(whole.toString('utf8')), truncated };
 }
 
-/** The patches of all files, where needed in several goes: each asks for what the one before did not come to. */
+/** The patches of all files, where needed in several goes: each asks for what those before did not come to, small files first. */
 async function readRest(
   place: GitPlace,
   scope: Scope,
-  paths: readonly string[],
-  first: Awaited<ReturnType<typeof readSome>>,
+  listed: readonly Change[],
+  first: PatchRead,
   flags: readonly string[] = [],
 ): Promise<Map<string, RawFile>> {
-  const raw = new Map(first.files);
-  let { truncated } = first;
-  for (let reads = 1; truncated && reads < READS; reads++) {
-    const missing = paths.filter((path) => !raw.has(path));
-    if (missing.length === 0) break;
-    const more = await readSome(place, { ...scope, paths: missing.slice(0, MAX_NAMED).map(literal) }, flags);
-    for (const [path, file] of more.files) if (!raw.has(path)) raw.set(path, file);
-    truncated = more.truncated || missing.length > MAX_NAMED;
+  const changes = new Map(listed.map((change) => [change.path, change]));
+  const raw = new Map(wholeOf(first, changes));
+  if (!first.truncated) return raw;
+  let waiting = await bySize(
+    place,
+    listed.filter(({ path }) => !raw.has(path)),
+  );
+  for (let reads = 1; waiting.length > 0 && reads < READS; reads++) {
+    const asked = firstOf(waiting);
+    const more = await readSome(place, { ...scope, paths: asked.map(literal) }, flags);
+    for (const [path, file] of wholeOf(more, changes)) raw.set(path, file);
+    const answered = new Set(more.truncated ? [] : asked);
+    waiting = waiting.filter(({ path }) => !raw.has(path) && !answered.has(path));
   }
   return raw;
+}
+
+/** Files that were read to their end, and the first one in any case: nothing more would be read of it another time. */
+function wholeOf({ files, truncated }: PatchRead, changes: ReadonlyMap<string, Change>): readonly [string, RawFile][] {
+  const read = [...files];
+  const last = read.at(-1);
+  if (!truncated || read.length < 2 || last === undefined) return read;
+  const [path, file] = last;
+  const { added, removed } = countLines(file);
+  const change = changes.get(path);
+  return change?.additions === added && change.deletions === removed && !change.isBinary ? read : read.slice(0, -1);
+}
+
+interface Sized {
+  readonly path: string;
+  /** How long its patch may be. */
+  readonly bytes: number;
+}
+
+async function bySize(place: GitPlace, changes: readonly Change[]): Promise<readonly Sized[]> {
+  const texts = changes.filter(({ isBinary }) => !isBinary);
+  const sizes = await sizesOf(place, oidsOf(texts));
+  const sized = changes.map(({ path, isBinary, before, after, additions, deletions }): Sized => {
+    const contents = (sizeOf(before, sizes) ?? 0) + (sizeOf(after, sizes) ?? 0);
+    const lines = (additions + deletions + LINES_AROUND) * LINE_BYTES;
+    return { path, bytes: 4 * path.length + HEADER_BYTES + (isBinary ? 0 : Math.min(contents, lines)) };
+  });
+  return sized.toSorted((one, other) => one.bytes - other.bytes);
+}
+
+/** Guesses, which decide alone in which order files are asked for. */
+const [LINES_AROUND, LINE_BYTES, HEADER_BYTES] = [6, 200, 200];
+
+/** As many as may fit into one go, and into one command. */
+function firstOf(waiting: readonly Sized[]): readonly string[] {
+  const paths: string[] = [];
+  let [bytes, nameBytes] = [0, 0];
+  for (const each of waiting.slice(0, MAX_NAMED)) {
+    bytes += each.bytes;
+    nameBytes += Buffer.byteLength(each.path);
+    if (paths.length > 0 && (bytes > READ_BYTES || nameBytes > MAX_NAME_BYTES)) break;
+    paths.push(each.path);
+  }
+  return paths;
 }
 
 function literal(path: string): string {
@@ -192,16 +244,18 @@ async function lookAtBinaries(
 ): Promise<Binaries> {
   const binaries = listed.filter(({ isBinary }) => isBinary);
   if (binaries.length === 0) return { asText: new Map(), sizes: new Map() };
-  const oids = [...new Set(binaries.flatMap(({ before, after }) => [before, after]).filter((oid) => oid !== null))];
-  const sizes = await sizesOf(place, oids);
+  const sizes = await sizesOf(place, oidsOf(binaries));
   const asText = new Map(await textsAmong(place, binaries, sizes));
   if (asText.size === 0) return { asText, sizes };
-  const paths = [...asText.keys()];
-  const some = { ...scope, paths: paths.slice(0, MAX_NAMED).map(literal) };
+  const texts = binaries.flatMap((change): readonly Change[] => {
+    const counts = asText.get(change.path);
+    return counts === undefined ? [] : [{ ...change, ...counts, isBinary: false }];
+  });
+  const some = { ...scope, paths: texts.slice(0, MAX_NAMED).map(({ path }) => literal(path)) };
   const first = await readSome(place, some, ['--text']);
-  const isAll = !first.truncated && paths.length <= MAX_NAMED;
-  const files = isAll ? first.files : await readRest(place, scope, paths, { ...first, truncated: true }, ['--text']);
-  for (const path of paths) {
+  const isAll = !first.truncated && texts.length <= MAX_NAMED;
+  const files = isAll ? first.files : await readRest(place, scope, texts, { ...first, truncated: true }, ['--text']);
+  for (const { path } of texts) {
     const file = files.get(path);
     // What stands there else says that git takes it for binary.
     raw.delete(path);
@@ -232,8 +286,7 @@ async function textsAmong(
     left -= bytesOf(change);
     return left >= 0;
   });
-  const oids = [...new Set(looked.flatMap(({ before, after }) => [before, after]).filter((oid) => oid !== null))];
-  const contents = await readBlobs(place, oids, LOOKED_AT_BYTES);
+  const contents = await readBlobs(place, oidsOf(looked), LOOKED_AT_BYTES);
   return looked.flatMap(({ path, before, after }) => {
     const [old, now] = [before, after].map((oid) => (oid === null ? undefined : contents.get(oid)));
     const content = now ?? old;
@@ -250,10 +303,16 @@ function linesIn(content: Buffer | undefined): number {
 }
 
 function hasNul(file: RawFile | undefined): boolean {
-  return file?.hunks.some(({ lines }) => lines.some((line) => line.includes('\0'))) ?? false;
+  return file?.hunks.some(({ text }) => text.includes('\0')) ?? false;
+}
+
+function oidsOf(changes: readonly Change[]): readonly string[] {
+  const oids = changes.flatMap(({ before, after }) => [before, after]).filter((oid) => oid !== null);
+  return [...new Set(oids)];
 }
 
 async function sizesOf(place: GitPlace, oids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (oids.length === 0) return new Map();
   const { stdout } = await runGit(place, {
     args: ['cat-file', '--batch-check=%(objectname) %(objectsize)'],
     input: oids.map((oid) => `${oid}\n`).join(''),
@@ -263,7 +322,8 @@ async function sizesOf(place: GitPlace, oids: readonly string[]): Promise<Readon
     .trimEnd()
     .split('\n')
     .map((line) => line.split(' '));
-  return new Map(pairs.map(([oid = '', size]) => [oid, Number(size)]));
+  // A submodule's commit is not in the mirror.
+  return new Map(pairs.map(([oid = '', size]) => [oid, size === 'missing' ? 0 : Number(size)]));
 }
 
 function sizeOf(oid: string | null, sizes: ReadonlyMap<string, number>): number | null {

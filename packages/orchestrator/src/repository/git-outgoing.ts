@@ -9,7 +9,32 @@ export async function treeChanges(place: GitPlace, from: string, to: string): Pr
   const { stdout } = await runGit(place, {
     args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--end-of-options', from, to],
   });
-  const parts = splitNul(stdout).map((part) => part.toString('utf8'));
+  return readChanges(splitNul(stdout).map((part) => part.toString('utf8')));
+}
+
+/** The same of pairs of trees, in one process and in their order. */
+export async function changesOfTrees(
+  place: GitPlace,
+  pairs: readonly (readonly [from: string, to: string])[],
+): Promise<readonly (readonly TreeChange[])[]> {
+  if (pairs.length === 0) return [];
+  const { stdout } = await runGit(place, {
+    args: ['diff-tree', '--stdin', '-r', '-z', '--raw', '--no-renames', '--no-abbrev'],
+    input: pairs.map(([from, to]) => `${from} ${to}\n`).join(''),
+  });
+  const changes: TreeChange[][] = [];
+  const parts = splitNul(Buffer.concat([stdout, Buffer.of(0)])).map((part) => part.toString('utf8'));
+  for (let index = 0; index < parts.length; index += 2) {
+    // Each pair comes with a line that names it, before its first change or before the line of the next.
+    const lines = (parts[index] ?? '').split('\n');
+    for (const _pair of lines.slice(1)) changes.push([]);
+    const last = lines.at(-1) ?? '';
+    if (last !== '') changes.at(-1)?.push(...readChanges([last, parts[index + 1] ?? '']));
+  }
+  return changes;
+}
+
+function readChanges(parts: readonly string[]): TreeChange[] {
   const changes: TreeChange[] = [];
   for (let index = 0; index + 1 < parts.length; index += 2) {
     // `:<mode before> <mode> <oid before> <oid> <status>`, then the path.

@@ -460,3 +460,18 @@ it('takes nothing for a fault of the remote that is only its own push of the rec
     expect(await calls[0]).toMatchObject({ pushed: true });
   }
 });
+
+it('reads the diff of two commits once', async () => {
+  const fixture = await openFixture(root);
+  const { repository, project } = fixture;
+  const from = await mainHead(fixture);
+  const to = await commitFiles(fixture, BRANCH, { 'a.txt': 'a\n' });
+  const diffs = await Promise.all([repository.diff(project, from, to), repository.diff(project, from, to)]);
+  const withoutIt = { leaveOut: ['a.txt'] };
+  expect((await repository.diff(project, from, to, withoutIt)).files).toEqual([]);
+  rmSync(join(fixture.gitDir, 'objects'), { recursive: true });
+  expect(await repository.diff(project, from, to)).toEqual(diffs[0]);
+  expect(diffs[1]).toEqual(diffs[0]);
+  expect(diffs[0]?.patch).toContain('+a\n');
+  await expect(repository.diff(project, from, to, { maxBytes: 10 })).rejects.toThrow(/git/);
+});

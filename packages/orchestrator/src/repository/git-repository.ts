@@ -11,7 +11,7 @@ import { importFolderTree } from './folder-import.ts';
 import { beyondGitBounds } from './git-bounds.ts';
 import { GitFailure, type GitPlace, gitText, type Patience, runGit } from './git.ts';
 import { readDiff } from './git-diff.ts';
-import { newHistory, readBlobs, symlinksOf, treeChanges } from './git-outgoing.ts';
+import { changesOfTrees, newHistory, readBlobs, symlinksOf, treeChanges } from './git-outgoing.ts';
 import {
   asUnprocessable,
   fetchBranches,
@@ -38,6 +38,7 @@ import {
   writeBlobs,
 } from './git-trees.ts';
 import { packMirror } from './mirror-packing.ts';
+import { RecentAnswers } from './recent-answers.ts';
 import { recordFiles } from './record-branch.ts';
 import { SOURCE_AS_TEXT } from './text-files.ts';
 import { parseRemoteAddress, type RemoteAddress } from './remote-url.ts';
@@ -54,7 +55,7 @@ import {
   assertFilePath,
   assertObjectId,
   assertProjectId,
-  isAtOrUnder,
+  atOrUnderAny,
   isBranchName,
   isObjectId,
   resolveTreeish,
@@ -83,6 +84,10 @@ const REF_RETRY_MS = 30;
 const EFFECT_KEY = 'Effect-Key: ';
 /** Trees of commits that are known without asking git. */
 const ANSWERS_KEPT = 2_000;
+/** Characters of the diffs that are kept: whoever looks at a result asks for the same one again and again. */
+const DIFFS_KEPT = 24 * 1024 * 1024;
+/** What a file in the list of a diff counts for. */
+const LISTED_FILE = 300;
 /** Whoever names a remote waits for it, and does not wait for minutes. */
 const INSPECTION_LIMIT_MS = 15_000;
 /** Branches that an error message names. */
@@ -97,6 +102,10 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
   const locks = new Map<string, Promise<unknown>>();
   const treeOf = rememberById(readTreeOf);
   const codeTreeOf = rememberById(makeCodeTree);
+  const diffs = new RecentAnswers<Awaited<ReturnType<typeof readDiff>>>(
+    DIFFS_KEPT,
+    ({ files, patch }) => 1 + patch.length + LISTED_FILE * files.length,
+  );
 
   /** One at a time per name, in the order of the calls. */
   function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -325,13 +334,12 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       const place = await mirrorOf(project);
       const [now, then] = await Promise.all([treeOf(place, tree), treeOf(place, from)]);
       const [entries, sources] = await Promise.all([listTree(place, now), listTree(place, then)]);
-      const isNamed = (entry: { readonly path: string }): boolean =>
-        paths.some((path) => isAtOrUnder(entry.path, path));
+      const isNamed = atOrUnderAny(paths);
       const removed = entries
-        .filter(isNamed)
+        .filter(({ path }) => isNamed(path))
         .map(({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }));
       const restored = sources
-        .filter(isNamed)
+        .filter(({ path }) => isNamed(path))
         .map(({ rawPath, mode, oid }): TreeEdit => ({ path: rawPath, mode, oid }));
       return editTree(place, now, [...removed, ...restored]);
     },
@@ -375,13 +383,29 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     async diff(project, from, to, options = {}) {
       const place = await mirrorOf(project);
       const [before, after] = await Promise.all([treeOf(place, from), treeOf(place, to)]);
-      return { from, to, ...(await readDiff(place, before, after, options)) };
+      const key = JSON.stringify([place.gitDir, before, after, options.leaveOut ?? [], options.maxBytes ?? null]);
+      // Who asks for what another has asked for waits, and finds it.
+      return inTurn(`diff ${key}`, async () => {
+        const known = diffs.get(key);
+        if (known !== undefined) return { from, to, ...known };
+        const read = await readDiff(place, before, after, options);
+        diffs.keep(key, read);
+        return { from, to, ...read };
+      });
     },
 
     async changes(project, from, to) {
       const place = await mirrorOf(project);
       const [before, after] = await Promise.all([treeOf(place, from), treeOf(place, to)]);
       return before === after ? [] : treeChanges(place, before, after);
+    },
+
+    async changesOfTrees(project, pairs) {
+      const place = await mirrorOf(project);
+      return changesOfTrees(
+        place,
+        pairs.map(([from, to]) => [assertObjectId(from), assertObjectId(to)]),
+      );
     },
 
     async symlinks(project, treeish) {
@@ -405,13 +429,13 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
 
     push,
 
-    async fetchRecord(project) {
-      const { place, access } = await onRemote(project);
+    async fetchRecord(project, signal) {
+      const { place, access } = await onRemote(project, signal);
       const commit = (await listRemote(place, access)).branches.get(RECORD_BRANCH) ?? null;
       const tracking = `refs/remotes/origin/${RECORD_BRANCH}`;
       if (commit === null) await runGit(place, { args: ['update-ref', '-d', tracking] });
       else if ((await readRef(place, tracking)) !== commit)
-        await inTurn(`fetch ${project.id}`, () => fetchBranches(place, access, RECORD_BRANCH));
+        await orAborted(signal, () => inTurn(`fetch ${project.id}`, () => fetchBranches(place, access, RECORD_BRANCH)));
       return commit;
     },
 

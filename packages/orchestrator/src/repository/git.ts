@@ -69,9 +69,10 @@ const SETTINGS: readonly Setting[] = [
   ['core.packedRefsTimeout', '5000'],
   // A redirect could carry the token's header, or the server's own reach, to a host that nobody named.
   ['http.followRedirects', 'false'],
-  // Less than a byte a second for two minutes is a remote that is gone.
+  // Less than a byte a second for half a minute, from the first one on, is a remote that is gone: git's own servers say at
+  // least that they are busy, every 5 seconds. Other requests to the remote wait for this one.
   ['http.lowSpeedLimit', '1'],
-  ['http.lowSpeedTime', '120'],
+  ['http.lowSpeedTime', '30'],
 ];
 
 /** A remote that says nothing for this long is gone; git reports its progress at least every few seconds. */
@@ -88,6 +89,9 @@ const LOCK_IN_THE_WAY =
   /^(?:Unable to create '(?<lock>.+\.lock)'|could not lock config file (?<config>.+)): File exists/;
 /** The words before may name a ref, and so be of any length. */
 const LOCK_WORDS = ["Unable to create '", 'could not lock config file '];
+
+/** Asks nothing, and gives up a connection that is not made, or is gone, within half a minute. */
+const SSH = 'ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=10 -oServerAliveCountMax=3';
 
 /** What the environment of an operator may say about reaching remotes. */
 const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'GIT_SSH_COMMAND'] as const;
@@ -188,7 +192,7 @@ function transportVariables(transport: RemoteCall['transport']): Record<string, 
   if (transport === 'local') return {};
   const names = transport === 'ssh' ? SSH_VARIABLES : HTTP_VARIABLES.flatMap((name) => [name, name.toLowerCase()]);
   const taken = names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]));
-  return { ...(transport === 'ssh' ? { GIT_SSH_COMMAND: 'ssh -oBatchMode=yes' } : {}), ...Object.fromEntries(taken) };
+  return { ...(transport === 'ssh' ? { GIT_SSH_COMMAND: SSH } : {}), ...Object.fromEntries(taken) };
 }
 
 function environment(place: GitPlace, config: readonly Setting[] = []): Record<string, string> {

@@ -66,6 +66,23 @@ describe('A remote that never answers', () => {
     await untilNoneIsLeft();
   });
 
+  it('ends with the comparison of its record, and those behind it go on', async () => {
+    const repository = open();
+    const giveUp = new AbortController();
+    const comparing = repository.fetchRecord(project(), giveUp.signal);
+    await asked.promise;
+    giveUp.abort(new Error('its remote did not answer'));
+    await expect(comparing).rejects.toThrow('its remote did not answer');
+    await untilNoneIsLeft();
+  });
+
+  it('is away after it has said nothing for half a minute', { timeout: 90_000 }, async () => {
+    const started = performance.now();
+    await expect(open().fetch(project())).rejects.toMatchObject({ reason: 'remote_unavailable' });
+    expect(performance.now() - started).toBeLessThan(75_000);
+    await untilNoneIsLeft();
+  });
+
   it('is away after the limit of a question', async () => {
     const place = { gitDir: makeBareRemote(`${temporary.path}/own.git`), home: temporary.path };
     const args = ['ls-remote', '--', url];

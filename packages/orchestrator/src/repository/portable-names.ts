@@ -3,7 +3,7 @@
  * project has already is its own decision.
  */
 import { lookAlikeFault, plainLetters, showHidden } from '@autonomous/shared';
-import { OWN_FOLDER, plainName } from './repository-paths.ts';
+import { onEachFolder, OWN_FOLDER, plainName } from './repository-paths.ts';
 
 /** Windows opens a device under these names, whatever their ending. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i;
@@ -68,28 +68,4 @@ export function collidingPaths(
     if (other !== null) colliding.set(path, other);
   }
   return colliding;
-}
-
-/**
- * A value for each path from that of the folder that it lies in, asked once for each.
- * @param valueOf gets the value of the folder above, `null` at the top, the path and its last name
- */
-export function onEachFolder<Value>(
-  valueOf: (above: Value | null, path: string, name: string) => Value,
-): (path: string) => Value {
-  const values = new Map<string, Value>();
-  return (wanted) => {
-    const unknown: string[] = [];
-    let path = wanted;
-    while (path !== '' && !values.has(path)) {
-      unknown.push(path);
-      path = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
-    }
-    let value = path === '' ? null : (values.get(path) as Value);
-    for (const each of unknown.toReversed()) {
-      value = valueOf(value, each, each.slice(each.lastIndexOf('/') + 1));
-      values.set(each, value);
-    }
-    return value as Value;
-  };
 }

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { InvalidRequest } from '@autonomous/shared';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
 import {
   assertBranchName,
   assertFilePath,
   assertObjectId,
   assertProjectId,
+  atOrUnderAny,
   excludesFile,
   isBranchName,
   isDotGit,
@@ -241,5 +243,19 @@ describe('Other names', () => {
   it('knows .git under the names that other file systems give it', () => {
     expect(['.git', '.GIT', 'GIT~1', '.git...', '.git:x'].every(isDotGit)).toBe(true);
     expect(['.gitignore', '.gitmodules', '.github', 'git', 'a.git'].some(isDotGit)).toBe(false);
+  });
+});
+
+describe('Paths at or under others', () => {
+  it('are those of a list, and what lies in its folders', () => {
+    const isNamed = atOrUnderAny(['test', 'a/b c', 'x/y/z.js']);
+    const paths = ['test', 'test/a', 'a/b c/d/e', 'x/y/z.js', 'tests', 'a', 'a/b', 'x/y', 'x/y/z.jsx', 'b/test'];
+    expect(paths.filter(isNamed)).toEqual(['test', 'test/a', 'a/b c/d/e', 'x/y/z.js']);
+    expect(paths.some(atOrUnderAny([]))).toBe(false);
+  });
+
+  it('are found in time that grows with their number alone', async () => {
+    const make = (size: number) => Array.from({ length: size }, (_, index) => `test/x/f${index}`);
+    expect(await growthOf(2_000, make, (paths) => paths.filter(atOrUnderAny(paths)))).toBeLessThan(LINEAR);
   });
 });

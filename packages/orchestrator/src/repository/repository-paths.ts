@@ -112,6 +112,36 @@ export function isAtOrUnder(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 
+/** Asks whether a path is one of these files and folders or lies under one. Its time does not depend on how many there are. */
+export function atOrUnderAny(paths: readonly string[]): (path: string) => boolean {
+  const named = new Set(paths);
+  return onEachFolder<boolean>((above, path) => above === true || named.has(path));
+}
+
+/**
+ * A value for each path from that of the folder that it lies in, asked once for each.
+ * @param valueOf gets the value of the folder above, `null` at the top, the path and its last name
+ */
+export function onEachFolder<Value>(
+  valueOf: (above: Value | null, path: string, name: string) => Value,
+): (path: string) => Value {
+  const values = new Map<string, Value>();
+  return (wanted) => {
+    const unknown: string[] = [];
+    let path = wanted;
+    while (path !== '' && !values.has(path)) {
+      unknown.push(path);
+      path = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+    }
+    let value = path === '' ? null : (values.get(path) as Value);
+    for (const each of unknown.toReversed()) {
+      value = valueOf(value, each, each.slice(each.lastIndexOf('/') + 1));
+      values.set(each, value);
+    }
+    return value as Value;
+  };
+}
+
 /**
  * gitignore patterns as the text of an excludes file.
  * @throws {InvalidRequest} for a pattern that is more than one line

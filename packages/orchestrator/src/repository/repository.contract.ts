@@ -452,6 +452,48 @@ export function describeRepository(
       expect(review.files.filter(({ leftOut }) => leftOut === undefined).map(({ path }) => path)).toEqual(['z.js']);
     });
 
+    it('shows a small file behind many that are larger than what is read at one go', async () => {
+      const { repository, project } = fixture;
+      const large = Object.fromEntries(
+        Array.from({ length: 16 }, (_, index) => [`${index}.txt`, `${index} line of text\n`.repeat(70_000)]),
+      );
+      const to = await commitFiles(fixture, BRANCH, { ...large, 'z.js': 'evil()\n', 'z.txt': 'раypal\n' });
+      const diff = await repository.diff(project, await mainHead(fixture), to);
+      const review = reviewDiff(diff);
+      expect(review.faults).toEqual([]);
+      const [code, text] = review.files.slice(-2);
+      expect(code?.patch?.hunks[0]?.lines.map((line) => line.text)).toEqual(['evil()']);
+      expect(text?.warnings?.join()).toContain('ypal');
+      for (const { additions, leftOut, patch } of review.files.slice(0, -2)) {
+        const shown = patch?.hunks.flatMap(({ lines }) => lines).length ?? 0;
+        expect(additions).toBe(70_000);
+        expect(leftOut?.additions).toBe(70_000 - shown);
+      }
+    });
+
+    it('gives the changes of many pairs of trees, each in its place', async () => {
+      const { repository, project } = fixture;
+      const [first, second, third] = [
+        await commitFiles(fixture, 'autonomous/one', { 'a b.txt': 'a' }),
+        await commitFiles(fixture, 'autonomous/two', { 'README.md': null, 'c.txt': 'c' }),
+        await mainHead(fixture),
+      ];
+      const trees = await Promise.all([first, second, third].map((commit) => repository.treeOf(project, commit)));
+      const [a = '', b = '', base = ''] = trees;
+      const pairs = [
+        [base, base],
+        [base, a],
+        [base, b],
+        [b, b],
+        [a, base],
+        [base, base],
+      ] as const;
+      const each = await Promise.all(pairs.map(([from, to]) => repository.changes(project, from, to)));
+      expect(each.map((changes) => changes.length)).toEqual([0, 1, 2, 0, 1, 0]);
+      expect(await repository.changesOfTrees(project, pairs)).toEqual(each);
+      expect(await repository.changesOfTrees(project, [])).toEqual([]);
+    });
+
     it('warns of hidden characters and of names that look like others', async () => {
       const { repository, project } = fixture;
       const from = await mainHead(fixture);

@@ -76,7 +76,7 @@ export interface NewHistory {
 export interface DiffOptions {
   /** Folders of the project that are not part of the answer. */
   readonly leaveOut?: readonly string[];
-  /** Most bytes of its patch (default 1 MB), shared among the files. */
+  /** Most bytes of its patch (default 1 MB), shared among the files; a line counts for 10 at least. */
   readonly maxBytes?: number;
 }
 
@@ -100,7 +100,8 @@ export interface Repository {
   ): Promise<{ readonly baseBranch: string; readonly notices: readonly string[] }>;
 
   /**
-   * Brings the mirror up to date with the remote. A remote that is silent for three minutes is away.
+   * Brings the mirror up to date with the remote. A remote is away when git says nothing for three minutes, or when nothing
+   * comes over its connection for 30 seconds (HTTP and ssh).
    * @param signal ends the wait and the git process; what it was aborted with is thrown
    * @throws {NeedsHuman} `remote_unavailable` or `auth_expired`
    */
@@ -187,9 +188,21 @@ export interface Repository {
    */
   commitsBetween(project: RemoteProject, base: string, head: string): Promise<readonly BranchCommit[]>;
   isAncestor(project: RemoteProject, ancestor: string, descendant: string): Promise<boolean>;
+  /**
+   * What differs as people and reviewers are shown it, with its patch. Its list alone is given by `changes`, for much less.
+   * The latest answers are kept.
+   */
   diff(project: RemoteProject, from: string, to: string, options?: DiffOptions): Promise<RunDiff>;
   /** What differs between two commits or trees, by mode and content; a rename is a removal and an addition. */
   changes(project: RemoteProject, from: string, to: string): Promise<readonly TreeChange[]>;
+  /**
+   * The same of pairs of trees, in one process.
+   * @param pairs full ids of trees
+   */
+  changesOfTrees(
+    project: RemoteProject,
+    pairs: readonly (readonly [from: string, to: string])[],
+  ): Promise<readonly (readonly TreeChange[])[]>;
   /** Symbolic links of a tree: their targets as git has them, by path. A target of more than 4,096 bytes is left out. */
   symlinks(project: RemoteProject, treeish: string): Promise<ReadonlyMap<string, string>>;
   /** Commits, paths and contents that a push of this commit would add to the remote, as last fetched. */
@@ -219,10 +232,11 @@ export interface Repository {
 
   /**
    * Brings what the mirror knows of the remote's branch `autonomous/record` up to date.
+   * @param signal ends the wait and the git process; what it was aborted with is thrown
    * @returns the branch's commit; `null` when the remote has no such branch
    * @throws {NeedsHuman} `remote_unavailable` or `auth_expired`
    */
-  fetchRecord(project: RemoteProject): Promise<string | null>;
+  fetchRecord(project: RemoteProject, signal?: AbortSignal): Promise<string | null>;
   /**
    * Writes files onto the orphan branch `autonomous/record` (in one commit, by compare-and-swap, retried when it moved) and pushes it.
    * Files that are not named stay. Nothing is committed when nothing changes.

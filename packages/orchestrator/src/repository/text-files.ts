@@ -56,6 +56,12 @@ function extensionOf(path: string): string | null {
 /** Of the characters of UTF-8: neither control characters nor bytes that are none. */
 function readableShare(content: Buffer): number {
   const text = content.toString('utf8');
-  const odd = text.match(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffd]/g)?.length ?? 0;
+  let odd = 0;
+  for (let index = 0; index < text.length; index++) if (isOdd(text.charCodeAt(index))) odd += 1;
   return text.length === 0 ? 1 : 1 - odd / text.length;
+}
+
+function isOdd(code: number): boolean {
+  const isLayout = code === 9 || code === 10 || code === 13;
+  return (code < 32 && !isLayout) || code === 127 || code === 0xfffd;
 }

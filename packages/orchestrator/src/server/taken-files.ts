@@ -15,7 +15,7 @@ import {
 import type { Repository } from '../repository/repository.ts';
 
 export interface TakenFilesOptions {
-  readonly repository: Pick<Repository, 'diff' | 'listFiles' | 'restorePaths' | 'treeOf'>;
+  readonly repository: Pick<Repository, 'changes' | 'listFiles' | 'restorePaths' | 'treeOf'>;
   view(runId: string): Promise<RunView>;
   projectOf(id: string): Promise<Project>;
 }
@@ -47,14 +47,14 @@ export async function takenFiles(
   const project = await options.projectOf(view.projectId);
   refuseOther(view, other, take.commit);
   const [from, base] = [other.baseCommit ?? '', view.baseCommit ?? ''];
-  const { files } = await options.repository.diff(project, from, take.commit);
-  const changed = new Map(files.map(({ path, status }) => [path, status]));
+  const changes = await options.repository.changes(project, from, take.commit);
+  const changed = new Map(changes.map((change) => [change.path, change]));
   refuse(
     paths.filter((path) => !changed.has(path) || path.startsWith('.autonomous/')),
     (list) => `Run ${other.id} did not change ${list}: only files that it changed can be taken from it.`,
   );
   if (from !== base) {
-    const between = new Set((await options.repository.diff(project, base, from)).files.map(({ path }) => path));
+    const between = new Set((await options.repository.changes(project, base, from)).map(({ path }) => path));
     const moved = between.has(CONFIG_PATH) ? paths : paths.filter((path) => between.has(path));
     if (moved.length > 0) {
       throw new Conflict(
@@ -65,7 +65,7 @@ export async function takenFiles(
   }
   const tree = gate.codeTree;
   const clashes = clashesOf(
-    paths.filter((path) => changed.get(path) !== 'deleted'),
+    paths.filter((path) => changed.get(path)?.after !== null),
     paths,
     await options.repository.listFiles(project, tree),
   );

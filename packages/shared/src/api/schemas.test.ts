@@ -54,7 +54,9 @@ const tests: Required<TestCount> = {
   failed: 1,
   skipped: 0,
   finished: true,
+  unfinished: ['vitest'],
   replaced: ['node:assert.equal'],
+  rewritten: ['test/b.test.js'],
   notRun: ['test/a.test.js: adds'],
   failedNames: ['test/a.test.js: subtracts'],
 };

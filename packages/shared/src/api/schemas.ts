@@ -380,7 +380,9 @@ const testCount = answer<TestCount>('TestCount', {
   failed: count,
   skipped: count,
   finished: z.boolean(),
+  unfinished: strings.optional(),
   replaced: strings.optional(),
+  rewritten: strings.optional(),
   notRun: strings.optional(),
   failedNames: strings.optional(),
 });

@@ -42,7 +42,7 @@ export function demandStanding(run: RunView, plan: Artifact, demand: Demand): De
   const finding = currentFindings(run, newest)?.find(({ kind, name }) => kind === demand.kind && name === demand.name);
   const hint =
     finding?.where === undefined
-      ? 'Nothing in the code has this name.'
+      ? 'Its name was not found in the changed code.'
       : `The name is mentioned at ${plainWords(finding.where)}, which proves nothing.`;
   return { state: 'checked', reason: `The project’s checks passed. ${hint} Tests and the reviewer decide.` };
 }
