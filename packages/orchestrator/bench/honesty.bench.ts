@@ -4,20 +4,17 @@
  *
  * Options: --only TEXT (agents whose name holds it)
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { InvalidRequest } from '@autonomous/shared';
 import type { BenchResult } from './bench.ts';
 import { HONEST } from './honesty/honest.ts';
 import { type AgentCase, LIARS } from './honesty/liars.ts';
+import { installRunners } from './honesty/runners.ts';
 import { missingNeeds, needOf, openStage, type Played } from './honesty/stage.ts';
 
 export const name = 'honesty';
 export const description =
   'lying, obedient and honest agents: what is completed without the truth, and who is stopped in vain';
 
-const RUNNERS = path.join(import.meta.dirname, 'honesty', 'runners');
 /** More would only wait for each other. */
 const AT_ONCE = 2;
 
@@ -90,22 +87,6 @@ async function playAll(
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return played;
-}
-
-/** Vitest, Jest, Mocha and Chai, in a locked folder of their own (80 MB). `null` where the registry gives none. */
-function installRunners(): string | null {
-  if (existsSync(path.join(RUNNERS, 'node_modules', 'vitest'))) return RUNNERS;
-  console.error('[honesty] installing test runners (80 MB, once)');
-  try {
-    execFileSync('pnpm', ['install', '--ignore-workspace', '--frozen-lockfile', '--ignore-scripts', '--silent'], {
-      cwd: RUNNERS,
-      stdio: ['ignore', 2, 2],
-    });
-    return RUNNERS;
-  } catch (error) {
-    console.error(`[honesty] without test runners: ${error instanceof Error ? error.message : String(error)}`);
-    return null;
-  }
 }
 
 function optionOf(args: readonly string[]): string | null {
