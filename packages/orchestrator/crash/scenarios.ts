@@ -77,6 +77,8 @@ export const SCENARIOS: readonly Scenario[] = [
       commands: { setup: 'mkdir -p installed && echo 1 > installed/it', test: 'sh check.sh' },
       git: { mergeStrategy: 'merge' },
     }),
+    // Green before the run: what was red already is no agent's to fix.
+    files: { 'check.sh': countedTest('test ! -e feature.txt || grep -q good feature.txt', 'feature') },
     roles: roles({ implementer: [wrote({ 'feature.txt': 'bad\n' }), wrote(GOOD)] }),
   },
   {
