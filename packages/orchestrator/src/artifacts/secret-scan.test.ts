@@ -31,7 +31,7 @@ const SECRETS: Readonly<Record<string, readonly [name: string, text: string]>> =
   'a GitHub token': ['a.md', `ghp_${random(36)}`],
   'a password in Python': ['a.py', `DB_PASS = 'Tr0ub4dor&${random(4)}yZ9'`],
   'a random value with a word of a placeholder in it': ['.env', `JWT_SECRET=changemeplease-no-really-Zx81`],
-  'a token of a registry': ['.npmrc', `//registry.npmjs.org/:_authToken=${hex(8)}-${hex(4)}-${hex(12)}`],
+  'a token of a registry': ['.npmrc', `//npm.acme.io/:_authToken=${hex(8)}-${hex(4)}-${hex(12)}`],
   'a login of a registry, by the name of the file': ['.npmrc', `//npm.acme.io/:_auth=${random(40)}`],
   'a login in a .netrc': ['home/.netrc', `machine api.github.com login me password ${random(20)}`],
   'a login in a .pgpass': ['.pgpass', `db.corp.io:5432:app:me:${random(16)}`],
@@ -122,7 +122,7 @@ describe('the search for secrets', () => {
         "const PASSWORD_RULE = 'atLeast12Characters';\nlabels.password = 'Password2-Confirm';\nsecretName: 'my-app/Prod'\n",
       ],
       ['test/login.test.ts', "login({ password: 'Correct4Horse!Battery' });\n"],
-      ['.npmrc', '//registry.npmjs.org/:_authToken=${NPM_TOKEN}\n'],
+      ['.npmrc', '//npm.acme.io/:_authToken=${NPM_TOKEN}\n'],
       ['.netrc', 'machine a login me password <token>\n'],
       ['README.md', 'Set `AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE`.\n'],
     ].map(([name = '', content = '']) => ({ name, content }));
