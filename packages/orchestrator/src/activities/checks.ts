@@ -54,7 +54,7 @@ export async function runChecks(
     runId,
     name: request.name,
     treeish,
-    // What is not shown to agents is not there for their code either, whose output they are shown.
+    // The agent sees the output of its code, so that code must not read files that are hidden from the agent.
     excludePaths: request.excludePaths,
     leaveOut: COMPILED,
     setup: await setupOf(tools, { project, runId, treeish }, request.setup),

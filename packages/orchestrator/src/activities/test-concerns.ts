@@ -19,7 +19,7 @@ const TITLES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a person has to be told of checks that passed; a check that failed has a gate of its own.
+ * Reasons for a person to look at checks that passed. Failed checks are not handled here: they open their own gate.
  * @param baseline absent where the workflow has none: then, and where it failed, what the check itself compared with
  */
 export function concernsOfTests(baseline: Baseline | undefined, evidence: readonly Checked[]): readonly Concern[] {

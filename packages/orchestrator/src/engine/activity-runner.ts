@@ -303,7 +303,7 @@ export class ActivityRunner {
     }
   }
 
-  /** What an attempt says, without the rest of an output that is too long to be shown. */
+  /** Passes on the progress of one attempt. Output of commands beyond MOST_OUTPUT characters is dropped, and a note says so. */
   #progressOf(job: Job): ActivityContext['progress'] {
     let output = 0;
     return (progress) => {

@@ -202,7 +202,7 @@ function countDeath(suspicions: Suspicions, last: Ledger, begun: ReadonlyMap<str
   const heldUnderWay = last.held.filter((runId) => runs.has(runId));
   const onProbation = last.probation?.runId;
   if (last.held.length > 0 && heldUnderWay.length === 0) {
-    // It died without all of them: they are not to blame.
+    // The server died although none of these runs was under way, so none of them caused it.
     for (const [key, { runId }] of suspicions) if (last.held.includes(runId)) suspicions.delete(key);
   }
   const isTheirs = onProbation !== undefined && heldUnderWay.length === 1 && heldUnderWay[0] === onProbation;

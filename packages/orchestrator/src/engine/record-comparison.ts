@@ -134,7 +134,7 @@ export class RecordComparison {
     if (watched?.isKnown === true && watched.finding === null) await this.#keepMark(projectId, commit);
   }
 
-  /** What the record has beyond the database, of all projects that were compared. */
+  /** For each compared project: runs and events that its record in git has and the database does not. */
   get findings(): readonly RecordFinding[] {
     return [...this.#watched.values()].flatMap(({ finding }) => finding ?? []);
   }
