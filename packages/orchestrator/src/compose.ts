@@ -20,6 +20,7 @@ import { CrashProbation } from './engine/crash-probation.ts';
 import { Archiver } from './engine/archiver.ts';
 import { systemClock } from './engine/clock.ts';
 import { Engine } from './engine/engine.ts';
+import { bringBackCommits, findLostCommits } from './engine/lost-commits.ts';
 import { findDivergedRuns } from './engine/record-check.ts';
 import { RecordComparison } from './engine/record-comparison.ts';
 import { MirrorKeeper } from './engine/mirror-keeper.ts';
@@ -218,9 +219,12 @@ export async function startOrchestrator({
       findDamage: async () => [
         ...crashes.faults,
         ...(await findDivergedRuns({ store, repository: instrumented.repository, log })),
+        ...(await findLostCommits({ store, repository: instrumented.repository, log })),
       ],
       crashes,
-      faultElsewhere: ({ id, projectId }) => comparison.faultOf(id, projectId),
+      faultElsewhere: async (view) =>
+        (await comparison.faultOf(view.id, view.projectId)) ??
+        (await bringBackCommits({ store, repository: instrumented.repository, log }, view)),
       ...(onStep ? { onStep } : {}),
     });
     const { serverId } = dataFolder;

@@ -153,6 +153,29 @@ describe('an older copy', () => {
   });
 });
 
+describe('a copy without its mirrors', () => {
+  it('sets aside runs whose commits are lost, takes no decision on them, and goes on when the mirrors are back', async () => {
+    const { server, early, data } = await aServerWithYesterday();
+    const mirrors = path.join(data, 'mirrors');
+    await rename(mirrors, `${mirrors}.away`);
+    const without = await startServer(server.folder);
+    const aside = await waitFor(without, early.id, ({ gate }) => gate?.reason === 'poisoned');
+    expect(aside.gate?.summary).toContain(`its commit ${aside.headCommit} is not in the project's mirror`);
+    await expect(without.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow(
+      /cannot go on: its commit \w{40} is not in the project's mirror/,
+    );
+    await without.stop();
+
+    await rm(mirrors, { recursive: true });
+    await rename(`${mirrors}.away`, mirrors);
+    const whole = await restart(server);
+    await whole.client.decideOpenGate(early.id, { decision: 'retry' });
+    await waitFor(whole, early.id, ({ gate }) => gate?.kind === 'plan');
+    await whole.client.decideOpenGate(early.id, await approvalOf(whole, early.id));
+    await waitFor(whole, early.id, ({ status }) => status === 'completed');
+  });
+});
+
 describe('a run that was merged since the copy was made', () => {
   it('is not merged once more, although the remote was away when the server started', async () => {
     const { server, early, data, yesterday } = await aServerWithYesterday();

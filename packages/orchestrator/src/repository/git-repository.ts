@@ -272,6 +272,16 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       return readRef(await mirrorOf(project), ref);
     },
 
+    async missingCommits(project, commits) {
+      if (commits.length === 0) return new Set();
+      const known = await gitText(await mirrorOf(project), {
+        args: ['cat-file', '--batch-check=%(objectname) %(objecttype)'],
+        input: commits.map((commit) => `${assertObjectId(commit)}\n`).join(''),
+      });
+      const present = new Set(known.split('\n').flatMap((line) => /^(\S+) commit$/.exec(line)?.[1] ?? []));
+      return new Set(commits.filter((commit) => !present.has(commit)));
+    },
+
     async createBranch(project, branch, commitId) {
       const ref = `refs/heads/${assertBranchName(branch)}`;
       const place = await mirrorOf(project);

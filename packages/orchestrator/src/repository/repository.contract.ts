@@ -71,6 +71,15 @@ export function describeRepository(
       await expect(repository.createBranch(project, 'x', '1'.repeat(40))).rejects.toThrow(NotFound);
     });
 
+    it('says which commits it does not have', async () => {
+      const { repository, project } = fixture;
+      const main = await mainHead(fixture);
+      const tree = await repository.treeOf(project, main);
+      const unknown = '1'.repeat(40);
+      expect([...(await repository.missingCommits(project, [main, unknown, tree]))]).toEqual([unknown, tree]);
+      expect((await repository.missingCommits(project, [])).size).toBe(0);
+    });
+
     it('lists and reads files, and gives null for what is no file', async () => {
       const { repository, project } = fixture;
       const main = await mainHead(fixture);

@@ -120,6 +120,8 @@ export interface Repository {
   remoteHead(project: RemoteProject, branch: string): Promise<string | null>;
   /** Head of a local branch of the mirror; `null` when there is none. */
   branchHead(project: RemoteProject, branch: string): Promise<string | null>;
+  /** Those of these commits that the mirror does not have. Asks no remote. */
+  missingCommits(project: RemoteProject, commits: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * Creates a branch; nothing happens when it is already there at this commit or a descendant of it.
    * @throws {Conflict} when it is elsewhere

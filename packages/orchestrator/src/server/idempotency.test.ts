@@ -1,5 +1,6 @@
-import { StorageFull, Unavailable } from '@autonomous/shared';
+import { type Caller, StorageFull, Unavailable } from '@autonomous/shared';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { RequestedStep } from '../event-store/event-store.ts';
 import { aView } from '../event-store/steps.fixture.ts';
 import { nothingStored } from './nothing-stored.fixture.ts';
 import { type ServerUnderTest, startTestServer } from './running-server.fixture.ts';
@@ -121,6 +122,26 @@ describe('a POST with an idempotency key', () => {
     for (const bad of ['with space', 'x'.repeat(201)])
       expect((await server.post('/api/runs', run, key(bad))).status).toBe(400);
     expect(launches()).toEqual([]);
+  });
+
+  it.each([
+    ['/api/runs', run, 201, '/api/runs/r-1'],
+    ['/api/gates/r-1.3/comments', { path: 'a.ts', line: 1, text: 'Why?' }, 201, null],
+    ['/api/runs/r-1/cancel', {}, 200, null],
+  ])('of %s that only the step remembers is answered as the route does', async (address, body, status, location) => {
+    let step: RequestedStep | null = null;
+    const fail = async ({ request }: Caller) => {
+      step = { requestHash: request?.hash ?? '', runId: 'r-1', sequence: 1, gate: null };
+      throw new Unavailable('The server stops.');
+    };
+    server = await startTestServer({
+      orchestrator: stubOrchestrator({ launchRun: fail, addComment: fail, cancelRun: fail }),
+      store: { ...nothingStored, recallStep: async () => step },
+    });
+    expect((await server.post(address, body, key('k'))).status).toBe(503);
+    const repeated = await server.post(address, body, key('k'));
+    expect([repeated.status, repeated.headers.get('location')]).toEqual([status, location]);
+    expect(await repeated.json()).toMatchObject({ id: 'r-1' });
   });
 
   it('leaves no ticket in the database', async () => {

@@ -91,9 +91,10 @@ export function idempotency({ store, caller, viewAfter, onForgotten }: Idempoten
 
 /** As the routes answer: what makes a run says where it is, and all others give the run after their step. */
 function answerOf({ req }: Context, view: RunView): Answer & { readonly status: number } {
-  const isNew = req.path === '/api/runs' || req.path.endsWith('/fork');
-  const headers = { 'content-type': 'application/json', ...(isNew ? { location: `/api/runs/${view.id}` } : {}) };
-  return { status: isNew ? 201 : 200, headers, body: JSON.stringify(view) };
+  const isNewRun = req.path === '/api/runs' || req.path.endsWith('/fork');
+  const headers = { 'content-type': 'application/json', ...(isNewRun ? { location: `/api/runs/${view.id}` } : {}) };
+  const status = isNewRun || req.path.endsWith('/comments') ? 201 : 200;
+  return { status, headers, body: JSON.stringify(view) };
 }
 
 /**
