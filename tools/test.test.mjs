@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { leftOutBy, SLOW_TESTS } from './slow-tests.mjs';
 
 const workspaces = [];
 afterAll(() => workspaces.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -51,11 +52,33 @@ it.each([
   expect(runTests(SKIPPING, options).exitCode).toBe(1);
 });
 
+it('runs a sample of the slow test files, and names those that it leaves out', () => {
+  const [slow] = leftOutBy('monday');
+  const files = { 'a.test.mjs': `it('is quick', () => {});`, [slow]: `it('is slow', () => {});` };
+  const { lines, exitCode } = runTests(files, { arguments_: ['--sample', 'monday'] });
+  expect(exitCode).toBe(0);
+  expect(lines.at(-1)).toBe('1 passed, 0 failed');
+  expect(lines.slice(lines.indexOf('Slow tests that are not in the sample monday:'))).toContain(`  ${slow}`);
+  expect(runTests(files).lines.at(-1)).toBe('2 passed, 0 failed');
+  expect(runTests(files, { arguments_: ['--sample', '--no-skips'] }).exitCode).toBe(64);
+});
+
+it('draws other slow tests with another seed, and each of them with some', () => {
+  const all = Object.keys(SLOW_TESTS);
+  expect(all.filter((file) => !existsSync(path.join(import.meta.dirname, '..', file)))).toEqual([]);
+  const samples = Array.from({ length: 40 }, (_, day) => new Set(leftOutBy(`day ${day}`)));
+  expect(all.filter((file) => samples.every((leftOut) => leftOut.has(file)))).toEqual([]);
+  expect(all.filter((file) => samples.every((leftOut) => !leftOut.has(file)))).toEqual([]);
+});
+
 function runTests(files, { arguments_ = [], CI = '' } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'autonomous-fixture-'));
   workspaces.push(folder);
   writeFileSync(path.join(folder, 'vitest.config.mjs'), 'export default { test: { globals: true } };');
-  for (const [name, source] of Object.entries(files)) writeFileSync(path.join(folder, name), source);
+  for (const [name, source] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), source);
+  }
   const script = path.join(import.meta.dirname, 'test.mjs');
   const { stdout, status } = spawnSync(process.execPath, [script, ...arguments_, '--root', folder], {
     encoding: 'utf8',

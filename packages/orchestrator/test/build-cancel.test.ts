@@ -53,7 +53,10 @@ const places: readonly Place[] = [
     where: 'in a check',
     // Not in the baseline, which has no such file.
     config: { ...TRUSTED, commands: { test: `test ! -e done.sh || ${SLEEP}03` } },
-    reached: () => asleep('03'),
+    reached: async (server, id) => {
+      await expect.poll(async () => (await server.client.getRun(id)).currentStage).toBe('validation');
+      await asleep('03');
+    },
     stage: 'validation',
     hasBranch: true,
   },

@@ -34,6 +34,7 @@ import {
   scratchOf,
   withoutLarge,
   type TreeEdit,
+  type TreeEntry,
   withScratch,
   writeBlobs,
 } from './git-trees.ts';
@@ -86,6 +87,8 @@ const EFFECT_KEY = 'Effect-Key: ';
 const ANSWERS_KEPT = 2_000;
 /** Characters of the diffs that are kept: whoever looks at a result asks for the same one again and again. */
 const DIFFS_KEPT = 24 * 1024 * 1024;
+/** Files of the trees whose lists are kept: a step of a run reads from the same tree again and again. */
+const LISTED_FILES_KEPT = 60_000;
 /** What a file in the list of a diff counts for. */
 const LISTED_FILE = 300;
 /** Whoever names a remote waits for it, and does not wait for minutes. */
@@ -106,6 +109,17 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     DIFFS_KEPT,
     ({ files, patch }) => 1 + patch.length + LISTED_FILE * files.length,
   );
+
+  const lists = new RecentAnswers<readonly TreeEntry[]>(LISTED_FILES_KEPT, (entries) => 1 + entries.length);
+
+  async function listOf(place: GitPlace, tree: string): Promise<readonly TreeEntry[]> {
+    const key = `${place.gitDir} ${tree}`;
+    const known = lists.get(key);
+    if (known !== undefined) return known;
+    const entries = await listTree(place, tree);
+    lists.keep(key, entries);
+    return entries;
+  }
 
   /** One at a time per name, in the order of the calls. */
   function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -304,7 +318,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
 
     async listFiles(project, treeish) {
       const place = await mirrorOf(project);
-      const entries = await listTree(place, await treeOf(place, treeish));
+      const entries = await listOf(place, await treeOf(place, treeish));
       return entries
         .filter(({ mode }) => mode !== '160000')
         .map(({ path }) => path)
@@ -321,7 +335,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       for (const path of paths) assertFilePath(path);
       const place = await mirrorOf(project);
       const wanted = new Set(paths);
-      const entries = await listTree(place, await treeOf(place, treeish));
+      const entries = await listOf(place, await treeOf(place, treeish));
       const files = entries.filter(({ path, mode }) => wanted.has(path) && isFileMode(mode));
       return readTexts(
         place,
@@ -343,7 +357,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     async restorePaths(project, tree, from, paths) {
       const place = await mirrorOf(project);
       const [now, then] = await Promise.all([treeOf(place, tree), treeOf(place, from)]);
-      const [entries, sources] = await Promise.all([listTree(place, now), listTree(place, then)]);
+      const [entries, sources] = await Promise.all([listOf(place, now), listOf(place, then)]);
       const isNamed = atOrUnderAny(paths);
       const removed = entries
         .filter(({ path }) => isNamed(path))
@@ -361,7 +375,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
 
     async leftOut(project, treeish) {
       const place = await mirrorOf(project);
-      const entries = await listTree(place, await treeOf(place, treeish));
+      const entries = await listOf(place, await treeOf(place, treeish));
       const pathsOf = (wanted: string) => entries.filter(({ mode }) => mode === wanted).map(({ path }) => path);
       return { symlinks: pathsOf(SYMLINK_MODE), submodules: pathsOf(SUBMODULE_MODE) };
     },

@@ -1,0 +1,70 @@
+/**
+ * Test files that take long, with the seconds of one worker on a busy machine of two cores: real servers, repositories and
+ * sandboxes. `npm test` runs all of them; `npm test -- --sample SEED` (`.ci/run`) all other tests and some of these.
+ */
+import { createHash } from 'node:crypto';
+
+/** Seconds of one worker that a sample takes. */
+const SAMPLE_SECONDS = 1_500;
+
+/** Seconds by path from the root of the workspace. */
+export const SLOW_TESTS = {
+  'packages/orchestrator/bench/bench.test.ts': 95,
+  'packages/orchestrator/crash/crash-sweep.test.ts': 147,
+  'packages/orchestrator/simulation/planted-bugs.test.ts': 127,
+  'packages/orchestrator/src/activities/publishing.test.ts': 49,
+  'packages/orchestrator/src/agents/acp.test.ts': 256,
+  'packages/orchestrator/src/agents/wire-formats.test.ts': 171,
+  'packages/orchestrator/src/cli.test.ts': 121,
+  'packages/orchestrator/src/repository/folder-import.test.ts': 42,
+  'packages/orchestrator/src/repository/git-repository.contract.test.ts': 70,
+  'packages/orchestrator/src/sandboxes/bubblewrap.test.ts': 99,
+  'packages/orchestrator/src/sandboxes/e2b.test.ts': 115,
+  'packages/orchestrator/src/sandboxes/hostile-commands.test.ts': 86,
+  'packages/orchestrator/src/serve.test.ts': 53,
+  'packages/orchestrator/test/budgets.test.ts': 129,
+  'packages/orchestrator/test/build-agents.test.ts': 52,
+  'packages/orchestrator/test/build-approvals.test.ts': 63,
+  'packages/orchestrator/test/build-base-moved.test.ts': 73,
+  'packages/orchestrator/test/build-concerns.test.ts': 184,
+  'packages/orchestrator/test/build-context.test.ts': 48,
+  'packages/orchestrator/test/build-dependencies.test.ts': 140,
+  'packages/orchestrator/test/build-evidence.test.ts': 153,
+  'packages/orchestrator/test/build-gaming.test.ts': 73,
+  'packages/orchestrator/test/build-import.test.ts': 45,
+  'packages/orchestrator/test/build-pauses.test.ts': 71,
+  'packages/orchestrator/test/build-questions.test.ts': 40,
+  'packages/orchestrator/test/build-red-before.test.ts': 84,
+  'packages/orchestrator/test/build-review-comments.test.ts': 44,
+  'packages/orchestrator/test/build-review.test.ts': 59,
+  'packages/orchestrator/test/build-secrets.test.ts': 97,
+  'packages/orchestrator/test/build-setup.test.ts': 55,
+  'packages/orchestrator/test/build-taken-files.test.ts': 67,
+  'packages/orchestrator/test/cassettes.test.ts': 94,
+  'packages/orchestrator/test/crash.test.ts': 250,
+  'packages/orchestrator/test/e2b-runs.test.ts': 123,
+  'packages/orchestrator/test/hostile-files.test.ts': 136,
+  'packages/orchestrator/test/hostile-work.test.ts': 122,
+  'packages/orchestrator/test/own-workflow.test.ts': 75,
+  'packages/orchestrator/test/providers.test.ts': 185,
+  'packages/orchestrator/test/repeated-requests.test.ts': 54,
+  'packages/orchestrator/test/restores.test.ts': 88,
+  'packages/orchestrator/test/signed-in-browsers.test.ts': 44,
+  'packages/orchestrator/test/steering.test.ts': 43,
+  'packages/orchestrator/test/time-travel.test.ts': 49,
+};
+
+/** @returns the slow test files that a sample leaves out: with another seed, others */
+export function leftOutBy(seed, seconds = SAMPLE_SECONDS) {
+  const order = Object.keys(SLOW_TESTS).sort((a, b) => (placeOf(a, seed) < placeOf(b, seed) ? -1 : 1));
+  let left = seconds;
+  return order.filter((file) => {
+    if (SLOW_TESTS[file] > left) return true;
+    left -= SLOW_TESTS[file];
+    return false;
+  });
+}
+
+function placeOf(file, seed) {
+  return createHash('sha256').update(`${seed}\n${file}`).digest('hex');
+}
