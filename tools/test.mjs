@@ -52,9 +52,11 @@ function readArguments(given) {
 
 function seedAt(given, index) {
   const seed = given[index];
-  if (seed !== undefined && !seed.startsWith('-')) return seed;
-  console.error(`--sample needs a seed, such as --sample 2026-11-23, not '${seed ?? ''}'.`);
-  process.exit(64);
+  if (seed === undefined || seed.startsWith('-')) {
+    console.error(`--sample needs a seed, such as --sample 2026-11-23, not '${seed ?? ''}'.`);
+    process.exit(64);
+  }
+  return seed;
 }
 
 /** @returns vitest's exit code, or the name of the signal that ended it */
