@@ -1,4 +1,4 @@
-/** Whom the ledger blames for deaths of the server, told by processes that say how far they came and no more. */
+/** The runs that the ledger blames for crashes of the server. Processes are simulated: each reports only how far it came. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,13 +17,13 @@ beforeEach(async () => {
   epoch = 0;
 });
 
-/** One more process, which ends without a word unless it is told to stop. */
+/** Opens the ledger of one more process. The process counts as crashed unless the test calls `stopping`. */
 async function aProcess(): Promise<CrashLedger> {
   epoch += 1;
   return openCrashLedger(dataFolder, { epoch, openActivities: async () => open });
 }
 
-/** A process that serves, and begins these activities. */
+/** A process that is up and begins these activities. */
 async function lives(...begun: readonly string[]): Promise<CrashLedger> {
   const ledger = await aProcess();
   ledger.takingUp();
@@ -53,7 +53,7 @@ function begins(key: string, notBefore: string | null = null): void {
 
 const runsOf = ({ faults }: CrashLedger): readonly string[] => faults.map(({ runId }) => runId);
 
-it('an activity that each of three dead processes had begun is to blame, and one that was merely open is not', async () => {
+it('the ledger blames an activity that three crashed processes had begun, and not one that was merely open', async () => {
   begins('waits/1/work');
   for (let death = 1; death <= 3; death += 1) expect(runsOf(await lives('dies/1/work'))).toEqual([]);
   const ledger = await aProcess();
@@ -61,7 +61,7 @@ it('an activity that each of three dead processes had begun is to blame, and one
   expect(ledger.faults[0]?.message).toContain('each of the last 3 times that the server died without a word');
 });
 
-it('a start that fails before work is taken up, as on an occupied port, is no death and forgets none', async () => {
+it('a start that fails before any recovery, as on an occupied port, is not a crash and keeps earlier counts', async () => {
   await lives('a/1/work');
   for (let start = 1; start <= 5; start += 1) expect(runsOf(await aProcess())).toEqual([]);
   await lives('a/1/work');
@@ -69,7 +69,7 @@ it('a start that fails before work is taken up, as on an occupied port, is no de
   expect(runsOf(await aProcess())).toEqual(['a']);
 });
 
-it('a run that takes its server down while it is taken up is to blame, and those beside it that were taken up are not', async () => {
+it('the ledger blames a run that crashes the server during its recovery, and not runs whose recovery had ended', async () => {
   begins('dies/1/work');
   begins('waits/1/work');
   for (let death = 1; death <= 3; death += 1) {
@@ -83,7 +83,7 @@ it('a run that takes its server down while it is taken up is to blame, and those
   expect(runsOf(await aProcess())).toEqual(['dies']);
 });
 
-it('runs that were under way together are held back, and none of them is set aside', async () => {
+it('the ledger holds back runs that were under way together, and quarantines none of them', async () => {
   for (let death = 1; death <= 2; death += 1)
     expect((await lives('a/1/work', 'b/1/work', 'c/1/work')).held).toEqual([]);
   await lives('a/1/work', 'b/1/work');
@@ -93,7 +93,7 @@ it('runs that were under way together are held back, and none of them is set asi
   expect(ledger.isHeld('a')).toBe(true);
 });
 
-/** A process that holds runs back and takes one of them up, among those that are under way anyway. */
+/** A process that holds runs back and recovers one of them, while these other activities are under way. */
 async function onProbation(runId: string, ...others: readonly string[]): Promise<CrashLedger> {
   const ledger = await lives(...others);
   ledger.onProbation(runId, false);
@@ -102,19 +102,19 @@ async function onProbation(runId: string, ...others: readonly string[]): Promise
   return ledger;
 }
 
-it('a death counts against the one that was taken up last, and what it was set aside for clears the others', async () => {
+it('the ledger counts a crash against the run that was recovered last, and clears the others once that run is quarantined', async () => {
   for (let death = 1; death <= 3; death += 1) await lives('a/1/work', 'b/1/work');
   for (let death = 1; death <= 3; death += 1) expect(runsOf(await onProbation('a', 'c/1/work'))).toEqual([]);
   const found = await lives();
   expect(runsOf(found)).toEqual(['a']);
   expect(found.held).toEqual([]);
   expect(found.faults[0]?.message).toContain('3 times with no other run to blame');
-  // A person has both go on.
+  // A person has both runs retried.
   expect(runsOf(await lives('a/1/work', 'b/1/work'))).toEqual([]);
   expect((await lives('a/1/work', 'b/1/work')).held).toEqual([]);
 });
 
-it('a death without those that are held back clears them', async () => {
+it('a crash while no held-back run is under way clears all of them', async () => {
   for (let death = 1; death <= 3; death += 1) await lives('a/1/work', 'b/1/work');
   expect((await lives('c/1/work')).held).toHaveLength(2);
   const ledger = await aProcess();
@@ -122,7 +122,7 @@ it('a death without those that are held back clears them', async () => {
   expect(runsOf(ledger)).toEqual([]);
 });
 
-it('a run that is cleared is neither held back nor counted any more', async () => {
+it('the ledger neither holds back nor counts a run that was cleared', async () => {
   for (let death = 1; death <= 3; death += 1) await lives('a/1/work', 'b/1/work');
   const ledger = await onProbation('a');
   ledger.cleared('a');
@@ -132,7 +132,7 @@ it('a run that is cleared is neither held back nor counted any more', async () =
   expect(next.held).toEqual(['b']);
 });
 
-it('a server that lives for long enough forgets what it has counted', async () => {
+it('the ledger forgets all counts once the server has run for long enough', async () => {
   await lives('a/1/work');
   await lives('a/1/work');
   (await lives('a/1/work')).survived();
@@ -140,7 +140,7 @@ it('a server that lives for long enough forgets what it has counted', async () =
   expect(runsOf(await aProcess())).toEqual([]);
 });
 
-it('what waits for its first attempt was not under way', async () => {
+it('an activity that waits for its first attempt was not under way', async () => {
   for (let death = 1; death <= 3; death += 1) {
     await lives();
     begins('a/1/work');
@@ -149,13 +149,13 @@ it('what waits for its first attempt was not under way', async () => {
   expect(runsOf(await aProcess())).toEqual([]);
 });
 
-it('what is to blame stays so until its run is set aside, and then begins anew', async () => {
+it('the ledger blames an activity until its run is quarantined, and then counts from zero', async () => {
   for (let death = 1; death <= 3; death += 1) await lives('a/1/work');
   expect(runsOf(await aProcess())).toEqual(['a']);
   expect(runsOf(await lives())).toEqual(['a']);
-  // Its run is set aside now; its activity is open and nobody carries it out.
+  // Its run is quarantined now: the activity is open and not running.
   expect(runsOf(await lives('b/1/work'))).toEqual([]);
-  // A person has it go on.
+  // A person retries the run.
   expect(runsOf(await lives('a/1/work'))).toEqual([]);
   expect(runsOf(await aProcess())).toEqual([]);
 });

@@ -1,4 +1,7 @@
-/** Servers that die: by what their runs do, or by whom you like. Which runs are set aside, and after how many deaths. */
+/**
+ * Servers that crash because of their runs, or at given times. Checks which runs are
+ * quarantined, and after how many crashes.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,22 +15,22 @@ import { ManualClock } from './engine.fixture.ts';
 
 interface Run {
   readonly id: string;
-  /** Milliseconds that its activity needs without a pause. */
+  /** Milliseconds that its activity needs without interruption. */
   readonly takesMs: number;
-  /** Milliseconds after which its activity takes the server down; `null` for a healthy one. */
+  /** Milliseconds after which its activity crashes the server; `null` for a healthy one. */
   readonly killsAfterMs: number | null;
 }
 
 interface Story {
   readonly runs: readonly Run[];
-  /** How long each life lasts where no run ends it; after the last one the server lives on. */
+  /** Milliseconds that each process lasts unless a run ends it. The process after the last entry keeps running. */
   readonly livesMs: readonly number[];
 }
 
 const STEP_MS = 500;
 const LONGEST_LIFE_MS = 600_000;
 
-/** @returns the runs that were set aside, and after how many deaths; and those that have ended */
+/** @returns the quarantined runs with the number of crashes until then, and the runs that have ended */
 async function play({ runs, livesMs }: Story) {
   const dataFolder = await mkdtemp(path.join(tmpdir(), 'autonomous-probation-'));
   onTestFinished(() => rm(dataFolder, { recursive: true, force: true }));
@@ -102,7 +105,7 @@ const healthy = (count: number, takesMs = 120_000): readonly Run[] =>
   Array.from({ length: count }, (_, index) => ({ id: `healthy-${index}`, takesMs, killsAfterMs: null }));
 const killer = (id: string, killsAfterMs: number): Run => ({ id, takesMs: Infinity, killsAfterMs });
 
-/** Figures that look random and are the same each time. */
+/** Numbers that look random and are the same each time. */
 function* random(seed: number): Generator<number> {
   for (let state = seed; ;) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -115,7 +118,7 @@ it.each([
   ['of half a minute', 30_000],
   ['of a minute', 60_000],
 ])(
-  'six healthy runs under forty kills after lives %s are never set aside, and end',
+  'six healthy runs end and are never quarantined when the server is killed forty times after lives %s',
   async (_what, longestMs) => {
     for (let seed = 1; seed <= 4; seed += 1) {
       const chance = random(seed);
@@ -128,13 +131,13 @@ it.each([
   60_000,
 );
 
-it('a run that takes its server down alone is set aside after three deaths', async () => {
+it('a single run that crashes its server is quarantined after three crashes', async () => {
   const { setAside, deaths } = await play({ runs: [killer('k', 500)], livesMs: [] });
   expect({ setAside: [...setAside], deaths }).toEqual({ setAside: [['k', 3]], deaths: 3 });
 });
 
 it.each([500, 5_000, 40_000])(
-  'one of seven that takes its server down after %d ms is found, and the others end',
+  'one of seven runs that crashes the server after %d ms is found, and the others end',
   async (ms) => {
     const runs = [...healthy(3), killer('k', ms), ...healthy(6).slice(3)];
     const { setAside, ended } = await play({ runs, livesMs: [] });
@@ -144,14 +147,14 @@ it.each([500, 5_000, 40_000])(
   },
 );
 
-it('two that take their server down are both found', async () => {
+it('two runs that crash the server are both found', async () => {
   const { setAside, ended } = await play({ runs: [...healthy(2), killer('k', 500), killer('l', 2_000)], livesMs: [] });
   expect([...setAside.keys()].sort()).toEqual(['k', 'l']);
   expect(Math.max(...setAside.values())).toBeLessThanOrEqual(10);
   expect(ended.size).toBe(2);
 });
 
-it('one that takes its server down is found although the server is killed as well', async () => {
+it('a run that crashes the server is found although the server is killed as well', async () => {
   for (let seed = 1; seed <= 4; seed += 1) {
     const chance = random(seed);
     const livesMs = Array.from({ length: 8 }, () => 100 + Number(chance.next().value) * 20_000);

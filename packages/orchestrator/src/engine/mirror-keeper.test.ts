@@ -81,7 +81,7 @@ describe('The keeper of mirrors', () => {
       young: true,
     });
     expect(await fixture.repository.branchHead(fixture.project, BRANCH)).toBe(head);
-    // What is written afterwards finds all that it builds on.
+    // Later commits find every object that they build on.
     await commitFiles(fixture, BRANCH, { 'after.txt': 'x' });
     await fixture.repository.fetch(fixture.project);
     expect(git(fixture.gitDir, 'fsck', '--connectivity-only')).not.toContain('missing');

@@ -1,4 +1,7 @@
-/** Runs whose server is stopped and started, with a real SQLite file: they are what they were, and go on so. */
+/**
+ * Runs whose server is stopped and started, with a real SQLite file: they have the same
+ * state afterwards, and go on from it.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,7 +23,7 @@ const SIGNALS = ['TICK', 'PICK', 'NEXT', 'GO', 'APPROVAL_GRANTED'];
 
 function aWorkflow(machine: object, signals: readonly string[] = SIGNALS): WorkflowDefinition {
   const declared = Object.fromEntries(signals.map((type) => [type, any]));
-  // What a test tries out need not fit the types of a machine.
+  // A machine under test need not fit XState's types.
   const given = machine as AnyStateMachine;
   return defineWorkflow({ name: 'own', version: 1, description: '', machine: given, signals: declared });
 }
@@ -76,7 +79,10 @@ describe('a run', () => {
     await store.close();
   }
 
-  /** As a server did before each step's state was what reopening gives: a snapshot after some steps, the machine's own state in memory. */
+  /**
+   * Stores a run as an older server did: a snapshot after some steps, and in memory the machine's
+   * own state, which reopening would not give.
+   */
   async function storeAsBefore(
     definition: WorkflowDefinition,
     inputs: readonly string[],

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('a transcript ends at 32 MB with a line that says so, also when the server was started anew meanwhile', async () => {
+it('a transcript is cut at 32 MB with a note at its end, also when the server was restarted in between', async () => {
   const add = async (transcripts: Transcripts, text: string): Promise<void> => {
     transcripts.add({ runId: 'r', activity: 'checkAsIs', kind: 'output', text, at: '2026-01-01T00:00:00.000Z' });
     await transcripts.flush();

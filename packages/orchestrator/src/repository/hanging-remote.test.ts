@@ -1,4 +1,4 @@
-/** Remotes that take a connection and never answer: who waits for how long, and what is left of git when nobody does. */
+/** Remotes that accept a connection and never answer: how long each caller waits, and which git processes are left. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -58,7 +58,7 @@ describe('A remote that never answers', () => {
     const fetching = repository.fetch(project(), giveUp.signal);
     await asked.promise;
     expect(gitProcesses().length).toBeGreaterThan(0);
-    // Who comes later waits for the first, and gives up by itself.
+    // A later caller waits for the first fetch, and gives up by its own signal.
     const second = repository.fetch(project(), AbortSignal.timeout(200));
     await expect(second).rejects.toThrow(/timeout/i);
     giveUp.abort(new Error('the run was cancelled'));
@@ -76,7 +76,7 @@ describe('A remote that never answers', () => {
     await untilNoneIsLeft();
   });
 
-  it('is away after it has said nothing for half a minute', { timeout: 90_000 }, async () => {
+  it('counts as unavailable after half a minute without an answer', { timeout: 90_000 }, async () => {
     const started = performance.now();
     await expect(open().fetch(project())).rejects.toMatchObject({ reason: 'remote_unavailable' });
     expect(performance.now() - started).toBeLessThan(75_000);
