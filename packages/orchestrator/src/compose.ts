@@ -65,7 +65,7 @@ export interface ComposeOptions {
     readonly store: (store: EventStore) => EventStore;
     readonly activities: (activities: ActivityRegistry) => ActivityRegistry;
   };
-  /** Told how long each step of a run took, from its input to the disk. */
+  /** Called with the milliseconds that each step of a run took, from its input to the disk. */
   readonly onStep?: (ms: number) => void;
 }
 
@@ -78,18 +78,20 @@ export interface RunningOrchestrator {
   readonly failed: Promise<Error>;
   /** Resolves when the record in git is up to date, as far as it can be. */
   settled(): Promise<void>;
-  /** Stops within seconds; what is under way is taken up at the next start. May be called twice. */
+  /** Stops within seconds; the next start recovers the work that was under way. May be called twice. */
   stop(): Promise<void>;
 }
 
 const MB = 1024 * 1024;
-/** What `packages/ui` is built to; the same from the sources and from what they are compiled to. */
+/** Build output of `packages/ui`. The relative path is the same from the sources and from the compiled files. */
 const DASHBOARD_FOLDER = fileURLToPath(new URL('../../ui/dist/app', import.meta.url));
-/** How often the data folder is looked at. */
+/** Interval between checks of the data folder. */
 const LOOK_AT_DATA_MS = 10_000;
 /** With less on the disk, the server is not ready: git and uploads need more than a step of a run. */
 const LEAST_FREE_BYTES = MB;
-/** What a command inside a sandbox may use beside what is configured: enough for compilers and test suites of usual projects. */
+/**
+ * Limits of a command inside a sandbox besides the configured ones: enough for compilers and test suites of usual projects.
+ */
 const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_024 * MB, cpuSeconds: 3_600 };
 
 /**
@@ -328,7 +330,7 @@ export async function startOrchestrator({
       allowedOrigins: [],
       log,
     });
-    // What the recorder still has to write may wait for a comparison.
+    // Stops run in reverse order: the recorder stops before the comparison, because its last writes may wait for one.
     stops.push(async () => comparison.stop());
     stops.push(() => recorder.stop());
     stops.push(async () => selfResume.stop());
@@ -346,7 +348,7 @@ export async function startOrchestrator({
     crashes.up();
     probation.start();
     await recorder.start();
-    // Nobody waits for the paused runs to be looked at.
+    // Not awaited: the start does not depend on the paused runs.
     void selfResume.start();
     void quickCheck(config.databasePath).then((found) => {
       damage = found;
@@ -368,7 +370,10 @@ const ROLE_OF_STAGE: Readonly<Record<string, keyof RunView['config']['modelRouti
   validation: 'validator',
 };
 
-/** What a paused run waits for: the provider of the model that its stage asks, or the disk. */
+/**
+ * Probe for the thing that a paused run waits for: the disk, or the provider of its
+ * stage's model. `null` when there is none.
+ */
 function probeOf(
   { config }: RunView,
   { reason, stage }: Gate,
@@ -385,7 +390,7 @@ function probeOf(
   return { key: `provider ${provider}`, ask: () => probeProvider(server.models, provider) };
 }
 
-/** A folder that is gone is noticed by the next write of the database, or by this. @returns ends it */
+/** Notices a data folder that has vanished while nothing writes to the database. @returns ends the watch */
 function watchDataFolder(dataFolder: DataFolder, store: SqliteEventStore, log: Logger): () => Promise<void> {
   const look = async (): Promise<void> => {
     const lost = dataFolder.lost();
@@ -424,17 +429,17 @@ async function idsOfProjects(store: EventStore): Promise<ReadonlySet<string>> {
   return ids;
 }
 
-/** Sandboxes of an earlier process whose work nobody goes on with. What goes on may take up its own. */
+/** Ends sandboxes of an earlier process, except those of open activities, which may use them again. */
 async function endAbandonedSandboxes(provider: SandboxProvider, store: EventStore, log: Logger): Promise<void> {
   if (provider.endAbandoned === undefined) return;
   const openKeys = new Set((await store.openActivities()).map(({ key }) => key));
-  // Nobody waits: where the provider is away, the server is there all the same.
+  // Not awaited: the server starts even when the provider cannot be reached.
   provider
     .endAbandoned(openKeys)
     .catch((error: unknown) => log.warn({ err: error }, 'sandboxes of an earlier process could not be ended'));
 }
 
-/** What agents and checks left behind; git has everything that counts. */
+/** Removes the files that agents and checks left behind. Everything that counts is in git. */
 async function removeFolderOf(view: RunView, workFolder: string, log: Logger): Promise<void> {
   await removeRunFolder({ workFolder }, view.id).catch((error: unknown) =>
     log.warn({ err: error, runId: view.id }, "a finished run's work folder could not be removed"),

@@ -68,15 +68,18 @@ export interface ServerConfig {
   readonly workflows: { readonly names: readonly string[]; readonly folder: string };
   /** Estimated tokens that instructions and prompt of one call of an agent may have. */
   readonly contextTokens: number;
-  /** How long a model may say nothing: until its answer begins, and within it. */
+  /** Longest silence of a model: before its answer begins, and within it. */
   readonly modelTimeouts: StepTimeouts;
   /** The wait before it is probed for the first time whether paused runs can go on by themselves. */
   readonly resumeProbeMs: number;
-  /** What a person has to see before it is merged, in addition to the table of self-running changes. */
+  /** Paths whose changes a person must see before they are merged, in addition to the table of self-running changes. */
   readonly reviewPaths: readonly string[];
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
-  /** Whether the plan's constraints are a condition; `null` where nothing was said. It has no effect yet: they are only reported. */
+  /**
+   * Whether a result must meet the plan's constraints; `null` when not configured. Has no
+   * effect yet: they are only reported.
+   */
   readonly driftDetection: boolean | null;
   /** May a project's install step reach the package registries, where `egress` names no hosts for it? */
   readonly allowSetupNetwork: boolean;
@@ -84,13 +87,13 @@ export interface ServerConfig {
   readonly sandbox: SandboxSettings;
   /** Entries of each role's allow-list; a role that is absent was not named. */
   readonly egress: { readonly [Role in EgressRole]?: readonly string[] };
-  /** What a command in a sandbox may take, where it is not the usual. */
+  /** Limits of a command in a sandbox: memory and disk in bytes. */
   readonly sandboxLimits: { readonly memoryBytes: number; readonly processes: number; readonly diskBytes: number };
-  /** What install steps left is kept up to this size, bytes. */
+  /** Largest size of the cache of installed dependencies, in bytes. */
   readonly dependencyCacheBytes: number;
   readonly logLevel: LogLevel;
   readonly commitAuthor: { readonly name: string; readonly email: string };
-  /** Every secret value above: what a scrubber has to know. */
+  /** Every secret value above, for the scrubber. */
   readonly secrets: readonly string[];
 }
 
@@ -105,7 +108,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 interface Variable<Value> {
   readonly schema: z.ZodType<Value, string>;
-  /** What a fault says is allowed. */
+  /** The allowed values, as a fault names them. */
   readonly allowed: string;
   /** Its value is never shown. */
   readonly secret: boolean;
@@ -164,7 +167,7 @@ const egressLists = text
   .transform((value) => (value.startsWith('{') ? parseJson(value) : listsByRole(value)))
   .pipe(z.partialRecord(z.enum(EGRESS_ROLES), z.array(z.string().refine((entry) => parseEgressEntry(entry) !== null))));
 
-/** `null` for what is no JSON. */
+/** Parses JSON; `null` for a text that is not JSON. */
 function parseJson(value: string): unknown {
   try {
     return JSON.parse(value);
@@ -469,7 +472,10 @@ export function readServerConfig(
 
 const MB = 1024 * 1024;
 
-/** What projects and runs are measured by. Registries that npm names are known only where they are used. */
+/**
+ * Hosts that projects and runs may name at most. Registries that npm names are missing:
+ * they are known only where they are used.
+ */
 function egressLimits({ EGRESS_ALLOW = {}, ALLOW_SETUP_NETWORK = false }: Values): ServerConfig['egress'] {
   const agents = { planner: [], implementer: [], validator: [] };
   return { ...agents, ...(ALLOW_SETUP_NETWORK ? {} : { setup: [] }), ...EGRESS_ALLOW };
@@ -684,7 +690,7 @@ function defaultModels(values: Values, script: Script | Cassette | null): Defaul
   const within = (model: string): string =>
     ALLOWED_MODELS === undefined || isAllowed(model, ALLOWED_MODELS) ? model : (ALLOWED_MODELS[0] ?? model);
   const { planner, implementer, validator } = BUILT_IN_RUN_CONFIG.modelRouting;
-  // Whoever sets one key can start a run with it: a role whose own provider has none takes the model of one that has.
+  // One key is enough to start a run: a role whose own provider has no key takes the model of a provider that has one.
   const usable = STAND_INS.find(([key]) => values[key] !== undefined)?.[1];
   const orUsable = (model: string, key: VariableName): string =>
     values[key] === undefined ? (usable ?? model) : model;
@@ -714,7 +720,7 @@ function sandboxSettings(values: Values): SandboxSettings {
   };
 }
 
-/** What a provider's key is used for where the default model of a role belongs to a provider without one. */
+/** Model by key of its provider, for a role whose default model belongs to a provider without a key. */
 const STAND_INS: readonly (readonly [VariableName, string])[] = [
   ['ANTHROPIC_API_KEY', 'anthropic:claude-sonnet-4-5'],
   ['OPENAI_API_KEY', 'openai:gpt-5-mini'],

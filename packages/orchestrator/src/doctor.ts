@@ -54,7 +54,10 @@ async function examine(io: CliIo): Promise<readonly Check[]> {
   return [...here, ...record, checkModels(config), checkGitHub(config)];
 }
 
-/** Where the configuration has faults they are told, and the rest is examined as if nothing were set. */
+/**
+ * Reads the configuration. When it has faults, returns them with the default
+ * configuration, so that the rest can be examined.
+ */
 function readConfig(io: CliIo): { readonly config: ServerConfig; readonly faults: readonly Check[] } {
   try {
     return { config: readServerConfig(io.env), faults: [] };
@@ -134,7 +137,7 @@ async function checkRecord(config: ServerConfig): Promise<readonly Check[]> {
     const lost = await lostProjects(dataFolder, new Set(known));
     if (lost.length > 0) notices.push(describeLostProjects(lost, null));
   } catch {
-    // What is wrong with the database is told already.
+    // `checkDatabase` reports faults of the database itself.
   }
   const answer = await ask(`${addressOf(config.host, config.port)}/api/projects?limit=200`, {
     Authorization: `Bearer ${await tokenOf(config)}`,

@@ -41,11 +41,11 @@ export interface StepRequest {
   readonly delays: RetryDelays;
   readonly signal: AbortSignal;
   /**
-   * Before each request to the model, repeated ones included.
-   * @returns told what a request came to that brought no answer
+   * Called before each request to the model, repeated ones included.
+   * @returns a function to call with the usage of a request that brought no answer
    */
   readonly onCall: () => Promise<(usage: CallUsage) => void>;
-  /** Of the conversation so far, roughly. */
+  /** Estimated tokens of the conversation so far. */
   readonly inputTokens: number;
   /** Before a wait; `attempt` is the one that failed, from 1. */
   readonly onRetry: (attempt: number, message: string) => void;
@@ -68,7 +68,7 @@ export interface StepAnswer {
   readonly usage: CallUsage;
 }
 
-/** Characters of text that count as a token where nobody counted: low, so that the sum is rather too high. */
+/** Characters of text that count as one token where no count is known: low, so that the sum is rather too high. */
 export const CHARACTERS_PER_TOKEN = 3;
 /** Far more than any model says in one answer. */
 const MAX_ANSWER_CHARACTERS = 4_000_000;
@@ -108,14 +108,14 @@ function backOffMs(attempt: number, delays: RetryDelays): number {
   return full / 2 + (Math.random() * full) / 2;
 }
 
-/** What has come of an answer, in whatever form. */
+/** The part of an answer that has arrived, whatever its form. */
 interface Received {
   characters: number;
-  /** Where the provider said so, before it showed that the answer is of no use. */
+  /** Usage, if the provider reported it before the answer proved unusable. */
   usage?: CallUsage;
 }
 
-/** Of an answer that broke off nobody says what it cost. */
+/** Usage of an answer that broke off: reported, or else estimated. Zero when the request was refused before any text came. */
 function lostUsage(error: unknown, request: StepRequest, { characters, usage }: Received): CallUsage {
   if (usage !== undefined) return usage;
   if (characters === 0 && wasRefused(error)) return { inputTokens: 0, outputTokens: 0 };
@@ -188,7 +188,7 @@ type Step = Awaited<ReturnType<typeof streamText>['steps']>[number];
 function completeAnswer(step: Step | undefined, request: StepRequest, received: Received): StepAnswer {
   if (step === undefined) throw new StreamCut('the answer ended before it began');
   const { finishReason, rawFinishReason, text } = step;
-  // `other` without a word of the server is what some providers report for a stream that simply ended.
+  // Some providers report `other` without a reason of their own for a stream that simply ended.
   if (
     finishReason === 'error' ||
     finishReason === 'interrupted' ||
@@ -227,8 +227,8 @@ function completeAnswer(step: Step | undefined, request: StepRequest, received: 
 }
 
 /**
- * What an answer came to. Some servers count nothing, or say 0 of a request that cannot have been empty; without the estimate
- * in its place no budget would ever be used up.
+ * Usage of an answer. Some servers report nothing, or 0 for a request that cannot have been empty. The estimate takes its
+ * place: without it no budget would ever be used up.
  */
 function usageOf({ inputTokens, outputTokens, ...details }: Step['usage'], estimated: CallUsage): CallUsage {
   const { cacheReadTokens, cacheWriteTokens } = details.inputTokenDetails;
@@ -275,8 +275,8 @@ function createWatchdog(timeouts: StepTimeouts, callerSignal: AbortSignal): Watc
 }
 
 /**
- * A provider that sends a character a second answers nothing for hours and never stands still. An answer that comes in few
- * large pieces, with long waits between them, is none of these.
+ * Ends an answer that comes too slowly. A provider that sends one character a second would take hours for an answer that
+ * never counts as standing still. An answer in few large pieces with long waits between them is not ended.
  */
 function watchSlowness(windowMs: number, giveUp: (reason: StreamCut) => void): Pick<Watchdog, 'feed'> {
   const fewest = (windowMs / 1_000) * LEAST_CHARACTERS_PER_SECOND;

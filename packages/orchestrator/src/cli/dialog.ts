@@ -25,7 +25,7 @@ export function personAtTerminal(client: Client, io: CliIo): AskPerson {
         const done = await askOnce(client, io, gate, signal, seen);
         if (done !== 'again') return done === 'decided';
       } catch (error) {
-        // What is refused can be said in another way; a gate that closed meanwhile withdraws the question.
+        // An expected error is shown and the person is asked again, unless the gate has closed meanwhile.
         if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
         note(io, explainError(error).message);
       }
@@ -72,7 +72,7 @@ async function askOnce(
       return 'decided';
     }
     case 'decide': {
-      // What nobody has looked at is shown before it is vouched for.
+      // Show the gate's subject before the person vouches for it, unless this dialog has shown it already.
       if (vouches(choice.decision) && !seen.isShown) {
         await show();
         if (!isYes(await ask(`${choice.decision} this? (yes or no) > `))) return 'again';
@@ -197,7 +197,7 @@ export async function askLine(io: CliIo, question: string, signal: AbortSignal):
   signal.addEventListener('abort', leave, { once: true });
   try {
     const asked = terminal.question(question);
-    // What happens to a question whose terminal is closed is of no interest.
+    // A question may fail after its terminal was closed; nothing depends on it then.
     asked.catch(() => undefined);
     return await Promise.race([asked, ended]);
   } finally {

@@ -1,4 +1,4 @@
-/** What the reading commands print: runs, gates, plans, reports, differences. */
+/** Texts that the reading commands print: runs, gates, plans, reports, differences. */
 import {
   type Artifact,
   baselineText,
@@ -37,9 +37,9 @@ export function gateLine(gate: Gate): string {
 }
 
 /**
- * What a person accepts with an approval or acceptance of the gate, whole: a title a line, its items below. Lines within a text
- * begin with `|`, so that none passes for a line of ours.
- * @returns an empty text where there is nothing
+ * All concerns that a person accepts with an approval or acceptance of the gate: one line for each title, its items below.
+ * The further lines of a text begin with `|`, so that they cannot pass for lines of ours.
+ * @returns an empty text when the gate has no concerns
  */
 export function concernText(gate: Pick<Gate, 'concerns'>): string {
   return concernLines(gate).join('\n');
@@ -55,7 +55,7 @@ function concernLines({ concerns = [] }: Pick<Gate, 'concerns'>): readonly strin
   ]);
 }
 
-/** Lines of a text that others wrote: from the second on they are marked as its own. */
+/** Splits a text that others wrote into lines, and marks all but the first with `|`. */
 function linesOf(text: string): readonly string[] {
   return plainWords(text)
     .split('\n')
@@ -117,7 +117,7 @@ function testsOf(evidence: Evidence, { baseline }: RunView): string {
   return text === null ? '' : `, ${text}`;
 }
 
-/** What the run has cost, what of it is an estimate, and what it may cost. */
+/** Cost of the run, the estimated part of it, and its budget. `undefined` when it has neither cost nor budget. */
 function costOf({ cost, config: { maxCostUsd } }: RunView): string | undefined {
   const { costUsd, unpricedCalls = 0, booked } = cost;
   if (costUsd === undefined && unpricedCalls === 0 && maxCostUsd === undefined) return undefined;
@@ -159,7 +159,10 @@ async function documentText(client: Client, artifact: Artifact, what: Shown): Pr
   return `${artifact.scripted ? '(scripted)\n' : ''}${warnings.join('')}${showHidden(content.trimEnd())}`;
 }
 
-/** A patch with everything that it does not show of its files before it. Nothing in it is dropped: what is not seen is an escape. */
+/**
+ * A patch, preceded by notes on everything that it does not show of its files. Hidden
+ * characters are printed as escapes, not dropped.
+ */
 function diffText(diff: RunDiff): string {
   const { faults } = reviewDiff(diff);
   const notes = diff.files.flatMap((file) => changeNotes(file).map((note) => `! ${file.path}: ${note}`));
@@ -167,7 +170,9 @@ function diffText(diff: RunDiff): string {
   return showHidden([...lines, ...(lines.length === 0 ? [] : ['']), diff.patch.trimEnd()].join('\n'));
 }
 
-/** What a person wants to see before they decide a gate, and what they accept with it. */
+/**
+ * Everything that a person needs to see before they decide a gate: its subject, then the concerns that they accept with it.
+ */
 export async function showForGate(client: Client, gate: Gate): Promise<string> {
   const shown = await subjectOf(client, gate);
   // The page of a run has the gate's concerns among its rows.

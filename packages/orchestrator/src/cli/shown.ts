@@ -56,7 +56,7 @@ export async function decidedGate(
   );
 }
 
-/** What a decision accepts beside, for messages that print its hash; empty where there is nothing. */
+/** Lists the concerns that a decision also accepts, for messages that print its hash. Empty when it accepts none. */
 export function withConcerns(gate: Gate, decision: Decision): string {
   const text = acceptsConcerns(decision, gate) ? concernText(gate) : '';
   return text === '' ? '' : `\nWith it you accept:\n${text.replaceAll(/^/gm, '  ')}`;

@@ -89,13 +89,13 @@ class Running {
 
 type Attempt = { readonly ok: true; readonly output: JsonValue } | { readonly ok: false; readonly error: unknown };
 
-/** How long what cannot be stored (a full disk) waits before it is tried again. */
+/** Wait before something that could not be stored (a full disk) is stored again. */
 const STORE_RETRY_MS = 2_000;
-/** No back-off is longer, whatever a provider names. */
+/** Longest back-off, also where a provider names a longer one. */
 const LONGEST_DELAY_MS = 366 * 24 * 60 * 60_000;
-/** How long an aborted activity has to end; one that does not is no longer waited for, and what it brings is ignored. */
+/** Time that an aborted activity has to end. After it, the runner stops waiting and ignores the activity's outcome. */
 const GRACE_MS = 30_000;
-/** What one attempt shows of what its commands print, in characters: a transcript is for people. */
+/** Most characters of command output that one attempt reports: a transcript is for people. */
 const MOST_OUTPUT = 2 * 2 ** 20;
 
 export class ActivityRunner {
@@ -116,7 +116,7 @@ export class ActivityRunner {
     this.#dispatch({ ...activity, attempt: 1, failures: 0, notBefore: null, heartbeat: null, fresh: true }, limit);
   }
 
-  /** Takes up a stored activity that nobody carries out now; one that is running is left alone. */
+  /** Resumes a stored activity that is not running. A running one is left alone. */
   resume(stored: StoredActivity, limit: number): void {
     this.#dispatch({ ...stored, fresh: false }, limit);
   }
@@ -138,7 +138,7 @@ export class ActivityRunner {
     for (const key of this.#runs.get(runId)?.keys() ?? []) this.cancel(runId, key);
   }
 
-  /** Ends all activities and waits for them. What they were doing is taken up again at the next start. */
+  /** Ends all activities and waits for them. The next start recovers them. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.clear();
@@ -152,7 +152,7 @@ export class ActivityRunner {
     if (this.#stopped) return;
     let ofRun = this.#runs.get(job.runId);
     if (ofRun === undefined) this.#runs.set(job.runId, (ofRun = new Map<string, Running>()));
-    // One that was told to end and is still at it makes way first.
+    // An aborted activity that has not ended yet must end before its successor starts.
     if (ofRun.get(job.key)?.aborted === false) return;
     const predecessors: Promise<void>[] = [];
     let active = 0;
@@ -178,7 +178,7 @@ export class ActivityRunner {
       await this.#carryOut(running);
     } catch (error) {
       this.#options.log.error({ err: error, key: job.key }, 'the activity runner failed');
-      // Nobody would come back to it before the next start.
+      // Nothing else would look at this activity before the next start.
       await this.#fail(running, classify(error)).catch(() => undefined);
     }
     if (ofRun.get(job.key) === running) ofRun.delete(job.key);
@@ -262,7 +262,7 @@ export class ActivityRunner {
   ): Promise<Attempt> {
     const { clock, log } = this.#options;
     const { job } = running;
-    // What ends the attempt is what ends the activity, unless the attempt has limits of its own.
+    // An attempt ends with its activity, unless it has limits of its own.
     const limits = AttemptLimits.of(running, activity.retry, clock);
     const ending = limits?.ending ?? running;
     const context: ActivityContext = {
@@ -490,7 +490,7 @@ async function findOrPerform(
   }
 }
 
-/** Who must act on what was thrown. Never throws itself, whatever that was, and gives what can be stored. */
+/** Classifies a thrown value by who must act. Never throws itself, whatever the value is, and its result can be stored. */
 function classify(error: unknown): ActivityError {
   try {
     return JSON.parse(JSON.stringify(classified(error))) as ActivityError;
@@ -508,7 +508,7 @@ function classify(error: unknown): ActivityError {
 function classified(error: unknown): ActivityError {
   if (error instanceof RetryableFailure) {
     const { reason, retryAfterMs } = error;
-    // A time that is none would not be stored as it is.
+    // A `retryAfterMs` that is not a finite number would be stored as another value.
     const isTime = retryAfterMs !== undefined && Number.isFinite(retryAfterMs);
     return { kind: 'retryable', reason, message: wordsOf(error.message), ...(isTime ? { retryAfterMs } : {}) };
   }
@@ -528,18 +528,21 @@ function classified(error: unknown): ActivityError {
   };
 }
 
-/** An error that names nobody who must act may be one of the moment, such as a connection that was reset. */
+/** Whether an error is retried. One that names nobody who must act may be temporary, such as a connection that was reset. */
 function isRetried({ kind }: ActivityError): boolean {
   return kind === 'retryable' || kind === 'bug';
 }
 
-/** How many causes are kept of an error, each of which may have one. */
+/** Most causes that are kept of an error; each may have a cause of its own. */
 const MOST_CAUSES = 5;
 
-/** In characters: more than that is no message. */
+/** Longest message that is kept, in characters. */
 const LONGEST_MESSAGE = 20_000;
 
-/** What a program tells errors apart by. The stack names files of this machine and is in the log alone. */
+/**
+ * Describes a thrown value by the fields that programs tell errors apart by. The stack is left out: it names files of
+ * this machine and belongs in the log alone.
+ */
 function describeThrown(error: unknown, depth = 0): NonNullable<ActivityError['error']> {
   if (!(error instanceof Error)) return { name: typeof error, message: wordsOf(error) };
   const name = wordsOf(fieldOf(error, 'name'));

@@ -1,8 +1,9 @@
 /**
- * Remembers which activities were under way when a process died without a word, so that a run that brings the server down
- * again and again is not taken up for ever. Counted are deaths of the process alone: not a stop, and not a fall of the
- * machine. Where several runs were under way, none of them is blamed: they are held back at the next start and taken up one
- * after the other (`crash-probation.ts`), and a death counts against the one that was taken up last.
+ * Remembers which work was under way when the server process crashed, so that a run that crashes the server again and
+ * again is quarantined instead of being recovered at each start. Only crashes of the process count. Stops of the
+ * server and failures of the machine do not. When several runs were under way, the ledger blames none of them: it
+ * holds them back at the next start. They are recovered one after the other (`crash-probation.ts`), and a crash then
+ * counts against the run that was recovered last.
  */
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
@@ -10,60 +11,77 @@ import { z } from 'zod';
 import type { EventStore, IntegrityFault, StoredActivity } from '../event-store/event-store.ts';
 import { takeBlockedBy } from './event-loop-watch.ts';
 
-/** Deaths during one activity after which its run is a suspect; it is set aside once so many were during this run alone. */
+/**
+ * Crashes during one activity that make its run a suspect. It is quarantined after the
+ * same number that no other run can have caused.
+ */
 const MOST_DEATHS = 3;
 
 const suspicion = z.object({
   runId: z.string(),
-  /** Deaths while it was under way. */
+  /** Crashes while the activity or recovery was under way. */
   deaths: z.number(),
-  /** Those of them in which no other run can be to blame. */
+  /** The part of `deaths` that no other run can have caused. */
   alone: z.number(),
 });
-/** By key of the activity; that of a run whose taking up is suspected is the run's id. */
+/** By key of the activity, or by run id where the recovery of the run itself is suspected. */
 type Suspicions = Map<string, z.infer<typeof suspicion>>;
 
 const ledger = z.object({
-  /** The machine's current life; a process that ended with its machine did not die of its work. */
+  /** Boot id of the machine. A process that ended with its machine did not crash. */
   boot: z.string(),
-  /** The store's count of its openings, by which the attempts of this process are known. */
+  /** The store's count of its openings, which marks the attempts of this process. */
   epoch: z.number(),
-  /** How far it came: a start that fails before any work is taken up, or a process that was told to stop, is no death. */
+  /**
+   * Progress of the process. Its end is a crash only in `takingUp` and `up`: before, it
+   * had no work; later, it was stopping.
+   */
   phase: z.enum(['starting', 'takingUp', 'up', 'stopping']),
   suspicions: z.record(z.string(), suspicion),
-  /** Runs that are held back, the one on probation among them. */
+  /** Runs that are held back, including the one on probation. */
   held: z.array(z.string()),
-  /** The run that was taken up last of those that were held back. */
+  /** The run that was recovered last of those that were held back. `isTakenUp` is false until its recovery has ended. */
   probation: z.object({ runId: z.string(), isTakenUp: z.boolean() }).nullable(),
 });
 type Ledger = z.infer<typeof ledger>;
 
 export interface CrashLedger {
-  /** Runs that are not to be taken up again by themselves. */
+  /** Runs to quarantine instead of recovering them. */
   readonly faults: readonly IntegrityFault[];
-  /** Runs that are held back, those that died alone least often first. */
+  /** Runs that are held back, sorted by the number of crashes that no other run can have caused, fewest first. */
   readonly held: readonly string[];
-  /** Deaths that count against runs which are held back now: the more, the longer the server is watched without them. */
+  /**
+   * Crashes counted against runs that are held back now. The more there are, the longer the server is watched without them.
+   */
   readonly accusations: number;
-  /** Whether a run is not to be taken up with the others. */
+  /** Whether a run is held back at the start. */
   isHeld(runId: string): boolean;
-  /** What is open is taken up from now on. */
+  /** To be called before the first run is recovered. */
   takingUp(): void;
-  /** To be called when a run begins to be taken up. @returns to be called when it is */
+  /** To be called when the recovery of a run begins. @returns to be called when it ends */
   takesUp(runId: string): () => void;
-  /** All but those held back are taken up, and the faulty runs are set aside: what was counted for them is forgotten. */
+  /**
+   * To be called when all runs but those held back are recovered and the faulty runs are quarantined.
+   * Forgets what was counted for the faulty runs.
+   */
   up(): void;
-  /** A run that was held back is about to be taken up, or is. A death is its own from now on. */
+  /** To be called before and after the recovery of a run that was held back. Crashes count against this run from then on. */
   onProbation(runId: string, isTakenUp: boolean): void;
-  /** Activities of a run have ended, or gone on for long enough: nothing is counted for it. */
+  /**
+   * To be called when the activities of a run have ended, or have run for long enough.
+   * Forgets what was counted for the run.
+   */
   cleared(runId: string): void;
-  /** The server has lived for long enough: nothing is counted for runs that were taken up at its start. */
+  /**
+   * To be called when the server has run for long enough. Forgets what was counted for
+   * runs that were recovered at its start.
+   */
   survived(): void;
-  /** The process begins to stop: what is under way from now on is not to blame for its end. */
+  /** To be called when the process begins to stop. Work that is under way later is not blamed for its end. */
   stopping(): void;
 }
 
-/** Counts the death of the last process, if it was one, and opens the ledger of this one. */
+/** Counts the end of the last process if it was a crash, and opens the ledger of this one. */
 export async function openCrashLedger(
   dataFolder: string,
   store: Pick<EventStore, 'openActivities' | 'epoch'>,
@@ -107,7 +125,7 @@ export async function openCrashLedger(
       held: [...held],
       probation,
     };
-    // A process that dies while it writes leaves the file as it was; on a full disk nothing new is counted.
+    // A crash during the write leaves the old file intact. On a full disk nothing new is counted.
     tolerating(() => {
       writeFileSync(`${file}.new`, JSON.stringify(content), { mode: 0o600 });
       renameSync(`${file}.new`, file);
@@ -126,7 +144,7 @@ export async function openCrashLedger(
     for (const [key, { runId }] of suspicions) if (isMeant(runId)) suspicions.delete(key);
     write();
   };
-  // A start that fails before the faulty runs are set aside leaves their count to the next one.
+  // When a start fails before the faulty runs are quarantined, the next start still finds their counts.
   write();
   return {
     faults,
@@ -170,16 +188,16 @@ export async function openCrashLedger(
   };
 }
 
-/** What is counted of activities that are open yet, and of runs whose taking up is suspected. */
+/** Keeps the counts of activities that are still open, and of recoveries that are still suspected. */
 function stillOpen({ suspicions, phase, held }: Ledger, open: readonly StoredActivity[]): Suspicions {
   const keys = new Set(open.map(({ key }) => key));
-  // A process that came up has taken up all runs that it did not hold back.
+  // A process in phase `up` has recovered all runs that it did not hold back.
   const isOver = (key: string, runId: string): boolean =>
     key === runId ? phase === 'up' && !held.includes(runId) : !keys.has(key);
   return new Map(Object.entries(suspicions).filter(([key, { runId }]) => !isOver(key, runId)));
 }
 
-/** Runs by the keys of what the last process had begun when it died. */
+/** Work that was under way when the last process crashed: run ids by activity key, or by run id for a recovery. */
 function underWay(last: Ledger, open: readonly StoredActivity[], taken: string): ReadonlyMap<string, string> {
   if (last.phase === 'starting') return new Map();
   const begun = open.filter(
@@ -202,7 +220,7 @@ function countDeath(suspicions: Suspicions, last: Ledger, begun: ReadonlyMap<str
   const heldUnderWay = last.held.filter((runId) => runs.has(runId));
   const onProbation = last.probation?.runId;
   if (last.held.length > 0 && heldUnderWay.length === 0) {
-    // The server died although none of these runs was under way, so none of them caused it.
+    // The server crashed while none of these runs was under way, so none of them caused the crash.
     for (const [key, { runId }] of suspicions) if (last.held.includes(runId)) suspicions.delete(key);
   }
   const isTheirs = onProbation !== undefined && heldUnderWay.length === 1 && heldUnderWay[0] === onProbation;
@@ -213,7 +231,7 @@ function countDeath(suspicions: Suspicions, last: Ledger, begun: ReadonlyMap<str
   }
 }
 
-/** What faulty runs have done explains the deaths that others saw, but for those in which these were the only ones to blame. */
+/** Removes crashes that the faulty runs explain. Other runs keep only those that no other run can have caused. */
 function explainDeaths(suspicions: Suspicions, faulty: ReadonlySet<string>): void {
   for (const [key, { runId, alone }] of suspicions) {
     if (alone === 0 || faulty.has(runId)) suspicions.delete(key);
@@ -221,7 +239,7 @@ function explainDeaths(suspicions: Suspicions, faulty: ReadonlySet<string>): voi
   }
 }
 
-/** Runs whose taking up had begun and not ended, by the notes of a process that died at it. */
+/** Runs whose recovery had begun and not ended when the last process crashed, from its journal. */
 function runsBeingTakenUp(file: string): readonly string[] {
   const depths = new Map<string, number>();
   for (const line of readText(file).split('\n')) {
@@ -256,7 +274,7 @@ function tolerating(work: () => void): void {
   try {
     work();
   } catch {
-    // The server does its work without a ledger.
+    // The server works without a ledger.
   }
 }
 
@@ -277,7 +295,7 @@ function readText(file: string): string {
   }
 }
 
-/** Where the system does not tell, every life of it is taken for the same. */
+/** Boot id of the machine. Where the system gives none, all its boots count as the same. */
 function bootOf(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -1,6 +1,6 @@
 /**
- * Takes up runs that the crash ledger holds back, one after the other. First the server is watched without them: a death then
- * is none of theirs. A run whose activities end, or go on for a minute, is cleared.
+ * Recovers the runs that the crash ledger holds back, one after the other. The server is first watched without them: a
+ * crash in this time was not caused by any of them. A run is cleared when its activities end, or after a minute.
  */
 import type { Logger } from 'pino';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -12,15 +12,21 @@ export interface CrashProbationOptions {
   readonly store: Pick<EventStore, 'openKeys'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Takes up what a run has open. */
+  /** Starts the open work of a run. */
   readonly takeUp: (runId: string) => Promise<void>;
 }
 
-/** How long a run on probation, or a server that has taken up everything, has to live. */
+/**
+ * Time that the server must last, after it has recovered a run on probation or all runs,
+ * before what was counted is forgotten.
+ */
 const PROBATION_MS = 60_000;
-/** How often it is looked whether the activities of a run on probation have ended. */
+/** Interval between checks whether the activities of a run on probation have ended. */
 const LOOK_MS = 1_000;
-/** How long the server is watched without those that are held back; three times as long after each death that counts against one. */
+/**
+ * Time that the server is watched without the runs that are held back. Each crash that
+ * counts against one of them triples it.
+ */
 const QUIET_MS = 5_000;
 const LONGEST_QUIET_MS = 45_000;
 
@@ -35,7 +41,7 @@ export class CrashProbation {
     this.#waiting = [...options.ledger.held];
   }
 
-  /** To be called when everything else is taken up. */
+  /** To be called when all other runs are recovered. */
   start(): void {
     const { ledger, log } = this.#options;
     if (this.#waiting.length === 0) {
@@ -75,7 +81,7 @@ export class CrashProbation {
     }
   }
 
-  /** @param before keys of what it had open when it was taken up */
+  /** @param before keys of the activities that were open before the run was recovered */
   #watch(runId: string, before: ReadonlySet<string>, leftMs: number): void {
     this.#after(LOOK_MS, async () => {
       const { activities } = await this.#options.store.openKeys(runId).catch(() => ({ activities: [] }));

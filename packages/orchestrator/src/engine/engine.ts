@@ -1,6 +1,6 @@
 /**
- * The loop that makes statecharts durable: inputs go through the pure step, what follows is stored in one transaction,
- * and only then activities start, timers count and listeners hear of it. The only one who appends.
+ * The loop that makes statecharts durable: inputs go through the pure step, and all that follows is stored in one
+ * transaction. Only then are activities started, timers armed and listeners called. Nothing else appends to the log.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -80,23 +80,29 @@ export interface EngineOptions {
   readonly random: () => number;
   /** Applied to every payload before it is stored or shown: takes known secrets out. */
   readonly scrub: <Value>(value: Value) => Value;
-  /** Told how long each step took, from its input to the disk. For measuring. */
+  /** Called with the milliseconds that each step took, from its input to the disk. For measuring. */
   readonly onStep?: (ms: number) => void;
-  /** Told of a run that was set aside as damaged, so that what can be read of it is kept. */
+  /** Called when a run was quarantined as damaged, so that the readable part of it can be kept. */
   readonly onPoisoned?: (runId: string) => Promise<unknown>;
-  /** Open runs that are damaged by what others know of them, such as the record in git. Asked at the start, before any effect. */
+  /**
+   * Open runs that are damaged by evidence from outside the database, such as the record in
+   * git. Asked at the start, before any effect.
+   */
   readonly findDamage?: () => Promise<readonly IntegrityFault[]>;
-  /** Runs that are not taken up at the start with the others, and who is told which are being taken up. Absent: all are, and nobody. */
+  /**
+   * Names the runs that are held back at the start, and notes each recovery that begins
+   * or ends. Absent: no run is held back.
+   */
   readonly crashes?: Pick<CrashLedger, 'isHeld' | 'takesUp'>;
-  /** Where a run leaves what others know of it. Asked before a run that was set aside as damaged goes on. */
+  /** Fault of a run by evidence from outside the database. Asked before a run that was quarantined as damaged resumes. */
   readonly faultElsewhere?: (run: RunView) => Promise<IntegrityFault | null>;
 }
 
-/** What a run of a workflow of one's own starts from. */
+/** The start of a run of a custom workflow. */
 export interface NewWorkflowRun {
   /** Absent: a new random one. The same id gives the same run. */
   readonly id?: string;
-  /** What the workflow's `input` schema describes. */
+  /** Input as the workflow's `input` schema describes it. */
   readonly input?: JsonObject;
   readonly request?: string;
   /** Whose places the run takes. Default `local`. */
@@ -124,24 +130,24 @@ function waitsForTree({ gate }: RunView): boolean {
   return budget !== null && isTreeBudget(budget);
 }
 
-/** How a run that the engine has set aside is taken up again, where its workflow does not say. */
+/** Payload of a retry of a quarantined run whose workflow declares no retry. */
 const RETRY_OF_PARKED = z.looseObject({ by: z.string() });
 
 /** Events after which a snapshot is worth its bytes, given that the log has grown by as much as the last snapshot. */
 const SNAPSHOT_EVERY_EVENTS = 50;
 /** A large snapshot is also worth its bytes once it is no more than so many for each event that would be replayed. */
 const SNAPSHOT_BYTES_PER_EVENT = 512;
-/** How long a queued run that could not be stored waits before it is tried again. */
+/** Wait before a queued run that could not be stored is tried again. */
 const ADMIT_AGAIN_MS = 2_000;
 /** The same for a run's open work. */
 const TAKE_UP_AGAIN_MS = 2_000;
 /** Runs that came to rest a moment ago and may go on at once; those that wait for longer hold no memory. */
 const RESTING_RUNS = 256;
-/** What they may hold together, as JSON of their states. */
+/** Largest size of their states together, as JSON. */
 const RESTING_BYTES = 16 * 1024 * 1024;
 /** Events that are read at once. */
 const EVENTS_AT_ONCE = 500;
-/** Runs that are taken up at the same time at the start. */
+/** Runs that are recovered at the same time at the start. */
 const RECOVER_AT_ONCE = 64;
 
 /** A run that steps while it is read for its migration is read again, so often at most. */
@@ -156,11 +162,11 @@ interface LiveRun {
   readonly definition: WorkflowDefinition;
   state: RunState;
   view: RunView;
-  /** The view as the disk has it; `null` before the first commit. What readers see. */
+  /** The view as the disk has it, which readers get; `null` before the first commit. */
   committed: RunView | null;
   eventsSinceSnapshot: number;
   bytesSinceSnapshot: number;
-  /** Of the last snapshot and the view beside it. */
+  /** Size of the last snapshot and the view beside it, as JSON. */
   snapshotBytes: number;
   /** Appends that are not yet on disk. */
   pending: number;
@@ -179,7 +185,7 @@ export class Engine {
   readonly #launching = new Map<string, Promise<RunView>>();
   /** Keys under which something is being done. */
   readonly #doing = new Map<string, Promise<void>>();
-  /** Runs that nobody may open now. */
+  /** Runs that may not be opened now. */
   readonly #closed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(message: EngineMessage) => void>();
   readonly #finishing = new Map<string, Set<PromiseWithResolvers<RunView>>>();
@@ -187,7 +193,7 @@ export class Engine {
   readonly #trees: RunTrees;
   readonly #runner: ActivityRunner;
   readonly #timers: Timers;
-  /** What comes while the server starts waits until it is known who holds the places. */
+  /** Requests that come while the server starts wait until the run slots in use are known. */
   #placesKnown: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -236,7 +242,7 @@ export class Engine {
     for (const head of running) this.#places.take(head.userId, head.id);
     for (const view of queued.sort(byQueue)) this.#places.enqueue(view.userId, view.id, false);
     placesAreKnown();
-    // What became due while the server was down comes first: the work that it ends need not begin again.
+    // Timers that came due while the server was down come first: work that they end need not begin again.
     await this.#timers.start();
     const unfinished = new Set(await store.runsWithActivities());
     for (const head of running) unfinished.add(head.id);
@@ -246,7 +252,7 @@ export class Engine {
     for (const userId of new Set(queued.map((view) => view.userId))) await this.#admit(userId);
   }
 
-  /** Sets runs aside whose stored events are not what was written, before anything of them is taken up. */
+  /** Quarantines runs whose stored events were changed, before any of them is recovered. */
   async #parkDamaged(): Promise<void> {
     const { store, findDamage, log } = this.#options;
     const faults = await Promise.all([store.verifyTips(), findDamage?.() ?? []]);
@@ -424,7 +430,7 @@ export class Engine {
     }
     await prepare(run);
     await this.#placesKnown;
-    // From here to the append nothing waits: the place is taken for this run.
+    // Nothing is awaited from here to the append, so no other run can take the slot.
     if (this.#stopped) throw stopping();
     if (holdsPlace(run.state)) {
       if (this.#places.hasRoom(wanted.by)) this.#places.take(wanted.by, runId);
@@ -525,7 +531,7 @@ export class Engine {
           const input = { type, payload: this.#options.scrub(checked), ...requestOf(once, shown?.gateId) };
           return this.#apply(runId, run, input);
         }
-        // What refuses it may not be on disk yet. Where it never gets there, the signal is looked at again.
+        // The refusal may rest on events that are not on disk yet. When they never get there, the signal is checked again.
         const isStored = await run.tail.then(
           () => true,
           () => false,
@@ -559,7 +565,7 @@ export class Engine {
     });
   }
 
-  /** What would be built on a history that is not what was stored is not built. @throws {Conflict} */
+  /** Refuses to build on a history that differs from what was stored. @throws {Conflict} */
   async #refuseDamage(runId: string, upTo: number, what: string): Promise<void> {
     const fault = await this.#options.store.verifyRun(runId);
     if (!fault || fault.sequence > upTo) return;
@@ -571,7 +577,7 @@ export class Engine {
     );
   }
 
-  /** What was set aside as damaged is not taken up again before it is whole. @throws {Conflict} */
+  /** Refuses to resume a run that was quarantined as damaged and is still damaged. @throws {Conflict} */
   async #refuseDamaged(runId: string): Promise<void> {
     const view = await this.view(runId);
     if (view.gate?.reason !== 'poisoned') return;
@@ -698,7 +704,7 @@ export class Engine {
     await this.#timers.check();
   }
 
-  /** What the run and all that belongs to it have spent. @throws {NotFound} */
+  /** Spending of the run and of all runs of its tree. @throws {NotFound} */
   async tree(runId: string): Promise<RunTree> {
     return (await this.#trees.of(await this.view(runId))).all;
   }
@@ -750,31 +756,34 @@ export class Engine {
     const { type, ...payload } = outcome;
     await this.#use(runId, async (run) => {
       if (run.state.activities[outcome.activity] !== outcome.key) {
-        // What closed it may not be on disk yet, and then may never be: who reports tries again.
+        // The event that closed it may not be on disk yet, and may never be. In that case the reporter tries again.
         await run.tail;
         return;
       }
       const scrubbed = this.#options.scrub(payload) as unknown as JsonObject;
       const json = JSON.stringify(scrubbed);
-      // What an activity gave becomes JSON before anybody sees it; a text is JSON as it is.
+      // Other outputs take the form that JSON gives them before anything reads them; a text is JSON as it is.
       const isPlain = typeof scrubbed['output'] === 'string';
       await this.#apply(runId, run, { type, payload: isPlain ? scrubbed : (JSON.parse(json) as JsonObject), json });
     });
   }
 
-  /** What an activity books goes out of the door only while it is open; what comes of it is written later too. */
+  /**
+   * Writes a reservation or its settlement. A reservation is accepted only while its
+   * activity is open; a settlement later as well.
+   */
   async #spend(
     { runId, activity, key }: { readonly runId: string; readonly activity: string; readonly key: string },
     write: SpendingWriter,
   ): Promise<void> {
-    // Which tree a run belongs to never changes.
+    // A run never changes its tree.
     const member = this.#runs.get(runId)?.view ?? (await this.view(runId));
     for (;;) {
       const tree = await this.#trees.of(member);
       const moved = tree.nextMove();
       const isWritten = await this.#use(runId, async (run) => {
         const { state, view } = run;
-        // It has been taken out of memory since: to be read anew.
+        // The tree has left memory meanwhile and must be read again.
         if (this.#trees.known(view) !== tree) return false;
         if (isFinal(view.status) || state.parked !== null) {
           const fact = write(view, tree.look(runId));
@@ -816,7 +825,7 @@ export class Engine {
     for (let runId = this.#places.next(userId); runId !== undefined; runId = this.#places.next(userId)) {
       if (this.#stopped) return;
       try {
-        // That it is queued may not be on disk yet.
+        // The event that queued it may not be on disk yet.
         await this.#known(runId);
         const start = await this.#queuedStart(runId);
         await this.#use(runId, async (run) => {
@@ -837,7 +846,7 @@ export class Engine {
     }
   }
 
-  /** What the disk says of a run; `undefined` when there is none. While it cannot be read it counts as queued still. */
+  /** Status of a run on disk; `undefined` when there is no such run. A run that cannot be read now counts as queued. */
   async #storedStatus(runId: string): Promise<RunStatus | undefined> {
     try {
       return (await this.#options.store.loadView(runId))?.status;
@@ -854,7 +863,7 @@ export class Engine {
     return { type: 'RUN_ADMITTED', payload: { waitedMs } };
   }
 
-  /** What the run's first event says that it starts from. */
+  /** The start of a run, from its first event. */
   async #queuedStart(runId: string): Promise<JsonObject> {
     const [first] = await this.#options.store.readRun(runId, 0, 1);
     if (!first || first.type === 'ERASED') throw new NotFound(`Run ${runId} has no start in its log.`);
@@ -867,7 +876,7 @@ export class Engine {
     payload: JsonObject,
   ): JsonObject {
     const { name, signals } = definition;
-    // A run that the engine has set aside is taken up again by the engine, whatever its workflow knows of retries.
+    // The engine itself retries a run that it has quarantined, also when the run's workflow declares no retry.
     const own = state.parked !== null && type === 'RETRY_REQUESTED' ? RETRY_OF_PARKED : undefined;
     const schema = (Object.hasOwn(signals, type) ? signals[type] : undefined) ?? own;
     if (!schema || type.startsWith('xstate.')) {
@@ -879,7 +888,7 @@ export class Engine {
     throw invalid(`The payload of ${type}`, parsed.error.issues);
   }
 
-  /** What the workflow's schema makes of the input; nothing where it has none. @throws {InvalidRequest} */
+  /** Parses the input by the workflow's schema; empty when it has none. @throws {InvalidRequest} */
   #parsedInput(definition: WorkflowDefinition, start: RunStart): { readonly input?: JsonObject } {
     if (!definition.input) return {};
     const what = `The input of workflow '${definition.name}'`;
@@ -978,7 +987,10 @@ export class Engine {
     return view;
   }
 
-  /** What was known of an activity's outcome is kept: its effect is not to happen again when the run goes on. */
+  /**
+   * Quarantines a run. A known outcome of an activity is kept, so that its effect does
+   * not happen again when the run resumes.
+   */
   async #poisoned(runId: string, run: LiveRun, { type, payload }: RunInput, message: string): Promise<RunView> {
     await run.tail.catch(() => undefined);
     const undelivered = type === 'ACTIVITY_COMPLETED' ? { undelivered: payload } : {};
@@ -1004,7 +1016,7 @@ export class Engine {
       this.#places.release(userId, runId);
       void this.#admit(userId);
     }
-    // What an earlier step started was not begun if this one was to end it.
+    // Activities of an earlier step were not begun when the failed step was to end them.
     if (status !== undefined && !isFinal(status) && !this.#stopped) void this.#recover(runId);
   }
 
@@ -1159,7 +1171,7 @@ export class Engine {
     try {
       stored = await this.#options.store.loadRun(runId);
     } catch (error) {
-      // A part of it is no JSON any more; what is wrong with the whole database shows at the other runs too.
+      // A part of the run is not valid JSON any more. Faults of the whole database show at the other runs too.
       if (!(error instanceof Unprocessable)) throw error;
       throw await this.#parked(runId, 'poisoned', error.message);
     }
@@ -1324,7 +1336,7 @@ export class Engine {
     const { store } = this.#options;
     const stored = (await store.loadView(view.id)) ?? view;
     if (isFinal(stored.status)) throw new Conflict(`Run ${view.id} has already ended: it is ${stored.status}.`);
-    // What they are may be what cannot be read.
+    // The keys come from the store, because the run itself may be unreadable.
     const ended = await store.openKeys(view.id);
     const event = newEvent('input', { type: 'RUN_CANCELLED', payload }, this.#now());
     const cancelled = await this.#appendOutside(stored, [event], ended, requestOf(once));
@@ -1335,8 +1347,8 @@ export class Engine {
   }
 
   /**
-   * Writes to a run that nobody has in memory, nor opens before it is done: a step that was computed without what is
-   * written here must not be stored after it.
+   * Writes to a run that is not in memory, and keeps it closed until the write is done: a step that was computed
+   * without this write must not be stored after it.
    */
   async #alone<Result>(runId: string, write: () => Promise<Result>): Promise<Result> {
     for (let other = this.#closed.get(runId); other !== undefined; other = this.#closed.get(runId)) await other;
@@ -1406,11 +1418,11 @@ function stoppedBefore(runId: string): Unavailable {
   return new Unavailable(`The engine was stopped before run ${runId} ended; it goes on at the next start.`);
 }
 
-/** What happened, without the time at which the engine takes it. */
+/** An input without the time at which the engine takes it. */
 type NewInput = Omit<RunInput, 'timestamp'> & {
-  /** The payload as JSON text, where it is at hand. */
+  /** The payload as JSON text, where it is already known. */
   readonly json?: string;
-  /** Who asks for it, where that has a key. */
+  /** The request behind the input; absent when it has no idempotency key. */
   readonly request?: StepRequest;
 };
 
@@ -1431,7 +1443,7 @@ function begun(activity: NewActivity, { queuedAt, parked }: RunState): NewActivi
   return queuedAt === null && parked === null ? activity : { ...activity, waits: true };
 }
 
-/** What JSON keeps of a value: the same before and after it was stored. */
+/** The part of a value that JSON keeps, so that it is the same before and after it was stored. */
 function plain<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value)) as Value;
 }

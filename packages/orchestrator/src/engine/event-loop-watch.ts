@@ -1,8 +1,8 @@
 /**
- * Notices when the event loop is blocked, which the blocked thread itself cannot. A thread of its own counts heartbeats; when
- * they stop it asks the debugger where the program stands and for which run, and logs that. A loop that stays blocked serves
- * nobody and takes no signal, so the process is ended for its supervisor to start it again; a file tells the next start
- * which run did it.
+ * Notices when the event loop is blocked, which the blocked thread itself cannot. A separate thread counts heartbeats. When
+ * they stop, it asks the debugger where the program stands and for which run, and logs the answer. A loop that stays blocked
+ * serves no client and takes no signal, so the process is ended and its supervisor starts it again. A file names the run for
+ * the next start.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -57,7 +57,10 @@ const blockedBy = z.object({ runId: z.string(), activity: z.string(), key: z.str
 /** The activity that blocked the last process until it was ended. */
 export type BlockedBy = z.infer<typeof blockedBy>;
 
-/** What the watch of the last process has left, which is removed; `null` when it was not ended by its watch. */
+/**
+ * Reads and removes the note that the watch of the last process left. `null` when no
+ * watch ended it, or the note names no run.
+ */
 export function takeBlockedBy(dataFolder: string): BlockedBy | null {
   const file = blockedFile(dataFolder);
   try {

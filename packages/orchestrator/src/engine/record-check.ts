@@ -1,6 +1,6 @@
 /**
- * Compares what the database has of runs with their record in git: a database that lost its newest events, or went
- * another way, looks sound by itself.
+ * Compares the runs of the database with their record in git. A database that lost its newest
+ * events, or has other ones, looks sound by itself.
  */
 import type { Logger } from 'pino';
 import { type RecordedTip, tipOfContext } from '../artifacts/run-context.ts';
@@ -16,12 +16,12 @@ export interface RecordCheck {
 
 /** Files of one commit that are read at once, so that the record of many runs never lies in memory whole. */
 const FILES_AT_ONCE = 200;
-/** A larger `context.json` was written by nobody's recorder. */
+/** Larger than any `context.json` that a recorder writes. */
 const MAX_CONTEXT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Open runs of which the record knows more events than the database, or other ones. Reads the mirrors' own copies of the
- * record, each once, and asks no remote; a record that cannot be read is passed over.
+ * Open runs whose record has more events than the database, or other ones. Reads the mirrors' own copies of the record,
+ * each once, and asks no remote. Skips a record that cannot be read.
  */
 export async function findDivergedRuns({ store, repository, log }: RecordCheck): Promise<readonly IntegrityFault[]> {
   const byProject = new Map<string, string[]>();
@@ -43,8 +43,8 @@ export async function findDivergedRuns({ store, repository, log }: RecordCheck):
 }
 
 /**
- * Which of these runs leave what the mirror knows of their record: its own copy, and the remote's as last fetched.
- * @returns faults by run; runs that continue their record, or have none, are left out
+ * Compares runs with everything that the mirror knows of their record: its own copy, and the remote's as last fetched.
+ * @returns one fault for each run that contradicts its record; runs that continue their record, or have none, are left out
  */
 export async function findFaults(
   store: EventStore,
@@ -63,9 +63,9 @@ export async function findFaults(
 }
 
 /**
- * Where a run leaves what its record in git says; `null` while it is the record's continuation, and where the record was
- * changed by others.
+ * Compares a run with the last recorded event of its record in git.
  * @param projectId absent where nobody else can write the record
+ * @returns `null` when the run continues the record, or when others changed the record
  */
 export async function divergence(
   store: EventStore,
@@ -77,7 +77,9 @@ export async function divergence(
   return difference === 'changed by others' ? null : difference;
 }
 
-/** The same, and whether somebody else than a server with this database wrote a tip that the run does not have. */
+/**
+ * Like `divergence`, but also tells when the tip that the run does not have was written by a server without this database.
+ */
 export async function compareTip(
   store: EventStore,
   runId: string,
@@ -129,7 +131,7 @@ export function recordKeeper(store: EventStore, repository: Repository, project:
   };
 }
 
-/** Commits of the record that the mirror has: its own, and the remote's as last fetched where that is another one. */
+/** Commits of the record in the mirror: its own, and the remote's as last fetched where that is another one. */
 export async function knownRecords(repository: Repository, project: RemoteProject): Promise<readonly string[]> {
   const heads = await Promise.all([
     repository.branchHead(project, RECORD_BRANCH),
@@ -175,6 +177,6 @@ export function recordFolder(runId: string): string {
 }
 
 function runIdOf(path: string): string | undefined {
-  // Whoever can push may have named a folder anything.
+  // Anyone with push access may have named a folder anything.
   return /^\.autonomous\/runs\/([\w-]{1,100})\//.exec(path)?.[1];
 }

@@ -20,23 +20,23 @@ export interface RecordComparisonOptions {
   readonly serverId: string;
   /** Sets an open run aside; one that has ended meanwhile stays as it is. */
   readonly setAside: (runId: string, message: string) => Promise<void>;
-  /** Told when a project's record may be written. */
+  /** Called when a project's record may be written. */
   readonly onKnown: (projectId: string) => void;
 }
 
-/** What git has of a project and the database does not. */
+/** Runs and events that a project's record in git has and the database does not. */
 export interface RecordFinding {
   readonly projectId: string;
   readonly projectName: string;
   /** Runs that the record has and the database does not; those of other servers are left out. */
   readonly missingRuns: readonly string[];
-  /** Runs whose record goes further than the database, or another way. */
+  /** Runs whose record has more events than the database, or other ones. */
   readonly faults: readonly IntegrityFault[];
 }
 
-/** Longest wait of one comparison for a remote; then the project counts as not compared, and is tried again. */
+/** Longest wait of one comparison for a remote. After it, the project counts as not compared, and is tried again. */
 const REMOTE_MS = 60_000;
-/** Longest wait of whoever wants to write. */
+/** Longest wait of a caller that wants to write. */
 const PATIENCE_MS = 5_000;
 const AGAIN_MS = 60_000;
 /** Remotes that are asked at the same time. */
@@ -52,9 +52,9 @@ interface Watched {
   attempt: Promise<boolean>;
   isKnown: boolean;
   finding: RecordFinding | null;
-  /** Runs of which the record says what no server with this database wrote. */
+  /** Runs whose record has a tip that no server with this database wrote. */
   changedByOthers: readonly string[];
-  /** Why the remote could not be asked; `null` when it could. */
+  /** Why the remote could not be reached; `null` when it could. */
   unreachable: string | null;
   /** Ends the wait for the next attempt; `null` while one is under way, and when the record is known. */
   tryNow: (() => void) | null;
@@ -107,9 +107,10 @@ export class RecordComparison {
   }
 
   /**
-   * Before a run does what others see. Compares now where that was not possible before: whoever asks has just reached the
-   * project's remote, or is about to.
-   * @throws {NeedsHuman} `remote_unavailable` when the record could not be compared, or knows more of the run than the database
+   * To be called before a run does anything that others see. When the last comparison failed, compares again at once: the
+   * caller has just reached the project's remote, or is about to.
+   * @throws {NeedsHuman} `remote_unavailable` when the record could not be compared, or
+   *   has more of the run than the database
    */
   async assertKnown(project: RemoteProject, runId: string, signal: AbortSignal): Promise<void> {
     const watched = this.#watch(project);
@@ -144,7 +145,7 @@ export class RecordComparison {
     return [...this.#watched.values()].flatMap((watched) => this.#troublesOf(watched));
   }
 
-  /** The same of one project, and whether its record was changed by others, which is no trouble of the database. */
+  /** The same for one project, and a notice when others changed its record, which is no fault of the database. */
   noticesOf(projectId: string): readonly string[] {
     const watched = this.#watched.get(projectId);
     if (watched === undefined) return [];
@@ -157,7 +158,7 @@ export class RecordComparison {
     return [...(finding === null ? [] : [describeFinding(finding)]), ...(unreachable === null ? [] : [unreachable])];
   }
 
-  /** Where a run leaves its record, as the mirror knows it. @returns `null` where it does not, or has no record */
+  /** Compares a run with its record in the mirror. @returns `null` when it continues the record, or has none */
   async faultOf(runId: string, projectId: string): Promise<IntegrityFault | null> {
     const { store, repository } = this.#options;
     const known = this.#watched.get(projectId)?.finding?.faults.find((fault) => fault.runId === runId);
@@ -291,7 +292,7 @@ export class RecordComparison {
       .catch((error: unknown) => log.warn({ err: error, projectId }, 'how far a record was compared is not kept'));
   }
 
-  /** What takes longer is ended: a question to a silent remote would stand in the way of those that come after it. */
+  /** Ends a request to a remote after REMOTE_MS, so that a silent remote does not hold up the requests behind it. */
   async #withinTime<Result>(ask: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const ending = new AbortController();
     const end = (why: string): void => ending.abort(new Error(why));
@@ -312,7 +313,7 @@ export class RecordComparison {
   }
 }
 
-/** A finding in two sentences: what git has, and the way on. */
+/** Describes a finding in two sentences: the surplus of git, and the way out. */
 export function describeFinding({ projectName, missingRuns, faults }: RecordFinding): string {
   const parts = [
     ...(missingRuns.length === 0

@@ -1,13 +1,15 @@
 /**
- * Seals the record of runs in git. The hash chain of a run has no key, so whoever may push can continue it; a seal says that a
- * server with this database wrote a tip. The key lies in the database, and so in every copy of it.
+ * Seals the record of runs in git. The hash chain of a run has no key, so anyone with push access can continue it. The seal
+ * of a tip proves that a server with this database wrote it. The key lies in the database, and so in every copy of it.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { RecordedTip } from '../artifacts/run-context.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 
 const KEY = 'record.seal-key';
-/** Set once a project's record was compared and nothing in it was strange: from then on no tip without a seal is believed. */
+/**
+ * Set after the first comparison of a project's record without a fault. From then on a tip without a seal is not accepted.
+ */
 const sealedOf = (projectId: string): string => `record.sealed.${projectId}`;
 
 const keys = new WeakMap<EventStore, Promise<string>>();
@@ -20,8 +22,8 @@ export async function sealOf(store: EventStore, runId: string, tip: Pick<Recorde
 }
 
 /**
- * Did a server with this database, or a later state of it, write a recorded tip? Records of older versions have no seal: of a
- * project whose record was never compared without a fault, every tip is taken for such a one.
+ * Whether a server with this database, or with a later state of it, wrote a recorded tip. Records of older versions have no
+ * seal: until a project's record was compared without a fault, every tip counts as sealed.
  */
 export async function isSealed(
   store: EventStore,
@@ -34,7 +36,7 @@ export async function isSealed(
   return own.length === given.length && timingSafeEqual(own, given);
 }
 
-/** From now on the project's record is believed where it is sealed. */
+/** From now on only sealed tips of the project's record are accepted. */
 export async function requireSeals(store: EventStore, projectId: string): Promise<void> {
   await keyOf(store);
   if ((await store.getMark(sealedOf(projectId))) === null) await store.setMark(sealedOf(projectId), '1');

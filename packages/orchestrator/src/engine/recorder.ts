@@ -1,6 +1,6 @@
 /**
- * Writes the record of open runs to their projects' git, on the branch `autonomous/record`: a projection of the log, in
- * batches after each gate and stage, taken up again after a crash.
+ * Writes the record of open runs to their projects' git, on the branch `autonomous/record`. The record is a projection of
+ * the log. It is written in batches after each gate and stage, and continued after a crash.
  */
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
@@ -24,9 +24,9 @@ export interface RecorderOptions {
   readonly log: Logger;
   /** Takes out values that the server knows; the rules for secrets are applied after it. */
   readonly scrub: (text: string) => string;
-  /** Carries out what looks for secrets; default is the worker for foreign text. */
+  /** Looks for secrets in texts; default is the worker for foreign text. */
   readonly look?: RedactorOptions['look'];
-  /** Secrets in the commits of a run that was stopped for them. Absent: the record's own text is all that is looked through. */
+  /** Secrets in the commits of a run that was paused for them. Absent: only the record's own text is searched. */
   readonly committedSecrets?: (
     project: RemoteProject,
     view: RunView,
@@ -41,13 +41,16 @@ export interface RecorderOptions {
 /** Steps of several runs that come shortly after each other share one commit. */
 const GATHER_MS = 250;
 const RETRY_MS = 60_000;
-/** How long a server that stops waits for the remotes of its records. */
+/** Longest wait for the remotes of the records when the server stops. */
 const STOP_MS = 3_000;
-/** How long it still looks for secrets, which is not counted as waiting for a remote; lines that are left follow at the next start. */
+/**
+ * Longest search for secrets when the server stops, not counted as a wait for a remote. The
+ * next start records the lines that are left.
+ */
 const STOP_LOOKING_MS = 8_000;
 const TICK_MS = 100;
 const MARK = 'recorded-position';
-/** What makes a run worth recording: a stage or a gate began or ended. */
+/** Events that make a run worth recording: a stage or a gate began or ended. */
 const MILESTONES: ReadonlySet<string> = new Set([
   'RUN_STARTED',
   'STAGE_COMPLETED',
@@ -73,9 +76,9 @@ export class Recorder {
   readonly #resting = new Map<string, () => void>();
   readonly #stopping = new AbortController();
   readonly #stopLooking = new AbortController();
-  /** Records that are being looked through for secrets. */
+  /** Records that are being searched for secrets. */
   #looking = 0;
-  /** Before, what is dirty is not yet known, and a mark that is moved would hide it for good. */
+  /** False until the changed runs are known. Moving the mark before that would hide them for good. */
   #started = false;
   /** The log could not be read at the start. */
   #mustStart = false;
@@ -176,14 +179,15 @@ export class Recorder {
   }
 
   /**
-   * Begins to write what is dirty, of each project by itself: one whose remote does not answer holds no other up.
+   * Begins to write the runs that have changed, each project by itself: a remote that
+   * does not answer holds up no other project.
    * @param which `due` leaves out projects that failed less than a minute ago
    */
   async #write(which: 'due' | 'all'): Promise<void> {
     if (this.#mustStart && !this.#stopped) await this.start();
     const runIds = [...this.#dirty];
     if (!this.#started || runIds.length === 0) return;
-    // What comes from now on is written later.
+    // Runs that change from here on are written later.
     this.#dirty.clear();
     try {
       const views = await Promise.all(runIds.map((runId) => this.#options.store.loadView(runId)));
@@ -204,7 +208,7 @@ export class Recorder {
       const isWritten = await this.#record(projectId, runs).catch((error: unknown) => this.#warn(error));
       this.#writing.delete(projectId);
       if (!isWritten) this.#rest(projectId, runs);
-      // What came meanwhile waited for its project.
+      // Runs that changed meanwhile were waiting for their project.
       else if (this.#dirty.size > 0) this.#wake(GATHER_MS);
       if (this.#dirty.size > 0 || this.#writing.size > 0) return;
       await this.#options.store.setMark(MARK, String(this.#position)).catch((error: unknown) => this.#warn(error));
@@ -252,7 +256,7 @@ export class Recorder {
     for (const view of runs) {
       const tip = await store.tipOf(view.id);
       if (!tip) continue;
-      // What git has of a run may be all that is left of it: nothing but its continuation is written over it.
+      // Git may hold the last copy of a run, so only a continuation of its record replaces it.
       const fault = faults.get(view.id) ?? (await store.verifyRun(view.id));
       if (fault) {
         log.warn({ runId: view.id }, `the record of a run stays as it is in git: ${fault.message}`);
@@ -303,11 +307,14 @@ export class Recorder {
       await this.#secretsOf(project, view, events),
       signal,
     );
-    // What the record is compared by is the server's own, and no text of others may change it.
+    // Later comparisons rely on the tip, so it is set after redaction: no text of others can change it.
     return { files: { ...files, 'context.json': withTip(files['context.json'], tip) }, isComplete };
   }
 
-  /** What the gate `secret_found` kept here may stand in the record in a form that no rule knows. */
+  /**
+   * Secrets in the commits that the gate `secret_found` holds back. The record may
+   * contain them in a form that no rule recognises.
+   */
   async #secretsOf(
     project: RemoteProject,
     view: RunView,

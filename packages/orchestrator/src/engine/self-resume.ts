@@ -1,7 +1,7 @@
 /**
- * Takes runs up again that paused for want of something that comes back by itself: a model provider that was down, a disk
- * that was full. What is missing is probed with growing waits; when it is back, one run goes first, and the others follow
- * when it gets further. Covers runs of every workflow and version: each gets the retry that a person would give it.
+ * Resumes runs that paused because something was missing that comes back by itself: a model provider that was down, a disk
+ * that was full. Probes it with growing waits. When it is back, one run goes first, and the others follow once that run
+ * gets further. Covers runs of every workflow and version: each gets the retry that a person would give it.
  */
 import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
@@ -9,13 +9,13 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from './clock.ts';
 import type { EngineMessage } from './engine.ts';
 
-/** Whether what is missing is there again; `unknown` where only a run finds out. */
+/** Whether the missing thing is back; `unknown` when only a run can find out. */
 export type ProbeAnswer = 'back' | 'away' | 'unknown';
 
 export interface Probe {
   /** Runs with the same key wait for the same thing. */
   readonly key: string;
-  /** Cheap, and never a request to a model. What it throws counts as `away`. */
+  /** Cheap, and never a request to a model. A rejection counts as `away`. */
   readonly ask: () => Promise<ProbeAnswer>;
 }
 
@@ -25,29 +25,29 @@ export interface SelfResumeOptions {
   readonly log: Logger;
   /** The wait before the first probe; it doubles with each that finds nothing, up to 15 minutes. */
   readonly firstWaitMs: number;
-  /** What a paused run waits for; `null` when no probe can tell. */
+  /** Probe for the thing that a paused run waits for; `null` when no probe can tell whether it is back. */
   readonly probeOf: (view: RunView, gate: Gate) => Probe | null;
   /** Retries at this gate, as the server. */
   readonly retry: (runId: string, gateId: string) => Promise<unknown>;
 }
 
 const LONGEST_WAIT_MS = 15 * 60_000;
-/** A run that went first and still runs after this has got further. */
+/** A run that went first has got further when it still runs after this time. */
 const FURTHER_AFTER_MS = 45_000;
-/** Retries of one run in a row that led nowhere; then a person has to look. */
+/** Retries of one run in a row without progress; then a person has to look. */
 const MOST_RETRIES = 40;
-/** The newest events of a run say why it paused and how often it was retried. */
+/** Newest events of a run that are searched for the reason of its pause and for its retries. */
 const EVENTS_LOOKED_AT = 400;
 const REASONS: ReadonlySet<string> = new Set(['model_unavailable', 'rate_limited', 'storage_full']);
-/** Who the retry is by. */
+/** Value of `by` in retries that the server makes itself. */
 export const SERVER = 'server';
 
 /** Runs that wait for the same thing. */
 interface Group {
   readonly probe: Probe;
-  /** Gates by run, the run that paused first at the beginning. */
+  /** Gates by run; the run that paused first comes first. */
   readonly runs: Map<string, string>;
-  /** Probes, and runs that went first, in a row that found nothing. */
+  /** Failed probes and failed first runs in a row. */
   failures: number;
   /** The run that went first. */
   scout: string | null;
@@ -127,7 +127,7 @@ export class SelfResume {
     this.#schedule(group);
   }
 
-  /** Why the run paused, from its log, and how often the server has retried it since it last got further. */
+  /** Reads from the log why the run paused, and how often the server has retried it since it last got further. */
   async #look(view: RunView, gate: Gate): Promise<{ readonly isWorthIt: boolean; readonly retries: number }> {
     const { store } = this.#options;
     const events = await store.readHistory(view.id, Math.max(0, view.lastSequence - EVENTS_LOOKED_AT));
@@ -136,7 +136,7 @@ export class SelfResume {
     if (gate.reason === 'storage_full') return { isWorthIt: true, retries };
     const failure = events.findLast(({ type }) => type === 'ACTIVITY_FAILED');
     const error = failure === undefined ? null : errorOf(failure);
-    // A key that is refused and credit that is spent come back by a person alone; a limit with a time has its own timer.
+    // Only a person can renew a refused key or spent credit. A limit with a time has its own timer.
     return { isWorthIt: error?.kind === 'retryable' && error.retryAfterMs === undefined, retries };
   }
 
@@ -177,7 +177,7 @@ export class SelfResume {
     if (!(await this.#retry(group, runId, gateId)) && group.scout === runId) this.#next(group);
   }
 
-  /** The run that went first is gone: another one goes. */
+  /** Lets another run go first when the first one is gone. */
   #next(group: Group): void {
     group.cancelTimer?.();
     group.cancelTimer = null;
@@ -185,7 +185,7 @@ export class SelfResume {
     this.#schedule(group);
   }
 
-  /** @returns whether it goes on */
+  /** @returns whether the run resumed */
   async #retry(group: Group, runId: string, gateId: string): Promise<boolean> {
     const { retry, log } = this.#options;
     group.runs.delete(runId);
@@ -195,7 +195,7 @@ export class SelfResume {
       log.info({ runId, waitedFor: group.probe.key }, 'a paused run goes on by itself');
       return true;
     } catch (error) {
-      // Somebody decided it meanwhile, or it cannot be stored just now: it is tried again with the next probe.
+      // Somebody decided the gate meanwhile, or it cannot be stored now. An open gate is tried again with the next probe.
       this.#retried.delete(runId);
       const isOpen = (await this.#options.store.loadView(runId).catch(() => null))?.gate?.id === gateId;
       if (isOpen) {
@@ -226,7 +226,7 @@ export class SelfResume {
     this.#schedule(group);
   }
 
-  /** Somebody else has decided it, or it has ended. */
+  /** Forgets a run that somebody else has decided, or that has ended. */
   #leave(runId: string): void {
     for (const group of this.#groups.values()) group.runs.delete(runId);
   }
