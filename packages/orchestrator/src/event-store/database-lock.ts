@@ -10,7 +10,7 @@ export interface FileLock {
   release(): void;
 }
 
-/** What a lock is for, as a refusal names it. */
+/** The locked thing and the way out, as the refusal of a second server names them. */
 interface LockWords {
   readonly what: string;
   readonly way: string;
@@ -25,7 +25,7 @@ export function lockDatabase(file: string): FileLock {
 }
 
 /**
- * Takes the lock that is this file, until `release` or the end of this process. A full disk is no reason against it.
+ * Locks the file itself until `release` or the end of this process. Works on a full disk too.
  * @throws {Unavailable} as {@link lockDatabase} does
  */
 export function lockFile(file: string, words: LockWords): FileLock {
@@ -45,7 +45,7 @@ export function lockFile(file: string, words: LockWords): FileLock {
   return { release: () => void held.close() };
 }
 
-/** For the refusal of others. Where the disk has no room for it, they are refused without a number. */
+/** Stores the process id for the refusal of other servers. On a full disk they are refused without it. */
 function notePid(lock: Database.Database): void {
   try {
     lock.exec('BEGIN IMMEDIATE');

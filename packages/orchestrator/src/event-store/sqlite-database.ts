@@ -166,8 +166,8 @@ function register(connection: Connection, inode: string): { feedId: string; epoc
       })
       .immediate();
   } catch (error) {
-    // What is there can be read on a full disk, and the lock keeps others out: the epoch of the last server is enough until
-    // there is room.
+    // A full disk does not prevent reading, and the lock keeps other servers out. The epoch of the
+    // last server is enough until there is room.
     if (epoch === 0 || sqliteCode(error) !== 'SQLITE_FULL') throw error;
     return { feedId, epoch };
   }

@@ -1,7 +1,7 @@
 /**
- * What differs between two trees, as people and reviewers are shown it: git's list of files, and a patch in which every file
- * has its share. The attributes of a mirror make source code text to git, whatever is in it; another file that git takes for
- * binary because of a NUL byte is shown as text unless its content says otherwise.
+ * Computes the difference between two trees as people and reviewers see it: git's list of files, and a patch in which every
+ * file has its share. The attributes of a mirror make git treat source code as text, whatever its content. Other files that
+ * git treats as binary because of a NUL byte are shown as text unless their content speaks against it.
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type FileChange, type RawFile, type RunDiff, readPatch } from '@autonomous/shared';
@@ -14,14 +14,14 @@ import { isKnownBinary, isText } from './text-files.ts';
 
 /** Most bytes of patch in an answer. */
 const MAX_PATCH_BYTES = 1024 * 1024;
-/** Most bytes of patch that are read at one go: the server does nothing else while it looks through them. */
+/** Most bytes of patch that are read in one go: parsing them blocks the server. */
 const READ_BYTES = 1024 * 1024;
-/** How often the rest is asked for where a change has more, small files first: a few huge ones keep no other from being read. */
+/** Most commands that read the rest of a larger change, small files first: a few huge files keep no other from being read. */
 const READS = 12;
 /** Most files whose content is looked at to see whether it is text, and most bytes of them. */
 const MAX_LOOKED_AT = 1_000;
 const LOOKED_AT_BYTES = 8 * 1024 * 1024;
-/** Of each, its beginning says what it is. */
+/** Bytes at the beginning of each that decide whether it is text. */
 const BEGINNING_BYTES = 64 * 1024;
 /** Most files that are asked for by name in one command, and most bytes of their names: git compares each with each path. */
 const MAX_NAMED = 500;
@@ -192,7 +192,7 @@ function wholeOf({ files, truncated }: PatchRead, changes: ReadonlyMap<string, C
 
 interface Sized {
   readonly path: string;
-  /** How long its patch may be. */
+  /** Estimated length of its patch. */
   readonly bytes: number;
 }
 
@@ -257,11 +257,12 @@ async function lookAtBinaries(
   const files = isAll ? first.files : await readRest(place, scope, texts, { ...first, truncated: true }, ['--text']);
   for (const { path } of texts) {
     const file = files.get(path);
-    // What stands there else says that git takes it for binary.
+    // The first read left an entry that only states that git takes the file for binary.
     raw.delete(path);
     if (file === undefined) continue;
     raw.set(path, file);
-    // Git's own list has no lines of them, whatever it is asked. Where the patch has no end, all lines of the file count.
+    // Git's own list never counts lines of these files. When the patch was cut, the count
+    // of the file's whole content stays.
     if (!isAll) continue;
     const { added, removed } = countLines(file);
     asText.set(path, { additions: added, deletions: removed });
@@ -275,7 +276,8 @@ async function textsAmong(
   binaries: readonly Change[],
   sizes: ReadonlyMap<string, number>,
 ): Promise<readonly (readonly [path: string, counts: LineCounts])[]> {
-  // Names that no binary file has come first, small files before large ones: a change of many pictures is not read whole.
+  // Files without a known binary name come first, small ones before large ones: a change
+  // of many pictures is not read whole.
   const bytesOf = ({ before, after }: Change): number => (sizeOf(before, sizes) ?? 0) + (sizeOf(after, sizes) ?? 0);
   const doubtful = binaries.toSorted(
     (one, other) =>

@@ -1,6 +1,7 @@
 /**
- * Starts git for the server, as a process of its own: whoever starts a process is copied for it, and this one is small. Runs
- * what it is told over its channel, answers with what came of it, and ends with the server, as all that it started does.
+ * Starts git for the server. Starting a process copies the one that starts it, so this small process does it
+ * instead. It runs the orders that arrive over its channel and answers with their outcome. It ends with the server,
+ * and everything that it started ends with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 
@@ -13,10 +14,13 @@ export interface GitOrder {
   readonly input: string | Uint8Array;
   /** After this many bytes the process is ended. */
   readonly maxOutputBytes?: number | undefined;
-  /** The process is ended when it takes longer, and when it writes nothing for so long. */
+  /** Longest duration of the process, and longest time without output; it is ended after either. */
   readonly timeoutMs?: number | undefined;
   readonly silenceMs?: number | undefined;
-  /** It waits for a remote: without the server it is ended at once. Default: it is let come to its end for ten seconds. */
+  /**
+   * The command waits for a remote, so it is ended at once when the server ends. Default:
+   * it has ten seconds to end by itself.
+   */
   readonly isRemote?: boolean | undefined;
 }
 
@@ -31,16 +35,16 @@ export type GitReport = { readonly id: number } & (
       readonly stdout: Uint8Array;
       readonly stderr: string;
       readonly truncated: boolean;
-      /** It was ended, and why; `exitCode` says nothing then. */
+      /** Why the process was ended, if it was; `exitCode` means nothing then. */
       readonly ended?: 'late' | 'silent' | 'cancelled';
     }
-  /** It could not be started. */
+  /** The process could not be started. */
   | { readonly fault: string }
 );
 
-/** What the server's end leaves to local commands, which are short and write to the mirror. */
+/** Time that local commands have left when the server ends: they are short and write to the mirror. */
 const LEFT_MS = 10_000;
-/** Between the asking and the forcing of an end. */
+/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000;
 
 interface Running {
@@ -57,7 +61,7 @@ process.on('message', (message: GitOrder | GitCancellation) => {
   }
   void perform(message).then((report) => {
     running.delete(message.id);
-    // The server may end at this very moment: there is nobody to be told then.
+    // The server may end at this very moment, and nothing takes the report then.
     if (process.connected) process.send?.(report, undefined, undefined, () => {});
     else endWhenIdle();
   });
@@ -69,7 +73,7 @@ process.on('disconnect', () => {
   }, LEFT_MS).unref();
   endWhenIdle();
 });
-// A signal to the whole group is the server's to answer: it has things to write down before it ends.
+// The server handles signals to the whole group: it has data to store before it ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 function endWhenIdle(): void {
@@ -79,7 +83,7 @@ function endWhenIdle(): void {
 function perform(order: GitOrder): Promise<GitReport> {
   const { promise, resolve } = Promise.withResolvers<GitReport>();
   const { id, maxOutputBytes, timeoutMs, silenceMs } = order;
-  // In a group of its own: what git starts for a transport ends with it.
+  // In a group of its own, so that processes that git starts for a transport end with it.
   const child = spawn('git', [...order.args], {
     cwd: order.cwd,
     env: { ...order.env },

@@ -1,10 +1,13 @@
-/** What a push would show to others: changes by mode and content, and what of a commit's history the remote does not have. */
+/**
+ * Computes the content that a push would show to others: changes by mode and content, and
+ * the new part of a commit's history.
+ */
 import { type GitPlace, runGit, splitNul } from './git.ts';
 import type { NewHistory, TreeChange } from './repository.ts';
 
 const NOTHING = '0'.repeat(40);
 
-/** What differs between two trees, renames shown as a removal and an addition. */
+/** Changes between two trees. A rename is a removal and an addition. */
 export async function treeChanges(place: GitPlace, from: string, to: string): Promise<TreeChange[]> {
   const { stdout } = await runGit(place, {
     args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--end-of-options', from, to],
@@ -12,7 +15,7 @@ export async function treeChanges(place: GitPlace, from: string, to: string): Pr
   return readChanges(splitNul(stdout).map((part) => part.toString('utf8')));
 }
 
-/** The same of pairs of trees, in one process and in their order. */
+/** The same for pairs of trees, in one process and in their order. */
 export async function changesOfTrees(
   place: GitPlace,
   pairs: readonly (readonly [from: string, to: string])[],
@@ -75,7 +78,7 @@ export async function newHistory(place: GitPlace, head: string): Promise<NewHist
   const [log, objects, names] = await Promise.all([
     runGit(place, { args: ['log', '-z', '--format=%H%n%B', ...isNew] }),
     runGit(place, { args: ['rev-list', '--objects', ...isNew] }),
-    // Of merges what neither side has.
+    // For a merge, only paths that differ from all its parents.
     runGit(place, { args: ['log', '-z', '-c', '--format=', '--name-only', '--no-renames', ...isNew] }),
   ]);
   const commits = splitNul(log.stdout).map((part) => {

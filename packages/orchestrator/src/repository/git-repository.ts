@@ -85,13 +85,13 @@ const REF_RETRY_MS = 30;
 const EFFECT_KEY = 'Effect-Key: ';
 /** Trees of commits that are known without asking git. */
 const ANSWERS_KEPT = 2_000;
-/** Characters of the diffs that are kept: whoever looks at a result asks for the same one again and again. */
+/** Characters of diffs that are cached: people who look at a result request the same diff again and again. */
 const DIFFS_KEPT = 24 * 1024 * 1024;
-/** Files of the trees whose lists are kept: a step of a run reads from the same tree again and again. */
+/** Files of the tree lists that are cached: a step of a run reads from the same tree again and again. */
 const LISTED_FILES_KEPT = 60_000;
-/** What a file in the list of a diff counts for. */
+/** Characters that one file in the list of a diff counts for. */
 const LISTED_FILE = 300;
-/** Whoever names a remote waits for it, and does not wait for minutes. */
+/** Longest wait for a remote that a person has just named, since that person waits for the answer. */
 const INSPECTION_LIMIT_MS = 15_000;
 /** Branches that an error message names. */
 const BRANCHES_NAMED = 10;
@@ -175,7 +175,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     const before = await readRef(place, tracking);
     const pushed = await pushCommit(place, access, branch, commit, expected);
     if (pushed.outcome === 'moved') return { ok: false, remoteCommit: pushed.remoteCommit };
-    // What was pushed is known without fetching it; where a fetch was quicker, its word stands.
+    // Update the tracking ref without fetching. When a concurrent fetch has already moved it, its value stays.
     await moveRef(place, tracking, commit, before).catch(ignoreConflict);
     return { ok: true };
   }
@@ -408,7 +408,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       const place = await mirrorOf(project);
       const [before, after] = await Promise.all([treeOf(place, from), treeOf(place, to)]);
       const key = JSON.stringify([place.gitDir, before, after, options.leaveOut ?? [], options.maxBytes ?? null]);
-      // Who asks for what another has asked for waits, and finds it.
+      // A second request for the same diff waits for the first one and takes its cached result.
       return inTurn(`diff ${key}`, async () => {
         const known = diffs.get(key);
         if (known !== undefined) return { from, to, ...known };
@@ -594,7 +594,7 @@ function ignoreConflict(error: unknown): void {
   if (!(error instanceof Conflict)) throw error;
 }
 
-/** Of an object's id, which names the same content for ever, an answer is kept; of a branch it never is. */
+/** Caches answers by object id, which always names the same content. Answers for branches are not cached. */
 function rememberById(
   ask: (place: GitPlace, treeish: string) => Promise<string>,
 ): (place: GitPlace, treeish: string) => Promise<string> {

@@ -148,7 +148,7 @@ async function makeTree(place: GitPlace, entries: readonly TreeEntry[]): Promise
   return gitText(place, { args: ['mktree', '-z', '--missing'], input: Buffer.concat(lines) });
 }
 
-/** What differs between two trees, renames shown as a removal and an addition. Binary files count no lines. */
+/** Changes between two trees. A rename is a removal and an addition. Binary files count no lines. */
 export async function diffFiles(place: GitPlace, from: string, to: string): Promise<FileChange[]> {
   if (from === to) return [];
   const { stdout } = await runGit(place, {
@@ -209,8 +209,8 @@ function lines(count: string): number {
 }
 
 /**
- * Merges two commits in the object store alone. What lies in the own folder is merged path by path: git would take plans that
- * look alike for renames of each other, and apply what one run wrote to the plan of another.
+ * Merges two commits in the object store alone. Files in the own folder are merged path by path: git would take similar
+ * plans for renames of each other, and apply the changes of one run to the plan of another.
  */
 export async function mergeCommits(place: GitPlace, ours: string, theirs: string): Promise<MergeResult> {
   const { stdout } = await runGit(place, {
@@ -253,7 +253,10 @@ async function withOwnFolder(place: GitPlace, tree: string, entries: readonly Tr
   ]);
 }
 
-/** Where temporary folders lie: beside the mirrors, so that whoever has those to itself knows of which nobody is left. */
+/**
+ * Folder of all temporary folders, beside the mirrors: a server that holds the mirrors
+ * alone can remove those of earlier processes.
+ */
 export function scratchOf({ home }: Pick<GitPlace, 'home'>): string {
   return join(dirname(home), '.scratch');
 }

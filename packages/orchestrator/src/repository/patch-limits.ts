@@ -1,9 +1,9 @@
-/** Shares the room of a diff among its files: a large one is cut, and never keeps another from being shown. */
+/** Divides the size limit of a diff among its files: a large file is cut, and never keeps another from being shown. */
 import { announcementOf, type LineCounts, printPatch, type RawFile, type RawHunk } from '@autonomous/shared';
 
 /** Most of a diff for one file. */
 const MAX_FILE_BYTES = 256 * 1024;
-/** Bytes that a line counts for at least: a megabyte of line ends would be half a million lines to whoever shows them. */
+/** Least bytes that a line counts for. Otherwise a megabyte of empty lines would be shown as half a million lines. */
 const LEAST_LINE_BYTES = 10;
 /** Of a hunk that has become shorter, beyond its announcement. */
 const ROOM_FOR_HUNK = 20;
@@ -28,7 +28,7 @@ export function limitPatches(files: ReadonlyMap<string, RawFile>, maxBytes: numb
   let left = maxBytes;
   for (const [index, { path, file, cost }] of bySize.entries()) {
     const share = Math.min(MAX_FILE_BYTES, Math.floor(left / (bySize.length - index)));
-    // Of a line that is longer than what was read, nothing is there.
+    // A line that is longer than the part that was read leaves an empty hunk.
     const hasEmptyEnd = file.hunks.at(-1)?.text === '';
     if (cost <= share && !hasEmptyEnd) {
       limited.set(path, { text: printPatch(file), ...countLines(file) });

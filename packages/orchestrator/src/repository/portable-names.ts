@@ -1,16 +1,16 @@
 /**
- * Names that mean something else, or another file, on a system other than this one. They concern new names alone: what a
- * project has already is its own decision.
+ * Names that mean something else, or another file, on another system than this one. Only new names are checked: names that
+ * a project already has are its own decision.
  */
 import { lookAlikeFault, plainLetters, showHidden } from '@autonomous/shared';
 import { onEachFolder, OWN_FOLDER, plainName } from './repository-paths.ts';
 
 /** Windows opens a device under these names, whatever their ending. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i;
-/** What nobody may have a second of, by another spelling. */
+/** Names that no new name may imitate by look-alike letters. */
 const RESERVED = ['.git', OWN_FOLDER];
 
-/** Why a new name of a file or folder, without those above it, is not taken; `null` for a good one. */
+/** Why a new name of a file or folder is refused, without the folders above it; `null` for a good one. */
 export function nameFault(name: string): string | null {
   if (showHidden(name) !== name) return `the name holds a hidden character: ${showHidden(name)}`;
   const last = name.at(-1);
@@ -24,7 +24,7 @@ export function nameFault(name: string): string | null {
   return null;
 }
 
-/** Equal for paths that some file system takes for one: other case, or other code points for the same letters. */
+/** Equal for paths that some file system takes for the same: other case, or other code points for the same letters. */
 export function foldedPath(path: string): string {
   return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 }
@@ -37,8 +37,8 @@ interface Folded {
 }
 
 /**
- * Paths among `added` that some file system would take for another of `all`, or that lie in a folder of which this is so.
- * Where one of two spellings is known, only the other is named. Each folder is looked at once, however much lies in it.
+ * Paths among `added` that some file system would take for another path of `all`, and paths in such folders. Where one of
+ * two spellings is known, only the other is named. Each folder is examined once, whatever its size.
  * @param all every path of the result, those of `added` included
  * @param isKnown whether a path or folder is the project's own already
  */

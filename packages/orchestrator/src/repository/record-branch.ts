@@ -1,6 +1,6 @@
 /**
- * The orphan branch on which a project's open runs are recorded. It only ever grows: where the remote has moved on, what
- * this mirror has beyond it is written again on top.
+ * The orphan branch on which a project's open runs are recorded. It only ever grows: when the remote has moved on, the
+ * changes that only this mirror has are written again on top.
  */
 import { NeedsHuman } from '@autonomous/shared';
 import type { GitPlace } from './git.ts';
@@ -11,7 +11,7 @@ import { EMPTY_TREE } from './repository-paths.ts';
 /** Writers of other mirrors may win a race this often in a row before the push is left to the next record. */
 const MAX_ATTEMPTS = 5;
 
-/** What recording needs of the mirror; commits are `null` where there is no such branch. */
+/** Access to the mirror that recording needs. Commits are `null` where there is no such branch. */
 export interface RecordRefs {
   localHead(): Promise<string | null>;
   /** As last fetched. */
@@ -63,12 +63,13 @@ async function commitOnTop(
 ): Promise<string> {
   const [local, remote] = await Promise.all([refs.localHead(), refs.remoteHead()]);
   const common = local !== null && remote !== null ? await refs.mergeBase(local, remote) : null;
-  // The remote's branch is the ground wherever this mirror's does not contain it already.
+  // Builds on the remote's branch unless this mirror's branch contains it already.
   const parent = remote === null || (local !== null && common === remote) ? local : remote;
   const ground = parent === null ? EMPTY_TREE : await refs.treeOf(parent);
   const own = local === null || parent === local ? [] : await changesOf(place, refs, local, common);
   const wanted = [...own, ...edits];
-  // What the mirror's own record contains was looked at by whoever gave the edits.
+  // `keep` is asked only about a remote record that the mirror's own does not contain. The caller has already
+  // checked its edits against the mirror's own.
   const kept =
     keep !== undefined && remote !== null && parent === remote && local !== remote
       ? await keep(remote, local, wanted.map(pathOf))
@@ -87,7 +88,7 @@ function pathOf({ path }: TreeEdit): string {
   return typeof path === 'string' ? path : path.toString('utf8');
 }
 
-/** What this mirror's branch has changed since it was last the same as the remote's. */
+/** Changes of this mirror's branch since its last common commit with the remote's. */
 async function changesOf(place: GitPlace, refs: RecordRefs, local: string, common: string | null): Promise<TreeEdit[]> {
   return diffTrees(place, common === null ? EMPTY_TREE : await refs.treeOf(common), await refs.treeOf(local));
 }

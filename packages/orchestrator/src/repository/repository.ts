@@ -52,7 +52,10 @@ export interface ImportRequest {
 export interface ImportResult {
   readonly tree: string;
   readonly files: readonly FileChange[];
-  /** What was found and not taken: symlinks, special files, oversized files, anything under `.autonomous/`, nested `.git`. */
+  /**
+   * Files that were found and not imported: symlinks, special files, oversized files,
+   * anything under `.autonomous/`, nested `.git`.
+   */
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 }
 
@@ -63,7 +66,7 @@ export interface TreeChange {
   readonly after: { readonly mode: string; readonly oid: string } | null;
 }
 
-/** What no branch of the remote has of a commit's history. */
+/** The part of a commit's history that no branch of the remote has. */
 export interface NewHistory {
   /** Newest first. */
   readonly commits: readonly { readonly id: string; readonly message: string }[];
@@ -76,7 +79,7 @@ export interface NewHistory {
 export interface DiffOptions {
   /** Folders of the project that are not part of the answer. */
   readonly leaveOut?: readonly string[];
-  /** Most bytes of its patch (default 1 MB), shared among the files; a line counts for 10 at least. */
+  /** Most bytes of the patch (default 1 MB), shared among the files. A line counts for at least 10 bytes. */
   readonly maxBytes?: number;
 }
 
@@ -191,14 +194,14 @@ export interface Repository {
   commitsBetween(project: RemoteProject, base: string, head: string): Promise<readonly BranchCommit[]>;
   isAncestor(project: RemoteProject, ancestor: string, descendant: string): Promise<boolean>;
   /**
-   * What differs as people and reviewers are shown it, with its patch. Its list alone is given by `changes`, for much less.
-   * The latest answers are kept.
+   * Difference between two commits or trees as people and reviewers see it, with its patch. `changes` gives only the list
+   * and costs much less. The latest answers are cached.
    */
   diff(project: RemoteProject, from: string, to: string, options?: DiffOptions): Promise<RunDiff>;
-  /** What differs between two commits or trees, by mode and content; a rename is a removal and an addition. */
+  /** Changes between two commits or trees, by mode and content. A rename is a removal and an addition. */
   changes(project: RemoteProject, from: string, to: string): Promise<readonly TreeChange[]>;
   /**
-   * The same of pairs of trees, in one process.
+   * The same for pairs of trees, in one process.
    * @param pairs full ids of trees
    */
   changesOfTrees(

@@ -1,9 +1,9 @@
-/** Whether a file that git takes for binary, because it holds a NUL byte, is text to whoever reads or runs it. */
+/** Decides whether a file that git takes for binary because of a NUL byte is text to the programs and people that read it. */
 import binaryExtensions from 'binary-extensions';
 
 const BINARY: ReadonlySet<string> = new Set(binaryExtensions);
 
-/** Names of files that some program runs or reads as text: a NUL byte, or many, hide nothing in them. */
+/** Extensions of files that some program runs or reads as text: a NUL byte, or many, hide nothing in them. */
 const SOURCE: ReadonlySet<string> = new Set(
   `js mjs cjs jsx ts mts cts tsx json jsonc json5 py pyi rb php pl pm lua tcl r jl sh bash zsh fish ksh ps1 psm1 bat cmd vbs go rs c h
   cc cpp cxx hh hpp cs fs vb java kt kts scala groovy gradle swift m mm ex exs erl hs ml clj dart zig nim sql html htm xhtml css scss
@@ -11,15 +11,12 @@ const SOURCE: ReadonlySet<string> = new Set(
   awk sed`.split(/\s+/),
 );
 
-/** The same of whole names, and of what begins them. */
+/** Names of such files without an extension. */
 const SOURCE_NAMES =
   `makefile gnumakefile dockerfile containerfile jenkinsfile vagrantfile gemfile rakefile guardfile capfile podfile
   fastfile brewfile procfile justfile earthfile tiltfile build workspace configure gradlew mvnw`.split(/\s+/);
 
-/**
- * Attributes by which git itself takes files with names of source code for text: it prints and counts their lines whatever is
- * in them.
- */
+/** Git attributes that make git treat source files as text: it prints and counts their lines, whatever their content. */
 export const SOURCE_AS_TEXT = [...[...SOURCE].map((extension) => `*.${extension}`), ...SOURCE_NAMES]
   .map((pattern) => `${pattern.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)} diff\n`)
   .join('');
@@ -53,7 +50,7 @@ function extensionOf(path: string): string | null {
   return dot === -1 ? null : name.slice(dot + 1).toLowerCase();
 }
 
-/** Of the characters of UTF-8: neither control characters nor bytes that are none. */
+/** Share of readable characters in a content as UTF-8: neither control characters nor invalid bytes. */
 function readableShare(content: Buffer): number {
   const text = content.toString('utf8');
   let odd = 0;

@@ -1,9 +1,9 @@
 /**
- * What a bubblewrap sandbox consists of: which parts of the host are visible, where, and under which limits.
+ * Composes a bubblewrap sandbox: the visible parts of the host, their places, and its limits.
  *
  * Limits of the kernel: file size, processor time, processes (RLIMIT_NPROC, which does not count for root: see
- * `sandbox-cgroup.ts`) and the sizes of /tmp, /dev/shm and a HOME in memory. What memory a process really uses is bounded by
- * `sandbox-watch.ts`. RLIMIT_DATA only stops a single huge request: it counts what V8 merely reserves, 0.5 GB for each
+ * `sandbox-cgroup.ts`) and the sizes of /tmp, /dev/shm and a HOME in memory. `sandbox-watch.ts` limits the memory that
+ * processes really use. RLIMIT_DATA only stops a single huge request: it counts what V8 merely reserves, 0.5 GB for each
  * isolate, so that a test runner with eight threads has 5 GB. RLIMIT_AS would stop WebAssembly altogether.
  */
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
@@ -46,7 +46,7 @@ const ETC_ENTRIES = [
 /** Inside /usr, yet often home to a server's own code, its data, or an npmrc with tokens. */
 const HIDDEN_IN_USR = ['/usr/etc', '/usr/local/etc', '/usr/src'];
 
-/** What the kernel tells of the whole machine, most of it to root alone. Container runtimes mask the same files. */
+/** Files in /proc that expose the whole machine, most of them to root alone. Container runtimes mask the same files. */
 const HIDDEN_IN_PROC = [
   'kcore',
   'keys',
@@ -72,7 +72,7 @@ export interface ProfileRequest {
 export interface Profile {
   /** Options of bwrap, up to the command: none but the descriptor that has the others. File descriptor 3 is left for its status. */
   readonly args: readonly string[];
-  /** What bwrap reads from file descriptors 4, 5, …. */
+  /** Contents that bwrap reads from file descriptors 4, 5, …. */
   readonly files: readonly (string | Uint8Array)[];
 }
 
@@ -98,7 +98,7 @@ export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {
     ...filtered(systemCallFilter()),
     ...environment({
       ...(egressSocket === null ? {} : egressVariables(spec)),
-      // What an agent has just added must not run code while it is installed.
+      // A package that an agent has just added must not run code during its installation.
       ...(npm === null ? {} : { npm_config_userconfig: NPMRC, ...SCRIPTS_OFF }),
     }),
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),

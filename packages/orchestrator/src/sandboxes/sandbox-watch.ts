@@ -12,14 +12,14 @@ const INTERVAL_MS = 250;
 /** The folders are measured when as much has gone from the disk since they last were, or after so long. */
 const MEASURED_AFTER_BYTES = 256 * 1024 * 1024;
 const MEASURED_AFTER_MS = 10_000;
-/** What was full is measured again so soon: time enough for a command that tidies up. */
+/** Wait before a full folder is measured again: time enough for a command that tidies up. */
 const TIDIED_WITHIN_MS = 2_000;
 /** Measuring takes at most this share of the time. */
 const MEASURING_SHARE = 0.1;
 const MEASURING_TIMEOUT_MS = 10 * 60_000;
 /** Files that must still be possible on the disk, where its file system has a fixed number of them. */
 const RESERVED_FILES = 10_000;
-/** Of all processes together, at each look. */
+/** Most descriptors of all processes together that one look reads. */
 const DESCRIPTORS_LOOKED_AT = 2_000;
 
 export interface Breach {
@@ -60,8 +60,9 @@ export function watchSandbox(request: WatchRequest): () => void {
 }
 
 /**
- * Where the kernel shares processors between sessions (autogroup), a priority counts only within a session, and a sandbox is one of
- * its own. Not where the kernel does no such thing, nor where the process is not ours to change.
+ * Lowers the priority of the sandbox's session. Where the kernel shares processors between sessions (autogroup), the
+ * priority of a process counts only within its session, and a sandbox is a session of its own. Does nothing where the
+ * kernel has no autogroup, or where the server may not change the process.
  */
 async function giveWay(pid: number): Promise<void> {
   await writeFile(`/proc/${pid}/autogroup`, '5').catch(() => undefined);
@@ -86,10 +87,10 @@ async function findDiskBreach(
 }
 
 /**
- * What a sandbox's folders hold, over all its commands. Measured by `du`, since that costs the server no time of its own.
- * Deleted files take space as long as a process has them open, or maps them, or has sent them to a socket that nobody reads. The
- * first are counted. The others cannot be seen by a server that is not root; a sandbox that has some is taken for the one that
- * used up what the disk has lost beyond its share.
+ * Disk use of a sandbox's folders, over all its commands. `du` measures it, which costs the server no time of its own.
+ * Deleted files take space while a process has them open or mapped, or has sent them to a socket that is not read. Open
+ * ones are counted. A server that is not root cannot see the others. A sandbox that may hold some is charged with all space
+ * that the disk has lost and that is not counted otherwise.
  */
 export class DiskUse {
   readonly #folders: readonly string[];
@@ -102,7 +103,7 @@ export class DiskUse {
   #measuredAt = performance.now();
   #restMs = 0;
   #isFull = false;
-  /** Found and not yet told. */
+  /** A breach that was found and is not yet reported. */
   #breach: Breach | null = null;
 
   /** @param limitBytes `Infinity` is no limit */
@@ -112,7 +113,7 @@ export class DiskUse {
   }
 
   /**
-   * What the last measurement found, told once; begins the next one where it is due.
+   * Returns the breach that the last measurement found, once, and begins the next measurement when it is due.
    * @param freeBytes of the disk, now
    */
   findBreach(
@@ -208,7 +209,7 @@ async function findProcessBreach(
   };
 }
 
-/** What all processes take together with the files in memory. Files that are mapped as well count once. */
+/** Memory of all processes together with the files in memory. Files that are mapped as well count once. */
 async function bytesOfAll(proc: string, processes: readonly string[], files: number, enough: number): Promise<number> {
   const sum = async (file: string, own: string, shared: string): Promise<number> => {
     const parts = await Promise.all(processes.map((id) => figures(`${proc}/${id}/${file}`, own, shared)));
@@ -216,17 +217,17 @@ async function bytesOfAll(proc: string, processes: readonly string[], files: num
     return total(0) + Math.max(total(1), files);
   };
   const atMost = await sum('status', 'RssAnon', 'RssShmem');
-  // That counts the pages that processes share once for each. What divides them costs the kernel a walk over all pages.
+  // `status` counts a shared page once for each process. The proportional figures make the kernel walk over all pages.
   return atMost <= enough ? atMost : sum('smaps_rollup', 'Pss_Anon', 'Pss_Shmem');
 }
 
-/** What lies in folders in memory. Their file systems count deleted files as long as anything holds them. */
+/** Bytes in folders that lie in memory. Their file systems count deleted files while a process holds them. */
 async function bytesInFolders(folders: readonly string[]): Promise<number> {
   const found = await Promise.all(folders.map((folder) => statfs(folder).catch(() => null)));
   return found.reduce((sum, each) => sum + (each === null ? 0 : (each.blocks - each.bfree) * each.bsize), 0);
 }
 
-/** What a sandbox's processes hold that no folder shows. */
+/** Files that a sandbox's processes hold and no folder shows. */
 interface HeldFiles {
   /** The sandbox's own /proc, as the host sees it, and the processes in it. */
   readonly proc: string;
@@ -286,7 +287,7 @@ async function mapsDeletedFile(maps: string): Promise<boolean> {
   return lines.some((line) => line.endsWith(' (deleted)') && !/ \/(?:dev\/|tmp\/|memfd:|SYSV)/.test(line));
 }
 
-/** The sandbox's own /proc lists its processes and no others. Until it is mounted, and when all is over, there are none. */
+/** Processes of the sandbox, from its own /proc. Empty before that is mounted, and after the sandbox has ended. */
 async function listProcesses(proc: string): Promise<string[]> {
   const [own, hosts] = await Promise.all([stat(proc).catch(() => null), stat('/proc')]);
   if (own === null || own.dev === hosts.dev) return [];
@@ -307,7 +308,7 @@ async function descriptors(folder: string, atMost: number): Promise<string[] | n
   return names;
 }
 
-/** Figures of a file in /proc that has them in kB, as bytes; 0 where there is none. */
+/** Figures of a file in /proc that has them in kB, as bytes; 0 for a missing one. */
 async function figures(file: string, ...keys: readonly string[]): Promise<number[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
   // oxlint-disable-next-line autonomous/linear-expressions -- a key of /proc, which the kernel writes

@@ -33,7 +33,7 @@ export interface RenewableSession {
 /** Throws what the store throws where it has to be asked for a session. */
 export type Guard = (request: IncomingMessage) => Promise<Verdict>;
 
-/** What anyone may read. Compared with the request line as it came, so that no encoding or dot segment gets past. */
+/** Paths that anyone may read. They are compared with the raw request line, so that no encoding or dot segment gets past. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/', '/auth', '/healthz', '/readyz']);
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 export const FEED_PATH = '/ws';
@@ -43,8 +43,8 @@ export function createGuard(options: GuardOptions): Guard {
     const fault = checkTarget(request) ?? checkHost(request, options.hosts) ?? checkOrigin(request, options.origins);
     if (fault) return { admitted: false, problem: fault };
     const path = pathOf(request);
-    // A file of the dashboard is anybody's and may be kept by anybody: nobody is looked up, and no cookie goes with it. Nor does
-    // whether the server is well depend on what it keeps of sessions.
+    // Files of the dashboard are public and may be cached: no session is looked up, and no cookie is sent. Health checks do
+    // not depend on the store of sessions either.
     const isNobodys = isDashboardFile(path) || HEALTH_PATHS.has(path);
     if (request.method === 'GET' && isNobodys && request.headers.upgrade === undefined) {
       return { admitted: true, visitor: null, renewable: null };
@@ -159,7 +159,7 @@ function valuesOf(request: IncomingMessage, name: string): readonly string[] {
   return raw.filter((_value, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
 }
 
-/** What is said to whoever shows nothing that the server knows. */
+/** Refusal of a request without a credential that the server knows. */
 export function unauthorized(): ProblemDetails {
   return refusal(
     401,
@@ -169,7 +169,7 @@ export function unauthorized(): ProblemDetails {
   );
 }
 
-/** What is said to whoever has shown too many wrong ones. */
+/** Refusal of an address that has shown too many wrong credentials. */
 export function tooManyWrong(waitSeconds: number): ProblemDetails {
   return {
     ...refusal(

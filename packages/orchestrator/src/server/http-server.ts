@@ -42,7 +42,7 @@ export interface ServerOptions {
   readonly orchestrator: Orchestrator;
   readonly feed: FeedSource;
   readonly store: Pick<EventStore, 'recall' | 'recallStep' | 'remember' | 'getMark' | 'setMark'> & SessionStore;
-  /** What a client sends as Bearer token. */
+  /** Bearer token of the clients. */
   readonly token: string;
   /** Address to listen on, such as `127.0.0.1`. */
   readonly host: string;
@@ -62,7 +62,7 @@ export interface ServerOptions {
 }
 
 export interface RunningServer {
-  /** Where it listens, such as `http://127.0.0.1:3001`. */
+  /** Address that it listens on, such as `http://127.0.0.1:3001`. */
   readonly url: string;
   /** An address that signs one browser in, once, within 10 minutes. */
   createSignInLink(): string;
@@ -73,7 +73,7 @@ export interface RunningServer {
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const DRAIN_MS = 4_000;
-/** Policy violation: whoever comes back without a session is refused. */
+/** Close code for a policy violation: a client that reconnects without a session is refused. */
 const CLOSE_SIGNED_OUT = 1008;
 
 /**
@@ -143,7 +143,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     else socket.destroy();
   });
   server.on('upgrade', (request, socket, head) => {
-    // A reset while nobody listens for it would end the process.
+    // Without a listener, a reset would end the process.
     socket.on('error', () => socket.destroy());
     void askGuard(guard, request, log).then((verdict) => {
       if (isClosing) return refuseUpgrade(socket, toProblem(new Unavailable('The server is stopping.')));
@@ -183,10 +183,10 @@ export interface ServerAppOptions extends Pick<
   /** Counts wrong sign-in codes. */
   readonly wrong: Pick<WrongCredentials, 'note'>;
   readonly cookie: SessionCookie;
-  /** Whom the guard found behind a request. */
+  /** Visitors by request, as the guard found them. */
   readonly visitors: Pick<WeakMap<IncomingMessage, Visitor>, 'get'>;
   readonly baseUrl: string;
-  /** Told after a session was ended, or with `undefined` all of the visitor's user. */
+  /** Called after a session was ended, or with `undefined` after all sessions of the visitor's user were. */
   readonly onSignedOut: (visitor: Visitor, session: string | undefined) => void;
 }
 
@@ -206,7 +206,7 @@ export function createServerApp(options: ServerAppOptions) {
     store: options.store,
     caller,
     viewAfter: ({ runId, sequence }) =>
-      // Where its beginning was erased nobody knows what it was then.
+      // The run as it is now, when the beginning of its log was erased.
       options.orchestrator.getRun(runId, sequence).catch(() => options.orchestrator.getRun(runId)),
     onForgotten: (error) => log.error({ err: error }, 'the answer to an idempotency key could not be kept'),
   });
@@ -263,7 +263,7 @@ export function createServerApp(options: ServerAppOptions) {
       return answerProblem(c, tooManyWrong(waitSeconds));
     }
     c.header('Set-Cookie', cookie.give(secret));
-    // Only to a page of ours: whoever made the link could name any place.
+    // Redirects only to a page of this server: the author of a link could name any place.
     const to = c.req.query('to') ?? '/';
     return c.redirect(isPagePath(to) ? to : '/', 303);
   });
@@ -273,7 +273,7 @@ export function createServerApp(options: ServerAppOptions) {
   return app;
 }
 
-/** Of every answer, refusals included. There is no CORS header among them: no other page may read anything. */
+/** Headers of every answer, refusals included. There is no CORS header among them, so other pages cannot read anything. */
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', CONTENT_SECURITY_POLICY],
@@ -320,7 +320,7 @@ function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** The guard's verdict, or what its failure means to whoever asks. */
+/** The guard's verdict. When the guard fails, a refusal that describes the failure to the client. */
 async function askGuard(guard: Guard, request: IncomingMessage, log: Logger): Promise<Verdict> {
   try {
     return await guard(request);
@@ -331,7 +331,7 @@ async function askGuard(guard: Guard, request: IncomingMessage, log: Logger): Pr
   }
 }
 
-/** What Node's own parser refuses, in the form of every other refusal. */
+/** Converts an error of Node's HTTP parser into the form of all other refusals. */
 function problemOfParser({ code }: NodeJS.ErrnoException): ProblemDetails {
   const invalid = toProblem(new InvalidRequest('The request is no valid HTTP.'));
   switch (code) {
@@ -352,7 +352,7 @@ function visitorOfUpgrade(request: IncomingMessage, verdict: Verdict): Visitor |
 
 function refuseRequest(response: ServerResponse, problem: ProblemDetails): void {
   if (problem.status === 401) response.setHeader('WWW-Authenticate', 'Bearer realm="autonomous"');
-  // Whoever guesses begins with a new connection each time.
+  // Closes the connection, so that a client that guesses needs a new one for each try.
   if (problem.status === 429) response.setHeader('Connection', 'close');
   const retryAfter = retryAfterOf(problem);
   if (retryAfter !== null) response.setHeader('Retry-After', retryAfter);

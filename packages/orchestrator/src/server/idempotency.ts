@@ -1,6 +1,7 @@
 /**
- * A POST that is sent twice is done once: the answer to an idempotency key is kept and given again. The engine stores the
- * key with the step that the request makes, so that a process which dies before it answers has done it once too.
+ * Carries out a POST only once, also when it is sent twice: the answer to an idempotency key is kept
+ * and given again. The engine stores the key with the step that the request makes, so this also holds
+ * when the process crashes before it answers.
  */
 import { createHash } from 'node:crypto';
 import { type Caller, InvalidRequest, type RequestKey, type RunView, Unprocessable } from '@autonomous/shared';
@@ -16,15 +17,15 @@ export interface IdempotencyOptions {
   readonly onForgotten: (error: unknown) => void;
 }
 
-/** What is kept of an answer beside its status. */
+/** The stored part of an answer, besides its status. */
 interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /**
- * What they answer is a secret of a few seconds that belongs in no database, or takes a cookie away; and asking twice does
- * no harm.
+ * Routes whose answers are not kept: they give a secret that is valid for seconds and belongs in no database, or take
+ * a cookie away. Repeating them does no harm.
  */
 const NEVER_KEPT: ReadonlySet<string> = new Set(['/api/tickets', '/api/sign-in-links', '/api/sign-out']);
 /** Only these headers say something about the answer itself. */
@@ -32,7 +33,7 @@ const KEPT_HEADERS = ['content-type', 'location'];
 
 const REQUEST = 'request';
 
-/** The request as one that is done once; `undefined` where it has no key, or before the middleware saw it. */
+/** Identifies a request that is carried out once; `undefined` when it has no key, or before the middleware has seen it. */
 export function requestKeyOf(c: Context): RequestKey | undefined {
   return c.get(REQUEST) as RequestKey | undefined; // Only the middleware sets it.
 }
@@ -55,7 +56,7 @@ export function idempotency({ store, caller, viewAfter, onForgotten }: Idempoten
       }
     };
 
-    // One at a time for a key; who finds the first one failed does it again.
+    // One request at a time for a key. When the first one failed, the next one is carried out.
     for (let first = inFlight.get(key); first; first = inFlight.get(key)) {
       refuseOther(first.requestHash);
       await first.done;
@@ -89,7 +90,7 @@ export function idempotency({ store, caller, viewAfter, onForgotten }: Idempoten
   };
 }
 
-/** As the routes answer: what makes a run says where it is, and all others give the run after their step. */
+/** Rebuilds the answer of a route: the run after its step, and for a new run also its location. */
 function answerOf({ req }: Context, view: RunView): Answer & { readonly status: number } {
   const isNewRun = req.path === '/api/runs' || req.path.endsWith('/fork');
   const headers = { 'content-type': 'application/json', ...(isNewRun ? { location: `/api/runs/${view.id}` } : {}) };
@@ -98,8 +99,8 @@ function answerOf({ req }: Context, view: RunView): Answer & { readonly status: 
 }
 
 /**
- * A faulty request was not done, and what passes with time (429, 503, 507, or a failure of the server) may be gone: all of
- * them may be sent again under the same key.
+ * Keeps answers of requests that were carried out, and conflicts. A faulty request was not carried out, and temporary
+ * failures (429, 503, 507, or a failure of the server) may be over: all of them may be sent again under the same key.
  */
 function isWorthKeeping(status: number): boolean {
   return status < 400 || status === 409;

@@ -69,11 +69,11 @@ export interface ServiceOptions {
   readonly uploads: Uploads;
   readonly transcripts: Transcripts;
   readonly now: () => Date;
-  /** Why nothing can be stored now, in words; `null` while it can. */
+  /** Why nothing can be stored now, in words; `null` while storing works. */
   whyNotStorable(): Promise<string | null>;
   /** Damage that was found in the database's file since the start; `null` when none was. */
   damage(): string | null;
-  /** What the record in git has beyond the database, in words. */
+  /** Sentences about runs and events that the record in git has and the database does not. */
   readonly record: {
     /** Of all projects that were compared. */
     notices(): readonly string[];
@@ -156,7 +156,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   const checkConfig = (requested: RunConfigRequest): readonly Fault[] =>
     options.checkConfig(requested).map((fault) => ({ ...fault, path: `config.${fault.path}` }));
 
-  /** What a run starts from, after everything that can be known beforehand was checked. */
+  /** Builds the start of a run after all checks that are possible beforehand. */
   const startOf = async (caller: Caller, wanted: NewRun, runId: string, explorationId?: string): Promise<RunStart> => {
     const name = wanted.workflow ?? DEFAULT_WORKFLOW;
     const definition = workflows.latest(name);
@@ -217,7 +217,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     refuseUnknownPrices(config);
   };
 
-  /** A budget in dollars cannot be kept with models whose price nobody knows. */
+  /** A budget in dollars cannot be enforced for models of unknown price. */
   const refuseUnknownPrices = (config: RunConfig): void => {
     const name = (['maxCostUsd', 'maxTreeCostUsd'] as const).find((budget) => config[budget] !== undefined);
     if (name === undefined) return;
@@ -474,7 +474,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
           retried.push({ gateId, retried: true });
         } catch (error) {
           const problem = toProblem(error);
-          // What is a fault of the server, or of its disk, is the same for the rest.
+          // A fault of the server or its disk would be the same for the other gates.
           if (problem.status >= 500) throw error;
           retried.push({ gateId, retried: false, detail: problem.detail });
         }
@@ -640,7 +640,7 @@ function acceptanceOf(gate: Gate, { artifactHash }: GateDecision, reason: string
   return { type: 'RETRY_REQUESTED', payload: present({ gateId: gate.id, notes: reason, accepts }) };
 }
 
-/** What the person said, else what they did. */
+/** The person's own words, or else a description of the files that they took. */
 function wordsOr(words: string | undefined, take: FilesTaken): string {
   return words !== undefined && words.trim() !== '' ? words : inWords(take);
 }

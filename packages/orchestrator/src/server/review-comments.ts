@@ -19,7 +19,7 @@ import { otherGate } from '../engine/shown-gate.ts';
 
 /** The field in which each decision that sends comments carries words. */
 const WORDS = { reject: 'feedback', retry: 'notes', accept: 'reason' } as const;
-/** What the workflow takes as the words of one decision. */
+/** Most characters that the workflow accepts in that field of a decision. */
 const MAX_WORDS_CHARACTERS = 20_000;
 
 type Comments = Pick<Orchestrator, 'listComments' | 'addComment' | 'editComment' | 'deleteComment'>;
@@ -78,8 +78,8 @@ export function createReviewComments({ engine }: { readonly engine: Engine }): C
 }
 
 /**
- * The decision with all comments of its run that are not sent yet, where it carries words. Files that are taken without a word
- * are only checked: no comment makes more of that.
+ * Adds all comments of the run that are not sent yet to a decision that carries words. A decision that takes files without
+ * a word stays as it is: such files are only checked, and comments do not change that.
  * @throws {InvalidRequest} when there are more words than one decision takes
  */
 export function withComments(view: RunView, gate: Gate, decision: GateDecision): GateDecision {
@@ -90,7 +90,7 @@ export function withComments(view: RunView, gate: Gate, decision: GateDecision):
   if (field === undefined || comments.length === 0) return decision;
   const said = decision[field] ?? '';
   const isBare = said.trim() === '';
-  // Whoever accepts says why; comments are no reason.
+  // An acceptance needs a reason in the person's own words: comments are not one.
   if (isBare && (decision.take !== undefined || decision.decision === 'accept')) return decision;
   const words = feedbackOf(said, comments);
   if (words.length <= MAX_WORDS_CHARACTERS) return { ...decision, [field]: words };

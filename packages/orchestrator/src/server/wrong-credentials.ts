@@ -1,7 +1,7 @@
 /**
- * Counts wrong tokens, tickets and sign-in codes by the address that they come from, and slows down whoever guesses. Only
- * wrong ones are refused: an address is shared by the users of one machine, and by all behind one proxy, and none of them
- * locks the owner of the right token out.
+ * Counts wrong tokens, tickets and sign-in codes by the address that they come from, and slows down clients that guess.
+ * Only wrong credentials are refused: the users of one machine share an address, and so do all behind one proxy, and none
+ * of them may lock out the owner of the right token.
  */
 import { isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
@@ -12,15 +12,15 @@ export interface WrongCredentialsOptions {
   readonly now?: () => number;
 }
 
-/** Wrong ones that an address may show within a window before it is told to wait. */
+/** Wrong credentials that an address may show within a window before it has to wait. */
 const ALLOWED = 10;
 const WINDOW_MS = 60_000;
-/** Addresses that are remembered; beyond, the one whose window began first is forgotten. */
+/** Most addresses that are remembered. Beyond that, the address whose window began first is forgotten. */
 const MAX_ADDRESSES = 10_000;
 
 export class WrongCredentials {
   readonly #options: WrongCredentialsOptions;
-  /** By address, the window that began first at the beginning. */
+  /** By address, ordered by the beginning of their windows. */
   readonly #windows = new Map<string, { readonly endsAt: number; count: number }>();
 
   constructor(options: WrongCredentialsOptions) {
