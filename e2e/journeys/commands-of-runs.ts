@@ -19,7 +19,7 @@ export const journey: Journey = {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await editor.openViews();
     const run = (status: string) => editor.line(new RegExp(`^A login, .*${status}`));
-    // What a plan adds to the memory is accepted with it, where it is shown.
+    // Approval of a plan accepts its additions to the memory as well, so it is given where they are shown.
     const approveInReview = async () => {
       await editor.command('Autonomous: Approve');
       await editor.notification('Nothing was decided yet.').first().waitFor();
@@ -69,7 +69,7 @@ export const journey: Journey = {
     // The checks of the project are run twice meanwhile.
     await run('Waiting for approval').waitFor({ timeout: 90_000 });
     await commentOnTheResult(stage, editor);
-    // It is the server's: a window that is loaded anew has it, in its thread and at the gate of the panel.
+    // The server keeps the comment: a reloaded window shows it in its thread and at the panel's gate.
     await editor.reload();
     await page.locator('.review-widget').getByText('A form, please.').waitFor({ timeout: 60_000 });
     await page.getByRole('tab', { name: /^A login/ }).click();

@@ -20,7 +20,7 @@ export const journey: Journey = {
     await editor.icon.filter({ hasText: '1' }).waitFor();
     await stage.picture(editor.page, 'plan-waits');
 
-    // What the plan adds to the project's memory is accepted with it, and the line does not show it.
+    // Approval accepts the plan's additions to the project's memory as well, and the line does not show them.
     await editor.actOn(plan, /^Approve/);
     const review = editor.webView.getByRole('region', { name: 'What you have to see' });
     await review.getByRole('heading', { name: /^What the run adds to the project’s memory/ }).waitFor();
@@ -29,7 +29,7 @@ export const journey: Journey = {
     assert.equal((await server.client.getRun(id)).gate?.kind, 'plan');
     await editor.webView.getByRole('button', { name: 'Approve' }).click();
     await editor.line(/^Create login flow with OAuth, .*Waiting for an answer/).waitFor();
-    // What it asked for is decided: it is gone.
+    // The notice disappears once its gate is decided.
     await notice.filter({ hasText: 'Review the plan' }).waitFor({ state: 'detached' });
     await editor.webView.getByRole('radio', { name: 'Google and GitHub' }).check();
     await stage.picture(editor.page, 'question');

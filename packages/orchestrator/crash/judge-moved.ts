@@ -1,7 +1,7 @@
 /**
- * What is wrong with a playback in which others moved something between two servers, or a person had to have a run go on
- * that was set aside for its crashes. It came to something else than an undisturbed one, so it is measured by what must hold
- * whatever comes: nothing of others is lost, nothing is there twice, and every run comes to its end.
+ * Finds faults of a playback in which others changed the remote between two servers, or in which a person retried a run
+ * that was quarantined for its crashes. Such a playback ends differently from an undisturbed one. So it is checked
+ * against the rules that hold in every case: no work of others is lost, no effect is there twice, and every run ends.
  */
 import { brokenPromises, type Fault, heardFaults, logFaults, recordFaults, type Verdict } from './judge.ts';
 import { IN_THE_RECORD, type OutsideMove, REMEMBERED } from './outside-moves.ts';
@@ -40,7 +40,7 @@ function isOfTheMove(move: OutsideMove | undefined, { what }: Fault): boolean {
 
 const MEMORY = '.autonomous/memory.md';
 
-/** Commits of others on the base branch, each of whose files is there in the end as they left it. */
+/** Faults for files that others committed to the base branch and that are gone or different at the end. */
 function lostWork(remote: RepositoryState): readonly Fault[] {
   const history = remote.historyOf('main');
   const files = remote.filesOf(history.at(-1)?.tree ?? '');

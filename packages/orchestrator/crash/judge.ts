@@ -87,7 +87,7 @@ export async function judge(scenario: Scenario, reference: Reference, playback: 
   };
 }
 
-/** What models were asked too often for the crashes, or without its booking. */
+/** Faults of model calls: more repetitions than the crashes explain, calls without a reservation, wrong bookings. */
 export function costFaults(scenario: Scenario, reference: Reference, playback: Playback): readonly Fault[] {
   const crashes = playback.lives.filter(({ end }) => end === 'killed').length;
   return [
@@ -97,7 +97,7 @@ export function costFaults(scenario: Scenario, reference: Reference, playback: P
   ];
 }
 
-/** Boundaries of a life with the state that the run was in; those that no run has stand by themselves. */
+/** Boundaries that one server life passed, each with its run's state; a boundary without a run has no state. */
 export function situations(ledger: readonly LedgerLine[]): readonly Passed[] {
   const states = new Map<string, string>();
   const passed: Passed[] = [];

@@ -1,4 +1,4 @@
-/** What others do to the remote while no server runs: between the kill of one and the start of the next. */
+/** Changes to the remote by others, made between the kill of one server and the start of the next. */
 import { commitAsColleague } from './place.ts';
 import { git } from './repository-state.ts';
 import { RECORD_BRANCH } from './story.ts';
@@ -10,7 +10,7 @@ export interface OutsideMove {
   /** Boundaries after which it can matter. */
   readonly after: RegExp;
   make(remote: string): Promise<void>;
-  /** What a person does before they retry a run that is paused for it. */
+  /** Removes the obstacle, as a person does before they retry a run that is paused for it. */
   mend?(remote: string): Promise<void>;
 }
 
@@ -21,12 +21,12 @@ const BROUGHT = {
   '.autonomous/specs/002-between.md': '# Between, too\n',
   '.autonomous/runs/merged-meanwhile/context.json': '{}\n',
 } as const;
-/** The memory is written on by the run: this line of it stays. */
+/** Line of the memory file that must stay when the run adds to the file. */
 export const REMEMBERED = 'Merged in between.';
 export const IN_THE_RECORD = 'of-another-server.txt';
 
 const STRANGER = 'Pushed by somebody';
-/** Boundaries of what a run does to git from its first commit on. */
+/** Boundaries of a run's git operations from its first commit on. */
 const IN_GIT =
   /(?:^|\/)(?!api\b|prepare\b|append\b|start\b)[\w-]+\.(?:commit|push|fetch|perform|record)\.(?:before|after)/;
 /** From the first push on the run's branch is on the remote. */

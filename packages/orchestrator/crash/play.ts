@@ -51,7 +51,7 @@ export interface PlayOptions {
   readonly scenario: Scenario;
   /** Boundary at which the first, the second … server ends itself. */
   readonly kills: readonly string[];
-  /** What others do between the end of the first server and the start of the second. */
+  /** Change that others make between the end of the first server and the start of the second. */
   readonly move?: OutsideMove | undefined;
   /** Repository that the project begins as. */
   readonly template: string;
@@ -61,7 +61,7 @@ export interface PlayOptions {
 
 const PROGRAM = fileURLToPath(new URL('server.ts', import.meta.url));
 const QUICK_START = fileURLToPath(new URL('quick-start.ts', import.meta.url));
-/** A server that takes longer from its start to the end of its runs does nothing any more. */
+/** Time limit from the start of a server to the end of its runs. A slower server counts as hanging. */
 const LIFE_LIMIT_MS = 120_000;
 
 /**
@@ -304,8 +304,8 @@ class Driver {
   }
 
   /**
-   * A run that pauses for what others did goes on once that is put right, and one that was set aside since its servers were
-   * killed goes on at a person's word.
+   * Retries a run that is paused for a change of others, once that change is undone, and a run that is quarantined
+   * because its servers were killed. The scenario decides all other gates.
    */
   async #decisionOn(gate: Gate, run: RunView): Promise<GateDecision> {
     if (gate.kind === 'pause' && this.#move?.mend !== undefined && gate.reason === 'push_rejected') {

@@ -44,13 +44,13 @@ const runs = (labels: readonly string[], change?: RunConfigRequest): Scenario['r
 const decided = ({ gates }: RunView, decision: GateDecision['decision']): boolean =>
   gates.some((gate) => gate.decision === decision);
 
-/** What every project has: a check of one test that is content with a good feature, and that says so in its report. */
+/** Files of every project: a check with one test, which passes for a good feature and reports its result. */
 export const FILES: Readonly<Record<string, string>> = {
   'README.md': '# Notes\n',
   'check.sh': countedTest('grep -q good feature.txt', 'feature'),
 };
 
-/** Takes the number of the run's plan. */
+/** Files of a colleague, whose plan has the same number as the run's plan. */
 const COLLEAGUE = { 'other.txt': 'other\n', '.autonomous/specs/001-other.md': '# Other\n' };
 
 export const SCENARIOS: readonly Scenario[] = [

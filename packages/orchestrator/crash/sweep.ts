@@ -26,17 +26,17 @@ import { FILES } from './scenarios.ts';
 export interface Point {
   readonly scenario: Scenario;
   readonly kills: readonly string[];
-  /** What others do before the second server starts. */
+  /** Change that others make before the second server starts. */
   readonly move?: OutsideMove;
 }
 
 export interface Played {
   readonly point: Point;
-  /** A boundary that is a matter of time did not come up: the point says nothing. */
+  /** False where a boundary that depends on timing did not come up: the point then proves nothing. */
   readonly reached: boolean;
   readonly verdict: Verdict | null;
   readonly faults: readonly Fault[];
-  /** What the last server that was not killed passed until it made its first step: where a further kill can hit. */
+  /** Boundaries that the last server, which was not killed, passed up to its first step: a next kill can hit there. */
   readonly recovery: readonly Passed[];
 }
 
@@ -294,7 +294,10 @@ class Bench {
   }
 }
 
-/** What came to something else than the undisturbed playback is measured by what must hold whatever comes. */
+/**
+ * Compares a playback with the undisturbed one. A playback with an outside move or a quarantined run ends differently:
+ * it is checked against the rules that hold in every case.
+ */
 async function judged({ scenario, move }: Point, reference: Reference, playback: Playback): Promise<Verdict> {
   if (move) return judgeMoved(scenario, move, playback);
   if (!wasSetAside(playback)) return judge(scenario, reference, playback);

@@ -1,6 +1,7 @@
 /**
- * What no simulated outside can show, since it lies in git itself: a run is published while its server is killed at each of
- * its writes in turn, and others move the base before the next one starts. Real activities on a real mirror and remote.
+ * Checks of git itself, which a simulated outside cannot cover: a run is published while its server is killed at each
+ * of its writes in turn, and others move the base before the next server starts. Real activities on a real mirror and
+ * remote.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -210,7 +211,7 @@ async function refusesWhatIsNotOwn(folder: string): Promise<boolean> {
 
 function contextOf(activity: string, sequence: number): ActivityContext {
   const signal = new AbortController().signal;
-  // What else a context has is for agents.
+  // The other fields of a context are for agents.
   return {
     key: `${RUN.runId}/${sequence}/${activity}`,
     runId: RUN.runId,

@@ -230,7 +230,7 @@ export class People {
     });
   }
 
-  /** What is done under a key is answered with the run as it was after that step, however often it is sent. */
+  /** Asserts that a request is answered with the run as it was after its step, however often the request is sent. */
   #checkAnswer(by: string, view: RunView): void {
     const events = this.#options.ledger.runs.get(view.id)?.events ?? [];
     const at = events.findIndex(({ payload }) => payload['by'] === by);
@@ -244,7 +244,7 @@ export class People {
   }
 
   #checkStored(by: string, view: RunView): void {
-    // A step that the machine fails at sets the run aside instead, and says so.
+    // If the machine fails at the step, the run is quarantined instead, and its gate names the reason.
     if (view.gate?.reason === 'poisoned' || this.#options.ledger.actors.has(by)) return;
     throw new Violation(
       'acknowledged',

@@ -1,6 +1,5 @@
 /**
- * What an older copy of a database does to the record in git: nothing that the record has may be lost by it. With real
- * git and real files.
+ * Checks that a restored older copy of a database loses nothing of the record in git. Real git and real files.
  */
 import { copyFileSync, cpSync, existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -130,7 +129,7 @@ class Place {
     await recorder.stop();
   }
 
-  /** What the remote's record has of the run. */
+  /** The run's `context.json` in the remote's record. */
   recorded(): string {
     return git(this.#fixture.remote, 'show', `autonomous/record:.autonomous/runs/${RUN}/context.json`);
   }

@@ -1,4 +1,4 @@
-/** What a person has to see before a run's first move into the project's own branches, whatever the trust mode. */
+/** Concerns that a person has to see before a run first moves the project's own branches, in every trust mode. */
 import { Session } from 'node:inspector/promises';
 import { type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -211,7 +211,7 @@ describe('a run whose gates are all trusted', () => {
         ],
       }),
     });
-    // Which functions of this thread are called at all.
+    // Records which functions are called on this thread.
     const profiler = new Session();
     profiler.connect();
     onTestFinished(() => profiler.disconnect());

@@ -1,4 +1,4 @@
-/** What evidence says of the tests that ran, against code that would have no test fail. Real runners in a real sandbox. */
+/** Evidence about the tests that ran, against code that keeps tests from failing. Real runners in a real sandbox. */
 import { spawnSync } from 'node:child_process';
 import type { RunView } from '@autonomous/shared';
 import { expect, it } from 'vitest';
@@ -98,7 +98,7 @@ it('tells of code under node:test that ends the process or empties the assertion
 });
 
 it('tells of code under unittest and pytest that ends the process or makes failures pass', MANY, async (context) => {
-  // What the sandbox sees of this machine is the system's Python.
+  // The sandbox has only the system's Python of this machine.
   const hasPytest = spawnSync('/usr/bin/python3', ['-m', 'pytest', '--version']).status === 0;
   if (!hasPytest) context.skip('pytest is not installed for /usr/bin/python3: apt-get install python3-pytest');
   const tricks = {

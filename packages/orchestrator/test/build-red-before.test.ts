@@ -50,7 +50,7 @@ it('asks at once where a program is missing, and tells of links that no sandbox 
   expect(notices).toContain('not in the sandbox: 1 symbolic link: lib');
 });
 
-it('lets the agent mend what it broke in a project that was red', async () => {
+it('lets the agent fix what it broke in a project whose checks failed before', async () => {
   const files = { ...NODE, 'test/old.test.js': `${HEAD}test('never worked', () => assert.equal(1, 2));\n` };
   const breaks = ['-', '*'].map((by) => writes({ 'src/sums.js': `export const add = (a, b) => a ${by} b;\n` }));
   const server = await aServer({ files, script: aScript({ implementer: breaks }) });

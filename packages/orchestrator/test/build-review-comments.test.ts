@@ -102,7 +102,7 @@ describe('comments on a result', () => {
     const fix = await server.until(run, { gate: 'fix' });
     expect(textsOf(fix)).toEqual(['Name the states.']);
     expect(await server.client.listComments(fix.gate?.id ?? '')).toMatchObject([{ gateId: plan }]);
-    // What was decided takes no more of them.
+    // A decided gate takes no more comments.
     expect(await refusal(server.client.addComment(plan, AT_LINE_1))).toMatchObject({
       status: 409,
       message: expect.stringContaining('already decided'),

@@ -1,4 +1,4 @@
-/** What people and the validator are shown of a result whose author wants them to see something else. */
+/** The view that people and the validator get of a result whose author tries to hide or disguise changes. */
 import { Readable, Writable } from 'node:stream';
 import { reviewDiff } from '@autonomous/shared';
 import { expect, it } from 'vitest';
@@ -70,7 +70,7 @@ it.each(['"user⟨U+202E⟩ ⟨U+2066⟩// admin⟨U+2069⟩"', 'lib.js: 4 hidde
   },
 );
 
-/** What a command writes to a terminal. */
+/** Output of a command at a terminal. */
 async function printed(server: Fixture, ...args: readonly string[]): Promise<string> {
   let text = '';
   const output = (): Writable =>

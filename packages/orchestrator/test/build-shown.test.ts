@@ -1,4 +1,4 @@
-/** What a person accepts with a decision is what the surface showed on which they decided. */
+/** A decision accepts exactly what its surface showed to the person who decided. */
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { ApiError, concernsHashOf, hashWordOf, type RunConfigRequest, shownAt } from '@autonomous/shared';
 import { expect, it } from 'vitest';

@@ -12,7 +12,7 @@ import { outcomeOf } from './run-outcome.fixture.ts';
 const TOKEN = `ghp_${'a1B2c3D4'.repeat(5)}`;
 const PROJECT = { ...FILES, 'NOTES.md': `The token is ${TOKEN}\n` };
 
-/** With questions and a mended result each. */
+/** Time for two runs, each with questions and a result that is fixed after failed checks. */
 const TWO_RUNS = { timeout: 240_000 };
 
 /** A whole run of the demo on a server of its own. */
@@ -23,7 +23,7 @@ async function demoRun(env: Readonly<Record<string, string>>) {
   return { run, outcome: await outcomeOf(server, run) };
 }
 
-it('a run that asks, fails its checks and is mended is played to the same end', TWO_RUNS, async () => {
+it('a run that asks, fails its checks and is fixed is played to the same end', TWO_RUNS, async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'cassettes-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const recorded = await demoRun({ AUTONOMOUS_SCRIPT: DEMO_SCRIPT, AUTONOMOUS_RECORD: folder });

@@ -95,7 +95,7 @@ describe.each(released.filter(({ definition }) => !isNewest(definition)))(
               });
               const where = `${file}, event ${events.at(-1)?.sequence}, to ${version}`;
               if (!taken.ok) return [`${where}: ${taken.reason}`];
-              // What is under way goes on, and nothing else begins.
+              // Open activities stay open, and no others begin.
               return isDeepStrictEqual(taken.state.activities, state.activities) ? [] : [`${where}: other activities`];
             }),
           ),

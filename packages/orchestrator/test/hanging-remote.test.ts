@@ -1,4 +1,4 @@
-/** What people wait for when a project's remote takes connections and never answers. */
+/** Waiting times of people when a project's remote accepts connections and never answers. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

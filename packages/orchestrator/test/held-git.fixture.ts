@@ -62,7 +62,7 @@ export async function installHeldGit(folder: string): Promise<HeldGit> {
   await writeFile(path.join(folder, 'git'), script(git));
   await chmod(path.join(folder, 'git'), 0o755);
 
-  /** What a held process was to do, done by another: it has ended with its server. */
+  /** Runs the command of a held process in a new one: the held process has ended with its server. */
   const runLate = async (): Promise<number> => {
     const [gitDir, ...args] = (await readFile(path.join(folder, 'arguments'), 'utf8')).trimEnd().split('\n');
     return spawnSync(git, args, { env: { ...process.env, GIT_DIR: gitDir }, stdio: 'ignore' }).status ?? 128;

@@ -12,7 +12,7 @@ import { aScript, FILES, type Files, makeRemote, projectConfig, runs, tool } fro
 import { startServerProcess } from './server-process.fixture.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
-/** What froze the server froze it for minutes. The machine that runs this may be slow in everything else. */
+/** The hostile files froze the server for minutes. The limit leaves room for a machine that is slow otherwise. */
 const LONGEST_ANSWER_MS = 5_000;
 const POLL_MS = 50;
 

@@ -59,7 +59,7 @@ it('a run whose work is under way at the third death of its server is set aside,
   await server.ended;
   await launched;
   for (let death = 2; death <= 3; death += 1) {
-    // It dies while it starts, or right after.
+    // The server crashes during its start, or right after it.
     const started = await start().catch(() => null);
     await started?.server.ended;
   }
@@ -80,7 +80,7 @@ it('a run that takes its server down is found among others, which are not set as
   const launched = launch(client, 'dies').catch(() => null);
   await server.ended;
   await launched;
-  // Three deaths of which nobody is the only one to blame, and three by which the one is found.
+  // Three crashes for which no single run can be blamed, then three that identify the run.
   for (let death = 2; death <= 6; death += 1) {
     const started = await start().catch(() => null);
     if (started === null) continue;

@@ -1,6 +1,7 @@
 /**
- * Loaded before a program (`node --import`), it kills the program when the answer to a request with an idempotency key is to
- * be kept: what was asked for is on disk, and nobody was answered. While the file that it is told of is there.
+ * Loaded before a program (`node --import`), it kills the program when that is about to store the answer to a request
+ * with an idempotency key. The step of the request is on disk then, and the client has no answer. Active while the file
+ * that `KILL_BEFORE_ANSWER` names exists.
  */
 import { existsSync } from 'node:fs';
 import { SqliteEventStore } from '../src/event-store/sqlite-event-store.ts';

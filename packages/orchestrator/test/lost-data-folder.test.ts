@@ -34,7 +34,7 @@ it('is refused with 503 and the way out at the next command, and the server is n
   await expect(client.createProject({ name: 'later', repository })).rejects.toThrow(/was removed/);
   expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
   expect(await client.readiness()).toMatchObject({ ready: false });
-  // What it knows can still be read, and it stops as it should.
+  // Reads still work, and the server stops normally.
   expect((await client.listProjects({})).items.map(({ name }) => name)).toContain('before');
   expect(await server.end('SIGTERM')).toMatchObject({ code: 0 });
 });

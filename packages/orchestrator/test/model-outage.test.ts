@@ -120,7 +120,7 @@ it('that only lists its models is asked by one run at a time, ever more rarely',
   for (const run of runs) await expect.poll(() => hasPlan(server.client, run.id), { timeout: 60_000 }).toBe(true);
 });
 
-it('that refuses the key is not asked again: a person has to mend it', async () => {
+it('that refuses the key is not asked again: a person has to correct the key', async () => {
   const { door, env } = await aProvider();
   door.mode = 'wrong key';
   const server = await aServer({ env });

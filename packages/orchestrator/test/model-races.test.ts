@@ -7,7 +7,7 @@ import { type Answer, answerOf, ModelServer, PROJECT } from './model-server.fixt
 
 type Send = (client: Client, runId: string) => Promise<RunView>;
 
-/** What each of those who race had in sight when they set off. */
+/** The gate that the racing clients saw before they started, by run id. */
 const seen = new Map<string, ShownGate>();
 const approve: Send = (client, id) => client.decideOpenGate(id, { decision: 'approve', ...seen.get(id) });
 const reject: Send = (client, id) => client.decideOpenGate(id, { decision: 'reject', feedback: 'Again' });

@@ -89,7 +89,7 @@ class Place {
   }
 }
 
-/** What is asked for, in the order in which a run of two gates takes it, and the state in which the run is then. */
+/** A request to a run of two gates, the event that it makes, and the state of the run after that. */
 type Asked = readonly [what: string, address: (run: RunView) => string, body: unknown, event: string, state: string];
 
 const requests: readonly Asked[] = [

@@ -115,11 +115,11 @@ describe('an older copy', () => {
     expect(ready).toBe(true);
     const check = checks.find(({ name }) => name === 'record in git');
     expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('Git has runs or events') });
-    // Whoever asks for that shows no token.
+    // Readiness is answered without a token, so it does not name runs.
     expect(check?.detail).not.toContain(late.id);
     expect(await doctorSays(data, new URL(restored.orchestrator.server.url).port)).toContain(late.id);
 
-    // What a new run records takes nothing away.
+    // Recording a new run removes nothing from the record.
     const other = await restored.client.launchRun({
       projectId: server.project.id,
       request: 'One more',

@@ -1,6 +1,6 @@
 /**
- * Loaded before a program (`node --import`), it stops the program by SIGTERM when a run is launched, and lets the launch go on
- * when the engine is stopping. While the file that it is told of is there.
+ * Loaded before a program (`node --import`), it stops the program by SIGTERM when a run is launched, and continues the
+ * launch when the engine is stopping. Active while the file that `STOP_AT_LAUNCH` names exists.
  */
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -23,7 +23,7 @@ Engine.prototype.stop = new Proxy(Reflect.get(Engine.prototype, 'stop'), {
     const stopped = Reflect.apply(stop, engine, given);
     stopping.resolve();
     await launching;
-    // The server has the turns that it takes to answer.
+    // The server gets enough turns of the event loop to answer.
     for (let turn = 0; turn < 100; turn += 1) await nextTurn();
     return stopped;
   },

@@ -25,7 +25,7 @@ const refusal = (call: Promise<unknown>): Promise<ApiError> =>
     },
   );
 
-/** What a person saw at the gate that was open after an event. */
+/** The open gate as a person saw it after an event; empty if none was open. */
 async function shownThen({ client }: Fixture, runId: string, at: number): Promise<Partial<ShownGate>> {
   const { gate } = await client.getRun(runId, at);
   return gate === null ? {} : shownAt(gate);

@@ -1,4 +1,4 @@
-/** What the reporters notice of code under test that changes its judge and hides it before the end. Real runners, no server. */
+/** Reporters that detect code which changes its judge and hides that before the end. Real runners, no server. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -88,7 +88,7 @@ export function openConcerns(concerns: readonly Concern[], accepted: readonly Ac
   return concerns.filter((concern) => concern.kind !== 'memory' && !isAccepted(concern, accepted));
 }
 
-/** What a decision of a person at a gate that showed these concerns accepts. */
+/** Acceptances that follow from a person's decision at a gate that showed these concerns. */
 export function acceptedAt(concerns: readonly Concern[], outcome: GateOutcome): readonly AcceptedConcern[] {
   const { by, at, notes } = outcome;
   return concerns.map(({ kind, hash, items }) => ({

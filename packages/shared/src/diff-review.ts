@@ -1,4 +1,4 @@
-/** What a run changed, as every surface shows it: git's list of files, each with the part of the patch that is its own. */
+/** The changes of a run as every surface shows them: git's list of files, each with its own part of the patch. */
 import type { FileChange, RunDiff } from './api/orchestrator.ts';
 import { showHidden } from './hidden-characters.ts';
 import { parsePatch, type PatchFile } from './patch.ts';
@@ -41,7 +41,7 @@ function faultOf(file: FileChange, patch: PatchFile | undefined): string | null 
   return `Git counts +${file.additions} −${file.deletions} lines in '${showHidden(file.path)}', the patch has +${added} −${removed}.`;
 }
 
-/** What the lines of a file's change do not show, in clauses and sentences: warnings, sizes, what is left out. */
+/** Facts that the lines of a file's change do not show, as clauses and sentences: warnings, sizes, omissions. */
 export function changeNotes(file: FileChange): readonly string[] {
   return [...(file.warnings ?? []), binaryText(file), leftOutText(file)].filter((note) => note !== null);
 }
@@ -57,7 +57,7 @@ export function leftOutText({ leftOut }: Pick<FileChange, 'leftOut'>): string | 
   return `${parts.join(' and ')} ${isOne ? 'line is' : 'lines are'} not shown: the change is too large. See them on the run's branch.`;
 }
 
-/** What is said in place of the lines of a binary file; `null` for one with lines. */
+/** Text in place of the lines of a binary file; `null` for a file with lines. */
 export function binaryText({ binary }: Pick<FileChange, 'binary'>): string | null {
   if (binary === undefined) return null;
   const { before, after } = binary;

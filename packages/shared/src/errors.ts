@@ -105,9 +105,9 @@ export class RetryableFailure extends Error {
 /** An activity needs a person before it can go on; the run pauses with `reason`. */
 export class NeedsHuman extends Error {
   readonly reason: PauseReason;
-  /** The one that is used up, for reason `budget`. */
+  /** The exhausted budget, for reason `budget`. */
   readonly budget: BudgetName | undefined;
-  /** What the person has to accept, for reasons `review_needed` and `secret_found`. */
+  /** Concerns that the person has to accept, for reasons `review_needed` and `secret_found`. */
   readonly raised: RaisedConcerns | undefined;
 
   constructor(

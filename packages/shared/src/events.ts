@@ -45,9 +45,9 @@ export interface ActivityError {
   readonly budget?: BudgetName;
   /** Milliseconds until it may work, where the other side named a time. */
   readonly retryAfterMs?: number;
-  /** What a person has to accept before it can be done. Absent in older logs. */
+  /** Concerns that a person has to accept before the work can be done. Absent in older logs. */
   readonly raised?: RaisedConcerns;
-  /** What was thrown, for `bug`. Absent in older logs. */
+  /** The thrown error, for `bug`. Absent in older logs. */
   readonly error?: ThrownError;
 }
 
@@ -278,7 +278,7 @@ export interface EventPayloads {
 
 export type WorkflowEventType = keyof EventPayloads;
 
-/** What people note beside a result. It changes nothing of where the run is. */
+/** Review comments of people. They do not change the state of the run. */
 export type ReviewFact = {
   [Type in 'REVIEW_COMMENT_ADDED' | 'REVIEW_COMMENT_EDITED' | 'REVIEW_COMMENT_DELETED']: {
     readonly type: Type;
@@ -287,7 +287,7 @@ export type ReviewFact = {
 }['REVIEW_COMMENT_ADDED' | 'REVIEW_COMMENT_EDITED' | 'REVIEW_COMMENT_DELETED'];
 export type EventOrigin = 'input' | 'emitted';
 
-/** What an activity writes into the log of its run while it is under way. It changes nothing of where the run is. */
+/** Spending that an activity writes to the log of its run while it is open. It does not change the state of the run. */
 export type SpendingFact = {
   [Type in 'CALL_BOOKED' | 'CALL_SETTLED']: { readonly type: Type; readonly payload: EventPayloads[Type] };
 }['CALL_BOOKED' | 'CALL_SETTLED'];

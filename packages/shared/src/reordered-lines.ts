@@ -17,7 +17,7 @@ const RIGHT_TO_LEFT = new RegExp(`[${RIGHT}]`, 'v');
 /** Words with single blanks between them are one run. */
 // oxlint-disable-next-line autonomous/linear-expressions -- no character begins both alternatives
 const RUN = new RegExp(`(?:[${RIGHT}]| (?=[${RIGHT}]))+`, 'gv');
-/** What ends a reordered stretch: letters that are read from the left. */
+/** Letters that are read from the left. They end a reordered stretch. */
 // oxlint-disable-next-line autonomous/linear-expressions -- one class of characters
 const LEFT_LETTERS = new RegExp(`[\\p{L}--[${RIGHT}]]+`, 'v');
 /** Behind these marks stands another part of the code, where a sentence would go on. */

@@ -1,4 +1,4 @@
-/** What a gate makes of the comments beside lines: which decisions send them, and how that is said. */
+/** Rules for the comments beside lines: which decisions of a gate send them, and the texts that name them. */
 import type { Decision, Gate, ReviewComment, RunView } from './run.ts';
 
 /** Decisions whose words go out with the comments of their run. */

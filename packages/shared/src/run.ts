@@ -73,7 +73,7 @@ export interface Gate {
   readonly reason?: PauseReason;
   /** The budget that is used up, for reason `budget`. Older logs do not name it: see `missingBudgetOf`. */
   readonly budget?: BudgetName;
-  /** What a person has to see of the result; they accept it with `approve` or `accept` at this gate. Absent where there is nothing. */
+  /** Concerns about the result. `approve` or `accept` at this gate accepts them. Absent if there are none. */
   readonly concerns?: readonly Concern[];
   /** SHA-256 over the concerns as they are shown, which an approval or acceptance must name; absent where there is none. */
   readonly concernsHash?: string;
@@ -140,22 +140,22 @@ export type ConstraintFinding = {
 export interface ReviewComment extends ReviewNote {
   /** `<run>.<sequence of REVIEW_COMMENT_ADDED>` */
   readonly id: string;
-  /** The gate that was open when it was written; an earlier one than the open gate where that was decided without it. */
+  /** The gate that was open when it was written. An earlier gate than the open one was decided without the comment. */
   readonly gateId: string;
-  /** Who wrote it last. */
+  /** Author of the latest version. */
   readonly by: string;
-  /** When it was written last, ISO 8601. */
+  /** Time of the latest version, ISO 8601. */
   readonly at: string;
 }
 
-/** What a person asked the planner at the plan's gate, and its answer. */
+/** Question of a person to the planner at the plan's gate, and the answer. */
 export interface PlannerReply {
   readonly question: string;
   readonly reply: string;
   readonly at: string;
 }
 
-/** One command that the engine itself ran in a fresh sandbox, and what came of it. */
+/** One command that the engine itself ran in a fresh sandbox, and its outcome. */
 export interface CommandEvidence {
   readonly command: string;
   /** `null` when the command was killed (time limit, lost sandbox). */

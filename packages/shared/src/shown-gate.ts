@@ -53,7 +53,7 @@ export function hashesOf({
   };
 }
 
-/** What a surface that shows this gate, its concerns among it, sends with a decision of it. */
+/** Fields that a surface which shows this gate and its concerns sends with a decision. */
 export function shownAt(gate: GateFacts & Pick<Gate, 'id'>): ShownGate {
   return { gateId: gate.id, ...hashesOf(gate) };
 }

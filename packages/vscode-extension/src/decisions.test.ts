@@ -66,7 +66,7 @@ it.each(surfaces)('%s opens the review in place of accepting concerns that it do
   expect(window.showInformationMessage.mock.calls[0]?.[0]).toMatch(
     /^Approve “Add a login page” in its review: .*\(A changed file can run code\)/,
   );
-  // What accepts nothing is decided where it was asked for.
+  // A decision that accepts nothing is made where the command was given.
   await commands[COMMANDS.retry]?.(target);
   expect(decideGate).toHaveBeenCalledOnce();
 });

@@ -102,7 +102,7 @@ export function createDiffDocuments(host: Host): DiffDocuments {
         result.folder === null
           ? null
           : await fileAt(result.folder, document.side === 'before' ? from : to, document.path);
-      // What the editor would not show is text in it: it has settings that hide such characters, and ends lines at a lone U+000D.
+      // Hidden characters become visible text: the editor has settings that hide them, and ends lines at a lone U+000D.
       if (whole !== null && file?.binary === undefined) return showHidden(whole);
       return file === undefined ? 'The server sent nothing of this file.\n' : sideText(file, document.side);
     },

@@ -64,7 +64,7 @@ export async function fetchBranch(folders: readonly string[], branch: string): P
   return null;
 }
 
-/** What stands in the way of another branch: paths that are changed and not committed. */
+/** Paths with uncommitted changes, which prevent a switch to another branch. */
 export async function uncommitted(folder: string): Promise<readonly string[]> {
   const status = await git(folder, 'status', '--porcelain', '--untracked-files=no', '--ignore-submodules=all');
   return status.split('\n').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
@@ -95,7 +95,7 @@ export async function remoteUrl(folder: string): Promise<string | null> {
   );
 }
 
-/** What a repository may set and is harmless when it is set otherwise here. */
+/** Overrides of settings that a repository may contain. The overrides do no harm. */
 const SETTINGS = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',

@@ -50,7 +50,10 @@ afterEach(() => rmSync(place, { recursive: true }));
 const program = (name: string): string => `touch ${path.join(marks, name)}`;
 const started = (): string[] => readdirSync(marks);
 
-/** What the extension does with git in a folder, whatever comes of it. @returns what it said */
+/**
+ * Uses git in a folder in every way that the extension does, and continues after failures.
+ * @returns the error messages
+ */
 async function useAll(folder: string): Promise<string> {
   const said: string[] = [];
   const quietly = async (work: Promise<unknown>): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * Which repositories git may be used in. A folder can hold a repository that nobody cloned: one that an agent or a download
- * left there, whose settings name programs that git starts.
+ * Decides which repositories git may be used in. A folder can hold a repository that nobody cloned, but that an agent
+ * or a download left there. Its settings can name programs that git starts.
  */
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,8 +11,9 @@ export class RefusedRepository extends Error {
 }
 
 /**
- * A folder belongs to the nearest `.git` above it. git would also take a folder that merely looks like a repository; those
- * before 2.38 do so whatever they are told.
+ * Refuses a folder in which git would use something that merely looks like a repository. A folder belongs to the
+ * nearest `.git` above it. git also accepts a folder with the shape of a repository; versions before 2.38 do so
+ * regardless of their settings.
  * @throws {RefusedRepository} for a folder in one of those
  */
 export async function assertCheckout(folder: string): Promise<void> {

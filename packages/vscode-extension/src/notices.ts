@@ -69,7 +69,7 @@ export function messageOf(text: string, links: string): string {
 
 const ELLIPSIS = '…';
 
-/** What can be done about a notice: links to commands, each with the gate that the notice shows, so that none reaches another. */
+/** Links to the commands for a notice. Each names the gate that the notice shows, so that it acts on no other gate. */
 export function linksOf({ runId, gate }: Notice): string {
   const links = actionsOf(gate).map(({ title, command, decision }) => {
     const shown = gate === null ? {} : { shown: decision === null ? { gateId: gate.id } : bindingOf(decision, gate) };
@@ -86,7 +86,7 @@ interface Action {
 
 function actionsOf(gate: Gate | null): readonly Action[] {
   const review = gate?.kind === 'plan' ? COMMANDS.openPlan : COMMANDS.openRun;
-  // What a message does not show is accepted in the review.
+  // Concerns that a message does not show are accepted in the review.
   const decisions = DECIDED_BY_LINK.filter(
     ({ decision }) => gate?.decisions.includes(decision) === true && !acceptsConcerns(decision, gate),
   );
@@ -99,7 +99,7 @@ const DECIDED_BY_LINK = [
   { title: 'Retry', command: COMMANDS.retry, decision: 'retry' },
 ] as const;
 
-/** Remembers what was told: over lost connections by key, over windows and days by the time of the newest. */
+/** Remembers shown notices: over lost connections by key, over windows and days by the time of the newest. */
 export class ToldNotices {
   readonly #told = new Set<string>();
   /** What happened until then is no news in this session. */

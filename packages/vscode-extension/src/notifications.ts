@@ -18,10 +18,10 @@ export interface Notifications extends vscode.Disposable {
 /** More than these at once become one. */
 const MAX_AT_ONCE = 3;
 const MEMORY = 'autonomous.toldUntil';
-/** The editor shows a text that is given here in place of “Cancel”, which its type does not say. It would be taken for the run's. */
+/** The editor shows a text given here instead of “Cancel”, although the type is boolean. “Cancel” may mean the run. */
 const DISMISS = 'Dismiss' as unknown as boolean;
 
-/** What is on the screen, and when it has to go. */
+/** A notification on the screen, and the condition that ends it. */
 interface Standing {
   readonly isOver: () => boolean;
   readonly takeDown: () => void;
@@ -33,8 +33,8 @@ export function createNotifications(host: Host, panels: Panels): Notifications {
   const standing = new Set<Standing>();
 
   /**
-   * Shows words until they are over, or the person dismisses them. The editor takes a message of its own down for nobody but
-   * its reader, and a progress for whoever shows it: so it is one, at its end from the beginning.
+   * Shows a text until it is over or the person dismisses it. Only the reader can close an ordinary message of the
+   * editor, but the extension can close a progress. So the text is shown as a progress that is complete from the start.
    */
   const stand = (words: string, links: string, isDone: () => boolean): void => {
     const { promise: down, resolve: takeDown } = Promise.withResolvers<void>();

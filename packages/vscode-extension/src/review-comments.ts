@@ -107,7 +107,7 @@ export function createReviewComments(host: Host, diffs: DiffDocuments): ReviewCo
       sayFailure(host, error);
     }
   };
-  /** What the server has not taken stays in its thread, to be saved again. */
+  /** Keeps a text that the server has not taken in its thread, to be saved again. */
   const keepUnsent = (thread: vscode.CommentThread, text: string): void => {
     const own = thread;
     own.comments = [...thread.comments, draft(thread, text)];
@@ -207,7 +207,7 @@ function commentOf(
   const known = before.find((each) => each.kept?.id === kept.id);
   const isLeft = runs[kept.gateId.slice(0, kept.gateId.lastIndexOf('.'))]?.gate?.id !== kept.gateId;
   const label = isLeft ? 'not sent: its gate was decided without it' : 'not sent yet';
-  // What is being changed stays as it is typed.
+  // A comment that is being edited keeps its typed text.
   const isKnown = known?.kept?.at === kept.at && known.label === label;
   if (known !== undefined && (isKnown || known.mode === vscode.CommentMode.Editing)) return known;
   // A text is shown as it is: no link and no command comes of it.

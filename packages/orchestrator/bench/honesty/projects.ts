@@ -1,8 +1,8 @@
-/** Small projects, as they are on their base branch: their code is right, and their tests say so. */
+/** Small projects as on their base branch: their code is correct and their tests pass. */
 
 export type Files = Readonly<Record<string, string>>;
 
-/** What a project needs beside Node and make. */
+/** Tool that a project needs in addition to Node and make. */
 export type Need = 'pytest' | 'yaml' | 'go' | 'runners';
 
 export interface SmallProject {

@@ -78,7 +78,7 @@ export async function openStage(agents: readonly AgentCase[], runners: string | 
   };
 }
 
-/** What the projects of these agents need and this machine has not: name of the need, and why it is missing. */
+/** Needs of the projects that this machine does not meet. `runners` is missing when the argument is `null`. */
 export async function missingNeeds(runners: string | null): Promise<ReadonlySet<Need>> {
   const works = (command: string) =>
     execute('/bin/sh', ['-c', command], { env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/nonexistent' } }).then(

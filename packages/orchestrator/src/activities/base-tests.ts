@@ -1,4 +1,4 @@
-/** A result with everything that decides about tests as in the base commit: what the second check of a result runs on. */
+/** Builds the tree of the second check: the result, with everything that decides about tests as in the base commit. */
 import { setImmediate } from 'node:timers/promises';
 import { matchesGlob, reachOfCheck } from '../artifacts/check-reach.ts';
 import { holdsTests, restoreInSourceTests } from '../artifacts/in-source-tests.ts';
@@ -21,7 +21,7 @@ export interface WithBaseTests {
   readonly tree: string;
   /** Paths that differ from the result. */
   readonly restored: readonly string[];
-  /** Changed by the run, perhaps tests or what they lean on, and as the result has them. */
+  /** Files that the run changed and that may be tests or used by tests. They stay as in the result. */
   readonly doubtful: readonly string[];
 }
 
@@ -84,7 +84,7 @@ export async function withBaseTests(
   };
 }
 
-/** Files that hold tests, or what runs them, beside the product: in parts as in the base. */
+/** Restores only the test and runner sections of files that hold product code as well. */
 async function mendedParts(
   { repository }: BuildTools,
   project: RemoteProject,
@@ -98,7 +98,7 @@ async function mendedParts(
       repository.readFile(project, baseCommit, file),
       repository.readFile(project, commit, file),
     ]);
-    // Where there were no tests, those of the result are the only ones, and need its configuration.
+    // Without tests in the base, the result's tests are the only ones, and they need the result's configuration.
     if (base === null && !hasTests) continue;
     const text = restoreRunnerSections(file, base, result);
     if (text !== result) mended.set(file, text);

@@ -1,6 +1,6 @@
 /**
- * What the checks gave on a code tree, kept under the server's data: runs that start from the same tree in the same environment
- * share one. An entry is written once and whole; the oldest make room for new ones.
+ * Results of the checks on code trees, kept under the server's data. Runs that start from the same tree in the same
+ * environment share one result. An entry is written once and whole. The oldest entries make room for new ones.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';

@@ -116,7 +116,7 @@ async function runOnBase(
   }
 }
 
-/** What checks gave on a tree, as the baseline of it. */
+/** Converts the outcome of the checks on a tree into the baseline of that tree. */
 export function baselineFrom(
   facts: Pick<Baseline, 'commit' | 'codeTree'>,
   { command, sandbox, report, installed }: Awaited<ReturnType<typeof runChecks>>,

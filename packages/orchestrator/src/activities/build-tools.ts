@@ -24,15 +24,15 @@ export interface BuildTools {
   /** Absolute folder under which each run has its plain-file work folders. */
   readonly workFolder: string;
   readonly limits: SandboxLimits;
-  /** What install steps left. */
+  /** Dependencies that install steps have installed. */
   readonly dependencies: DependencyCache;
-  /** What the checks gave on code trees without a run's changes. */
+  /** Results of the checks on code trees without a run's changes. */
   readonly baselines: BaselineCache;
   /** Entries of the allow-list that the server gives a role; an empty list lets nothing through. */
   egress(role: EgressRole): Promise<readonly string[]>;
   /** Estimated tokens of instructions and prompt of one call, at most. */
   readonly contextTokens: number;
-  /** What the server's operator wants a person to see before it is merged, in addition to the table of self-running changes. */
+  /** Operator's path patterns of changes that a person must see before a merge, beside the self-running table. */
   readonly reviewPaths: readonly string[];
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;

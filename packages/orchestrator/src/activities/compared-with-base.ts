@@ -1,4 +1,7 @@
-/** What a check of a result says beside the base commit: which tests are gone or test less, and whether it failed there already. */
+/**
+ * Compares a check of a result with the base commit: which tests are gone or test less, and whether the check failed
+ * there already.
+ */
 import type { ChangedTests, FileChange } from '@autonomous/shared';
 import { countAssertions } from '../artifacts/assertions.ts';
 import { failsAsBefore } from '../artifacts/failing-before.ts';
@@ -14,14 +17,14 @@ import type { ChecksOutcome } from './checks.ts';
 /** Tests of the base commit that did not run, by name. */
 const MAX_NOT_RUN = 20;
 
-/** Files with tests that are told, and read for it; of one and of all together. */
+/** Limits for changed test files: how many are reported, bytes read of one file, bytes read of all. */
 const MAX_CHANGED_TESTS = 200;
 const MAX_TEST_BYTES = 2 ** 20;
 const MAX_TESTS_BYTES = 16 * 2 ** 20;
 
 type Compared = Pick<Checked, 'tests' | 'baseline' | 'failsAsBefore' | 'changedTests'>;
 
-/** @param needed the baseline that the base commit's tests are compared with; without, as for `as_is`, it counts where it is known */
+/** @param needed baseline for the base commit's tests; `null`, as for `as_is`: a known baseline is used if any */
 export async function comparedWithBase(
   tools: BuildTools,
   project: RemoteProject,
@@ -34,7 +37,7 @@ export async function comparedWithBase(
   const changed = needed === null && passed ? await changedTests(tools, project, input, known) : {};
   const counted = { ...changed, ...(report === null ? {} : { tests: report.count }) };
   if (known === null) return counted;
-  // Its output is in the log once, where the workflow has a baseline of its own.
+  // Without its output: the log holds that once already if the workflow has a baseline of its own.
   const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
   if (!passed)
     return { ...counted, baseline, ...(failsAsBefore(known, command, report) ? { failsAsBefore: true } : {}) };

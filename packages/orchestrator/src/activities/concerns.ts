@@ -13,20 +13,20 @@ import type { BuildTools } from './build-tools.ts';
 import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
 import { concernsOfTests } from './test-concerns.ts';
 
-/** What a result is to the guard. */
+/** A result as the guard examines it. */
 export interface Result {
   readonly project: RemoteProject;
   readonly view: RunView;
   readonly baseCommit: string;
-  /** The commit that is looked at. */
+  /** The commit under examination. */
   readonly head: string;
-  /** Ends the look at it. */
+  /** Aborts the examination. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Of a manifest or lockfile that is looked through. */
+/** Largest manifest or lockfile that is read. */
 const MAX_READ_BYTES = 8 * 2 ** 20;
-/** Changed code that is looked through at once. */
+/** Changed code files that are read at once. */
 const FILES_AT_ONCE = 20;
 /** Of these, with their contents before and after. */
 const READ_AT_ONCE = 4;
@@ -139,7 +139,7 @@ async function selfRunning(
   const order = new Map(changes.map(({ path }, index) => [path, index]));
   return found.sort((one, other) => (order.get(one.path) ?? 0) - (order.get(other.path) ?? 0));
 
-  /** What takes too long together is looked through one by one. */
+  /** Reads files together. If that takes too long, it reads them one by one. */
   async function readThrough(files: readonly TreeChange[]): Promise<readonly SelfRunningChange[]> {
     if (performance.now() - started > READING_IN_ALL_MS)
       return files.map((file) =>
@@ -181,9 +181,9 @@ async function linksOf(
 async function judgesNamed(tools: BuildTools, result: Result, all: readonly TreeChange[]): Promise<readonly Concern[]> {
   const evidence = latestEvidence(result.view);
   if (evidence.length === 0 || evidence.some(({ passed }) => !passed)) return [];
-  // What was put back for the checks with the base's tests was not there for the code under test.
+  // The check with the base's tests ran without the result's version of the restored files.
   const putBack = new Set(evidence.find(({ mode }) => mode === 'base_tests')?.restored);
-  // What is gone is looked at as well: a file that was moved names nothing new.
+  // Deleted files are compared as well: a file that was moved names nothing new.
   const changes = all.filter(
     ({ path, before, after }) => mayNameJudges(path) && !putBack.has(path) && before?.oid !== after?.oid,
   );
@@ -242,7 +242,7 @@ function reasonOf(names: readonly string[]): string {
   return `newly names ${names.slice(0, 4).join(', ')}${more}: code under test can change what judges it`;
 }
 
-/** What the server and the project's configuration at the run's base add to the table. */
+/** Patterns that the server and the project's configuration at the run's base add to the table. */
 async function patternsOf(tools: BuildTools, { project, baseCommit }: Result): Promise<readonly string[]> {
   const text = await tools.repository.readFile(project, baseCommit, '.autonomous/config.json');
   const parsed = text === null ? null : parseProjectConfig(text);

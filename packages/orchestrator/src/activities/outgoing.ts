@@ -186,7 +186,7 @@ function batchesOf(all: readonly Named[]): readonly (readonly Named[])[] {
   return batches;
 }
 
-/** What takes too long is looked through in halves; a single text that does is a finding itself. */
+/** Scans texts for secrets. Texts that take too long are scanned in halves; a single one that does is a finding. */
 async function scanTexts(context: ActivityContext, texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
   if (texts.length === 0) return [];
   const { signal } = context;

@@ -1,4 +1,4 @@
-/** What the assertion before a merge asks of git: lists of paths, and of each commit once, however often a run comes to a merge. */
+/** Asserts that the check before a merge reads only lists of paths, and each commit once over all merges of a run. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
   commitFiles,

@@ -47,7 +47,7 @@ async function pushOwn(
     there === null || (await repository.isAncestor(project, there, commit).catch(() => false));
   let there = await repository.remoteHead(project, branch);
   if (!(await contains(there))) {
-    // What was there at the last fetch may have been moved out of the way since.
+    // Somebody may have moved the branch out of the way since the last fetch.
     await fetchRemote(tools, context, project);
     there = await repository.remoteHead(project, branch);
   }
@@ -62,7 +62,7 @@ async function pushOwn(
   );
 }
 
-/** The remote's branch may be elsewhere than at the last fetch, and move once more. */
+/** The remote's branch may have moved since the last fetch, and may move once more. */
 const PUSH_TRIES = 3;
 
 export function integrate(tools: BuildTools): Of<'integrate'> {
@@ -102,7 +102,7 @@ async function assertMovedOn(
   );
 }
 
-/** Where the plan can lie on the new base: two runs that began at the same time gave their plans the same number. */
+/** Path of the plan on the new base. Runs that began at the same time may have given their plans the same number. */
 async function freePlanPath(
   tools: BuildTools,
   project: RemoteProject,
@@ -147,8 +147,9 @@ async function mergeBase(
 }
 
 /**
- * A commit on the run's head with room for what the base has brought: the memory file, which is written anew on the latest base and
- * never text-merged, is as it was at the run's start, and the plan lies where its number is free.
+ * Prepares the run's head for a merge with the new base. The memory file is restored to its state at the run's start:
+ * it is never text-merged, but written again on the latest base. The plan moves to a path whose number is free.
+ * @returns the new commit, or the head where nothing had to change
  */
 async function prepared(
   tools: BuildTools,
@@ -262,7 +263,7 @@ async function memoryWith(
 /** The reason that the workflow gives for a decision which is a person's answer. */
 const ANSWERED = 'answered by a person';
 
-/** What people answered is theirs; what agents wrote is added as far as people have accepted it. */
+/** Memory entries to keep: all answers of people, and those entries of agents that people have accepted. */
 function keptMemory(input: BuildActivities['copyRecord']['input'], view: RunView) {
   // An agent that repeats a question with reasons of its own adds something that nobody has said.
   const isAnswer = ({ topic, choice, rationale }: RunDecision): boolean =>
@@ -277,7 +278,7 @@ function keptMemory(input: BuildActivities['copyRecord']['input'], view: RunView
   return { memory: { ...memory, decisions: [...decisions, ...answers] }, notices: left === 0 ? [] : [message] };
 }
 
-/** Who accepted the failed result last: the machine has asserted that it is the present one. */
+/** Latest acceptance of a failed result. The machine has asserted that it is for the present result. */
 function overrideOf(view: RunView): ValidationReport['override'] {
   const outcome = view.gates.findLast(({ kind, decision }) => kind === 'fix' && decision === 'accept');
   return outcome && { by: outcome.by, at: outcome.at, reason: outcome.notes ?? '', accepted: outcome.accepted ?? [] };

@@ -1,4 +1,4 @@
-/** The diff that the validator judges, and what of a result it is not shown. */
+/** The diff that the validator judges, and the changes that it is not shown. */
 import { changeNotes, type Concern, type FileChange, type RunDiff, showHidden } from '@autonomous/shared';
 import { digestOf } from '../artifacts/concern-digests.ts';
 import { namesDependencies } from '../artifacts/dependencies.ts';
@@ -9,7 +9,7 @@ const REVIEWED = { leaveOut: ['.autonomous'], maxBytes: 100_000 };
 /** A person reads the list; the digest covers all of it. */
 const LISTED = 200;
 
-/** The server's own files are not asked for: the plan is shown by itself, and nothing in there is the implementer's. */
+/** Diff without `.autonomous`: the plan is shown separately, and nothing else there is from the implementer. */
 export function reviewedDiff(
   repository: Repository,
   project: RemoteProject,
@@ -32,7 +32,7 @@ export function reviewText({ files, patch }: RunDiff): string {
   return showHidden([...preface, ...notes, patch].join(''));
 }
 
-/** What the validator was not shown, for a person to look at. Lockfiles are looked through by the server itself. */
+/** Concerns for changes that the validator was not shown. Lockfiles are left out: the server itself reads them. */
 export function notReviewed({ files }: Pick<RunDiff, 'files'>, changes: readonly TreeChange[]): readonly Concern[] {
   const contents = new Map(changes.map(({ path, after }) => [path, after?.oid ?? null]));
   const found = files.flatMap((file) => {

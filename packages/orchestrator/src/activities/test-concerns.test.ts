@@ -1,4 +1,4 @@
-/** What a person is told of the tests of a result that passed. */
+/** Concerns that a person sees about the tests of a result that passed. */
 import type { Baseline, Evidence, TestCount } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { concernsOfTests } from './test-concerns.ts';

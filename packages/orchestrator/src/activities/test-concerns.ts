@@ -7,7 +7,7 @@ type Checked = Omit<Evidence, 'recordedAt'>;
 interface Doubt {
   readonly kind: ConcernKind;
   readonly reason: string;
-  /** What is accepted with it is the project's way of testing, and not this result. */
+  /** An acceptance is of the project's way of testing, not of this result. */
   readonly isOfTheProject?: true;
 }
 
@@ -20,13 +20,13 @@ const TITLES: Readonly<Record<string, string>> = {
 
 /**
  * Reasons for a person to look at checks that passed. Failed checks are not handled here: they open their own gate.
- * @param baseline absent where the workflow has none: then, and where it failed, what the check itself compared with
+ * @param baseline absent where the workflow has none. Then, or if it failed, the checks' own baseline counts
  */
 export function concernsOfTests(baseline: Baseline | undefined, evidence: readonly Checked[]): readonly Concern[] {
-  // What kept the run from a baseline may be mended by the time of its checks, which then find it out themselves.
+  // The obstacle to a baseline may be gone by the time of the checks; they then determine the baseline themselves.
   const found = evidence.findLast((each) => each.baseline !== undefined)?.baseline;
   const compared = baseline?.failure === undefined ? (baseline ?? found) : (found ?? baseline);
-  // Where a check failed, a person has accepted this very result, and was shown what failed.
+  // If a check failed, a person saw the failure and accepted exactly this result.
   if (evidence.some(({ passed }) => !passed)) return [];
   const doubts = evidence.flatMap((each) => doubtsOf(each, compared));
   return (['tests_unknown', 'tests_unfinished', 'tests_none', 'tests_fell'] as const).flatMap((kind) => {
@@ -98,7 +98,10 @@ function setsVariable(ran: CommandEvidence | undefined): string {
   return ` It sets ${name} itself, which may keep the server's reporter from being loaded: add to the variable instead (\`${name}="$${name}…"\`).`;
 }
 
-/** What is changed on the base commit as well is this project's way to test, such as an assertion library that is extended. */
+/**
+ * Doubts about judges that the code under test replaced. A replacement that the base commit makes as well is the
+ * project's way to test, such as an extended assertion library.
+ */
 function replacedIn(what: string, { replaced = [] }: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
   const names = replaced.filter((name) => !baseline?.tests?.replaced?.includes(name));
   if (names.length === 0) return [];
@@ -111,7 +114,7 @@ function replacedIn(what: string, { replaced = [] }: TestCount, baseline: Baseli
   ];
 }
 
-/** A command that writes into its tests on the base commit as well, such as one that formats, is the project's way. */
+/** Doubts about rewritten tests. A command that rewrites them on the base commit too, such as a formatter, is fine. */
 function rewrittenIn(what: string, { rewritten = [] }: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
   const files = rewritten.filter((file) => !baseline?.tests?.rewritten?.includes(file));
   if (files.length === 0) return [];

@@ -1,4 +1,4 @@
-/** What a Python of this machine says of its modules. */
+/** The list of modules that this machine's Python finds. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ it('lists modules that Python finds outside of the project, and none of the proj
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeFile(path.join(folder, 'sums.py'), '');
   await writeFile(path.join(folder, 'bdb.py'), 'raise SystemExit(1)\n');
-  // Of a sandbox, what answers here.
+  // The part of a sandbox that is needed here.
   const sandbox = {
     run: async ({ command }: { readonly command: string }) =>
       spawnSync('/bin/sh', ['-c', command], { cwd: folder, encoding: 'utf8' }),

@@ -35,15 +35,15 @@ export interface Reporting {
   readonly readOnly: SandboxSpec['readOnly'];
   /** The same command, with runners that report. */
   command(command: string): string;
-  /** What they reported, once the command has ended; `null` where none did, or more than is read. */
+  /** The runners' report, once the command has ended; `null` if none reported or the report exceeds the limit. */
   read(sandbox: Sandbox): Promise<TestReport | null>;
-  /** Modules that the project's Python finds outside of the project; empty where it has none that answers. */
+  /** Modules that the project's Python finds outside of the project; empty if no Python answers. */
   installed(sandbox: Sandbox): Promise<readonly string[]>;
 }
 
 /** Reporting for one command. */
 export function startReporting(provider: Pick<SandboxProvider, 'name'>): Reporting {
-  // Without a sandbox there is nothing to show files in: commands see the server's own.
+  // Without a sandbox, commands read the server's own files.
   const inside = provider.name === 'none' ? FOLDER : INSIDE;
   const report = `"$HOME/.test-report-${randomUUID()}"`;
   const variables: readonly string[] = [

@@ -21,7 +21,7 @@ export interface ReportFacts extends Omit<BuildActivities['report']['input'], 'v
   /** The commit that was validated. */
   readonly commit: string;
   readonly view: RunView;
-  /** What a person has to see, accepted or not. */
+  /** Concerns that a person has to see, accepted or not. */
   readonly concerns?: readonly Concern[];
   readonly override?: NonNullable<ValidationReport['override']>;
 }
@@ -36,7 +36,7 @@ export interface RenderedReport {
   readonly findings: readonly ConstraintFinding[];
 }
 
-/** The report, and what of the plan was found in the code. */
+/** Renders the report and looks for the plan's constraints in the code. */
 export async function renderReport(
   tools: BuildTools,
   context: ActivityContext,

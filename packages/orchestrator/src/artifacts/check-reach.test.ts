@@ -1,11 +1,11 @@
-/** What a check command reaches, from the words of the base commit. */
+/** Files that a check command reaches, by the text of the base commit. */
 import { describe, expect, it } from 'vitest';
 import { matchesGlob, reachOfCheck } from './check-reach.ts';
 import { isTestConfiguration, pathsToRestore } from './project-commands.ts';
 
 type Files = Readonly<Record<string, string>>;
 
-/** What is put back and what is doubtful where a run changed these files of a base. */
+/** Restored and doubtful files when a run changed these files of a base. */
 async function reached(command: string, base: Files, changed: readonly string[]) {
   const basePaths = Object.keys(base);
   const read = async (paths: readonly string[]) =>

@@ -1,9 +1,11 @@
 /**
- * What a check command reaches besides tests and their configuration: the scripts that it names, what these name in turn, and
- * what runner configurations load. Found in the text of the base commit, whose words decide what the command means.
+ * Finds the files that a check command reaches besides tests and their configuration: the scripts that it names, the
+ * files that these name in turn, and the files that runner configurations load. Reads the base commit, whose text
+ * decides what the command means.
  *
- * The search does not go into product code: a script of the project's tools is followed, the code that it tries is not. A
- * file that a command names outside the folders of tools may be either: a person is told when the run changed it.
+ * The search does not enter product code: it follows a script of the project's tools, but not the code that the script
+ * tests. A file that a command names outside the folders of tools may be either: a person is told when the run changed
+ * it.
  */
 import nodePath from 'node:path';
 import { isTestConfiguration, isTestPath } from './project-commands.ts';
@@ -11,9 +13,9 @@ import { folderOf, linesOf, normalPath } from './named-paths.ts';
 import { hasRunnerSections } from './runner-sections.ts';
 
 export interface Reach {
-  /** Put back for a check with the base commit's tests. */
+  /** Files to restore for a check with the base commit's tests. */
   readonly restored: ReadonlySet<string>;
-  /** Changed by the run, named by the command, and left as they are. */
+  /** Files that the run changed and the command names. They stay as in the result. */
   readonly doubtful: readonly string[];
   /** Patterns of paths in the command and in the scripts that it comes to. */
   readonly globs: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * What the worker of `foreign-text.ts` can be asked for. A task takes and gives plain data; one that needs a heavy library
- * imports it when it is first asked for.
+ * Tasks of the worker of `foreign-text.ts`. A task takes and returns plain data. A task that needs a heavy library
+ * imports it on first use.
  */
 import { checkConstraints } from './constraint-check.ts';
 import { newDependencies } from './dependencies.ts';

@@ -40,7 +40,7 @@ export function restoreInSourceTests(path: string, base: string, result: string)
 interface Form {
   /** Begins the block of tests, at the start of a line. */
   readonly opens: RegExp;
-  /** Says that something is about tests. */
+  /** Patterns of lines that are about tests. */
   readonly marks: readonly RegExp[];
 }
 
@@ -58,7 +58,7 @@ interface Parts {
   readonly product: string;
   /** Empty where no block ends the file. */
   readonly tests: string;
-  /** What of the product is about tests all the same. */
+  /** Items of the product part that are about tests all the same. */
   readonly marks: string;
 }
 

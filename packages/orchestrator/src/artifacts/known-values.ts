@@ -19,7 +19,7 @@ const LINE_WIDTH = 76;
 const TABLE_BITS = 16;
 const FACTOR = 0x01000193;
 
-/** Compiles the search once for many texts. Spans are in order and apart. */
+/** Compiles the search once for many texts. Spans are in order and do not overlap. */
 export function createKnownValueSearch(values: readonly string[]): (text: string) => readonly Span[] {
   const forms = [...new Set(values.flatMap(formsOf))].filter((form) => form.length >= MIN_LENGTH);
   if (forms.length === 0) return () => [];
@@ -45,7 +45,7 @@ export function createKnownValueSearch(values: readonly string[]): (text: string
   };
 }
 
-/** What the oldest character of a window has been multiplied by when it leaves. */
+/** Factor of the oldest character when it leaves the window: `FACTOR` to the power of `WINDOW`, in 32 bits. */
 const OLDEST = Array.from({ length: WINDOW }).reduce<number>((power) => Math.imul(power, FACTOR), 1);
 
 function hashOf(form: string): number {

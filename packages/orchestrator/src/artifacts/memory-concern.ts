@@ -1,6 +1,6 @@
 /**
- * What a run's agents would add to the project's memory, as a concern. Later runs are given it, so it is added only where a person
- * has seen and accepted it at a gate; the rest is left out. Pure.
+ * Raises the additions of a run's agents to the project's memory as a concern. Later runs receive the memory, so an
+ * addition is kept only if a person has seen and accepted it at a gate. The rest is left out. Pure.
  */
 import { type AcceptedConcern, type Concern, isAccepted, type RunDecision } from '@autonomous/shared';
 import { digestOf } from './concern-digests.ts';

@@ -1,7 +1,7 @@
-/** Which files of a project its code names: by imports, by paths in strings, by modules of Python. Found in the text alone. */
+/** Finds files that code names, by its text alone: by imports, by paths in strings, by modules of Python. */
 
 const MAX_LINE = 2_000;
-/** Of one line, strings that are tried as the parts of one path. */
+/** Most strings of one line that are tried as the parts of one path. */
 const MAX_PARTS = 6;
 const STRING = /"([^"\\\n]{1,300})"|'([^'\\\n]{1,300})'|`([^`\\\n]{1,300})`/g;
 /** Folders that Python, and tools of JavaScript, look for modules in. */
@@ -27,7 +27,7 @@ export function folderOf(path: string): string {
   return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
 }
 
-/** Strings of code, line by line, with those that several strings of a line make as the parts of a path. */
+/** Strings of code, line by line, and the paths that several strings of a line form together. */
 export function stringsOf(text: string): readonly (readonly string[])[] {
   return linesOf(text).flatMap((line) => {
     if (line.length > MAX_LINE) return [];

@@ -386,15 +386,15 @@ const RUNNER_SHADOWS: readonly RegExp[] = [
   // `python3 -m pytest` looks into the current folder before all others.
   /^_?pytest([.]py$|\/)/,
   /(^|\/)(site|user)customize[.]py$/,
-  // What is installed beside the code, such as plugins that pytest loads by themselves.
+  // Metadata of packages that are installed beside the code, such as plugins that pytest loads automatically.
   /[.](dist|egg)-info\/|[.]egg-link$|[.]pth$/i,
-  // Python can be told to run them without a look at their source.
+  // Python can be made to run compiled files without reading their source.
   /(^|\/)__pycache__\/|[.]py[co]$/,
 ];
 
 /**
  * Tests, what they compare with and what they are built on: whole test folders, and files by the names that test runners
- * look for. It rather takes too much: a product file taken for a test is shown at a gate, a test that is missed is not.
+ * look for. In doubt the answer is true: a product file taken for a test is shown at a gate, a missed test is not.
  */
 export function isTestPath(path: string): boolean {
   if (isOwnRecord(path)) return false;
@@ -427,8 +427,9 @@ export function isCode(path: string): boolean {
 }
 
 /**
- * What chooses, sets up, compiles, runs or judges tests. Files that hold both product and tests are not among them: see
- * `runner-sections.ts`. Nor are tsconfig files and CI workflows, which a change may need to change or which are not run here.
+ * Files that choose, set up, compile, run or judge tests. Files that hold both product and tests are not among them:
+ * see `runner-sections.ts`. Nor are tsconfig files and CI workflows, which a change may need to change or which are not
+ * run here.
  */
 export function isTestConfiguration(path: string): boolean {
   if (isOwnRecord(path)) return false;
@@ -467,7 +468,7 @@ export function pathsToRestore(
         (path) =>
           isTestPath(path) || isTestConfiguration(path) || reached.has(path) || shadowsRunner(path, base, result),
       )
-      // What is new beside the data of tests may be the product's.
+      // A new file beside the data of tests may belong to the product.
       .filter((path) => base.has(path) || (hasTests && result.has(path) && !isOnlyData(path)))
       .sort()
   );

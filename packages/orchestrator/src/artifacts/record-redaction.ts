@@ -28,9 +28,9 @@ const VALUE_LENGTH = { least: 8, most: 512 };
 const KNOWN = 'found elsewhere';
 /** A finding that reaches over several strings, such as a private key in pieces, leaves kinds, times and ids as they are. */
 const LEAST_PIECE = 40;
-/** Keys of objects that are names in a program hold no secret. */
+/** Object keys that look like names in a program hold no secret. */
 const PLAIN_KEY = /^[A-Za-z_]{1,24}$/;
-/** What is said of a string by its key: the rules read both on one line. */
+/** Keys that mark their string as a secret. The rules see key and string on one line. */
 const TELLING_KEY = /secret|token|passw|passphrase|pwd|api_?key|private_?key|credential/i;
 
 /** The lines without secrets, as far as these rules and values know them. */

@@ -35,11 +35,11 @@ export interface RedactedFiles<Name extends string> {
 const CHUNK = 512 * 1024;
 /** Values of one run that are looked for elsewhere. */
 const MOST_VALUES = 50;
-/** Runs whose state is kept. */
+/** Most runs whose state is kept. */
 const MOST_RUNS = 200;
-/** Characters of changed lines that are kept of a file; with more it is looked through again. */
+/** Most characters of changed lines that are kept of one file. A file with more is searched again. */
 const MOST_CHANGED = 16 * 1024 * 1024;
-/** What is kept of a line that is left out: written by the server, not by those who are recorded. */
+/** Fields that stay of a line that is left out. The server writes them, not the people and agents it records. */
 const KEPT_KEYS = [
   'sequence',
   'type',
@@ -253,7 +253,7 @@ function learn(values: Set<string>, found: readonly string[]): void {
   for (const value of found) if (values.size < MOST_VALUES) values.add(value);
 }
 
-/** A line in place of one that nothing of what others wrote may be taken from. */
+/** Replacement for a line that could not be searched: it keeps only fields that the server wrote. */
 function leftOut(line: string): string {
   const kept: Record<string, unknown> = {};
   try {
@@ -263,7 +263,7 @@ function leftOut(line: string): string {
       if (typeof value === 'number' || (typeof value === 'string' && value.length <= 100)) kept[key] = value;
     }
   } catch {
-    // It is none of the server's.
+    // Not JSON: the server did not write this line.
   }
   return JSON.stringify({ ...kept, leftOut: 'It could not be looked through for secrets.' });
 }

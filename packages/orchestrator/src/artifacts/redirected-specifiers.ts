@@ -53,13 +53,13 @@ function aliasesRedirect(before: Table, after: Table, specifiers: ReadonlySet<st
   if (plain.size === 0) return false;
   const [was, is] = [tableIn(before, 'compilerOptions'), tableIn(after, 'compilerOptions')];
   if (mapRedirects(tableIn(was, 'paths'), tableIn(is, 'paths'), plain)) return true;
-  // What another file gives is not looked up.
+  // The file that `extends` names is not read: a changed value counts by itself.
   return (
     differ(before['extends'], after['extends']) || ['baseUrl', 'rootDirs'].some((key) => differ(was[key], is[key]))
   );
 }
 
-/** Of keys that may hold one `*`: does one that stands for a specifier lead elsewhere, come or go? */
+/** Whether a key that stands for a specifier was added, removed or given another target. Keys may hold one `*`. */
 function mapRedirects(before: Table, after: Table, specifiers: ReadonlySet<string>): boolean {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].some(

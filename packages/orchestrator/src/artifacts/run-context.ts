@@ -150,11 +150,11 @@ export interface ValidationReport {
   readonly commit: string;
   readonly evidence: readonly Evidence[];
   readonly constraints: readonly ConstraintFinding[];
-  /** What a person has to see of the result; absent where nothing was looked for. */
+  /** Concerns about the result that a person has to see; absent if none were looked for. */
   readonly concerns?: readonly Concern[];
   /** Absent where the checks were not run on the base commit. */
   readonly baseline?: Baseline;
-  /** What the validator said to the implementer or the person; absent where there is nothing to say. */
+  /** Feedback of the validator to the implementer or the person; absent if there is none. */
   readonly feedback?: string;
   /** Ids of models that only played a script in this run. */
   readonly scriptedModels: readonly string[];
@@ -163,7 +163,7 @@ export interface ValidationReport {
     readonly by: string;
     readonly at: string;
     readonly reason: string;
-    /** What had failed, one entry each. */
+    /** Failures that the person accepted, one entry each. */
     readonly accepted: readonly string[];
   };
 }

@@ -79,11 +79,11 @@ function digestsOf(values: readonly string[], otherwise: string): readonly strin
 
 interface Finding {
   readonly rule: string;
-  /** What secretlint found, as it stands in the line. */
+  /** Texts that secretlint found, exactly as in the line. */
   readonly spans: string[];
 }
 
-/** The rule that each line of a text has something for. */
+/** Findings by line number, each with one rule. */
 async function findingsIn(text: string, name: string): Promise<ReadonlyMap<number, Finding>> {
   const byLine = new Map<number, Finding>();
   // The rule for keys of AWS here knows the examples of their documentation.
@@ -98,7 +98,7 @@ async function findingsIn(text: string, name: string): Promise<ReadonlyMap<numbe
   return new Map([...byLine].sort(([a], [b]) => a - b));
 }
 
-/** What was found in a line, in order and without what lies in another; empty where only the line as a whole says it. */
+/** Secrets in a line, sorted, without those inside another; empty where only the line as a whole is a secret. */
 function valuesIn(line: string, linted: readonly string[]): readonly string[] {
   const found = [...findSecretSpans(line), ...tokenSpans(line), ...webTokenSpans(line), ...settingSpans(line)].map(
     ({ start, end }) => line.slice(start, end),
@@ -108,8 +108,8 @@ function valuesIn(line: string, linted: readonly string[]): readonly string[] {
 }
 
 /**
- * Where a text holds what these rules find, in order of the spans' starts; spans may overlap. Assignments to names that say that
- * the value is secret count whatever the text is of: nobody knows which file a command has shown.
+ * Spans of secrets in a text, in order of their starts; spans may overlap. Assignments to names that mark the value as
+ * secret count in every text, because the file that a command has shown is not known.
  */
 export async function findSpans(text: string): Promise<readonly SecretSpan[]> {
   return [
@@ -122,8 +122,8 @@ export async function findSpans(text: string): Promise<readonly SecretSpan[]> {
 }
 
 /**
- * What secretlint finds. Some of its rules go by the name of a file; the one for `.p12` would read such a file from the disk of
- * this machine.
+ * Findings of secretlint. Some of its rules depend on the name of the file. The rule for `.p12` would read such a file
+ * from the disk of this machine.
  */
 async function linted(text: string, name = 'file.txt'): Promise<readonly (SecretSpan & { readonly line: number })[]> {
   const base = name.slice(name.lastIndexOf('/') + 1).toLowerCase();
@@ -250,10 +250,10 @@ const PLACEHOLDERS = [
   'replace',
   'todo',
 ];
-/** Marks of a value that is put in by a program. */
+/** Marks of a value that a program fills in. */
 const REFERENCES = ['...', '<', '${', '{{', '$('];
 
-/** What the name of a file says of it. */
+/** Facts about a file that follow from its name. */
 interface Kind {
   readonly isSettings: boolean;
   readonly isMadeUp: boolean;

@@ -69,14 +69,14 @@ const TEXT_RULES: readonly TokenRule[] = [
   },
   {
     rule: 'JSON web token',
-    // oxlint-disable-next-line autonomous/linear-expressions -- it begins behind what is none of its characters, so that a part is read three times at most
+    // oxlint-disable-next-line autonomous/linear-expressions -- a match begins after a character outside its class, so each part is read at most three times
     pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,4096}\.[A-Za-z0-9_-]{10,4096}\.[A-Za-z0-9_-]{10,4096}/,
   },
 ];
 
 /**
  * Compiles a scrubber once for many texts.
- * @param knownSecrets values that must never appear, in whatever usual encoding; those shorter than 8 characters are passed over
+ * @param knownSecrets values that must never appear, in any usual encoding; values shorter than 8 characters are ignored
  */
 export function createScrubber(knownSecrets: readonly string[]): Scrubber {
   const values = knownSecrets.map((secret) => secret.trim()).filter((secret) => secret.length >= MIN_KNOWN_LENGTH);

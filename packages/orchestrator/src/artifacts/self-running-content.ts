@@ -8,12 +8,12 @@ import { folded } from './folded-path.ts';
 import { aliasOf, isElsewhere, isPathLike, placesIn } from './self-running-places.ts';
 
 /**
- * What of a file's text counts: an empty value where the key says it all.
- * @throws {Error} for a text that is not what the file's name says
+ * Reads the parts of a file's text that count, by key. A value is empty where the key alone identifies the part.
+ * @throws {Error} for a text that does not have the format of the file's name
  */
 export type ReadKeys = (text: string) => ReadonlyMap<string, string>;
 
-/** How to read a file that holds more than what runs by itself; `null` for any other. */
+/** Reader for a file of which only parts can run code by themselves; `null` for any other file. */
 export function contentReader(path: string): ReadKeys | null {
   const parts = folded(path).split('/');
   const name = parts.at(-1) ?? '';
@@ -203,7 +203,7 @@ const setupCfg: ReadKeys = (text) => {
   for (const line of text.split(/\r\n|[\n\r]/)) {
     const trimmed = line.trim();
     const header = trimmed.startsWith('[') ? trimmed.slice(1, Math.max(1, trimmed.lastIndexOf(']'))).trim() : null;
-    // What is indented may be a value as well: the section that counts goes on, or begins.
+    // An indented header may also be a value: it begins a section only if that section counts.
     if (header !== null && (!/^\s/.test(line) || isCountedSection(header))) name = header;
     else if (trimmed === '' || trimmed.startsWith('#') || trimmed.startsWith(';')) continue;
     else if (isCountedSection(name)) found.set(`[${name}]`, `${found.get(`[${name}]`) ?? ''}${trimmed}\n`);
@@ -258,14 +258,14 @@ function lockReader(parse: (text: string) => unknown, free = ''): ReadKeys {
   };
 }
 
-/** What a key says of a text that names no place by itself. */
+/** Place that a text names only because of its key; `null` if it names none. */
 function placeOfKey(key: string, value: string, parent: unknown): string | null {
   const { link, owner, type, host } = isTable(parent) ? parent : {};
-  // As flake.lock has it.
+  // The format of flake.lock.
   if (key === 'repo' && typeof owner === 'string')
     return `${asText(type ?? 'repository')}:${host === undefined ? '' : `${asText(host)}/`}${owner}/${value}`;
   if (['', '.'].includes(value)) return null;
-  // A package may have such a name, and a version then.
+  // A package may have such a name; its value is then a version.
   if (['path', 'directory', 'git', 'editable'].includes(key))
     return isPathLike(value) || !/^[\d*^~=<>!]/.test(value) ? `path:${value}` : null;
   if (!['url', 'resolved', 'version', 'from', 'location', 'tarball', 'registry'].includes(key)) return null;
@@ -349,7 +349,7 @@ function hasMore(line: string): boolean {
   return /[{}[\]]/.test(line) || /,[^,]*(?:["']\s*:|:(?:\s|$))/.test(line);
 }
 
-/** What pip reads: a line goes on after a backslash, and Python knows more ends of lines than others. */
+/** Reads lines as pip does: a line continues after a backslash, and Python has more line endings than others. */
 const requirements: ReadKeys = (text) => {
   const counted = new Map<string, string>();
   for (const line of text.replaceAll(/\\\r?\n/g, ' ').split(/\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/)) {

@@ -25,33 +25,33 @@ export interface FileState {
 export interface SelfRunningChange {
   readonly path: string;
   readonly reason: string;
-  /** What a person accepts with it: equal for equal content, wherever the base is. */
+  /** Identifies what a person accepts: equal for equal content, whatever the base commit is. */
   readonly content: string;
 }
 
-/** What a change is compared with, beside the table. */
+/** Facts that a change is judged by, in addition to the table. */
 export interface Surroundings {
   /** Patterns of the project and the server, in addition to the table. */
   readonly more?: readonly string[];
-  /** Symbolic links, each a path and its target as git has it: what they lead to counts as if it lay at their path. */
+  /** Symbolic links: path, and target as in git. The linked file counts as if it were at the link's path. */
   readonly links?: readonly (readonly [path: string, target: string])[];
 }
 
-/** What git says of a file's mode, beside its content. */
+/** Reasons by the file's mode in git, whatever its content. */
 const MODES: Readonly<Record<string, string>> = {
   '100755': 'is executable now',
   '120000': 'is a symbolic link now',
   '160000': 'is another repository (a submodule) now',
 };
-/** The same of modes whose content is the name of another place. */
+/** Reasons for a changed content, by modes whose content is the name of another place. */
 const MOVED: Readonly<Record<string, string>> = {
   '120000': 'is a symbolic link to another place now',
   '160000': 'is another commit of another repository (a submodule) now',
 };
 
-/** Names that links give to one file; a file of more names has more links than anybody needs. */
+/** Most names that links may give to one file. */
 const MAX_NAMES = 100;
-/** Of a text that a person reads in a list: so many characters of its beginning and of its end. */
+/** Characters that a list shows of the beginning and of the end of a text. */
 const HEAD = 300;
 const TAIL = 150;
 
@@ -143,7 +143,7 @@ function contentChanges(
     }));
 }
 
-/** What could not be read before was known to nobody. */
+/** Parts of the earlier text that count; none if the text cannot be read. */
 function knownOf(
   read: (text: string) => ReadonlyMap<string, string>,
   was: Uint8Array | string,

@@ -1,4 +1,4 @@
-/** What is read from reports of tests, and which tests of one report another lacks. */
+/** Reading of test reports, and the tests of one report that another lacks. */
 import { expect, it } from 'vitest';
 import { readTestReport, testsGone, testsNotRun } from './test-report.ts';
 
@@ -78,7 +78,7 @@ it('a report names the files that hold tests, from the root of the project', () 
   });
 });
 
-it('a runner of a project’s own names them with its tests; what lies outside of the project is none of them', () => {
+it('reads the files that a project’s own runner names with its tests, except those outside of the project', () => {
   const test = { event: 'test', name: 'x', outcome: 'passed' };
   const text = lines(
     { run: '1', runner: 'sh', event: 'start' },

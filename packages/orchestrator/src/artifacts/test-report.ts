@@ -1,6 +1,7 @@
 /**
- * What the server's reporters inside a sandbox wrote of the tests that ran: one JSON object a line, from each run of a runner.
- * Code under test may have written into it as well, so nothing here trusts a line's shape or size.
+ * Reads the report that the server's reporters inside a sandbox wrote about the tests that ran: one JSON object a line,
+ * from each run of a runner. Code under test may have written to the report as well, so no line's shape or size is
+ * trusted.
  */
 import type { TestCount } from '@autonomous/shared';
 
@@ -95,7 +96,7 @@ function nameOf(test: string): string {
   return test.slice(test.indexOf(SEPARATOR) + SEPARATOR.length);
 }
 
-/** What of `all` is not in `others`, each as often as it is missing there. */
+/** Entries of `all` that `others` lacks, each as often as it is missing there. */
 function without(all: readonly string[], others: readonly string[]): readonly string[] {
   const left = countedBy(others, (each) => each);
   return all.filter((each) => !taken(left, each));
@@ -107,7 +108,7 @@ function countedBy(all: readonly string[], keyOf: (each: string) => string): Map
   return counts;
 }
 
-/** Takes one of a key, where there is one left. */
+/** Removes one entry of a key; false if there is none left. */
 function taken(left: Map<string, number>, key: string): boolean {
   const count = left.get(key) ?? 0;
   if (count > 0) left.set(key, count - 1);

@@ -1,4 +1,4 @@
-/** What tests use beside themselves, in small bases. */
+/** Files that tests use besides themselves, in small bases. */
 import { describe, expect, it } from 'vitest';
 import { matchesGlob } from './check-reach.ts';
 import { usedByTests } from './used-by-tests.ts';

@@ -1,9 +1,9 @@
 /**
- * What the base's tests are made of and compare with, beside themselves: files that hold tests by the report of their runner,
- * whatever they are called; data and helpers that tests name; names that they import and that a result leads elsewhere. Found
- * in the text of the base commit.
+ * Finds what the base's tests use and compare with, besides the files that look like tests: files that hold tests by
+ * the report of their runner, whatever their names; data and helpers that tests name; imported names that a result
+ * redirects to another file. Reads the text of the base commit.
  *
- * A file is put back where the product cannot be in it. Where it can, it is left as it is, and a person is told.
+ * A file that cannot hold product code is restored. Any other stays as in the result, and a person is told.
  */
 import { examplesOf } from './in-source-tests.ts';
 import { folderOf, MODULE_FOLDERS, NamedPaths, pythonModulesOf, stringsOf } from './named-paths.ts';
@@ -12,7 +12,7 @@ import { redirects, redirectsSpecifiers } from './redirected-specifiers.ts';
 import { hasRunnerSections } from './runner-sections.ts';
 
 export interface TestUse {
-  /** Put back for a check with the base commit's tests. */
+  /** Files to restore for a check with the base commit's tests. */
   readonly restored: ReadonlySet<string>;
   /** Changed by the run, used by tests or tests themselves, and left as they are. */
   readonly doubtful: ReadonlySet<string>;
@@ -52,13 +52,13 @@ const ABOUT_PROJECT: readonly RegExp[] = [
   /(^|\/)([.][\w.-]+|[\w-]*lock[.]\w+|[\w.-]*requirements[\w-]*[.]txt|[A-Z][A-Z_-]+[.]\w+)$/,
   /(^|\/)(docs?|[.]github|[.]vscode)\//,
 ];
-/** What tests import or mock. */
+/** Specifiers that tests import or mock. */
 const IMPORTS =
   /\b(?:from|import|require|importActual|requireActual|mock)\b\s{0,9}(?:\(\s{0,9})?(?:"([^"\n]{1,200})"|'([^'\n]{1,200})')/g;
 const PYTHON_MODULE = /(?:[.][\w-]+)?[.](?:pyc?|so|pyd)$/;
 const PYTHON_PACKAGES = /(^|\/)([\w.-]*requirements[\w.-]*[.]txt|(poetry|uv|Pipfile)[.]lock)$/;
 const NODE_MODULE = /[.][cm]?[jt]sx?$/;
-/** A server has other work while texts are looked through: it gets its turn after so many characters. */
+/** Characters after which the search yields to other work of the server. */
 const TURN = 200_000;
 const DECLARES_PYTHON = /^[ \t]{0,12}(async )?def test|^class (Test|\w{0,80}Test)/m;
 /** Files of the project's tools, which name the data of tests as well. */
@@ -142,7 +142,7 @@ function textsOfTests({ basePaths, isTest, read }: Base): Promise<ReadonlyMap<st
   return read(basePaths.filter((path) => isTest(path) && isText(path)).slice(0, MAX_FILES));
 }
 
-/** What tests import, as it is written. */
+/** Import specifiers of the tests, as written. */
 async function specifiersOf(base: Base): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (const text of (await textsOfTests(base)).values())
@@ -150,19 +150,19 @@ async function specifiersOf(base: Base): Promise<ReadonlySet<string>> {
   return found;
 }
 
-/** What is put back by its name, or in parts, and the server's own folder. */
+/** Whether a file is restored by its name or in parts, or lies in the server's own folder. */
 function isKnown(path: string): boolean {
   return isTestPath(path) || isTestConfiguration(path) || hasRunnerSections(path) || path.startsWith('.autonomous/');
 }
 
 interface ByReport {
-  /** Tests and nothing else. */
+  /** Files that hold only tests. */
   readonly pure: ReadonlySet<string>;
-  /** Product as well, or perhaps. */
+  /** Files that hold, or may hold, product code as well. */
   readonly mixed: ReadonlySet<string>;
 }
 
-/** Files that held tests and are called otherwise than tests are. */
+/** Files that held tests although their names do not mark them as tests. */
 async function testsByReport({ basePaths, reported, rest }: TestUseRequest, read: ReadTexts): Promise<ByReport> {
   const inBase = new Set(basePaths);
   const held = reported.filter((path) => inBase.has(path) && !isKnown(path)).slice(0, MAX_FILES);

@@ -105,10 +105,10 @@ export function isFinal(status: RunStatus): boolean {
 /** One step. The input gets the sequence after the state's; what it emits gets the following ones. */
 export function advance(definition: WorkflowDefinition, state: RunState, input: RunInput): Step {
   const sequence = state.sequence + 1;
-  // Whatever comes after the end, nothing brings a run back.
+  // No input brings an ended run back.
   if (state.view !== null && isFinal(state.view.status)) return { ok: false, reason: 'late' };
   if (input.type === 'RUN_MIGRATED') return migrateState(definition, state, input);
-  // What is spent and what is commented on change what people see of a run, and nothing of where it is.
+  // Spending and review comments change what people see of a run, but not its state.
   if (changesViewOnly(input.type)) return unchanged({ ...state, sequence });
   if (state.parked !== null && input.type !== 'RUN_CANCELLED') return unpark(state, input, sequence);
   switch (input.type) {

@@ -54,14 +54,14 @@ describe('a step', () => {
       expect(replayed).toMatchObject({ ok: true, wasAsMade: true, state: { view: old.state.view } });
       if (!replayed.ok) return;
       expect(replayed.state).not.toHaveProperty('asMade');
-      // What came after the upgrade was taken from the reopened state; the whole of it replays too.
+      // Events after the upgrade start from the reopened state; the whole history replays too.
       const since = play(definition, [signal('CHANGE')], replayed.state);
       expect(replay(definition, newRun('r'), [...old.events, ...since.events])).toMatchObject({ ok: true });
     },
   );
 });
 
-describe('a signal that only an always transition hears', () => {
+describe('a signal that only an always transition handles', () => {
   const definition = define(
     setup({}).createMachine({
       initial: 'a',
@@ -167,7 +167,7 @@ function signal(type: string): RunInput {
   return { type, payload: {}, timestamp: new Date(NOON).toISOString() };
 }
 
-/** What a move means now; `null` when nothing of its kind is open. */
+/** Input that a move stands for now; `null` if nothing of its kind is open. */
 function inputOf(state: RunState, { kind, pick }: Move, count: number): RunInput | null {
   const timestamp = new Date(NOON + count * 60_000).toISOString();
   if (kind === 'signal') return { type: SIGNALS[pick % SIGNALS.length] ?? 'A', payload: { v: pick }, timestamp };

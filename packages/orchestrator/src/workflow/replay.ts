@@ -134,10 +134,10 @@ function parkedAt(state: RunState, event: WorkflowEvent): RunState {
   return { ...parked, undelivered: { ...state.undelivered, [String(outcome['activity'])]: outcome } };
 }
 
-/** What is told of a value, in characters: enough to see which one it is. */
+/** Most characters that are shown of a value: enough to recognise it. */
 const MOST_TOLD = 80;
 
-/** Where what replay gives first differs from what was stored, told shortly: payloads can hold a whole plan. */
+/** First difference between a replayed and a stored event, shortened: payloads can hold a whole plan. */
 function difference(replayed: Pick<WorkflowEvent, 'type' | 'payload'>, stored: WorkflowEvent): string {
   if (stored.origin !== 'emitted') return `replay gives ${replayed.type}, stored is the input ${stored.type}`;
   if (replayed.type !== stored.type) return `replay gives ${replayed.type}, stored is ${stored.type}`;

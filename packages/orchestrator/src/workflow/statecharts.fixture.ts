@@ -15,7 +15,7 @@ import {
 import { z } from 'zod';
 import { activity, defineWorkflow, type WorkflowDefinition } from './definition.ts';
 
-/** What a person or the outside does next; `pick` chooses among what is open. */
+/** Next action of a person or the outside; `pick` chooses among the open ones. */
 export interface Move {
   readonly kind: 'signal' | 'outcome' | 'timer';
   readonly pick: number;
@@ -105,7 +105,7 @@ export const statecharts: fc.Arbitrary<Statechart> = (() => {
   return fc.record({ root: inner('compound', state) });
 })();
 
-/** What functions of the machine get: its types come from its configuration, which is only known here. */
+/** Argument of functions of the machine. Its types come from the configuration, which is only generated here. */
 interface Given {
   readonly context: Context;
 }

@@ -28,7 +28,7 @@ export interface Project {
   readonly repository: string;
   readonly baseBranch: string;
   readonly createdAt: string;
-  /** What people have to know of it now, such as runs that its record in git has and the database does not. Absent: nothing. */
+  /** Current notices for people, such as runs that the record in git has and the database lacks. Absent: none. */
   readonly notices?: readonly string[] | undefined;
 }
 
@@ -117,11 +117,11 @@ export interface GateDecision extends BudgetChange, ShownFields {
   readonly editedPlan?: string | undefined;
 }
 
-/** What came of one of several retries. */
+/** Outcome of one of several retries. */
 export interface RetriedGate {
   readonly gateId: string;
   readonly retried: boolean;
-  /** Why not; absent where it was. */
+  /** Why the gate was not retried; absent if it was. */
   readonly detail?: string | undefined;
 }
 
@@ -158,7 +158,7 @@ export interface FileChange {
     | undefined;
   /** Changed lines that the patch leaves out because the change is too large. Absent where it has all of them. */
   readonly leftOut?: { readonly additions: number; readonly deletions: number } | undefined;
-  /** What a person should know of the change before they decide, a clause each: hidden characters, names that look alike. */
+  /** Warnings about the change for the person who decides, a clause each: hidden characters, names that look alike. */
   readonly warnings?: readonly string[] | undefined;
 }
 

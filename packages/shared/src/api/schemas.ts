@@ -150,7 +150,7 @@ export const newExploration = z.strictObject({
 
 const prose = text(20_000);
 const take = z.strictObject({ runId: id, commit: gitObject, paths: z.array(text(4_000)).min(1).max(500) }).optional();
-/** The gate that was shown. `approve` and `accept` need it, and the hashes that it shows; the service says so where one is missing. */
+/** The gate that was shown. `approve` and `accept` need it and its shown hashes; the service names a missing one. */
 const gateId = id.optional();
 /** Of `build` a SHA-256 and a git object; another workflow's gate may show any text. */
 const shownHash = z.string().min(1).max(200).optional();

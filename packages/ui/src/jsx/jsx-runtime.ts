@@ -1,7 +1,7 @@
 /**
- * What JSX of this package is compiled to: React's own functions behind one guard. Text that an element shows has an escape
- * in place of each hidden character, wherever it comes from, and code is laid out from the left; React's escaping of markup
- * is the model.
+ * Runtime that the JSX of this package is compiled to: React's own functions behind one guard. The guard replaces each
+ * hidden character in an element's text by an escape, wherever the text comes from, and lays out code from the left.
+ * React's escaping of markup is the model.
  */
 import { showHidden, splitDirections, splitHidden } from '@autonomous/shared';
 import { createElement, type ElementType, Fragment, type ReactNode } from 'react';

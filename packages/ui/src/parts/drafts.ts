@@ -1,4 +1,4 @@
-/** Words that a person has begun at a gate and not sent: they outlast the gate, whoever decides it. */
+/** Texts that a person has begun at a gate and not sent. They outlast the gate, whoever decides it. */
 import { createStore } from '@xstate/store';
 import { useSelector } from '@xstate/store-react';
 
@@ -20,12 +20,12 @@ export const drafts = createStore({
   },
 });
 
-/** What was begun at a gate for one decision. */
+/** Draft for one decision at a gate; empty if there is none. */
 export function draftOf(gateId: string, decision: string): string {
   return drafts.getSnapshot().context[gateId]?.[decision] ?? '';
 }
 
-/** What was begun at gates of a run that are not open any more. */
+/** Drafts at gates of a run that are not open any more. */
 export function leftDrafts(
   all: Drafts,
   runId: string,

@@ -4,7 +4,10 @@ import { useState } from 'react';
 import { messageOf } from '../hosts/messages.ts';
 import { valueOf } from './elements.ts';
 
-/** What can be done with the comments on one file. Each resolves when the server has it, and rejects where it refuses. */
+/**
+ * Comments on one file and the actions on them. An action resolves when the server has stored the change, and rejects when
+ * the server refuses it.
+ */
 export interface Margin {
   /** Comments on this file that are not sent yet. */
   readonly comments: readonly ReviewComment[];
@@ -88,7 +91,7 @@ export function LineComment({ comment, margin }: { readonly comment: ReviewComme
   );
 }
 
-/** What is typed stays until the server has it. */
+/** Field for a comment. Typed text stays until the server has it. */
 function CommentField({
   label,
   verb,

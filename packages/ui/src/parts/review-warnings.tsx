@@ -1,4 +1,4 @@
-/** What a person should know of a result's changes before they decide, beside the lines themselves. */
+/** Warnings about a result's changes that a person should read before they decide, beside the lines themselves. */
 import { type DiffReview, type ReviewedFile, reviewDiff, type RunView, textWarnings } from '@autonomous/shared';
 import { useMemo } from 'react';
 import { useHost } from '../hosts/host.ts';
@@ -9,7 +9,7 @@ import { plansOf } from './plans.ts';
 /** Gates at which there is no result yet. */
 const BEFORE_CODE: ReadonlySet<string> = new Set(['plan', 'invalid_plan', 'clarification', 'escalation']);
 
-/** Where git's list and the patch differ: nothing below it is to be trusted. */
+/** Differences between git's list and the patch. Nothing below them can be trusted. */
 export function Faults({ review: { faults } }: { readonly review: DiffReview }) {
   if (faults.length === 0) return null;
   return (

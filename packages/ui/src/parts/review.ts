@@ -1,9 +1,9 @@
-/** The comments of a run as its page works with them: kept on the server, told to every face by the feed. */
+/** The comments of a run as its page uses them. The server keeps them, and the feed sends them to every client. */
 import { type RunView, takesComments } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
 import type { Margin } from './line-comments.tsx';
 
-/** What can be done with a run's comments; `marginOf` is the part of one file. */
+/** A run's comments and the actions on them; `marginOf` gives those of one file. */
 export interface Review {
   readonly margin: Omit<Margin, 'onAdd'>;
   marginOf(path: string): Margin;

@@ -1,4 +1,4 @@
-/** What a person has to see of a result before they decide: each concern with its reasons. */
+/** Concerns about a result that a person has to see before they decide, each with its reasons. */
 import { type Gate, plainWords } from '@autonomous/shared';
 
 export function GateConcerns({ gate }: { readonly gate: Gate }) {

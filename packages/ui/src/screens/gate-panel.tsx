@@ -181,7 +181,7 @@ function Decisions({
     keepWords(draftOf(gate.id, decision));
     setOpen(open === decision ? null : decision);
   };
-  // Whoever accepts says why, beside what they say of the lines.
+  // Only a rejection may consist of comments beside lines alone; an acceptance needs a reason as well.
   const isEmpty = words.trim() === '' && !(carries(open) && open === 'reject');
   const send = (): void => {
     if (open === null || asked === undefined || isEmpty) return;

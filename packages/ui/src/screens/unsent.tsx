@@ -1,4 +1,4 @@
-/** What a person wrote and no decision has sent: comments beside lines, and words that were begun at a gate that is gone. */
+/** Texts of a person that no decision has sent: comments beside lines, and drafts at gates that are closed. */
 import { countedComments, FINAL_STATUSES, leftComments, plainWords, type RunView } from '@autonomous/shared';
 import { LineComment } from '../parts/line-comments.tsx';
 import { Link } from '../parts/link.tsx';

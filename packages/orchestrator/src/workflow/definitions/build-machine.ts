@@ -66,9 +66,9 @@ type Signals = {
   ]: { readonly type: Type } & EventPayloads[Type];
 };
 type Signal = Signals[keyof Signals];
-/** What the engine says to a run that goes on where another was. */
+/** Event of the engine to a fork, which continues at a point of another run. */
 type Forked = { readonly type: 'RUN_FORKED' } & EventPayloads['RUN_FORKED'];
-/** What the baseline's activity comes to, which is spawned and belongs to no state. */
+/** Outcomes of the baseline's activity, which is spawned and belongs to no state. */
 type BaselineEnd =
   | { readonly type: 'xstate.done.actor.baseline'; readonly output: Baseline | null }
   | { readonly type: 'xstate.error.actor.baseline'; readonly error: unknown };
@@ -193,7 +193,7 @@ const NOTHING_CHANGED: Note = {
   text: 'Nothing was changed: no file of the project differs from the base commit, and no file that could not be taken counts. Do what the request and the plan ask for. Where there is truly nothing to do, change nothing and say why: a person decides then.',
 };
 
-/** What the run would add to the project's memory. */
+/** Additions that the run proposes to the project's memory. */
 const memoryOf = (context: BuildContext) => ({
   title: context.plan?.title ?? '',
   decisions: context.decisions,
@@ -203,7 +203,7 @@ const memoryOf = (context: BuildContext) => ({
 
 const shown = (concerns: readonly Concern[] = []) => (concerns.length === 0 ? {} : { concerns });
 
-/** A person may send back what stopped the run, or accept it. */
+/** Whether the pause is about the result: a person may send the result back, or accept it. */
 const isAboutTheResult = ({ paused }: BuildContext): boolean =>
   paused?.reason === 'review_needed' || paused?.reason === 'secret_found';
 
@@ -219,7 +219,7 @@ const reportInput = (context: BuildContext): ReportInput => ({
 
 const notTaken = (refused: string) => ({ type: 'NOTICE' as const, message: `Not taken from the sandbox: ${refused}` });
 
-/** What a person should know of packages that the result brings in; `null` where there are none. */
+/** Notice about packages that the result adds; `null` if it adds none. */
 const newDependencies = ({ newDependencies: added = [] }: Checked): string | null => {
   if (added.length === 0) return null;
   const list = added.map(({ name, version, file, was, hasInstallScript, source, ageDays }) => {
@@ -307,7 +307,7 @@ const unsupported = ({ context }: { context: BuildContext }) => ({
   stage: 'validation',
 });
 
-/** What a fork changes. Commands that were found or asked for stay, unless the new configuration names others. */
+/** Context that a fork changes. Detected or requested commands stay, unless the new configuration names others. */
 function forked(context: BuildContext, { config = context.config, requestedConfig }: Forked): Partial<BuildContext> {
   const source = 'the configuration of the fork';
   const { setup, test } = config.commands;
@@ -345,13 +345,13 @@ const answered = (context: BuildContext, response: string, uploads?: Note['uploa
 const commitMessage = (context: BuildContext) =>
   `${context.codeVersion === 0 ? '' : 'Fix: '}${context.plan?.title ?? context.request.slice(0, 60)}\n\n${context.implemented?.summary ?? ''}`;
 
-/** What a later call of the implementer has to know of files that a person took from another run. */
+/** Note to later calls of the implementer about files that a person took from another run. */
 const noteOfTaken = ({ runId, paths, andThen }: FilesTaken, words: string): Note => ({
   kind: 'feedback',
   text: `A person took these files from another approach to the request (run ${runId}): ${paths.join(', ')}. They are in place and stay as they are; make the rest fit them.${andThen === 'implement' ? `\n${words}` : ''}`,
 });
 
-/** What is wrong with this result, once more in short: what a person accepts when they accept it. */
+/** Failures of this result in short, which a person accepts together with the result. */
 const failuresOf = (context: BuildContext): string[] => (context.failure ? [context.failure.summary] : []);
 
 const checksFailed = (evidence: Checked): Failure => ({
@@ -388,7 +388,7 @@ const checksFailedBeside = (evidence: Checked): Failure => {
   };
 };
 
-/** What a gate says of the checks on the base commit, where that is known. */
+/** Details for a gate about the checks on the base commit; empty if their outcome is not known. */
 const besideBase = ({ evidence }: BuildContext) => {
   const baseline = evidence.findLast((each) => each.baseline !== undefined)?.baseline;
   return baseline === undefined ? {} : { baseline: baselineText(baseline) };
@@ -400,7 +400,7 @@ const failedCommands = (evidence: Checked) =>
     .map((command) => `\`${command.command}\` (exit code ${command.exitCode ?? 'none'})`)
     .join(', ') || 'no check ran';
 
-/** Evidence for exactly this code tree, or a person's acceptance of exactly it: without, nothing is published. */
+/** Whether exactly this code tree has evidence or a person's acceptance. Without either, nothing is published. */
 export function isSupported(context: BuildContext): boolean {
   if (context.codeTree === null) return false;
   if (context.accepted?.codeTree === context.codeTree) return true;
@@ -931,7 +931,7 @@ export function buildMachine(version: 1 | 2) {
             },
           },
 
-          // The planner failed twice to write a diagram that parses: a person mends the plan, or sends it back.
+          // The planner failed twice to write a diagram that parses: a person corrects the plan, or sends it back.
           awaitingPlanRepair: {
             meta: {
               status: 'awaiting_approval',
@@ -1226,7 +1226,7 @@ export function buildMachine(version: 1 | 2) {
                       onError: failed('implementation'),
                     },
                   },
-                  // What the agent has done so far is kept before anyone is asked.
+                  // The agent's work so far is committed before a person is asked.
                   savingWork: {
                     invoke: {
                       id: 'saveWork',
@@ -1547,7 +1547,7 @@ export function buildMachine(version: 1 | 2) {
                   ],
                 },
                 {
-                  // Whoever accepts a failed result says why.
+                  // An acceptance of a failed result needs a reason.
                   guard: ({ event }) => (event.reason ?? '').trim() !== '',
                   target: 'resultGate',
                   actions: assign(({ context, event }) => ({

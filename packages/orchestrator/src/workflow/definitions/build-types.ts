@@ -94,7 +94,7 @@ export interface CommittedPlan {
   /** Models that wrote it, and `person` where one edited it. */
   readonly models: readonly string[];
   readonly scripted: boolean;
-  /** What the planner would add to the project's memory. Absent in older logs. */
+  /** The planner's additions to the project's memory, as a concern. Absent in older logs. */
   readonly memory?: Concern;
 }
 
@@ -145,11 +145,11 @@ export interface Reported {
   readonly path: string;
   readonly hash: string;
   readonly commit: string;
-  /** Absent in what was reported before reports named it. */
+  /** Absent in reports that are older than this field. */
   readonly findings?: readonly ConstraintFinding[];
-  /** What a person has to see of the result, accepted or not. Absent in what was reported before reports named it. */
+  /** Concerns about the result, accepted or not. Absent in reports that are older than this field. */
   readonly concerns?: readonly Concern[];
-  /** Those of them that nobody has accepted. */
+  /** Concerns that nobody has accepted. */
   readonly openConcerns?: readonly Concern[];
 }
 
@@ -160,7 +160,7 @@ export type Integrated =
       readonly baseCommit: string;
       readonly commit: string;
       readonly codeTree: string;
-      /** Another one than before where the base has taken the plan's number meanwhile. */
+      /** Differs from the previous path if the base has meanwhile used the plan's number. */
       readonly planPath: string;
     };
 
@@ -232,9 +232,9 @@ export interface BuildContext extends RunHeader {
   readonly unsaved: string | null;
   readonly codeTree: string | null;
   readonly evidence: readonly Checked[];
-  /** What was last said of new dependencies; absent where nothing was. */
+  /** Latest notice about new dependencies; absent if there was none. */
   readonly dependencyNotice?: string;
-  /** What was last said of changed tests; absent where nothing was, and in version 1. */
+  /** Latest notice about changed tests; absent if there was none, and in version 1. */
   readonly testsNotice?: string;
   readonly review: Reviewed | null;
   readonly failure: Failure | null;
@@ -271,11 +271,11 @@ export interface BuildContext extends RunHeader {
   readonly openConcerns?: readonly Concern[];
   /** No file of the project differs from the base. */
   readonly isEmpty?: boolean;
-  /** How often the implementer was sent back since it had changed nothing. */
+  /** Number of times that the implementer was sent back because it had changed nothing. */
   readonly emptyResults?: number;
 }
 
-/** What each call of an agent gets of the run. */
+/** Input of each call of an agent. */
 export type AgentInput = RunHeader & {
   readonly config: BuildContext['config'];
   readonly head: string;
@@ -294,9 +294,9 @@ export type CheckInput = RunHeader & {
   readonly timeoutMinutes: number;
 };
 export type BaselineInput = Omit<CheckInput, 'mode' | 'commit'>;
-/** What a validation report is made of. */
+/** Input of a validation report. */
 export type ReportInput = RunHeader & {
-  /** What the run would add to the memory; absent in version 1. */
+  /** The run's additions to the memory; absent in version 1. */
   readonly memory?: MemoryAddition;
   readonly head: string;
   readonly plan: CommittedPlan | null;

@@ -189,7 +189,7 @@ describe('the build workflow', () => {
     expect(run.view?.gate?.details).toMatchObject({ baseline: known, feedback: expect.stringContaining(known) });
   });
 
-  it('tells the agent that mends a check how the base commit stands', () => {
+  it('tells the agent that fixes a check how the checks ended on the base commit', () => {
     const run = DrivenRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
     const checked = { ...outputs.check('as_is', false), baseline: outputs.baseline };
     run.done('checkAsIs', checked).done('report', outputs.report);
