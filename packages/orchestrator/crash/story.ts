@@ -60,10 +60,7 @@ function tellRun({ label, view, events }: EndedRun): readonly string[] {
   const count = counterOf(events);
   const told = events.filter((event) => !isBeside(event));
   // What a repeated call has cost is in the books, which are looked at for themselves.
-  const { cost: _cost, baseline, ...rest } = { ...view, lastSequence: count(view.lastSequence) };
-  // A baseline that was kept before a crash is found again: then it is from an earlier life.
-  const { isFromEarlierRun: _found, ...made } = baseline ?? {};
-  const shown = { ...rest, ...(baseline && { baseline: made }) };
+  const { cost: _cost, ...shown } = { ...view, lastSequence: count(view.lastSequence) };
   return [
     ...told.map(({ id: _id, position: _position, sequence, ...event }) => {
       return `${title}: event ${JSON.stringify({ ...event, sequence: count(sequence) })}`;

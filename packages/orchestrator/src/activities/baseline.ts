@@ -40,12 +40,12 @@ export async function baselineOf(
   input: BaselineInput,
 ): Promise<KnownBaseline> {
   const codeTree = await tools.repository.codeTree(project, input.baseCommit);
-  let isNew = false;
-  const known = await tools.baselines.use(baselineKey(tools, project, codeTree, input), async () => {
-    isNew = true;
-    return runOnBase(tools, context, project, codeTree, input);
-  });
-  return isNew ? known : { ...known, baseline: { ...known.baseline, isFromEarlierRun: true } };
+  const known = await tools.baselines.use(baselineKey(tools, project, codeTree, input), async () => ({
+    ...(await runOnBase(tools, context, project, codeTree, input)),
+    madeBy: context.runId,
+  }));
+  // A run that finds its own baseline again made it before the server was restarted.
+  return known.madeBy === context.runId ? known : { ...known, baseline: { ...known.baseline, isFromEarlierRun: true } };
 }
 
 /** The same, where it is known already; `null` where it would have to be found out. */

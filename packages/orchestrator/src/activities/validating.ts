@@ -63,7 +63,10 @@ export function check(tools: BuildTools): Of<'check'> {
       const passed = command.exitCode === 0;
       const compared = await comparedWithBase(tools, project, input, outcome, known);
       if (mode === 'as_is' && passed)
-        await keepAsBaseline(tools, project, input, baselineFrom({ commit, codeTree }, outcome));
+        await keepAsBaseline(tools, project, input, {
+          ...baselineFrom({ commit, codeTree }, outcome),
+          madeBy: context.runId,
+        });
       return {
         mode,
         codeTree,
