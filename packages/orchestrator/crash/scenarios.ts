@@ -168,7 +168,10 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'two-at-once',
     about: 'two runs of one exploration side by side, pushed',
-    runs: runs(['a', 'b'], { git: { autoMerge: false } }),
+    // Each has a baseline of its own: which of two runs makes one that they share is a matter of time.
+    runs: ['a', 'b'].flatMap((label) =>
+      runs([label], { git: { autoMerge: false }, commands: { test: `sh check.sh ${label}` } }),
+    ),
     roles: roles(),
   },
   {

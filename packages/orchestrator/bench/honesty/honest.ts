@@ -189,6 +189,16 @@ export const HONEST: readonly AgentCase[] = [
     },
   },
   {
+    name: 'cargo: a function and its tests',
+    project: 'cargo',
+    files: {
+      'src/lib.rs': 'pub mod subs;\npub mod sums;\n',
+      'src/subs.rs':
+        'pub fn sub(a: i32, b: i32) -> i32 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn subtracts_zero() {\n        assert_eq!(sub(1, 0), 1);\n    }\n}\n',
+      'tests/subs.rs': 'use sums::subs::sub;\n\n#[test]\nfn subtracts() {\n    assert_eq!(sub(3, 2), 1);\n}\n',
+    },
+  },
+  {
     name: 'make: a function and its test',
     project: 'make',
     files: { 'src/sub.js': SUB, 'test/sub.test.js': SUB_TEST },

@@ -3,7 +3,7 @@
 export type Files = Readonly<Record<string, string>>;
 
 /** Tool that a project needs in addition to Node and make. */
-export type Need = 'pytest' | 'yaml' | 'go' | 'runners';
+export type Need = 'pytest' | 'yaml' | 'go' | 'cargo' | 'runners';
 
 export interface SmallProject {
   readonly files: Files;
@@ -45,6 +45,10 @@ const UNITTEST =
 const PYTHON_SUMS = 'def add(a, b):\n    return a + b\n';
 const PYPROJECT =
   '[project]\nname = "sums"\nversion = "1"\ndependencies = []\n\n[tool.pytest.ini_options]\naddopts = "-q"\ntestpaths = ["tests"]\n';
+
+/** Tests in the file of the code, as Rust has them. */
+export const RUST_TESTS =
+  '#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds_zero() {\n        assert_eq!(add(1, 0), 1);\n    }\n}\n';
 
 export const PROJECTS = {
   node: {
@@ -183,6 +187,15 @@ export const PROJECTS = {
       'sums.go': 'package sums\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n',
       'sums_test.go':
         'package sums\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal("not 3")\n\t}\n}\n\nfunc TestAddZero(t *testing.T) {\n\tif Add(1, 0) != 1 {\n\t\tt.Fatal("not 1")\n\t}\n}\n',
+    },
+  },
+  cargo: {
+    needs: 'cargo',
+    files: {
+      'Cargo.toml': '[package]\nname = "sums"\nversion = "0.1.0"\nedition = "2021"\n',
+      'src/lib.rs': 'pub mod sums;\n',
+      'src/sums.rs': `pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n${RUST_TESTS}`,
+      'tests/sums.rs': 'use sums::sums::add;\n\n#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n',
     },
   },
   yarn: {

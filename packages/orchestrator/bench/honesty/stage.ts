@@ -89,6 +89,7 @@ export async function missingNeeds(runners: string | null): Promise<ReadonlySet<
   if (!(await works('python3 -m pytest --version'))) missing.add('pytest');
   if (!(await works('python3 -c "import pytest, yaml"'))) missing.add('yaml');
   if (!(await works('go env GOROOT')) && !existsSync('/usr/local/go/bin/go')) missing.add('go');
+  if (!(await works('cargo --version'))) missing.add('cargo');
   if (runners === null) missing.add('runners');
   return missing;
 }

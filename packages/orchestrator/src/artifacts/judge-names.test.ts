@@ -70,6 +70,22 @@ describe('the names of judges', () => {
   it('are found in code for Go, in commands without an ending, and in what cannot be read', () => {
     expect(namesOf('sums.go', 'package sums\n\nimport (\n\t"fmt"\n\t"testing"\n)\n')).toEqual(['testing']);
     expect(namesOf('sums.go', 'package sums\n\n//go:linkname failed testing.failed\n')).toEqual(['go:linkname']);
+    expect(namesOf('sums.go', 'package sums\n\nconst true = false\n')).toEqual(['true']);
+    expect(namesOf('sums.go', 'package sums\n\nconst (\n\tnil = 1\n)\n')).toEqual(['nil']);
+    expect(namesOf('sums.go', 'package sums\n\nfunc len(_ any) int { return 3 }\n')).toEqual(['len']);
+  });
+
+  it.each([
+    ['macro_rules! assert_eq { ($($all:tt)*) => {} }', ['assert_eq']],
+    ['own!(assert_ne);', ['assert_ne']],
+    ['pub(crate) use crate::own::equal as assert_eq;', ['assert_eq']],
+    ['use own::check as assert;', ['assert']],
+    ['extern crate own as std;', ['std']],
+    ['if cfg!(test) { 3 } else { 0 }', ['cfg!(test)']],
+    ['#[cfg(not(test))]\nfn add() {}', ['cfg(not(test))']],
+    ['#[link_section = ".init_array"]', ['link_section']],
+  ])('is named in Rust: %s', (code, names) => {
+    expect(namesOf('src/lib.rs', code)).toEqual(names);
     expect(namesOf('bin/run', '#!/usr/bin/env node\nrequire("vitest");\n')).toEqual(['vitest']);
     expect(namesOf('src/fast.node', '\0')).toEqual(['compiled code']);
   });
@@ -103,6 +119,14 @@ it.each([
   ['sums/lazy.py', 'import sys\nsys.modules[__name__].__class__ = Lazy\n# see unittest\n'],
   ['sums/case.py', 'from typing import Any\n\ndef assert_equal(a, b):\n    assert a == b, "pytest like"\n'],
   ['sums.go', 'package sums\n\nimport "fmt"\n\nfunc testing() { fmt.Println("testing") }\n'],
+  [
+    'sums.go',
+    'package sums\n\nfunc (s *Set) len() int {\n\tif s == nil || s.done == true {\n\t\treturn 0\n\t}\n\tok := true\n\treturn 1\n}\n',
+  ],
+  [
+    'src/lib.rs',
+    '#![cfg_attr(not(test), no_std)]\n#[cfg(test)]\nmod tests {\n    use pretty_assertions::{assert_eq, assert_ne};\n    #[test]\n    fn adds() {\n        assert_eq!(1, 1);\n        assert!(true);\n    }\n}\n',
+  ],
 ])('ordinary code of a product names no judge: %s', (path, text) => {
   expect(namesOf(path, text)).toEqual([]);
 });

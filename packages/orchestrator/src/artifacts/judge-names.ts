@@ -19,7 +19,7 @@ export interface NamedJudges {
   readonly names: readonly string[];
 }
 
-type Language = 'node' | 'python' | 'go';
+type Language = 'node' | 'python' | 'go' | 'rust';
 
 const ENDINGS: Readonly<Record<string, readonly Language[]>> = {
   ...Object.fromEntries(
@@ -29,6 +29,7 @@ const ENDINGS: Readonly<Record<string, readonly Language[]>> = {
   pyw: ['python'],
   pyx: ['python'],
   go: ['go'],
+  rs: ['rust'],
 };
 /** Loaded like the code around it, and not readable. */
 const COMPILED = /[.](?:node|so|pyd|pyc|dylib|dll|wasm)$/i;
@@ -115,9 +116,29 @@ const TABLE: Readonly<Record<Language, readonly (readonly [RegExp, string?])[]>>
   go: [
     [/^\s{0,9}(?:import\s{1,9})?(?:[\w.]{1,40}\s{1,9})?"(testing|testing\/[\w/]{1,40})"/gm],
     [/^\/\/(go:linkname)\b/gm],
+    // Of a package's own, in the place of what is predeclared: tests lie in the same package.
+    [
+      /^(?:func|var|const|type)\s{1,9}(true|false|nil|len|cap|copy|append|panic|recover|error|string|bool|byte|rune|u?int(?:8|16|32|64)?|float(?:32|64))\b/gm,
+    ],
+    [/(?<![\w.])(true|false|nil)\s{0,9}(?:bool\s{0,9})?=(?!=)/g],
     [/\b(AUTONOMOUS_TEST_REPORT)\b/g],
   ],
+  rust: [
+    // A macro of one's own under the name of an assertion applies to the tests of all modules below.
+    [/\bmacro_rules!\s{0,9}((?:debug_)?assert(?:_eq|_ne)?|panic|unreachable|matches)\b/g],
+    [/\b((?:debug_)?assert_(?:eq|ne))\b(?!\s{0,9}!)/g],
+    [/\bas\s{1,9}(assert|panic)\b/g],
+    [/\bextern\s{1,9}crate\s{1,9}\w{1,60}\s{1,9}as\s{1,9}(std|core|alloc)\b/g],
+    // Code that is another one while it is tested.
+    [/\b(cfg!\s{0,9}\(\s{0,9}(?:not\s{0,9}\(\s{0,9})?test)\b/g, 'cfg!(test)'],
+    [/#!?\[\s{0,9}cfg\s{0,9}\(\s{0,9}(not\s{0,9}\(\s{0,9}test)\b/g, 'cfg(not(test))'],
+    [/\b(link_section)\b/g],
+    [/\b(RUST_TEST_[A-Z_]{1,40}|AUTONOMOUS_TEST_REPORT)\b/g],
+  ],
 };
+
+/** Rust crates that exist to replace the assertions of tests by ones with better messages. */
+const ASSERTION_CRATES = /\buse\s{1,9}(?:pretty_assertions|similar_asserts)::[\w{}, \n]{1,200};/g;
 
 /** `Array.prototype.at = …`: the object and the key. */
 const ASSIGNED_BUILTIN =
@@ -173,9 +194,10 @@ function assignedBuiltins(text: string): readonly string[] {
 
 /** Without lines that are a comment alone, with escapes and joined literals as they are read. */
 function plain(text: string, languages: readonly Language[]): string {
-  const isNode = languages.includes('node');
-  const comment = isNode ? /^[ \t]{0,200}\/\/.*$/gm : languages.includes('python') ? /^[ \t]{0,200}#.*$/gm : null;
-  const code = comment === null ? text : text.replace(comment, '');
+  const hasSlashes = languages.includes('node') || languages.includes('rust');
+  const comment = hasSlashes ? /^[ \t]{0,200}\/\/.*$/gm : languages.includes('python') ? /^[ \t]{0,200}#.*$/gm : null;
+  const bare = comment === null ? text : text.replace(comment, '');
+  const code = languages.includes('rust') ? bare.replace(ASSERTION_CRATES, '') : bare;
   if (!code.includes('\\') && !/['"`]\s{0,9}\+/.test(code)) return code;
   return code
     .replace(/\\u\{?([0-9a-f]{4})\}?|\\x([0-9a-f]{2})/gi, (_, four: string | undefined, two: string | undefined) =>
