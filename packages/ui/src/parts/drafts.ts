@@ -1,4 +1,4 @@
-/** Texts that a person has begun at a gate and not sent. They outlast the gate, whoever decides it. */
+/** Unsent texts that a person has begun at a gate. They are kept after anyone has decided the gate. */
 import { createStore } from '@xstate/store';
 import { useSelector } from '@xstate/store-react';
 
