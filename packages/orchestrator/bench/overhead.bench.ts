@@ -6,7 +6,7 @@
  * gitMs, sandboxMs: at least one call was under way; they overlap. Each is the median of its runs.
  */
 import { DEMO_SCRIPT, startDemoServer } from '../test/demo-server.fixture.ts';
-import type { BuildTools } from '../src/activities/build-tools.ts';
+import type { ActivityTools } from '../src/activities/tools.ts';
 import type { CommandRequest } from '../src/sandboxes/sandbox.ts';
 import type { BenchResult } from './bench.ts';
 
@@ -65,7 +65,7 @@ async function measureRun(): Promise<{ readonly from: number; readonly to: numbe
 }
 
 /** The same ports, each call of which leaves a span. */
-function instrumented(tools: BuildTools, add: (kind: string, from: number) => void): BuildTools {
+function instrumented(tools: ActivityTools, add: (kind: string, from: number) => void): ActivityTools {
   const { sandboxes } = tools;
   return {
     ...tools,

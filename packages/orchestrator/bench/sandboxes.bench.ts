@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { InvalidRequest } from '@autonomous/shared';
-import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
+import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
 import type { SandboxProvider, SandboxSpec } from '../src/sandboxes/sandbox.ts';
 import type { BenchResult } from './bench.ts';
 

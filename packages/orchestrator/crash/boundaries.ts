@@ -4,11 +4,11 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { JsonObject } from '@autonomous/shared';
-import type { BuildTools } from '../src/activities/build-tools.ts';
+import type { ActivityTools } from '../src/activities/tools.ts';
 import { extractConstraints } from '@autonomous/shared/diagram';
 import type { ComposeOptions } from '../src/compose.ts';
 import type { AttemptBooking, EventStore, RunCommit } from '../src/event-store/event-store.ts';
-import type { ActivityContext, ActivityRegistry } from '../src/workflow/activity.ts';
+import type { ActivityContext, ActivityRegistry } from '../src/core/activity.ts';
 import type { Ledger } from './ledger.ts';
 
 export interface BoundariesOptions {
@@ -173,7 +173,7 @@ export class Boundaries {
     return this.#within.run({ name, key }, () => this.#around(`${name}.${what}`, work));
   }
 
-  #wrapTools(tools: BuildTools): BuildTools {
+  #wrapTools(tools: ActivityTools): ActivityTools {
     const repository = proxied(tools.repository, (method, call) => {
       if (!EFFECTS.has(method)) return call;
       return async (...args: unknown[]) => {
@@ -197,7 +197,7 @@ export class Boundaries {
 }
 
 /** Parsing is pure, and loading a parser into every process would be most of what a point costs. */
-const INSTANT_PARSER: BuildTools['parser'] = {
+const INSTANT_PARSER: ActivityTools['parser'] = {
   warmUp: () => undefined,
   parse: async () => ({ ok: true, diagrams: [], constraints: extractConstraints([]) }),
   close: async () => undefined,

@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { InvalidRequest } from '@autonomous/shared';
-import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
+import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
 import { reportOn } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { SCENARIOS } from './scenarios.ts';

@@ -15,16 +15,18 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { pino } from 'pino';
+import { workflows } from '../src/workflows/index.ts';
+import { knownRolesOf } from '../src/workflows/workflow.ts';
 import { personAtTerminal } from '../src/cli/dialog.ts';
 import { explainError } from '../src/cli/exit.ts';
 import type { CliIo } from '../src/cli/io.ts';
 import { startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
 import { parseScript } from '../src/models/script.ts';
-import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
+import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
 import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
 import { createUnsandboxedProvider } from '../src/sandboxes/unsandboxed.ts';
-import { describeEvent, describeProgress, formatTimeline } from '../src/timeline.ts';
+import { describeEvent, describeProgress, formatTimeline } from '../src/cli/timeline.ts';
 import { type DemoOptions, readOptions } from './options.ts';
 import { type DemoPlace, DemoRefused, makePlace, removePlace, updateProject } from './place.ts';
 
@@ -52,7 +54,7 @@ else process.exitCode = await demo(options).catch(report);
 async function demo(options: DemoOptions): Promise<number> {
   const startedAt = performance.now();
   const script = options.script ?? BUNDLED_SCRIPT;
-  parseScript(await readScript(script), script);
+  parseScript(await readScript(script), script, knownRolesOf(workflows, false));
   const place = await makePlace(options.out, options.project);
   try {
     return await runIn(place, script, options, startedAt);

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { foldRun, type JsonObject, type JsonValue, type RunView, type WorkflowEvent } from '@autonomous/shared';
-import { dehydrate, newRun, rehydrate, type RunState, type StepResult } from '../src/workflow/advance.ts';
-import type { WorkflowDefinition } from '../src/workflow/definition.ts';
-import { canonical, replay, replayInput } from '../src/workflow/replay.ts';
+import { dehydrate, newRun, rehydrate, type RunState, type StepResult } from '../src/core/advance.ts';
+import type { WorkflowDefinition } from '../src/core/definition.ts';
+import { canonical, replay, replayInput } from '../src/core/replay.ts';
 
 export interface Heading {
   readonly workflow: string;

@@ -7,13 +7,13 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { WorkflowEvent } from '@autonomous/shared';
-import { openSqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
-import type { WorkflowDefinition } from '../src/workflow/definition.ts';
-import { newRun } from '../src/workflow/advance.ts';
-import { replay } from '../src/workflow/replay.ts';
+import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
+import type { WorkflowDefinition } from '../src/core/definition.ts';
+import { newRun } from '../src/core/advance.ts';
+import { replay } from '../src/core/replay.ts';
 import { differenceIn, eventsOf, hasSameView, historyOf } from './history.ts';
 import { pinnedNow, released } from './released.ts';
-import { scenarios } from './scenarios.ts';
+import { scenariosOf } from './scenarios-of.ts';
 import { readHistories, readVersions, rewriteEnds, writeHistories, writeVersions } from './store.ts';
 
 const USAGE = `Usage: npm run golden:record [-- --real] [-- --rewrite]
@@ -53,7 +53,7 @@ async function record(real: boolean, rewrite: boolean): Promise<number> {
       const key = JSON.stringify(state);
       return !seen.has(key) && seen.add(key).size > 0;
     };
-    const driven = Object.entries(scenarios[definition.name] ?? {}).map(([shows, drive]) =>
+    const driven = Object.entries(await scenariosOf(definition.name)).map(([shows, drive]) =>
       historyOf(definition, shows, drive().events, isNew),
     );
     writeHistories(definition, 'driven', driven);

@@ -2,14 +2,13 @@
  * The workflows that this product ships, every version of them, and the sources that decide what their runs do. A version
  * stays here for ever: runs are bound to it.
  */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { WorkflowDefinition } from '../src/workflow/definition.ts';
-import { build } from '../src/workflow/definitions/build.ts';
-import { buildV1 } from '../src/workflow/definitions/build-1.ts';
+import type { WorkflowDefinition } from '../src/core/definition.ts';
+import { workflows } from '../src/workflows/index.ts';
 
 export interface Released {
   readonly definition: WorkflowDefinition;
@@ -18,21 +17,37 @@ export interface Released {
 }
 
 const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
-const WORKFLOW = 'orchestrator/src/workflow';
-const ROLES = 'orchestrator/src/roles';
+const CORE = 'orchestrator/src/core';
+const WORKFLOWS = 'orchestrator/src/workflows';
 
-const BUILD_ROLES = ['planner', 'plan-reply', 'implementer', 'validator'].map((role) => `${ROLES}/${role}.ts`);
+/**
+ * Every version of every workflow of this product. A version's files are the one that defines it,
+ * `<workflow>/<workflow>-<version>.ts`, and the roles of its workflow.
+ */
+export const released: readonly Released[] = workflows.flatMap(({ name, versions }) =>
+  versions.map((definition) => ({
+    definition,
+    files: [`${WORKFLOWS}/${name}/${name}-${definition.version}.ts`, ...roleFiles(name)],
+  })),
+);
 
-export const released: readonly Released[] = [
-  { definition: buildV1, files: [`${WORKFLOW}/definitions/build-1.ts`, ...BUILD_ROLES] },
-  { definition: build, files: [`${WORKFLOW}/definitions/build.ts`, ...BUILD_ROLES] },
-];
+function roleFiles(workflow: string): readonly string[] {
+  const folder = `${WORKFLOWS}/${workflow}/roles`;
+  return globSync('*.ts', { cwd: path.join(PACKAGES, folder) })
+    .filter((file) => file !== 'index.ts' && !/\.(?:test|fixture)\.ts$/.test(file))
+    .map((file) => `${folder}/${file}`);
+}
 
 /** What every workflow goes through, whatever its definition says: the pure step, its facts, and the read model. */
-const COMMON = [`${WORKFLOW}/advance.ts`, `${WORKFLOW}/replay.ts`, `${WORKFLOW}/run-config.ts`, 'shared/src/fold.ts'];
+const COMMON = [
+  `${CORE}/advance.ts`,
+  `${CORE}/replay.ts`,
+  'orchestrator/src/run-config/run-config.ts',
+  'shared/src/fold.ts',
+];
 
 /** What declares a workflow, and refuses it at its registration; it decides nothing of a run. */
-const DECLARATION = `${WORKFLOW}/definition.ts`;
+const DECLARATION = `${CORE}/definition.ts`;
 
 /** What is pinned of a version: one hash of all its sources, and one of each, to tell which of them changed. */
 export interface Pinned {

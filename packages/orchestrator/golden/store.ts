@@ -2,7 +2,7 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { WorkflowDefinition } from '../src/workflow/definition.ts';
+import type { WorkflowDefinition } from '../src/core/definition.ts';
 import type { GoldenStep, Heading, History } from './history.ts';
 import type { Pinned } from './released.ts';
 
@@ -13,20 +13,22 @@ export type Versions = Readonly<Record<string, Readonly<Record<string, Pinned>>>
 type FirstLine = Heading & { readonly like?: { readonly file: string; readonly steps: number } };
 
 export interface StoredHistory {
+  /** `<workflow>-<version>/<name>.jsonl`, as histories name each other; `pathOf` says where it lies. */
   readonly file: string;
   readonly history: History;
 }
 
-const FOLDER = path.dirname(fileURLToPath(import.meta.url));
-const VERSIONS = path.join(FOLDER, 'versions.json');
+const WORKFLOWS = fileURLToPath(new URL('../src/workflows', import.meta.url));
+const VERSIONS = fileURLToPath(new URL('versions.json', import.meta.url));
 /** Histories of real runs: what a server stored, not what a script drove. */
 const REAL = 'real-';
 
 type Version = Pick<WorkflowDefinition, 'name' | 'version'>;
 
 export function readHistories({ name, version }: Version): readonly StoredHistory[] {
-  return globSync(`${name}-${version}/*.jsonl`, { cwd: FOLDER })
+  return globSync('*.jsonl', { cwd: path.join(WORKFLOWS, name, 'golden', String(version)) })
     .sort()
+    .map((file) => `${name}-${version}/${file}`)
     .map((file) => ({ file, history: readHistory(file) }));
 }
 
@@ -36,7 +38,7 @@ export function writeHistories(
   kind: 'driven' | 'real',
   histories: readonly History[],
 ): void {
-  const folder = path.join(FOLDER, `${name}-${version}`);
+  const folder = path.join(WORKFLOWS, name, 'golden', String(version));
   mkdirSync(folder, { recursive: true });
   for (const file of globSync('*.jsonl', { cwd: folder }))
     if (file.startsWith(REAL) === (kind === 'real')) rmSync(path.join(folder, file));
@@ -92,13 +94,19 @@ function readHistory(file: string): History {
   };
 }
 
+/** A history lies in the folder of its workflow: `src/workflows/<workflow>/golden/<version>/<name>.jsonl`. */
+function pathOf(file: string): string {
+  const [, workflow = '', version = '', name = ''] = /^(.+)-(\d+)\/([^/]+)$/.exec(file) ?? [];
+  return path.join(WORKFLOWS, workflow, 'golden', version, name);
+}
+
 function readLines(file: string): readonly unknown[] {
-  const lines = readFileSync(path.join(FOLDER, file), 'utf8').trimEnd().split('\n');
+  const lines = readFileSync(pathOf(file), 'utf8').trimEnd().split('\n');
   return lines.map((line): unknown => JSON.parse(line));
 }
 
 function writeLines(file: string, lines: readonly unknown[]): void {
-  writeFileSync(path.join(FOLDER, file), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  writeFileSync(pathOf(file), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 }
 
 export function readVersions(): Versions {

@@ -1,8 +1,8 @@
 /** The build workflow's activities as the simulated outside does them: all its ways are taken by chance. */
 import type { JsonValue, RunConfig } from '@autonomous/shared';
-import { ONE_TRY, THREE_TRIES } from '../src/workflow/activity.ts';
-import { aConfig, aQuestion, outputs } from '../src/workflow/definitions/build.fixture.ts';
-import type { BuildActivities } from '../src/workflow/definitions/build-types.ts';
+import { ONE_TRY, THREE_TRIES } from '../src/core/activity.ts';
+import { aConfig, aQuestion, outputs } from '../src/workflows/build/build.fixture.ts';
+import type { BuildActivities } from '../src/workflows/build/types.ts';
 import type { Random } from './random.ts';
 import type { SimulatedActivity } from './world.ts';
 

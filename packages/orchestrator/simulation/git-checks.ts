@@ -7,13 +7,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { BuildTools } from '../src/activities/build-tools.ts';
+import type { ActivityTools } from '../src/activities/tools.ts';
 import { commitOnBranch } from '../src/activities/commits.ts';
-import { copyRecord, integrate, merge } from '../src/activities/publishing.ts';
+import { copyRecord, integrate, merge } from '../src/workflows/build/activities/publishing.ts';
 import { createGitRepository } from '../src/repository/git-repository.ts';
 import type { RemoteProject, Repository } from '../src/repository/repository.ts';
-import type { Activity, ActivityContext } from '../src/workflow/activity.ts';
-import type { Integrated, Recorded } from '../src/workflow/definitions/build-types.ts';
+import type { Activity, ActivityContext } from '../src/core/activity.ts';
+import type { Integrated, Recorded } from '../src/workflows/build/types.ts';
 import { withMethods } from './plants.ts';
 
 export const GIT_CHECKS = {
@@ -71,7 +71,7 @@ class Place {
   }
 
   /** @param kills the write, from 1, after which the server ends; `null` for none */
-  tools(kills: number | null): BuildTools {
+  tools(kills: number | null): ActivityTools {
     let writes = 0;
     const write = async <Result>(work: Promise<Result>): Promise<Result> => {
       const result = await work;
@@ -94,7 +94,7 @@ class Place {
       scrub: (text: string) => text,
       reviewPaths: [],
       assertRecordKnown: async () => undefined,
-    } as unknown as BuildTools;
+    } as unknown as ActivityTools;
   }
 
   /** The run's plan and code. */
@@ -108,7 +108,7 @@ class Place {
   }
 
   async commit(
-    tools: BuildTools,
+    tools: ActivityTools,
     head: string,
     activity: string,
     files: Readonly<Record<string, string | null>>,
@@ -152,7 +152,7 @@ async function publish(place: Place, begun: Head, kills: number): Promise<boolea
   let tools = place.tools(kills);
   let at = begun;
   const carryOut = async <Output>(
-    make: (tools: BuildTools) => Activity<never, Output>,
+    make: (tools: ActivityTools) => Activity<never, Output>,
     input: object,
     sequence: number,
   ): Promise<Output> => {

@@ -4,9 +4,9 @@
  */
 import { FINAL_STATUSES, foldRun, type JsonObject, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import type { EventStore, RunCommit, StoredRun } from '../src/event-store/event-store.ts';
-import { dehydrate, newRun } from '../src/workflow/advance.ts';
-import type { WorkflowRegistry } from '../src/workflow/registry.ts';
-import { replay } from '../src/workflow/replay.ts';
+import { dehydrate, newRun } from '../src/core/advance.ts';
+import type { WorkflowRegistry } from '../src/core/registry.ts';
+import { replay } from '../src/core/replay.ts';
 import { type Invariant, Violation } from './invariants.ts';
 
 export interface OpenTimer {

@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from '@autonomous/shared';
 import type { EventStore, RunCommit } from '../src/event-store/event-store.ts';
-import type { Activity, ActivityRegistry } from '../src/workflow/activity.ts';
+import type { Activity, ActivityRegistry } from '../src/core/activity.ts';
 import type { GitCheck } from './git-checks.ts';
 import type { Invariant } from './invariants.ts';
 import type { Replacement } from './planted-source.ts';
@@ -167,7 +167,7 @@ export const plantedBugs: readonly PlantedBug[] = [
         replace: "if (outcome.key === '') {",
       },
       {
-        file: 'workflow/advance.ts',
+        file: 'core/advance.ts',
         find: "if (state.activities[activity] !== input.payload['key']) return { ok: false, reason: 'late' };",
         replace: '',
       },
@@ -190,7 +190,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     what: 'There is always room for one more run.',
     caughtBy: ['places'],
     source: [
-      { file: 'engine/places.ts', find: 'return this.#of(userId).size < this.#limit;', replace: 'return true;' },
+      { file: 'engine/run-slots.ts', find: 'return this.#of(userId).size < this.#limit;', replace: 'return true;' },
     ],
   },
   {
@@ -270,7 +270,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     source: [
       { file: ENGINE, find: 'const SNAPSHOT_EVERY_EVENTS = 50;', replace: 'const SNAPSHOT_EVERY_EVENTS = 5;' },
       {
-        file: 'workflow/advance.ts',
+        file: 'core/advance.ts',
         find: 'const snapshot = state.asMade ? made : asReopened(machine, made, state.snapshot);',
         replace: 'const snapshot = made;',
       },
@@ -318,7 +318,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['unique', 'alive', 'refusals', 'view'],
     source: [
       {
-        file: 'event-store/group-commit.ts',
+        file: 'event-store/sqlite/writer/group-commit.ts',
         find: '        this.#statements.rollBackTo.run();\n        this.#statements.release.run();',
         replace: '        this.#statements.release.run();',
       },
@@ -330,7 +330,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['refusals'],
     source: [
       {
-        file: 'event-store/group-commit.ts',
+        file: 'event-store/sqlite/writer/group-commit.ts',
         find: '          this.#rollBack();\n          return null;',
         replace: '          this.#rollBack();\n          return writes.map(() => ({ ok: false, error }));',
       },
@@ -342,12 +342,12 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['unique', 'refusals', 'chain', 'feed', 'acknowledged', 'alive', 'view'],
     source: [
       {
-        file: 'event-store/group-commit.ts',
+        file: 'event-store/sqlite/writer/group-commit.ts',
         find: '        this.#statements.release.run();\n      }\n      forget();',
         replace: '        this.#statements.release.run();\n      }',
       },
       {
-        file: 'event-store/group-commit.ts',
+        file: 'event-store/sqlite/writer/group-commit.ts',
         find: '    const { connection, forget } = this.#options;\n    forget();\n',
         replace: '    const { connection } = this.#options;\n',
       },
@@ -380,7 +380,7 @@ export const plantedStoreBugs: readonly {
     seenBy: 'replacement',
     source: [
       {
-        file: 'event-store/sqlite-writer.ts',
+        file: 'event-store/sqlite/writer/sqlite-writer.ts',
         find: '    if (current === String(this.#epoch)) {',
         replace: '    if (current !== null) {',
       },
@@ -428,7 +428,7 @@ export const plantedStoreBugs: readonly {
     seenBy: 'lostFile',
     source: [
       {
-        file: 'event-store/group-commit.ts',
+        file: 'event-store/sqlite/writer/group-commit.ts',
         find: '    this.#options.afterCommit?.();',
         replace: '',
       },
@@ -455,7 +455,7 @@ export const plantedGitBugs: readonly {
       },
       {
         // As it was, nothing else would notice.
-        file: 'activities/publishing.ts',
+        file: 'workflows/build/activities/publishing.ts',
         find: '      await assertOwnChanges(tools, { ...input, project });\n',
         replace: '',
       },
@@ -479,7 +479,7 @@ export const plantedGitBugs: readonly {
     seenBy: 'killed',
     source: [
       {
-        file: 'activities/publishing.ts',
+        file: 'workflows/build/activities/publishing.ts',
         find: '      if (base === input.baseCommit) return { moved: false };\n',
         replace: "      if (base !== '') return { moved: false };\n",
       },
@@ -491,7 +491,7 @@ export const plantedGitBugs: readonly {
     seenBy: 'asserted',
     source: [
       {
-        file: 'activities/publishing.ts',
+        file: 'workflows/build/activities/publishing.ts',
         find: '      await assertOwnChanges(tools, { ...input, project });\n',
         replace: '',
       },

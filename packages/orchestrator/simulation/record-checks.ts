@@ -9,10 +9,10 @@ import { Engine } from '../src/engine/engine.ts';
 import { divergence, listRecordedRuns, readRecordedTips } from '../src/engine/record-check.ts';
 import { Recorder } from '../src/engine/recorder.ts';
 import { Transcripts } from '../src/engine/transcripts.ts';
-import { openSqliteEventStore, type SqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
-import { anEvent, aStep } from '../src/event-store/steps.fixture.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
+import { anEvent, aStep } from '../src/event-store/sqlite/steps.fixture.ts';
 import { type Fixture, git, openFixture } from '../src/repository/git-fixture.fixture.ts';
-import { createRegistry } from '../src/workflow/registry.ts';
+import { createRegistry } from '../src/core/registry.ts';
 
 const RUN = 'r-1';
 const log = pino({ enabled: false });
@@ -58,7 +58,7 @@ export async function refusesToRetryWhatGitKnowsFurther(folder: string): Promise
   const engine = new Engine({
     store: place.store,
     workflows: createRegistry([]),
-    activities: {},
+    findActivity: () => undefined,
     clock: systemClock,
     log,
     random: () => 0.5,

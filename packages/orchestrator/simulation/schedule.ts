@@ -6,9 +6,10 @@ import type { JsonObject, RunStart, RunView } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { Engine, type EngineMessage, type EngineOptions } from '../src/engine/engine.ts';
 import type { EventStore } from '../src/event-store/event-store.ts';
-import { build } from '../src/workflow/definitions/build.ts';
-import { createRegistry } from '../src/workflow/registry.ts';
-import { BUILT_IN_RUN_CONFIG } from '../src/workflow/run-config.ts';
+import { lookupIn } from '../src/core/activity.ts';
+import { buildV2 as build } from '../src/workflows/build/build-2.ts';
+import { createRegistry } from '../src/core/registry.ts';
+import { BUILT_IN_RUN_CONFIG } from '../src/run-config/run-config.ts';
 import { aBuildConfig, buildActivities } from './build-world.ts';
 import { Disk } from './disk.ts';
 import { type Fault, type FaultCounts, noFaults } from './faults.ts';
@@ -284,7 +285,7 @@ class Schedule {
     const options: EngineOptions = {
       store: plants?.store?.(store, clock) ?? store,
       workflows,
-      activities: plants?.activities?.(registry) ?? registry,
+      findActivity: lookupIn(plants?.activities?.(registry) ?? registry),
       clock,
       log: this.#logOf(life),
       maxConcurrentRunsPerUser: this.#places,

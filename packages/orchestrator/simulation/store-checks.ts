@@ -2,8 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openSqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
-import { anEvent, aStep } from '../src/event-store/steps.fixture.ts';
+import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
+import { anEvent, aStep } from '../src/event-store/sqlite/steps.fixture.ts';
 import {
   keepsLongerRecords,
   keepsWhatOnlyTheRemoteHas,

@@ -2,7 +2,7 @@
 import type { JsonObject } from '@autonomous/shared';
 import { and, assign, emit, enqueueActions, setup, stopChild } from 'xstate';
 import { z } from 'zod';
-import { activity, type ActivityEvent, defineWorkflow, type StateMeta } from '../src/workflow/definition.ts';
+import { activity, type ActivityEvent, defineWorkflow, type StateMeta } from '../src/core/definition.ts';
 import type { SimulatedActivity } from './world.ts';
 
 const by = z.string();

@@ -3,7 +3,7 @@
  * what was done twice, and does not care which process of the server asked for it.
  */
 import { type JsonObject, type JsonValue, NeedsHuman, RetryableFailure, TerminalFailure } from '@autonomous/shared';
-import type { Activity, ActivityContext, ActivityRegistry, RetryPolicy } from '../src/workflow/activity.ts';
+import type { Activity, ActivityContext, ActivityRegistry, RetryPolicy } from '../src/core/activity.ts';
 import type { FaultCounts } from './faults.ts';
 import { Violation } from './invariants.ts';
 import { canonical, type Ledger } from './ledger.ts';

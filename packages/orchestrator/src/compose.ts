@@ -3,14 +3,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Gate, type JsonValue, type RunView, Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { createBuildActivities } from './activities/build-activities.ts';
-import type { BuildTools } from './activities/build-tools.ts';
+import type { ActivityTools } from './activities/tools.ts';
 import { BaselineCache } from './activities/baseline-cache.ts';
 import { committedSecrets } from './activities/outgoing.ts';
 import { DependencyCache } from './activities/dependency-cache.ts';
 import { removeAbandonedFolders, removeRunFolder } from './activities/work-folders.ts';
 import { createAgentRouter } from './agents/agent-router.ts';
-import { createToolLoopAgent } from './agents/tool-loop.ts';
+import { createToolLoopAgent } from './agents/tool-loop/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import type { ServerConfig } from './config.ts';
@@ -29,14 +28,14 @@ import { writeExport } from './engine/run-export.ts';
 import { type Probe, SelfResume, SERVER } from './engine/self-resume.ts';
 import { Transcripts } from './engine/transcripts.ts';
 import type { EventStore } from './event-store/event-store.ts';
-import { quickCheck } from './event-store/quick-check.ts';
-import { openSqliteEventStore, type SqliteEventStore } from './event-store/sqlite-event-store.ts';
-import { createRecorder } from './models/cassette-recorder.ts';
+import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
+import { openSqliteEventStore, type SqliteEventStore } from './event-store/sqlite/sqlite-event-store.ts';
+import { createRecorder } from './models/cassettes/cassette-recorder.ts';
 import type { Models } from './models/model.ts';
 import { createPrices } from './models/prices.ts';
 import { probeProvider } from './models/provider-probe.ts';
 import { createModels } from './models/registry.ts';
-import { loadOwnWorkflows } from './own-workflows.ts';
+import { activitiesOf, loadCustomWorkflows } from './custom-workflows.ts';
 import { createGitRepository } from './repository/git-repository.ts';
 import { packageRegistries } from './sandboxes/package-registries.ts';
 import { createSandboxProvider } from './sandboxes/provider-choice.ts';
@@ -46,12 +45,11 @@ import { type RunningServer, startServer } from './server/http-server.ts';
 import { createOrchestrator } from './server/orchestrator-service.ts';
 import { openToken } from './server/token.ts';
 import { openUploads } from './server/uploads.ts';
-import type { ActivityRegistry } from './workflow/activity.ts';
-import { isFinal } from './workflow/advance.ts';
-import { build } from './workflow/definitions/build.ts';
-import { buildV1 } from './workflow/definitions/build-1.ts';
-import { createRegistry } from './workflow/registry.ts';
-import { budgetFaults, checkRunConfigRequest, resolveRunConfig } from './workflow/run-config.ts';
+import type { ActivityRegistry } from './core/activity.ts';
+import { isFinal } from './core/advance.ts';
+import { workflows as builtIn } from './workflows/index.ts';
+import { createRegistry } from './core/registry.ts';
+import { budgetFaults, checkRunConfigRequest, resolveRunConfig } from './run-config/run-config.ts';
 
 export interface ComposeOptions {
   readonly config: ServerConfig;
@@ -59,7 +57,7 @@ export interface ComposeOptions {
   /** Only the bundled demo gives one of its own; every other server uses the one that its configuration names. */
   readonly sandboxes?: SandboxProvider;
   /** Wraps a port to measure it. */
-  readonly instrument?: (tools: BuildTools) => BuildTools;
+  readonly instrument?: (tools: ActivityTools) => ActivityTools;
   /** Puts something between the engine and what it works with; the crash sweep ends the process there. */
   readonly wrap?: {
     readonly store: (store: EventStore) => EventStore;
@@ -149,14 +147,19 @@ export async function startOrchestrator({
     const provider =
       sandboxes ?? createSandboxProvider(config.sandbox, { server: store.feedId, dataFolder: config.dataFolder });
     stops.push(async () => provider.close?.());
-    const resolveConfig: BuildTools['resolveConfig'] = (project, request) =>
+    const resolveConfig: ActivityTools['resolveConfig'] = (project, request) =>
       resolveRunConfig({
         server: { defaults: config.runDefaults, limits: config.runLimits },
         project,
         request,
         checkModel: (id) => models.check(id),
       });
-    const tools: BuildTools = {
+    const { names, folder } = config.workflows;
+    const custom = await loadCustomWorkflows({ names, folder, dataFolder: config.dataFolder, builtIn });
+    const all = [...builtIn, ...custom];
+    const workflows = createRegistry(all.flatMap(({ versions }) => versions));
+    const tools: ActivityTools = {
+      roleNames: [...new Set(all.flatMap(({ roles }) => roles.map(({ role }) => role.name)))],
       repository,
       agent: createAgentRouter({
         toolLoop: createToolLoopAgent({
@@ -166,7 +169,7 @@ export async function startOrchestrator({
           timeouts: config.modelTimeouts,
           ...(cassettes ? { recorder: cassettes } : {}),
         }),
-        acp: async () => (await import('./agents/acp.ts')).createAcpAgent(config.agents),
+        acp: async () => (await import('./agents/acp/acp.ts')).createAcpAgent(config.agents),
       }),
       prices,
       sandboxes: provider,
@@ -202,16 +205,17 @@ export async function startOrchestrator({
       scrub: scrubber.scrub,
     };
     const instrumented = instrument?.(tools) ?? tools;
-    const builtIn = { definitions: [build, buildV1], activities: createBuildActivities(instrumented) };
-    const { names, folder } = config.workflows;
-    const own = await loadOwnWorkflows({ names, folder, dataFolder: config.dataFolder, builtIn });
-    const workflows = createRegistry([...builtIn.definitions, ...own.definitions]);
-    const activities = { ...builtIn.activities, ...own.activities };
+    const activities = new Map(
+      [...activitiesOf(all, instrumented)].map(([name, registry]) => [name, wrap?.activities(registry) ?? registry]),
+    );
     const crashes = await openCrashLedger(config.dataFolder, store);
     const engine = new Engine({
       store,
       workflows,
-      activities: wrap?.activities(activities) ?? activities,
+      findActivity: (workflow, name) => {
+        const registry = activities.get(workflow);
+        return registry !== undefined && Object.hasOwn(registry, name) ? registry[name] : undefined;
+      },
       clock: systemClock,
       log,
       maxConcurrentRunsPerUser: config.maxConcurrentRunsPerUser,

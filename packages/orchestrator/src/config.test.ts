@@ -5,7 +5,7 @@ import { type Fault, InvalidRequest } from '@autonomous/shared';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readServerConfig, SERVER_VARIABLES, type ServerConfig } from './config.ts';
 import { createModels } from './models/registry.ts';
-import { resolveRunConfig } from './workflow/run-config.ts';
+import { resolveRunConfig } from './run-config/run-config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'autonomous-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));

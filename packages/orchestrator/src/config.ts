@@ -14,18 +14,21 @@ import {
   type RunConfigRequest,
 } from '@autonomous/shared';
 import { z } from 'zod';
-import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from './agents/acp-agents.ts';
-import { type McpServers, parseMcpServers } from './agents/mcp-servers.ts';
-import { STEP_TIMEOUTS, type StepTimeouts } from './agents/model-step.ts';
+import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from './agents/acp/acp-agents.ts';
+import { type McpServers, parseMcpServers } from './agents/mcp/mcp-servers.ts';
+import { STEP_TIMEOUTS, type StepTimeouts } from './agents/tool-loop/model-step.ts';
 import { createScrubber } from './artifacts/secrets.ts';
-import { type Cassette, isCassette, parseCassette } from './models/cassette.ts';
+import { type Cassette, isCassette, parseCassette } from './models/cassettes/cassette.ts';
 import type { OwnPrice } from './models/model.ts';
 import { type ModelSettings, PROVIDER_NAMES } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
-import { EGRESS_ENTRY_FORM, parseEgressEntry } from './sandboxes/egress-rules.ts';
+import { EGRESS_ENTRY_FORM, parseEgressEntry } from './sandboxes/egress/egress-rules.ts';
 import type { SandboxSettings } from './sandboxes/provider-choice.ts';
-import { BUDGET_LIMIT_VARIABLES, BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './workflow/run-config.ts';
+import type { KnownRoles } from './roles/role.ts';
+import { workflows } from './workflows/index.ts';
+import { knownRolesOf } from './workflows/workflow.ts';
+import { BUDGET_LIMIT_VARIABLES, BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './run-config/run-config.ts';
 
 export interface ServerConfig {
   readonly host: string;
@@ -358,8 +361,11 @@ export function readServerConfig(
   faults.push(...contradictions(values));
   const { home = homedir(), working = process.cwd() } = folders;
   const pathOf = (path: string): string => resolve(working, path.startsWith('~/') ? join(home, path.slice(2)) : path);
-  const script = values.AUTONOMOUS_SCRIPT === undefined ? null : readScript(pathOf(values.AUTONOMOUS_SCRIPT), faults);
-  const mcp = values.AUTONOMOUS_MCP === undefined ? null : readMcp(pathOf(values.AUTONOMOUS_MCP), env, faults);
+  // Custom workflows are loaded later and bring roles of their own.
+  const known = knownRolesOf(workflows, values.AUTONOMOUS_WORKFLOWS !== undefined);
+  const script =
+    values.AUTONOMOUS_SCRIPT === undefined ? null : readScript(pathOf(values.AUTONOMOUS_SCRIPT), known, faults);
+  const mcp = values.AUTONOMOUS_MCP === undefined ? null : readMcp(pathOf(values.AUTONOMOUS_MCP), env, known, faults);
   const dataHome = env['XDG_DATA_HOME'];
   const dataFolder =
     values.AUTONOMOUS_DATA === undefined
@@ -603,7 +609,7 @@ function contradictions(values: Values): readonly Fault[] {
   return faults;
 }
 
-function readScript(path: string, faults: Fault[]): Script | Cassette | null {
+function readScript(path: string, known: KnownRoles, faults: Fault[]): Script | Cassette | null {
   let yaml: string;
   try {
     yaml = readFileSync(path, 'utf8');
@@ -616,7 +622,7 @@ function readScript(path: string, faults: Fault[]): Script | Cassette | null {
     return null;
   }
   try {
-    return isCassette(yaml) ? parseCassette(yaml, path) : parseScript(yaml, path);
+    return isCassette(yaml) ? parseCassette(yaml, path) : parseScript(yaml, path, known);
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error;
     faults.push(
@@ -626,9 +632,14 @@ function readScript(path: string, faults: Fault[]): Script | Cassette | null {
   }
 }
 
-function readMcp(path: string, env: Readonly<Record<string, string | undefined>>, faults: Fault[]): McpServers | null {
+function readMcp(
+  path: string,
+  env: Readonly<Record<string, string | undefined>>,
+  known: KnownRoles,
+  faults: Fault[],
+): McpServers | null {
   try {
-    return parseMcpServers(readFileSync(path, 'utf8'), path, env);
+    return parseMcpServers(readFileSync(path, 'utf8'), path, env, known);
   } catch (error) {
     if (error instanceof InvalidRequest) {
       faults.push(

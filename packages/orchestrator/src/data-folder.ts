@@ -8,7 +8,7 @@ import { access, constants, mkdir, readdir, readFile, realpath, statfs, writeFil
 import { join } from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { lockFile } from './event-store/database-lock.ts';
+import { lockFile } from './event-store/sqlite/database-lock.ts';
 import { RECORD_BRANCH, type Repository } from './repository/repository.ts';
 
 export interface DataFolder {

@@ -3,7 +3,7 @@ export { createEngine, type EngineSetup } from './engine/create-engine.ts';
 export type { Engine, EngineMessage, NewWorkflowRun } from './engine/engine.ts';
 export type { Clock } from './engine/clock.ts';
 export type { EventStore } from './event-store/event-store.ts';
-export { openSqliteEventStore } from './event-store/sqlite-event-store.ts';
+export { openSqliteEventStore } from './event-store/sqlite/sqlite-event-store.ts';
 export {
   type Activity,
   type ActivityContext,
@@ -11,8 +11,8 @@ export {
   ONE_TRY,
   type RetryPolicy,
   THREE_TRIES,
-} from './workflow/activity.ts';
-export { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from './workflow/definition.ts';
+} from './core/activity.ts';
+export { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from './core/definition.ts';
 export {
   Conflict,
   InvalidRequest,

@@ -2,7 +2,7 @@
 /** The program `autonomous`: gives the command line its world and ends with its exit code. */
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { runCli } from './cli.ts';
+import { runCli } from './cli/program.ts';
 import { SERVER_VARIABLES } from './config.ts';
 
 const EXIT_BROKEN_PIPE = 141;

@@ -5,13 +5,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@autonomous/shared';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Step } from '../src/agents/acp-agent.fixture.ts';
-import { RESULT_FILE } from '../src/agents/acp-instructions.ts';
+import type { Step } from '../src/agents/acp/acp-agent.fixture.ts';
+import { RESULT_FILE } from '../src/agents/acp/acp-instructions.ts';
 import { aScript, aServer, FILES, git, makeRemote } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
 
 const WORKSPACE = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)));
-const PROGRAM = '/opt/workspace/packages/orchestrator/src/agents/acp-agent.fixture.ts';
+const PROGRAM = '/opt/workspace/packages/orchestrator/src/agents/acp/acp-agent.fixture.ts';
 const KEY = 'canary-0123456789';
 const WAIT = { timeout: 60_000, interval: 200 } as const;
 

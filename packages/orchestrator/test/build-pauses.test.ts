@@ -5,7 +5,7 @@ import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
+import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
 import {
   aPlan,
   aScript,

@@ -2,7 +2,7 @@
 import { Readable, Writable } from 'node:stream';
 import { reviewDiff } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { runCli } from '../src/cli.ts';
+import { runCli } from '../src/cli/program.ts';
 import { aPlan, aScript, aServer, type Fixture, passes, runs, when, writes } from './orchestrator.fixture.ts';
 
 const TRUST = { planning: 'auto', implementation: 'manual' } as const;

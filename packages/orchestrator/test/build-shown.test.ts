@@ -2,7 +2,7 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { ApiError, concernsHashOf, hashWordOf, type RunConfigRequest, shownAt } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { runCli } from '../src/cli.ts';
+import { runCli } from '../src/cli/program.ts';
 import { personAtTerminal } from '../src/cli/dialog.ts';
 import { aPlan, aScript, aServer, type Fixture } from './orchestrator.fixture.ts';
 

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isEvent, shownAt, type WorkflowEvent } from '@autonomous/shared';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
+import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
 import { isOfTheBaseline } from './baseline-events.fixture.ts';
 import { type LaunchOptions, RunUnderTest, statePath } from './run-under-test.fixture.ts';
 

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createClient } from '@autonomous/shared';
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap.ts';
-import { createE2bProvider } from '../src/sandboxes/e2b.ts';
-import { API_KEY, startE2bServer } from '../src/sandboxes/e2b-server.fixture.ts';
+import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
+import { createE2bProvider } from '../src/sandboxes/e2b/e2b.ts';
+import { API_KEY, startE2bServer } from '../src/sandboxes/e2b/e2b-server.fixture.ts';
 import { TEST_LIMITS } from '../src/sandboxes/sandbox.contract.ts';
 import { countedTest } from './counted-test.fixture.ts';
 import {

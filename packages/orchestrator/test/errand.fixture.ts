@@ -1,7 +1,7 @@
 /** A small workflow with every kind of wait: a question, a draft at a gate, work against a clock, a pause. */
 import { assign, setup } from 'xstate';
 import { z } from 'zod';
-import { activity, defineWorkflow, type StateMeta } from '../src/workflow/definition.ts';
+import { activity, defineWorkflow, type StateMeta } from '../src/core/definition.ts';
 
 interface Context {
   readonly round: number;

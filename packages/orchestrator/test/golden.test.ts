@@ -7,8 +7,8 @@ import { markMachine } from '../golden/coverage.ts';
 import { differenceIn, hasSameView, stepsOf } from '../golden/history.ts';
 import { hashOfCode, pinnedNow, type Released, released } from '../golden/released.ts';
 import { readHistories, readVersions } from '../golden/store.ts';
-import { advance, isFinal, statusOf } from '../src/workflow/advance.ts';
-import { isWorkflow, type WorkflowDefinition } from '../src/workflow/definition.ts';
+import { advance, isFinal, statusOf } from '../src/core/advance.ts';
+import { isWorkflow, type WorkflowDefinition } from '../src/core/definition.ts';
 
 const WAY_OUT = `
 Either every run goes the same way as before: then 'npm run golden:accept' says so and pins the new sources
@@ -68,7 +68,7 @@ describe.each(newest)('the histories of $definition.name', ({ definition }) => {
     const unsent = Object.keys(definition.signals).filter((type) => !sent.has(type));
     expect(
       [...missing(), ...unsent.map((type) => `signal ${type}`)].filter((name) => !(name in CANNOT_HAPPEN)),
-      'No golden history shows these: add a scenario to golden/scenarios.ts and run npm run golden:record.',
+      'No golden history shows these: add a scenario to golden/scenarios.fixture.ts in the folder of the workflow and run npm run golden:record.',
     ).toEqual([]);
     expect(Object.keys(CANNOT_HAPPEN).filter((name) => !missing().includes(name))).toEqual([]);
   });
@@ -107,8 +107,8 @@ describe.each(released.filter(({ definition }) => !isNewest(definition)))(
 
 describe('a workflow that is shipped', () => {
   it('has golden histories and is pinned', async () => {
-    const folder = new URL('../src/workflow/definitions/', import.meta.url);
-    const files = globSync('*.ts', { cwd: folder }).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
+    const folder = new URL('../src/workflows/', import.meta.url);
+    const files = globSync('*/*.ts', { cwd: folder }).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
     const modules = await Promise.all(
       files.map((file) => import(new URL(file, folder).href) as Promise<Readonly<Record<string, unknown>>>),
     );

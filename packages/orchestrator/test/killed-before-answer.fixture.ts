@@ -4,7 +4,7 @@
  * that `KILL_BEFORE_ANSWER` names exists.
  */
 import { existsSync } from 'node:fs';
-import { SqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
+import { SqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 
 SqliteEventStore.prototype.remember = new Proxy(Reflect.get(SqliteEventStore.prototype, 'remember'), {
   apply(remember, store, given) {

@@ -12,7 +12,7 @@ describe('the layers of the workspace', () => {
 
 describe('the reader of imports', () => {
   it.each([
-    ['a row below', 'orchestrator/src/engine/engine.ts', `import { a } from '../workflow/advance.ts';`],
+    ['a row below', 'orchestrator/src/engine/engine.ts', `import { a } from '../core/advance.ts';`],
     ['the own folder', 'orchestrator/src/server/http.ts', `import { a } from './guard.ts';`],
     ['another port of row 2', 'orchestrator/src/agents/tools.ts', `import type { S } from '../sandboxes/sandbox.ts';`],
     [
@@ -20,7 +20,7 @@ describe('the reader of imports', () => {
       'orchestrator/src/agents/tools.ts',
       `import { r } from '../sandboxes/sandbox-files.ts';`,
     ],
-    ['shared', 'orchestrator/src/workflow/view.ts', `import type { RunView } from '@autonomous/shared';`],
+    ['shared', 'orchestrator/src/core/view.ts', `import type { RunView } from '@autonomous/shared';`],
     ['anything, in a test', 'orchestrator/src/workflow/view.test.ts', `import { a } from '../engine/engine.ts';`],
     ['ui, in the extension', 'vscode-extension/src/index.ts', `import { statusLabel } from '@autonomous/ui';`],
   ])('allows %s', (_, file, source) => {
@@ -30,7 +30,7 @@ describe('the reader of imports', () => {
   it.each([
     [
       'a row above',
-      'orchestrator/src/workflow/advance.ts',
+      'orchestrator/src/core/advance.ts',
       `import type { E } from '../engine/engine.ts';`,
       'imports go down only',
     ],
@@ -43,13 +43,13 @@ describe('the reader of imports', () => {
     [
       'an adapter',
       'orchestrator/src/agents/loop.ts',
-      `import { b } from '../sandboxes/bubblewrap.ts';`,
+      `import { b } from '../sandboxes/bubblewrap/bubblewrap.ts';`,
       'only the port',
     ],
     [
       'an adapter, lazily',
       'orchestrator/src/agents/loop.ts',
-      `await import('../sandboxes/bubblewrap.ts');`,
+      `await import('../sandboxes/bubblewrap/bubblewrap.ts');`,
       'only the port',
     ],
     [
@@ -67,13 +67,8 @@ describe('the reader of imports', () => {
     ],
     ['a test', 'orchestrator/src/engine/engine.ts', `import { a } from './engine.test.ts';`, 'does not ship'],
     ['a place in no layer', 'orchestrator/src/utils/a.ts', '', 'lies in no layer'],
-    ['the clock in row 1', 'orchestrator/src/workflow/view.ts', 'const now = Date.now();', 'row 1, pure'],
-    [
-      'files in row 1',
-      'orchestrator/src/workflow/view.ts',
-      `import { readFile } from 'node:fs/promises';`,
-      'row 1, pure',
-    ],
+    ['the clock in row 1', 'orchestrator/src/core/view.ts', 'const now = Date.now();', 'row 1, pure'],
+    ['files in row 1', 'orchestrator/src/core/view.ts', `import { readFile } from 'node:fs/promises';`, 'row 1, pure'],
     [
       'ui from the server',
       'orchestrator/src/server/http.ts',

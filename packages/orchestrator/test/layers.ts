@@ -30,30 +30,19 @@ interface Layer {
 
 const LAYERS: readonly Layer[] = [
   {
-    row: 5,
+    row: 6,
     apart: 'freely',
-    members: [
-      'main.ts',
-      'cli.ts',
-      'cli',
-      'serve.ts',
-      'doctor.ts',
-      'timeline.ts',
-      'compose.ts',
-      'config.ts',
-      'data-folder.ts',
-      'library.ts',
-      'own-workflows.ts',
-    ],
+    members: ['main.ts', 'cli', 'compose.ts', 'config.ts', 'data-folder.ts', 'library.ts', 'custom-workflows.ts'],
   },
-  { row: 4, apart: 'never', members: ['server'] },
+  { row: 5, apart: 'never', members: ['server'] },
+  { row: 4, apart: 'freely', members: ['workflows'] },
   { row: 3, apart: 'never', members: ['engine', 'activities'] },
   {
     row: 2,
     apart: 'ports only',
-    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository', 'forges', 'notifiers'],
+    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository'],
   },
-  { row: 1, apart: 'freely', members: ['workflow', 'roles', 'artifacts'] },
+  { row: 1, apart: 'freely', members: ['core', 'run-config', 'roles', 'artifacts'] },
 ];
 
 /** What the folders of row 2 may import of each other: the port files, and the rules that sandboxes share with agents. */
@@ -63,10 +52,8 @@ const PORTS = new Set([
   'models/model.ts',
   'sandboxes/sandbox.ts',
   'sandboxes/sandbox-files.ts',
-  'sandboxes/egress-rules.ts',
+  'sandboxes/egress/egress-rules.ts',
   'repository/repository.ts',
-  'forges/forge.ts',
-  'notifiers/notifier.ts',
 ]);
 
 /** Row 1 takes time, chance and the outside as arguments. */

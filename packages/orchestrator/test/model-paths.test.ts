@@ -13,11 +13,11 @@ import {
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot, AnyStateNode, EventObject } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
-import type { ActivityContext } from '../src/workflow/activity.ts';
-import { aConfig, outputs } from '../src/workflow/definitions/build.fixture.ts';
-import { build } from '../src/workflow/definitions/build.ts';
-import type { BuildContext } from '../src/workflow/definitions/build-types.ts';
-import { BUILT_IN_RUN_CONFIG } from '../src/workflow/run-config.ts';
+import type { ActivityContext } from '../src/core/activity.ts';
+import { aConfig, outputs } from '../src/workflows/build/build.fixture.ts';
+import { buildV2 as build } from '../src/workflows/build/build-2.ts';
+import type { BuildContext } from '../src/workflows/build/types.ts';
+import { BUILT_IN_RUN_CONFIG } from '../src/run-config/run-config.ts';
 import { errand } from './errand.fixture.ts';
 import { ModelServer, PROJECT } from './model-server.fixture.ts';
 

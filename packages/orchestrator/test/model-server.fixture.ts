@@ -23,10 +23,10 @@ import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
 import { type RunningServer, startServer } from '../src/server/http-server.ts';
 import { createOrchestrator } from '../src/server/orchestrator-service.ts';
 import type { Uploads } from '../src/server/uploads.ts';
-import type { Activity, ActivityContext } from '../src/workflow/activity.ts';
-import type { WorkflowDefinition } from '../src/workflow/definition.ts';
-import { createRegistry } from '../src/workflow/registry.ts';
-import { resolveRunConfig, type RunLimits } from '../src/workflow/run-config.ts';
+import { type Activity, type ActivityContext, lookupIn } from '../src/core/activity.ts';
+import type { WorkflowDefinition } from '../src/core/definition.ts';
+import { createRegistry } from '../src/core/registry.ts';
+import { resolveRunConfig, type RunLimits } from '../src/run-config/run-config.ts';
 
 const TOKEN = 'test-token-of-at-least-forty-three-characters-';
 export const PROJECT = 'p-1';
@@ -154,7 +154,7 @@ export class ModelServer {
     const engine = new Engine({
       store,
       workflows,
-      activities,
+      findActivity: lookupIn(activities),
       clock: this.clock,
       random: () => 0.5,
       log,

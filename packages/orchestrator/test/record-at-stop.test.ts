@@ -7,8 +7,8 @@ import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
-import { openSqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
-import { anEvent, aStep, NOON } from '../src/event-store/steps.fixture.ts';
+import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
+import { anEvent, aStep, NOON } from '../src/event-store/sqlite/steps.fixture.ts';
 import { createUnsandboxedProvider } from '../src/sandboxes/unsandboxed.ts';
 import { git, makeRemote } from './orchestrator.fixture.ts';
 

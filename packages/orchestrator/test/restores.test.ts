@@ -7,7 +7,7 @@ import path from 'node:path';
 import { type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../src/config.ts';
-import { doctor } from '../src/doctor.ts';
+import { doctor } from '../src/cli/doctor.ts';
 import { aServer, git, type Fixture, type StartedServer, startServer } from './orchestrator.fixture.ts';
 
 interface Tip {

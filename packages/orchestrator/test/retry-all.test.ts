@@ -1,7 +1,7 @@
 /** `retry --all` against a real server: every paused run, at the gate that was shown. */
 import { Readable, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../src/cli.ts';
+import { runCli } from '../src/cli/program.ts';
 import { aScript, aServer, type Fixture } from './orchestrator.fixture.ts';
 
 async function command(server: Fixture, ...args: readonly string[]) {

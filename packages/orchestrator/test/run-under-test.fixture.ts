@@ -25,7 +25,7 @@ import {
 } from '@autonomous/shared';
 import { parse, stringify } from 'yaml';
 import { makePlace } from '../demo/place.ts';
-import { openSqliteEventStore } from '../src/event-store/sqlite-event-store.ts';
+import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 import type { Script } from '../src/models/script.ts';
 import { type HeldGit, installHeldGit } from './held-git.fixture.ts';
 import { type ProcessEnd, type ServerProcess, type ServerStart, startServerProcess } from './server-process.fixture.ts';

@@ -1,7 +1,7 @@
 /** Time travel over HTTP: views and statecharts of the past, and runs that go on from there. */
 import { ApiError, type RunView, type ShownGate, shownAt, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { build } from '../src/workflow/definitions/build.ts';
+import { buildV2 as build } from '../src/workflows/build/build-2.ts';
 import {
   aPlan,
   aScript,

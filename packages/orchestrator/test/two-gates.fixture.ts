@@ -1,7 +1,7 @@
 /** A workflow of one's own with nothing but gates, one after the other, and words: what requests do to it is all that happens. */
 import { assign, setup } from 'xstate';
 import { z } from 'zod';
-import { defineWorkflow, type StateMeta } from '../src/workflow/definition.ts';
+import { defineWorkflow, type StateMeta } from '../src/core/definition.ts';
 
 type Context = { readonly rejections: number };
 

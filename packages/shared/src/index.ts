@@ -30,3 +30,4 @@ export * from './spending.ts';
 export * from './text-warnings.ts';
 export * from './test-count.ts';
 export * from './times.ts';
+export * from './workflow-info.ts';

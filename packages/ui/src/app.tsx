@@ -2,18 +2,18 @@
 import { useSelector } from '@xstate/store-react';
 import { lazy, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
-import './parts/elements.ts';
+import './components/elements.ts';
 import { pollingNews, RESUMING } from './connection-news.ts';
 import { createDashboardHost } from './hosts/dashboard-host.ts';
 import { type Host, HostProvider, useHost } from './hosts/host.ts';
 import { createWebViewHost, type WebViewApi } from './hosts/web-view-host.ts';
-import { Icon } from './parts/icon.tsx';
-import { Link } from './parts/link.tsx';
-import { LoadFailure } from './parts/load-failure.tsx';
+import { Icon } from './components/icon.tsx';
+import { Link } from './components/link.tsx';
+import { LoadFailure } from './components/load-failure.tsx';
 import { RunList } from './screens/run-list.tsx';
 
 /** What only these screens need is a file of its own where there may be two: most openings are of the list. */
-const loadOthers = () => import('./screens/others.tsx');
+const loadOthers = () => import('./screens/lazy-screens.tsx');
 const Others = lazy(async () => ({ default: (await loadOthers()).Others }));
 
 function App({ host }: { readonly host: Host }) {

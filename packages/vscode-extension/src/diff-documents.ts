@@ -18,7 +18,7 @@ import { fileAt, folderWithCommit } from './git-checkout.ts';
 import { firstClientOf, type Host, runsOf } from './host.ts';
 import { DIFF_SCHEME } from './identifiers.ts';
 import { plainMessage } from './plain-message.ts';
-import { titleOf } from './run-tree.ts';
+import { titleOf } from './run-tree-view.ts';
 
 /** Files that are named in a warning. */
 const WARNED = 3;

@@ -18,7 +18,7 @@ import { createPendingDecisions } from './pending-decisions.ts';
 import { plainMessage } from './plain-message.ts';
 import { createProjectNames } from './project-names.ts';
 import { createReviewComments } from './review-comments.ts';
-import { titleOf } from './run-tree.ts';
+import { titleOf } from './run-tree-view.ts';
 import { locateServer } from './server-place.ts';
 import { createStatusItem } from './status-item.ts';
 import { createTrees } from './trees.ts';

@@ -3,7 +3,7 @@ import { acceptsConcerns, bindingOf, type Decision, FINAL_STATUSES, type Gate, t
 import { gateLine, isWaiting } from '@autonomous/ui';
 import { COMMANDS, type CommandId } from './identifiers.ts';
 import { plainMessage } from './plain-message.ts';
-import { titleOf } from './run-tree.ts';
+import { titleOf } from './run-tree-view.ts';
 
 export interface Notice {
   /** The same change has the same key. */

@@ -7,7 +7,7 @@ import { placeOf, readKeptScreen } from './from-web-view.ts';
 import { firstClientOf, type Host, type Panels, runsOf } from './host.ts';
 import { PANEL_TYPE } from './identifiers.ts';
 import { createPanelMemory } from './panel-memory.ts';
-import { titleOf } from './run-tree.ts';
+import { titleOf } from './run-tree-view.ts';
 import { createWebViewBridge, type WebViewBridge } from './web-view-bridge.ts';
 import { webViewOptions, webViewPage } from './web-view-page.ts';
 

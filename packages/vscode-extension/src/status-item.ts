@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { connectionLine } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';
 import { COMMANDS } from './identifiers.ts';
-import { sectionOf } from './run-tree.ts';
+import { sectionOf } from './run-tree-view.ts';
 
 export interface StatusItem extends vscode.Disposable {
   show(state: ConnectionState, runs: Readonly<Record<string, RunView>>): void;

@@ -14,7 +14,7 @@ import {
   tooltipOf,
   type TreeNode,
   treesOf,
-} from './run-tree.ts';
+} from './run-tree-view.ts';
 
 export interface Trees extends vscode.Disposable {
   /** Draws what is different from before. */

@@ -10,7 +10,7 @@ import { createClient, FINAL_STATUSES, type RunView } from '@autonomous/shared';
 import { pino } from 'pino';
 import { startOrchestrator } from '../../src/compose.ts';
 import { readServerConfig } from '../../src/config.ts';
-import { createBubblewrapProvider } from '../../src/sandboxes/bubblewrap.ts';
+import { createBubblewrapProvider } from '../../src/sandboxes/bubblewrap/bubblewrap.ts';
 import type { SandboxProvider } from '../../src/sandboxes/sandbox.ts';
 import type { AgentCase } from './liars.ts';
 import { type Files, type Need, PROJECTS, type SmallProject } from './projects.ts';

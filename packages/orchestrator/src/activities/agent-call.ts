@@ -10,13 +10,13 @@ import type { CommonInput, Guide, Note as PromptNote, Skill } from '../roles/pro
 import type { Role } from '../roles/role.ts';
 import { historyOf } from '../roles/run-history.ts';
 import type { Sandbox, SandboxSpec } from '../sandboxes/sandbox.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { Cost, Note } from '../workflow/definitions/build-types.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { Cost, Note } from './types.ts';
+import type { ActivityTools } from './tools.ts';
 import { createCallMeter } from './call-meter.ts';
 import { egressRoleOf, networkOf, refusalNotes } from './egress.ts';
 import { readGuidance, readOverride } from './project-guidance.ts';
-import { startOf, Steering } from './steering.ts';
+import { startOf, Steering } from './message-inbox.ts';
 import type { WorkFolder } from './work-folders.ts';
 
 export interface AgentCall<Input extends CommonInput, Result> {
@@ -36,13 +36,13 @@ const LISTED_FILES = 1_500;
 
 /** @throws {RetryableFailure | NeedsHuman} as the agent and the sandbox do */
 export async function callAgent<Input extends CommonInput, Result>(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: ActivityContext,
   { role, input, facts, model, config, work, notes }: AgentCall<Input, Result>,
 ): Promise<{ readonly outcome: AgentOutcome<Result>; readonly cost: Cost }> {
   const steering = new Steering(tools, context);
   const said = (await steering.hear()).map(({ text }): PromptNote => ({ kind: 'message', text }));
-  const { override, notices } = await readOverride(tools, facts.project, facts.baseCommit, role.name);
+  const { override, notices } = await readOverride(tools, facts.project, facts.baseCommit, role);
   const { memory, files, guides, skills, history } = facts;
   const known = { memory, files, guides, skills, history, notes: [...input.notes, ...said] };
   // What was left out of the input is put back here; the compiler does not follow that through a type parameter.
@@ -111,7 +111,7 @@ export async function callAgent<Input extends CommonInput, Result>(
  * What an agent did until it was interrupted becomes a checkpoint, or is gone on with after the server's next start; of a run that
  * is cancelled nobody takes it. A sandbox that is lost has nothing to give.
  */
-async function bringBack(tools: BuildTools, { runId, signal }: ActivityContext, sandbox: Sandbox): Promise<void> {
+async function bringBack(tools: ActivityTools, { runId, signal }: ActivityContext, sandbox: Sandbox): Promise<void> {
   if (!signal.aborted) {
     await sandbox.sync(signal).catch(() => {});
     if (!signal.aborted) return;
@@ -145,7 +145,7 @@ export interface ProjectFacts {
 }
 
 export async function projectFacts(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: ActivityContext,
   project: RemoteProject,
   { head, baseCommit }: { readonly head: string; readonly baseCommit: string },
@@ -185,7 +185,7 @@ export function promptNotes(notes: readonly Note[]): PromptNote[] {
   }));
 }
 
-async function uploadMounts(tools: BuildTools, notes: readonly Note[]) {
+async function uploadMounts(tools: ActivityTools, notes: readonly Note[]) {
   const mounts: { host: string; inside: string }[] = [];
   for (const upload of notes.flatMap((note) => note.uploads ?? [])) {
     const host = await tools.uploadPath(upload.id);

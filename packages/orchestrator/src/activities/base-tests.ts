@@ -6,9 +6,9 @@ import { isCode, isTestPath, pathsToRestore } from '../artifacts/project-command
 import { hasRunnerSections, restoreRunnerSections } from '../artifacts/runner-sections.ts';
 import { usedByTests } from '../artifacts/used-by-tests.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import type { BuildActivities } from '../workflow/definitions/build-types.ts';
+import type { CheckInput } from './types.ts';
 import type { KnownBaseline } from './baseline-cache.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 
 /** Of a file that is read for what it names. */
 const MAX_FILE_BYTES = 2 ** 20;
@@ -27,9 +27,9 @@ export interface WithBaseTests {
 
 /** @param known the base commit's baseline: its report names files that hold tests, whatever they are called */
 export async function withBaseTests(
-  tools: BuildTools,
+  tools: ActivityTools,
   project: RemoteProject,
-  input: BuildActivities['check']['input'],
+  input: CheckInput,
   resultTree: string,
   { baseline, files: reported, installed = [] }: KnownBaseline,
 ): Promise<WithBaseTests> {
@@ -86,9 +86,9 @@ export async function withBaseTests(
 
 /** Restores only the test and runner sections of files that hold product code as well. */
 async function mendedParts(
-  { repository }: BuildTools,
+  { repository }: ActivityTools,
   project: RemoteProject,
-  { baseCommit, commit }: BuildActivities['check']['input'],
+  { baseCommit, commit }: CheckInput,
   { files, hasTests }: { readonly files: readonly string[]; readonly hasTests: boolean },
 ): Promise<{ readonly mended: ReadonlyMap<string, string | null>; readonly doubtful: readonly string[] }> {
   const mended = new Map<string, string | null>();

@@ -2,11 +2,11 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { BaselineInput } from '../workflow/definitions/build-types.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { BaselineInput } from './types.ts';
 import { BaselineCache } from './baseline-cache.ts';
 import { baselineOf, keepAsBaseline } from './baseline.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 
 let temporary: ReturnType<typeof temporaryFolder>;
 let fixture: Fixture;
@@ -27,7 +27,7 @@ it.each([
     repository,
     baselines: new BaselineCache(join(temporary.path, 'baselines')),
     sandboxes: { name: 'bubblewrap', platform: 'linux' },
-  } as unknown as BuildTools; // Nothing else is asked for what is known.
+  } as unknown as ActivityTools; // Nothing else is asked for what is known.
   const input = {
     projectId: project.id,
     baseCommit: commit,

@@ -4,13 +4,13 @@
  */
 import { type Baseline, NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { missingToolOf } from '../artifacts/missing-tool.ts';
-import { hashOf } from '../artifacts/plan-document.ts';
+import { hashOf } from '../artifacts/content-hash.ts';
 import type { TestReport } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import { type Activity, type ActivityContext, THREE_TRIES } from '../workflow/activity.ts';
-import type { BaselineInput, BuildActivities } from '../workflow/definitions/build-types.ts';
+import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
+import type { BaselineInput } from './types.ts';
 import type { KnownBaseline } from './baseline-cache.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 import { BASELINE, runChecks } from './checks.ts';
 import { InstallFailed } from './install-step.ts';
 import { reportersDigest } from './test-reporting.ts';
@@ -19,9 +19,7 @@ import { reportersDigest } from './test-reporting.ts';
 const NAMES = 2;
 
 /** Its failure never fails the run: it gives a baseline that says why there is none, or `null` where nothing can be said. */
-export function baseline(
-  tools: BuildTools,
-): Activity<BuildActivities['baseline']['input'], BuildActivities['baseline']['output']> {
+export function baseline(tools: ActivityTools): Activity<BaselineInput, Baseline | null> {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
@@ -34,7 +32,7 @@ export function baseline(
 
 /** The baseline of a run's base commit: known, found in what earlier runs left, or found out now. */
 export async function baselineOf(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: ActivityContext,
   project: RemoteProject,
   input: BaselineInput,
@@ -50,7 +48,7 @@ export async function baselineOf(
 
 /** The same, where it is known already; `null` where it would have to be found out. */
 export async function knownBaselineOf(
-  tools: BuildTools,
+  tools: ActivityTools,
   project: RemoteProject,
   input: BaselineInput,
 ): Promise<KnownBaseline | null> {
@@ -60,7 +58,7 @@ export async function knownBaselineOf(
 
 /** Keeps evidence of a tree as the baseline of runs that will start from it. */
 export async function keepAsBaseline(
-  tools: BuildTools,
+  tools: ActivityTools,
   project: RemoteProject,
   input: BaselineInput,
   known: KnownBaseline,
@@ -72,7 +70,7 @@ export async function keepAsBaseline(
   await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), known);
 }
 
-function baselineKey(tools: BuildTools, project: RemoteProject, codeTree: string, input: BaselineInput): string {
+function baselineKey(tools: ActivityTools, project: RemoteProject, codeTree: string, input: BaselineInput): string {
   return hashOf(
     JSON.stringify({
       names: NAMES,
@@ -90,7 +88,7 @@ function baselineKey(tools: BuildTools, project: RemoteProject, codeTree: string
 }
 
 async function runOnBase(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: ActivityContext,
   project: RemoteProject,
   codeTree: string,

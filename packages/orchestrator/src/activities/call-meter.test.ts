@@ -2,8 +2,8 @@
 import type { RunConfig, RunView, SpendingFact } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { createPrices } from '../models/prices.ts';
-import type { SpendingWriter } from '../workflow/activity.ts';
-import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
+import type { SpendingWriter } from '../core/activity.ts';
+import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { createCallMeter } from './call-meter.ts';
 
 const MODEL = { id: 'acp:claude', scripted: false };

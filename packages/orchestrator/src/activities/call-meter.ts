@@ -21,7 +21,7 @@ import {
 } from '@autonomous/shared';
 import type { CallMeter } from '../agents/agent.ts';
 import type { CallUsage, Prices } from '../models/model.ts';
-import type { ActivityContext, SpendingWriter } from '../workflow/activity.ts';
+import type { ActivityContext, SpendingWriter } from '../core/activity.ts';
 
 export interface AgentCallMeter extends CallMeter {
   /** True once a request was booked: then the run has counted what the call comes to. */

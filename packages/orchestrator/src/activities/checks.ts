@@ -5,9 +5,9 @@ import { hasRunnerSections } from '../artifacts/runner-sections.ts';
 import { scrubbedEnd } from '../artifacts/secrets.ts';
 import type { TestReport } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { CheckInput } from '../workflow/definitions/build-types.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { CheckInput } from './types.ts';
+import type { ActivityTools } from './tools.ts';
 import { setupOf } from './install-step.ts';
 import { rewrittenSince, stampsOf } from './rewritten-tests.ts';
 import { startReporting } from './test-reporting.ts';
@@ -42,7 +42,7 @@ export interface ChecksOutcome {
 
 /** @throws {NeedsHuman} where the install step or the sandbox fails; a check that fails is an outcome */
 export async function runChecks(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: ActivityContext,
   project: RemoteProject,
   request: ChecksRequest,

@@ -1,8 +1,8 @@
 /** Commits on a run's branch that recognise their own repetition. */
 import { Conflict, NeedsHuman } from '@autonomous/shared';
 import type { RemoteProject } from '../repository/repository.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { ActivityTools } from './tools.ts';
 
 export interface OnBranch {
   readonly project: RemoteProject;
@@ -26,7 +26,11 @@ const MAX_TRIES = 3;
  * @returns the commit; the same one when the activity is repeated with the same content
  * @throws {NeedsHuman} `merge_conflict` when the branch holds commits that this run did not make
  */
-export async function commitOnBranch(tools: BuildTools, context: ActivityContext, commit: NewCommit): Promise<string> {
+export async function commitOnBranch(
+  tools: ActivityTools,
+  context: ActivityContext,
+  commit: NewCommit,
+): Promise<string> {
   const { project, branch, head, tree, message, secondParent } = commit;
   for (let tries = 1; ; tries++) {
     const leftOver = await leftOverOn(tools, context.runId, commit);
@@ -49,7 +53,7 @@ export async function commitOnBranch(tools: BuildTools, context: ActivityContext
 
 /** The commit that an earlier attempt of this activity made on top of `head`; `null` when it made none. */
 export async function committedBefore(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: ActivityContext,
   { project, branch, head }: OnBranch,
 ): Promise<string | null> {
@@ -62,7 +66,7 @@ export async function committedBefore(
  * mirror that is older than the log. `null` when it is at `head` or does not exist.
  */
 async function leftOverOn(
-  tools: BuildTools,
+  tools: ActivityTools,
   runId: string,
   { project, branch, head }: OnBranch,
 ): Promise<string | null> {

@@ -8,10 +8,10 @@ import { failsAsBefore } from '../artifacts/failing-before.ts';
 import { isTestPath } from '../artifacts/project-commands.ts';
 import { testsGone, testsNotRun } from '../artifacts/test-report.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import type { Checked, CheckInput } from '../workflow/definitions/build-types.ts';
+import type { Checked, CheckInput } from './types.ts';
 import { knownBaselineOf } from './baseline.ts';
 import type { KnownBaseline } from './baseline-cache.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 import type { ChecksOutcome } from './checks.ts';
 
 /** Tests of the base commit that did not run, by name. */
@@ -26,7 +26,7 @@ type Compared = Pick<Checked, 'tests' | 'baseline' | 'failsAsBefore' | 'changedT
 
 /** @param needed baseline for the base commit's tests; `null`, as for `as_is`: a known baseline is used if any */
 export async function comparedWithBase(
-  tools: BuildTools,
+  tools: ActivityTools,
   project: RemoteProject,
   input: CheckInput,
   { command, report }: ChecksOutcome,
@@ -53,7 +53,7 @@ export async function comparedWithBase(
 
 /** Files with tests that differ from the base commit, those that assert less first. */
 async function changedTests(
-  { repository }: BuildTools,
+  { repository }: ActivityTools,
   project: RemoteProject,
   { baseCommit, commit }: CheckInput,
   known: KnownBaseline | null,

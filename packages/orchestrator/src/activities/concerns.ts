@@ -8,8 +8,8 @@ import { readForeignText } from '../artifacts/foreign-text.ts';
 import { mayNameJudges } from '../artifacts/judge-names.ts';
 import type { SelfRunningChange, Surroundings } from '../artifacts/self-running.ts';
 import type { RemoteProject, TreeChange } from '../repository/repository.ts';
-import { parseProjectConfig } from '../workflow/run-config.ts';
-import type { BuildTools } from './build-tools.ts';
+import { parseProjectConfig } from '../run-config/run-config.ts';
+import type { ActivityTools } from './tools.ts';
 import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
 import { concernsOfTests } from './test-concerns.ts';
 
@@ -37,7 +37,7 @@ const READING_IN_ALL_MS = 120_000;
 const LISTED = 200;
 
 /** All concerns of a result that stop a run, those that a person has accepted included. */
-export async function concernsOf(tools: BuildTools, result: Result): Promise<readonly Concern[]> {
+export async function concernsOf(tools: ActivityTools, result: Result): Promise<readonly Concern[]> {
   const { project, baseCommit, head, view } = result;
   const changes = (await tools.repository.changes(project, baseCommit, head)).filter(
     ({ path }) => !isRecord(path, view.id),
@@ -55,7 +55,7 @@ export async function concernsOf(tools: BuildTools, result: Result): Promise<rea
  * Lets a result pass whose concerns people have all accepted.
  * @throws {NeedsHuman} `review_needed` with the others
  */
-export async function assertAccepted(tools: BuildTools, result: Result): Promise<void> {
+export async function assertAccepted(tools: ActivityTools, result: Result): Promise<void> {
   const open = openConcerns(await concernsOf(tools, result), result.view.acceptedConcerns ?? []);
   if (open.length === 0) return;
   const titles = open.map(({ title }) => title).join('; ');
@@ -83,7 +83,7 @@ function noChange(changes: readonly TreeChange[], baseCommit: string): readonly 
 }
 
 async function unreviewed(
-  { repository }: BuildTools,
+  { repository }: ActivityTools,
   { project, baseCommit, head }: Result,
   changes: readonly TreeChange[],
 ): Promise<readonly Concern[]> {
@@ -92,7 +92,7 @@ async function unreviewed(
 }
 
 async function codeThatRuns(
-  tools: BuildTools,
+  tools: ActivityTools,
   result: Result,
   changes: readonly TreeChange[],
 ): Promise<readonly Concern[]> {
@@ -120,7 +120,7 @@ function hashOfChange(path: string, content: string): string {
 
 /** Strangers write names and contents: the worker looks through them. What it cannot, is a change that can run code itself. */
 async function selfRunning(
-  { repository }: BuildTools,
+  { repository }: ActivityTools,
   { project, signal }: Result,
   changes: readonly TreeChange[],
   surroundings: Surroundings,
@@ -164,7 +164,7 @@ function unread({ path, after }: TreeChange, why: string): SelfRunningChange {
 
 /** Of the base and of the result: a link that the run itself made leads to other files as well. */
 async function linksOf(
-  { repository }: BuildTools,
+  { repository }: ActivityTools,
   { project, baseCommit, head }: Result,
 ): Promise<readonly (readonly [path: string, target: string])[]> {
   const [base, result] = await Promise.all([
@@ -178,7 +178,11 @@ async function linksOf(
  * Changed code that is no test and newly names the test runner, its assertions or a way to what is built in. Nothing is said
  * without evidence, and nothing where a person has accepted checks that failed.
  */
-async function judgesNamed(tools: BuildTools, result: Result, all: readonly TreeChange[]): Promise<readonly Concern[]> {
+async function judgesNamed(
+  tools: ActivityTools,
+  result: Result,
+  all: readonly TreeChange[],
+): Promise<readonly Concern[]> {
   const evidence = latestEvidence(result.view);
   if (evidence.length === 0 || evidence.some(({ passed }) => !passed)) return [];
   // The check with the base's tests ran without the result's version of the restored files.
@@ -208,7 +212,7 @@ async function judgesNamed(tools: BuildTools, result: Result, all: readonly Tree
 }
 
 async function namedBy(
-  tools: BuildTools,
+  tools: ActivityTools,
   { project, signal }: Result,
   there: readonly TreeChange[],
   gone: readonly TreeChange[],
@@ -243,7 +247,7 @@ function reasonOf(names: readonly string[]): string {
 }
 
 /** Patterns that the server and the project's configuration at the run's base add to the table. */
-async function patternsOf(tools: BuildTools, { project, baseCommit }: Result): Promise<readonly string[]> {
+async function patternsOf(tools: ActivityTools, { project, baseCommit }: Result): Promise<readonly string[]> {
   const text = await tools.repository.readFile(project, baseCommit, '.autonomous/config.json');
   const parsed = text === null ? null : parseProjectConfig(text);
   return [...tools.reviewPaths, ...(parsed?.ok ? (parsed.config.reviewPaths ?? []) : [])];

@@ -3,8 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { NewDependency } from '@autonomous/shared';
 import { z } from 'zod';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { ActivityTools } from './tools.ts';
 import { networkOf, refusalNotes } from './egress.ts';
 import { closeFolder, runFolder } from './work-folders.ts';
 
@@ -25,7 +25,7 @@ const timesSchema = z.record(z.string(), z.string());
  * hosts of the install step. Nothing depends on the answer: where there is none, the age is left out.
  */
 export async function withAges(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: Pick<ActivityContext, 'runId' | 'key' | 'signal' | 'startedAt' | 'progress'>,
   added: readonly NewDependency[],
 ): Promise<readonly NewDependency[]> {
@@ -51,7 +51,7 @@ export async function withAges(
 }
 
 async function ask(
-  tools: BuildTools,
+  tools: ActivityTools,
   { runId, key, signal, progress }: Pick<ActivityContext, 'runId' | 'key' | 'signal' | 'progress'>,
   network: Awaited<ReturnType<typeof networkOf>>,
   names: readonly string[],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
+import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { egressRoleOf, networkOf } from './egress.ts';
 
 const tools = { egress: async () => ['docs.test', 'internal:10.0.0.5:8080'] };

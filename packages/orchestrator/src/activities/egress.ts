@@ -1,12 +1,12 @@
 /** What a role may reach from its sandbox, and word on the run of what it was refused. */
 import type { EgressRole, RunConfig } from '@autonomous/shared';
 import type { EgressRefusal, SandboxSpec } from '../sandboxes/sandbox.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { ActivityTools } from './tools.ts';
 
 /** The server's list, less what the project or the run leaves out of it. An empty one lets nothing through and says so. */
 export async function networkOf(
-  tools: Pick<BuildTools, 'egress'>,
+  tools: Pick<ActivityTools, 'egress'>,
   role: EgressRole,
   config: RunConfig,
 ): Promise<Extract<SandboxSpec['network'], object>> {

@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
-import { createBubblewrapProvider } from '../sandboxes/bubblewrap.ts';
-import { createE2bProvider, type E2bOptions } from '../sandboxes/e2b.ts';
-import { API_KEY, startE2bServer } from '../sandboxes/e2b-server.fixture.ts';
+import { createBubblewrapProvider } from '../sandboxes/bubblewrap/bubblewrap.ts';
+import { createE2bProvider, type E2bOptions } from '../sandboxes/e2b/e2b.ts';
+import { API_KEY, startE2bServer } from '../sandboxes/e2b/e2b-server.fixture.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import { TEST_LIMITS } from '../sandboxes/sandbox.contract.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 import { DependencyCache } from './dependency-cache.ts';
 import { withInstalled } from './install-step.ts';
 
@@ -19,7 +19,7 @@ afterAll(() => server.close());
 describe.skipIf(!bubblewrap.ok)('the install step', () => {
   let temporary: ReturnType<typeof temporaryFolder>;
   let fixture: Fixture;
-  let tools: BuildTools;
+  let tools: ActivityTools;
   beforeEach(async () => {
     temporary = temporaryFolder();
     fixture = await openFixture(temporary.path);

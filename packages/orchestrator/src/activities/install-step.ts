@@ -8,13 +8,13 @@ import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { missingToolOf } from '../artifacts/missing-tool.ts';
-import { hashOf } from '../artifacts/plan-document.ts';
+import { hashOf } from '../artifacts/content-hash.ts';
 import { findProjectCommands, isInstallInput } from '../artifacts/project-commands.ts';
 import { scrubbedEnd } from '../artifacts/secrets.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { ProjectCommand } from '../workflow/definitions/build-types.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { ProjectCommand } from './types.ts';
+import type { ActivityTools } from './tools.ts';
 import { type InstalledDependencies, removeTree } from './dependency-cache.ts';
 import { networkOf, refusalNotes } from './egress.ts';
 
@@ -47,7 +47,7 @@ const SETUP_TIMEOUT_MS = 20 * 60_000;
  * @throws {InstallFailed} with the end of its output
  */
 export async function withInstalled<Result>(
-  tools: BuildTools,
+  tools: ActivityTools,
   request: InstallRequest,
   setup: ProjectCommand,
   use: (installed: InstalledDependencies) => Promise<Result>,
@@ -81,7 +81,7 @@ export async function withInstalled<Result>(
  * That is looked for only where the network lets it come to anything, and where the configuration does not say that there is none.
  */
 export async function setupOf(
-  tools: BuildTools,
+  tools: ActivityTools,
   { project, runId, treeish }: Pick<InstallRequest, 'project' | 'runId' | 'treeish'>,
   setup: ProjectCommand | null,
 ): Promise<ProjectCommand | null> {
@@ -95,7 +95,7 @@ export async function setupOf(
 
 /** One hash of all files that the step is known to read. */
 async function inputsOf(
-  tools: BuildTools,
+  tools: ActivityTools,
   { project }: InstallRequest,
   treeish: string,
   setup: ProjectCommand,
@@ -109,7 +109,7 @@ async function inputsOf(
 }
 
 async function install(
-  tools: BuildTools,
+  tools: ActivityTools,
   request: InstallRequest,
   setup: ProjectCommand,
   entry: Omit<InstalledDependencies, 'installed'>,
@@ -125,7 +125,7 @@ async function install(
 }
 
 async function runSetup(
-  tools: BuildTools,
+  tools: ActivityTools,
   { runId, signal, progress }: InstallRequest,
   setup: ProjectCommand,
   folder: string,

@@ -8,8 +8,8 @@ import { digestOf, raisedOf } from '../artifacts/concern-digests.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
 import type { ScannedText, SecretFinding } from '../artifacts/secret-scan.ts';
 import type { NewHistory, RemoteProject } from '../repository/repository.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { ActivityTools } from './tools.ts';
 
 export interface Outgoing {
   readonly project: RemoteProject;
@@ -32,7 +32,7 @@ const LISTED = 100;
  * Repeated, it gives the same.
  * @throws {NeedsHuman} `secret_found` when the tree itself, or one of its names, holds something that looks like a secret
  */
-export async function outgoingCommit(tools: BuildTools, context: ActivityContext, out: Outgoing): Promise<string> {
+export async function outgoingCommit(tools: ActivityTools, context: ActivityContext, out: Outgoing): Promise<string> {
   const { repository } = tools;
   const { project, branch, commit } = out;
   const view = await tools.view(out.runId);
@@ -53,7 +53,7 @@ type Found = SecretFinding & { readonly oid: string | null; readonly hash: strin
 
 /** Everything that looks like a secret, was not in the base already, and was accepted by nobody. */
 async function findingsIn(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: ActivityContext,
   { project, commit }: Outgoing,
   view: RunView,
@@ -97,7 +97,7 @@ async function findingsIn(
 
 /** Digests of what the changed files had in them before the run. */
 async function repositoryBefore(
-  tools: BuildTools,
+  tools: ActivityTools,
   context: ActivityContext,
   project: RemoteProject,
   base: string,
@@ -115,7 +115,7 @@ async function repositoryBefore(
  * large contents and those that take too long are left out.
  */
 export async function committedSecrets(
-  repository: BuildTools['repository'],
+  repository: ActivityTools['repository'],
   project: RemoteProject,
   branch: string,
   signal: AbortSignal,
@@ -142,7 +142,7 @@ interface Named {
 }
 
 async function scanned(
-  { repository }: BuildTools,
+  { repository }: ActivityTools,
   context: ActivityContext,
   project: RemoteProject,
   all: readonly Named[],
@@ -201,7 +201,7 @@ async function scanTexts(context: ActivityContext, texts: readonly ScannedText[]
   return [...(await scanTexts(context, texts.slice(0, half))), ...(await scanTexts(context, texts.slice(half)))];
 }
 
-function secretFound(tools: BuildTools, { branch }: Outgoing, found: readonly Found[]): NeedsHuman {
+function secretFound(tools: ActivityTools, { branch }: Outgoing, found: readonly Found[]): NeedsHuman {
   const items = found.slice(0, LISTED).map(({ name, line, rule, hash }): ConcernItem => ({
     // A name may itself be the secret.
     ...(line === 0 ? { reason: `${rule}, in the name of a file` } : { path: tools.scrub(name), line, reason: rule }),
@@ -227,14 +227,14 @@ function secretFound(tools: BuildTools, { branch }: Outgoing, found: readonly Fo
 const outgoingBranch = (runId: string): string => `autonomous-outgoing/${runId}`;
 
 /** Was a commit of the remote's branch put there in place of the run's own? */
-async function isOurs({ repository }: BuildTools, { project, runId }: Outgoing, there: string): Promise<boolean> {
+async function isOurs({ repository }: ActivityTools, { project, runId }: Outgoing, there: string): Promise<boolean> {
   const ours = await repository.branchHead(project, outgoingBranch(runId));
   return ours !== null && repository.isAncestor(project, there, ours).catch(() => false);
 }
 
 /** One commit of the same tree on what is pushed already. */
 async function replacement(
-  { repository }: BuildTools,
+  { repository }: ActivityTools,
   context: ActivityContext,
   { project, runId, commit }: Outgoing,
   view: RunView,

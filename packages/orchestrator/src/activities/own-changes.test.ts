@@ -8,7 +8,7 @@ import {
   temporaryFolder,
 } from '../repository/git-fixture.fixture.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 import { assertOwnChanges } from './own-changes.ts';
 
 const BRANCH = 'autonomous/r-1-mine';
@@ -33,7 +33,7 @@ it('reads no patch, and compares the commits that are new since the last time in
   };
   const baseCommit = await mainHead(fixture);
   const assertOwn = async (head: string): Promise<void> =>
-    assertOwnChanges({ repository } as BuildTools, {
+    assertOwnChanges({ repository } as ActivityTools, {
       project: fixture.project,
       branch: BRANCH,
       head,

@@ -6,7 +6,7 @@ import { NeedsHuman } from '@autonomous/shared';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import { RecentAnswers } from '../repository/recent-answers.ts';
 import type { BranchCommit, RemoteProject, TreeChange } from '../repository/repository.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 
 export interface Change {
   readonly project: RemoteProject;
@@ -28,7 +28,7 @@ const PATHS_NAMED = 5;
  * may change what it changes. All that differs from the base is of the latter.
  * @throws {NeedsHuman} `merge_conflict`
  */
-export async function assertOwnChanges(tools: BuildTools, change: Change): Promise<void> {
+export async function assertOwnChanges(tools: ActivityTools, change: Change): Promise<void> {
   const { repository } = tools;
   const { project, baseCommit, head } = change;
   const commits = (await repository.commitsBetween(project, baseCommit, head)).toReversed();
@@ -56,7 +56,7 @@ const known = new RecentAnswers<Step>(PATHS_KEPT, ({ undone, changed }) => 1 + u
 
 /** @param commits along the first parents, oldest first */
 async function stepsOf(
-  { repository }: BuildTools,
+  { repository }: ActivityTools,
   project: RemoteProject,
   commits: readonly BranchCommit[],
 ): Promise<readonly Step[]> {

@@ -6,11 +6,8 @@ import type { ProjectConfig } from '@autonomous/shared';
 import { readForeignText } from '../artifacts/foreign-text.ts';
 import { skillPaths } from '../artifacts/skill-file.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import { implementer } from '../roles/implementer.ts';
-import { planReply } from '../roles/plan-reply.ts';
-import { planner } from '../roles/planner.ts';
 import type { Guide, Skill } from '../roles/prompt-parts.ts';
-import { ROLE_NAMES, type RoleName, type ToolName } from '../roles/role.ts';
+import type { Role } from '../roles/role.ts';
 import {
   overridePath,
   type ParsedOverride,
@@ -18,8 +15,7 @@ import {
   type RoleOverride,
   strayOverrides,
 } from '../roles/role-override.ts';
-import { validator } from '../roles/validator.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 
 export interface Guidance {
   readonly guides: readonly Guide[];
@@ -34,16 +30,18 @@ const MOST_BYTES = 128 * 1024;
 const MOST_SKILLS = 100;
 const MAX_SKILL_MS = 5_000;
 
-const ROLES: Readonly<Record<RoleName, readonly ToolName[]>> = {
-  planner: planner.tools,
-  'plan-reply': planReply.tools,
-  implementer: implementer.tools,
-  validator: validator.tools,
-};
+/** What of a role a project may change. */
+type OverridableRole = Pick<Role<never, unknown>, 'name' | 'tools'>;
+
+/** A role of a workflow, and the role whose model it has where that is not its own. */
+export interface ConfiguredRole {
+  readonly role: OverridableRole;
+  readonly configuredAs?: string;
+}
 
 /** @param isShown false for paths that the configuration keeps from agents */
 export async function readGuidance(
-  tools: Pick<BuildTools, 'repository'>,
+  tools: Pick<ActivityTools, 'repository'>,
   project: RemoteProject,
   commit: string,
   isShown: (path: string) => Promise<boolean>,
@@ -95,34 +93,39 @@ function nestedGuides(paths: readonly string[]): string[] {
 
 /** What the project changes about one role. */
 export async function readOverride(
-  tools: Pick<BuildTools, 'repository'>,
+  tools: Pick<ActivityTools, 'repository'>,
   project: RemoteProject,
   commit: string,
-  role: RoleName,
+  role: OverridableRole,
 ): Promise<ParsedOverride> {
   const paths = await tools.repository.listFiles(project, commit);
   const read = await readRoleFiles(tools, project, commit, paths, [role]);
-  return read.get(role) ?? { override: null, notices: [] };
+  return read.get(role.name) ?? { override: null, notices: [] };
 }
 
 /** The role files that there are, of these roles. @param paths all of the commit */
 async function readRoleFiles(
-  tools: Pick<BuildTools, 'repository'>,
+  tools: Pick<ActivityTools, 'repository'>,
   project: RemoteProject,
   commit: string,
   paths: readonly string[],
-  roles: readonly RoleName[],
-): Promise<ReadonlyMap<RoleName, ParsedOverride>> {
-  const present = roles.filter((role) => paths.includes(overridePath(role)));
+  roles: readonly OverridableRole[],
+): Promise<ReadonlyMap<string, ParsedOverride>> {
+  const present = roles.filter(({ name }) => paths.includes(overridePath(name)));
   // Most projects have none.
   if (present.length === 0) return new Map();
-  const texts = await tools.repository.readFiles(project, commit, present.map(overridePath), MOST_BYTES);
+  const texts = await tools.repository.readFiles(
+    project,
+    commit,
+    present.map(({ name }) => overridePath(name)),
+    MOST_BYTES,
+  );
   return new Map(
-    present.map((role): [RoleName, ParsedOverride] => {
-      const path = overridePath(role);
+    present.map(({ name, tools: allowed }): [string, ParsedOverride] => {
+      const path = overridePath(name);
       const text = texts.get(path);
       const unreadable = { override: null, notices: [unread(path)] };
-      return [role, text === undefined ? unreadable : parseOverride(role, text, ROLES[role])];
+      return [name, text === undefined ? unreadable : parseOverride(name, text, allowed)];
     }),
   );
 }
@@ -131,21 +134,30 @@ async function readRoleFiles(
  * What the project's role files mean for a run as a whole: the models that they name, under what the run itself asks for, and
  * everything in them that does not hold.
  * @param projectConfig the project's configuration; the models of role files win over its own
+ * @param roles all roles of the run's workflow
  */
 export async function readOverrides(
-  tools: Pick<BuildTools, 'repository' | 'checkModel'>,
+  tools: Pick<ActivityTools, 'repository' | 'checkModel' | 'roleNames'>,
   project: RemoteProject,
   commit: string,
   projectConfig: ProjectConfig | null,
+  roles: readonly ConfiguredRole[],
 ): Promise<{ readonly projectConfig: ProjectConfig | null; readonly notices: readonly string[] }> {
   const paths = await tools.repository.listFiles(project, commit);
-  const notices = strayOverrides(paths);
+  const notices = strayOverrides(paths, tools.roleNames);
   const routing: Record<string, string> = {};
-  const files = await readRoleFiles(tools, project, commit, paths, ROLE_NAMES);
+  const files = await readRoleFiles(
+    tools,
+    project,
+    commit,
+    paths,
+    roles.map(({ role }) => role),
+  );
   for (const [role, { override, notices: faults }] of files) {
     notices.push(...faults);
     if (override === null || override.model === null) continue;
-    const refusal = modelFault(tools, role, override);
+    const configuredAs = roles.find((each) => each.role.name === role)?.configuredAs;
+    const refusal = modelFault(tools, role, configuredAs, override);
     if (refusal === null) routing[role] = override.model;
     else notices.push(refusal);
   }
@@ -161,11 +173,13 @@ export async function readOverrides(
 }
 
 function modelFault(
-  tools: Pick<BuildTools, 'checkModel'>,
-  role: RoleName,
+  tools: Pick<ActivityTools, 'checkModel'>,
+  role: string,
+  configuredAs: string | undefined,
   { path, model }: RoleOverride,
 ): string | null {
-  if (role === 'plan-reply') return `${path} names a model, which is ignored: the plan-reply has that of the planner.`;
+  if (configuredAs !== undefined)
+    return `${path} names a model, which is ignored: the ${role} has that of the ${configuredAs}.`;
   const checked = tools.checkModel(model ?? '');
   return checked.ok ? null : `${path} names a model that is ignored. ${checked.message}`;
 }

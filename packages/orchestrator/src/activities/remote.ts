@@ -3,12 +3,12 @@
  * cancelled and a server that stops do not wait for it. What it was told is told again under the same key, or is late.
  */
 import type { PushResult, RemoteProject } from '../repository/repository.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { ActivityTools } from './tools.ts';
 
 /** @throws {NeedsHuman} `remote_unavailable` or `auth_expired` */
 export async function fetchRemote(
-  tools: BuildTools,
+  tools: ActivityTools,
   { runId, signal }: ActivityContext,
   project: RemoteProject,
 ): Promise<void> {
@@ -18,7 +18,7 @@ export async function fetchRemote(
 
 /** @throws {NeedsHuman} `auth_expired`, `push_rejected` or `remote_unavailable` */
 export async function pushRemote(
-  tools: BuildTools,
+  tools: ActivityTools,
   { runId, signal }: ActivityContext,
   project: RemoteProject,
   branch: string,

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mainHead, openFixture } from '../repository/git-fixture.fixture.ts';
-import { createBubblewrapProvider } from '../sandboxes/bubblewrap.ts';
+import { createBubblewrapProvider } from '../sandboxes/bubblewrap/bubblewrap.ts';
 import { TEST_LIMITS } from '../sandboxes/sandbox.contract.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ActivityTools } from './tools.ts';
 import { longNames, nestDeeply } from './deep-folders.fixture.ts';
 import { DependencyCache } from './dependency-cache.ts';
 import { closeFolder, installedInto, openFolder, removeAbandonedFolders, runFolder } from './work-folders.ts';
@@ -78,7 +78,7 @@ describe.skipIf(!bubblewrap.ok)('a work folder with what an install step left', 
       scrub: (text: string) => text,
       view: () => Promise.resolve({ baseCommit: treeish, config: { commands: {} } }),
       // The other ports have no part in it.
-    } as never as BuildTools;
+    } as never as ActivityTools;
     const { signal } = new AbortController();
     const request = { project: fixture.project, runId: 'r-1', treeish, excludePaths: [], signal, progress: () => {} };
     const setup = { command, source: 'package.json' };

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { NeedsHuman } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import type { ProjectCommand } from '../workflow/definitions/build-types.ts';
-import type { BuildTools } from './build-tools.ts';
+import type { ProjectCommand } from './types.ts';
+import type { ActivityTools } from './tools.ts';
 import { removeTree } from './dependency-cache.ts';
 import { type InstallRequest, withInstalled } from './install-step.ts';
 
@@ -31,7 +31,7 @@ export interface FolderRequest extends InstallRequest {
   readonly goOn?: boolean;
 }
 
-export function runFolder(tools: BuildTools, runId: string): string {
+export function runFolder(tools: ActivityTools, runId: string): string {
   return path.join(tools.workFolder, runId);
 }
 
@@ -39,7 +39,7 @@ export function runFolder(tools: BuildTools, runId: string): string {
  * A fresh checkout of a tree with the installed dependencies beside it. What was there before is gone, unless it is gone on with.
  * @throws {NeedsHuman} `setup_failed` where what was installed cannot be copied, `storage_full`; nothing is left of the folder then
  */
-export async function openFolder(tools: BuildTools, request: FolderRequest): Promise<WorkFolder> {
+export async function openFolder(tools: ActivityTools, request: FolderRequest): Promise<WorkFolder> {
   const folder = path.join(runFolder(tools, request.runId), request.name);
   const home = homeOf(folder);
   const left = request.goOn ? await installedInto(folder) : null;
@@ -95,7 +95,7 @@ function homeOf(folder: string): string {
 }
 
 /** Removes all folders of a run. */
-export async function removeRunFolder(tools: Pick<BuildTools, 'workFolder'>, runId: string): Promise<void> {
+export async function removeRunFolder(tools: Pick<ActivityTools, 'workFolder'>, runId: string): Promise<void> {
   await removeTree(path.join(tools.workFolder, runId));
 }
 

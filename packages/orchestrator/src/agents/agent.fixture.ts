@@ -13,7 +13,7 @@ import { callLine, TOOL_NAMES } from '../roles/role.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import { createUnsandboxedProvider } from '../sandboxes/unsandboxed.ts';
 import type { AgentRequest } from './agent.ts';
-import { createToolLoopAgent, type ToolLoopOptions } from './tool-loop.ts';
+import { createToolLoopAgent, type ToolLoopOptions } from './tool-loop/tool-loop.ts';
 
 /** A model behind each wire format, and each way to it. */
 export const PROVIDERS = [

@@ -54,7 +54,7 @@ async function fromDatabase(io: CliIo, runId: string, { data }: ExportOptions): 
     throw new NotFound(
       `There is no database ${file}. Name the data folder of the server with --data or AUTONOMOUS_DATA.`,
     );
-  const { exportFromFile } = await import('../event-store/export-run.ts');
+  const { exportFromFile } = await import('../event-store/sqlite/integrity/export-run.ts');
   const rows = exportFromFile(file, runId);
   if (rows['run'] === null && isEmpty(rows['unreadable'])) throw new NotFound(`There is no run '${runId}' in ${file}.`);
   return rows;

@@ -8,7 +8,7 @@ import {
   type RunView,
   type WorkflowEvent,
 } from '@autonomous/shared';
-import { describeEvent, describeProgress } from '../timeline.ts';
+import { describeEvent, describeProgress } from './timeline.ts';
 import { type CliIo, note, sayEntry, sayJson } from './io.ts';
 
 export interface FollowOptions {

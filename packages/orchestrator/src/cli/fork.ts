@@ -6,7 +6,7 @@ import {
   runConfigRequestSchema,
   type WorkflowEvent,
 } from '@autonomous/shared';
-import { describeEvent } from '../timeline.ts';
+import { describeEvent } from './timeline.ts';
 import { readTextFile } from './decide.ts';
 import { UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';

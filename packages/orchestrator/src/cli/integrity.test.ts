@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createClient, type RunView } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { damageText } from '../event-store/damage.fixture.ts';
+import { damageText } from '../event-store/sqlite/damage.fixture.ts';
 import { type Finished, makePlace, type Place, type ServerProcess } from './program.fixture.ts';
 
 const REQUEST = 'Create login flow with OAuth';

@@ -1,7 +1,7 @@
 /** What a command has of the world around it: streams, variables, the folder that the person stands in. */
 import type { Readable, Writable } from 'node:stream';
 import { plainJson } from '@autonomous/shared';
-import { formatTimeline, printable, type TimelineEntry } from '../timeline.ts';
+import { formatTimeline, printable, type TimelineEntry } from './timeline.ts';
 
 export interface CliIo {
   readonly stdin: Readable & { readonly isTTY?: boolean };

@@ -1,7 +1,7 @@
 /** Whether the models that runs use by default can be used, in words. */
 import type { ServerConfig } from '../config.ts';
 import { createModels } from '../models/registry.ts';
-import { modelName } from '../timeline.ts';
+import { modelName } from './timeline.ts';
 
 export interface ModelStatus {
   /** Every role has a usable model. */

@@ -16,7 +16,7 @@ import {
   testCountText,
   textWarnings,
 } from '@autonomous/shared';
-import { ARTIFACT_NAMES, modelName } from '../timeline.ts';
+import { ARTIFACT_NAMES, modelName } from './timeline.ts';
 import { statusOf } from './decide.ts';
 import { CommandFailure } from './exit.ts';
 

@@ -1,5 +1,5 @@
 /** The command `verify`: checks every stored event of a database against its hash chain, also beside a running server. */
-import { type DatabaseFault, verifyDatabase } from '../event-store/verify-database.ts';
+import { type DatabaseFault, verifyDatabase } from '../event-store/sqlite/integrity/verify-database.ts';
 import { databaseOf } from './database.ts';
 import { EXIT } from './exit.ts';
 import { type CliIo, say } from './io.ts';

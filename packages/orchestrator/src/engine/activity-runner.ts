@@ -13,9 +13,9 @@ import {
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { AttemptBooking, EventStore, NewActivity, StoredActivity } from '../event-store/event-store.ts';
-import type { Activity, ActivityContext, ActivityRegistry, RetryPolicy, SpendingWriter } from '../workflow/activity.ts';
+import type { Activity, ActivityContext, ActivityLookup, RetryPolicy, SpendingWriter } from '../core/activity.ts';
 import { withinActivity } from './activity-scope.ts';
-import { findNonJson } from '../workflow/plain-json.ts';
+import { findNonJson } from '../core/plain-json.ts';
 import type { Clock } from './clock.ts';
 
 export type Outcome =
@@ -29,7 +29,7 @@ export type Outcome =
 
 export interface RunnerOptions {
   readonly store: Pick<EventStore, 'updateAttempt' | 'heartbeat'>;
-  readonly activities: ActivityRegistry;
+  readonly findActivity: ActivityLookup;
   readonly clock: Clock;
   /** From 0 to 1, as `Math.random`. */
   readonly random: () => number;
@@ -43,8 +43,17 @@ export interface RunnerOptions {
   readonly spend: (job: Pick<Job, 'runId' | 'activity' | 'key'>, write: SpendingWriter) => Promise<void>;
 }
 
+/** The run that activities belong to, as far as the runner needs it. */
+export interface ActivityOwner {
+  /** Name of the run's workflow. */
+  readonly workflow: string;
+  /** Activities of this run that may run at the same time. */
+  readonly maxConcurrency: number;
+}
+
 /** An activity with the attempts that are booked for it. */
 interface Job extends NewActivity, AttemptBooking {
+  readonly owner: ActivityOwner;
   readonly heartbeat: JsonValue;
   /** The attempt is booked and has not begun; otherwise the next one is booked first. */
   readonly fresh: boolean;
@@ -101,24 +110,21 @@ const MOST_OUTPUT = 2 * 2 ** 20;
 export class ActivityRunner {
   readonly #options: RunnerOptions;
   readonly #runs = new Map<string, Map<string, Running>>();
-  readonly #waiting = new Map<string, { readonly job: Job; readonly limit: number }[]>();
+  readonly #waiting = new Map<string, Job[]>();
   #stopped = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
-  /**
-   * Starts an activity that the step just stored has started, its first attempt booked with it.
-   * @param limit activities that may run for this run at the same time
-   */
-  begin(activity: NewActivity, limit: number): void {
-    this.#dispatch({ ...activity, attempt: 1, failures: 0, notBefore: null, heartbeat: null, fresh: true }, limit);
+  /** Starts an activity that the step just stored has started, its first attempt booked with it. */
+  begin(activity: NewActivity, owner: ActivityOwner): void {
+    this.#dispatch({ ...activity, owner, attempt: 1, failures: 0, notBefore: null, heartbeat: null, fresh: true });
   }
 
   /** Resumes a stored activity that is not running. A running one is left alone. */
-  resume(stored: StoredActivity, limit: number): void {
-    this.#dispatch({ ...stored, fresh: false }, limit);
+  resume(stored: StoredActivity, owner: ActivityOwner): void {
+    this.#dispatch({ ...stored, owner, fresh: false });
   }
 
   /** Tells an activity to end. Its outcome, if it still gives one, is late and ignored. */
@@ -127,7 +133,7 @@ export class ActivityRunner {
     if (running !== undefined && !running.reporting) running.abort(new Error('cancelled'));
     const queue = this.#waiting.get(runId);
     if (queue === undefined) return;
-    const left = queue.filter((waiting) => waiting.job.key !== key);
+    const left = queue.filter((waiting) => waiting.key !== key);
     if (left.length > 0) this.#waiting.set(runId, left);
     else this.#waiting.delete(runId);
   }
@@ -147,8 +153,8 @@ export class ActivityRunner {
     await Promise.allSettled(running.map(({ done }) => done));
   }
 
-  /** Waits for the cancelled activities of its run to end, and for one of the run's places. */
-  #dispatch(job: Job, limit: number): void {
+  /** Waits for the cancelled activities of its run to end, and for its run to have fewer than `maxConcurrency` at work. */
+  #dispatch(job: Job): void {
     if (this.#stopped) return;
     let ofRun = this.#runs.get(job.runId);
     if (ofRun === undefined) this.#runs.set(job.runId, (ofRun = new Map<string, Running>()));
@@ -160,9 +166,9 @@ export class ActivityRunner {
       if (running.aborted) predecessors.push(running.done);
       else active += 1;
     }
-    if (active >= limit) {
+    if (active >= job.owner.maxConcurrency) {
       const queue = this.#waiting.get(job.runId) ?? [];
-      this.#waiting.set(job.runId, [...queue.filter((waiting) => waiting.job.key !== job.key), { job, limit }]);
+      this.#waiting.set(job.runId, [...queue.filter((waiting) => waiting.key !== job.key), job]);
       return;
     }
     const running = new Running(job);
@@ -184,16 +190,17 @@ export class ActivityRunner {
     if (ofRun.get(job.key) === running) ofRun.delete(job.key);
     const queue = this.#waiting.get(job.runId);
     this.#waiting.delete(job.runId);
-    for (const waiting of queue ?? []) this.#dispatch(waiting.job, waiting.limit);
+    for (const waiting of queue ?? []) this.#dispatch(waiting);
     if (ofRun.size === 0 && this.#runs.get(job.runId) === ofRun) this.#runs.delete(job.runId);
   }
 
   async #carryOut(running: Running): Promise<void> {
     const { job } = running;
-    // The registry is keyed by the machine's own names; input and output types were checked where it was built.
-    const activity = this.#options.activities[job.src] as Activity<JsonValue, JsonValue> | undefined;
+    const { workflow } = job.owner;
+    // Found by the machine's own name; input and output types were checked where the registry was built.
+    const activity = this.#options.findActivity(workflow, job.src) as Activity<JsonValue, JsonValue> | undefined;
     if (!activity) {
-      const message = `No activity '${job.src}' is registered on this server.`;
+      const message = `Workflow '${workflow}' has no activity '${job.src}' on this server.`;
       await this.#fail(running, { kind: 'terminal', reason: 'definition_missing', message });
       return;
     }

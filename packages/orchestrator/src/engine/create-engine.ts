@@ -2,9 +2,9 @@
 import { InvalidRequest } from '@autonomous/shared';
 import { type Logger, pino } from 'pino';
 import type { EventStore } from '../event-store/event-store.ts';
-import type { ActivityRegistry, RetryPolicy } from '../workflow/activity.ts';
-import { isWorkflow, sourcesOf, type WorkflowDefinition } from '../workflow/definition.ts';
-import { createRegistry } from '../workflow/registry.ts';
+import { type ActivityRegistry, lookupIn, type RetryPolicy } from '../core/activity.ts';
+import { isWorkflow, sourcesOf, type WorkflowDefinition } from '../core/definition.ts';
+import { createRegistry } from '../core/registry.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Engine } from './engine.ts';
 
@@ -63,7 +63,16 @@ export function createEngine({
     );
   }
   const workflows = createRegistry(definitions);
-  return new Engine({ store, workflows, activities, log, clock, maxConcurrentRunsPerUser, random, scrub });
+  return new Engine({
+    store,
+    workflows,
+    findActivity: lookupIn(activities),
+    log,
+    clock,
+    maxConcurrentRunsPerUser,
+    random,
+    scrub,
+  });
 }
 
 function isRetryPolicy(policy: RetryPolicy | undefined): boolean {

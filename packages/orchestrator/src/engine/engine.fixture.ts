@@ -6,11 +6,11 @@ import type { JsonValue, RunStart, RunView } from '@autonomous/shared';
 import { pino } from 'pino';
 import { assign, setup } from 'xstate';
 import { z } from 'zod';
-import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
-import type { ActivityContext, ActivityRegistry, RetryPolicy } from '../workflow/activity.ts';
-import { activity, defineWorkflow, type StateMeta } from '../workflow/definition.ts';
-import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
-import { createRegistry } from '../workflow/registry.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { type ActivityContext, type ActivityRegistry, lookupIn, type RetryPolicy } from '../core/activity.ts';
+import { activity, defineWorkflow, type StateMeta } from '../core/definition.ts';
+import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
+import { createRegistry } from '../core/registry.ts';
 import type { Clock } from './clock.ts';
 import { Engine } from './engine.ts';
 
@@ -265,7 +265,7 @@ export class EngineUnderTest {
     return new Engine({
       store: this.store,
       workflows: createRegistry([small]),
-      activities,
+      findActivity: lookupIn(activities),
       clock: this.clock,
       log,
       maxConcurrentRunsPerUser: this.#options.places ?? 5,

@@ -40,7 +40,7 @@ import type {
   StepRequest,
   StoredRun,
 } from '../event-store/event-store.ts';
-import type { ActivityRegistry, SpendingWriter } from '../workflow/activity.ts';
+import type { ActivityLookup, SpendingWriter } from '../core/activity.ts';
 import {
   advance,
   canTake,
@@ -52,27 +52,27 @@ import {
   type RunInput,
   type RunState,
   type StepResult,
-} from '../workflow/advance.ts';
-import type { WorkflowDefinition } from '../workflow/definition.ts';
-import { continueFork, type ForkedRun, forkRun, type ForkRequest } from '../workflow/fork.ts';
-import { findNonJson } from '../workflow/plain-json.ts';
-import type { WorkflowRegistry } from '../workflow/registry.ts';
-import { replay, type Replay } from '../workflow/replay.ts';
-import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
-import { ActivityRunner, type Outcome } from './activity-runner.ts';
+} from '../core/advance.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import { continueFork, type ForkedRun, forkRun, type ForkRequest } from '../core/fork.ts';
+import { findNonJson } from '../core/plain-json.ts';
+import type { WorkflowRegistry } from '../core/registry.ts';
+import { replay, type Replay } from '../core/replay.ts';
+import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
+import { type ActivityOwner, ActivityRunner, type Outcome } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
 import type { CrashLedger } from './crash-ledger.ts';
-import { differenceOfWork } from './open-work.ts';
-import { Places } from './places.ts';
+import { differenceOfWork } from './pending-work.ts';
+import { Places } from './run-slots.ts';
 import { planMigration } from './run-migration.ts';
-import { type KeptTree, RunTrees } from './run-trees.ts';
+import { type KeptTree, RunTrees } from './run-families.ts';
 import { otherGate, unseen } from './shown-gate.ts';
 import { Timers } from './timers.ts';
 
 export interface EngineOptions {
   readonly store: EventStore;
   readonly workflows: WorkflowRegistry;
-  readonly activities: ActivityRegistry;
+  readonly findActivity: ActivityLookup;
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxConcurrentRunsPerUser: number;
@@ -206,7 +206,7 @@ export class Engine {
     });
     this.#runner = new ActivityRunner({
       store: options.store,
-      activities: options.activities,
+      findActivity: options.findActivity,
       clock: options.clock,
       random: options.random,
       log: options.log,
@@ -465,7 +465,7 @@ export class Engine {
     this.#publish({ events, view });
     this.#timers.armed(commit.setTimers);
     if (run.state.queuedAt === null) {
-      for (const activity of commit.startActivities) this.#runner.begin(activity, view.config.maxConcurrency);
+      for (const activity of commit.startActivities) this.#runner.begin(activity, ownerOf(view));
     }
     return this.withPosition(view);
   }
@@ -1094,17 +1094,17 @@ export class Engine {
     for (const key of commit.endActivities) this.#runner.cancel(commit.runId, key);
     if (commit.setTimers.length > 0) this.#timers.armed(commit.setTimers);
     if (run.state.queuedAt !== null || run.state.parked !== null) return;
-    const limit = commit.view.config.maxConcurrency;
+    const owner = ownerOf(commit.view);
     for (const activity of commit.startActivities) {
       const stillOpen = run.state.activities[activity.activity] === activity.key;
-      if (stillOpen) this.#runner.begin(activity, limit);
+      if (stillOpen) this.#runner.begin(activity, owner);
     }
     if (!wasHeld) return;
     this.#timers.freed(commit.runId);
-    void this.#resumeActivities(commit.runId, limit);
+    void this.#resumeActivities(commit.runId, owner);
   }
 
-  async #resumeActivities(runId: string, limit: number): Promise<void> {
+  async #resumeActivities(runId: string, owner: ActivityOwner): Promise<void> {
     try {
       const stored = await this.#options.store.openActivities(runId);
       // The run may have moved on, or been set aside, while this was read.
@@ -1114,11 +1114,11 @@ export class Engine {
       if (known !== undefined && parked === null && queuedAt === null) {
         // A workflow that was mended meanwhile may take it now. Another may wait behind it.
         await this.#report(runId, { ...known, type: 'ACTIVITY_COMPLETED' } as unknown as Outcome);
-        return await this.#resumeActivities(runId, limit);
+        return await this.#resumeActivities(runId, owner);
       }
       for (const activity of stored) {
         const isOpen = parked === null && queuedAt === null && activities[activity.activity] === activity.key;
-        if (isOpen) this.#runner.resume(activity, limit);
+        if (isOpen) this.#runner.resume(activity, owner);
       }
       this.#rest(runId, run);
     } catch (error) {
@@ -1126,7 +1126,7 @@ export class Engine {
       // One that is set aside or gone stays so; a disk that is full now may have room later.
       if (error instanceof Conflict || error instanceof NotFound || this.#stopped) return;
       this.#options.clock.after(TAKE_UP_AGAIN_MS, () => {
-        if (!this.#stopped) void this.#resumeActivities(runId, limit);
+        if (!this.#stopped) void this.#resumeActivities(runId, owner);
       });
     }
   }
@@ -1277,7 +1277,7 @@ export class Engine {
         this.#rest(runId, run);
         return;
       }
-      await this.#resumeActivities(runId, run.view.config.maxConcurrency);
+      await this.#resumeActivities(runId, ownerOf(run.view));
     } catch (error) {
       this.#options.log.error({ err: error, runId }, 'a run could not be taken up and is parked');
     } finally {
@@ -1439,6 +1439,10 @@ function newEvent(
 }
 
 /** Without a place nothing begins: its first attempt is booked when it does. */
+function ownerOf({ workflow, config }: Pick<RunView, 'workflow' | 'config'>): ActivityOwner {
+  return { workflow: workflow.name, maxConcurrency: config.maxConcurrency };
+}
+
 function begun(activity: NewActivity, { queuedAt, parked }: RunState): NewActivity {
   return queuedAt === null && parked === null ? activity : { ...activity, waits: true };
 }

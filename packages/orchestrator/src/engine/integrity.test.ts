@@ -6,12 +6,12 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { damageText } from '../event-store/damage.fixture.ts';
-import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
-import { anEvent, aStep, NOON } from '../event-store/steps.fixture.ts';
+import { damageText } from '../event-store/sqlite/damage.fixture.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { anEvent, aStep, NOON } from '../event-store/sqlite/steps.fixture.ts';
 import { type Fixture, git, openFixture } from '../repository/git-fixture.fixture.ts';
 import { systemClock } from './clock.ts';
-import { createRegistry } from '../workflow/registry.ts';
+import { createRegistry } from '../core/registry.ts';
 import { EngineUnderTest, small } from './engine.fixture.ts';
 import { Engine } from './engine.ts';
 import { findDivergedRuns } from './record-check.ts';
@@ -107,7 +107,7 @@ describe('H07: an engine whose database was damaged while it was stopped', () =>
     const options = {
       store: test.store,
       workflows: createRegistry([small]),
-      activities: {},
+      findActivity: () => undefined,
       clock: test.clock,
       log: pino({ level: 'silent' }),
       maxConcurrentRunsPerUser: 5,

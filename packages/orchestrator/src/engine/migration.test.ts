@@ -7,14 +7,14 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { assign, setup } from 'xstate';
 import { z } from 'zod';
-import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
-import type { ActivityContext, ActivityRegistry } from '../workflow/activity.ts';
-import { newRun } from '../workflow/advance.ts';
-import { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from '../workflow/definition.ts';
-import { forkRun } from '../workflow/fork.ts';
-import { createRegistry } from '../workflow/registry.ts';
-import { replay } from '../workflow/replay.ts';
-import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { type ActivityContext, type ActivityRegistry, lookupIn } from '../core/activity.ts';
+import { newRun } from '../core/advance.ts';
+import { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from '../core/definition.ts';
+import { forkRun } from '../core/fork.ts';
+import { createRegistry } from '../core/registry.ts';
+import { replay } from '../core/replay.ts';
+import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { ManualClock } from './engine.fixture.ts';
 import { Engine } from './engine.ts';
 
@@ -166,7 +166,7 @@ describe('a run that is migrated', () => {
     const options = {
       store,
       workflows: createRegistry(definitions),
-      activities,
+      findActivity: lookupIn(activities),
       clock,
       log: pino({ level: 'silent' }),
       maxConcurrentRunsPerUser: 1,

@@ -8,7 +8,7 @@ import { RecordRedactor, type RedactorOptions } from '../artifacts/record-redact
 import { type RecordedTip, renderEventLog, renderRunContext, withTip } from '../artifacts/run-context.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
-import { isFinal } from '../workflow/advance.ts';
+import { isFinal } from '../core/advance.ts';
 import type { Clock } from './clock.ts';
 import type { EngineMessage } from './engine.ts';
 import { findFaults, recordFolder, recordKeeper } from './record-check.ts';

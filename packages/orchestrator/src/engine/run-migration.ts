@@ -8,10 +8,10 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 import type { EventStore } from '../event-store/event-store.ts';
-import { advance, newRun, rehydrate, type RunState } from '../workflow/advance.ts';
-import type { WorkflowDefinition } from '../workflow/definition.ts';
-import { isPark, replay } from '../workflow/replay.ts';
-import { differ } from './open-work.ts';
+import { advance, newRun, rehydrate, type RunState } from '../core/advance.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import { isPark, replay } from '../core/replay.ts';
+import { differ } from './pending-work.ts';
 
 export interface PlannedMigration {
   /** The version that the run goes on with. */

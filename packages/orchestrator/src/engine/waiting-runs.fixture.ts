@@ -8,11 +8,11 @@ import { createInterface } from 'node:readline';
 import type { JsonValue, RunStart } from '@autonomous/shared';
 import { pino } from 'pino';
 import { setup } from 'xstate';
-import { openSqliteEventStore } from '../event-store/sqlite-event-store.ts';
-import type { ActivityContext } from '../workflow/activity.ts';
-import { BUILT_IN_RUN_CONFIG } from '../workflow/run-config.ts';
-import { activity, defineWorkflow, type WorkflowDefinition } from '../workflow/definition.ts';
-import { createRegistry } from '../workflow/registry.ts';
+import { openSqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { type ActivityContext, lookupIn } from '../core/activity.ts';
+import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
+import { activity, defineWorkflow, type WorkflowDefinition } from '../core/definition.ts';
+import { createRegistry } from '../core/registry.ts';
 import { systemClock } from './clock.ts';
 import { small } from './engine.fixture.ts';
 import { Engine } from './engine.ts';
@@ -30,7 +30,7 @@ const options = {
       ? [small, renamed('oldGate'), { ...small, version: 3 }, { ...small, version: 4 }]
       : [small, renamed('newGate'), { ...small, version: 4 }],
   ),
-  activities: { draft: works, work: works },
+  findActivity: lookupIn({ draft: works, work: works }),
   clock: systemClock,
   log: pino({ level: 'silent' }),
   maxConcurrentRunsPerUser: 100_000,

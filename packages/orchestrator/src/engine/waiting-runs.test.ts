@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { foldRun } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { damageText } from '../event-store/damage.fixture.ts';
-import { openSqliteEventStore } from '../event-store/sqlite-event-store.ts';
-import { anActivity, anEvent } from '../event-store/steps.fixture.ts';
+import { damageText } from '../event-store/sqlite/damage.fixture.ts';
+import { openSqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { anActivity, anEvent } from '../event-store/sqlite/steps.fixture.ts';
 
 const PROGRAM = fileURLToPath(new URL('./waiting-runs.fixture.ts', import.meta.url));
 const GOOD = 1_000;

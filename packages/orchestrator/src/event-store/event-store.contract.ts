@@ -3,8 +3,8 @@ import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
 import { Conflict, foldRun, InvalidRequest, Unavailable } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from './event-store.ts';
-import { aClarification, anActivity, anEvent, aStart, aStep, aTimer, aView, NOON } from './steps.fixture.ts';
-import { calls, opens, tell, type Told } from './told-run.fixture.ts';
+import { aClarification, anActivity, anEvent, aStart, aStep, aTimer, aView, NOON } from './sqlite/steps.fixture.ts';
+import { calls, opens, tell, type Told } from './sqlite/told-run.fixture.ts';
 
 export interface StoreUnderTest {
   /** Opens the same storage each time; the store opened before is closed by then. */

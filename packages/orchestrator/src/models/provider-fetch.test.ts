@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { projectConfigSchema, runConfigRequestSchema } from '@autonomous/shared';
 import { generateText } from 'ai';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseProjectConfig } from '../workflow/run-config.ts';
+import { parseProjectConfig } from '../run-config/run-config.ts';
 import { createProviderFetch } from './provider-fetch.ts';
 import { createModels } from './registry.ts';
 

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidRequest } from '@autonomous/shared';
+import { build } from '../workflows/build/index.ts';
+import { knownRolesOf } from '../workflows/workflow.ts';
 import { describe, expect, it } from 'vitest';
 import { findScriptCall, parseScript } from './script.ts';
 
@@ -8,7 +10,7 @@ const fixture = async () =>
 
 function faultsOf(yaml: string): string {
   try {
-    parseScript(yaml, 'demo.yaml');
+    parseScript(yaml, 'demo.yaml', knownRolesOf([build], false));
   } catch (error) {
     if (error instanceof InvalidRequest) return error.message;
     throw error;
@@ -19,7 +21,7 @@ function faultsOf(yaml: string): string {
 describe('parseScript', () => {
   it('keeps the content of block scalars letter by letter', async () => {
     const script = await fixture();
-    expect(script.roles.implementer?.[1]?.turns[0]?.tools?.[0]?.input['content']).toBe(
+    expect(script.roles['implementer']?.[1]?.turns[0]?.tools?.[0]?.input['content']).toBe(
       'export const greet = (name) => `Hello, ${name}!`;\n',
     );
   });

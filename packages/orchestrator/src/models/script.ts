@@ -2,11 +2,7 @@
 import { InvalidRequest } from '@autonomous/shared';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { implementerResultSchema } from '../roles/implementer.ts';
-import { planReplyResultSchema } from '../roles/plan-reply.ts';
-import { plannerResultSchema } from '../roles/planner.ts';
-import { ROLE_NAMES, TOOL_NAMES } from '../roles/role.ts';
-import { validatorResultSchema } from '../roles/validator.ts';
+import { type KnownRoles, roleNameFault, TOOL_NAMES } from '../roles/role.ts';
 
 const toolCallSchema = z.strictObject({
   name: z.enum([...TOOL_NAMES, 'finish']),
@@ -45,26 +41,30 @@ const scriptSchema = z.strictObject({
   /** The model's id is `scripted:<name>`. */
   name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'a name has lower-case letters, digits and hyphens'),
   description: z.string().optional(),
-  roles: z.partialRecord(z.enum(ROLE_NAMES), z.array(callSchema)),
+  roles: z.record(z.string().regex(/^[a-z][a-z-]{0,63}$/), z.array(callSchema)),
 });
 
 export type Script = z.infer<typeof scriptSchema>;
 export type ScriptCall = z.infer<typeof callSchema>;
 export type ScriptTurn = z.infer<typeof turnSchema>;
 
-const RESULTS: Readonly<Record<(typeof ROLE_NAMES)[number], z.ZodType>> = {
-  planner: plannerResultSchema,
-  'plan-reply': planReplyResultSchema,
-  implementer: implementerResultSchema,
-  validator: validatorResultSchema,
-};
+/** @param content what the file holds, whatever that is */
+function unknownRoles(content: unknown, known: KnownRoles): z.core.$ZodIssue[] {
+  const roles = (content as { readonly roles?: unknown } | null)?.roles;
+  const names = typeof roles === 'object' && roles !== null ? Object.keys(roles) : [];
+  const unknown = names.filter((name) => roleNameFault(name, known) !== null);
+  return unknown.length === 0
+    ? []
+    : [{ code: 'unrecognized_keys', keys: unknown, path: ['roles'], message: 'unknown roles', input: {} }];
+}
 
 /** What the last turn of each call gives to `finish` has to be a result of its role; earlier ones may be meant to fail. */
-function resultIssues(script: Script): z.core.$ZodIssue[] {
-  return ROLE_NAMES.flatMap((role) =>
-    (script.roles[role] ?? []).flatMap((call, callIndex) =>
+function resultIssues(script: Script, { results }: KnownRoles): z.core.$ZodIssue[] {
+  return Object.entries(script.roles).flatMap(([role, calls]) =>
+    calls.flatMap((call, callIndex) =>
       (call.turns.at(-1)?.tools ?? []).flatMap((tool, toolIndex) => {
-        const result = tool.name === 'finish' ? RESULTS[role].safeParse(tool.input) : null;
+        const schema = Object.hasOwn(results, role) ? results[role] : undefined;
+        const result = tool.name === 'finish' ? schema?.safeParse(tool.input) : undefined;
         const path = ['roles', role, callIndex, 'turns', call.turns.length - 1, 'tools', toolIndex, 'input'];
         return (result?.error?.issues ?? []).map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
       }),
@@ -75,9 +75,14 @@ function resultIssues(script: Script): z.core.$ZodIssue[] {
 /**
  * Reads a script.
  * @param fileName only for messages
+ * @param known by default every name of a role is taken, and results are not checked
  * @throws {InvalidRequest} naming every fault with its line and path and what is allowed there
  */
-export function parseScript(yaml: string, fileName: string): Script {
+export function parseScript(
+  yaml: string,
+  fileName: string,
+  known: KnownRoles = { results: {}, hasOthers: true },
+): Script {
   const lines = new LineCounter();
   const document = parseDocument(yaml, { lineCounter: lines });
   if (document.errors.length > 0) {
@@ -91,13 +96,17 @@ export function parseScript(yaml: string, fileName: string): Script {
     );
   }
 
-  const parsed = scriptSchema.safeParse(document.toJS());
-  const issues = parsed.success ? resultIssues(parsed.data) : parsed.error.issues;
+  const content: unknown = document.toJS();
+  const parsed = scriptSchema.safeParse(content);
+  const issues = [
+    ...unknownRoles(content, known),
+    ...(parsed.success ? resultIssues(parsed.data, known) : parsed.error.issues),
+  ];
   if (parsed.success && issues.length === 0) return parsed.data;
   throw malformed(
     fileName,
     issues
-      .flatMap((issue) => faultsOf(issue))
+      .flatMap((issue) => faultsOf(issue, known))
       .map((fault) => ({ ...fault, path: pathText(fault.path), line: lineOf(fault.path) })),
   );
 
@@ -145,9 +154,12 @@ function malformed(fileName: string, faults: readonly ScriptFault[]): InvalidReq
 }
 
 /** Unknown keys are faults of the keys, not of the object that holds them, and say what is known there. */
-function faultsOf(issue: z.core.$ZodIssue): { readonly path: readonly PropertyKey[]; readonly message: string }[] {
+function faultsOf(
+  issue: z.core.$ZodIssue,
+  known: KnownRoles,
+): { readonly path: readonly PropertyKey[]; readonly message: string }[] {
   if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, message: issue.message }];
-  const allowed = knownKeys(issue.path);
+  const allowed = issue.path.length === 1 ? Object.keys(known.results) : knownKeys(issue.path);
   return issue.keys.map((key) => ({
     path: [...issue.path, key],
     message: `unknown key "${key}"; known here: ${allowed.join(', ')}`,
@@ -157,7 +169,6 @@ function faultsOf(issue: z.core.$ZodIssue): { readonly path: readonly PropertyKe
 function knownKeys(path: readonly PropertyKey[]): readonly string[] {
   const last = path.findLast((part) => typeof part === 'string');
   if (path.length === 0) return Object.keys(scriptSchema.shape);
-  if (path.length === 1) return ROLE_NAMES;
   if (last === 'when') return ['call', 'contains'];
   if (last === 'turns') return Object.keys(turnSchema.shape);
   if (last === 'tools') return Object.keys(toolCallSchema.shape);

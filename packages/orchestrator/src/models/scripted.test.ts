@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { generateText, streamText } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { aRequest, aWorkplace } from '../agents/agent.fixture.ts';
-import { createToolLoopAgent } from '../agents/tool-loop.ts';
+import { createToolLoopAgent } from '../agents/tool-loop/tool-loop.ts';
 import { callLine } from '../roles/role.ts';
 import { createModels } from './registry.ts';
 import { parseScript, type Script } from './script.ts';

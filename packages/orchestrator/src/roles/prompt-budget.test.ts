@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ImplementerInput, implementer } from './implementer.ts';
-import { planner } from './planner.ts';
+import { type ImplementerInput, implementer } from '../workflows/build/roles/implementer.ts';
+import { planner } from '../workflows/build/roles/planner.ts';
 import { assemblePrompt } from './prompt-budget.ts';
 import { fixedPart } from './prompt-parts.ts';
 import { estimateTokens } from './tokens.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { implementer } from './implementer.ts';
-import { planner } from './planner.ts';
+import { implementer } from '../workflows/build/roles/implementer.ts';
+import { planner } from '../workflows/build/roles/planner.ts';
 import { COMMON_RULES } from './prompt-parts.ts';
 import { instructionsWith, parseOverride, strayOverrides } from './role-override.ts';
 
@@ -73,7 +73,12 @@ describe('a role file', () => {
   });
 
   it('for a role that there is not is named', () => {
-    expect(strayOverrides(['.autonomous/agents/planer.md', '.autonomous/agents/planner.md', 'agents/x.md'])).toEqual([
+    expect(
+      strayOverrides(
+        ['.autonomous/agents/planer.md', '.autonomous/agents/planner.md', 'agents/x.md'],
+        ['planner', 'plan-reply', 'implementer', 'validator'],
+      ),
+    ).toEqual([
       '.autonomous/agents/planer.md is for no role and is ignored; there are planner, plan-reply, implementer, validator.',
     ]);
   });

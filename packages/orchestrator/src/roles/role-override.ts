@@ -5,7 +5,7 @@
  */
 import { parseFrontMatter } from '../artifacts/front-matter.ts';
 import { COMMON_RULES } from './prompt-parts.ts';
-import { ROLE_NAMES, type RoleName, type ToolName } from './role.ts';
+import type { ToolName } from './role.ts';
 
 export interface RoleOverride {
   readonly path: string;
@@ -34,16 +34,19 @@ export function overridePath(role: string): string {
   return `.autonomous/agents/${role}.md`;
 }
 
-/** Notices about files in `.autonomous/agents/` that are for no role. */
-export function strayOverrides(paths: readonly string[]): string[] {
-  const known = new Set<string>(ROLE_NAMES.map(overridePath));
+/**
+ * Notices about files in `.autonomous/agents/` that are for no role.
+ * @param roles names of the roles of all workflows
+ */
+export function strayOverrides(paths: readonly string[], roles: readonly string[]): string[] {
+  const known = new Set<string>(roles.map(overridePath));
   return paths
     .filter((path) => path.startsWith('.autonomous/agents/') && path.endsWith('.md') && !known.has(path))
-    .map((path) => `${path} is for no role and is ignored; there are ${ROLE_NAMES.join(', ')}.`);
+    .map((path) => `${path} is for no role and is ignored; there are ${roles.join(', ')}.`);
 }
 
-/** @param allowed tools of the built-in role */
-export function parseOverride(role: RoleName, text: string, allowed: readonly ToolName[]): ParsedOverride {
+/** @param allowed tools of the role */
+export function parseOverride(role: string, text: string, allowed: readonly ToolName[]): ParsedOverride {
   const path = overridePath(role);
   const parsed = parseFrontMatter(text);
   if (!parsed.ok) return unusable(`${path} ${parsed.message}`);

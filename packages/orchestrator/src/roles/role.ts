@@ -2,16 +2,27 @@
 import type { z } from 'zod';
 import type { PromptPart } from './prompt-budget.ts';
 
-/** Roles of the built-in workflows; a script names its calls by them. */
-export const ROLE_NAMES = ['planner', 'plan-reply', 'implementer', 'validator'] as const;
-export type RoleName = (typeof ROLE_NAMES)[number];
+/** Roles of the server's workflows, for those who read names of roles from files of the operator. */
+export interface KnownRoles {
+  /** Result schema by role. */
+  readonly results: Readonly<Record<string, z.ZodType>>;
+  /** True: there are others, whose names are not known yet. */
+  readonly hasOthers: boolean;
+}
+
+/** Why a name cannot be that of a role; `null` when it can. */
+export function roleNameFault(name: string, { results, hasOthers }: KnownRoles): string | null {
+  if (hasOthers || Object.hasOwn(results, name)) return null;
+  return `'${name}' is not a role; there are ${Object.keys(results).join(', ')}`;
+}
 
 /** Tools that a role may use. `finish` is offered to every role; it and `ask` end the call. */
 export const TOOL_NAMES = ['read', 'write', 'edit', 'list', 'search', 'run', 'ask'] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
 
 export interface Role<Input, Result> {
-  readonly name: RoleName;
+  /** Lower-case letters and dashes. */
+  readonly name: string;
   /** Of its instructions and prompt: a change of meaning is a new one. The transcript says which a call was given. */
   readonly version: number;
   readonly instructions: string;

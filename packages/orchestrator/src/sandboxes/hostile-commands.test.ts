@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createBubblewrapProvider } from './bubblewrap.ts';
+import { createBubblewrapProvider } from './bubblewrap/bubblewrap.ts';
 import type { CommandRequest, CommandResult, EgressRefusal, SandboxSpec } from './sandbox.ts';
 import { TEST_LIMITS } from './sandbox.contract.ts';
 import { writeSandboxFile } from './sandbox-files.ts';
@@ -190,7 +190,7 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
     await writeFile(join(root, 'orchestrator.db'), 'canary-4711');
     await mkdir(join(root, 'other-run'));
     await writeFile(join(root, 'other-run/secret.txt'), 'canary-4711');
-    const code = fileURLToPath(new URL('./bubblewrap.ts', import.meta.url));
+    const code = fileURLToPath(new URL('./bubblewrap/bubblewrap.ts', import.meta.url));
     const hidden = [
       '/etc/shadow',
       '~root/.ssh',

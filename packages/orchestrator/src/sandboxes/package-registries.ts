@@ -1,5 +1,5 @@
 /** Where install steps get their packages from, as entries of an allow-list. */
-import { parseEgressEntry } from './egress-rules.ts';
+import { parseEgressEntry } from './egress/egress-rules.ts';
 import { readNpmSettings } from './npm-settings.ts';
 
 /** The public registries of languages, and the hosts that they hand out files from. Those of npm come from npm's own settings. */

@@ -1,6 +1,6 @@
 /** Which provider of sandboxes the server's configuration names. */
-import { createBubblewrapProvider } from './bubblewrap.ts';
-import { createE2bProvider, type E2bOptions } from './e2b.ts';
+import { createBubblewrapProvider } from './bubblewrap/bubblewrap.ts';
+import { createE2bProvider, type E2bOptions } from './e2b/e2b.ts';
 import type { SandboxProvider } from './sandbox.ts';
 
 export type SandboxSettings =

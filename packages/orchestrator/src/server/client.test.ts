@@ -14,7 +14,7 @@ import {
 } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { anEvent, aView } from '../event-store/steps.fixture.ts';
+import { anEvent, aView } from '../event-store/sqlite/steps.fixture.ts';
 import { type ServerUnderTest, startTestServer, TOKEN } from './running-server.fixture.ts';
 import { stubOrchestrator } from './stub-orchestrator.fixture.ts';
 

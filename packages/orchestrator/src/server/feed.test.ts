@@ -2,7 +2,7 @@ import type { FeedMessage } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { NOON } from '../event-store/steps.fixture.ts';
+import { NOON } from '../event-store/sqlite/steps.fixture.ts';
 import { Feed } from './feed.ts';
 import { type ServerUnderTest, startTestServer } from './running-server.fixture.ts';
 

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aView } from '../event-store/steps.fixture.ts';
+import { aView } from '../event-store/sqlite/steps.fixture.ts';
 import { type ServerUnderTest, sendRaw, startTestServer, TOKEN } from './running-server.fixture.ts';
 import { stubOrchestrator } from './stub-orchestrator.fixture.ts';
 

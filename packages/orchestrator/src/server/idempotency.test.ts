@@ -1,7 +1,7 @@
 import { type Caller, StorageFull, Unavailable } from '@autonomous/shared';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RequestedStep } from '../event-store/event-store.ts';
-import { aView } from '../event-store/steps.fixture.ts';
+import { aView } from '../event-store/sqlite/steps.fixture.ts';
 import { nothingStored } from './nothing-stored.fixture.ts';
 import { type ServerUnderTest, startTestServer } from './running-server.fixture.ts';
 import { stubOrchestrator } from './stub-orchestrator.fixture.ts';

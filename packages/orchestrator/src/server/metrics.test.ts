@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { InvalidRequest, type Metrics, type MetricsQuery } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
-import { aStep } from '../event-store/steps.fixture.ts';
-import { calls, opens, type Told, tell } from '../event-store/told-run.fixture.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { aStep } from '../event-store/sqlite/steps.fixture.ts';
+import { calls, opens, type Told, tell } from '../event-store/sqlite/told-run.fixture.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 
 const HOUR_MS = 3_600_000;

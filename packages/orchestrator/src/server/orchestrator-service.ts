@@ -39,7 +39,7 @@ import {
   vouches,
   withBudgets,
 } from '@autonomous/shared';
-import { slugOf } from '../artifacts/plan-document.ts';
+import { slugOf } from '../artifacts/slug.ts';
 import type { Engine } from '../engine/engine.ts';
 import { changed, incomplete, otherGate } from '../engine/shown-gate.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
@@ -47,9 +47,9 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { Models, Prices } from '../models/model.ts';
 import { RECORD_BRANCH, type Repository } from '../repository/repository.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
-import type { WorkflowDefinition } from '../workflow/definition.ts';
-import type { WorkflowRegistry } from '../workflow/registry.ts';
-import { parseProjectConfig } from '../workflow/run-config.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import type { WorkflowRegistry } from '../core/registry.ts';
+import { parseProjectConfig } from '../run-config/run-config.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 import { createReviewComments, withComments } from './review-comments.ts';
 import { checkRunInput } from './run-input.ts';

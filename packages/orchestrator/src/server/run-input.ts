@@ -1,7 +1,7 @@
 /** Checks what a new run is given against what its workflow needs. */
 import type { Fault, JsonObject, NewRun } from '@autonomous/shared';
-import type { WorkflowDefinition } from '../workflow/definition.ts';
-import { findNonJson } from '../workflow/plain-json.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import { findNonJson } from '../core/plain-json.ts';
 
 export interface CheckedRunInput {
   /** As the workflow's schema gives it; absent where it takes none, or there are faults. */

@@ -7,10 +7,10 @@ import { type Client, createClient, type WebSocketConstructor, type WorkflowEven
 import { pino } from 'pino';
 import { WebSocket } from 'ws';
 import type { NewEvent } from '../event-store/event-store.ts';
-import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import type { FeedSource, LiveMessage } from './feed.ts';
 import { type RunningServer, type ServerOptions, startServer } from './http-server.ts';
-import { anEvent, aStep } from '../event-store/steps.fixture.ts';
+import { anEvent, aStep } from '../event-store/sqlite/steps.fixture.ts';
 import { type StubOrchestrator, stubOrchestrator } from './stub-orchestrator.fixture.ts';
 
 export const TOKEN = 'test-token-of-at-least-forty-three-characters-';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite-event-store.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { SESSION_SECONDS, Sessions } from './sessions.ts';
 
 const DAY_MS = 24 * 60 * 60_000;

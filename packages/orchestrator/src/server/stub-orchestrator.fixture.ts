@@ -1,6 +1,6 @@
 /** An orchestrator that notes its calls and answers with samples: enough for whatever stands in front of the real one. */
 import { Conflict, NotFound, type Orchestrator, type RunView } from '@autonomous/shared';
-import { aView, NOON } from '../event-store/steps.fixture.ts';
+import { aView, NOON } from '../event-store/sqlite/steps.fixture.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 
 export interface StubOrchestrator extends Orchestrator {

@@ -21,17 +21,17 @@ import {
   type TreeBudgets,
   type WorkflowEvent,
 } from '@autonomous/shared';
-import { slugOf } from '../artifacts/plan-document.ts';
+import { slugOf } from '../artifacts/slug.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Repository } from '../repository/repository.ts';
-import { newRun, rehydrate, type RunState } from '../workflow/advance.ts';
-import type { WorkflowDefinition } from '../workflow/definition.ts';
-import { diagramOfRun, pathOf, possibleEvents } from '../workflow/diagram.ts';
-import { type ForkedRun, throughStep } from '../workflow/fork.ts';
-import type { WorkflowRegistry } from '../workflow/registry.ts';
-import { replay } from '../workflow/replay.ts';
-import { asRequest, mergeRunConfigRequests, parseProjectConfig } from '../workflow/run-config.ts';
+import { newRun, rehydrate, type RunState } from '../core/advance.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import { diagramOfRun, pathOf, possibleEvents } from '../core/diagram.ts';
+import { type ForkedRun, throughStep } from '../core/fork.ts';
+import type { WorkflowRegistry } from '../core/registry.ts';
+import { replay } from '../core/replay.ts';
+import { asRequest, mergeRunConfigRequests, parseProjectConfig } from '../run-config/run-config.ts';
 
 export interface TimeTravelOptions {
   readonly engine: Engine;

@@ -1,7 +1,7 @@
 /** What a workflow is to those who want to start it. */
 import type { WorkflowDetails, WorkflowSummary } from '@autonomous/shared';
-import { jsonSchemaOf, type WorkflowDefinition } from '../workflow/definition.ts';
-import { activitiesOf, diagramOf } from '../workflow/diagram.ts';
+import { jsonSchemaOf, type WorkflowDefinition } from '../core/definition.ts';
+import { activitiesOf, diagramOf } from '../core/diagram.ts';
 
 export function summaryOf(definition: WorkflowDefinition): WorkflowSummary {
   return {

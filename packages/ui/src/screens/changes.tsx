@@ -1,11 +1,11 @@
 /** What a run changed, file by file. */
 import { type DiffReview, reviewDiff, type RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
-import { Loading, useLoaded } from '../parts/loading.tsx';
-import { Patch } from '../parts/patch-table.tsx';
-import { useReview } from '../parts/review.ts';
-import { Faults, FileWarnings } from '../parts/review-warnings.tsx';
-import { isOver } from '../parts/status.tsx';
+import { Loading, useLoaded } from '../components/loading.tsx';
+import { Patch } from '../components/patch-table.tsx';
+import { useReview } from '../components/review.ts';
+import { Faults, FileWarnings } from '../components/review-warnings.tsx';
+import { isOver } from '../components/status.tsx';
 
 /** A file with more lines than this is shown when it is asked for. */
 const LINES_AT_ONCE = 400;

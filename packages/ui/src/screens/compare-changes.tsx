@@ -9,10 +9,10 @@ import {
 } from '@autonomous/shared';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
-import { Loading, useLoaded } from '../parts/loading.tsx';
-import { Patch } from '../parts/patch-table.tsx';
-import { Faults, FileWarnings } from '../parts/review-warnings.tsx';
-import { RunTable } from '../parts/run-table.tsx';
+import { Loading, useLoaded } from '../components/loading.tsx';
+import { Patch } from '../components/patch-table.tsx';
+import { Faults, FileWarnings } from '../components/review-warnings.tsx';
+import { RunTable } from '../components/run-table.tsx';
 import { isOwn } from './changes.tsx';
 import { type Choice, TakeFiles, takesFiles } from './take-files.tsx';
 

@@ -1,6 +1,6 @@
 /** What the server's own checks said of the newest result of each run. */
 import { durationText, type Evidence, type RunView } from '@autonomous/shared';
-import { runRows, RunTable } from '../parts/run-table.tsx';
+import { runRows, RunTable } from '../components/run-table.tsx';
 
 const ROWS = runRows([
   ['The result as it is', (run) => <Checked evidence={newest(run, 'as_is')} />],

@@ -1,10 +1,10 @@
 /** The newest plans of runs, drawn next to each other. */
 import { withoutTerminal, type RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
-import { Document } from '../parts/document.tsx';
-import { Link } from '../parts/link.tsx';
-import { Loading, useLoaded } from '../parts/loading.tsx';
-import { plansOf } from '../parts/plans.ts';
+import { Document } from '../components/document.tsx';
+import { Link } from '../components/link.tsx';
+import { Loading, useLoaded } from '../components/loading.tsx';
+import { plansOf } from '../components/plans.ts';
 
 export function ComparePlans({ runs }: { readonly runs: readonly RunView[] }) {
   return (

@@ -3,9 +3,9 @@ import { type Gate, shownAt } from '@autonomous/shared';
 import { useDeferredValue, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { Document } from '../parts/document.tsx';
-import { valueOf } from '../parts/elements.ts';
-import { ownDecisions } from '../parts/own-decisions.ts';
+import { Document } from '../components/document.tsx';
+import { valueOf } from '../components/elements.ts';
+import { ownDecisions } from '../components/own-decisions.ts';
 
 export function EditedPlan({
   gate,

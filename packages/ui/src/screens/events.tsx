@@ -2,11 +2,11 @@
 import { plainJson, plainWords, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
-import { CopyLink } from '../parts/copy-link.tsx';
-import { Link } from '../parts/link.tsx';
-import { Loading, useLoaded } from '../parts/loading.tsx';
-import { useArrival } from '../parts/arrival.ts';
-import { Ago } from '../parts/times.tsx';
+import { CopyLink } from '../components/copy-link.tsx';
+import { Link } from '../components/link.tsx';
+import { Loading, useLoaded } from '../components/loading.tsx';
+import { useArrival } from '../components/focus-target.ts';
+import { Ago } from '../components/times.tsx';
 
 const WINDOW = 200;
 const GATES: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICATION_REQUESTED', 'RUN_PAUSED']);

@@ -11,9 +11,9 @@ import {
   withoutTerminal,
   testCountText,
 } from '@autonomous/shared';
-import { FactsTable } from '../parts/facts-table.tsx';
-import { Ago } from '../parts/times.tsx';
-import { Icon } from '../parts/icon.tsx';
+import { FactsTable } from '../components/facts-table.tsx';
+import { Ago } from '../components/times.tsx';
+import { Icon } from '../components/icon.tsx';
 
 const MODES: Readonly<Record<Evidence['mode'], string>> = {
   as_is: 'The result as it is',

@@ -1,7 +1,7 @@
 /** What was decided elsewhere while a run is looked at: the gate is gone from the page, and this says why. */
 import type { GateOutcome, RunView } from '@autonomous/shared';
 import { useState } from 'react';
-import { OutcomeOfGate } from '../parts/gate-outcome.tsx';
+import { OutcomeOfGate } from '../components/gate-outcome.tsx';
 
 /**
  * The newest decision, where somebody made it elsewhere since the run is looked at; `null` where it is older or was made here.

@@ -1,10 +1,10 @@
 /** A gate that is not open: who decided what, or why there is nothing to decide. */
 import type { RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
-import { OutcomeOfGate } from '../parts/gate-outcome.tsx';
-import { Link } from '../parts/link.tsx';
-import { useArrival } from '../parts/arrival.ts';
-import { useLoaded } from '../parts/loading.tsx';
+import { OutcomeOfGate } from '../components/gate-outcome.tsx';
+import { Link } from '../components/link.tsx';
+import { useArrival } from '../components/focus-target.ts';
+import { useLoaded } from '../components/loading.tsx';
 
 const OPENINGS: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICATION_REQUESTED', 'RUN_PAUSED']);
 

@@ -16,13 +16,13 @@ import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
-import { useArrival } from '../parts/arrival.ts';
+import { useArrival } from '../components/focus-target.ts';
 import { GateConcerns } from './gate-concerns.tsx';
-import { CopyLink } from '../parts/copy-link.tsx';
-import { createDecisionSender } from '../parts/decision-sender.ts';
-import { valueOf } from '../parts/elements.ts';
-import { draftOf, drafts } from '../parts/drafts.ts';
-import { Ago } from '../parts/times.tsx';
+import { CopyLink } from '../components/copy-link.tsx';
+import { createDecisionSender } from '../components/decision-sender.ts';
+import { valueOf } from '../components/elements.ts';
+import { draftOf, drafts } from '../components/drafts.ts';
+import { Ago } from '../components/times.tsx';
 import { GateComments } from './unsent.tsx';
 
 interface GatePanelProps {

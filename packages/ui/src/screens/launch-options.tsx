@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { BUDGET_LABELS } from '../labels.ts';
 import { type Choice, ROLES, type Texts } from '../launch-choice.ts';
-import { useLoaded } from '../parts/loading.tsx';
+import { useLoaded } from '../components/loading.tsx';
 
 const MODEL_TITLES: Readonly<Record<(typeof ROLES)[number], string>> = {
   planner: 'Model of the planner',

@@ -5,8 +5,8 @@ import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { type Choice, configOf, DEFAULT_TRUST, type LaunchDraft, STAGES } from '../launch-choice.ts';
-import { valueOf } from '../parts/elements.ts';
-import { Loading, useLoaded } from '../parts/loading.tsx';
+import { valueOf } from '../components/elements.ts';
+import { Loading, useLoaded } from '../components/loading.tsx';
 import { MoreOptions } from './launch-options.tsx';
 
 const MEMORY = 'autonomous.launch';

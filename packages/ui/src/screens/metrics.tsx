@@ -12,14 +12,14 @@ import { useMemo } from 'react';
 import { METRICS_DAYS, type MetricsDays, type Screen } from '../bridge.ts';
 import { useHost } from '../hosts/host.ts';
 import { gateTitle, stageTitle } from '../labels.ts';
-import { valueOf } from '../parts/elements.ts';
-import { FactsTable } from '../parts/facts-table.tsx';
-import { Link } from '../parts/link.tsx';
-import { Loading, useLoaded } from '../parts/loading.tsx';
-import { measureText } from '../parts/measures.ts';
-import { Plot, type PlotSeries } from '../parts/plot.tsx';
-import { isOver } from '../parts/status.tsx';
-import { Ago } from '../parts/times.tsx';
+import { valueOf } from '../components/elements.ts';
+import { FactsTable } from '../components/facts-table.tsx';
+import { Link } from '../components/link.tsx';
+import { Loading, useLoaded } from '../components/loading.tsx';
+import { measureText } from '../components/formatters.ts';
+import { Plot, type PlotSeries } from '../components/plot.tsx';
+import { isOver } from '../components/status.tsx';
+import { Ago } from '../components/times.tsx';
 
 /** Days of which each is drawn; of more, weeks are. */
 const MOST_DAYS_DRAWN = 31;

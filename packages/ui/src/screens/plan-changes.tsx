@@ -1,10 +1,10 @@
 /** What changed from one version of a plan to the next: on its diagrams, in words, and in its source side by side. */
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
-import { type ChangeKind, type DiagramChange, diagramChanges } from '../parts/diagram-changes.ts';
-import { DrawnDiagram, type Drawing, type MarksOf, useDrawing } from '../parts/diagram.tsx';
-import { type Mark, SIGNS } from '../parts/diagram-marks.ts';
-import { blocksOf } from '../parts/document.tsx';
-import { lineDiff } from '../parts/line-diff.ts';
+import { type ChangeKind, type DiagramChange, diagramChanges } from '../components/diagram-changes.ts';
+import { DrawnDiagram, type Drawing, type MarksOf, useDrawing } from '../components/diagram.tsx';
+import { type Mark, SIGNS } from '../components/diagram-marks.ts';
+import { blocksOf } from '../components/document.tsx';
+import { lineDiff } from '../components/line-diff.ts';
 
 export interface PlanText {
   readonly version: number;

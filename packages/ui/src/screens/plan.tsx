@@ -10,13 +10,13 @@ import {
 import { demandsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
-import { Demands, type ListedDemand } from '../parts/demands.tsx';
-import { Document } from '../parts/document.tsx';
-import { valueOf } from '../parts/elements.ts';
-import { Loading, useLoaded } from '../parts/loading.tsx';
-import { plansOf } from '../parts/plans.ts';
-import { TextWarnings } from '../parts/review-warnings.tsx';
-import { DEMAND_LABELS, demandStanding } from './demand-states.ts';
+import { Demands, type ListedDemand } from '../components/constraints.tsx';
+import { Document } from '../components/document.tsx';
+import { valueOf } from '../components/elements.ts';
+import { Loading, useLoaded } from '../components/loading.tsx';
+import { plansOf } from '../components/plans.ts';
+import { TextWarnings } from '../components/review-warnings.tsx';
+import { DEMAND_LABELS, demandStanding } from './constraint-states.ts';
 import { EditedPlan } from './edited-plan.tsx';
 import { PlanChanges } from './plan-changes.tsx';
 

@@ -1,6 +1,6 @@
 /** What a person asked the planner, and what it answered: read beside the plan that it is about. */
 import type { RunView } from '@autonomous/shared';
-import { Ago } from '../parts/times.tsx';
+import { Ago } from '../components/times.tsx';
 
 export function PlannerReplies({ run }: { readonly run: RunView }) {
   const replies = run.replies ?? [];

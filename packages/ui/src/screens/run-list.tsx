@@ -6,11 +6,11 @@ import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { gateLine, stageTitle } from '../labels.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { valueOf } from '../parts/elements.ts';
-import { Link } from '../parts/link.tsx';
-import { useLoaded } from '../parts/loading.tsx';
-import { isOver, StatusIcon } from '../parts/status.tsx';
-import { Ago } from '../parts/times.tsx';
+import { valueOf } from '../components/elements.ts';
+import { Link } from '../components/link.tsx';
+import { useLoaded } from '../components/loading.tsx';
+import { isOver, StatusIcon } from '../components/status.tsx';
+import { Ago } from '../components/times.tsx';
 import { isWaiting, waitingFirst } from '../run-order.ts';
 
 const ROW_PX = 64;

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { pathOf } from '../bridge.ts';
 import { useHost } from '../hosts/host.ts';
-import { valueOf } from '../parts/elements.ts';
+import { valueOf } from '../components/elements.ts';
 
 export function SignIn() {
   const { place } = useHost();

@@ -1,10 +1,10 @@
 /** The machine that drives a run: where it is, how it came there, and what can happen next. */
 import type { RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
-import { Diagram } from '../parts/diagram.tsx';
-import { Link } from '../parts/link.tsx';
-import { Loading, useLoaded } from '../parts/loading.tsx';
-import { Ago } from '../parts/times.tsx';
+import { Diagram } from '../components/diagram.tsx';
+import { Link } from '../components/link.tsx';
+import { Loading, useLoaded } from '../components/loading.tsx';
+import { Ago } from '../components/times.tsx';
 
 export function StatechartView({ run }: { readonly run: RunView }) {
   const { client } = useHost();

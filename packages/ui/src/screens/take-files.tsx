@@ -3,9 +3,9 @@ import type { RunView } from '@autonomous/shared';
 import { useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { valueOf } from '../parts/elements.ts';
-import { Link } from '../parts/link.tsx';
-import { ownDecisions } from '../parts/own-decisions.ts';
+import { valueOf } from '../components/elements.ts';
+import { Link } from '../components/link.tsx';
+import { ownDecisions } from '../components/own-decisions.ts';
 import type { Result } from './compare-changes.tsx';
 
 export interface Choice {

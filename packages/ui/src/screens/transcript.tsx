@@ -4,10 +4,10 @@ import { useSelector } from '@xstate/store-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { valueOf } from '../parts/elements.ts';
-import { Loading, useLoaded } from '../parts/loading.tsx';
-import { isOver } from '../parts/status.tsx';
-import { useNow } from '../parts/times.tsx';
+import { valueOf } from '../components/elements.ts';
+import { Loading, useLoaded } from '../components/loading.tsx';
+import { isOver } from '../components/status.tsx';
+import { useNow } from '../components/times.tsx';
 
 const NONE: readonly Progress[] = [];
 const SHOWN = 500;

@@ -1,9 +1,9 @@
 /** Texts of a person that no decision has sent: comments beside lines, and drafts at gates that are closed. */
 import { countedComments, FINAL_STATUSES, leftComments, plainWords, type RunView } from '@autonomous/shared';
-import { LineComment } from '../parts/line-comments.tsx';
-import { Link } from '../parts/link.tsx';
-import { drafts, leftDrafts, useDrafts } from '../parts/drafts.ts';
-import { useReview } from '../parts/review.ts';
+import { LineComment } from '../components/line-comments.tsx';
+import { Link } from '../components/link.tsx';
+import { drafts, leftDrafts, useDrafts } from '../components/drafts.ts';
+import { useReview } from '../components/review.ts';
 
 /** At the open gate: all comments that its next words send. */
 export function GateComments({ run, approves }: { readonly run: RunView; readonly approves: boolean }) {

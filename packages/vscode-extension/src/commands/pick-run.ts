@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { documentOf, resultInFront } from '../diff-documents.ts';
 import { type Host, type Panels, runsOf } from '../host.ts';
 import { plainMessage } from '../plain-message.ts';
-import { iconOf, titleOf } from '../run-tree.ts';
+import { iconOf, titleOf } from '../run-tree-view.ts';
 
 export interface RunChoice {
   /** Runs that the command makes sense for. */

@@ -7,7 +7,7 @@ import { isWebAddress } from '../from-web-view.ts';
 import { fetchBranch, switchTo, uncommitted } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels, runsOf } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
-import { titleOf } from '../run-tree.ts';
+import { titleOf } from '../run-tree-view.ts';
 import { askText } from './decisions.ts';
 import { pickRun, type RunChoice } from './pick-run.ts';
 import type { CommandTable } from './register.ts';

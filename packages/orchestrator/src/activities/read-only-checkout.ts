@@ -1,0 +1,38 @@
+/** A checkout that an agent may look at; nothing of it is taken back. */
+import type { RemoteProject } from '../repository/repository.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { ActivityTools } from './tools.ts';
+import { closeFolder, openFolder, type WorkFolder } from './work-folders.ts';
+
+interface Reader {
+  readonly projectId: string;
+  readonly runId: string;
+  readonly head: string;
+  readonly excludePaths: readonly string[];
+}
+
+/** Gives a fresh checkout of the reader's head to `read`, and removes it afterwards. */
+export async function inReadingRoom<Result>(
+  tools: ActivityTools,
+  context: ActivityContext,
+  { projectId, runId, head, excludePaths }: Reader,
+  read: (project: RemoteProject, work: WorkFolder) => Promise<Result>,
+): Promise<Result> {
+  const project = await tools.project(projectId);
+  const { signal, progress } = context;
+  const work = await openFolder(tools, {
+    project,
+    runId,
+    name: 'reading',
+    treeish: head,
+    excludePaths,
+    setup: null,
+    signal,
+    progress,
+  });
+  try {
+    return await read(project, work);
+  } finally {
+    await closeFolder(work.folder);
+  }
+}

@@ -1,0 +1,60 @@
+/** Ports that activities of any workflow work with, and the few facts of the server that they need. */
+import type {
+  EgressRole,
+  ProjectConfig,
+  RunConfig,
+  RunConfigRequest,
+  RunView,
+  WorkflowEvent,
+} from '@autonomous/shared';
+import type { Agent } from '../agents/agent.ts';
+import type { MermaidParser } from '../artifacts/mermaid.ts';
+import type { Prices } from '../models/model.ts';
+import type { RemoteProject, Repository } from '../repository/repository.ts';
+import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
+import type { BaselineCache } from './baseline-cache.ts';
+import type { DependencyCache } from './dependency-cache.ts';
+
+export interface ActivityTools {
+  /** Names of the roles of all workflows of this server: a project's files may change each of them. */
+  readonly roleNames: readonly string[];
+  readonly repository: Repository;
+  readonly agent: Agent;
+  readonly prices: Prices;
+  readonly sandboxes: SandboxProvider;
+  readonly parser: MermaidParser;
+  /** Absolute folder under which each run has its plain-file work folders. */
+  readonly workFolder: string;
+  readonly limits: SandboxLimits;
+  /** Dependencies that install steps have installed. */
+  readonly dependencies: DependencyCache;
+  /** Results of the checks on code trees without a run's changes. */
+  readonly baselines: BaselineCache;
+  /** Entries of the allow-list that the server gives a role; an empty list lets nothing through. */
+  egress(role: EgressRole): Promise<readonly string[]>;
+  /** Estimated tokens of instructions and prompt of one call, at most. */
+  readonly contextTokens: number;
+  /** Operator's path patterns of changes that a person must see before a merge, beside the self-running table. */
+  readonly reviewPaths: readonly string[];
+  /** False: every failed validation asks a person. */
+  readonly autoRetry: boolean;
+  project(id: string): Promise<RemoteProject & { readonly name: string }>;
+  view(runId: string): Promise<RunView>;
+  /** @param after sequence of the last event already seen; all events when absent */
+  events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;
+  /** Host path of an uploaded file; `null` when there is none. */
+  uploadPath(id: string): Promise<string | null>;
+  resolveConfig(
+    project: ProjectConfig | null,
+    request: RunConfigRequest,
+  ): { readonly config: RunConfig; readonly notices: readonly string[] };
+  /** Can this server use a model? Gives its full id, or says why not. */
+  checkModel(id: string): { readonly ok: true; readonly id: string } | { readonly ok: false; readonly message: string };
+  /**
+   * Before a run does on the remote what others see: what git knows of the run has been compared with the database.
+   * @throws {NeedsHuman} `remote_unavailable`
+   */
+  assertRecordKnown(project: RemoteProject, runId: string, signal: AbortSignal): Promise<void>;
+  /** Takes known secrets and token patterns out of text before it is stored. */
+  scrub(text: string): string;
+}

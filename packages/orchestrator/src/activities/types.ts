@@ -1,0 +1,49 @@
+/** Data that activities of any workflow take and give. All plain JSON. */
+import type { Evidence } from '@autonomous/shared';
+
+/** Something that a later call of an agent has to know. */
+export interface Note {
+  readonly kind: 'answer' | 'feedback' | 'message' | 'parser' | 'checks' | 'review';
+  readonly text: string;
+  /** Files that a person gave with an answer, read-only in the sandbox under `/uploads`. */
+  readonly uploads?: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** What every activity knows of its run. */
+export interface RunHeader {
+  readonly runId: string;
+  readonly projectId: string;
+  readonly request: string;
+  readonly branch: string;
+  readonly startedAt: string;
+}
+
+export interface ProjectCommand {
+  readonly command: string;
+  /** Where it was found: a file of the project, the configuration, or a person's answer. */
+  readonly source: string;
+}
+
+export interface Cost {
+  readonly role: string;
+  readonly model: string;
+  readonly scripted: boolean;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly calls: number;
+  /** Each request was booked by itself and is counted already. */
+  readonly metered?: boolean;
+}
+
+export type Checked = Omit<Evidence, 'recordedAt'>;
+
+export type CheckInput = RunHeader & {
+  readonly mode: Checked['mode'];
+  readonly commit: string;
+  readonly baseCommit: string;
+  readonly setup: ProjectCommand | null;
+  readonly test: ProjectCommand;
+  readonly excludePaths: readonly string[];
+  readonly timeoutMinutes: number;
+};
+export type BaselineInput = Omit<CheckInput, 'mode' | 'commit'>;

@@ -1,0 +1,292 @@
+/** Tells what an external agent does, as its session reports it: text, tool calls and their results. */
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@autonomous/shared';
+import { z } from 'zod';
+import type { SessionUpdate } from './acp-wire.ts';
+import type { AgentRequest } from '../agent.ts';
+import type { WatchedCall } from '../stall-watch.ts';
+
+/** Characters of a tool's input or result that go into progress. */
+const PROGRESS_CHARACTERS = 2_000;
+/** Text is told in pieces of about this length, not word by word as it comes. */
+const TEXT_CHARACTERS = 4_000;
+/** Text of one call of a role, at most: as much as one answer of a model in our own loop may have. */
+const MOST_TEXT_CHARACTERS = 4_000_000;
+/** Of a last message, what can become a result. */
+const LAST_MESSAGE_CHARACTERS = 8_000;
+/** Of an id; one that is longer is none. */
+const ID_CHARACTERS = 500;
+/** Of a tool's input, what is kept while its call goes on: there are many, and an agent makes them as long as it likes. */
+const KEPT_CHARACTERS = 100_000;
+const KEPT_FIELDS = 50;
+/** Of a result, what is compared with those of other calls; of a longer one its length as well. */
+const COMPARED_CHARACTERS = 100_000;
+/** Calls of one step at most, while one of them goes on: it may be an agent of the agent's, whose own calls come in between. */
+const CALLS_OF_A_STEP = 20;
+
+const textSchema = z.object({ type: z.literal('text'), text: z.string() });
+const chunkSchema = z.object({ content: textSchema });
+
+const costSchema = z.object({ cost: z.object({ amount: z.number().min(0), currency: z.literal('USD') }) });
+/** What claude-agent-acp passes on of the limits of its account; the time is in seconds since the epoch. */
+const limitSchema = z.object({
+  _meta: z.object({ '_claude/rateLimit': z.object({ status: z.string(), resetsAt: z.number().optional() }) }),
+});
+
+/** What `tool_call` and `tool_call_update` have in common, as far as it is told. */
+const toolCallSchema = z.object({
+  toolCallId: z.string().max(ID_CHARACTERS),
+  title: z.string().nullish(),
+  kind: z.string().nullish(),
+  status: z.string().nullish(),
+  rawInput: z.unknown().optional(),
+  rawOutput: z.unknown().optional(),
+  content: z.array(z.unknown()).nullish(),
+});
+type ToolCall = z.output<typeof toolCallSchema>;
+
+const partSchema = z.union([
+  z.object({ type: z.literal('content'), content: textSchema }),
+  z.object({ type: z.literal('diff'), path: z.string(), newText: z.string().optional() }),
+]);
+
+export interface AcpProgressListener {
+  /** Told of each tool call once, when it is first heard of. */
+  readonly onCall: () => void;
+  /** Told of calls that have ended: together, where they went on at the same time. */
+  readonly onStep: (calls: readonly WatchedCall[]) => void;
+  /** Told that the agent says more than anybody could read; what it says from then on is not told. */
+  readonly onTooMuch: (characters: number) => void;
+}
+
+export class AcpProgress {
+  readonly #tell: AgentRequest<unknown>['onProgress'];
+  readonly #listener: AcpProgressListener;
+  /** Tool calls that have not ended, with what is known of them. */
+  readonly #calls = new Map<string, KnownCall>();
+  /** Ids of calls that have ended: some agents tell it twice. */
+  readonly #ended = new Set<string>();
+  /** Ids of calls that go on in this turn, and those that have ended beside them. */
+  readonly #open = new Set<string>();
+  #step: WatchedCall[] = [];
+  #text = '';
+  /** Characters that it has said so far. */
+  #said = 0;
+  #lastMessage = '';
+  #costUsd: number | null = null;
+  #limitEndsAt: number | null = null;
+
+  constructor(tell: AgentRequest<unknown>['onProgress'], listener: AcpProgressListener) {
+    this.#tell = tell;
+    this.#listener = listener;
+  }
+
+  /** What the agent said since its last tool call. */
+  get lastMessage(): string {
+    return this.#lastMessage.trim();
+  }
+
+  /** What the agent says that its session has cost so far, US dollars; `null` where it says nothing. */
+  get costUsd(): number | null {
+    return this.#costUsd;
+  }
+
+  /** When the limit ends that its provider has refused it for, milliseconds since the epoch; `null` where none is known. */
+  get limitEndsAt(): number | null {
+    return this.#limitEndsAt;
+  }
+
+  /** Thoughts, plans, modes and commands change nothing that a person has to see; nor does what has another shape. */
+  take(update: SessionUpdate): void {
+    switch (update.sessionUpdate) {
+      case 'agent_message_chunk': {
+        const chunk = chunkSchema.safeParse(update);
+        if (chunk.success) this.#say(chunk.data.content.text);
+        break;
+      }
+      case 'tool_call':
+      case 'tool_call_update': {
+        const call = toolCallSchema.safeParse(update);
+        if (call.success) this.#takeCall(call.data, update.sessionUpdate === 'tool_call');
+        break;
+      }
+      case 'usage_update': {
+        const usage = costSchema.safeParse(update);
+        if (usage.success) this.#costUsd = usage.data.cost.amount;
+        const limit = limitSchema.safeParse(update);
+        if (limit.success) {
+          const { status, resetsAt } = limit.data._meta['_claude/rateLimit'];
+          this.#limitEndsAt = status === 'rejected' && resetsAt !== undefined ? resetsAt * 1_000 : null;
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  /** Says what is left to say; a call that never ended belongs to no step of the next turn. */
+  endTurn(): void {
+    this.flush();
+    if (this.lastMessage !== '') this.#lastMessage += '\n\n';
+    this.#open.clear();
+    this.#step = [];
+  }
+
+  /** Of a session that begins without the history of the one before. */
+  forgetSession(): void {
+    this.#costUsd = null;
+    this.#lastMessage = '';
+  }
+
+  /** Before a tool call and at the end: says what is left to say. */
+  flush(): void {
+    for (const call of this.#calls.values()) this.#tellCall(call);
+    const text = this.#text.trim();
+    this.#text = '';
+    if (text !== '') this.#tell({ kind: 'text', text });
+  }
+
+  #say(text: string): void {
+    this.#said += text.length;
+    if (this.#said > MOST_TEXT_CHARACTERS) {
+      this.#listener.onTooMuch(MOST_TEXT_CHARACTERS);
+      return;
+    }
+    this.#text += text;
+    this.#lastMessage = (this.#lastMessage + text).slice(-LAST_MESSAGE_CHARACTERS);
+    if (this.#text.length > TEXT_CHARACTERS) this.flush();
+  }
+
+  #takeCall(update: ToolCall, isNew: boolean): void {
+    const { toolCallId, title, kind, status, rawInput, content } = update;
+    if (this.#ended.has(toolCallId)) return;
+    const isOver = status === 'completed' || status === 'failed';
+    const known = this.#calls.get(toolCallId);
+    // Some agents report a call only once it is over.
+    if (known === undefined && !isNew && !isOver) return;
+    const call = known ?? { tool: 'other', title: toolCallId, input: undefined, told: false };
+    if (known === undefined) {
+      this.flush();
+      this.#lastMessage = '';
+      this.#calls.set(toolCallId, call);
+      this.#open.add(toolCallId);
+      this.#listener.onCall();
+    }
+    call.tool = kind ?? call.tool;
+    call.title = title?.slice(0, PROGRESS_CHARACTERS + 1) || call.title;
+    call.input = rawInput === undefined || rawInput === null ? call.input : bounded(rawInput);
+    // Others begin with a bare name or with half of an input, and say what it is about a moment later.
+    const isHalf = isNew && status === 'pending';
+    if (isOver || (hasContent(call.input) && !isHalf)) this.#tellCall(call);
+    if (!isOver) return;
+    this.#calls.delete(toolCallId);
+    this.#ended.add(toolCallId);
+    const text = (content ?? []).map(textOf).filter(Boolean).join('\n') || call.title;
+    this.#tell({ kind: 'tool_result', text: cut(text), data: { tool: call.tool, ok: status === 'completed' } });
+    this.#endCall(toolCallId, watchedCall(call, update));
+  }
+
+  /** Nobody says which calls belong to one answer of the model: those are taken together that go on at the same time. */
+  #endCall(toolCallId: string, call: WatchedCall): void {
+    this.#open.delete(toolCallId);
+    this.#step.push(call);
+    if (this.#open.size > 0 && this.#step.length < CALLS_OF_A_STEP) return;
+    const calls = this.#step;
+    this.#step = [];
+    this.#listener.onStep(calls);
+  }
+
+  #tellCall(call: KnownCall): void {
+    if (call.told) return;
+    call.told = true;
+    this.#tell({
+      kind: 'tool_call',
+      text: cut(call.title.split('\n', 1)[0] ?? call.title),
+      data: { tool: call.tool, input: cutInput(call.input) },
+    });
+  }
+}
+
+/** A tool call that has not ended. */
+interface KnownCall {
+  tool: string;
+  title: string;
+  input: unknown;
+  told: boolean;
+}
+
+/**
+ * A call as it can be compared with others: by its input, or by its title and result where no input is told. A result that is
+ * not told is like no other.
+ */
+function watchedCall({ tool, title, input }: KnownCall, update: ToolCall): WatchedCall {
+  const { toolCallId, status, content, rawOutput } = update;
+  const told = (content ?? []).map(comparedOf).filter(Boolean).join('\n') || wordsOf(rawOutput);
+  const result = told === '' ? `nothing is told of ${toolCallId}` : compared(told);
+  return {
+    name: tool,
+    input: hasContent(input) ? comparedInput(tool, input, toolCallId) : { title, result },
+    // That a command ends with another exit code than 0 is a result like any other; some agents call it a failure.
+    ok: status === 'completed' || tool === 'execute',
+    result,
+  };
+}
+
+/** The input itself, or the beginnings of its fields and what tells it from others. */
+function bounded(input: unknown): unknown {
+  const json = JSON.stringify(input);
+  if (json.length <= KEPT_CHARACTERS) return input;
+  const fields = Object.entries(cutInput(input)).slice(0, KEPT_FIELDS);
+  const beginnings = fields.map(([name, value]) => [name.slice(0, PROGRESS_CHARACTERS), value]);
+  return { ...Object.fromEntries(beginnings), sha256: createHash('sha256').update(json).digest('hex') };
+}
+
+/** Without the call's id, and without what a model says about a command: words that are others each time, and do nothing. */
+function comparedInput(tool: string, input: unknown, toolCallId: string): unknown {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  const isSame = ([name, value]: [string, unknown]): boolean =>
+    value !== toolCallId && (tool !== 'execute' || name !== 'description');
+  return Object.fromEntries(Object.entries(input).filter(isSame));
+}
+
+function comparedOf(part: unknown): string {
+  const { data } = partSchema.safeParse(part);
+  return data?.type === 'diff' ? `${data.path}\n${data.newText ?? ''}` : (data?.content.text ?? '');
+}
+
+function compared(result: string): string {
+  return result.length <= COMPARED_CHARACTERS
+    ? result
+    : `${result.slice(0, COMPARED_CHARACTERS)}… of ${result.length} characters`;
+}
+
+function wordsOf(output: unknown): string {
+  if (output === undefined || output === null) return '';
+  return typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
+}
+
+function hasContent(input: unknown): boolean {
+  return typeof input === 'object' && input !== null ? Object.keys(input).length > 0 : input !== undefined;
+}
+
+function textOf(part: unknown): string {
+  const parsed = partSchema.safeParse(part);
+  if (!parsed.success) return '';
+  return parsed.data.type === 'content' ? parsed.data.content.text : `changed ${parsed.data.path}`;
+}
+
+function cut(text: string): string {
+  return text.length <= PROGRESS_CHARACTERS ? text : `${text.slice(0, PROGRESS_CHARACTERS)}…`;
+}
+
+function cutInput(input: unknown): JsonObject {
+  if (input === undefined || input === null) return {};
+  if (typeof input !== 'object' || Array.isArray(input)) return { text: cut(JSON.stringify(input)) };
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [
+      name,
+      cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')),
+    ]),
+  );
+}

@@ -1,0 +1,612 @@
+/**
+ * An agent that somebody else wrote: a program in the sandbox that speaks the Agent Client Protocol, with a model, prompts and
+ * tools of its own. It gets a role's task as its first message and gives its result in a file, which any agent can write.
+ *
+ * Its process may die: the session is taken up by a new one, as often as `RESTARTS` says. When the server dies, the next attempt of the
+ * same activity takes it up, from the session's id that was kept and the agent's HOME.
+ */
+import { type PromptResponse, RequestError } from '@agentclientprotocol/sdk';
+import { InvalidRequest, NeedsHuman, type Question } from '@autonomous/shared';
+import { z } from 'zod';
+import type { ProcessExit } from '../../sandboxes/sandbox.ts';
+import { readSandboxFile } from '../../sandboxes/sandbox-files.ts';
+import type { CallUsage } from '../../models/model.ts';
+import { messageText } from '../../roles/prompt-parts.ts';
+import type { AcpAgentSettings } from './acp-agents.ts';
+import { classifyAgentError } from './acp-errors.ts';
+import {
+  EXCHANGE_FOLDER,
+  firstPrompt,
+  interruptedPrompt,
+  lastWordPrompt,
+  mendPrompt,
+  QUESTION_FILE,
+  RESULT_FILE,
+  resumePrompt,
+  STARTED_ANEW,
+} from './acp-instructions.ts';
+import { AcpPeer, AgentGone, DEAF, STOPPED_SPEAKING, type Turn } from './acp-peer.ts';
+import { decidePermission } from './acp-permissions.ts';
+import { AcpProgress } from './acp-progress.ts';
+import { ACP_PREFIX } from '../agent-router.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from '../agent.ts';
+import {
+  nudgeText,
+  restartText,
+  STALL_LIMITS,
+  type StallLimits,
+  StallWatch,
+  type WatchedCall,
+} from '../stall-watch.ts';
+import { questionSchema } from '../tool-loop/tool-loop.ts';
+
+/** New processes that take up a session whose process died by itself. */
+const RESTARTS = 2;
+/** Prompts that ask for a result once more. */
+const MENDS = 1;
+const COMMAND_TIMEOUT_MS = 30_000;
+/** How often it is looked whether a person has said something. */
+const LISTEN_MS = 1_000;
+/** Tool calls of one call of a role, at most, and those of them that are not in the books yet. */
+const MOST_TOOL_CALLS = 2_000;
+const MOST_PENDING = 200;
+/** What is known of a turn's use before it is over. */
+const NOTHING: CallUsage = { inputTokens: 0, outputTokens: 0 };
+/**
+ * A session does not say which calls belong to one answer of the model, and some agents tell those of one answer one after the
+ * other: what counts in steps is therefore given three times the room.
+ */
+const LIMITS: StallLimits = {
+  ...STALL_LIMITS,
+  idleSteps: 3 * STALL_LIMITS.idleSteps,
+  failedSteps: 3 * STALL_LIMITS.failedSteps,
+};
+/** Of what the agent wrote to stderr, what a person is shown. */
+const SHOWN_STDERR = 600;
+/** Lines that are no message, of which a person is told. */
+const TOLD_GARBAGE = 3;
+
+export function createAcpAgent(agents: readonly AcpAgentSettings[]): Agent {
+  const settingsOf = (model: string): AcpAgentSettings => {
+    const name = model.slice(ACP_PREFIX.length);
+    const settings = agents.find((candidate) => candidate.name === name);
+    if (settings === undefined) {
+      const known = agents.map((agent) => agent.name).join(', ') || 'none';
+      throw new NeedsHuman(
+        'model_unavailable',
+        `There is no agent "${name}" on this server; there are: ${known}. Name it in the file of AUTONOMOUS_AGENTS, or choose another model.`,
+      );
+    }
+    if (settings.unusable !== null)
+      throw new NeedsHuman('model_unavailable', `The agent ${name} cannot be used: ${settings.unusable}`);
+    return settings;
+  };
+  return {
+    name: 'acp',
+    async needs(model) {
+      const { mounts, network } = settingsOf(model);
+      return { readOnly: mounts, allow: network };
+    },
+    perform: async (request) => await new AcpCall(settingsOf(request.model), request).perform(),
+  };
+}
+
+/** What is kept of a session for the next attempt. */
+const keptSchema = z.object({
+  acp: z.object({ agent: z.string(), session: z.string(), costUsd: z.number().min(0).optional() }),
+});
+
+const tokens = z.number().int().min(0);
+/** The protocol has it as a draft: the SDK passes it on and has no type for it. */
+const usageSchema = z.object({
+  usage: z.object({
+    inputTokens: tokens,
+    outputTokens: tokens,
+    cachedReadTokens: tokens.nullish(),
+    cachedWriteTokens: tokens.nullish(),
+  }),
+});
+
+/** One call of a role: its session, over all processes that carry it on. */
+class AcpCall<Result> {
+  readonly #settings: AcpAgentSettings;
+  readonly #request: AgentRequest<Result>;
+  readonly #progress: AcpProgress;
+  readonly #books: TurnBooks;
+  /** What people said, and how much of it this process of the agent has been told. */
+  readonly #heard: string[] = [];
+  #told = 0;
+  #hearing: Promise<boolean> = Promise.resolve(false);
+  readonly #stalls = new StallWatch(LIMITS);
+  /** Said to the agent with the next prompt, because it goes in circles. */
+  #nudge: string | null = null;
+  /** Why its session was begun anew; said to each new one. */
+  #beganAnew: string | null = null;
+  /** How the turn that is under way can be ended; `null` between turns, and once it is being ended for a stall. */
+  #underWay: TurnEnds | null = null;
+  /** Stores what the next attempt has to know of this session. */
+  #keep: () => void = () => {};
+  #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
+  #folder = '';
+  #mends = 0;
+  #garbage = 0;
+
+  constructor(settings: AcpAgentSettings, request: AgentRequest<Result>) {
+    this.#settings = settings;
+    this.#request = request;
+    this.#books = new TurnBooks(request);
+    this.#progress = new AcpProgress(request.onProgress, {
+      onCall: () => this.#books.toolCall(this.#progress.costUsd),
+      onStep: (calls) => this.#watchProgress(calls),
+      onTooMuch: (characters) => this.#tooMuchText(characters),
+    });
+  }
+
+  async perform(): Promise<AgentOutcome<Result>> {
+    const kept = this.#keptSession();
+    let session = kept?.session ?? null;
+    this.#books.knows(kept?.costUsd ?? 0);
+    await this.#prepare(session === null);
+    for (let restarts = 0; ;) {
+      const interrupted = session !== null;
+      try {
+        const carried = await this.#carryOn(session, (id) => (session = id));
+        await this.#tidy();
+        return carried;
+      } catch (error) {
+        this.#request.signal.throwIfAborted();
+        this.#progress.endTurn();
+        if (error instanceof GoesInCircles) {
+          this.#beganAnew = error.message;
+          session = null;
+          await this.#prepare(true);
+          continue;
+        }
+        if (!(error instanceof AgentGone)) throw this.#explained(error);
+        // One that dies before it has a session would die again.
+        const { endedBecause } = error.exit;
+        const mayLive = endedBecause === null || endedBecause === STOPPED_SPEAKING || endedBecause === DEAF;
+        // That it has to be told something is no death of its own.
+        const isLast = endedBecause !== DEAF && restarts === RESTARTS;
+        if (session === null || !mayLive || isLast) throw this.#died(error.exit, restarts);
+        if (endedBecause !== DEAF) restarts++;
+        this.#request.onProgress({
+          kind: 'note',
+          text: `The agent ${this.#settings.name} ${howItEnded(error.exit)}; ${interrupted ? 'once more ' : ''}its session is taken up by a new process.`,
+        });
+      }
+    }
+  }
+
+  /** One process: opens the session, and prompts until there is an outcome. */
+  async #carryOn(kept: string | null, keep: (session: string) => void): Promise<AgentOutcome<Result>> {
+    const { sandbox, signal, answers = [] } = this.#request;
+    const peer = await AcpPeer.start({
+      settings: this.#settings,
+      sandbox,
+      folder: this.#folder,
+      signal,
+      mayAsk: this.#mayAsk,
+      onUpdate: (update) => this.#progress.take(update),
+      onPermission: (asked) => {
+        const decision = decidePermission(this.#settings.name, this.#settings.permissions, asked, answers);
+        // Where nobody can be asked it is not allowed.
+        return decision.kind === 'ask' && !this.#mayAsk ? { kind: 'refuse' } : decision;
+      },
+      onGarbage: (line) => this.#tellGarbage(line),
+    });
+    try {
+      const session = await peer.openSession(kept);
+      keep(session.id);
+      // Without it the next attempt begins with the files of the last commit, which fits an agent that forgets.
+      this.#keep = () => {
+        if (!session.resumable) return;
+        const { dollars: costUsd } = this.#books;
+        this.#request.keep?.({ acp: { agent: this.#settings.name, session: session.id, costUsd } });
+      };
+      if (!session.resumed) {
+        this.#progress.forgetSession();
+        this.#books.knows(0);
+      }
+      this.#keep();
+      this.#told = 0;
+      return await this.#prompt(peer, this.#opening(kept, session.resumed));
+    } finally {
+      await peer.end();
+    }
+  }
+
+  async #prompt(peer: AcpPeer, opening: string): Promise<AgentOutcome<Result>> {
+    await this.#hear();
+    for (let text = [opening, ...this.#untold()].join('\n\n'); ;) {
+      const turn = await this.#turn(peer, text);
+      this.#progress.endTurn();
+      if (turn.kind === 'question') return this.#question(turn.question);
+      if (turn.kind === 'interrupted') {
+        text = interruptedPrompt(this.#untold());
+        continue;
+      }
+      // It ended by itself before it could be told.
+      this.#nudge = null;
+      if (turn.response.stopReason === 'refusal') {
+        throw new NeedsHuman(
+          'agent_failed',
+          `The agent ${this.#settings.name} refused the work. Say it in other words or choose another model.`,
+        );
+      }
+      const ending = await this.#ending(turn.response.stopReason);
+      // What a person says in the last moment counts.
+      if (await this.#hear()) {
+        text = lastWordPrompt(this.#untold(), { folder: this.#folder });
+        continue;
+      }
+      if ('kind' in ending) return ending;
+      if (this.#mends === MENDS) return this.#lastResort(ending.fault);
+      this.#mends++;
+      this.#request.onProgress({
+        kind: 'note',
+        text: `No usable result yet, asking for it once more. ${ending.fault}`,
+      });
+      text = mendPrompt(ending.fault, { folder: this.#folder });
+    }
+  }
+
+  /** One turn, which ends early when a person says something, and is refused when the run may spend no more. */
+  async #turn(peer: AcpPeer, text: string): Promise<Turn> {
+    const { promise: interrupt, resolve, reject } = Promise.withResolvers<void>();
+    interrupt.catch(() => {});
+    this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
+    await this.#books.open(reject);
+    this.#underWay = { interrupt: resolve, refuse: reject };
+    const listening = setInterval(() => {
+      this.#hear().then((isNews) => isNews && resolve(), reject);
+    }, LISTEN_MS);
+    try {
+      const turn = await peer.prompt(text, interrupt);
+      await this.#close(turn.response);
+      return turn;
+    } catch (error) {
+      // An agent that is gone says nothing more; what it has told of its cost counts.
+      await this.#close(error instanceof AgentGone ? null : await peer.cancel()).catch(() => undefined);
+      throw error;
+    } finally {
+      this.#underWay = null;
+      clearInterval(listening);
+    }
+  }
+
+  /** Nudges an agent that goes in circles, then begins its session anew, then gives up on it. */
+  #watchProgress(calls: readonly WatchedCall[]): void {
+    const turn = this.#underWay;
+    // What it still does until its turn has ended is judged no more.
+    if (turn === null) return;
+    const verdict = this.#stalls.step(calls);
+    if (verdict.kind === 'go_on') return;
+    this.#underWay = null;
+    const { role, model, onProgress } = this.#request;
+    const { why } = verdict;
+    if (verdict.kind === 'nudge') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It was told so.` });
+      this.#nudge = nudgeText(why);
+      turn.interrupt();
+    } else if (verdict.kind === 'restart') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It begins anew, with a note of what was tried.` });
+      turn.refuse(new GoesInCircles(restartText(why, this.#stalls.tried)));
+    } else {
+      turn.refuse(
+        new NeedsHuman(
+          'stalled',
+          `The ${role} (${model}) makes no progress: it ${why}, after it had been told and had begun anew. Its files are kept. Say what it should do differently and retry, or choose another model.`,
+        ),
+      );
+    }
+  }
+
+  #tooMuchText(characters: number): void {
+    const { role, model } = this.#request;
+    const refusal = new NeedsHuman(
+      'agent_failed',
+      `The ${role} (${model}) wrote more than ${characters} characters of text. That leads nowhere. Its files are kept. Split the request, or choose another model.`,
+    );
+    this.#underWay?.refuse(refusal);
+  }
+
+  /** What a turn has come to, whoever ended it. */
+  async #close(response: PromptResponse | null): Promise<void> {
+    const usage = response === null ? NOTHING : this.#count(response);
+    await this.#books.close(usage, this.#progress.costUsd);
+    this.#keep();
+  }
+
+  /** Takes what people said since the last look. @returns whether there is anything that the agent was not told */
+  #hear(): Promise<boolean> {
+    const look = async (): Promise<boolean> => {
+      const { messages, onProgress } = this.#request;
+      for (const { by, text } of (await messages?.()) ?? []) {
+        onProgress({ kind: 'message', text, data: { by } });
+        this.#heard.push(text);
+        this.#stalls.heardNews();
+      }
+      return this.#told < this.#heard.length;
+    };
+    // One look after the other: each message is given once.
+    this.#hearing = this.#hearing.then(look, look);
+    return this.#hearing;
+  }
+
+  /** For the next prompt. */
+  #untold(): readonly string[] {
+    const untold = this.#heard.slice(this.#told).map(messageText);
+    this.#told = this.#heard.length;
+    const nudge = this.#nudge;
+    this.#nudge = null;
+    return nudge === null ? untold : [...untold, nudge];
+  }
+
+  #opening(kept: string | null, resumed: boolean): string {
+    const { instructions, prompt, resultSchema } = this.#request;
+    const parts = { folder: this.#folder, mayAsk: this.#mayAsk, instructions, prompt, resultSchema };
+    // What people said before this attempt is in the prompt, which an agent that goes on is not given.
+    if (resumed) return [resumePrompt(parts), ...(this.#request.said ?? []).map(messageText)].join('\n\n');
+    const first = this.#beganAnew === null ? firstPrompt(parts) : `${firstPrompt(parts)}\n\n${this.#beganAnew}`;
+    return kept === null ? first : `${STARTED_ANEW}\n\n${first}`;
+  }
+
+  /** What the agent left in its files at the end of a turn. */
+  async #ending(stopReason: string): Promise<AgentOutcome<Result> | { readonly fault: string }> {
+    const question = this.#mayAsk ? await this.#readJson(QUESTION_FILE, questionSchema) : null;
+    if (question?.ok) {
+      const { options, ...rest } = question.value;
+      return this.#question({ ...rest, ...(options === undefined ? {} : { options }) });
+    }
+    const result = await this.#readJson(RESULT_FILE, this.#request.resultSchema);
+    if (result?.ok) {
+      const { usage, model, scripted } = this.#signature();
+      return { kind: 'finished', result: result.value, usage, model, scripted };
+    }
+    const faults = [question, result].flatMap((read) => (read === null ? [] : [read.fault]));
+    if (faults.length > 0) return { fault: faults.join(' ') };
+    const stopped = stopReason === 'end_turn' ? '' : ` (the turn was stopped: ${stopReason})`;
+    return { fault: `There is no file ${this.#folder}/${RESULT_FILE}${stopped}.` };
+  }
+
+  /** @returns `null` when there is no such file */
+  async #readJson<Value>(
+    file: string,
+    schema: z.ZodType<Value>,
+  ): Promise<{ readonly ok: true; readonly value: Value } | { readonly ok: false; readonly fault: string } | null> {
+    let text: string | null;
+    try {
+      text = await readSandboxFile(this.#request.sandbox, file);
+    } catch (error) {
+      // It is a folder, or longer than anybody would read.
+      if (error instanceof InvalidRequest) return { ok: false, fault: `${error.message}.` };
+      throw error;
+    }
+    if (text === null) return null;
+    let json: unknown;
+    try {
+      json = JSON.parse(text.replace(/^\uFEFF/, ''));
+    } catch (error) {
+      return { ok: false, fault: `${file} is no JSON: ${error instanceof Error ? error.message : String(error)}.` };
+    }
+    const parsed = schema.safeParse(json);
+    if (parsed.success) return { ok: true, value: parsed.data };
+    const faults = parsed.error.issues
+      .slice(0, 10)
+      .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`));
+    return { ok: false, fault: `${file} does not fit its schema: ${faults.join('; ')}.` };
+  }
+
+  /** Where a role asks for a summary and no more, the agent's last words are one: its work lies in the files. */
+  #lastResort(fault: string): AgentOutcome<Result> {
+    const summary = this.#progress.lastMessage;
+    const parsed = this.#request.resultSchema.safeParse({ summary });
+    if (summary !== '' && parsed.success) {
+      this.#request.onProgress({ kind: 'note', text: `The agent's last message is taken as its result. ${fault}` });
+      return { kind: 'finished', result: parsed.data, ...this.#signature() };
+    }
+    throw new NeedsHuman(
+      'agent_failed',
+      `The ${this.#request.role} (${this.#request.model}) gave no valid result, nor after being asked once more: ${fault}`,
+    );
+  }
+
+  #question(question: Question): AgentOutcome<Result> {
+    if (!this.#mayAsk) {
+      throw new NeedsHuman(
+        'agent_failed',
+        `The ${this.#request.role} (${this.#request.model}) stopped to ask where nobody can answer: ${question.question}`,
+      );
+    }
+    return { kind: 'question', question, ...this.#signature() };
+  }
+
+  get #mayAsk(): boolean {
+    return this.#request.tools.includes('ask');
+  }
+
+  #keptSession(): { readonly session: string; readonly costUsd?: number | undefined } | null {
+    const kept = keptSchema.safeParse(this.#request.kept);
+    return kept.success && kept.data.acp.agent === this.#settings.name ? kept.data.acp : null;
+  }
+
+  /** An empty place for the files of this call; one that goes on keeps what it has written. */
+  async #prepare(fresh: boolean): Promise<void> {
+    const { sandbox, signal } = this.#request;
+    const { exitCode, stdout, stderr } = await sandbox.run({
+      command: `${fresh ? `rm -rf ${EXCHANGE_FOLDER} && ` : ''}mkdir -p ${EXCHANGE_FOLDER} && pwd`,
+      timeoutMs: COMMAND_TIMEOUT_MS,
+      signal,
+    });
+    signal.throwIfAborted();
+    if (exitCode !== 0) {
+      throw new NeedsHuman(
+        'agent_failed',
+        `The folder ${EXCHANGE_FOLDER}, in which the agent leaves its result, cannot be made: ${stderr.trim()}. The project must have no file of this name.`,
+      );
+    }
+    this.#folder = stdout.trim();
+  }
+
+  /** What is left of it would only be reported as something that is not taken. */
+  async #tidy(): Promise<void> {
+    const command = `rm -rf ${EXCHANGE_FOLDER}; rmdir .autonomous 2> /dev/null; true`;
+    await this.#request.sandbox.run({ command, timeoutMs: COMMAND_TIMEOUT_MS });
+  }
+
+  /** The first lines that are no messages: somebody who writes an agent wants to know. */
+  #tellGarbage(line: string): void {
+    this.#garbage++;
+    if (this.#garbage > TOLD_GARBAGE) return;
+    const shown = line.length > 200 ? `${line.slice(0, 200)}…` : line;
+    this.#request.onProgress({ kind: 'note', text: `The agent wrote a line that is no message: ${shown}` });
+  }
+
+  /** Not all agents say what a turn has used. */
+  #count(response: object): CallUsage {
+    const reported = usageSchema.safeParse(response);
+    if (!reported.success) return NOTHING;
+    const { inputTokens: input, outputTokens, cachedReadTokens, cachedWriteTokens } = reported.data.usage;
+    const inputTokens = input + (cachedReadTokens ?? 0) + (cachedWriteTokens ?? 0);
+    this.#usage = {
+      ...this.#usage,
+      inputTokens: this.#usage.inputTokens + inputTokens,
+      outputTokens: this.#usage.outputTokens + outputTokens,
+    };
+    const { costUsd } = this.#progress;
+    this.#request.onProgress({
+      kind: 'usage',
+      text: `${inputTokens} tokens in, ${outputTokens} out${costUsd === null ? '' : `, $${costUsd} so far as the agent reckons`}`,
+      data: { inputTokens, outputTokens, ...(costUsd === null ? {} : { costUsd }) },
+    });
+    return {
+      inputTokens,
+      outputTokens,
+      ...(cachedReadTokens ? { cachedInputTokens: cachedReadTokens } : {}),
+      ...(cachedWriteTokens ? { cacheWriteTokens: cachedWriteTokens } : {}),
+    };
+  }
+
+  #signature() {
+    return { usage: this.#usage, model: this.#request.model, scripted: false };
+  }
+
+  /** What the agent says of a failed turn is most often what its model said. */
+  #explained(error: unknown): unknown {
+    if (!(error instanceof RequestError)) return error;
+    return classifyAgentError(error, this.#settings.name, this.#progress.limitEndsAt, Date.now());
+  }
+
+  #died(exit: ProcessExit, restarts: number): NeedsHuman {
+    const tries = restarts === 0 ? '' : `, ${restarts + 1} times`;
+    const said = exit.stderr.trim();
+    return new NeedsHuman(
+      'agent_failed',
+      `The agent ${this.#settings.name} ${howItEnded(exit)} before its work was done${tries}. ${said === '' ? 'It wrote nothing to stderr.' : `It wrote: ${said.slice(-SHOWN_STDERR)}`}`,
+    );
+  }
+}
+
+interface TurnEnds {
+  /** The agent is told something before it goes on. */
+  readonly interrupt: () => void;
+  readonly refuse: (reason: unknown) => void;
+}
+
+/** Its session leads nowhere, though it was told so: a new one is begun. The message is what that one is told of it. */
+class GoesInCircles extends Error {
+  override readonly name = 'GoesInCircles';
+}
+
+/**
+ * What an agent's turns cost. It makes its requests to a model by itself, and says what they used when its turn is over, if
+ * at all: so a call is booked with the turn and with each tool call, which is when it asks its model again.
+ */
+class TurnBooks {
+  readonly #request: Pick<AgentRequest<unknown>, 'meter' | 'model'>;
+  #booked: BookedCall | undefined;
+  /** Writes one after the other, in the order of what happened. */
+  #written: Promise<void> = Promise.resolve();
+  #refuse: (reason: unknown) => void = () => {};
+  /** Of what the agent says that its session has cost, what is in the books. */
+  #costUsd = 0;
+  /** The same, since the turn began. */
+  #turnUsd = 0;
+  #toolCalls = 0;
+  #pending = 0;
+
+  constructor(request: Pick<AgentRequest<unknown>, 'meter' | 'model'>) {
+    this.#request = request;
+  }
+
+  /**
+   * @param refuse told why the turn that is under way must end
+   * @throws {NeedsHuman} `budget` when the run may spend no more
+   */
+  async open(refuse: (reason: unknown) => void): Promise<void> {
+    this.#refuse = refuse;
+    this.#turnUsd = 0;
+    await this.#book();
+  }
+
+  /** US dollars of the session that are in the books. */
+  get dollars(): number {
+    return this.#costUsd;
+  }
+
+  /** What of the session's cost was booked before. */
+  knows(costUsd: number): void {
+    this.#costUsd = costUsd;
+  }
+
+  toolCall(costUsd: number | null): void {
+    this.#toolCalls += 1;
+    if (this.#toolCalls > MOST_TOOL_CALLS || this.#pending > MOST_PENDING) {
+      const many = `${this.#request.model} made ${this.#toolCalls} tool calls in one call of its role`;
+      const way = 'That leads nowhere. Its files are kept. Split the request, or choose another model.';
+      this.#refuse(new NeedsHuman('agent_failed', `The agent ${many}. ${way}`));
+      return;
+    }
+    this.#pending += 1;
+    this.#written = this.#written
+      .then(async () => {
+        this.#pending -= 1;
+        const booked = this.#booked;
+        // One that is told of after its turn is over belongs to none.
+        if (booked === undefined) return;
+        // Where nothing more may be booked, the turn's own booking takes up what it still comes to.
+        await this.#book();
+        await booked.settle({ ...NOTHING, ...this.#since(costUsd) }, 1);
+      })
+      .catch((error: unknown) => this.#refuse(error));
+  }
+
+  async close(usage: CallUsage, costUsd: number | null): Promise<void> {
+    await this.#written;
+    const booked = this.#booked;
+    this.#booked = undefined;
+    const countedUsd = this.#turnUsd;
+    await booked?.settle({ ...usage, ...this.#since(costUsd), ...(countedUsd > 0 ? { countedUsd } : {}) });
+  }
+
+  async #book(): Promise<void> {
+    const { meter, model } = this.#request;
+    this.#booked = await meter?.book({ id: model, scripted: false }, NOTHING);
+  }
+
+  #since(costUsd: number | null): { readonly costUsd?: number } {
+    if (costUsd === null) return {};
+    // One that falls has begun anew: some agents count from nothing in each process that takes a session up.
+    const more = costUsd < this.#costUsd ? costUsd : costUsd - this.#costUsd;
+    this.#costUsd = costUsd;
+    this.#turnUsd += more;
+    return { costUsd: more };
+  }
+}
+
+function howItEnded({ exitCode, endedBecause }: ProcessExit): string {
+  if (endedBecause !== null) return `was ended: ${endedBecause}`;
+  if (exitCode === null) return 'was killed';
+  return exitCode > 128 ? `was killed by signal ${exitCode - 128}` : `ended with exit code ${exitCode}`;
+}

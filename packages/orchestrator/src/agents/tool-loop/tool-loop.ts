@@ -1,0 +1,515 @@
+/**
+ * An agent that is a model in a loop: it answers with tool calls, they are carried out in the sandbox, their results go
+ * back to it, until it calls `finish` or `ask`. The loop is ours, step by step, so that nothing of an incomplete answer
+ * is ever carried out.
+ */
+import {
+  InvalidRequest,
+  type JsonObject,
+  NeedsHuman,
+  type Question,
+  RESPONSE_TYPES,
+  RetryableFailure,
+  TerminalFailure,
+} from '@autonomous/shared';
+import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool, zodSchema } from 'ai';
+import { z } from 'zod';
+import type { ModelRecorder, Models, ResolvedModel } from '../../models/model.ts';
+import { MESSAGE_FIRST, messageText } from '../../roles/prompt-parts.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from '../agent.ts';
+import type { McpServer } from '../mcp/mcp-servers.ts';
+import { openOutsideTools, type OutsideTool } from '../mcp/mcp-tools.ts';
+import {
+  askModel,
+  CHARACTERS_PER_TOKEN,
+  MODEL_TRIES,
+  type RetryDelays,
+  STEP_TIMEOUTS,
+  type StepAnswer,
+  type StepTimeouts,
+  type ToolCall,
+} from './model-step.ts';
+import { SANDBOX_TOOLS, type SandboxTool } from './sandbox-tools.ts';
+import { nudgeText, restartText, StallWatch, type WatchedCall } from '../stall-watch.ts';
+
+export interface ToolLoopOptions {
+  readonly models: Models;
+  /** Whose tools some roles have beside those in the sandbox. */
+  readonly mcpServers?: readonly McpServer[];
+  /** Estimated tokens of instructions and prompt, at most: what stands beside them has a part of that. Absent: no bound. */
+  readonly contextTokens?: number;
+  /** Absent: nothing is recorded. */
+  readonly recorder?: ModelRecorder;
+  /** Most tokens of one answer; absent means the model's own figure. */
+  readonly maxOutputTokens?: number;
+  readonly timeouts?: Partial<StepTimeouts>;
+  readonly delays?: Partial<RetryDelays>;
+}
+
+const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
+
+/** How often a result that does not fit its schema may be mended. */
+const MENDS = 2;
+
+/** Answers that are left to the model at least when a person has said something. */
+const STEPS_FOR_A_MESSAGE = 10;
+
+/** What an answer is taken to have at most, where neither the model nor the configuration gives a figure. */
+const ASSUMED_OUTPUT_TOKENS = 32_000;
+
+/** What tools of MCP servers may take, of the tokens of instructions and prompt: it comes on top of those. */
+const OUTSIDE_TOOLS_SHARE = 0.25;
+/** Names of tools in the line that says which are left out, and in the note's data: a server may have any number. */
+const NAMED_TOOLS = 12;
+const LISTED_TOOLS = 500;
+
+/** Characters of a tool's input or result that go into progress. */
+const PROGRESS_CHARACTERS = 2_000;
+
+export function createToolLoopAgent(options: ToolLoopOptions): Agent {
+  // The SDK would print its warnings to the console, which belongs to the server's log.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  return {
+    name: 'tool-loop',
+    async perform(request) {
+      const { mcpServers = [], contextTokens = Number.POSITIVE_INFINITY } = options;
+      const outside = await openOutsideTools(mcpServers, request, contextTokens * OUTSIDE_TOOLS_SHARE);
+      try {
+        const { tools, leftOut } = outside;
+        return await new ToolLoop(options, tellLeftOut(request, leftOut), tools).perform();
+      } finally {
+        await outside.close();
+      }
+    },
+  };
+}
+
+/** The same request, whose prompt and transcript say which tools are missing. */
+function tellLeftOut<Result>(request: AgentRequest<Result>, leftOut: readonly string[]): AgentRequest<Result> {
+  if (leftOut.length === 0) return request;
+  const named = leftOut.slice(0, NAMED_TOOLS).join(', ');
+  const more = leftOut.length > NAMED_TOOLS ? ` and ${leftOut.length - NAMED_TOOLS} more` : '';
+  const missing = `There was no room for all tools of MCP servers; left out: ${named}${more}.`;
+  const way = 'Name those that are needed in the file of AUTONOMOUS_MCP, or raise CONTEXT_TOKENS.';
+  request.onProgress({ kind: 'note', text: `${missing} ${way}`, data: { leftOut: leftOut.slice(0, LISTED_TOOLS) } });
+  return { ...request, prompt: `${request.prompt}\n\n${missing}` };
+}
+
+/** A question as an agent asks it. */
+export const questionSchema = z
+  .object({
+    question: z.string().min(1).max(2_000).describe('One question, answerable without reading the code'),
+    context: z.string().max(4_000).default('').describe('Why it matters and what depends on the answer'),
+    options: z
+      .array(z.string().min(1).max(500))
+      .min(2)
+      .max(10)
+      .optional()
+      .describe('The choices, for single_choice and multiple_choice'),
+    responseType: z.enum(RESPONSE_TYPES).default('text'),
+  })
+  .refine((question) => question.options !== undefined || !question.responseType.endsWith('_choice'), {
+    path: ['options'],
+    message: 'a choice needs options',
+  });
+
+/** One call of a role: the conversation, and what has been used up in it. */
+class ToolLoop<Result> {
+  readonly #options: ToolLoopOptions;
+  readonly #request: AgentRequest<Result>;
+  readonly #model: ResolvedModel;
+  readonly #tools: ToolSet;
+  readonly #outside: ReadonlyMap<string, OutsideTool>;
+  #messages: ModelMessage[] = [];
+  /** What people said, and how much of it the model has been told. */
+  readonly #heard: string[] = [];
+  #told = 0;
+  /** Of everything that goes to the model with the next request. */
+  #characters = 0;
+  /** Of what goes with each: instructions and tools. */
+  readonly #fixedCharacters: number;
+  /** The request that was sent last. */
+  #booked: BookedCall | undefined;
+  #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
+  #stepsLeft: number;
+  #toldToFinish = false;
+  #idleAnswers = 0;
+  #invalidResults = 0;
+  readonly #stalls = new StallWatch();
+
+  constructor(options: ToolLoopOptions, request: AgentRequest<Result>, outside: readonly OutsideTool[]) {
+    this.#options = options;
+    this.#request = request;
+    const model = options.models.resolve(request.model);
+    this.#model = options.recorder?.record(model, request.runId) ?? model;
+    this.#outside = new Map(outside.map((tool) => [tool.name, tool]));
+    this.#tools = describeTools(request, outside);
+    this.#fixedCharacters = request.instructions.length + JSON.stringify(this.#tools).length;
+    this.#begin(request.prompt);
+    this.#stepsLeft = request.maxSteps;
+  }
+
+  async perform(): Promise<AgentOutcome<Result>> {
+    while (true) {
+      await this.#hearMessages();
+      this.#tellMessages();
+      if (this.#stepsLeft <= 0) this.#demandFinish();
+      this.#stepsLeft--;
+      const answer = await this.#nextAnswer();
+      this.#add(answer.message);
+      if (answer.cutByLimit) {
+        this.#say(
+          'Your answer reached the output limit and was cut; no tool of it was run. Go on in smaller pieces: write long files in several steps.',
+        );
+        this.#watchProgress([]);
+      } else if (answer.toolCalls.length === 0) {
+        this.#answerIdleText();
+      } else {
+        this.#idleAnswers = 0;
+        const outcome = await this.#carryOut(answer.toolCalls);
+        if (outcome !== null) return outcome;
+      }
+    }
+  }
+
+  async #nextAnswer(): Promise<StepAnswer> {
+    const { signal, instructions, onProgress } = this.#request;
+    const inputTokens = Math.ceil(this.#characters / CHARACTERS_PER_TOKEN);
+    const answer = await askModel({
+      model: this.#model.model,
+      modelId: this.#model.id,
+      keyVariable: this.#model.keyVariable,
+      instructions,
+      messages: this.#messages,
+      tools: this.#tools,
+      maxOutputTokens: this.#options.maxOutputTokens,
+      timeouts: { ...STEP_TIMEOUTS, ...this.#options.timeouts },
+      delays: { ...DELAYS, ...this.#options.delays },
+      signal,
+      inputTokens,
+      onCall: async () => {
+        const call = await this.#book(inputTokens);
+        this.#booked = call;
+        this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
+        // Only tool calls can be refused when it is settled, and there are none.
+        return (usage) => void call?.settle(usage).catch(() => undefined);
+      },
+      onRetry: (attempt, message) =>
+        onProgress({ kind: 'note', text: `Try ${attempt} of ${MODEL_TRIES} failed, trying again. ${message}` }),
+    });
+    const { usage } = answer;
+    this.#usage = {
+      ...this.#usage,
+      inputTokens: this.#usage.inputTokens + usage.inputTokens,
+      outputTokens: this.#usage.outputTokens + usage.outputTokens,
+    };
+    if (answer.text.trim() !== '') onProgress({ kind: 'text', text: answer.text });
+    onProgress({
+      kind: 'usage',
+      text: `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+      data: { ...usage },
+    });
+    await this.#booked?.settle(usage, answer.toolCalls.filter((call) => !isEnding(call)).length);
+    return answer;
+  }
+
+  #book(inputTokens: number): Promise<BookedCall> | undefined {
+    const outputTokens = this.#options.maxOutputTokens ?? this.#model.maxOutputTokens ?? ASSUMED_OUTPUT_TOKENS;
+    return this.#request.meter?.book(this.#model, { inputTokens, outputTokens });
+  }
+
+  /** Nothing is left of what was said before. */
+  #begin(content: string): void {
+    this.#messages = [];
+    this.#characters = this.#fixedCharacters;
+    this.#say(content);
+  }
+
+  #add(message: ModelMessage): void {
+    this.#messages.push(message);
+    this.#characters += JSON.stringify(message).length;
+  }
+
+  /** The steps are used up: one more, to finish. */
+  #demandFinish(): void {
+    const { role, maxSteps } = this.#request;
+    if (this.#toldToFinish) {
+      throw new NeedsHuman(
+        'agent_failed',
+        `The ${role} (${this.#model.id}) did not finish within ${maxSteps} steps, nor after being told to. Retry, or split the request.`,
+      );
+    }
+    this.#toldToFinish = true;
+    this.#stepsLeft = 1;
+    this.#say('You have used up your steps. Call finish now, with what you have, and say in it what is missing.');
+  }
+
+  #answerIdleText(): void {
+    this.#idleAnswers++;
+    if (this.#idleAnswers > 1) {
+      throw new NeedsHuman(
+        'agent_failed',
+        `The ${this.#request.role} (${this.#model.id}) ended without a result: it called no tool, even after being told to call finish.`,
+      );
+    }
+    this.#stepsLeft = Math.max(this.#stepsLeft, 1);
+    this.#say('You called no tool. Go on with your work, or call finish with your result if it is done.');
+  }
+
+  /** @returns the outcome when one of the calls ends the work */
+  async #carryOut(calls: readonly ToolCall[]): Promise<AgentOutcome<Result> | null> {
+    const results = new Map<ToolCall, ToolText>();
+    for (const call of calls.filter((candidate) => !isEnding(candidate))) results.set(call, await this.#runTool(call));
+
+    const failed = [...results.values()].some((result) => !result.ok);
+    const isTold = calls.some(isEnding) && (await this.#hearMessages());
+    for (const [index, call] of calls.filter(isEnding).entries()) {
+      this.#report(call, call.name);
+      if (failed) {
+        results.set(
+          call,
+          fault(
+            `Not taken, because another tool call of the same answer failed. Look at it, then call ${call.name} again.`,
+          ),
+        );
+      } else if (isTold) {
+        results.set(call, fault(MESSAGE_FIRST));
+      } else if (index > 0) {
+        results.set(call, fault('Not taken: only the first call of finish or ask in an answer counts.'));
+      } else {
+        const ending = call.name === 'finish' ? this.#finish(call) : this.#ask(call);
+        if ('kind' in ending) return ending;
+        this.#request.onProgress({
+          kind: 'tool_result',
+          text: cut(ending.text),
+          data: { tool: call.name, ok: false },
+        });
+        results.set(call, ending);
+      }
+    }
+
+    this.#add({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
+    this.#watchProgress(
+      calls.map((call) => {
+        const { ok, text } = results.get(call) ?? fault('Not run.');
+        return { name: call.name, input: call.input, ok, result: text };
+      }),
+    );
+    return null;
+  }
+
+  /** Takes what people said since the last look. @returns whether there was anything */
+  async #hearMessages(): Promise<boolean> {
+    const { messages, onProgress } = this.#request;
+    const news = (await messages?.()) ?? [];
+    for (const { by, text } of news) {
+      onProgress({ kind: 'message', text, data: { by } });
+      this.#heard.push(text);
+    }
+    if (news.length === 0) return false;
+    this.#stalls.heardNews();
+    // What a person asks for in the last moment has to be possible.
+    this.#stepsLeft = Math.max(this.#stepsLeft, STEPS_FOR_A_MESSAGE);
+    this.#toldToFinish = false;
+    return true;
+  }
+
+  #tellMessages(): void {
+    for (const text of this.#heard.slice(this.#told)) this.#say(messageText(text));
+    this.#told = this.#heard.length;
+  }
+
+  /** Nudges an agent that goes in circles, then begins its conversation anew, then gives up on it. */
+  #watchProgress(calls: readonly WatchedCall[]): void {
+    const verdict = this.#stalls.step(calls);
+    if (verdict.kind === 'go_on') return;
+    const { role, prompt, onProgress } = this.#request;
+    const { why } = verdict;
+    if (verdict.kind === 'nudge') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It was told so.` });
+      this.#say(nudgeText(why));
+    } else if (verdict.kind === 'restart') {
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It begins anew, with a note of what was tried.` });
+      this.#begin(`${prompt}\n\n${restartText(why, this.#stalls.tried)}`);
+      this.#told = 0;
+    } else {
+      throw new NeedsHuman(
+        'stalled',
+        `The ${role} (${this.#model.id}) makes no progress: it ${why}, after it had been told and had begun anew. Its files are kept. Say what it should do differently and retry, or choose another model.`,
+      );
+    }
+  }
+
+  #finish(call: ToolCall): AgentOutcome<Result> | ToolText {
+    const parsed = this.#request.resultSchema.safeParse(call.input);
+    if (parsed.success) return { kind: 'finished', result: parsed.data, ...this.#signature() };
+    const faults = describeFaults(call.input, parsed.error);
+    if (this.#invalidResults === MENDS) {
+      throw new NeedsHuman(
+        'agent_failed',
+        `The ${this.#request.role} (${this.#model.id}) gave no valid result in ${MENDS + 1} tries: ${faults}`,
+      );
+    }
+    this.#invalidResults++;
+    this.#stepsLeft = Math.max(this.#stepsLeft, 1);
+    return fault(`The result does not fit: ${faults}. Call finish again with a whole, corrected result.`);
+  }
+
+  #ask(call: ToolCall): AgentOutcome<Result> | ToolText {
+    if (!this.#request.tools.includes('ask')) return unknownTool(call, this.#tools);
+    const parsed = questionSchema.safeParse(call.input);
+    if (!parsed.success)
+      return fault(`The question does not fit: ${describeFaults(call.input, parsed.error)}. Call ask again.`);
+    const { options, ...rest } = parsed.data;
+    const question: Question = { ...rest, ...(options === undefined ? {} : { options }) };
+    return { kind: 'question', question, ...this.#signature() };
+  }
+
+  async #runTool(call: ToolCall): Promise<ToolText> {
+    const { sandbox, signal } = this.#request;
+    const outside = this.#outside.get(call.name);
+    if (outside !== undefined) {
+      this.#report(call, call.name);
+      return this.#reportResult(call, await outside.call(call.input, signal));
+    }
+    const known = sandboxTool(call.name, this.#tools);
+    const parsed = known?.input.safeParse(call.input);
+    this.#report(call, known !== undefined && parsed?.success ? known.title(parsed.data) : call.name);
+    const result =
+      known === undefined || parsed === undefined
+        ? unknownTool(call, this.#tools)
+        : parsed.success
+          ? await performTool(known, parsed.data, sandbox, signal)
+          : fault(`The input of ${call.name} does not fit: ${describeFaults(call.input, parsed.error)}.`);
+    return this.#reportResult(call, result);
+  }
+
+  #reportResult(call: ToolCall, result: ToolText): ToolText {
+    const { ok, text } = result;
+    this.#request.onProgress({ kind: 'tool_result', text: cut(text), data: { tool: call.name, ok } });
+    return result;
+  }
+
+  #report(call: ToolCall, title: string): void {
+    this.#request.onProgress({
+      kind: 'tool_call',
+      text: cut(title.split('\n', 1)[0] ?? title),
+      data: { tool: call.name, input: cutInput(call.input) },
+    });
+  }
+
+  #say(text: string): void {
+    this.#add({ role: 'user', content: text });
+  }
+
+  #signature() {
+    return { usage: this.#usage, model: this.#model.id, scripted: this.#model.scripted };
+  }
+}
+
+interface ToolText {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+function fault(text: string): ToolText {
+  return { ok: false, text };
+}
+
+/** Without `execute`: the SDK tells the model about them, and running them stays with the loop. */
+function describeTools<Result>(request: AgentRequest<Result>, outside: readonly OutsideTool[]): ToolSet {
+  const tools: ToolSet = {};
+  for (const name of request.tools) {
+    tools[name] =
+      name === 'ask'
+        ? unchecked('Asks a person one question and ends this call; the work goes on with the answer.', questionSchema)
+        : unchecked(SANDBOX_TOOLS[name].description, SANDBOX_TOOLS[name].input);
+  }
+  for (const { name, description, inputSchema } of outside)
+    tools[name] = tool({ description, inputSchema: jsonSchema(inputSchema) }) as ToolSet[string];
+  return { ...tools, finish: unchecked('Ends the work with its result.', request.resultSchema) };
+}
+
+/** The schema as the model sees it. The loop checks inputs itself, to say in its own words what is wrong. */
+function unchecked(description: string, schema: z.ZodType): ToolSet[string] {
+  // The SDK's own types of a tool and of a set of tools differ under exactOptionalPropertyTypes.
+  return tool({ description, inputSchema: jsonSchema(zodSchema(schema).jsonSchema) }) as ToolSet[string];
+}
+
+function sandboxTool(name: string, offered: ToolSet): SandboxTool<unknown> | undefined {
+  if (!Object.hasOwn(offered, name) || !Object.hasOwn(SANDBOX_TOOLS, name)) return undefined;
+  // Each tool is only performed with what its own schema gave.
+  return SANDBOX_TOOLS[name as keyof typeof SANDBOX_TOOLS];
+}
+
+async function performTool(
+  known: SandboxTool<unknown>,
+  input: unknown,
+  sandbox: AgentRequest<unknown>['sandbox'],
+  signal: AbortSignal,
+): Promise<ToolText> {
+  try {
+    return { ok: true, text: await orAborted(known.perform(input, sandbox, signal), signal) };
+  } catch (error) {
+    signal.throwIfAborted();
+    // These say themselves who must act: a lost sandbox is no matter of the model.
+    if (error instanceof NeedsHuman || error instanceof RetryableFailure || error instanceof TerminalFailure)
+      throw error;
+    if (error instanceof InvalidRequest) return fault(error.message);
+    return fault(`The tool failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** A command in the sandbox needs a moment to die; the loop does not wait for that. */
+async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function isEnding(call: ToolCall): boolean {
+  return call.name === 'finish' || call.name === 'ask';
+}
+
+function unknownTool(call: ToolCall, offered: ToolSet): ToolText {
+  return fault(`There is no tool "${call.name}"; there are ${Object.keys(offered).join(', ')}.`);
+}
+
+function resultPart(call: ToolCall, result: ToolText | undefined): ToolResultPart {
+  const { ok, text } = result ?? fault('Not run.');
+  return {
+    type: 'tool-result',
+    toolCallId: call.id,
+    toolName: call.name,
+    output: { type: ok ? 'text' : 'error-text', value: text },
+  };
+}
+
+function describeFaults(input: unknown, error: z.ZodError): string {
+  if (typeof input === 'string') return 'it is not valid JSON';
+  const faults = error.issues
+    .slice(0, 10)
+    .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`));
+  return faults.join('; ');
+}
+
+function cut(text: string): string {
+  return text.length <= PROGRESS_CHARACTERS ? text : `${text.slice(0, PROGRESS_CHARACTERS)}…`;
+}
+
+function cutInput(input: unknown): JsonObject {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return { text: cut(String(input)) };
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [
+      name,
+      cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')),
+    ]),
+  );
+}

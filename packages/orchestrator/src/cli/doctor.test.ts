@@ -1,0 +1,125 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { makePlace, type Place, SCRIPT } from './program.fixture.ts';
+import type { Check } from './doctor.ts';
+import { knownMigrations } from '../event-store/sqlite/migrate.ts';
+import { API_KEY, startE2bServer } from '../sandboxes/e2b/e2b-server.fixture.ts';
+
+let place: Place;
+
+beforeEach(() => {
+  place = makePlace();
+});
+afterEach(() => place.remove());
+
+async function examine(env: Readonly<Record<string, string>>) {
+  const { exitCode, stdout } = await place.command(['doctor', '--json'], { ORCHESTRATOR_PORT: '0', ...env });
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: readonly Check[] };
+  return { exitCode, ok, checks, check: (name: string) => checks.find((check) => check.name === name), stdout };
+}
+
+describe('doctor', () => {
+  it('ends with 0 where everything needed is there, and makes nothing', async () => {
+    const { exitCode, ok, checks } = await examine({ AUTONOMOUS_SCRIPT: SCRIPT });
+    expect(checks.filter(({ status }) => status === 'missing')).toEqual([]);
+    expect([exitCode, ok]).toEqual([0, true]);
+    expect(checks.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        'node',
+        'git',
+        'sandbox',
+        'data folder',
+        'disk space',
+        'database',
+        'address',
+        'models',
+        'GitHub',
+      ]),
+    );
+    expect(existsSync(place.data)).toBe(false);
+  });
+
+  it('ends with 1 and the way out where no model can be used', async () => {
+    const { exitCode, check } = await examine({});
+    expect(exitCode).toBe(1);
+    expect(check('models')).toMatchObject({ status: 'missing', way: expect.stringContaining('ANTHROPIC_API_KEY') });
+  });
+
+  it('says which roles lack a model when a chosen one has no key, and never shows a key', async () => {
+    const { check, stdout } = await examine({
+      ANTHROPIC_API_KEY: 'sk-ant-1234567890',
+      DEFAULT_PLANNER_MODEL: 'deepseek:deepseek-reasoner',
+      GITHUB_TOKEN: 'ghp_1234567890',
+    });
+    expect(check('models')).toMatchObject({
+      status: 'missing',
+      detail: expect.stringMatching(/planner: .*DEEPSEEK_API_KEY is not set/),
+      way: expect.stringContaining('DEFAULT_PLANNER_MODEL'),
+    });
+    expect(check('GitHub')).toEqual({ name: 'GitHub', status: 'ok', detail: 'GITHUB_TOKEN is set' });
+    expect(stdout).not.toMatch(/1234567890/);
+  });
+
+  it('starts a sandbox of the provider that is configured', async () => {
+    const e2b = await startE2bServer();
+    onTestFinished(() => e2b.close());
+    const env = { SANDBOX_PROVIDER: 'e2b', E2B_API_KEY: API_KEY, E2B_API_URL: e2b.url, E2B_SANDBOX_URL: e2b.url };
+    const { check } = await examine(env);
+    expect(check('sandbox')).toMatchObject({ status: 'ok', detail: expect.stringContaining('E2B started a sandbox') });
+    e2b.faults.away = true;
+    const away = await examine(env);
+    expect(away.check('sandbox')).toMatchObject({ status: 'missing', way: expect.stringContaining('E2B_API_URL') });
+  });
+
+  it('tells a running server from another program at its port', async () => {
+    const server = await place.serve();
+    const { port } = new URL(server.url);
+    const here = await examine({ ORCHESTRATOR_PORT: port });
+    expect(here.check('address')).toMatchObject({
+      status: 'ok',
+      detail: `a server answers at ${server.url} and takes the token`,
+    });
+    const version = `version ${knownMigrations().length}`;
+    expect(here.check('database')).toMatchObject({ status: 'ok', detail: expect.stringContaining(version) });
+    const elsewhere = await examine({ ORCHESTRATOR_PORT: port, AUTONOMOUS_DATA: join(place.folder, 'other') });
+    expect(elsewhere.check('address')).toMatchObject({
+      status: 'missing',
+      detail: expect.stringContaining('refuses the token'),
+    });
+
+    const stranger = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
+    await new Promise((resolve) => stranger.once('listening', resolve));
+    const other = await examine({ ORCHESTRATOR_PORT: String((stranger.address() as AddressInfo).port) });
+    stranger.close();
+    expect(other.check('address')).toMatchObject({
+      status: 'missing',
+      detail: expect.stringContaining('another program listens'),
+    });
+  });
+
+  it('tells what is wrong with data folder, database and configuration at once', async () => {
+    const file = join(place.folder, 'file');
+    writeFileSync(file, 'no database at all, and long enough to be taken for one by its length alone'.repeat(20));
+    const { check } = await examine({ AUTONOMOUS_DATA: join(file, 'data'), DATABASE_URL: `sqlite:${file}` });
+    expect(check('data folder')).toMatchObject({
+      status: 'missing',
+      detail: expect.stringContaining('cannot be written'),
+    });
+    expect(check('database')).toMatchObject({ status: 'missing', detail: expect.stringContaining('damaged') });
+    const faulty = await examine({ LOG_LEVEL: 'loud' });
+    expect(faulty.check('configuration')).toMatchObject({
+      status: 'missing',
+      detail: expect.stringContaining('LOG_LEVEL is "loud"'),
+    });
+  });
+
+  it('prints signs and ways for people', async () => {
+    const { stdout } = await place.command(['doctor'], { ORCHESTRATOR_PORT: '0' });
+    expect(stdout).toMatch(/^✓ node +Node \d/);
+    expect(stdout).toMatch(/^✗ models +no model key is set\n +→ set ANTHROPIC_API_KEY/m);
+    expect(stdout).toMatch(/^– GitHub/m);
+  });
+});

@@ -1,0 +1,305 @@
+/**
+ * Loads the workflows that the server's configuration names: files, or packages as seen from the folder in which the server
+ * was started. They run inside the server and are trusted like it; nothing that a repository brings is ever loaded.
+ */
+import { existsSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { createRequire, registerHooks } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { InvalidRequest } from '@autonomous/shared';
+import type { ActivityTools } from './activities/tools.ts';
+import type { ActivityRegistry } from './core/activity.ts';
+import { isWorkflow, type WorkflowDefinition } from './core/definition.ts';
+import {
+  activityFaultsOf,
+  completeWorkflow,
+  faultsOf,
+  versionsOf,
+  type WorkflowValue,
+} from './workflows/complete-workflow.ts';
+import type { Workflow } from './workflows/workflow.ts';
+
+export interface CustomWorkflowOptions {
+  /** As the configuration names them: paths, or names of packages. */
+  readonly names: readonly string[];
+  /** Absolute folder at which paths begin and from which packages are found. */
+  readonly folder: string;
+  /** Absolute folder in which runs write: nothing is loaded from it. */
+  readonly dataFolder: string;
+  /** Workflows that the server brings along: their names are taken. */
+  readonly builtIn: readonly Workflow[];
+}
+
+/** The module that custom workflows import from the server that loads them. */
+const ENTRY = '@autonomous/orchestrator/engine';
+/** Libraries that they may use without installing them. */
+const SHARED: ReadonlySet<string> = new Set(['xstate', 'zod']);
+const VARIABLE = 'AUTONOMOUS_WORKFLOWS';
+
+/** @throws {InvalidRequest} with every fault of every file: which file, which thing, and the way out */
+export async function loadCustomWorkflows(options: CustomWorkflowOptions): Promise<readonly Workflow[]> {
+  if (options.names.length === 0) return [];
+  const stopResolving = shareServerModules(options.folder);
+  const loaded = new LoadedWorkflows(options.builtIn);
+  try {
+    for (const name of options.names) await loadInto(loaded, name, options);
+  } finally {
+    stopResolving();
+  }
+  const workflows = loaded.complete();
+  refuse(loaded.faults);
+  return workflows;
+}
+
+/**
+ * The activities of each workflow, by its name.
+ * @throws {InvalidRequest} naming each activity of a custom workflow that is missing or cannot be carried out
+ */
+export function activitiesOf(
+  workflows: readonly Workflow[],
+  tools: ActivityTools,
+): ReadonlyMap<string, ActivityRegistry> {
+  const faults: string[] = [];
+  const registries = workflows.map((workflow): [string, ActivityRegistry] => {
+    let activities: ActivityRegistry = {};
+    try {
+      activities = workflow.activities(tools);
+      if (typeof activities !== 'object' || activities === null)
+        faults.push(
+          `workflow '${workflow.name}': activities(tools) gives ${String(activities)}; return { name: activity, … }.`,
+        );
+      else faults.push(...activityFaultsOf(workflow, activities));
+    } catch (error) {
+      faults.push(
+        `workflow '${workflow.name}': activities(tools) failed: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+    return [workflow.name, activities];
+  });
+  refuse(faults);
+  return new Map(registries);
+}
+
+function refuse(faults: readonly string[]): void {
+  if (faults.length === 0) return;
+  throw new InvalidRequest(
+    `The server cannot start with the workflows of ${VARIABLE}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
+    { faults: faults.map((message) => ({ path: VARIABLE, message })) },
+  );
+}
+
+async function loadInto(
+  loaded: LoadedWorkflows,
+  name: string,
+  { folder, dataFolder }: CustomWorkflowOptions,
+): Promise<void> {
+  const file = isPath(name) ? path.resolve(folder, name) : null;
+  const found = file ?? packageFile(name, folder);
+  if (found !== null && isWithin(await real(found), await real(dataFolder))) {
+    loaded.faults.push(`${name} lies in the data folder, where runs write; keep workflows elsewhere.`);
+    return;
+  }
+  let module: Readonly<Record<string, unknown>>;
+  try {
+    // The module is checked by `entriesOf`; nothing is known of its type.
+    module = (await import(file === null ? name : pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    loaded.faults.push(`${name} cannot be loaded: ${whyNot(error, name, file, folder)}`);
+    return;
+  }
+  const given = module['workflows'] ?? module['default'];
+  const entries: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (given === undefined || entries.length === 0) {
+    const names = Object.keys(module).join(', ') || 'nothing';
+    loaded.faults.push(
+      `${name} exports ${names}; export a workflow as default – { definition, activities } is the smallest – or a list of them as 'workflows'.`,
+    );
+  } else
+    for (const [index, entry] of entries.entries())
+      loaded.add(entries.length === 1 ? name : `${name} (${index + 1}.)`, entry);
+}
+
+/** Collects what is loaded, and why it cannot be taken. */
+class LoadedWorkflows {
+  readonly faults: string[] = [];
+  readonly #builtIn: readonly Workflow[];
+  /** Values of each workflow: versions may lie in several files. */
+  readonly #values = new Map<string, { readonly where: string; readonly value: WorkflowValue }[]>();
+  /** The file of each version of a workflow. */
+  readonly #origins = new Map<string, string>();
+
+  constructor(builtIn: readonly Workflow[]) {
+    this.#builtIn = builtIn;
+  }
+
+  /** @param where the file, for faults */
+  add(where: string, entry: unknown): void {
+    const given = (typeof entry === 'object' && entry !== null ? entry : {}) as {
+      readonly definition?: unknown;
+      readonly versions?: unknown;
+      readonly activities?: unknown;
+    };
+    const listed: readonly unknown[] = Array.isArray(given.versions) ? given.versions : [];
+    const definitions = [...listed, ...(given.definition === undefined ? [] : [given.definition])];
+    if (definitions.length === 0 || !definitions.every(isWorkflow)) {
+      this.faults.push(
+        `${where} has no definition that defineWorkflow made; export { definition: defineWorkflow({ … }), activities: { … } } with defineWorkflow from '${ENTRY}'.`,
+      );
+      return;
+    }
+    const { name } = definitions[0] as WorkflowDefinition; // there is at least one
+    const { activities } = given;
+    if ((typeof activities !== 'object' && typeof activities !== 'function') || activities === null) {
+      this.faults.push(`${where}: workflow '${name}' has no activities; export them beside its definition.`);
+      return;
+    }
+    for (const definition of definitions) this.#checkDefinition(where, definition);
+    const value = entry as WorkflowValue; // its parts are checked here and by `faultsOf`
+    this.faults.push(...faultsIn(value).map((fault) => `${where}: ${fault}`));
+    if (typeof activities === 'object') this.#checkActivities(where, definitions, activities as ActivityRegistry);
+    this.#values.set(name, [...(this.#values.get(name) ?? []), { where, value }]);
+  }
+
+  /** All workflows that were loaded; several values of one name become the versions of one workflow. */
+  complete(): readonly Workflow[] {
+    if (this.faults.length > 0) return [];
+    return [...this.#values.values()].map((values) => completeWorkflow(merged(values.map(({ value }) => value))));
+  }
+
+  /** Activities that a value gives outright; those of a function are checked when it is called. */
+  #checkActivities(where: string, versions: readonly WorkflowDefinition[], activities: ActivityRegistry): void {
+    const { name = '' } = versions[0] ?? {};
+    this.faults.push(...activityFaultsOf({ name, versions }, activities).map((fault) => `${where}: ${fault}`));
+    for (const { where: elsewhere, value } of this.#values.get(name) ?? []) {
+      const others = typeof value.activities === 'object' ? value.activities : {};
+      for (const [source, activity] of Object.entries(activities))
+        if (Object.hasOwn(others, source) && others[source] !== activity)
+          this.faults.push(
+            `${where}: workflow '${name}' has another activity '${source}' in ${elsewhere}; choose another name.`,
+          );
+    }
+  }
+
+  #checkDefinition(where: string, { name, version, signals, machine }: WorkflowDefinition): void {
+    const origin = `${name} ${version}`;
+    const other = this.#origins.get(origin);
+    if (this.#builtIn.some((known) => known.name === name)) {
+      this.faults.push(`${where}: the workflow '${name}' is built in; choose another name.`);
+    } else if (other !== undefined) {
+      this.faults.push(
+        `${where}: workflow '${name}' version ${version} is also in ${other}; give one of them another name or a higher version.`,
+      );
+    } else if (!('RUN_CANCELLED' in signals) || !(machine.events as readonly string[]).includes('RUN_CANCELLED')) {
+      this.faults.push(
+        `${where}: workflow '${name}' does not take RUN_CANCELLED; declare that signal and handle it at the top of the machine, so that people can end its runs.`,
+      );
+    } else this.#origins.set(origin, where);
+  }
+}
+
+/** A value may hold anything: what cannot even be read is a fault as well. */
+function faultsIn(value: WorkflowValue): readonly string[] {
+  try {
+    return faultsOf(value);
+  } catch (error) {
+    return [
+      `the workflow cannot be read: ${error instanceof Error ? error.message : String(error)}. Its parts are described in docs/write-your-own-workflow.md.`,
+    ];
+  }
+}
+
+/** Versions of one workflow from several values; of everything else the value of the newest version wins. */
+function merged(values: readonly WorkflowValue[]): WorkflowValue {
+  const newestFirst = values.toSorted(
+    (a, b) => (versionsOf(b).at(-1)?.version ?? 0) - (versionsOf(a).at(-1)?.version ?? 0),
+  );
+  const [newest] = newestFirst;
+  if (newest === undefined) throw new Error('there is no value to merge');
+  if (newestFirst.length === 1) return newest;
+  const { definition: _definition, ...rest } = newest;
+  return {
+    ...rest,
+    versions: values.flatMap((value) => [...versionsOf(value)]),
+    // Earlier versions bring activities that the newest may not have any more.
+    activities: (tools) =>
+      Object.assign(
+        {},
+        ...newestFirst
+          .toReversed()
+          .map(({ activities }) => (typeof activities === 'function' ? activities(tools) : activities)),
+      ) as ActivityRegistry,
+  };
+}
+
+/** Anything else is the name of a package. */
+function isPath(name: string): boolean {
+  return /^[./\\~]|\.[cm]?[jt]s$/.test(name) || path.isAbsolute(name);
+}
+
+/** The file that a package's name stands for, as seen from a folder; `null` where there is none. */
+function packageFile(name: string, folder: string): string | null {
+  try {
+    return createRequire(path.join(folder, 'package.json')).resolve(name);
+  } catch {
+    // Also a package that is for `import` alone: then what is known is where the package lies.
+    const inside = createRequire(path.join(folder, 'package.json')).resolve.paths(name) ?? [];
+    return inside.map((modules) => path.join(modules, name)).find((place) => existsSync(place)) ?? null;
+  }
+}
+
+function isWithin(file: string, folder: string): boolean {
+  const relative = path.relative(folder, file);
+  const isOutside = relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
+  return !isOutside;
+}
+
+/** Links may lead anywhere. What is not there yet is where it says. */
+function real(file: string): Promise<string> {
+  return realpath(file).catch(() => file);
+}
+
+function whyNot(error: unknown, name: string, file: string | null, folder: string): string {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  const said = String(message ?? error);
+  if (code === 'ERR_MODULE_NOT_FOUND' && file !== null && said.includes(`'${file}'`))
+    return `there is no file ${file}.`;
+  if (code === 'ERR_MODULE_NOT_FOUND' && file === null && said.includes(`'${name}'`))
+    return `there is no package of this name in or above ${folder}; install it there, or give a path that begins with ./`;
+  return said.endsWith('.') ? said : `${said}.`;
+}
+
+/**
+ * While workflows are loaded they find the server's own engine, whatever copies lie around: what they define has to be known
+ * to the server that runs it. XState and zod are the server's where they have none of their own.
+ * @returns ends it for packages that the configuration names; what is loaded later by a workflow still finds the engine
+ */
+function shareServerModules(folder: string): () => void {
+  const server = import.meta.url;
+  const library = new URL(server.endsWith('.ts') ? './library.ts' : './library.js', server).href;
+  const from = pathToFileURL(path.join(folder, 'package.json')).href;
+  let isLoading = true;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === ENTRY) return next(library, context);
+      // A package that the configuration names is looked for where the server was started.
+      if (isLoading && context.parentURL === server && !specifier.startsWith('file:')) {
+        return next(specifier, { ...context, parentURL: from });
+      }
+      if (!SHARED.has(specifier.split('/')[0] ?? '')) return next(specifier, context);
+      try {
+        return next(specifier, context);
+      } catch (error) {
+        if (
+          context.parentURL === undefined ||
+          isWithin(fileURLToPath(context.parentURL), path.dirname(fileURLToPath(server)))
+        )
+          throw error;
+        return next(specifier, { ...context, parentURL: server });
+      }
+    },
+  });
+  return () => {
+    isLoading = false;
+  };
+}

@@ -1,0 +1,13 @@
+/** Lets SQLite look through a database for damage, beside everything else, and says what it found first. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { connectReadOnly } from '../sqlite-connection.ts';
+
+const { file } = workerData as { readonly file: string };
+const connection = connectReadOnly(file);
+try {
+  parentPort?.postMessage(String(connection.pragma('quick_check(1)', { simple: true })));
+} catch (error) {
+  parentPort?.postMessage(error instanceof Error ? error.message : String(error));
+} finally {
+  connection.close();
+}

@@ -1,0 +1,89 @@
+/** Reads what runs spent and where they waited from what was summarised of them, and the events that came since. */
+import type { RunStatus } from '@autonomous/shared';
+import { sha256 } from '../../hash-chain.ts';
+import { NO_SUMMARY, type RunSummary, SUMMARY_VERSION, summarize } from '../../run-summary.ts';
+import type { Connection } from '../sqlite-connection.ts';
+import { readWhatCanBeRead, type StoredRuns } from './stored-runs.ts';
+
+/** Times in milliseconds. */
+export interface SummaryRange {
+  readonly projectId: string | null;
+  readonly endedSince: number;
+  readonly madeBefore: number;
+}
+
+/** A run as its row and its summary have it; times in milliseconds. */
+export interface SummaryRow {
+  readonly number: number;
+  readonly id: string;
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  /** `null` while it is open. */
+  readonly completedAt: number | null;
+  readonly isSetAside: 0 | 1;
+  readonly lastSequence: number;
+  /** `null` where none is stored, or one of another version. */
+  readonly sequence: number | null;
+  readonly summary: string | null;
+  readonly hash: Buffer | null;
+}
+
+export interface FoldedSummary {
+  readonly summary: RunSummary;
+  /** The last event that is in it. */
+  readonly sequence: number;
+}
+
+export class StoredSummaries {
+  readonly #runs: StoredRuns;
+  readonly #page: ReturnType<typeof preparePage>;
+
+  constructor(connection: Connection, runs: StoredRuns) {
+    this.#runs = runs;
+    this.#page = preparePage(connection);
+  }
+
+  /** Runs by number, at most `limit` of them after one. */
+  page(range: SummaryRange, after: number, limit: number): readonly SummaryRow[] {
+    return this.#page.all({ ...range, after, limit, version: SUMMARY_VERSION });
+  }
+
+  /** What is kept of a run; nothing where that is damaged: its events have all of it. */
+  kept({ sequence, summary, hash, lastSequence }: SummaryRow): FoldedSummary {
+    if (sequence === null || summary === null || sequence > lastSequence) return NOTHING;
+    if (hash === null || sha256(summary) !== hash.toString('hex')) return NOTHING;
+    return { summary: JSON.parse(summary) as RunSummary, sequence }; // The text of a summary, as its hash shows.
+  }
+
+  /**
+   * Takes in events that came since, at most `limit`.
+   * @returns the same object at the end
+   * @throws {DamagedRun}
+   */
+  goOn({ number }: SummaryRow, folded: FoldedSummary, limit: number): FoldedSummary {
+    const run = this.#runs.findNumber(number);
+    const events = run === undefined ? [] : this.#runs.events(run, folded.sequence, limit, readWhatCanBeRead);
+    const last = events.at(-1);
+    return last === undefined ? folded : { summary: summarize(folded.summary, events), sequence: last.sequence };
+  }
+}
+
+const NOTHING: FoldedSummary = { summary: NO_SUMMARY, sequence: 0 };
+
+function preparePage(connection: Connection) {
+  return connection.prepare<
+    [SummaryRange & { readonly after: number; readonly limit: number; readonly version: number }],
+    SummaryRow
+  >(
+    `SELECT run.number, run.id, run.status, run.created_at AS createdAt, run.completed_at AS completedAt,
+       run.last_sequence AS lastSequence, kept.sequence, kept.summary, kept.hash,
+       run.status = 'cancelled' AND run.exploration_id IS NOT NULL AND EXISTS (
+         SELECT 1 FROM workflow_runs AS other
+         WHERE other.exploration_id = run.exploration_id AND other.status <> 'cancelled') AS isSetAside
+     FROM workflow_runs AS run
+     LEFT JOIN run_summaries AS kept ON kept.run = run.number AND kept.version = @version
+     WHERE run.number > @after AND (@projectId IS NULL OR run.project_id = @projectId)
+       AND (run.completed_at IS NULL OR (run.completed_at >= @endedSince AND run.created_at < @madeBefore))
+     ORDER BY run.number LIMIT @limit`,
+  );
+}

@@ -1,0 +1,190 @@
+/**
+ * Cassettes: every exchange of a run with its models and tools, as JSON lines. A cassette is played as `scripted:<its name>`,
+ * without network, and the first request that is not the recorded one is named.
+ */
+import { createHash } from 'node:crypto';
+import { InvalidRequest } from '@autonomous/shared';
+import type { LanguageModel } from 'ai';
+import { z } from 'zod';
+import { createScrubber } from '../../artifacts/secrets.ts';
+import { withoutVolatile } from '../../artifacts/normalize-output.ts';
+import { parseCallLine, type RoleCall } from '../../roles/role.ts';
+
+type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: 'v4' }>;
+export type ModelRequest = Parameters<LanguageModelV4['doStream']>[0];
+type Message = ModelRequest['prompt'][number];
+
+const headerSchema = z.object({
+  type: z.literal('cassette'),
+  version: z.literal(1),
+  /** The model's id is `scripted:<name>`. */
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
+  recordedAt: z.string(),
+});
+
+const saidSchema = z.object({
+  /** `instructions`, `prompt`, `message`, `tool <name>` for its description, or `result of <tool>`. */
+  part: z.string(),
+  text: z.string(),
+});
+/** One piece of what a model was told. */
+export type Said = z.infer<typeof saidSchema>;
+
+const contentSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.enum(['text', 'reasoning']), text: z.string() }),
+  z.object({ type: z.literal('tool-call'), toolCallId: z.string(), toolName: z.string(), input: z.string() }),
+]);
+export type RecordedContent = z.infer<typeof contentSchema>;
+
+const modelExchangeSchema = z.object({
+  type: z.literal('model'),
+  role: z.string(),
+  call: z.number(),
+  /** Answers before this one in the conversation. */
+  step: z.number(),
+  model: z.string(),
+  /** SHA-256 of the whole conversation up to here, without what differs each time and what looks like a secret. */
+  conversation: z.string(),
+  /** What is new in the request since the answer before. */
+  told: z.array(saidSchema),
+  answer: z.object({
+    content: z.array(contentSchema),
+    finishReason: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'interrupted', 'other']),
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+  }),
+});
+export type ModelExchange = z.infer<typeof modelExchangeSchema>;
+
+export interface Cassette {
+  readonly name: string;
+  /** Exchanges with models in the order in which they were made. Tools work anew when it is played. */
+  readonly exchanges: readonly ModelExchange[];
+}
+
+/** What was asked, told apart from all else that is asked in a run. */
+export interface Asked extends RoleCall {
+  readonly step: number;
+  readonly conversation: string;
+  readonly told: readonly Said[];
+}
+
+/** The first line of a cassette. */
+export function cassetteHeader(runId: string, at: string): string {
+  return JSON.stringify({ type: 'cassette', version: 1, name: `cassette-${runId}`, recordedAt: at });
+}
+
+export function isCassette(text: string): boolean {
+  return text.startsWith('{"type":"cassette"');
+}
+
+/**
+ * Reads a cassette. A last line that was cut by the end of its server is passed over.
+ * @param fileName only for messages
+ * @throws {InvalidRequest} naming the line
+ */
+export function parseCassette(text: string, fileName: string): Cassette {
+  const lines = text.split('\n');
+  const parsed = lines.flatMap((line, index) => {
+    if (line === '') return [];
+    try {
+      return [{ number: index + 1, json: JSON.parse(line) as unknown }];
+    } catch {
+      if (index === lines.length - 1) return [];
+      throw malformed(fileName, index + 1, 'it is no JSON');
+    }
+  });
+  const [first, ...rest] = parsed;
+  const header = headerSchema.safeParse(first?.json);
+  if (!header.success) throw malformed(fileName, 1, 'it is not the beginning of a cassette of version 1');
+  const exchanges = rest.flatMap(({ number, json }) => {
+    if (typeof json !== 'object' || json === null || !('type' in json) || json.type !== 'model') return [];
+    const exchange = modelExchangeSchema.safeParse(json);
+    if (exchange.success) return [exchange.data];
+    const [issue] = exchange.error.issues;
+    throw malformed(fileName, number, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  });
+  return { name: header.data.name, exchanges };
+}
+
+/** What a request asks; `null` where its prompt does not begin as those of roles do. */
+export function askedBy({ prompt, tools = [] }: ModelRequest): Asked | null {
+  const call = parseCallLine(firstUserText(prompt));
+  if (call === null) return null;
+  const last = prompt.findLastIndex(({ role }) => role === 'assistant');
+  const offered = tools.flatMap((tool): Said[] =>
+    tool.type === 'function'
+      ? [{ part: `tool ${tool.name}`, text: `${tool.description ?? ''}\n${JSON.stringify(tool.inputSchema)}` }]
+      : [],
+  );
+  return {
+    ...call,
+    step: prompt.filter(({ role }) => role === 'assistant').length,
+    conversation: hashOf([...offered, ...prompt.flatMap(saidIn)]),
+    told: [...(last === -1 ? offered : []), ...prompt.slice(last + 1).flatMap(saidIn)],
+  };
+}
+
+/** Do both say the same, apart from times, durations, ids, and what looks like a secret? */
+export function saysTheSame(one: string, other: string): boolean {
+  return lasting(one) === lasting(other);
+}
+
+export function firstUserText(prompt: ModelRequest['prompt']): string {
+  const message = prompt.find(({ role }) => role === 'user');
+  return message?.role === 'user' ? textOf(message) : '';
+}
+
+/** Reasoning is left out: providers sign it, and it tells nobody but the model itself anything. */
+function saidIn(message: Message): Said[] {
+  switch (message.role) {
+    case 'system':
+      return [{ part: 'instructions', text: message.content }];
+    case 'user': {
+      const text = textOf(message);
+      return [{ part: parseCallLine(text) === null ? 'message' : 'prompt', text }];
+    }
+    case 'assistant':
+      return message.content.flatMap((part): Said[] => {
+        if (part.type === 'text') return part.text.trim() === '' ? [] : [{ part: 'answer', text: part.text }];
+        return part.type === 'tool-call'
+          ? [{ part: `call of ${part.toolName}`, text: JSON.stringify(part.input) }]
+          : [];
+      });
+    case 'tool':
+      return message.content.flatMap((part): Said[] =>
+        part.type === 'tool-result' ? [{ part: `result of ${part.toolName}`, text: resultText(part.output) }] : [],
+      );
+    default:
+      return message satisfies never;
+  }
+}
+
+function textOf(message: Extract<Message, { role: 'user' }>): string {
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+function resultText(output: { readonly type: string; readonly value?: unknown }): string {
+  return typeof output.value === 'string' ? output.value : JSON.stringify(output.value ?? null);
+}
+
+function hashOf(said: readonly Said[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify(said.map(({ part, text }) => [part, lasting(text)])))
+    .digest('hex');
+}
+
+/** By its form alone: whoever plays a cassette does not know the secrets of the server that recorded it. */
+const { scrub } = createScrubber([]);
+
+/** What is the same when a cassette is played, where a model says `[secret]` for whatever secret it said. */
+function lasting(text: string): string {
+  return withoutVolatile(scrub(text));
+}
+
+function malformed(fileName: string, line: number, what: string): InvalidRequest {
+  const message = `${fileName}, line ${line}: ${what}`;
+  return new InvalidRequest(`The cassette ${fileName} cannot be played: line ${line}: ${what}.`, {
+    faults: [{ path: '', message }],
+  });
+}

@@ -1,0 +1,290 @@
+/**
+ * Composes a bubblewrap sandbox: the visible parts of the host, their places, and its limits.
+ *
+ * Limits of the kernel: file size, processor time, processes (RLIMIT_NPROC, which does not count for root: see
+ * `sandbox-cgroup.ts`) and the sizes of /tmp, /dev/shm and a HOME in memory. `sandbox-watch.ts` limits the memory that
+ * processes really use. RLIMIT_DATA only stops a single huge request: it counts what V8 merely reserves, 0.5 GB for each
+ * isolate, so that a test runner with eight threads has 5 GB. RLIMIT_AS would stop WebAssembly altogether.
+ */
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { EGRESS_SOCKET, proxyVariables, RELAY_FILES, withRelay } from '../egress/egress-relay.ts';
+import { type NpmSettings, SCRIPTS_OFF } from '../npm-settings.ts';
+import type { SandboxSpec } from '../sandbox.ts';
+import { systemCallFilter } from './system-call-filter.ts';
+
+export const HOME = '/home/agent';
+const WORKSPACE = '/workspace';
+/** Not in HOME, which the sandbox writes: see `isWrittenInside`. */
+const NPMRC = '/etc/agent-npmrc';
+const CERTIFICATES = '/etc/npm-certificates.pem';
+const NODE_PREFIX = '/opt/node';
+const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
+const RESERVED_BY_ISOLATE_BYTES = 640 * 1024 * 1024;
+
+/** Parts of /etc that programs need and that hold no secrets. */
+const ETC_ENTRIES = [
+  'alternatives',
+  'ca-certificates',
+  'fonts',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'magic',
+  'mime.types',
+  'pki/ca-trust/extracted',
+  'pki/tls/certs',
+  'protocols',
+  'services',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'texmf',
+];
+
+/** Inside /usr, yet often home to a server's own code, its data, or an npmrc with tokens. */
+const HIDDEN_IN_USR = ['/usr/etc', '/usr/local/etc', '/usr/src'];
+
+/** Files in /proc that expose the whole machine, most of them to root alone. Container runtimes mask the same files. */
+const HIDDEN_IN_PROC = [
+  'kcore',
+  'keys',
+  'latency_stats',
+  'sched_debug',
+  'timer_list',
+  'timer_stats',
+  'vmallocinfo',
+].map((name) => `/proc/${name}`);
+
+export interface ProfileRequest {
+  readonly spec: SandboxSpec;
+  /** Present when anything can be reached. */
+  readonly npm: NpmSettings | null;
+  /** Socket of the egress proxy on the host; `null` where there is none. */
+  readonly egressSocket: string | null;
+  /** Host folders that stay out of sight even where they lie inside /usr. */
+  readonly hiddenFolders: readonly string[];
+  /** Variables beside the sandbox's own. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Profile {
+  /** Options of bwrap, up to the command: none but the descriptor that has the others. File descriptor 3 is left for its status. */
+  readonly args: readonly string[];
+  /** Contents that bwrap reads from file descriptors 4, 5, …. */
+  readonly files: readonly (string | Uint8Array)[];
+}
+
+export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {} }: ProfileRequest): Profile {
+  const files: (string | Uint8Array)[] = [];
+  const file = (content: string, path: string): string[] => {
+    files.push(content);
+    return ['--perms', '0644', '--ro-bind-data', String(3 + files.length), path];
+  };
+  // Options come by a descriptor: everybody on the machine can read a command line, and the sandbox that of its first process.
+  const unseen = (options: readonly string[]): string[] => {
+    files.push(options.map((option) => `${option}\0`).join(''));
+    return ['--args', String(3 + files.length)];
+  };
+  const filtered = (program: Uint8Array | null): string[] => {
+    if (program === null) return [];
+    files.push(program);
+    return ['--seccomp', String(3 + files.length)];
+  };
+  const open = spec.network === 'open';
+  const args = [
+    ...isolation(open),
+    ...filtered(systemCallFilter()),
+    ...environment({
+      ...(egressSocket === null ? {} : egressVariables(spec)),
+      // A package that an agent has just added must not run code during its installation.
+      ...(npm === null ? {} : { npm_config_userconfig: NPMRC, ...SCRIPTS_OFF }),
+    }),
+    ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...system(hiddenFolders),
+    ...etc(file, open),
+    ...devices(spec.limits.memoryBytes),
+    ...(spec.home === undefined ? scratch(HOME, spec.limits.memoryBytes) : ['--bind', spec.home, HOME]),
+    ...(npm === null ? [] : packageManagerFiles(file, npm, open)),
+    ...(egressSocket === null
+      ? []
+      : [
+          ...Object.entries(RELAY_FILES).flatMap(([path, content]) => file(content, path)),
+          '--ro-bind',
+          egressSocket,
+          EGRESS_SOCKET,
+        ]),
+    '--bind',
+    spec.folder,
+    WORKSPACE,
+    ...spec.readOnly.flatMap(({ host, inside }) => ['--ro-bind', host, inside]),
+    '--remount-ro',
+    '/',
+    '--chdir',
+    WORKSPACE,
+  ];
+  return { args: unseen(args), files };
+}
+
+/**
+ * True for places in folders that commands write and that outlast them. Nothing may be mounted there: bwrap, which still sees the
+ * host as /oldroot then, would follow a link that an earlier command left and create the mount's target on the host.
+ */
+export function isWrittenInside(path: string): boolean {
+  return [WORKSPACE, HOME].some((folder) => path === folder || path.startsWith(`${folder}/`));
+}
+
+/** The command under its limits, with the relay to the egress proxy where there is one; it runs inside. */
+export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgress: boolean): string[] {
+  const limited = [
+    'prlimit',
+    `--data=${limits.memoryBytes + isolates() * RESERVED_BY_ISOLATE_BYTES}`,
+    `--fsize=${limits.fileBytes}`,
+    `--nproc=${limits.processes}`,
+    `--cpu=${limits.cpuSeconds}`,
+    '--core=0',
+    '--',
+    'sh',
+    '-c',
+    command,
+  ];
+  return hasEgress ? withRelay(nodeInside(), limited) : limited;
+}
+
+/** Test runners start a thread or two for each processor. */
+function isolates(): number {
+  return Math.max(16, 2 * availableParallelism());
+}
+
+function isolation(openNetwork: boolean): string[] {
+  return [
+    '--unshare-all',
+    '--unshare-user',
+    ...(openNetwork ? ['--share-net'] : []),
+    // Without user and capabilities named, root keeps all its capabilities inside.
+    '--uid',
+    '1000',
+    '--gid',
+    '1000',
+    '--cap-drop',
+    'ALL',
+    '--disable-userns',
+    '--die-with-parent',
+    '--new-session',
+    '--hostname',
+    'sandbox',
+    '--clearenv',
+  ];
+}
+
+function environment(more: Readonly<Record<string, string>>): string[] {
+  const variables = {
+    PATH: searchPath().join(':'),
+    HOME,
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    TMPDIR: '/tmp',
+    CI: '1',
+    ...more,
+  };
+  return Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]);
+}
+
+function egressVariables({ network }: SandboxSpec): Readonly<Record<string, string>> {
+  return proxyVariables(typeof network === 'object' ? network.allow : []);
+}
+
+function searchPath(): string[] {
+  const own = nodeLiesOutside() ? [join(NODE_PREFIX, 'bin')] : [];
+  const go = existsSync('/usr/local/go/bin') ? ['/usr/local/go/bin'] : [];
+  return [...own, '/usr/local/bin', '/usr/bin', '/bin', ...go];
+}
+
+/** Programs and libraries, as the host lays them out: /bin and its like are links into /usr or folders of their own. */
+function system(hiddenFolders: readonly string[]): string[] {
+  const args = ['--ro-bind', '/usr', '/usr'];
+  for (const folder of ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']) {
+    const kind = existsSync(folder) ? lstatSync(folder) : undefined;
+    if (kind?.isSymbolicLink()) args.push('--symlink', readlinkSync(folder), folder);
+    else if (kind?.isDirectory()) args.push('--ro-bind', folder, folder);
+  }
+  const hidden = [...HIDDEN_IN_USR, ...hiddenFolders].filter(existsSync).map((folder) => realpathSync(folder));
+  for (const folder of new Set(hidden)) {
+    if (folder.startsWith('/usr/')) args.push('--tmpfs', folder, '--remount-ro', folder);
+  }
+  return nodeLiesOutside() ? [...args, ...node()] : args;
+}
+
+/** True when the Node that runs this server is not one that the sandbox has in its /usr. */
+function nodeLiesOutside(): boolean {
+  return !['/usr/bin', '/usr/local/bin'].includes(dirname(realpathSync(process.execPath)));
+}
+
+function nodeInside(): string {
+  return nodeLiesOutside() ? join(NODE_PREFIX, 'bin/node') : realpathSync(process.execPath);
+}
+
+/** The server's own Node, with the npm beside it if there is one; nothing else of the folder they lie in. */
+function node(): string[] {
+  const executable = realpathSync(process.execPath);
+  const args = ['--ro-bind', executable, `${NODE_PREFIX}/bin/node`];
+  const npm = join(dirname(executable), '../lib/node_modules/npm');
+  if (existsSync(npm)) {
+    args.push('--ro-bind', npm, `${NODE_PREFIX}/lib/node_modules/npm`);
+    for (const name of ['npm', 'npx']) {
+      args.push('--symlink', `../lib/node_modules/npm/bin/${name}-cli.js`, `${NODE_PREFIX}/bin/${name}`);
+    }
+  }
+  return args;
+}
+
+function etc(file: (content: string, path: string) => string[], openNetwork: boolean): string[] {
+  const java = readdirSync('/etc').filter((name) => /^java-\d+-openjdk$/.test(name));
+  const network = openNetwork ? ['resolv.conf', 'hosts'] : [];
+  return [
+    ...[...ETC_ENTRIES, ...java, ...network].flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...file('root:x:0:0:root:/root:/bin/false\nagent:x:1000:1000:Agent:/home/agent:/bin/sh\n', '/etc/passwd'),
+    ...file('root:x:0:\nagent:x:1000:\n', '/etc/group'),
+    ...file('passwd: files\ngroup: files\nhosts: files dns\n', '/etc/nsswitch.conf'),
+    ...(openNetwork ? [] : file('127.0.0.1 localhost\n::1 localhost\n', '/etc/hosts')),
+  ];
+}
+
+function devices(memoryBytes: number): string[] {
+  return [
+    '--dev',
+    '/dev',
+    ...scratch('/dev/shm', Math.min(memoryBytes, SHARED_MEMORY_BYTES)),
+    '--remount-ro',
+    '/dev',
+    // Where the server runs as root, the sandbox's user is root to the kernel's eyes and could write /proc/sys.
+    '--proc',
+    '/proc',
+    ...HIDDEN_IN_PROC.filter(existsSync).flatMap((file) => ['--ro-bind', '/dev/null', file]),
+    '--remount-ro',
+    '/proc',
+    ...scratch('/tmp', memoryBytes),
+    '--symlink',
+    '../tmp',
+    '/var/tmp',
+  ];
+}
+
+function scratch(path: string, bytes: number): string[] {
+  return ['--size', String(bytes), '--tmpfs', path];
+}
+
+/** Settings of npm, which pnpm and yarn 1 read too. */
+function packageManagerFiles(
+  file: (content: string, path: string) => string[],
+  npm: NpmSettings,
+  openNetwork: boolean,
+): string[] {
+  // The egress proxy is the only one that can be reached.
+  const npmrc = openNetwork ? npm.npmrc : npm.npmrc.replace(/^(?:https-)?proxy=.*\n/gm, '');
+  return [
+    ...(npm.certificates === null ? [] : file(npm.certificates, CERTIFICATES)),
+    ...file(npm.certificates === null ? npmrc : `${npmrc}cafile=${CERTIFICATES}\n`, NPMRC),
+  ];
+}

@@ -1,0 +1,320 @@
+/**
+ * Watches what a bubblewrap sandbox takes, for what the kernel's own limits leave open: the resident memory of a process
+ * (RLIMIT_RSS does nothing) and of all together, processes where the server is root, and a disk filled with many files.
+ */
+import { execFile } from 'node:child_process';
+import { opendir, readdir, readFile, readlink, stat, statfs, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { SandboxLimits } from '../sandbox.ts';
+
+const INTERVAL_MS = 250;
+
+/** The folders are measured when as much has gone from the disk since they last were, or after so long. */
+const MEASURED_AFTER_BYTES = 256 * 1024 * 1024;
+const MEASURED_AFTER_MS = 10_000;
+/** Wait before a full folder is measured again: time enough for a command that tidies up. */
+const TIDIED_WITHIN_MS = 2_000;
+/** Measuring takes at most this share of the time. */
+const MEASURING_SHARE = 0.1;
+const MEASURING_TIMEOUT_MS = 10 * 60_000;
+/** Files that must still be possible on the disk, where its file system has a fixed number of them. */
+const RESERVED_FILES = 10_000;
+/** Most descriptors of all processes together that one look reads. */
+const DESCRIPTORS_LOOKED_AT = 2_000;
+
+export interface Breach {
+  /** `disk`: the machine's is full. `folder`: the sandbox has used up its share. */
+  readonly kind: 'processes' | 'memory' | 'disk' | 'folder';
+  /** For a person: the figure that was passed. */
+  readonly message: string;
+}
+
+export interface WatchRequest {
+  /** Host pid of the first process in the sandbox's pid namespace. */
+  readonly pid: number;
+  readonly folder: string;
+  readonly disk: DiskUse;
+  /** Paths inside of folders that lie in memory. */
+  readonly inMemory: readonly string[];
+  readonly limits: SandboxLimits;
+  /** Space that must stay free on the disk that holds the folder. */
+  readonly reservedDiskBytes: number;
+  readonly onBreach: (breach: Breach) => void;
+}
+
+/** Looks several times a second until the function it returns is called. */
+export function watchSandbox(request: WatchRequest): () => void {
+  let busy = false;
+  const look = async (): Promise<void> => {
+    if (busy) return;
+    busy = true;
+    await giveWay(request.pid);
+    const held = await readHeldFiles(request);
+    const breach = (await findDiskBreach(request, held)) ?? (await findProcessBreach(request, held));
+    busy = false;
+    if (breach !== null) request.onBreach(breach);
+  };
+  const timer = setInterval(() => void look(), INTERVAL_MS);
+  void look();
+  return () => clearInterval(timer);
+}
+
+/**
+ * Lowers the priority of the sandbox's session. Where the kernel shares processors between sessions (autogroup), the
+ * priority of a process counts only within its session, and a sandbox is a session of its own. Does nothing where the
+ * kernel has no autogroup, or where the server may not change the process.
+ */
+async function giveWay(pid: number): Promise<void> {
+  await writeFile(`/proc/${pid}/autogroup`, '5').catch(() => undefined);
+}
+
+async function findDiskBreach(
+  { folder, disk, reservedDiskBytes }: WatchRequest,
+  held: HeldFiles,
+): Promise<Breach | null> {
+  const found = await statfs(folder).catch(() => null);
+  if (found === null) return null;
+  const freeBytes = found.bavail * found.bsize;
+  if (reservedDiskBytes > 0 && found.files > 0 && found.ffree < RESERVED_FILES) {
+    const message = `only ${found.ffree} more files are possible on the disk of ${folder}; ${RESERVED_FILES} are kept in reserve`;
+    return { kind: 'disk', message };
+  }
+  if (freeBytes >= reservedDiskBytes) return disk.findBreach(freeBytes, held);
+  return {
+    kind: 'disk',
+    message: `only ${megabytes(freeBytes)} are free on the disk of ${folder}; ${megabytes(reservedDiskBytes)} are kept in reserve`,
+  };
+}
+
+/**
+ * Disk use of a sandbox's folders, over all its commands. `du` measures it, which costs the server no time of its own.
+ * Deleted files take space while a process has them open or mapped, or has sent them to a socket that is not read. Open
+ * ones are counted. A server that is not root cannot see the others. A sandbox that may hold some is charged with all space
+ * that the disk has lost and that is not counted otherwise.
+ */
+export class DiskUse {
+  readonly #folders: readonly string[];
+  readonly #limitBytes: number;
+  #freeBytes: number | null = null;
+  #freeAtStart: number | null = null;
+  #bytes = 0;
+  #deletedBytes = 0;
+  #measuring = false;
+  #measuredAt = performance.now();
+  #restMs = 0;
+  #isFull = false;
+  /** A breach that was found and is not yet reported. */
+  #breach: Breach | null = null;
+
+  /** @param limitBytes `Infinity` is no limit */
+  constructor(folders: readonly string[], limitBytes: number) {
+    this.#folders = folders;
+    this.#limitBytes = limitBytes;
+  }
+
+  /**
+   * Returns the breach that the last measurement found, once, and begins the next measurement when it is due.
+   * @param freeBytes of the disk, now
+   */
+  findBreach(
+    freeBytes: number,
+    { deletedBytes, isHiding }: Pick<HeldFiles, 'deletedBytes' | 'isHiding'>,
+  ): Breach | null {
+    this.#freeBytes ??= freeBytes;
+    this.#freeAtStart ??= freeBytes + deletedBytes;
+    this.#deletedBytes = deletedBytes;
+    if (this.#bytes + deletedBytes > this.#limitBytes && !this.#isFull)
+      return this.#overLimit(this.#bytes + deletedBytes);
+    const hidden = this.#freeAtStart - freeBytes - this.#bytes - deletedBytes;
+    if (isHiding && hidden > this.#limitBytes) {
+      const message = `the disk lost ${megabytes(hidden)} while it held deleted files whose size cannot be seen; the limit is ${megabytes(this.#limitBytes)}`;
+      return { kind: 'folder', message };
+    }
+    const gone = this.#freeBytes - freeBytes;
+    const passedMs = performance.now() - this.#measuredAt;
+    const soonest = this.#isFull ? TIDIED_WITHIN_MS : MEASURED_AFTER_MS;
+    const isDue = passedMs > soonest || gone > Math.min(MEASURED_AFTER_BYTES, this.#limitBytes / 8);
+    if (this.#limitBytes !== Infinity && isDue && passedMs > this.#restMs && !this.#measuring) {
+      this.#freeBytes = freeBytes;
+      void this.#measure();
+    }
+    const breach = this.#breach;
+    this.#breach = null;
+    return breach;
+  }
+
+  async #measure(): Promise<void> {
+    this.#measuring = true;
+    const startedAt = performance.now();
+    const bytes = await bytesIn(this.#folders);
+    this.#measuring = false;
+    this.#measuredAt = performance.now();
+    const tookMs = this.#measuredAt - startedAt;
+    this.#restMs = tookMs / MEASURING_SHARE;
+    if (bytes === null) {
+      const minutes = Math.round(tookMs / 60_000);
+      const message = `its folder and HOME hold so many files that they could not be measured in ${minutes} minutes`;
+      this.#breach = { kind: 'folder', message };
+      return;
+    }
+    this.#bytes = bytes;
+    this.#isFull = bytes + this.#deletedBytes > this.#limitBytes;
+    if (!this.#isFull) return;
+    this.#freeBytes = null;
+    this.#breach = this.#overLimit(bytes + this.#deletedBytes);
+  }
+
+  #overLimit(bytes: number): Breach {
+    const message = `its folder and HOME hold ${megabytes(bytes)}; the limit is ${megabytes(this.#limitBytes)}`;
+    return { kind: 'folder', message };
+  }
+}
+
+/** @returns `null` when that takes too long */
+async function bytesIn(folders: readonly string[]): Promise<number | null> {
+  const args = ['-n', '10', 'du', '-sk', '--', ...folders];
+  interface Measured {
+    readonly stdout?: string;
+    readonly killed?: boolean;
+  }
+  // Files that vanish meanwhile make du complain and go on; its figures are on stdout all the same.
+  const measured: Measured = await promisify(execFile)('nice', args, { timeout: MEASURING_TIMEOUT_MS }).catch(
+    (error: unknown) => error as Measured,
+  );
+  if (measured.killed === true) return null;
+  const kilobytes = (measured.stdout ?? '').split('\n').map((line) => Number(/^\d+/.exec(line)?.[0] ?? 0));
+  return kilobytes.reduce((sum, each) => sum + each, 0) * 1024;
+}
+
+async function findProcessBreach(
+  { pid, limits, inMemory }: WatchRequest,
+  { proc, processes, namelessBytes }: HeldFiles,
+): Promise<Breach | null> {
+  if (processes.length === 0) return null;
+  if (processes.length > limits.processes) {
+    return { kind: 'processes', message: `${processes.length} processes; the limit is ${limits.processes}` };
+  }
+  const sizes = await Promise.all(processes.map((id) => figures(`${proc}/${id}/status`, 'VmRSS')));
+  const largest = Math.max(...sizes.map(([resident = 0]) => resident));
+  const limit = `the limit is ${megabytes(limits.memoryBytes)}`;
+  if (largest > limits.memoryBytes) {
+    return { kind: 'memory', message: `a process takes ${megabytes(largest)} of memory; ${limit}` };
+  }
+  const files = namelessBytes + (await bytesInFolders(inMemory.map((path) => `/proc/${pid}/root${path}`)));
+  const together = await bytesOfAll(proc, processes, files, limits.memoryBytes);
+  if (together <= limits.memoryBytes) return null;
+  return {
+    kind: 'memory',
+    message: `its ${processes.length} processes and their files in memory take ${megabytes(together)} of memory; ${limit}`,
+  };
+}
+
+/** Memory of all processes together with the files in memory. Files that are mapped as well count once. */
+async function bytesOfAll(proc: string, processes: readonly string[], files: number, enough: number): Promise<number> {
+  const sum = async (file: string, own: string, shared: string): Promise<number> => {
+    const parts = await Promise.all(processes.map((id) => figures(`${proc}/${id}/${file}`, own, shared)));
+    const total = (index: number): number => parts.reduce((bytes, part) => bytes + (part[index] ?? 0), 0);
+    return total(0) + Math.max(total(1), files);
+  };
+  const atMost = await sum('status', 'RssAnon', 'RssShmem');
+  // `status` counts a shared page once for each process. The proportional figures make the kernel walk over all pages.
+  return atMost <= enough ? atMost : sum('smaps_rollup', 'Pss_Anon', 'Pss_Shmem');
+}
+
+/** Bytes in folders that lie in memory. Their file systems count deleted files while a process holds them. */
+async function bytesInFolders(folders: readonly string[]): Promise<number> {
+  const found = await Promise.all(folders.map((folder) => statfs(folder).catch(() => null)));
+  return found.reduce((sum, each) => sum + (each === null ? 0 : (each.blocks - each.bfree) * each.bsize), 0);
+}
+
+/** Files that a sandbox's processes hold and no folder shows. */
+interface HeldFiles {
+  /** The sandbox's own /proc, as the host sees it, and the processes in it. */
+  readonly proc: string;
+  readonly processes: readonly string[];
+  /** Files in memory that have no name (memfd_create) and belong to no process's resident memory. */
+  readonly namelessBytes: number;
+  /** Deleted files on the disk of the folder that are open. */
+  readonly deletedBytes: number;
+  /** True when deleted files may be held whose size cannot be seen. */
+  readonly isHiding: boolean;
+}
+
+async function readHeldFiles({ pid, folder }: WatchRequest): Promise<HeldFiles> {
+  const proc = `/proc/${pid}/root/proc`;
+  const [processes, disk] = await Promise.all([listProcesses(proc), stat(folder).catch(() => null)]);
+  const nameless = new Map<number, number>();
+  const deleted = new Map<number, number>();
+  let isHiding = false;
+  let left = DESCRIPTORS_LOOKED_AT;
+  const look = async (file: string, info: string): Promise<void> => {
+    const target = await readlink(file).catch(() => '');
+    if (target.startsWith('socket:')) {
+      isHiding ||= /^scm_fds:\s*[1-9]/m.test(await readFile(info, 'utf8').catch(() => ''));
+      return;
+    }
+    if (!target.endsWith(' (deleted)')) return;
+    const found = await stat(file).catch(() => null);
+    if (found === null || found.nlink > 0) return;
+    if (target.startsWith('/memfd:')) nameless.set(found.ino, found.blocks * 512);
+    else if (found.dev === disk?.dev) deleted.set(found.ino, found.blocks * 512);
+  };
+  for (const id of processes) {
+    const names = await descriptors(`${proc}/${id}/fd`, left);
+    if (names === null) {
+      // It has just ended, or keeps what it has from being seen.
+      isHiding ||= (await stat(`${proc}/${id}`).catch(() => null)) !== null;
+      continue;
+    }
+    left -= names.length;
+    await Promise.all(names.map((name) => look(`${proc}/${id}/fd/${name}`, `${proc}/${id}/fdinfo/${name}`)));
+    isHiding ||= await mapsDeletedFile(`${proc}/${id}/maps`);
+  }
+  const sum = (files: ReadonlyMap<number, number>): number =>
+    [...files.values()].reduce((all, bytes) => all + bytes, 0);
+  return {
+    proc,
+    processes,
+    namelessBytes: sum(nameless),
+    deletedBytes: sum(deleted),
+    isHiding: isHiding || left <= 0,
+  };
+}
+
+/** Shared memory is mapped as a deleted file of /dev or /tmp, or under a name of its own. */
+async function mapsDeletedFile(maps: string): Promise<boolean> {
+  const lines = (await readFile(maps, 'utf8').catch(() => '')).split('\n');
+  return lines.some((line) => line.endsWith(' (deleted)') && !/ \/(?:dev\/|tmp\/|memfd:|SYSV)/.test(line));
+}
+
+/** Processes of the sandbox, from its own /proc. Empty before that is mounted, and after the sandbox has ended. */
+async function listProcesses(proc: string): Promise<string[]> {
+  const [own, hosts] = await Promise.all([stat(proc).catch(() => null), stat('/proc')]);
+  if (own === null || own.dev === hosts.dev) return [];
+  return (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
+}
+
+/** @returns the first of them, since a process may have a million; `null` where they cannot be read */
+async function descriptors(folder: string, atMost: number): Promise<string[] | null> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of await opendir(folder)) {
+      if (names.length >= atMost) break;
+      names.push(name);
+    }
+  } catch {
+    return null;
+  }
+  return names;
+}
+
+/** Figures of a file in /proc that has them in kB, as bytes; 0 for a missing one. */
+async function figures(file: string, ...keys: readonly string[]): Promise<number[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  // oxlint-disable-next-line autonomous/linear-expressions -- a key of /proc, which the kernel writes
+  return keys.map((key) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024);
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 / 1024)} MB`;
+}

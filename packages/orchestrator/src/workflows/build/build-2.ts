@@ -1,0 +1,25 @@
+/** The build workflow as new runs take it. */
+import { defineWorkflow } from '../../core/definition.ts';
+import { buildMachine, signals } from './machine.ts';
+import type { BuildContext } from './types.ts';
+
+/** The build workflow, version 2. Input: `BuildInput`. */
+export const buildV2 = defineWorkflow({
+  name: 'build',
+  version: 2,
+  description:
+    'Plans a change, implements it, checks it against the plan and the project’s own tests, and publishes it',
+  // A machine is any machine; comparing their full types exceeds the compiler's depth.
+  machine: buildMachine(2),
+  signals,
+  needsProject: true,
+  workspace: (context: BuildContext) => context.head || null,
+  migrations: {
+    // No baseline is made of a run that is under way: what it comes to is compared with nothing.
+    1: ({ value, context, history }) => ({
+      value,
+      context: { ...context, baseline: 'none', concerns: [], openConcerns: [], emptyResults: 0 },
+      history,
+    }),
+  },
+});

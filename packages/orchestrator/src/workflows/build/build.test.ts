@@ -1,0 +1,434 @@
+import { Actor } from 'xstate';
+import { describe, expect, it, vi } from 'vitest';
+import { newRun } from '../../core/advance.ts';
+import { replay } from '../../core/replay.ts';
+import { buildV2 as build } from './build-2.ts';
+import { aConfig, aQuestion, DrivenRun, outputs } from './build.fixture.ts';
+
+const allAuto = { ...aConfig.trustMode, planning: 'auto' as const };
+const merging = { ...aConfig.git, autoMerge: true };
+
+describe('the build workflow', () => {
+  it('waits for approval of the plan before anything leaves the machine', () => {
+    const run = DrivenRun.start().toPlanGate();
+    expect(run.view).toMatchObject({
+      status: 'awaiting_approval',
+      currentStage: 'planning',
+      gate: { kind: 'plan', artifactHash: 'plan-hash', decisions: ['approve', 'reject', 'ask'] },
+    });
+    expect(run.open).toEqual([]);
+    run.send('APPROVAL_GRANTED', { by: 'me', artifactHash: 'plan-hash' });
+    expect(run.open).toEqual(['pushPlan']);
+    expect(run.view?.artifacts[0]).toMatchObject({ approvedBy: 'me', type: 'mermaid_diagram' });
+  });
+
+  it('refuses an approval that names another plan', () => {
+    const run = DrivenRun.start().toPlanGate();
+    expect(run.takes('APPROVAL_GRANTED', { by: 'me', artifactHash: 'older' })).toBe(false);
+    expect(run.takes('APPROVAL_GRANTED', { by: 'me', codeTree: 'other' })).toBe(false);
+    expect(run.takes('APPROVAL_GRANTED', { by: 'me', artifactHash: 'plan-hash', codeTree: 't-plan' })).toBe(true);
+  });
+
+  it('passes the plan gate by itself when planning is trusted', () => {
+    const run = DrivenRun.start({ trustMode: allAuto }).toPlanGate();
+    expect(run.open).toEqual(['pushPlan']);
+    expect(run.types).not.toContain('APPROVAL_REQUESTED');
+  });
+
+  it('goes the whole way to a merge, with every standard fact', () => {
+    const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+    run
+      .done('integrate', { moved: false })
+      .done('copyRecord', outputs.copyRecord)
+      .done('pushBranch', { commit: 'c-record', pushed: true })
+      .done('merge', outputs.merge);
+    expect(run.view).toMatchObject({
+      status: 'completed',
+      currentStage: null,
+      gate: null,
+      merged: { commit: 'c-merge', baseBranch: 'main' },
+    });
+    expect(run.view?.stages.map(({ stage, completedAt }) => [stage, completedAt !== undefined])).toEqual([
+      ['planning', true],
+      ['implementation', true],
+      ['validation', true],
+      ['publishing', true],
+    ]);
+    expect(run.types).toEqual(
+      expect.arrayContaining([
+        'RUN_CONFIGURED',
+        'IMPLEMENTATION_SUCCEEDED',
+        'EVIDENCE_RECORDED',
+        'VALIDATION_PASSED',
+        'CHANGES_PUBLISHED',
+        'RUN_MERGED',
+        'RUN_COMPLETED',
+      ]),
+    );
+    expect(run.view?.artifacts).toHaveLength(3);
+    expect(run.state.activities).toEqual({});
+    expect(run.state.timers).toEqual({});
+  });
+
+  it('leaves the pushed branch and says so where a pull request was asked for and no forge is configured', () => {
+    const run = DrivenRun.start({ git: { ...merging, createPR: true } })
+      .toImplementation()
+      .implemented()
+      .toValidated();
+    run.done('copyRecord', outputs.copyRecord).done('pushBranch', { commit: 'c-record', pushed: true });
+    expect(run.view).toMatchObject({
+      status: 'completed',
+      published: { pushed: true, note: expect.stringContaining('No forge') },
+    });
+    expect(run.view?.merged).toBeUndefined();
+  });
+
+  it('commits what the implementer did before it asks, and goes on with the answer', () => {
+    const run = DrivenRun.start().toImplementation().done('implementer', outputs.implementerAsks);
+    expect(run.open).toEqual(['saveWork']);
+    run.done('saveWork', { ...outputs.commitCode, commit: 'c-checkpoint' });
+    expect(run.view).toMatchObject({
+      status: 'awaiting_clarification',
+      currentStage: 'implementation',
+      clarificationCount: 1,
+      gate: { kind: 'clarification', question: aQuestion },
+    });
+    run.send('CLARIFICATION_ANSWERED', { by: 'me', response: 'Supabase' });
+    expect(run.open).toEqual(['implementer']);
+    expect(run.input).toMatchObject({
+      call: 2,
+      head: 'c-checkpoint',
+      notes: [{ kind: 'answer', text: expect.stringContaining('Supabase') }],
+    });
+    expect(run.view?.clarifications).toMatchObject([{ status: 'answered', response: 'Supabase', answeredBy: 'me' }]);
+  });
+
+  it('treats an ignored question as a rejection of the plan', () => {
+    const run = DrivenRun.start()
+      .toImplementation()
+      .done('implementer', outputs.implementerAsks)
+      .done('saveWork', outputs.commitCode);
+    run.send('CLARIFICATION_IGNORED', { by: 'me' });
+    expect(run.open).toEqual(['planner']);
+    expect(run.view?.clarifications[0]?.status).toBe('ignored');
+  });
+
+  it('turns the question over the limit into a gate that shows all of them', () => {
+    const run = DrivenRun.start({ maxClarifications: 2 }).done(
+      'prepare',
+      outputs.prepare({ ...aConfig, maxClarifications: 2 }),
+    );
+    for (const answer of ['one', 'two'])
+      run.done('planner', outputs.plannerAsks).send('CLARIFICATION_ANSWERED', { by: 'me', response: answer });
+    run.done('planner', outputs.plannerAsks);
+    expect(run.view).toMatchObject({ status: 'awaiting_approval', gate: { kind: 'escalation' } });
+    expect(run.view?.gate?.details).toMatchObject({
+      answered: [{ response: 'one' }, { response: 'two' }],
+      question: aQuestion,
+    });
+    run.send('APPROVAL_GRANTED', { by: 'me', notes: 'Take Supabase' });
+    expect(run.open).toEqual(['planner']);
+  });
+
+  it('gives a planner that wrote an unreadable diagram one more try, then asks a person', () => {
+    const run = DrivenRun.start().done('prepare', outputs.prepare(aConfig)).done('planner', outputs.plannerFails);
+    expect(run.input['notes']).toMatchObject([{ kind: 'parser' }]);
+    run.done('planner', outputs.plannerFails);
+    expect(run.gate).toBe('invalid_plan');
+    expect(run.takes('APPROVAL_GRANTED', { by: 'me' })).toBe(false);
+    run
+      .send('APPROVAL_GRANTED', { by: 'me', editedPlan: '# Mended' })
+      .done('revisePlan', { ok: true, plan: outputs.commitPlan });
+    expect(run.open).toEqual(['pushPlan']);
+  });
+
+  it('brings a question about the plan back to the same gate with its answer', () => {
+    const run = DrivenRun.start().toPlanGate();
+    const first = run.view?.gate?.id;
+    run.send('QUESTION_ASKED', { by: 'me', question: 'Why a session?' }).done('plan-reply', {
+      reply: 'Because.',
+      cost: { role: 'plan-reply', model: 'm', scripted: true, inputTokens: 1, outputTokens: 1, calls: 1 },
+    });
+    expect(run.gate).toBe('plan');
+    expect(run.view?.gate?.id).not.toBe(first);
+    expect(run.types).toContain('QUESTION_REPLIED');
+  });
+
+  it('fixes a failed check by itself, at most as often as it may, then asks', () => {
+    const run = DrivenRun.start({ maxFixAttempts: 1 })
+      .done('prepare', outputs.prepare({ ...aConfig, maxFixAttempts: 1 }))
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan);
+    run.send('APPROVAL_GRANTED', { by: 'me' }).done('pushPlan', outputs.pushed).implemented();
+    run.done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
+    expect(run.open).toEqual(['implementer']);
+    expect(run.view?.fixAttempts).toBe(1);
+    run.implemented().done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
+    expect(run.view).toMatchObject({
+      status: 'awaiting_approval',
+      gate: { kind: 'fix', decisions: ['retry', 'accept'] },
+    });
+  });
+
+  it('asks at once when the checks fail as they did before the run', () => {
+    const baseline = {
+      ...outputs.baseline,
+      passed: false,
+      command: { ...outputs.baseline.command, exitCode: 1 },
+      tests: { ...outputs.baseline.tests, failed: 1, failedNames: ['test/old.test.js: never worked'] },
+    };
+    const checked = { ...outputs.check('as_is', false), baseline, failsAsBefore: true };
+    const run = DrivenRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
+    run.done('checkAsIs', checked).done('report', outputs.report);
+    expect(run.view).toMatchObject({ fixAttempts: 0, gate: { kind: 'fix', decisions: ['retry', 'accept'] } });
+    expect(run.view?.gate?.summary).toBe(
+      'The checks failed before the run already (1 failed: test/old.test.js: never worked) and fail in the same way now: `npm test` (exit code 1)',
+    );
+    const known =
+      'On the base commit the checks failed already (exit code 1); 3 tests ran, 1 failed: test/old.test.js: never worked.';
+    expect(run.view?.gate?.details).toMatchObject({ baseline: known, feedback: expect.stringContaining(known) });
+  });
+
+  it('tells the agent that fixes a check how the checks ended on the base commit', () => {
+    const run = DrivenRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
+    const checked = { ...outputs.check('as_is', false), baseline: outputs.baseline };
+    run.done('checkAsIs', checked).done('report', outputs.report);
+    expect(run.open).toEqual(['implementer']);
+    expect(JSON.stringify(run.steps.at(-1))).toContain('On the base commit the checks passed; 3 tests ran, 0 failed.');
+  });
+
+  it('tells of tests that were there and were changed, once', () => {
+    const run = DrivenRun.start().toImplementation().implemented();
+    const changedTests = [
+      { path: 'test/a.test.js', linesRemoved: 2, assertionsBefore: 2, assertions: 2 },
+      { path: 'test/b.test.js', isDeleted: true, linesRemoved: 1, assertionsBefore: 1, assertions: 0 },
+      { path: 'test/new.test.js', linesRemoved: 0, assertionsBefore: 0, assertions: 1 },
+    ];
+    run.done('checkAsIs', { ...outputs.check('as_is'), changedTests });
+    expect(run.view?.notices).toEqual([
+      'Tests that were there before the run were changed: test/a.test.js (−2 lines), test/b.test.js (deleted, −1 line)',
+    ]);
+  });
+
+  it('asks at once when the result passes only with changed tests', () => {
+    const run = DrivenRun.start()
+      .toImplementation()
+      .implemented()
+      .done('checkAsIs', outputs.check('as_is'))
+      .done('checkBaseTests', { ...outputs.check('base_tests', false), restored: ['test/login.test.js'] });
+    run.done('report', outputs.report);
+    expect(run.gate).toBe('fix');
+    expect(run.view?.gate?.details).toMatchObject({ from: 'base_tests', restored: ['test/login.test.js'] });
+    expect(run.view?.gate?.summary).toBe(
+      "The project's checks pass with the result as it is; with these files as on the base commit they fail: test/login.test.js: `npm test` (exit code 1)",
+    );
+  });
+
+  it('publishes a failed result only when a person accepts exactly it', () => {
+    const run = DrivenRun.start({ trustMode: { ...aConfig.trustMode, fixes: 'manual' } })
+      .toImplementation()
+      .implemented();
+    run.done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
+    expect(run.takes('FIX_DECIDED', { by: 'me', decision: 'accept' })).toBe(false);
+    run.send('FIX_DECIDED', { by: 'me', decision: 'accept', reason: 'known flake' });
+    expect(run.open).toEqual(['copyRecord']);
+    expect(run.view?.gates.at(-1)).toMatchObject({ decision: 'accept', by: 'me', notes: 'known flake' });
+  });
+
+  it('asks for the checks of a project that names none, once', () => {
+    const run = DrivenRun.start()
+      .done('prepare', { ...outputs.prepare(aConfig), test: null })
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan);
+    run.send('APPROVAL_GRANTED', { by: 'me' }).done('pushPlan', outputs.pushed).implemented();
+    expect(run.view).toMatchObject({
+      status: 'awaiting_clarification',
+      clarificationCount: 0,
+      gate: { decisions: ['answer'] },
+    });
+    run.send('CLARIFICATION_ANSWERED', { by: 'me', response: 'make check' });
+    expect(run.input['test']).toMatchObject({ command: 'make check' });
+  });
+
+  it('never completes without evidence: a project without checks needs a person', () => {
+    const run = DrivenRun.start()
+      .done('prepare', { ...outputs.prepare(aConfig), test: { command: '', source: 'configuration' } })
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan);
+    run
+      .send('APPROVAL_GRANTED', { by: 'me' })
+      .done('pushPlan', outputs.pushed)
+      .implemented()
+      .done('validator', outputs.validator)
+      .done('report', outputs.report);
+    expect(run.gate).toBe('fix');
+  });
+
+  it('pauses with the reason of a failed activity and takes up the same work on retry', () => {
+    const run = DrivenRun.start().toImplementation().fail('implementer', 'model_unavailable', 'no answer');
+    expect(run.open).toEqual(['checkpoint']);
+    run.done('checkpoint', { commit: 'c-saved', refused: [] });
+    expect(run.view).toMatchObject({
+      status: 'paused',
+      currentStage: 'implementation',
+      gate: { kind: 'pause', reason: 'model_unavailable', summary: 'no answer' },
+    });
+    run.send('RETRY_REQUESTED', { by: 'me', notes: 'The key is set now' });
+    expect(run.open).toEqual(['implementer']);
+    expect(run.input['notes']).toMatchObject([{ kind: 'message', text: 'The key is set now' }]);
+    expect(run.input['head']).toBe('c-saved');
+    expect(run.types).toContain('RUN_RESUMED');
+  });
+
+  it('resumes by itself when the limit of a provider ends, or before when a person says so', () => {
+    const paused = () =>
+      DrivenRun.start().toImplementation().rateLimited('implementer', 90_000).done('checkpoint', outputs.nothingLeft);
+    const run = paused();
+    expect(run.view).toMatchObject({ status: 'paused', gate: { reason: 'rate_limited', decisions: ['retry'] } });
+    expect(Object.values(run.state.timers).map((timer) => Date.parse(timer.dueAt) - run.now)).toEqual([90_000]);
+    run.fire();
+    expect(run.open).toEqual(['implementer']);
+    expect(paused().send('RETRY_REQUESTED', { by: 'me' }).open).toEqual(['implementer']);
+  });
+
+  describe('when a limit of a provider does not end', () => {
+    const waits = (run: DrivenRun) =>
+      Object.values(run.state.timers).map((timer) => Math.round((Date.parse(timer.dueAt) - run.now) / 1_000));
+    const limited = (run: DrivenRun, retryAfterMs: number) =>
+      run.rateLimited('implementer', retryAfterMs).done('checkpoint', outputs.nothingLeft);
+    const resumed = (times: number) => {
+      const run = DrivenRun.start().toImplementation();
+      for (let count = 0; count < times; count += 1) limited(run, 0).fire();
+      return run;
+    };
+
+    it('resumes ever later, and asks a person after five times', () => {
+      const run = DrivenRun.start().toImplementation();
+      const waited: number[] = [];
+      for (let count = 0; count < 5; count += 1) {
+        waited.push(...waits(limited(run, 1_000)));
+        run.fire();
+      }
+      expect(waited).toEqual([1, 60, 120, 240, 480]);
+      limited(run, 1_000);
+      expect(run.state.timers).toEqual({});
+      expect(run.view).toMatchObject({
+        status: 'paused',
+        gate: { reason: 'rate_limited', decisions: ['retry'], summary: expect.stringContaining('by itself 5 times') },
+      });
+    });
+
+    it('waits as long as the provider says where that is longer', () => {
+      expect(waits(limited(resumed(1), 3_600_000))).toEqual([3_600]);
+    });
+
+    it('begins to count anew when a person has retried', () => {
+      const asked = limited(resumed(5), 0).send('RETRY_REQUESTED', { by: 'me' });
+      expect(waits(limited(asked, 1_000))).toEqual([1]);
+      const before = limited(resumed(3), 0).send('RETRY_REQUESTED', { by: 'me' });
+      expect(waits(limited(before, 1_000))).toEqual([1]);
+    });
+
+    it('begins to count anew when an agent has come to an end', () => {
+      const run = resumed(4).implemented().toChecked().rateLimited('validator', 1_000);
+      expect(waits(run.done('checkpoint', outputs.nothingLeft))).toEqual([1]);
+    });
+  });
+
+  it('pauses when a stage takes too long, and goes on with more time', () => {
+    const run = DrivenRun.start().toImplementation().fire();
+    expect(run.open).toEqual(['checkpoint']);
+    run.done('checkpoint', outputs.nothingLeft);
+    expect(run.view?.gate).toMatchObject({ reason: 'timeout' });
+    run.send('STAGE_EXTENDED', { by: 'me', minutes: 90 });
+    expect(run.open).toEqual(['implementer']);
+    const [timer] = Object.values(run.state.timers);
+    expect(Date.parse(timer?.dueAt ?? '') - run.now).toBe(90 * 60_000);
+  });
+
+  it('extends a running stage without touching its work', () => {
+    const run = DrivenRun.start().toImplementation();
+    const key = run.key('implementer');
+    run.send('STAGE_EXTENDED', { by: 'me', minutes: 120 });
+    expect(run.key('implementer')).toBe(key);
+    expect(run.view?.config.timeoutMinutes.implementation).toBe(120);
+  });
+
+  it('checks everything again when the base moved', () => {
+    const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+    run.done('integrate', {
+      moved: true,
+      baseCommit: 'base2',
+      commit: 'c-merged-in',
+      codeTree: 't-new',
+      planPath: outputs.commitPlan.path,
+    });
+    expect(run.open).toEqual(['checkAsIs']);
+    run
+      .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 't-new', planPath: outputs.commitPlan.path })
+      .done('checkBaseTests', { ...outputs.check('base_tests'), codeTree: 't-new' });
+    run.done('validator', outputs.validator).done('report', outputs.report).done('integrate', { moved: false });
+    expect(run.open).toEqual(['copyRecord']);
+  });
+
+  it('does not publish on evidence for another code tree', () => {
+    const run = DrivenRun.start().toImplementation().implemented();
+    run
+      .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 'elsewhere' })
+      .done('checkBaseTests', outputs.check('base_tests'));
+    run.done('validator', outputs.validator).done('report', outputs.report).done('checkpoint', outputs.nothingLeft);
+    expect(run.view).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
+  });
+
+  it('can be cancelled from every state that is not final, and leaves nothing open', () => {
+    const waystations: ((run: DrivenRun) => DrivenRun)[] = [
+      (run) => run,
+      (run) => run.toPlanGate(),
+      (run) => run.toImplementation(),
+      (run) => run.toImplementation().done('implementer', outputs.implementerAsks).done('saveWork', outputs.commitCode),
+      (run) => run.toImplementation().implemented(),
+      (run) => run.toImplementation().implemented().toValidated(),
+      (run) => run.toImplementation().fail('implementer'),
+      (run) => run.toImplementation().fail('implementer').done('checkpoint', outputs.nothingLeft),
+    ];
+    for (const goTo of waystations) {
+      const run = goTo(DrivenRun.start()).send('RUN_CANCELLED', { by: 'me' });
+      expect(run.view).toMatchObject({ status: 'cancelled', gate: null });
+      expect([run.open, Object.keys(run.state.timers)]).toEqual([[], []]);
+    }
+  });
+
+  it('ignores the late result of an activation that was left', () => {
+    const run = DrivenRun.start().toImplementation();
+    const stale = run.key('implementer');
+    run.fail('implementer').done('checkpoint', outputs.nothingLeft).send('RETRY_REQUESTED', { by: 'me' });
+    expect(() =>
+      run.send('ACTIVITY_COMPLETED', { key: stale, activity: 'implementer', output: outputs.implementer }),
+    ).toThrow('late');
+  });
+
+  it('replays identically, and notices a changed event', () => {
+    const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+    const replayed = replay(build, newRun('r'), run.events);
+    expect(replayed.ok && replayed.state.activities).toEqual(run.state.activities);
+    const at = run.events.findIndex((event) => event.type === 'EVIDENCE_RECORDED');
+    const tampered = run.events.map((event, index) =>
+      index === at ? { ...event, payload: { ...event.payload, passed: false } } : event,
+    );
+    expect(replay(build, newRun('r'), tampered)).toMatchObject({ ok: false, sequence: at + 1 });
+    expect(
+      replay(
+        build,
+        newRun('r'),
+        run.events.filter((_, index) => index !== at),
+      ),
+    ).toMatchObject({ ok: false });
+  });
+
+  it('starts no actor', () => {
+    const start = vi.spyOn(Actor.prototype, 'start');
+    DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+    expect(start).not.toHaveBeenCalled();
+    start.mockRestore();
+  });
+});

@@ -1,0 +1,491 @@
+/**
+ * Ways through the build workflow, driven by hand: together they take every state, every transition and every signal, and
+ * everything that the engine itself does to a run.
+ */
+import { foldRun, type JsonObject, type RunConfig, type WorkflowEvent } from '@autonomous/shared';
+import { aConfig, aQuestion, DrivenRun, outputs } from '../build.fixture.ts';
+
+/** A run by the ways that it goes, in order of their recording. */
+type Scenarios = Readonly<Record<string, () => DrivenRun>>;
+
+/** A driven run that the engine sets aside, queues and admits. */
+class EngineDrivenRun extends DrivenRun {
+  static queued(): EngineDrivenRun {
+    const started = DrivenRun.start().events[0]?.payload as JsonObject;
+    const run = new EngineDrivenRun();
+    return run.send('RUN_QUEUED', { position: 2, start: started }).send('RUN_STARTED', started);
+  }
+
+  static override start(change: Partial<RunConfig> = {}): EngineDrivenRun {
+    const run = new EngineDrivenRun();
+    return run.send('RUN_STARTED', DrivenRun.start(change).events[0]?.payload);
+  }
+
+  /** What the engine writes when it cannot go on with a run. */
+  park(reason: string, message: string): this {
+    this.now += 1_000;
+    const sequence = this.state.sequence + 1;
+    const event: WorkflowEvent = {
+      id: `e${sequence}`,
+      position: sequence,
+      workflowRunId: 'r',
+      sequence,
+      type: 'RUN_PAUSED',
+      origin: 'input',
+      payload: { gate: 'pause', stage: null, decisions: ['retry'], summary: message, details: {}, reason, message },
+      timestamp: new Date(this.now).toISOString(),
+    };
+    this.events.push(event);
+    this.view = foldRun(this.view, event);
+    this.state = { ...this.state, sequence, parked: message };
+    return this;
+  }
+}
+
+const by = 'me';
+const manual = { planning: 'manual', implementation: 'manual', fixes: 'manual' } as const;
+const trusted = { planning: 'auto', implementation: 'auto', fixes: 'auto' } as const;
+const merging = { ...aConfig.git, autoMerge: true };
+
+/** As far as a plan, with a configuration of the project's own. */
+const prepared = (change: Partial<RunConfig>, more: JsonObject = {}): DrivenRun =>
+  DrivenRun.start(change).done('prepare', { ...outputs.prepare({ ...aConfig, ...change }), ...more });
+const planned = (change: Partial<RunConfig> = {}, more: JsonObject = {}): DrivenRun =>
+  prepared(change, more).done('planner', outputs.planner).done('commitPlan', outputs.commitPlan);
+const approved = (change: Partial<RunConfig> = {}, more: JsonObject = {}): DrivenRun => {
+  const run = planned(change, more);
+  if (run.gate === 'plan') run.send('APPROVAL_GRANTED', { by, gateId: run.view?.gate?.id, artifactHash: 'plan-hash' });
+  return run.done('pushPlan', outputs.pushed);
+};
+/** A trusted run that is prepared, whose baseline goes on. */
+const trustedBesideItsBaseline = (): DrivenRun => {
+  const run = DrivenRun.start({ trustMode: trusted });
+  return run.ended('prepare', outputs.prepare(run.view?.config ?? aConfig));
+};
+const aConcern = { kind: 'no_change', title: 'Nothing was changed', items: [{ reason: 'It is the base.' }], hash: 'h' };
+const reviewed = (run: DrivenRun, change: JsonObject = {}): DrivenRun =>
+  run
+    .toChecked()
+    .done('validator', { ...outputs.validator, ...change })
+    .done('report', outputs.report);
+const checksFail = (run: DrivenRun): DrivenRun =>
+  run.implemented().done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
+const pausedAt = (run: DrivenRun, activity: string, reason?: string): DrivenRun =>
+  run.fail(activity, reason).done('checkpoint', outputs.nothingLeft);
+const retried = (run: DrivenRun): DrivenRun => run.send('RETRY_REQUESTED', { by });
+const published = (run: DrivenRun): DrivenRun =>
+  run.done('copyRecord', outputs.copyRecord).done('pushBranch', { commit: 'c-record', pushed: true });
+const asked = (run: DrivenRun): DrivenRun =>
+  run.done('implementer', outputs.implementerAsks).done('saveWork', outputs.commitCode);
+const edited = (run: DrivenRun): DrivenRun =>
+  run.send('APPROVAL_GRANTED', { by, artifactHash: 'plan-hash', editedPlan: '# Mine' });
+const taken = (andThen: 'check' | 'implement'): JsonObject => ({
+  runId: 'other',
+  commit: 'c-other',
+  paths: ['src/session.js'],
+  andThen,
+});
+const atResult = (): DrivenRun => reviewed(approved({ trustMode: manual }).implemented());
+const moved = {
+  moved: true,
+  baseCommit: 'base2',
+  commit: 'c-merged-in',
+  codeTree: 't-new',
+  planPath: '.autonomous/specs/002-login-flow.md',
+};
+/** Every activity that a person can be asked to retry, on the way to where it runs. */
+const failing: Readonly<Record<string, () => DrivenRun>> = {
+  prepare: () => DrivenRun.start(),
+  planner: () => prepared({}),
+  commitPlan: () => prepared({}).done('planner', outputs.planner),
+  'plan-reply': () => planned().send('QUESTION_ASKED', { by, question: 'Why a session?' }),
+  revisePlan: () => edited(planned()),
+  pushPlan: () => planned({ trustMode: trusted }),
+  setUp: () => approved({}, { setup: { command: 'npm ci', source: 'package-lock.json' } }),
+  implementer: () => approved(),
+  saveWork: () => approved().done('implementer', outputs.implementerAsks),
+  commitCode: () => approved().done('implementer', outputs.implementer),
+  checkAsIs: () => approved().implemented(),
+  checkBaseTests: () => approved().implemented().done('checkAsIs', outputs.check('as_is')),
+  validator: () => approved().implemented().toChecked(),
+  report: () => approved().implemented().toChecked().done('validator', outputs.validator),
+  integrate: () => reviewed(approved({ git: merging }).implemented()),
+  copyRecord: () => reviewed(approved().implemented()),
+  pushBranch: () => reviewed(approved().implemented()).done('copyRecord', outputs.copyRecord),
+  merge: () => published(reviewed(approved({ git: merging }).implemented()).done('integrate', { moved: false })),
+  takeFiles: () => atResult().send('APPROVAL_REJECTED', { by, feedback: 'Take it.', take: taken('check') }),
+};
+const reasons = [
+  'agent_failed',
+  'model_unavailable',
+  'auth_expired',
+  'push_rejected',
+  'setup_failed',
+  'merge_conflict',
+  'remote_unavailable',
+  'sandbox_unavailable',
+  'storage_full',
+  'secret_found',
+] as const;
+
+/** The build workflow, version 1. */
+export const buildScenarios: Scenarios = {
+  'baseline-fails-and-the-plan-goes-on': () =>
+    trustedBesideItsBaseline().fail('baseline').done('planner', outputs.planner).done('commitPlan', outputs.commitPlan),
+  'baseline-is-waited-for-before-the-checks': () =>
+    trustedBesideItsBaseline()
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan)
+      .done('pushPlan', outputs.pushed)
+      .done('implementer', outputs.implementer)
+      .done('commitCode', outputs.commitCode)
+      .ended('baseline', { ...outputs.baseline, passed: false })
+      .toChecked(),
+  'nothing-changed-sent-back-once': () =>
+    approved({ trustMode: trusted })
+      .done('implementer', outputs.implementer)
+      .done('commitCode', { ...outputs.commitCode, filesChanged: [] })
+      .done('implementer', outputs.implementer)
+      .done('commitCode', { ...outputs.commitCode, filesChanged: [] })
+      .toChecked()
+      .done('validator', outputs.validator)
+      .done('report', { ...outputs.report, concerns: [aConcern], openConcerns: [aConcern] })
+      .send('APPROVAL_GRANTED', { by, artifactHash: 'report-hash', codeTree: 't-code' }),
+  'secret-in-the-plan-sent-back': () =>
+    pausedAt(planned({ trustMode: trusted }), 'pushPlan', 'secret_found').send('APPROVAL_REJECTED', {
+      by,
+      feedback: 'Take the key out.',
+    }),
+  'result-needs-a-look-sent-back': () =>
+    pausedAt(approved({ trustMode: trusted }).implemented().toValidated(), 'copyRecord', 'review_needed').send(
+      'APPROVAL_REJECTED',
+      { by, feedback: 'Leave the workflow alone.' },
+    ),
+  'result-needs-a-look-accepted': () =>
+    pausedAt(approved({ trustMode: trusted }).implemented().toValidated(), 'copyRecord', 'review_needed').send(
+      'RETRY_REQUESTED',
+      { by, notes: 'I have read it.', accepts: 'hash' },
+    ),
+  'plan approved, merged': () =>
+    published(reviewed(approved({ git: merging }).implemented()).done('integrate', { moved: false })).done(
+      'merge',
+      outputs.merge,
+    ),
+  'trusted all the way, pushed': () => published(reviewed(approved({ trustMode: trusted }).implemented())),
+  'pull request wanted and no forge': () =>
+    published(reviewed(approved({ git: { ...merging, createPR: true } }).implemented())),
+  'plan rejected, then approved with an edit': () =>
+    edited(
+      planned()
+        .send('APPROVAL_REJECTED', { by, feedback: 'Use the session.' })
+        .done('planner', { ...outputs.planner, draft: { ...outputs.planner.draft, decisions: aDecisions } })
+        .done('commitPlan', outputs.commitPlan),
+    ).done('revisePlan', { ok: true, plan: outputs.commitPlan }),
+  'edit that cannot be read, then mended': () =>
+    edited(planned())
+      .done('revisePlan', { ok: false, message: 'line 2' })
+      .send('APPROVAL_GRANTED', { by, editedPlan: '# Mended' })
+      .done('revisePlan', { ok: true, plan: outputs.commitPlan }),
+  'plan that cannot be read twice, mended': () =>
+    prepared({})
+      .done('planner', outputs.plannerFails)
+      .done('planner', { ...outputs.plannerFails, draft: { ...outputs.planner.draft, decisions: aDecisions } })
+      .send('APPROVAL_GRANTED', { by, editedPlan: '# Mended' })
+      .done('revisePlan', { ok: true, plan: outputs.commitPlan }),
+  'plan that cannot be read twice, sent back': () =>
+    prepared({})
+      .done('planner', outputs.plannerFails)
+      .done('planner', outputs.plannerFails)
+      .send('APPROVAL_REJECTED', { by, feedback: 'Again.' })
+      .done('planner', outputs.planner),
+  'a person asks about the plan': () =>
+    planned()
+      .send('QUESTION_ASKED', { by, question: 'Why a session?' })
+      .done('plan-reply', { reply: 'Because.', cost: { ...outputs.planner.cost, role: 'plan-reply' } }),
+  'planner asks and is answered': () =>
+    prepared({})
+      .done('planner', outputs.plannerAsks)
+      .send('CLARIFICATION_ANSWERED', { by, response: 'Supabase' })
+      .done('planner', outputs.planner),
+  'planner asks and is ignored': () =>
+    prepared({}).done('planner', outputs.plannerAsks).send('CLARIFICATION_IGNORED', { by }),
+  'planner asks over the limit, approved': () =>
+    overTheLimit(prepared({ maxClarifications: 1 })).send('APPROVAL_GRANTED', { by, notes: 'Take Supabase.' }),
+  'planner asks over the limit, rejected': () =>
+    overTheLimit(prepared({ maxClarifications: 1 })).send('APPROVAL_REJECTED', { by, feedback: 'No more.' }),
+  'implementer asks and is answered with a file': () =>
+    asked(approved())
+      .send('CLARIFICATION_ANSWERED', { by, response: 'logo.svg', uploads: [{ id: 'u1', name: 'logo.svg' }] })
+      .implemented(),
+  'implementer asks and is ignored': () => asked(approved()).send('CLARIFICATION_IGNORED', { by }),
+  'implementer asks over the limit, approved': () =>
+    asked(approved({ maxClarifications: 0 }))
+      .send('APPROVAL_GRANTED', { by })
+      .implemented(),
+  'implementer asks over the limit, rejected': () =>
+    asked(approved({ maxClarifications: 0 })).send('APPROVAL_REJECTED', { by, feedback: 'Plan it.' }),
+  'set up before the work, with refused files and decisions': () =>
+    approved({}, { setup: { command: 'npm ci', source: 'package-lock.json' }, notices: ['A notice.'] })
+      .done('setUp', { ran: true })
+      .done('implementer', { ...outputs.implementer, decisions: aDecisions, refused: ['out -> /etc/passwd'] })
+      .done('commitCode', outputs.commitCode),
+  'a question with files that are not taken': () =>
+    approved().done('implementer', { ...outputs.implementerAsks, refused: ['a socket'] }),
+  'checks fail, fixed by itself': () => {
+    const fixed = checksFail(approved()).implemented();
+    return published(reviewed(fixed));
+  },
+  'checks fail too often, then a person retries': () =>
+    checksFail(checksFail(approved({ maxFixAttempts: 1 })))
+      .send('FIX_DECIDED', { by, decision: 'retry', reason: 'Look at the fixture.', attempt: 2 })
+      .implemented(),
+  'checks fail, a person retries without a word': () =>
+    checksFail(approved({ trustMode: { ...aConfig.trustMode, fixes: 'manual' } })).send('FIX_DECIDED', {
+      by,
+      decision: 'retry',
+    }),
+  'checks fail, accepted and published': () =>
+    published(
+      checksFail(approved({ trustMode: { ...aConfig.trustMode, fixes: 'manual' } })).send('FIX_DECIDED', {
+        by,
+        decision: 'accept',
+        reason: 'A known flake.',
+        accepted: ['the checks'],
+      }),
+    ),
+  'checks pass only with changed tests': () =>
+    approved()
+      .implemented()
+      .done('checkAsIs', outputs.check('as_is'))
+      .done('checkBaseTests', { ...outputs.check('base_tests', false), restored: ['test/login.test.js'] })
+      .done('report', outputs.report),
+  'review finds a minor fault, fixed by itself': () =>
+    reviewed(approved().implemented(), {
+      verdict: 'fail',
+      summary: 'No error page.',
+      feedback: 'Add one.',
+    }).implemented(),
+  'review finds a major fault': () =>
+    reviewed(approved().implemented(), { verdict: 'fail', severity: 'major', summary: 'Wrong place.' }),
+  'no automatic retry on this server': () => checksFail(approved({}, { autoRetry: false })),
+  'result approved by a person': () =>
+    published(
+      reviewed(approved({ trustMode: manual }).implemented()).send('APPROVAL_GRANTED', {
+        by,
+        artifactHash: 'report-hash',
+        codeTree: 't-code',
+        notes: 'Fine.',
+      }),
+    ),
+  'result rejected by a person': () =>
+    reviewed(approved({ trustMode: manual }).implemented())
+      .send('APPROVAL_REJECTED', { by, feedback: 'Rename it.' })
+      .implemented(),
+  'files taken from another run, checked': () =>
+    atResult()
+      .send('APPROVAL_REJECTED', { by, feedback: 'Take it.', take: taken('check') })
+      .done('takeFiles', outputs.takeFiles),
+  'files taken from another run, worked on': () =>
+    atResult()
+      .send('APPROVAL_REJECTED', { by, feedback: 'Keep its names.', take: taken('implement') })
+      .done('takeFiles', outputs.takeFiles)
+      .implemented(),
+  'checks fail, files taken from another run': () =>
+    checksFail(approved({ trustMode: manual }))
+      .send('FIX_DECIDED', { by, decision: 'retry', reason: 'Take it.', attempt: 1, take: taken('check') })
+      .done('takeFiles', outputs.takeFiles),
+  'project without checks, named by a person': () =>
+    approved({}, { test: null }).implemented().send('CLARIFICATION_ANSWERED', { by, response: 'make check' }),
+  'project without checks, and there are none': () =>
+    approved({}, { test: null })
+      .implemented()
+      .send('CLARIFICATION_ANSWERED', { by, response: 'none' })
+      .done('validator', outputs.validator)
+      .done('report', outputs.report)
+      .send('FIX_DECIDED', { by, decision: 'accept', reason: 'A page of prose.' }),
+  'evidence for another tree publishes nothing': () => pausedWithoutEvidence(approved().implemented()),
+  'base moved, checked again, then merged': () =>
+    published(
+      againOnTheNewBase(reviewed(approved({ git: merging }).implemented()).done('integrate', moved)).done('integrate', {
+        moved: false,
+      }),
+    ).done('merge', outputs.merge),
+  'base moved between integrating and merging': () =>
+    published(reviewed(approved({ git: merging }).implemented()).done('integrate', { moved: false })).done('merge', {
+      merged: false,
+    }),
+  'base moved under the same plan': () =>
+    reviewed(approved({ git: merging }).implemented()).done('integrate', {
+      ...moved,
+      planPath: outputs.commitPlan.path,
+    }),
+  'merge conflict, retried': () =>
+    retried(pausedAt(reviewed(approved({ git: merging }).implemented()), 'integrate', 'merge_conflict')).done(
+      'integrate',
+      { moved: false },
+    ),
+  'memory with a notice': () =>
+    reviewed(approved().implemented()).done('copyRecord', { ...outputs.copyRecord, notices: ['memory.md was mended'] }),
+  'planning takes too long, extended': () =>
+    prepared({}).fire().done('checkpoint', outputs.nothingLeft).send('STAGE_EXTENDED', { by, minutes: 30 }),
+  'implementation takes too long, work saved, retried': () =>
+    retried(
+      approved()
+        .fire()
+        .done('checkpoint', { commit: 'c-saved', refused: ['a socket'] }),
+    ),
+  'validation takes too long, extended': () =>
+    approved().implemented().fire().done('checkpoint', outputs.nothingLeft).send('STAGE_EXTENDED', { by, minutes: 15 }),
+  'stages extended while they run': () =>
+    approvedAfter(prepared({}).send('STAGE_EXTENDED', { by, minutes: 20 }))
+      .send('STAGE_EXTENDED', { by, minutes: 90 })
+      .implemented()
+      .send('STAGE_EXTENDED', { by, minutes: 10 }),
+  'messages on the way': () =>
+    prepared({})
+      .send('MESSAGE_SENT', { by, text: 'Keep it small.' })
+      .done('planner', outputs.planner)
+      .send('MESSAGE_SENT', { by, text: 'Really.' }),
+  'a limit of a provider ends, resumes by itself': () =>
+    approved().rateLimited('implementer', 90_000).done('checkpoint', outputs.nothingLeft).fire().implemented(),
+  'a limit of a provider, retried before': () =>
+    approved()
+      .rateLimited('implementer', 90_000)
+      .done('checkpoint', outputs.nothingLeft)
+      .send('RETRY_REQUESTED', { by, notes: 'It is paid now.' }),
+  'the checkpoint fails too': () => retried(approved().fail('implementer').fail('checkpoint', 'storage_full')),
+  'queued at the start, admitted': () => EngineDrivenRun.queued().done('prepare', outputs.prepare(aConfig)),
+  'queued after a gate, with a clock that runs': () =>
+    prepared({})
+      .done('planner', outputs.plannerAsks)
+      .send('CLARIFICATION_ANSWERED', { by, response: 'Supabase' })
+      .send('RUN_QUEUED', { position: 1 })
+      .send('RUN_ADMITTED', { waitedMs: 45_000 })
+      .done('planner', outputs.planner),
+  'cancelled in the queue': () =>
+    planned()
+      .send('APPROVAL_REJECTED', { by, feedback: 'No.' })
+      .send('RUN_QUEUED', { position: 1 })
+      .send('RUN_CANCELLED', { by }),
+  'set aside at a gate, taken up': () => {
+    const run = EngineDrivenRun.start().toPlanGate();
+    return retried(run.park('poisoned', 'event 4 is not what was stored')).send('APPROVAL_GRANTED', { by });
+  },
+  'set aside at work, taken up': () => {
+    const run = EngineDrivenRun.start().toImplementation();
+    return retried(run.park('definition_missing', 'version 1 is not registered')).implemented();
+  },
+  'set aside, cancelled': () =>
+    EngineDrivenRun.start()
+      .toPlanGate()
+      .park('poisoned', 'event 4 is not what was stored')
+      .send('RUN_CANCELLED', { by, reason: 'Start afresh.' }),
+  'forked at a gate as it is': () => fork(planned()).send('APPROVAL_GRANTED', { by }),
+  'forked at work with another configuration': () =>
+    fork(approved(), {
+      config: { ...aConfig, maxFixAttempts: 1, commands: { test: 'npm run check', setup: 'npm ci' } },
+    }).implemented(),
+  'forked in a pause with another configuration': () =>
+    retried(fork(pausedAt(approved(), 'implementer'), { config: { ...aConfig, maxFixAttempts: 1 } })),
+  'forked while its clock ran': () => fork(approved()).implemented(),
+  ...named('fails, paused, retried', failing, (start, activity, index) =>
+    retried(pausedAt(start(), activity, reasons[index % reasons.length])),
+  ),
+  ...named(
+    'cancelled',
+    {
+      'while it prepares': () => DrivenRun.start(),
+      'at the plan gate': () => planned(),
+      'at a question': () => asked(approved()),
+      'while it implements': () => approved(),
+      'while it validates': () => approved().implemented(),
+      'while it publishes': () => reviewed(approved().implemented()),
+      'while work is saved': () => approved().fail('implementer'),
+      'in a pause': () => pausedAt(approved(), 'implementer'),
+    },
+    (start) => start().send('RUN_CANCELLED', { by, reason: 'No longer needed.' }),
+  ),
+  'the budget is used up, then raised': () =>
+    pausedAt(approved({ maxCostUsd: 1, maxTokens: 1_000 }), 'implementer', 'budget')
+      .send('BUDGET_CHANGED', { by, maxCostUsd: 2, maxTokens: null })
+      .implemented(),
+  'the budget is changed while it works': () =>
+    DrivenRun.start()
+      .send('BUDGET_CHANGED', { by, maxToolCalls: 50 })
+      .done('prepare', outputs.prepare({ ...aConfig, maxToolCalls: 50 })),
+  'checks-fail-as-before-the-run': () =>
+    approved()
+      .implemented()
+      .done('checkAsIs', {
+        ...outputs.check('as_is', false),
+        baseline: { ...outputs.baseline, passed: false },
+        failsAsBefore: true,
+      })
+      .done('report', outputs.report),
+  'tests-that-were-there-are-changed': () =>
+    approved()
+      .implemented()
+      .done('checkAsIs', {
+        ...outputs.check('as_is'),
+        changedTests: [{ path: 'test/login.test.js', linesRemoved: 1, assertionsBefore: 1, assertions: 1 }],
+      }),
+};
+
+const aDecisions = [{ topic: 'Session', choice: 'cookie', rationale: 'simple' }];
+
+function named(
+  suffix: string,
+  starts: Readonly<Record<string, () => DrivenRun>>,
+  go: (start: () => DrivenRun, name: string, index: number) => DrivenRun,
+): Scenarios {
+  return Object.fromEntries(
+    Object.entries(starts).map(([name, start], index) => [`${name} ${suffix}`, () => go(start, name, index)]),
+  );
+}
+
+function fork(run: DrivenRun, change: { readonly config?: RunConfig } = {}): DrivenRun {
+  const { branch } = run.events[0]?.payload ?? {};
+  return run.send('RUN_FORKED', {
+    from: 'r0',
+    at: run.state.sequence,
+    by,
+    branch,
+    waitedMs: 120_000,
+    ...(change.config ? { config: change.config as unknown as JsonObject } : {}),
+  });
+}
+
+function overTheLimit(run: DrivenRun): DrivenRun {
+  return run
+    .done('planner', outputs.plannerAsks)
+    .send('CLARIFICATION_ANSWERED', { by, response: 'Supabase' })
+    .done('planner', { ...outputs.plannerAsks, question: { ...aQuestion, question: 'Really?' } });
+}
+
+function pausedWithoutEvidence(run: DrivenRun): DrivenRun {
+  return run
+    .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 'elsewhere' })
+    .done('checkBaseTests', outputs.check('base_tests'))
+    .done('validator', outputs.validator)
+    .done('report', outputs.report)
+    .done('checkpoint', outputs.nothingLeft);
+}
+
+function againOnTheNewBase(run: DrivenRun): DrivenRun {
+  return run
+    .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 't-new' })
+    .done('checkBaseTests', { ...outputs.check('base_tests'), codeTree: 't-new' })
+    .done('validator', outputs.validator)
+    .done('report', outputs.report);
+}
+
+function approvedAfter(run: DrivenRun): DrivenRun {
+  return run
+    .done('planner', outputs.planner)
+    .done('commitPlan', outputs.commitPlan)
+    .send('APPROVAL_GRANTED', { by })
+    .done('pushPlan', outputs.pushed);
+}
+
+/** Every workflow's newest version by name, as far as its histories are driven by hand. */
+export const scenarios: Scenarios = buildScenarios;

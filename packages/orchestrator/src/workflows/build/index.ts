@@ -1,0 +1,59 @@
+/**
+ * The build workflow: plans a change, implements it, checks it against the plan and the project's own tests, and publishes it.
+ */
+import { COMMON_GATES } from '@autonomous/shared';
+import type { Workflow } from '../workflow.ts';
+import { buildActivities } from './activities/registry.ts';
+import { buildV1 } from './build-1.ts';
+import { buildV2 } from './build-2.ts';
+import { roles } from './roles/index.ts';
+
+export const build: Workflow = {
+  name: 'build',
+  title: 'Build',
+  versions: [buildV1, buildV2],
+  roles,
+  stages: [
+    { name: 'planning', title: 'Planning', timeoutMinutes: 10 },
+    { name: 'implementation', title: 'Implementation', timeoutMinutes: 60 },
+    { name: 'validation', title: 'Validation', timeoutMinutes: 5 },
+    { name: 'publishing', title: 'Publishing' },
+  ],
+  trustModes: [
+    { name: 'planning', title: 'Plan', description: 'Approve the plan before it is implemented.', default: 'manual' },
+    {
+      name: 'implementation',
+      title: 'Result',
+      description: 'Approve the result before it is published.',
+      default: 'auto',
+    },
+    { name: 'fixes', title: 'Fixes', description: 'Decide whether failed checks are fixed.', default: 'auto' },
+  ],
+  gates: {
+    ...COMMON_GATES,
+    plan: { title: 'Plan', presents: 'document', document: 'mermaid_diagram' },
+    invalid_plan: {
+      title: 'Plan',
+      waiting: 'Plan cannot be read',
+      presents: 'document',
+      document: 'mermaid_diagram',
+      isFailure: true,
+      needs: { approve: 'editedPlan' },
+    },
+    implementation: { title: 'Result', presents: 'changes', takesFilesOn: 'reject' },
+    fix: {
+      title: 'Failed checks',
+      waiting: 'Checks failed',
+      presents: 'changes',
+      isFailure: true,
+      takesFilesOn: 'retry',
+    },
+  },
+  documents: {
+    mermaid_diagram: { title: 'Plan', drawnAs: 'diagrams' },
+    spec: { title: 'Specification', drawnAs: 'markdown' },
+    code: { title: 'Changes', drawnAs: 'changes' },
+    validation_report: { title: 'Validation report', drawnAs: 'markdown' },
+  },
+  activities: buildActivities,
+};

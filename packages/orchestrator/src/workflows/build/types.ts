@@ -1,0 +1,346 @@
+/** The data of the build workflow: its input, its context, and what its activities take and give. All plain JSON. */
+import type {
+  BaselineInput,
+  Checked,
+  CheckInput,
+  Cost,
+  Note,
+  ProjectCommand,
+  RunHeader,
+} from '../../activities/types.ts';
+import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
+import type {
+  ActivityError,
+  Baseline,
+  BudgetName,
+  Concern,
+  ConstraintFinding,
+  FilesTaken,
+  JsonValue,
+  PauseReason,
+  Question,
+  RunConfig,
+  RunConfigRequest,
+  RunDecision,
+  RunStart,
+} from '@autonomous/shared';
+
+export interface BuildInput extends RunStart {
+  readonly runId: string;
+  readonly startedAt: string;
+}
+
+export interface Prepared {
+  readonly baseCommit: string;
+  readonly config: RunConfig;
+  readonly notices: readonly string[];
+  readonly excludePaths: readonly string[];
+  readonly setup: ProjectCommand | null;
+  readonly test: ProjectCommand | null;
+  readonly autoRetry: boolean;
+}
+
+export interface PlanDraft {
+  readonly title: string;
+  readonly plan: string;
+  readonly decisions: readonly RunDecision[];
+  readonly techStack: readonly string[];
+  readonly patterns: readonly string[];
+  readonly constraints: JsonValue;
+  /** Id of the model that wrote it. */
+  readonly model: string;
+  readonly scripted: boolean;
+}
+
+export type Planned =
+  | { readonly kind: 'plan'; readonly draft: PlanDraft; readonly cost: Cost }
+  | { readonly kind: 'invalid'; readonly draft: PlanDraft; readonly message: string; readonly cost: Cost }
+  | { readonly kind: 'question'; readonly question: Question; readonly cost: Cost };
+
+/** A plan as committed on the run's branch. */
+export interface CommittedPlan {
+  readonly title: string;
+  readonly path: string;
+  readonly artifactHash: string;
+  readonly commit: string;
+  readonly codeTree: string;
+  readonly constraints: JsonValue;
+  /** Models that wrote it, and `person` where one edited it. */
+  readonly models: readonly string[];
+  readonly scripted: boolean;
+  /** The planner's additions to the project's memory, as a concern. Absent in older logs. */
+  readonly memory?: Concern;
+}
+
+export type Revised =
+  | { readonly ok: true; readonly plan: CommittedPlan }
+  | { readonly ok: false; readonly message: string };
+
+export type Implemented =
+  | {
+      readonly kind: 'implemented';
+      readonly tree: string;
+      readonly summary: string;
+      readonly decisions: readonly RunDecision[];
+      readonly refused: readonly string[];
+      readonly cost: Cost;
+    }
+  | {
+      readonly kind: 'question';
+      readonly tree: string;
+      readonly question: Question;
+      readonly refused: readonly string[];
+      readonly cost: Cost;
+    };
+
+/** What an interrupted agent left; `commit` is `null` where that was nothing. */
+export interface Checkpoint {
+  readonly commit: string | null;
+  readonly refused: readonly string[];
+}
+
+export interface CommittedCode {
+  readonly commit: string;
+  readonly codeTree: string;
+  readonly filesChanged: readonly string[];
+}
+
+export interface Reviewed {
+  readonly verdict: 'pass' | 'fail';
+  readonly severity: 'minor' | 'major';
+  readonly summary: string;
+  readonly feedback: string;
+  readonly cost: Cost;
+}
+
+export interface Reported {
+  readonly path: string;
+  readonly hash: string;
+  readonly commit: string;
+  /** Absent in reports that are older than this field. */
+  readonly findings?: readonly ConstraintFinding[];
+  /** Concerns about the result, accepted or not. Absent in reports that are older than this field. */
+  readonly concerns?: readonly Concern[];
+  /** Concerns that nobody has accepted. */
+  readonly openConcerns?: readonly Concern[];
+}
+
+export type Integrated =
+  | { readonly moved: false }
+  | {
+      readonly moved: true;
+      readonly baseCommit: string;
+      readonly commit: string;
+      readonly codeTree: string;
+      /** Differs from the previous path if the base has meanwhile used the plan's number. */
+      readonly planPath: string;
+    };
+
+export interface Recorded {
+  readonly commit: string;
+  readonly codeTree: string;
+  /** What a person should know of the memory file. */
+  readonly notices: readonly string[];
+}
+
+export interface Published {
+  readonly commit: string;
+  readonly pushed: boolean;
+  readonly note?: string;
+}
+
+export type Merged =
+  | { readonly merged: true; readonly commit: string; readonly strategy: string }
+  /** The base moved since it was integrated. */
+  | { readonly merged: false };
+
+/** Where in the validation a result failed. */
+export type Failure = {
+  readonly from: 'checks' | 'base_tests' | 'review' | 'constraints';
+  readonly severity: 'minor' | 'major';
+  readonly summary: string;
+  readonly feedback: string;
+  /** The checks failed in the same way before the run: there is nothing for an agent to mend. Absent in version 1. */
+  readonly failsAsBefore?: true;
+};
+
+export interface BuildContext extends RunHeader {
+  readonly config: RunConfig;
+  readonly requestedConfig: RunConfigRequest;
+  readonly baseCommit: string;
+  /** Head of the run's branch in the mirror; empty before it exists. */
+  readonly head: string;
+  readonly excludePaths: readonly string[];
+  readonly setup: ProjectCommand | null;
+  readonly setupDone: boolean;
+  /** `null` before it is known. An empty command says that the project has none. */
+  readonly test: ProjectCommand | null;
+  readonly autoRetry: boolean;
+  readonly notes: readonly Note[];
+  /** Finished calls by role: tells a call from its predecessors, for prompts and scripts. */
+  readonly calls: {
+    readonly planner: number;
+    readonly implementer: number;
+    readonly validator: number;
+    readonly 'plan-reply': number;
+  };
+  readonly clarificationCount: number;
+  readonly answered: readonly { readonly question: string; readonly response: string }[];
+  readonly question: { readonly asked: Question; readonly from: 'planning' | 'implementation' | 'validation' } | null;
+  readonly personAsks: string | null;
+  readonly draft: PlanDraft | null;
+  readonly parserRetried: boolean;
+  readonly parserMessage: string | null;
+  /** A plan that a person edited at a gate, before it is committed. */
+  readonly edited: string | null;
+  readonly plan: CommittedPlan | null;
+  readonly planVersion: number;
+  readonly codeVersion: number;
+  readonly reportVersion: number;
+  readonly implemented: Extract<Implemented, { kind: 'implemented' }> | null;
+  /** Files of another run that are being taken; absent where none are. */
+  readonly taking?: FilesTaken | undefined;
+  /** A tree that an agent left when it asked or was interrupted, before it is committed as a checkpoint. */
+  readonly unsaved: string | null;
+  readonly codeTree: string | null;
+  readonly evidence: readonly Checked[];
+  /** Latest notice about new dependencies; absent if there was none. */
+  readonly dependencyNotice?: string;
+  /** Latest notice about changed tests; absent if there was none, and in version 1. */
+  readonly testsNotice?: string;
+  readonly review: Reviewed | null;
+  readonly failure: Failure | null;
+  readonly report: Reported | null;
+  readonly fixAttempts: number;
+  /** A person accepted this code tree although its validation failed. */
+  readonly accepted: {
+    readonly by: string;
+    readonly reason: string;
+    readonly codeTree: string;
+    readonly failures: readonly string[];
+  } | null;
+  readonly paused: {
+    readonly reason: PauseReason;
+    readonly message: string;
+    readonly stage: string;
+    /** The one that is used up. */
+    readonly budget?: BudgetName;
+    /** Milliseconds after which the run resumes by itself; absent where a person has to say so. */
+    readonly resumesInMs?: number;
+  } | null;
+  /** How often the run went on after a provider's limit without a word of a person or an end of an agent's call. */
+  readonly resumedByItself?: number | undefined;
+  readonly decisions: readonly RunDecision[];
+  readonly techStack: readonly string[];
+  readonly patterns: readonly string[];
+  readonly published: Published | null;
+  readonly merged: boolean;
+  /** Where the baseline is: `none` without a command. Here and below: absent in version 1. */
+  readonly baseline?: 'none' | 'running' | 'known';
+  /** Of the latest report. */
+  readonly concerns?: readonly Concern[];
+  /** Those that nobody has accepted. */
+  readonly openConcerns?: readonly Concern[];
+  /** No file of the project differs from the base. */
+  readonly isEmpty?: boolean;
+  /** Number of times that the implementer was sent back because it had changed nothing. */
+  readonly emptyResults?: number;
+}
+
+/** Input of each call of an agent. */
+export type AgentInput = RunHeader & {
+  readonly config: BuildContext['config'];
+  readonly head: string;
+  readonly baseCommit: string;
+  readonly excludePaths: readonly string[];
+  readonly notes: readonly Note[];
+  readonly call: number;
+};
+/** Input of a validation report. */
+export type ReportInput = RunHeader & {
+  /** The run's additions to the memory; absent in version 1. */
+  readonly memory?: MemoryAddition;
+  readonly head: string;
+  readonly plan: CommittedPlan | null;
+  readonly evidence: readonly Checked[];
+  readonly review: Reviewed | null;
+  readonly failure: Failure | null;
+  readonly codeTree: string;
+};
+
+export type BuildActivities = {
+  prepare: { input: RunHeader & Pick<BuildContext, 'requestedConfig'>; output: Prepared };
+  plan: { input: AgentInput; output: Planned };
+  commitPlan: {
+    input: RunHeader & { head: string; draft: PlanDraft; existing: CommittedPlan | null };
+    output: CommittedPlan;
+  };
+  revisePlan: {
+    input: RunHeader & {
+      head: string;
+      text: string;
+      existing: CommittedPlan | null;
+      title: string;
+      models: readonly string[];
+      scripted: boolean;
+    };
+    output: Revised;
+  };
+  replyToPerson: {
+    input: AgentInput & { plan: CommittedPlan | null; question: string };
+    output: { reply: string; cost: Cost };
+  };
+  pushBranch: { input: RunHeader & { commit: string }; output: Published };
+  setUp: {
+    input: RunHeader & { head: string; setup: ProjectCommand; excludePaths: readonly string[] };
+    output: { ran: boolean };
+  };
+  implement: {
+    input: AgentInput & { plan: CommittedPlan; setup: ProjectCommand | null; test: ProjectCommand | null };
+    output: Implemented;
+  };
+  commitCode: {
+    input: RunHeader & { head: string; tree: string; message: string; baseCommit: string };
+    output: CommittedCode;
+  };
+  takeFiles: {
+    input: RunHeader & { head: string; baseCommit: string; take: FilesTaken };
+    output: CommittedCode;
+  };
+  checkpoint: {
+    input: RunHeader & { head: string; baseCommit: string; stage: string; excludePaths: readonly string[] };
+    output: Checkpoint;
+  };
+  /** `null`: nothing can be said. It never fails the run. */
+  baseline: { input: BaselineInput; output: Baseline | null };
+  check: { input: CheckInput; output: Checked };
+  review: { input: AgentInput & { plan: CommittedPlan; evidence: readonly Checked[] }; output: Reviewed };
+  report: { input: ReportInput & { version: number }; output: Reported };
+  integrate: {
+    input: RunHeader & { head: string; baseCommit: string; baseBranch: string; planPath: string };
+    output: Integrated;
+  };
+  copyRecord: {
+    input: ReportInput & {
+      accepted: boolean;
+      title: string;
+      decisions: BuildContext['decisions'];
+      techStack: readonly string[];
+      patterns: readonly string[];
+    };
+    output: Recorded;
+  };
+  merge: {
+    input: RunHeader & {
+      head: string;
+      baseCommit: string;
+      baseBranch: string;
+      strategy: BuildContext['config']['git']['mergeStrategy'];
+      codeTree: string;
+      title: string;
+    };
+    output: Merged;
+  };
+};
+
+export type { ActivityError };

@@ -1,0 +1,218 @@
+/**
+ * Completes a workflow that says only what it has to: two parts are enough, its definition and its activities. What it leaves
+ * out is read from its machine. Also finds what such a value lacks or contradicts.
+ */
+import {
+  COMMON_GATES,
+  DOCUMENT_KINDS,
+  GATE_PRESENTS,
+  type GateInfo,
+  type StageInfo,
+  titleOfName,
+} from '@autonomous/shared';
+import type { AnyStateNode } from 'xstate';
+import type { ActivityTools } from '../activities/tools.ts';
+import type { Activity, ActivityRegistry } from '../core/activity.ts';
+import { sourcesOf, type StateMeta, type WorkflowDefinition } from '../core/definition.ts';
+import { nodesOf } from '../core/machine-nodes.ts';
+import type { Role } from '../roles/role.ts';
+import { TOOL_NAMES } from '../roles/role.ts';
+import { newestOf, type Workflow } from './workflow.ts';
+
+/** A workflow as its author writes it: a definition or all versions of it, its activities, and anything else of `Workflow`. */
+export type WorkflowValue = Partial<Omit<Workflow, 'activities'>> & {
+  readonly definition?: WorkflowDefinition;
+  readonly activities: ActivityRegistry | ((tools: ActivityTools) => ActivityRegistry);
+};
+
+/** The whole workflow. Call it only for a value without faults (`faultsOf`). */
+export function completeWorkflow(value: WorkflowValue): Workflow {
+  const versions = versionsOf(value);
+  const newest = newestOf({ name: value.name ?? '', versions });
+  const { activities } = value;
+  return {
+    name: newest.name,
+    title: value.title ?? titleOfName(newest.name),
+    versions,
+    roles: value.roles ?? [],
+    stages: value.stages ?? stagesOf(versions),
+    trustModes: value.trustModes ?? [],
+    gates: value.gates ?? gatesOf(versions),
+    documents: value.documents ?? {},
+    activities: typeof activities === 'function' ? activities : () => activities,
+  };
+}
+
+/** All versions that a value has, oldest first. */
+export function versionsOf({ definition, versions }: Pick<WorkflowValue, 'definition' | 'versions'>) {
+  return [...(versions ?? []), ...(definition === undefined ? [] : [definition])].sort((a, b) => a.version - b.version);
+}
+
+/** Everything in a value that contradicts itself or is not declared, one sentence each. The definitions are sound already. */
+export function faultsOf(value: WorkflowValue): readonly string[] {
+  const versions = versionsOf(value);
+  const named = `workflow '${versions.at(-1)?.name ?? ''}'`;
+  return [
+    ...nameFaults(value, versions),
+    ...roleFaults(value, named),
+    ...gateFaults(value, versions, named),
+    ...stageFaults(value, versions, named),
+    ...documentFaults(value, named),
+    ...trustFaults(value, named),
+  ];
+}
+
+/** What is wrong with the activities of a workflow, one sentence each. */
+export function activityFaultsOf(
+  workflow: Pick<Workflow, 'name' | 'versions'>,
+  activities: ActivityRegistry,
+): readonly string[] {
+  const faults = Object.entries(activities).flatMap(([name, activity]) => {
+    const fault = activityFault(activity);
+    return fault === null ? [] : [`the activity '${name}' ${fault}.`];
+  });
+  const missing = new Set(workflow.versions.flatMap((definition) => sourcesOf(definition)));
+  for (const name of missing) {
+    if (Object.hasOwn(activities, name)) continue;
+    faults.push(
+      `workflow '${workflow.name}' declares the activity '${name}', which 'activities' does not carry out; add it.`,
+    );
+  }
+  return faults;
+}
+
+function nameFaults({ name }: WorkflowValue, versions: readonly WorkflowDefinition[]): string[] {
+  const own = name ?? versions[0]?.name ?? '';
+  const others = versions.filter((definition) => definition.name !== own);
+  return others.map(
+    (other) =>
+      `workflow '${own}' has a version that is called '${other.name}'; give each version the name of its workflow.`,
+  );
+}
+
+function roleFaults({ roles = [] }: WorkflowValue, named: string): string[] {
+  const names = roles.map(({ role }) => role.name);
+  return roles.flatMap(({ role, title, configuredAs, defaultsOf }, index) => {
+    const faults: string[] = [];
+    const fault = roleFault(role);
+    if (fault !== null) faults.push(`${named}: role '${role.name}' ${fault}.`);
+    if (typeof title !== 'string' || title === '')
+      faults.push(`${named}: role '${role.name}' has no title; give it one, such as '${titleOfName(role.name)}'.`);
+    if (names.indexOf(role.name) !== index)
+      faults.push(`${named}: role '${role.name}' is there twice; give one of them another name.`);
+    if (configuredAs !== undefined && !names.includes(configuredAs))
+      faults.push(
+        `${named}: role '${role.name}' is configured as '${configuredAs}', which is not one of its roles (${names.join(', ')}).`,
+      );
+    if (defaultsOf !== undefined && configuredAs !== undefined)
+      faults.push(`${named}: role '${role.name}' has both configuredAs and defaultsOf; leave one of them out.`);
+    return faults;
+  });
+}
+
+function roleFault(role: Role<never, unknown>): string | null {
+  if (!/^[a-z][a-z-]{0,63}$/.test(role.name)) return "has an invalid name: begin with a-z and use a-z and '-'";
+  if (typeof role.instructions !== 'string' || role.instructions === '') return 'has no instructions';
+  if (!Number.isInteger(role.version) || role.version < 1) return 'has no version; begin with 1';
+  if (!Number.isInteger(role.maxSteps) || role.maxSteps < 1) return 'has no maxSteps; give a number from 1';
+  if (typeof role.parts !== 'function') return 'has no function parts(input)';
+  if (typeof role.result?.safeParse !== 'function') return 'has no result schema; give a zod schema';
+  const unknown = (role.tools ?? []).filter((tool) => !TOOL_NAMES.includes(tool));
+  return unknown.length === 0 ? null : `has unknown tools ${unknown.join(', ')}; there are ${TOOL_NAMES.join(', ')}`;
+}
+
+function gateFaults(
+  { gates, documents = {} }: WorkflowValue,
+  versions: readonly WorkflowDefinition[],
+  named: string,
+): string[] {
+  if (gates === undefined) return [];
+  const missing = [...gateKindsOf(versions)].filter(
+    (kind) => !Object.hasOwn(gates, kind) && !Object.hasOwn(COMMON_GATES, kind),
+  );
+  return [
+    ...missing.map((kind) => `${named} opens gates of the kind '${kind}', which 'gates' does not declare; add it.`),
+    ...Object.entries(gates).flatMap(([kind, gate]) => {
+      if (!GATE_PRESENTS.includes(gate.presents) || typeof gate.title !== 'string' || gate.title === '')
+        return [`${named}: gate '${kind}' needs a title, and presents one of ${GATE_PRESENTS.join(', ')}.`];
+      if (gate.presents === 'document' && (gate.document === undefined || !Object.hasOwn(documents, gate.document)))
+        return [
+          `${named}: gate '${kind}' presents the document '${gate.document ?? ''}', which 'documents' does not declare; add it.`,
+        ];
+      return [];
+    }),
+  ];
+}
+
+function stageFaults({ stages }: WorkflowValue, versions: readonly WorkflowDefinition[], named: string): string[] {
+  if (stages === undefined) return [];
+  const names = new Set(stages.map(({ name }) => name));
+  return stagesOf(versions)
+    .filter(({ name }) => !names.has(name))
+    .map(({ name }) => `${named} has states of the stage '${name}', which 'stages' does not declare; add it.`);
+}
+
+function documentFaults({ documents = {} }: WorkflowValue, named: string): string[] {
+  return Object.entries(documents).flatMap(([type, { title, drawnAs }]) =>
+    DOCUMENT_KINDS.includes(drawnAs) && typeof title === 'string' && title !== ''
+      ? []
+      : [`${named}: document '${type}' needs a title, and is drawn as one of ${DOCUMENT_KINDS.join(', ')}.`],
+  );
+}
+
+function trustFaults({ trustModes = [] }: WorkflowValue, named: string): string[] {
+  return trustModes.flatMap(({ name, title, default: level }) =>
+    typeof name === 'string' && typeof title === 'string' && (level === 'auto' || level === 'manual')
+      ? []
+      : [`${named}: trust mode '${name}' needs a title, a description and a default, 'auto' or 'manual'.`],
+  );
+}
+
+/** Stages that states name outright; those that a function gives are not seen. */
+function stagesOf(versions: readonly WorkflowDefinition[]): StageInfo[] {
+  const names = new Set<string>();
+  for (const { stage } of metasOf(versions)) if (typeof stage === 'string') names.add(stage);
+  return [...names].map((name) => ({ name, title: titleOfName(name) }));
+}
+
+function gatesOf(versions: readonly WorkflowDefinition[]): Record<string, GateInfo> {
+  return Object.fromEntries(
+    [...gateKindsOf(versions)].map((kind) => [
+      kind,
+      COMMON_GATES[kind] ?? { title: titleOfName(kind), presents: 'message' as const },
+    ]),
+  );
+}
+
+function gateKindsOf(versions: readonly WorkflowDefinition[]): ReadonlySet<string> {
+  return new Set(metasOf(versions).flatMap(({ gate }) => (gate === undefined ? [] : [gate.kind])));
+}
+
+function metasOf(versions: readonly WorkflowDefinition[]): readonly StateMeta[] {
+  return versions.flatMap(({ machine }) =>
+    [...nodesOf(machine.root as AnyStateNode)].flatMap(
+      ({ meta }) => (meta === undefined ? [] : [meta as StateMeta]), // `defineWorkflow` has checked its shape
+    ),
+  );
+}
+
+/** What is wrong with an activity; `null` when it can be carried out. */
+function activityFault(activity: Activity): string | null {
+  if (typeof activity !== 'object' || activity === null) return 'is not an object; give { retry, perform, find? }';
+  const { perform, find, retry } = activity as {
+    readonly perform?: unknown;
+    readonly find?: unknown;
+    readonly retry?: unknown;
+  };
+  if (typeof perform !== 'function') return 'has no function perform(input, context)';
+  if (find !== undefined && typeof find !== 'function') return "has a 'find' that is not a function";
+  const { attempts, firstDelayMs, maxDelayMs } = (typeof retry === 'object' && retry !== null ? retry : {}) as Record<
+    string,
+    unknown
+  >;
+  const isPolicy =
+    Number.isInteger(attempts) &&
+    Number(attempts) > 0 &&
+    [firstDelayMs, maxDelayMs].every((ms) => Number.isFinite(ms) && Number(ms) >= 0);
+  return isPolicy ? null : 'has no retry policy { attempts, firstDelayMs, maxDelayMs }; THREE_TRIES is one';
+}

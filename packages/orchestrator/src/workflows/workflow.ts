@@ -1,0 +1,71 @@
+/**
+ * A workflow as one value: all that the engine, the server and the clients need to know of a kind of run. The folder of a
+ * workflow exports it, `workflows/index.ts` lists it, and custom workflows are values of the same shape.
+ */
+import type { DocumentInfo, GateInfo, RoleInfo, StageInfo, TrustModeInfo, WorkflowInfo } from '@autonomous/shared';
+import type { ActivityRegistry } from '../core/activity.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import type { ActivityTools } from '../activities/tools.ts';
+import type { KnownRoles, Role } from '../roles/role.ts';
+
+/** A role as a workflow has it: what its agent is told, and how it is configured. */
+export interface WorkflowRole extends Omit<RoleInfo, 'name'> {
+  // Each role has an input and a result of its own; those who call it know them.
+  readonly role: Role<never, unknown>;
+  /** Model id where neither run, project nor server names one. Default: that of `defaultsOf`. */
+  readonly defaultModel?: string;
+  /** A role whose default model this one has as long as nobody configures its own, as DEFAULT_MODELS names it. */
+  readonly defaultsOf?: string;
+}
+
+export interface Workflow {
+  /** Lower-case letters, digits and hyphens; also the name of its folder and of each of its definitions. */
+  readonly name: string;
+  /** For a person: `Build`. */
+  readonly title: string;
+  /** Oldest first; new runs follow the last one. Versions are never removed: runs are bound to theirs. */
+  readonly versions: readonly WorkflowDefinition[];
+  readonly roles: readonly WorkflowRole[];
+  /** In the order in which a run passes them. */
+  readonly stages: readonly StageInfo[];
+  readonly trustModes: readonly TrustModeInfo[];
+  /** By gate kind. Kinds that every workflow has (`COMMON_GATES`) need not be named. */
+  readonly gates: Readonly<Record<string, GateInfo>>;
+  /** By artifact type. */
+  readonly documents: Readonly<Record<string, DocumentInfo>>;
+  /** Activities by the names that the machines of all its versions give them. */
+  activities(tools: ActivityTools): ActivityRegistry;
+}
+
+/** The part of a workflow that clients read. */
+export function workflowInfoOf({ name, title, roles, stages, trustModes, gates, documents }: Workflow): WorkflowInfo {
+  return {
+    name,
+    title,
+    roles: roles.map(({ role, title, configuredAs }) => ({
+      name: role.name,
+      title,
+      ...(configuredAs === undefined ? {} : { configuredAs }),
+    })),
+    stages,
+    trustModes,
+    gates,
+    documents,
+  };
+}
+
+/**
+ * The roles of several workflows, for those who read names of roles from files of the operator.
+ * @param hasOthers true while there may be custom workflows that are not loaded yet
+ */
+export function knownRolesOf(workflows: readonly Pick<Workflow, 'roles'>[], hasOthers: boolean): KnownRoles {
+  const roles = workflows.flatMap((workflow) => workflow.roles.map(({ role }) => [role.name, role.result] as const));
+  return { results: Object.fromEntries(roles), hasOthers };
+}
+
+/** The newest version of a workflow. */
+export function newestOf({ name, versions }: Pick<Workflow, 'name' | 'versions'>): WorkflowDefinition {
+  const newest = versions.at(-1);
+  if (newest === undefined) throw new Error(`workflow '${name}' has no version`);
+  return newest;
+}

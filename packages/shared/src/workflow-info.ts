@@ -1,0 +1,111 @@
+/**
+ * Describes a workflow to clients: all that a launch form, a list, a tab, a gate panel or a notification needs to know of it.
+ * The server sends it as part of `GET /api/workflows`; no client knows a workflow by its name.
+ */
+import type { TrustLevel } from './config.ts';
+import type { Decision } from './run.ts';
+
+/** A role of a workflow's agents. Its name is the key of `modelRouting` and `egress` in a run's configuration. */
+export interface RoleInfo {
+  readonly name: string;
+  /** For a person: `Planner`. */
+  readonly title: string;
+  /**
+   * Another role of the workflow whose model and network this one has; it has no settings of its own then. Absent: it has its
+   * own.
+   */
+  readonly configuredAs?: string;
+}
+
+/** A stage of a workflow. Its name is the key of `timeoutMinutes` where it has a time limit. */
+export interface StageInfo {
+  readonly name: string;
+  readonly title: string;
+  /** Time limit in minutes where nobody sets one. Absent: the stage has no time limit. */
+  readonly timeoutMinutes?: number;
+}
+
+/** A point at which a person decides (`manual`) or the run goes on by itself (`auto`). Its name is the key of `trustMode`. */
+export interface TrustModeInfo {
+  readonly name: string;
+  readonly title: string;
+  /** One sentence for a person: what is decided there. */
+  readonly description: string;
+  readonly default: TrustLevel;
+}
+
+/** The field of a decision that a person has to fill in. */
+export type DecisionField = 'feedback' | 'reason' | 'notes' | 'editedPlan' | 'question' | 'response' | 'minutes';
+
+/** What a gate puts before a person: one of the run's documents, its changes, a question, or its summary alone. */
+export const GATE_PRESENTS = ['document', 'changes', 'question', 'message'] as const;
+export type GatePresents = (typeof GATE_PRESENTS)[number];
+
+export interface GateInfo {
+  /** Names what is decided: `Plan`, `Result`. */
+  readonly title: string;
+  /** Short words for lists while the gate is open: `Plan cannot be read`. Default: the title. */
+  readonly waiting?: string;
+  readonly presents: GatePresents;
+  /** Type of the document that it presents, for `document`. */
+  readonly document?: string;
+  /** True for a gate that opens because something failed: clients show it as a warning. Default: false. */
+  readonly isFailure?: boolean;
+  /** The decision that may bring files of another run's result. Default: none does. */
+  readonly takesFilesOn?: Decision;
+  /** Fields that a decision cannot do without, beyond those that every gate needs for it. */
+  readonly needs?: { readonly [Kind in Decision]?: DecisionField };
+  /** Fields that clients offer with a decision and that may stay empty. */
+  readonly offers?: { readonly [Kind in Decision]?: DecisionField };
+}
+
+/** How clients draw a document. */
+export const DOCUMENT_KINDS = ['markdown', 'diagrams', 'changes', 'checks'] as const;
+export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
+
+export interface DocumentInfo {
+  /** Title of its tab: `Plan`. */
+  readonly title: string;
+  readonly drawnAs: DocumentKind;
+}
+
+/** What clients read of a workflow. Keys of `gates` are gate kinds; keys of `documents` are artifact types. */
+export interface WorkflowInfo {
+  readonly name: string;
+  readonly title: string;
+  readonly roles: readonly RoleInfo[];
+  /** In the order in which a run passes them. */
+  readonly stages: readonly StageInfo[];
+  readonly trustModes: readonly TrustModeInfo[];
+  readonly gates: Readonly<Record<string, GateInfo>>;
+  readonly documents: Readonly<Record<string, DocumentInfo>>;
+}
+
+/** Gates that a run of any workflow may have; a workflow may describe them in its own words. */
+export const COMMON_GATES: Readonly<Record<string, GateInfo>> = {
+  clarification: { title: 'Question', presents: 'question', needs: { answer: 'response' } },
+  escalation: {
+    title: 'Questions',
+    waiting: 'Too many questions',
+    presents: 'message',
+    offers: { approve: 'notes' },
+  },
+  pause: { title: 'Pause', waiting: 'Paused', presents: 'message' },
+};
+
+/**
+ * How a gate of a kind is shown. A kind that is not declared gets a title made from its name and presents its summary.
+ * @param workflow absent while the client does not know the workflow
+ */
+export function gateInfoOf(workflow: Pick<WorkflowInfo, 'gates'> | undefined, kind: string): GateInfo {
+  const declared = workflow?.gates;
+  if (declared !== undefined && Object.hasOwn(declared, kind) && declared[kind] !== undefined) return declared[kind];
+  if (Object.hasOwn(COMMON_GATES, kind) && COMMON_GATES[kind] !== undefined) return COMMON_GATES[kind];
+  return { title: titleOfName(kind), presents: 'message' };
+}
+
+/** `invalid_plan` as `Invalid plan`: the title of a name that nobody declared one for. */
+export function titleOfName(name: string): string {
+  const words = name.replaceAll(/[_-]+/g, ' ').trim();
+  return words === '' ? name : `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+}

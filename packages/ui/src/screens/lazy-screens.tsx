@@ -1,0 +1,41 @@
+/** The screens beside the list of runs, with what only they need. */
+import '../components/more-elements.ts';
+import { DEFAULT_METRICS_DAYS, type Screen } from '../bridge.ts';
+import { DrawerProvider } from '../components/diagram.tsx';
+// oxlint-disable-next-line import/default -- build.mjs makes it: the program of that file, as one text
+import drawingProgram from '../components/drawing-frame.ts?program';
+import { createDrawer } from '../components/drawing.ts';
+import { Exploration } from './exploration.tsx';
+import { Launch } from './launch.tsx';
+import { Metrics } from './metrics.tsx';
+import { RunPage } from './run-page.tsx';
+import { SignIn } from './sign-in.tsx';
+
+export type OtherScreen = Exclude<Screen, { readonly name: 'runs' }>;
+
+// The page lets nothing run but what bears its nonce, which the scripts that run here do.
+const drawer = createDrawer(drawingProgram, document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '');
+
+export function Others({ screen }: { readonly screen: OtherScreen | 'sign-in' }) {
+  if (screen === 'sign-in') return <SignIn />;
+  return (
+    <DrawerProvider value={drawer}>
+      <ScreenOf screen={screen} />
+    </DrawerProvider>
+  );
+}
+
+function ScreenOf({ screen }: { readonly screen: OtherScreen }) {
+  switch (screen.name) {
+    case 'run':
+      return <RunPage key={screen.runId} screen={screen} />;
+    case 'exploration':
+      return <Exploration key={screen.explorationId} explorationId={screen.explorationId} />;
+    case 'launch':
+      return <Launch />;
+    case 'metrics':
+      return <Metrics days={screen.days ?? DEFAULT_METRICS_DAYS} projectId={screen.projectId} />;
+    default:
+      return screen satisfies never;
+  }
+}
