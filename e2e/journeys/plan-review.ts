@@ -1,5 +1,5 @@
 /**
- * A plan is questioned, sent back, compared with what it was, and approved; what it demands is followed from the diagram to the
+ * A plan is questioned, sent back, compared with what it was, and approved; what it requires is followed from the diagram to the
  * list and back by keys alone, until the run's evidence says how each stands. In light and dark, high contrast and on a phone.
  */
 import assert from 'node:assert/strict';
@@ -58,22 +58,22 @@ export const journey: Journey = {
 
     await page.getByRole('button', { name: 'Approve' }).click();
     await server.heard(id, 'RUN_MERGED');
-    const demands = page.getByRole('complementary', { name: 'What the result is held against' });
-    await demands.getByText('Not decided').first().waitFor();
-    await demands
+    const constraints = page.getByRole('complementary', { name: 'What the result is held against' });
+    await constraints.getByText('Not decided').first().waitFor();
+    await constraints
       .getByText(/mentioned at src\/login\.js/)
       .first()
       .waitFor();
-    const login = page.getByRole('button', { name: '/login: demands /login: Not decided' });
+    const login = page.getByRole('button', { name: '/login: requires /login: Not decided' });
     await login.waitFor();
-    await checkAccessibility(page, 'How demands stand');
-    await inEveryLook(stage, page, 'demands');
+    await checkAccessibility(page, 'How constraints stand');
+    await inEveryLook(stage, page, 'constraints');
   },
 };
 
 /** From a node to its line in the list and back, by keys. */
 async function followADemand(page: Page): Promise<void> {
-  const node = page.getByRole('button', { name: '/logout: demands /logout: Not binding yet' });
+  const node = page.getByRole('button', { name: '/logout: requires /logout: Not binding yet' });
   await node.focus();
   await page.keyboard.press('Enter');
   const item = page.locator('li:focus');
@@ -82,7 +82,7 @@ async function followADemand(page: Page): Promise<void> {
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => {
     const paper = document.activeElement;
-    return paper?.shadowRoot?.activeElement?.getAttribute('aria-label')?.startsWith('/logout: demands') ?? false;
+    return paper?.shadowRoot?.activeElement?.getAttribute('aria-label')?.startsWith('/logout: requires') ?? false;
   });
 }
 

@@ -180,7 +180,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     source: [
       {
         file: ENGINE,
-        find: '    else {\n      this.#places.release(userId, runId);\n      void this.#admit(userId);\n    }\n',
+        find: '    else {\n      this.#runSlots.release(userId, runId);\n      void this.#admit(userId);\n    }\n',
         replace: '',
       },
     ],
@@ -200,8 +200,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     source: [
       {
         file: ENGINE,
-        find: 'this.#places.release(userId, run.state.runId);\n    void this.#admit(userId);',
-        replace: 'this.#places.release(userId, run.state.runId);',
+        find: 'this.#runSlots.release(userId, run.state.runId);\n    void this.#admit(userId);',
+        replace: 'this.#runSlots.release(userId, run.state.runId);',
       },
     ],
   },

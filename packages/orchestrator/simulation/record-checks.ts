@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { systemClock } from '../src/engine/clock.ts';
 import { Engine } from '../src/engine/engine.ts';
 import { divergence, listRecordedRuns, readRecordedTips } from '../src/engine/record-check.ts';
-import { Recorder } from '../src/engine/recorder.ts';
+import { RunRecordWriter } from '../src/engine/run-record-writer.ts';
 import { Transcripts } from '../src/engine/transcripts.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 import { anEvent, aStep } from '../src/event-store/sqlite/steps.fixture.ts';
@@ -123,7 +123,14 @@ class Place {
     const transcripts = new Transcripts(path.join(this.#folder, 'transcripts'));
     await this.store.setMark('recorded-position', '0');
     const scrub = (text: string): string => text;
-    const recorder = new Recorder({ store: this.store, repository, transcripts, clock: systemClock, log, scrub });
+    const recorder = new RunRecordWriter({
+      store: this.store,
+      repository,
+      transcripts,
+      clock: systemClock,
+      log,
+      scrub,
+    });
     await recorder.start();
     await recorder.settled();
     await recorder.stop();

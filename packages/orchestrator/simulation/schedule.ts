@@ -82,7 +82,7 @@ class Schedule {
   readonly #scheduler: Scheduler;
   readonly #counts = noFaults();
   readonly #trace: string[] = [];
-  readonly #places: number;
+  readonly #runSlots: number;
   readonly #ledger: Ledger;
   readonly #disk: Disk;
   readonly #world: World;
@@ -106,7 +106,7 @@ class Schedule {
     this.#options = options;
     this.#random = new Random(seed);
     this.#scheduler = new Scheduler(this.#random);
-    this.#places = 1 + this.#random.below(2);
+    this.#runSlots = 1 + this.#random.below(2);
     const shared = {
       scheduler: this.#scheduler,
       random: this.#random,
@@ -116,7 +116,7 @@ class Schedule {
     };
     this.#ledger = new Ledger({
       workflows,
-      places: this.#places,
+      places: this.#runSlots,
       now: () => this.#scheduler.wall,
       outcomes: (key) => this.#world.outcomes(key),
       meantFor: (by) => this.#people.meantFor(by),
@@ -288,7 +288,7 @@ class Schedule {
       findActivity: lookupIn(plants?.activities?.(registry) ?? registry),
       clock,
       log: this.#logOf(life),
-      maxConcurrentRunsPerUser: this.#places,
+      maxConcurrentRunsPerUser: this.#runSlots,
       scrub: (value) => value,
       random: () => this.#random.next(),
     };
@@ -532,7 +532,7 @@ class Schedule {
 
   /** All runs have ended: as many as there are places start at once. */
   async #probePlaces(): Promise<void> {
-    const probes = Array.from({ length: this.#places }, (_none, index) => `r${this.#seed}-probe-${index}`);
+    const probes = Array.from({ length: this.#runSlots }, (_none, index) => `r${this.#seed}-probe-${index}`);
     for (const runId of probes) {
       this.#planProbe(runId);
       this.#launch(runId);
@@ -540,7 +540,7 @@ class Schedule {
     while (probes.some((runId) => this.#ledger.runs.get(runId)?.isFinal !== true)) {
       await this.#settle();
       if (probes.some((runId) => this.#ledger.runs.get(runId)?.events[0]?.type === 'RUN_QUEUED'))
-        throw new Violation('places', `all runs have ended, and a new one gets none of the ${this.#places} places`);
+        throw new Violation('places', `all runs have ended, and a new one gets none of the ${this.#runSlots} places`);
       if (!(await this.#step())) throw new Violation('alive', 'a run of one step does not end');
     }
     await this.#settle();

@@ -23,14 +23,14 @@ import { bringBackCommits, findLostCommits } from './engine/lost-commits.ts';
 import { findDivergedRuns } from './engine/record-check.ts';
 import { RecordComparison } from './engine/record-comparison.ts';
 import { MirrorKeeper } from './engine/mirror-keeper.ts';
-import { Recorder } from './engine/recorder.ts';
+import { RunRecordWriter } from './engine/run-record-writer.ts';
 import { writeExport } from './engine/run-export.ts';
 import { type Probe, SelfResume, SERVER } from './engine/self-resume.ts';
 import { Transcripts } from './engine/transcripts.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
 import { openSqliteEventStore, type SqliteEventStore } from './event-store/sqlite/sqlite-event-store.ts';
-import { createRecorder } from './models/cassettes/cassette-recorder.ts';
+import { createCassetteRecorder } from './models/cassettes/cassette-recorder.ts';
 import type { Models } from './models/model.ts';
 import { createPrices } from './models/prices.ts';
 import { probeProvider } from './models/provider-probe.ts';
@@ -131,7 +131,7 @@ export async function startOrchestrator({
     const cassettes =
       config.recordFolder === null
         ? null
-        : createRecorder({
+        : createCassetteRecorder({
             folder: config.recordFolder,
             scrub: scrubber.scrubJson,
             now: () => systemClock.now(),
@@ -221,7 +221,7 @@ export async function startOrchestrator({
       maxConcurrentRunsPerUser: config.maxConcurrentRunsPerUser,
       random: Math.random,
       scrub: <Value>(value: Value) => scrubber.scrubJson(value as JsonValue) as Value,
-      onPoisoned: (runId) => writeExport(path.join(config.dataFolder, 'exports'), store, runId),
+      onQuarantined: (runId) => writeExport(path.join(config.dataFolder, 'exports'), store, runId),
       findDamage: async () => [
         ...crashes.faults,
         ...(await findDivergedRuns({ store, repository: instrumented.repository, log })),
@@ -243,7 +243,7 @@ export async function startOrchestrator({
       setAside: (runId, message) => engine.setAside(runId, message),
       onKnown: () => recorder.tryAgain(),
     });
-    const recorder: Recorder = new Recorder({
+    const recorder: RunRecordWriter = new RunRecordWriter({
       store,
       repository: instrumented.repository,
       transcripts,
@@ -275,7 +275,7 @@ export async function startOrchestrator({
       store,
       clock: systemClock,
       log,
-      takeUp: (runId) => engine.takeUp(runId),
+      recoverRun: (runId) => engine.recoverRun(runId),
     });
     const mirrorKeeper = new MirrorKeeper({ store, repository, clock: systemClock, log });
     const archiver = new Archiver({ store, clock: systemClock, log, afterDays: config.archiveAfterDays });

@@ -19,7 +19,7 @@ import { type McpServers, parseMcpServers } from './agents/mcp/mcp-servers.ts';
 import { STEP_TIMEOUTS, type StepTimeouts } from './agents/tool-loop/model-step.ts';
 import { createScrubber } from './artifacts/secrets.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassettes/cassette.ts';
-import type { OwnPrice } from './models/model.ts';
+import type { CustomPrice } from './models/model.ts';
 import { type ModelSettings, PROVIDER_NAMES } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
@@ -57,7 +57,7 @@ export interface ServerConfig {
   /** Servers of tools that some roles have beside those in the sandbox. */
   readonly mcpServers: McpServers['servers'];
   /** Prices by the full id of the model, for those that the price table does not know or that cost this server something else. */
-  readonly prices: ReadonlyMap<string, OwnPrice>;
+  readonly prices: ReadonlyMap<string, CustomPrice>;
   /** External coding agents; a role is sent to one by the model id `acp:<name>`. */
   readonly agents: readonly AcpAgentSettings[];
   readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
@@ -264,7 +264,7 @@ export const SERVER_VARIABLES = {
   },
   MODEL_PRICES: variable(
     pairs(/^[a-z0-9-]+:\S+$/, /^\d+(?:\.\d+)?\/\d+(?:\.\d+)?$/).transform(
-      (prices): ReadonlyMap<string, OwnPrice> =>
+      (prices): ReadonlyMap<string, CustomPrice> =>
         new Map(
           [...prices].map(([id, price]) => {
             const [input = 0, output = 0] = price.split('/').map(Number);
@@ -702,7 +702,7 @@ function defaultModels(values: Values, script: Script | Cassette | null): Defaul
     ALLOWED_MODELS === undefined || isAllowed(model, ALLOWED_MODELS) ? model : (ALLOWED_MODELS[0] ?? model);
   const { planner, implementer, validator } = BUILT_IN_RUN_CONFIG.modelRouting;
   // One key is enough to start a run: a role whose own provider has no key takes the model of a provider that has one.
-  const usable = STAND_INS.find(([key]) => values[key] !== undefined)?.[1];
+  const usable = FALLBACK_MODELS.find(([key]) => values[key] !== undefined)?.[1];
   const orUsable = (model: string, key: VariableName): string =>
     values[key] === undefined ? (usable ?? model) : model;
   return {
@@ -732,7 +732,7 @@ function sandboxSettings(values: Values): SandboxSettings {
 }
 
 /** Model by key of its provider, for a role whose default model belongs to a provider without a key. */
-const STAND_INS: readonly (readonly [VariableName, string])[] = [
+const FALLBACK_MODELS: readonly (readonly [VariableName, string])[] = [
   ['ANTHROPIC_API_KEY', 'anthropic:claude-sonnet-4-5'],
   ['OPENAI_API_KEY', 'openai:gpt-5-mini'],
   ['DEEPSEEK_API_KEY', 'deepseek:deepseek-reasoner'],

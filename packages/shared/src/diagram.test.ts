@@ -18,7 +18,7 @@ function aDiagram(type: DiagramType, nodes: readonly string[], edges: readonly s
 }
 
 describe('a flowchart', () => {
-  it('demands each route once, over all diagrams of a plan', () => {
+  it('requires each route once, over all diagrams of a plan', () => {
     const one = aDiagram('flowchart', ['a[Home]', 'b[About]', 'c[Home]'], ['a>b']);
     expect(extractConstraints([one, one])).toEqual({
       requiredRoutes: ['Home', 'About'],
@@ -31,7 +31,7 @@ describe('a flowchart', () => {
     });
   });
 
-  it('demands the branches of a decision, another decision among them, and nothing of one that leads nowhere', () => {
+  it('requires the branches of a decision, another decision among them, and nothing of one that leads nowhere', () => {
     const { validationRules } = extractConstraints([
       aDiagram(
         'flowchart',
@@ -51,11 +51,11 @@ describe('a flowchart', () => {
     ['Valid token?', 'ValidTokenCheck'],
     ['Is?', 'IsCheck'],
     ['größer als 10?', 'GrößerAls10Check'],
-  ])('demands of the decision %j the component %s', (label, component) => {
+  ])('requires of the decision %j the component %s', (label, component) => {
     expect(extractConstraints([aDiagram('flowchart', [`a{${label}}`])]).requiredComponents).toEqual([component]);
   });
 
-  it('demands nothing of labels without a word', () => {
+  it('requires nothing of labels without a word', () => {
     expect(extractConstraints([aDiagram('flowchart', ['a{?}', 'b[]'], ['a>b'])])).toMatchObject({
       requiredComponents: [],
       requiredRoutes: [],

@@ -1,5 +1,5 @@
 /**
- * What a plan's diagrams say, and what they demand of the code: routes from flowcharts, components from class, C4 and
+ * What a plan's diagrams say, and what they constraint of the code: routes from flowcharts, components from class, C4 and
  * architecture diagrams, entities from ER diagrams, rules from decisions. Pure: the server reads so what binds a run, and
  * screens read so what they show of it.
  */
@@ -57,7 +57,7 @@ export type ParsedConstraints = {
 };
 
 /** One thing that the code is held against. */
-export type Demand = Pick<ConstraintFinding, 'kind' | 'name'>;
+export type Constraint = Pick<ConstraintFinding, 'kind' | 'name'>;
 
 const DECISION_SHAPES: ReadonlySet<string> = new Set(['diamond', 'diam', 'decision', 'question']);
 
@@ -110,41 +110,41 @@ export function extractConstraints(diagrams: readonly ParsedDiagram[]): ParsedCo
 }
 
 /** The constraints one by one, in the plan's order. `route_exists` rules restate a required route and are not listed again. */
-export function demandsOf(constraints: ParsedConstraints): readonly Demand[] {
+export function constraintsOf(constraints: ParsedConstraints): readonly Constraint[] {
   return [
-    ...constraints.requiredRoutes.map((name): Demand => ({ kind: 'route', name })),
-    ...constraints.requiredComponents.map((name): Demand => ({ kind: 'component', name })),
-    ...constraints.dataEntities.map((name): Demand => ({ kind: 'entity', name })),
-    ...constraints.validationRules.flatMap((rule): Demand[] =>
+    ...constraints.requiredRoutes.map((name): Constraint => ({ kind: 'route', name })),
+    ...constraints.requiredComponents.map((name): Constraint => ({ kind: 'component', name })),
+    ...constraints.dataEntities.map((name): Constraint => ({ kind: 'entity', name })),
+    ...constraints.validationRules.flatMap((rule): Constraint[] =>
       rule.type === 'conditional_branch' ? [{ kind: 'branch', name: `${rule.from} → ${rule.to.join(', ')}` }] : [],
     ),
   ];
 }
 
-/** What each node of a diagram demands by itself, by the node's id; nodes that demand nothing are left out. */
-export function demandsByNode(diagram: DiagramGraph): ReadonlyMap<string, readonly Demand[]> {
-  const found = new Map<string, readonly Demand[]>();
+/** What each node of a diagram requires by itself, by the node's id; nodes that require nothing are left out. */
+export function constraintsByNode(diagram: DiagramGraph): ReadonlyMap<string, readonly Constraint[]> {
+  const found = new Map<string, readonly Constraint[]>();
   for (const node of diagram.nodes) {
-    // A decision's branches are part of what it demands.
+    // A decision's branches are part of what it requires.
     const edges = diagram.edges.filter((edge) => edge.from === node.id);
     const targets = new Set(edges.map((edge) => edge.to));
-    const own = demandsOf(
+    const own = constraintsOf(
       extractConstraints([
         { type: diagram.type, firstLine: 1, nodes: [node, ...(isDecision(node) ? others(targets) : [])], edges },
       ]),
-    ).filter((demand) => !isDecision(node) || demand.kind !== 'route');
+    ).filter((constraint) => !isDecision(node) || constraint.kind !== 'route');
     if (own.length > 0) found.set(node.id, own);
   }
   return found;
 
   function others(ids: ReadonlySet<string>): readonly DiagramNode[] {
-    // Other decisions among the targets demand their own, which is not this node's.
+    // Other decisions among the targets constraint their own, which is not this node's.
     return diagram.nodes.flatMap((other) => (ids.has(other.id) ? [{ ...other, shape: 'square' }] : []));
   }
 }
 
 /**
- * One rule for each node: a decision demands its branches, and a route that no decision leads to demands itself
+ * One rule for each node: a decision requires its branches, and a route that no decision leads to requires itself
  * (a route that one leads to is already named by that branch).
  */
 function flowRules(diagram: ParsedDiagram): readonly ValidationRule[] {

@@ -18,7 +18,7 @@ export * from './hidden-characters.ts';
 export * from './json.ts';
 export * from './look-alikes.ts';
 export * from './patch.ts';
-export * from './plain-words.ts';
+export * from './sanitize-text.ts';
 export * from './review-comments.ts';
 export * from './review-notes.ts';
 export * from './refusal.ts';

@@ -1,7 +1,7 @@
 /** What the server's refusals say to a person. */
 import { ApiError, ServerUnreachable } from './api/api-error.ts';
 import type { ProblemDetails } from './errors.ts';
-import { plainWords } from './plain-words.ts';
+import { sanitizeText } from './sanitize-text.ts';
 import type { GateOutcome } from './run.ts';
 import { agoText } from './times.ts';
 
@@ -22,7 +22,7 @@ const DECIDED: Readonly<Record<GateOutcome['decision'], string>> = {
  * @param now milliseconds since the epoch
  */
 export function explainRefusal(error: unknown, now: number): string {
-  return plainWords(reasonOf(error, now));
+  return sanitizeText(reasonOf(error, now));
 }
 
 function reasonOf(error: unknown, now: number): string {

@@ -336,7 +336,7 @@ export interface TreeShare {
 }
 
 /** Runs that share budgets: a run with all its forks and theirs, or the runs of an exploration with theirs. */
-export interface RunTree extends TreeShare {
+export interface RunFamily extends TreeShare {
   readonly id: string;
   /** How many runs it has. */
   readonly runs: number;

@@ -1,6 +1,6 @@
 /** What a run has spent and what it may spend: sums for the read model, and the one rule by which a budget is used up. Pure. */
 import type { CallCost } from './events.ts';
-import type { Gate, RunCost, RunTree, RunView, Spending, SpendingPart, TreeBudgets, TreeShare } from './run.ts';
+import type { Gate, RunCost, RunFamily, RunView, Spending, SpendingPart, TreeBudgets, TreeShare } from './run.ts';
 
 /** Of the run itself, then of its tree. */
 export const BUDGET_NAMES = [
@@ -95,7 +95,7 @@ export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): Us
  * Which budget of a run's tree is used up; `null` while the run's next call may be made.
  * @param toolCalls that are about to be made
  */
-export function usedUpTreeBudget(tree: RunTree, toolCalls = 0): UsedUpBudget | null {
+export function usedUpTreeBudget(tree: RunFamily, toolCalls = 0): UsedUpBudget | null {
   const { maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls } = tree.budgets;
   const { costUsd, toolCalls: made, inputTokens, outputTokens, runs } = tree;
   const who = runs === 1 ? 'its only run has' : `its ${runs} runs have`;
@@ -165,7 +165,7 @@ export function treeShareOf({ cost, forkedFrom }: Pick<RunView, 'cost' | 'forked
 }
 
 /** What the runs of a tree have spent together. */
-export function treeFrom(id: string, shares: Iterable<TreeShare>): Omit<RunTree, 'budgets'> {
+export function treeFrom(id: string, shares: Iterable<TreeShare>): Omit<RunFamily, 'budgets'> {
   let sum: TreeShare = { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 };
   let runs = 0;
   for (const share of shares) {

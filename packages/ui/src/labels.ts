@@ -3,7 +3,7 @@ import {
   type BudgetName,
   type Gate,
   type PauseReason,
-  plainWords,
+  sanitizeText,
   type RunStatus,
   type RunView,
   type Stage,
@@ -66,7 +66,7 @@ export function stageTitle(stage: Stage | null): string {
 
 /** The one line about an open gate: where the run stands and what is asked. Text, to be escaped where it is shown. */
 export function gateLine(gate: Gate): string {
-  const asked = plainWords(gate.question?.question ?? gate.summary);
+  const asked = sanitizeText(gate.question?.question ?? gate.summary);
   return gate.stage === null ? asked : `${stageTitle(gate.stage)}: ${asked}`;
 }
 

@@ -1,4 +1,4 @@
-import { plainWords } from '@autonomous/shared';
+import { sanitizeText } from '@autonomous/shared';
 
 /**
  * A message, a prompt or a choice of the editor, as words alone. In messages and prompts the editor makes links of
@@ -6,7 +6,7 @@ import { plainWords } from '@autonomous/shared';
  * model's error or a person's name may hold such a thing.
  */
 export function plainMessage(text: string): string {
-  return plainWords(text)
+  return sanitizeText(text)
     .replaceAll(/\]\s*\(/g, '] (')
     .replaceAll('$(', '$ (');
 }

@@ -1,5 +1,5 @@
 /** What the three views show, computed from the store's state alone: nodes with stable ids, and which of them changed. */
-import { ageOf, FINAL_STATUSES, plainWords, type RunView, type ShownGate, shownAt } from '@autonomous/shared';
+import { ageOf, FINAL_STATUSES, sanitizeText, type RunView, type ShownGate, shownAt } from '@autonomous/shared';
 import { gateLine, isWaiting, pullRequestOf, RESUMING, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
 
 export type Section = 'waiting' | 'active' | 'finished';
@@ -130,7 +130,7 @@ function runNode(run: RunView, section: Section, { now, pending, resuming }: Tre
 
 /** First line of the request, at most 90 characters. */
 export function titleOf(run: RunView): string {
-  const line = plainWords(run.originalRequest).trimStart().split('\n', 1)[0]?.trim() ?? '';
+  const line = sanitizeText(run.originalRequest).trimStart().split('\n', 1)[0]?.trim() ?? '';
   const title = line === '' ? `${run.workflow.name} ${run.id}` : line;
   return title.length > 90 ? `${title.slice(0, 89)}…` : title;
 }
@@ -231,7 +231,7 @@ export function tooltipOf(run: RunView, project: string | undefined): readonly s
     ...(run.merged === undefined ? [] : [`Merged into ${run.merged.baseBranch}`]),
     ...(dollars === undefined || dollars === 0 ? [] : [`Cost $${dollars.toFixed(2)}`]),
     ...(run.scriptedModels.length === 0 ? [] : [`Scripted, no real model: ${run.scriptedModels.join(', ')}`]),
-  ].map(plainWords);
+  ].map(sanitizeText);
 }
 
 /** Which nodes a view must ask for again: `all` where the root changed, else the fewest ids. */

@@ -16,7 +16,7 @@ import type { ActivityTools } from './tools.ts';
 import { createCallMeter } from './call-meter.ts';
 import { egressRoleOf, networkOf, refusalNotes } from './egress.ts';
 import { readGuidance, readOverride } from './project-guidance.ts';
-import { startOf, Steering } from './message-inbox.ts';
+import { startOf, MessageInbox } from './message-inbox.ts';
 import type { WorkFolder } from './work-folders.ts';
 
 export interface AgentCall<Input extends CommonInput, Result> {
@@ -40,7 +40,7 @@ export async function callAgent<Input extends CommonInput, Result>(
   context: ActivityContext,
   { role, input, facts, model, config, work, notes }: AgentCall<Input, Result>,
 ): Promise<{ readonly outcome: AgentOutcome<Result>; readonly cost: Cost }> {
-  const steering = new Steering(tools, context);
+  const steering = new MessageInbox(tools, context);
   const said = (await steering.hear()).map(({ text }): PromptNote => ({ kind: 'message', text }));
   const { override, notices } = await readOverride(tools, facts.project, facts.baseCommit, role);
   const { memory, files, guides, skills, history } = facts;

@@ -12,7 +12,7 @@ import {
   isTreeBudget,
   NeedsHuman,
   type RunConfig,
-  type RunTree,
+  type RunFamily,
   type RunView,
   StorageFull,
   type UsedUpBudget,
@@ -119,7 +119,7 @@ function tooManyToolCalls({ config, cost }: RunView, tree: TreeNow, wanted: numb
 }
 
 /** Without what calls under way in other runs can come to: most come to a small part of it. */
-function settledOnly(tree: TreeNow): RunTree {
+function settledOnly(tree: TreeNow): RunFamily {
   return { ...tree, ...addShares(tree, tree.underWay, -1) };
 }
 

@@ -12,7 +12,7 @@ export interface PersonMessage {
  * The messages of the log that an activity was not started with, each given once. What stands before is among the notes of its
  * input; after a crash the activity begins anew and is given all of them again.
  */
-export class Steering {
+export class MessageInbox {
   readonly #events: ActivityTools['events'];
   readonly #runId: string;
   #after: number;

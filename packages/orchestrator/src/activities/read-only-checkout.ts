@@ -12,7 +12,7 @@ interface Reader {
 }
 
 /** Gives a fresh checkout of the reader's head to `read`, and removes it afterwards. */
-export async function inReadingRoom<Result>(
+export async function withReadOnlyCheckout<Result>(
   tools: ActivityTools,
   context: ActivityContext,
   { projectId, runId, head, excludePaths }: Reader,

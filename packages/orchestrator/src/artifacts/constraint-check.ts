@@ -3,7 +3,7 @@
  * in the code is mentioned, everything else is undecided. Neither proves anything, so that nothing is counted, satisfied or violated.
  */
 import type { ConstraintFinding } from '@autonomous/shared';
-import { demandsOf, type ParsedConstraints } from '@autonomous/shared/diagram';
+import { constraintsOf, type ParsedConstraints } from '@autonomous/shared/diagram';
 
 export interface CodeFile {
   /** Path in the repository, with `/`. */
@@ -22,7 +22,7 @@ export function checkConstraints(
   const code = files
     .filter((file) => isProductCode(file.path) && !file.content.includes('\0'))
     .map((file) => ({ path: file.path, names: pathNames(file.path), code: withoutComments(file) }));
-  return demandsOf(constraints).map(({ kind, name }): ConstraintFinding => {
+  return constraintsOf(constraints).map(({ kind, name }): ConstraintFinding => {
     const where = kind === 'route' ? findRoute(name, code) : null;
     return where === null ? { kind, name, result: 'undecided' } : { kind, name, result: 'mentioned', where };
   });

@@ -66,7 +66,7 @@ const LABEL_ENDS: ReadonlySet<string> = new Set(['SQE', 'PE', 'DIAMOND_STOP', 'S
 const DIAGRAM_ENDS: ReadonlySet<string> = new Set(['1', 'EOF', 'EOF_IN_STRUCT']);
 const SHOWN_TOKENS = 8;
 
-export function wordComplaint(diagram: string, complaint: ParserComplaint): WordedFault {
+export function explainParserError(diagram: string, complaint: ParserComplaint): WordedFault {
   if (complaint.message.startsWith('No diagram type detected')) return unknownType(diagram);
   if (complaint.message.includes('call stack'))
     return { line: null, problem: 'it is nested too deeply to be parsed; draw it flatter' };

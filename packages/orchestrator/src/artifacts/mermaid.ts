@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { extractConstraints, type ParsedConstraints, type ParsedDiagram } from '@autonomous/shared/diagram';
 import { type DiagramSource, findDiagrams } from './diagram-fences.ts';
-import { wordComplaint } from './mermaid-fault.ts';
+import { explainParserError } from './mermaid-fault.ts';
 import type { WorkerReply, WorkerRequest } from './mermaid-worker.ts';
 
 export type ParsedPlan =
@@ -178,8 +178,12 @@ function ask(worker: Worker, request: WorkerRequest | null, maxMs: number): Prom
   });
 }
 
-function refusal(diagram: number, source: DiagramSource, complaint: Parameters<typeof wordComplaint>[1]): ParsedPlan {
-  const fault = wordComplaint(source.text, complaint);
+function refusal(
+  diagram: number,
+  source: DiagramSource,
+  complaint: Parameters<typeof explainParserError>[1],
+): ParsedPlan {
+  const fault = explainParserError(source.text, complaint);
   const line = fault.line === null ? null : source.firstLine + fault.line - 1;
   const place =
     line === null

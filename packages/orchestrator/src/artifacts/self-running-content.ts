@@ -241,7 +241,7 @@ function asKeys(places: Iterable<string>): ReadonlyMap<string, string> {
 }
 
 /**
- * Places of a lockfile that a parser reads, in any text and any key.
+ * RunSlots of a lockfile that a parser reads, in any text and any key.
  * @param free positions of text that is for people: no package manager takes anything from there
  */
 function lockReader(parse: (text: string) => unknown, free = ''): ReadKeys {
@@ -291,7 +291,7 @@ const QUOTED = /"[^"\\]*(?:\\.[^"\\]*)*"?/g;
 const PLACE_KEY = /(?:^|[\s{,])["']?:?(?:path|directory|remote|tarball)["']?:\s+["']?([^\s"',}]+)/g;
 
 /**
- * Places of a lockfile that is read by its lines: parsers of YAML take half a minute for what package managers write. What a line
+ * RunSlots of a lockfile that is read by its lines: parsers of YAML take half a minute for what package managers write. What a line
  * does not show by itself counts as it stands: escapes other than JSON's, and quotes that go on in the next line.
  */
 function linesReader(linesOf: (text: string) => Iterable<string> = allLines): ReadKeys {

@@ -1,5 +1,5 @@
 /**
- * Places that text names: addresses of hosts and repositories, paths and short forms from which a package manager would take
+ * RunSlots that text names: addresses of hosts and repositories, paths and short forms from which a package manager would take
  * code. What looks like none of the usual forms is given as it stands, so that nobody takes it for a known host. Linear. Pure.
  */
 
@@ -32,7 +32,7 @@ const SECURE_COPY = /(?<![\w.+-])(?:git@[\w.-]{1,200}|[\w.+-]{1,100}@[\w-]{1,100
 /** Of an address; a longer one is none that a package manager writes. */
 const MAX_ADDRESS = 2_000;
 
-/** Places that a text names, beside the usual ones. */
+/** RunSlots that a text names, beside the usual ones. */
 export function placesIn(text: string): readonly string[] {
   if (!text.includes(':')) return text.startsWith('//') ? [text.slice(0, 500)] : [];
   const places = [...addressesIn(text)];

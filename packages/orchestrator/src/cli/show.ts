@@ -8,7 +8,7 @@ import {
   type Evidence,
   type Gate,
   hashWordOf,
-  plainWords,
+  sanitizeText,
   reviewDiff,
   type RunDiff,
   type RunView,
@@ -57,7 +57,7 @@ function concernLines({ concerns = [] }: Pick<Gate, 'concerns'>): readonly strin
 
 /** Splits a text that others wrote into lines, and marks all but the first with `|`. */
 function linesOf(text: string): readonly string[] {
-  return plainWords(text)
+  return sanitizeText(text)
     .split('\n')
     .map((line, index) => (index === 0 ? line : `| ${line}`));
 }

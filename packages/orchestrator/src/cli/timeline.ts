@@ -9,7 +9,7 @@ import {
   type EventPayloads,
   type GateOpening,
   type JsonValue,
-  plainWords,
+  sanitizeText,
   type PauseReason,
   type Progress,
   type RunView,
@@ -90,7 +90,7 @@ export function formatTimeline(
 
 /** Text from models and repositories as a terminal may have it: control characters and reordering marks as escapes, lines kept. */
 export function printable(text: string): string {
-  return plainWords(text);
+  return sanitizeText(text);
 }
 
 /** A model's name, labelled where it only plays a script. */

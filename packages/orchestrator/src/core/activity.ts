@@ -5,7 +5,7 @@ import {
   type PauseReason,
   type Progress,
   type RunView,
-  type RunTree,
+  type RunFamily,
   type TreeShare,
   type SpendingFact,
 } from '@autonomous/shared';
@@ -34,7 +34,10 @@ export interface RetryPolicy {
  * @param tree what all runs of its tree have spent, and what of it is no more than booked for calls of the others
  * @returns `later`: to be asked again when something of the tree has moved
  */
-export type SpendingWriter = (run: RunView, tree: RunTree & { readonly underWay: TreeShare }) => SpendingFact | 'later';
+export type SpendingWriter = (
+  run: RunView,
+  tree: RunFamily & { readonly underWay: TreeShare },
+) => SpendingFact | 'later';
 
 export interface ActivityContext {
   /** `<run>/<sequence of the input that started it>/<id>`: the same over all attempts and restarts. */

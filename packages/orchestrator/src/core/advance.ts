@@ -9,8 +9,8 @@ import { hasEventless, immediateRaises } from './machine-nodes.ts';
 import { migrateState } from './migration.ts';
 import { asReopened, describeError, plain, restoreSnapshot } from './persisted-state.ts';
 import { findNonJson, freezeJson } from './plain-json.ts';
-import { initialStep, nextStep, type RequestedAction, unaskedChildren } from './pure-transition.ts';
-import { type Fact, factsBetween, saidAgain, type StateView, viewOf } from './view.ts';
+import { initialStep, nextStep, type RequestedAction, implicitlySpawnedChildren } from './pure-transition.ts';
+import { type Fact, factsBetween, restatedFacts, type StateView, viewOf } from './view.ts';
 import { changesViewOnly, emissionFault } from './vocabulary.ts';
 
 /** An input event about to be stored: what happened outside, and when (ISO 8601). */
@@ -87,7 +87,7 @@ export function newRun(runId: string): RunState {
 }
 
 /** True when the run's status holds a place under the limit of concurrent runs. */
-export function holdsPlace(state: RunState): boolean {
+export function holdsRunSlot(state: RunState): boolean {
   return state.queuedAt === null && state.parked === null && state.view?.status === 'running';
 }
 
@@ -168,7 +168,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   // What JSON does not keep would be another value after the next start: nothing of such a step is stored.
   const unfit = findNonJson(made.context, state.snapshot?.context);
   if (unfit) return poisoned(`context${unfit.path} ${unfit.what}`);
-  const [unasked] = unaskedChildren(state.snapshot, taken);
+  const [unasked] = implicitlySpawnedChildren(state.snapshot, taken);
   if (unasked !== undefined)
     return poisoned(`activity '${unasked}' was spawned within assign, where nothing performs it; use spawnChild`);
 
@@ -185,7 +185,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   if (changes.fault) return poisoned(changes.fault);
   if (snapshot.status !== 'active') changes.endAll();
 
-  const again = saidAgain(state.view, view, input.type);
+  const again = restatedFacts(state.view, view, input.type);
   const emitted = [...changes.facts, ...factsBetween(state.view, view), ...again];
   return {
     ok: true,

@@ -9,7 +9,7 @@ import type { z } from 'zod';
 import { actionsOf, type BuiltInAction, nodesOf, transitionsOf } from './machine-nodes.ts';
 import { describeError } from './persisted-state.ts';
 import { findNonJson } from './plain-json.ts';
-import { initialStep, type PureStep, unaskedChildren } from './pure-transition.ts';
+import { initialStep, type PureStep, implicitlySpawnedChildren } from './pure-transition.ts';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { DECISION_SIGNALS, emissionFault, signalFault } from './vocabulary.ts';
 
@@ -362,7 +362,7 @@ function firstStepFaults({ machine, input }: DurableParts): string[] {
   }
   const unfit = findNonJson(snapshot.context);
   if (unfit) return [`context${unfit.path} ${unfit.what}`];
-  const [unasked] = unaskedChildren(null, step);
+  const [unasked] = implicitlySpawnedChildren(null, step);
   if (unasked !== undefined)
     return [`activity '${unasked}' is spawned within assign, where nothing performs it; use spawnChild`];
   const unstorable = findNonJson(machine.getPersistedSnapshot(snapshot));

@@ -14,7 +14,7 @@ import {
   type StepResult,
 } from './advance.ts';
 import type { WorkflowDefinition } from './definition.ts';
-import { canonical, isPark, replayInput } from './replay.ts';
+import { canonical, isQuarantine, replayInput } from './replay.ts';
 
 export interface ForkRequest {
   /** Id of the new run. */
@@ -116,7 +116,7 @@ export function continueFork(run: ForkedRun, input: RunInput): Fork {
 /** Whether a run can go on from this state. */
 function whyNotThere(state: RunState, source: readonly WorkflowEvent[]): string | null {
   if (state.parked !== null) {
-    const park = source.findLast(isPark);
+    const park = source.findLast(isQuarantine);
     return `the server had set the run aside there (${state.parked}); choose an event before ${park?.sequence ?? 1}`;
   }
   if (state.snapshot === null || state.view === null) {

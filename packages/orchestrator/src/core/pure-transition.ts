@@ -39,7 +39,10 @@ function collect(machine: AnyStateMachine, step: (scope: AnyActorScope) => AnyMa
  * Children that are new in a snapshot and that no action asked for: `spawn` within `assign` makes such, and nothing
  * performs them. Their ids.
  */
-export function unaskedChildren(before: AnyMachineSnapshot | null, [snapshot, actions]: PureStep): readonly string[] {
+export function implicitlySpawnedChildren(
+  before: AnyMachineSnapshot | null,
+  [snapshot, actions]: PureStep,
+): readonly string[] {
   // Any child is `any` to XState; here they are compared alone.
   const children = snapshot.children as Readonly<Record<string, unknown>>;
   const known = before?.children as typeof children | undefined;

@@ -99,7 +99,7 @@ export function replayInput(
 ): (Extract<Replay, { ok: true }> & { readonly step: StepResult | null }) | Extract<Replay, { ok: false }> {
   if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
   if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
-  if (isPark(input)) return { ok: true, state: parkedAt(state, input), step: null };
+  if (isQuarantine(input)) return { ok: true, state: parkedAt(state, input), step: null };
   // A run that never began has no machine to tell that it ended.
   if (input.type === 'RUN_CANCELLED' && state.snapshot === null)
     return { ok: true, state: { ...state, sequence: input.sequence, queuedAt: null }, step: null };
@@ -123,7 +123,7 @@ function withoutUnsaid(step: StepResult, stored: (offset: number) => WorkflowEve
 }
 
 /** A pause that the engine itself wrote: the machine knows nothing of it. */
-export function isPark(event: { readonly type: string; readonly origin: string }): boolean {
+export function isQuarantine(event: { readonly type: string; readonly origin: string }): boolean {
   return event.type === 'RUN_PAUSED' && event.origin === 'input';
 }
 

@@ -86,7 +86,7 @@ export function factsBetween(before: StateView | null, after: StateView): Fact[]
  * What has to be said again where a step leaves the machine in the state in which it was: the gate, when the input decided
  * it or what it shows is another; all of the state, when the run was to be cancelled and goes on.
  */
-export function saidAgain(before: StateView | null, after: StateView, input: string): Fact[] {
+export function restatedFacts(before: StateView | null, after: StateView, input: string): Fact[] {
   if (before === null || FINAL_STATUSES.has(after.status) || !sameState(before, after)) return [];
   if (input === 'RUN_CANCELLED') return restOf(after);
   if (!after.gate) return [];

@@ -44,7 +44,7 @@ async function play({ runs, livesMs }: Story) {
     for (const { runId } of ledger.faults) setAside.set(runId, life);
     const begunAt = new Map<string, number>();
     let now = 0;
-    const takeUp = async (runId: string): Promise<void> => {
+    const recoverRun = async (runId: string): Promise<void> => {
       if (!setAside.has(runId) && !ended.has(runId)) {
         begunAt.set(runId, now);
         open = open.map((activity) => (activity.runId === runId ? { ...activity, epoch } : activity));
@@ -55,14 +55,14 @@ async function play({ runs, livesMs }: Story) {
       timers: [],
     });
     ledger.takingUp();
-    for (const { id } of runs) if (!ledger.isHeld(id)) await takeUp(id);
+    for (const { id } of runs) if (!ledger.isHeld(id)) await recoverRun(id);
     ledger.up();
     const probation = new CrashProbation({
       ledger,
       store: { openKeys },
       clock,
       log: pino({ level: 'silent' }),
-      takeUp,
+      recoverRun,
     });
     probation.start();
     let hasDied = false;

@@ -13,7 +13,7 @@ export interface CrashProbationOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Starts the open work of a run. */
-  readonly takeUp: (runId: string) => Promise<void>;
+  readonly recoverRun: (runId: string) => Promise<void>;
 }
 
 /**
@@ -62,7 +62,7 @@ export class CrashProbation {
   }
 
   async #next(): Promise<void> {
-    const { ledger, store, log, takeUp } = this.#options;
+    const { ledger, store, log, recoverRun } = this.#options;
     const runId = this.#waiting.shift();
     if (runId === undefined) {
       this.#after(PROBATION_MS, () => ledger.survived());
@@ -72,7 +72,7 @@ export class CrashProbation {
       const before = new Set((await store.openKeys(runId)).activities);
       if (this.#stopped) return;
       ledger.onProbation(runId, false);
-      await takeUp(runId);
+      await recoverRun(runId);
       ledger.onProbation(runId, true);
       this.#watch(runId, before, PROBATION_MS);
     } catch (error) {

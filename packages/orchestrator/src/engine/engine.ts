@@ -17,7 +17,7 @@ import {
   type ReviewFact,
   type RunStart,
   type RunStatus,
-  type RunTree,
+  type RunFamily,
   type RunView,
   type ShownGate,
   treeOf,
@@ -45,7 +45,7 @@ import {
   advance,
   canTake,
   dehydrate,
-  holdsPlace,
+  holdsRunSlot,
   isFinal,
   newRun,
   rehydrate,
@@ -62,8 +62,8 @@ import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { type ActivityOwner, ActivityRunner, type Outcome } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
 import type { CrashLedger } from './crash-ledger.ts';
-import { differenceOfWork } from './pending-work.ts';
-import { Places } from './run-slots.ts';
+import { findPendingWorkMismatch } from './pending-work.ts';
+import { RunSlots } from './run-slots.ts';
 import { planMigration } from './run-migration.ts';
 import { type KeptTree, RunTrees } from './run-families.ts';
 import { otherGate, unseen } from './shown-gate.ts';
@@ -83,7 +83,7 @@ export interface EngineOptions {
   /** Called with the milliseconds that each step took, from its input to the disk. For measuring. */
   readonly onStep?: (ms: number) => void;
   /** Called when a run was quarantined as damaged, so that the readable part of it can be kept. */
-  readonly onPoisoned?: (runId: string) => Promise<unknown>;
+  readonly onQuarantined?: (runId: string) => Promise<unknown>;
   /**
    * Open runs that are damaged by evidence from outside the database, such as the record in
    * git. Asked at the start, before any effect.
@@ -189,7 +189,7 @@ export class Engine {
   readonly #closed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(message: EngineMessage) => void>();
   readonly #finishing = new Map<string, Set<PromiseWithResolvers<RunView>>>();
-  readonly #places: Places;
+  readonly #runSlots: RunSlots;
   readonly #trees: RunTrees;
   readonly #runner: ActivityRunner;
   readonly #timers: Timers;
@@ -199,7 +199,7 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.#places = new Places(options.maxConcurrentRunsPerUser);
+    this.#runSlots = new RunSlots(options.maxConcurrentRunsPerUser);
     this.#trees = new RunTrees({
       stored: (treeId) => this.#viewsOfTree(treeId),
       live: (runId) => this.#runs.get(runId)?.view,
@@ -228,19 +228,19 @@ export class Engine {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#placesKnown = promise;
     try {
-      await this.#takeUp(resolve);
+      await this.#recoverRun(resolve);
     } finally {
       resolve();
     }
   }
 
-  async #takeUp(placesAreKnown: () => void): Promise<void> {
+  async #recoverRun(placesAreKnown: () => void): Promise<void> {
     const { store } = this.#options;
     await this.#parkDamaged();
     const running = await store.listOpenRuns('running');
     const queued = await this.#viewsOf(await store.listOpenRuns('queued'));
-    for (const head of running) this.#places.take(head.userId, head.id);
-    for (const view of queued.sort(byQueue)) this.#places.enqueue(view.userId, view.id, false);
+    for (const head of running) this.#runSlots.take(head.userId, head.id);
+    for (const view of queued.sort(byQueue)) this.#runSlots.enqueue(view.userId, view.id, false);
     placesAreKnown();
     // Timers that came due while the server was down come first: work that they end need not begin again.
     await this.#timers.start();
@@ -361,11 +361,11 @@ export class Engine {
     if (existing) return existing;
     if (this.#stopped) throw stopping();
     const payload = plain(this.#options.scrub({ ...start, ...parsed })) as unknown as JsonObject;
-    const input: NewInput = this.#places.hasRoom(start.userId)
+    const input: NewInput = this.#runSlots.hasRoom(start.userId)
       ? { type: 'RUN_STARTED', payload }
       : {
           type: 'RUN_QUEUED',
-          payload: { position: this.#places.enqueue(start.userId, runId, false), start: payload },
+          payload: { position: this.#runSlots.enqueue(start.userId, runId, false), start: payload },
         };
     const run: LiveRun = {
       definition,
@@ -432,10 +432,10 @@ export class Engine {
     await this.#placesKnown;
     // Nothing is awaited from here to the append, so no other run can take the slot.
     if (this.#stopped) throw stopping();
-    if (holdsPlace(run.state)) {
-      if (this.#places.hasRoom(wanted.by)) this.#places.take(wanted.by, runId);
+    if (holdsRunSlot(run.state)) {
+      if (this.#runSlots.hasRoom(wanted.by)) this.#runSlots.take(wanted.by, runId);
       else {
-        const position = this.#places.enqueue(wanted.by, runId, false);
+        const position = this.#runSlots.enqueue(wanted.by, runId, false);
         run = taken(continueFork(run, { type: 'RUN_QUEUED', payload: { position }, timestamp }));
       }
     }
@@ -457,7 +457,7 @@ export class Engine {
     try {
       events = await store.append(commit);
     } catch (error) {
-      this.#places.release(wanted.by, runId);
+      this.#runSlots.release(wanted.by, runId);
       throw error;
     }
     this.#trees.note(view, wanted.by);
@@ -683,7 +683,7 @@ export class Engine {
 
   /** The view with its present place in the queue instead of the one it had when it was queued. */
   withPosition(view: RunView): RunView {
-    const position = view.status === 'queued' ? this.#places.positionOf(view.userId, view.id) : undefined;
+    const position = view.status === 'queued' ? this.#runSlots.positionOf(view.userId, view.id) : undefined;
     return position === undefined ? view : { ...view, queuePosition: position };
   }
 
@@ -705,7 +705,7 @@ export class Engine {
   }
 
   /** Spending of the run and of all runs of its tree. @throws {NotFound} */
-  async tree(runId: string): Promise<RunTree> {
+  async tree(runId: string): Promise<RunFamily> {
     return (await this.#trees.of(await this.view(runId))).all;
   }
 
@@ -822,7 +822,7 @@ export class Engine {
   }
 
   async #admit(userId: string): Promise<void> {
-    for (let runId = this.#places.next(userId); runId !== undefined; runId = this.#places.next(userId)) {
+    for (let runId = this.#runSlots.next(userId); runId !== undefined; runId = this.#runSlots.next(userId)) {
       if (this.#stopped) return;
       try {
         // The event that queued it may not be on disk yet.
@@ -831,15 +831,15 @@ export class Engine {
         await this.#use(runId, async (run) => {
           // Somebody may have ended it since its turn came.
           if (run.view.status === 'queued') await this.#apply(runId, run, this.#admission(run, start));
-          else if (!holdsPlace(run.state)) this.#places.release(userId, runId);
+          else if (!holdsRunSlot(run.state)) this.#runSlots.release(userId, runId);
         });
       } catch (error) {
         this.#options.log.error({ err: error, runId }, 'a queued run could not be admitted');
         const status = await this.#storedStatus(runId);
-        if (status !== 'queued' && status !== 'running') this.#places.release(userId, runId);
+        if (status !== 'queued' && status !== 'running') this.#runSlots.release(userId, runId);
         if (status !== 'queued') continue;
         // It keeps its turn: a disk that is full now may have room later.
-        this.#places.enqueue(userId, runId, true);
+        this.#runSlots.enqueue(userId, runId, true);
         this.#options.clock.after(ADMIT_AGAIN_MS, () => void this.#admit(userId));
         return;
       }
@@ -940,11 +940,11 @@ export class Engine {
     }
     const steps: { readonly input: RunInput; readonly step: StepResult }[] = [{ input, step }];
     const { userId } = run.view ?? (payload as unknown as RunStart);
-    const wasHolding = holdsPlace(before) || type === 'RUN_STARTED' || type === 'RUN_ADMITTED';
+    const wasHolding = holdsRunSlot(before) || type === 'RUN_STARTED' || type === 'RUN_ADMITTED';
     // One that was set aside while it waited for its place waits again.
     const waitsAgain = before.parked !== null && step.state.parked === null && step.state.queuedAt !== null;
-    if (waitsAgain || (holdsPlace(step.state) && !wasHolding && !this.#places.hasRoom(userId))) {
-      const position = this.#places.enqueue(userId, runId, true);
+    if (waitsAgain || (holdsRunSlot(step.state) && !wasHolding && !this.#runSlots.hasRoom(userId))) {
+      const position = this.#runSlots.enqueue(userId, runId, true);
       const queue: RunInput = { type: 'RUN_QUEUED', payload: { position }, timestamp: input.timestamp };
       const queued = advance(run.definition, step.state, queue);
       if (queued.ok) steps.push({ input: queue, step: queued });
@@ -981,7 +981,7 @@ export class Engine {
     if (type === 'BUDGET_CHANGED' && view.treeBudgetsAt === input.timestamp) void this.#goOnTogether(view);
     else if (waitsForTree(view) && this.#trees.known(view)?.isNewTo(runId))
       void this.#goOn(view, this.#trees.known(view));
-    if (holdsPlace(before)) this.#leavePlace(run, userId);
+    if (holdsRunSlot(before)) this.#releaseRunSlot(run, userId);
     else if (waitsAgain) void this.#admit(userId);
     this.#rest(runId, run);
     return view;
@@ -1010,10 +1010,10 @@ export class Engine {
     if (this.#runs.get(runId) !== run) return;
     this.#runs.delete(runId);
     const status = run.committed?.status;
-    if (status === 'running') this.#places.take(userId, runId);
-    else if (status === 'queued') this.#places.enqueue(userId, runId, true);
+    if (status === 'running') this.#runSlots.take(userId, runId);
+    else if (status === 'queued') this.#runSlots.enqueue(userId, runId, true);
     else {
-      this.#places.release(userId, runId);
+      this.#runSlots.release(userId, runId);
       void this.#admit(userId);
     }
     // Activities of an earlier step were not begun when the failed step was to end them.
@@ -1079,13 +1079,13 @@ export class Engine {
 
   /** A place is taken at once; it is given back when the disk has it, since the step may fail. */
   #updatePlace(run: LiveRun, userId: string): void {
-    if (holdsPlace(run.state)) this.#places.take(userId, run.state.runId);
-    else if (run.state.queuedAt === null) this.#places.leaveQueue(userId, run.state.runId);
+    if (holdsRunSlot(run.state)) this.#runSlots.take(userId, run.state.runId);
+    else if (run.state.queuedAt === null) this.#runSlots.leaveQueue(userId, run.state.runId);
   }
 
-  #leavePlace(run: LiveRun, userId: string): void {
-    if (holdsPlace(run.state)) return;
-    if (run.state.queuedAt === null) this.#places.release(userId, run.state.runId);
+  #releaseRunSlot(run: LiveRun, userId: string): void {
+    if (holdsRunSlot(run.state)) return;
+    if (run.state.queuedAt === null) this.#runSlots.release(userId, run.state.runId);
     void this.#admit(userId);
   }
 
@@ -1193,7 +1193,7 @@ export class Engine {
     if (!replayed.ok && snapshot) replayed = await this.#replayWhole(view, replayed);
     if (!replayed.ok) throw await this.#parked(runId, 'poisoned', `event ${replayed.sequence}: ${replayed.message}`);
     const { state, wasAsMade = false } = replayed;
-    const difference = differenceOfWork(state, activities, timers);
+    const difference = findPendingWorkMismatch(state, activities, timers);
     if (difference && !isFinal(view.status)) throw await this.#parked(runId, 'poisoned', difference);
     const run: LiveRun = {
       definition,
@@ -1226,7 +1226,7 @@ export class Engine {
 
   /** A run that neither runs nor is being written leaves the memory, unless it goes on soon. */
   #rest(runId: string, run: LiveRun): void {
-    if (run.pending > 0 || holdsPlace(run.state) || this.#runs.get(runId) !== run) return;
+    if (run.pending > 0 || holdsRunSlot(run.state) || this.#runs.get(runId) !== run) return;
     this.#runs.delete(runId);
     if (isFinal(run.view.status)) return;
     this.#resting.set(runId, run);
@@ -1265,7 +1265,7 @@ export class Engine {
   }
 
   /** Takes up what a run has open that was held back at the start. */
-  async takeUp(runId: string): Promise<void> {
+  async recoverRun(runId: string): Promise<void> {
     if (!this.#stopped) await this.#recover(runId);
   }
 
@@ -1313,7 +1313,7 @@ export class Engine {
     await this.#appendOutside(stored, [event], { activities: [], timers: [] });
     // Not before: where the disk is full, the work that led here goes on and is reported again.
     this.#runner.cancelAll(runId);
-    this.#places.release(stored.userId, runId);
+    this.#runSlots.release(stored.userId, runId);
     this.#options.log.warn({ runId, reason }, `a run was set aside: ${message}`);
     if (reason === 'poisoned') void this.#keepExport(runId);
     void this.#admit(stored.userId);
@@ -1321,7 +1321,7 @@ export class Engine {
 
   async #keepExport(runId: string): Promise<void> {
     try {
-      await this.#options.onPoisoned?.(runId);
+      await this.#options.onQuarantined?.(runId);
     } catch (error) {
       this.#options.log.error({ err: error, runId }, 'a damaged run could not be exported');
     }
@@ -1341,7 +1341,7 @@ export class Engine {
     const event = newEvent('input', { type: 'RUN_CANCELLED', payload }, this.#now());
     const cancelled = await this.#appendOutside(stored, [event], ended, requestOf(once));
     for (const key of ended.activities) this.#runner.cancel(view.id, key);
-    this.#places.release(view.userId, view.id);
+    this.#runSlots.release(view.userId, view.id);
     void this.#admit(view.userId);
     return cancelled;
   }

@@ -15,7 +15,7 @@ import { createRegistry } from '../core/registry.ts';
 import { EngineUnderTest, small } from './engine.fixture.ts';
 import { Engine } from './engine.ts';
 import { findDivergedRuns } from './record-check.ts';
-import { Recorder } from './recorder.ts';
+import { RunRecordWriter } from './run-record-writer.ts';
 import { writeExport } from './run-export.ts';
 import { Transcripts } from './transcripts.ts';
 
@@ -114,7 +114,7 @@ describe('H07: an engine whose database was damaged while it was stopped', () =>
       random: () => 0.5,
       scrub: <Value>(value: Value) => value,
       findDamage: async () => [{ runId: 'r1', sequence: 7, message: 'event 7 is in the record in git' }],
-      onPoisoned: async (runId: string) => kept.resolve(runId),
+      onQuarantined: async (runId: string) => kept.resolve(runId),
     };
     const engine = new Engine(options);
     await engine.start();
@@ -220,7 +220,7 @@ describe('a database and the record in git', () => {
   };
   const record = async (): Promise<string[]> => {
     const warnings: string[] = [];
-    const recorder = new Recorder({
+    const recorder = new RunRecordWriter({
       store,
       repository: fixture.repository,
       transcripts: new Transcripts(path.join(root, 'transcripts')),

@@ -92,7 +92,7 @@ describe('a workflow of one’s own', () => {
     });
   }
 
-  const isSetAside = (view: RunView): boolean => view.gate?.reason === 'poisoned';
+  const isSuperseded = (view: RunView): boolean => view.gate?.reason === 'poisoned';
   const take = assign({ n: ({ event }: { event: { output: number } }) => event.output });
   const fail = assign(() => {
     throw new Error('a bug');
@@ -120,9 +120,9 @@ describe('a workflow of one’s own', () => {
     it('keeps the outcome: a retry gives it to the machine again and performs nothing again', async () => {
       await start(working(fail));
       await engine.run('own', { id: 'r' });
-      await until(isSetAside);
+      await until(isSuperseded);
       const { lastSequence } = await engine.signal('r', 'RETRY_REQUESTED', { by });
-      await until((view) => isSetAside(view) && view.lastSequence > lastSequence);
+      await until((view) => isSuperseded(view) && view.lastSequence > lastSequence);
       await stop();
       await start(working(take));
       await engine.signal('r', 'RETRY_REQUESTED', { by });
@@ -138,7 +138,7 @@ describe('a workflow of one’s own', () => {
     it('gives it to the version to which the run is taken', async () => {
       await start(working(fail));
       await engine.run('own', { id: 'r' });
-      await until(isSetAside);
+      await until(isSuperseded);
       await stop();
       await start(working(fail), working(take, 2));
       await engine.migrate('r', 2, by);
@@ -149,7 +149,7 @@ describe('a workflow of one’s own', () => {
     it('knows it after a crash between the retry and the machine’s step', async () => {
       await start(working(fail));
       await engine.run('own', { id: 'r' });
-      await until(isSetAside);
+      await until(isSuperseded);
       await stop();
       await start(working(take));
       const retried = engine.signal('r', 'RETRY_REQUESTED', { by });

@@ -5,7 +5,7 @@ import type { StoredActivity, StoredTimer } from '../event-store/event-store.ts'
 import type { RunState } from '../core/advance.ts';
 
 /** Where the two differ, in words; `null` where they do not. */
-export function differenceOfWork(
+export function findPendingWorkMismatch(
   state: RunState,
   activities: readonly StoredActivity[],
   timers: readonly StoredTimer[],

@@ -5,7 +5,7 @@
 import {
   addShares,
   type CallCost,
-  type RunTree,
+  type RunFamily,
   type RunView,
   type SpendingFact,
   TREE_BUDGET_NAMES,
@@ -25,7 +25,7 @@ export interface RunTreesOptions {
 }
 
 /** A tree as one of its runs sees it before it spends. */
-export interface TreeNow extends RunTree {
+export interface TreeNow extends RunFamily {
   /** Of the sums: what calls of its other runs, under way now, can come to at most. */
   readonly underWay: TreeShare;
 }
@@ -58,7 +58,7 @@ export class KeptTree {
     return this.#changedBy;
   }
 
-  get all(): RunTree {
+  get all(): RunFamily {
     const shares = [...this.#shares].map(([runId, share]) =>
       addShares(share, this.#corrections.get(runId) ?? NOTHING, 1),
     );

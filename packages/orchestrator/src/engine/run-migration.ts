@@ -10,7 +10,7 @@ import {
 import type { EventStore } from '../event-store/event-store.ts';
 import { advance, newRun, rehydrate, type RunState } from '../core/advance.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
-import { isPark, replay } from '../core/replay.ts';
+import { isQuarantine, replay } from '../core/replay.ts';
 import { differ } from './pending-work.ts';
 
 export interface PlannedMigration {
@@ -104,7 +104,7 @@ function unread(
   since: readonly WorkflowEvent[],
   { runId, name, version }: { readonly runId: string; readonly name: string; readonly version: number },
 ): RunState {
-  const next = since.find((event) => !isPark(event));
+  const next = since.find((event) => !isQuarantine(event));
   if (stored === undefined || next) {
     throw new Conflict(
       `Version ${version} of '${name}' is not on this server, and the state of run ${runId} after event ${next?.sequence ?? 0} follows from it: ` +

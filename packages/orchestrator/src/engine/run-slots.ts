@@ -1,6 +1,6 @@
 /** Who may run now: a bounded number of places per user, and a queue for the rest. A run that resumes goes to the front. */
 
-export class Places {
+export class RunSlots {
   readonly #limit: number;
   readonly #holders = new Map<string, Set<string>>();
   readonly #queues = new Map<string, string[]>();

@@ -4,7 +4,7 @@ import { Conflict, foldRun, InvalidRequest, Unavailable } from '@autonomous/shar
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from './event-store.ts';
 import { aClarification, anActivity, anEvent, aStart, aStep, aTimer, aView, NOON } from './sqlite/steps.fixture.ts';
-import { calls, opens, tell, type Told } from './sqlite/told-run.fixture.ts';
+import { calls, opens, tell, type Told } from './sqlite/stored-run.fixture.ts';
 
 export interface StoreUnderTest {
   /** Opens the same storage each time; the store opened before is closed by then. */
@@ -124,7 +124,7 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
             status: 'running',
             createdAt: begin.createdAt,
             completedAt: null,
-            isSetAside: false,
+            isSuperseded: false,
             summary: {
               spent: [{ stage: 'planning', model: 'a:x', calls: 1, costUsd: 2 }],
               open: { gate: 'plan', from },

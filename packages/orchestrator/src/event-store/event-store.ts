@@ -133,7 +133,7 @@ export interface SummarizedRun {
   /** `null` while it is open. */
   readonly completedAt: string | null;
   /** It was cancelled as a variant of an exploration of which another variant was not. */
-  readonly isSetAside: boolean;
+  readonly isSuperseded: boolean;
   readonly summary: RunSummary;
 }
 

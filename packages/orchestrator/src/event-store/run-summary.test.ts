@@ -1,7 +1,7 @@
 import type { WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { NO_SUMMARY, type RunSummary, summarize } from './run-summary.ts';
-import { calls, opens, type Told } from './sqlite/told-run.fixture.ts';
+import { calls, opens, type Told } from './sqlite/stored-run.fixture.ts';
 
 const at = (time: string): number => Date.parse(time);
 

@@ -15,7 +15,7 @@ export interface ResolvedModel {
 }
 
 /** Writes down what is asked of models and what they answer. */
-export interface ModelRecorder {
+export interface CallRecorder {
   /** The same model, whose exchanges are recorded for a run. */
   record(model: ResolvedModel, runId: string): ResolvedModel;
 }
@@ -50,7 +50,7 @@ export interface CallUsage {
 }
 
 /** US dollars for a million tokens. */
-export interface OwnPrice {
+export interface CustomPrice {
   readonly inputUsdPerMillion: number;
   readonly outputUsdPerMillion: number;
 }

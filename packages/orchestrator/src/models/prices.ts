@@ -1,7 +1,7 @@
 /** What a call to a model costs: list prices from a kept table that comes with the program, and those that the server's own configuration names. */
 import { createRequire } from 'node:module';
 import type { calcPrice } from '@pydantic/genai-prices';
-import type { CallUsage, OwnPrice, Prices } from './model.ts';
+import type { CallUsage, CustomPrice, Prices } from './model.ts';
 
 /** Names of our providers that the table has under another one. */
 const TABLE_NAMES: Readonly<Record<string, string>> = { 'openai-chat': 'openai' };
@@ -12,7 +12,7 @@ const table = (): { readonly calcPrice: typeof calcPrice } =>
   createRequire(import.meta.url)('@pydantic/genai-prices') as { readonly calcPrice: typeof calcPrice };
 
 /** @param own prices by full id, which come before the table's */
-export function createPrices(own: ReadonlyMap<string, OwnPrice> = new Map()): Prices {
+export function createPrices(own: ReadonlyMap<string, CustomPrice> = new Map()): Prices {
   return {
     priceOf(modelId, usage) {
       const at = modelId.indexOf(':');

@@ -65,7 +65,7 @@ async function commitOnTop(
   const common = local !== null && remote !== null ? await refs.mergeBase(local, remote) : null;
   // Builds on the remote's branch unless this mirror's branch contains it already.
   const parent = remote === null || (local !== null && common === remote) ? local : remote;
-  const ground = parent === null ? EMPTY_TREE : await refs.treeOf(parent);
+  const baseTree = parent === null ? EMPTY_TREE : await refs.treeOf(parent);
   const own = local === null || parent === local ? [] : await changesOf(place, refs, local, common);
   const wanted = [...own, ...edits];
   // `keep` is asked only about a remote record that the mirror's own does not contain. The caller has already
@@ -76,10 +76,10 @@ async function commitOnTop(
       : new Set<string>();
   const tree = await editTree(
     place,
-    ground,
+    baseTree,
     wanted.filter((edit) => !kept.has(pathOf(edit))),
   );
-  const commit = parent !== null && tree === ground ? parent : await refs.commitTree(tree, parent, message);
+  const commit = parent !== null && tree === baseTree ? parent : await refs.commitTree(tree, parent, message);
   if (commit !== local) await refs.moveLocal(commit, local);
   return commit;
 }

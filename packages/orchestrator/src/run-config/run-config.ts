@@ -202,7 +202,7 @@ export function budgetFaults(request: Pick<RunConfigRequest, BudgetName>, limits
 }
 
 /** A run's complete configuration as a wish for the same. */
-export function asRequest(config: RunConfig): RunConfigRequest {
+export function requestedConfigOf(config: RunConfig): RunConfigRequest {
   const { baseBranch, ...git } = config.git;
   return { ...config, git: baseBranch === '' ? git : { ...git, baseBranch } };
 }

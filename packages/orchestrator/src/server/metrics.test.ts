@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { aStep } from '../event-store/sqlite/steps.fixture.ts';
-import { calls, opens, type Told, tell } from '../event-store/sqlite/told-run.fixture.ts';
+import { calls, opens, type Told, tell } from '../event-store/sqlite/stored-run.fixture.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 
 const HOUR_MS = 3_600_000;

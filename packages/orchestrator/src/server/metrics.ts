@@ -13,7 +13,7 @@ import {
 } from '@autonomous/shared';
 import type { SummarizedRun } from '../event-store/event-store.ts';
 import type { Spent, Wait } from '../event-store/run-summary.ts';
-import { addDays, type Calendar, calendarOf, daysBetween, type Stretch, stretchesOf } from './calendar.ts';
+import { addDays, type Calendar, calendarOf, daysBetween, type DateRange, stretchesOf } from './date-ranges.ts';
 
 const DEFAULT_DAYS = 30;
 
@@ -22,8 +22,8 @@ export interface MetricsRange {
   readonly timeZone: string;
   readonly bucket: MetricsBucket;
   /** The whole of it. */
-  readonly range: Stretch;
-  readonly parts: readonly Stretch[];
+  readonly range: DateRange;
+  readonly parts: readonly DateRange[];
 }
 
 /** @throws {InvalidRequest} for a time zone or range that is none */
@@ -87,8 +87,8 @@ interface Gathered {
 /** Everything in the part of the range in which it happened; what did so at other times is left out. */
 function gather(
   facts: readonly RunFacts[],
-  parts: readonly Stretch[],
-): readonly (Gathered & { readonly part: Stretch })[] {
+  parts: readonly DateRange[],
+): readonly (Gathered & { readonly part: DateRange })[] {
   const all = parts.map((part) => ({ part, started: 0, ended: [], calls: [], waits: [] }));
   const at = (ms: number): Gathered | undefined => {
     // Parts follow each other without a gap.
@@ -114,7 +114,7 @@ function gather(
 
 function figuresOf({ started, ended, calls, waits }: Gathered): MetricsFigures {
   const counted = (status: string): readonly RunFacts[] =>
-    ended.filter(({ run }) => run.status === status && !run.isSetAside);
+    ended.filter(({ run }) => run.status === status && !run.isSuperseded);
   const completed = counted('completed');
   const failed = counted('failed').length;
   const cancelled = counted('cancelled').length;
@@ -125,7 +125,7 @@ function figuresOf({ started, ended, calls, waits }: Gathered): MetricsFigures {
     completed: completed.length,
     failed,
     cancelled,
-    closed: ended.filter(({ run }) => run.isSetAside).length,
+    closed: ended.filter(({ run }) => run.isSuperseded).length,
     successRate: decided === 0 ? null : completed.length / decided,
     timeToCompletion: durations(completed.map(({ madeAt, endedAt }) => (endedAt ?? madeAt) - madeAt)),
     costPerRun:

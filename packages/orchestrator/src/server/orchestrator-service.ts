@@ -53,7 +53,7 @@ import { parseProjectConfig } from '../run-config/run-config.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 import { createReviewComments, withComments } from './review-comments.ts';
 import { checkRunInput } from './run-input.ts';
-import { inWords, takenFiles } from './taken-files.ts';
+import { describeTakenFiles, takenFiles } from './taken-files.ts';
 import { createTimeTravel } from './time-travel.ts';
 import type { Uploads } from './uploads.ts';
 import { detailsOf, summaryOf } from './workflow-descriptions.ts';
@@ -584,7 +584,7 @@ async function signalOf(
         payload: present({
           gateId: gate.id,
           feedback:
-            take === undefined ? needed(decision.feedback, 'feedback', 'reject') : wordsOr(decision.feedback, take),
+            take === undefined ? needed(decision.feedback, 'feedback', 'reject') : textOr(decision.feedback, take),
           take: asJson(take),
         }),
       };
@@ -607,7 +607,7 @@ async function signalOf(
             payload: present({
               gateId: gate.id,
               decision: 'retry',
-              reason: take === undefined ? decision.notes : wordsOr(decision.notes, take),
+              reason: take === undefined ? decision.notes : textOr(decision.notes, take),
               take: asJson(take),
               attempt: Number(gate.details['attempts'] ?? 0) + 1,
             }),
@@ -641,8 +641,8 @@ function acceptanceOf(gate: Gate, { artifactHash }: GateDecision, reason: string
 }
 
 /** The person's own words, or else a description of the files that they took. */
-function wordsOr(words: string | undefined, take: FilesTaken): string {
-  return words !== undefined && words.trim() !== '' ? words : inWords(take);
+function textOr(words: string | undefined, take: FilesTaken): string {
+  return words !== undefined && words.trim() !== '' ? words : describeTakenFiles(take);
 }
 
 /** It is JSON by its type; interfaces are no index types. */

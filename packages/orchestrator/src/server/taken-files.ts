@@ -91,7 +91,7 @@ export async function takenFiles(
 }
 
 /** `Take a.ts, b.ts from run r-2`: what the decision says where the person said nothing. */
-export function inWords({ paths, runId }: FilesTaken): string {
+export function describeTakenFiles({ paths, runId }: FilesTaken): string {
   return `Take ${listed(paths)} from run ${runId}`;
 }
 

@@ -31,7 +31,7 @@ import { diagramOfRun, pathOf, possibleEvents } from '../core/diagram.ts';
 import { type ForkedRun, throughStep } from '../core/fork.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay } from '../core/replay.ts';
-import { asRequest, mergeRunConfigRequests, parseProjectConfig } from '../run-config/run-config.ts';
+import { requestedConfigOf, mergeRunConfigRequests, parseProjectConfig } from '../run-config/run-config.ts';
 
 export interface TimeTravelOptions {
   readonly engine: Engine;
@@ -238,7 +238,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     }
     const { config, notices } = options.resolveConfig(
       project === null ? null : await projectConfig(project, view),
-      mergeRunConfigRequests(asRequest(view.config), asked ?? {}),
+      mergeRunConfigRequests(requestedConfigOf(view.config), asked ?? {}),
     );
     const now = withTree({ ...config, git: { ...config.git, baseBranch } }, ofTree);
     if (project !== null) options.refuseUnusableModels(now);

@@ -4,7 +4,7 @@ import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage, FeedPageRequest } from '../feed.ts';
 import type { JsonObject } from '../json.ts';
-import type { Artifact, Clarification, Gate, ReviewComment, RunTree, RunView } from '../run.ts';
+import type { Artifact, Clarification, Gate, ReviewComment, RunFamily, RunView } from '../run.ts';
 import { ApiError, ServerUnreachable } from './api-error.ts';
 import { type Backoff, sleep, waitBefore } from './backoff.ts';
 import { followFeed, type WebSocketConstructor } from './feed-client.ts';
@@ -80,7 +80,7 @@ export interface Client {
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
   getStatechart(runId: string, at?: number): Promise<Statechart>;
   /** What the run and all that shares the budgets of its tree have spent. */
-  getRunTree(runId: string): Promise<RunTree>;
+  getRunTree(runId: string): Promise<RunFamily>;
 
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;

@@ -2,7 +2,7 @@
 import type { RunConfigRequest } from '../config.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { Artifact, Clarification, Decision, Gate, ReviewComment, RunStatus, RunTree, RunView } from '../run.ts';
+import type { Artifact, Clarification, Decision, Gate, ReviewComment, RunStatus, RunFamily, RunView } from '../run.ts';
 import type { ShownFields } from '../shown-gate.ts';
 import type { BudgetChange } from '../spending.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
@@ -291,7 +291,7 @@ export interface Orchestrator {
   /** @param at after the step that holds this event; absent: now */
   getStatechart(runId: string, at?: number): Promise<Statechart>;
   /** What the run and all that shares the budgets of its tree have spent. @throws {NotFound} */
-  getRunTree(runId: string): Promise<RunTree>;
+  getRunTree(runId: string): Promise<RunFamily>;
 
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: 'pending' | 'answered' | 'ignored'): Promise<readonly Clarification[]>;

@@ -25,7 +25,7 @@ import type {
   ReviewComment,
   RunCost,
   RunDecision,
-  RunTree,
+  RunFamily,
   RunView,
   Spending,
   SpendingPart,
@@ -462,7 +462,7 @@ const shareShape: Shape<TreeShare> = {
   toolCalls: count,
   costUsd: z.number(),
 };
-export const runTree = answer<RunTree>('RunTree', {
+export const runTree = answer<RunFamily>('RunFamily', {
   id: z.string(),
   runs: count,
   budgets: z.object({

@@ -1,4 +1,4 @@
-/** Marks on a drawing: what is new, what a node demands. Each has a sign and a line of its own, so that colour is not needed. */
+/** Marks on a drawing: what is new, what a node requires. Each has a sign and a line of its own, so that colour is not needed. */
 import type { DiagramGraph } from '@autonomous/shared/diagram';
 import type { DrawingNames } from './drawing.ts';
 
@@ -15,11 +15,11 @@ export type MarkKind =
   | 'added'
   | 'changed'
   | 'removed'
-  | 'demand-proposed'
-  | 'demand-bound'
-  | 'demand-checked'
-  | 'demand-failed'
-  | 'demand-changed';
+  | 'constraint-proposed'
+  | 'constraint-bound'
+  | 'constraint-checked'
+  | 'constraint-failed'
+  | 'constraint-changed';
 
 export interface Marks {
   /** By node id. */
@@ -33,11 +33,11 @@ export const SIGNS: Readonly<Record<MarkKind, string>> = {
   added: '+',
   changed: '~',
   removed: '−',
-  'demand-proposed': '?',
-  'demand-bound': '○',
-  'demand-checked': '◐',
-  'demand-failed': '✗',
-  'demand-changed': '↻',
+  'constraint-proposed': '?',
+  'constraint-bound': '○',
+  'constraint-checked': '◐',
+  'constraint-failed': '✗',
+  'constraint-changed': '↻',
 };
 
 const SVG_NAMESPACE = 'http://www.w3.org/2000/svg';
@@ -58,7 +58,7 @@ svg { display: block; margin: 0 auto; overflow: visible; }
 .mark.added circle { stroke: var(--vscode-charts-green) !important; }
 .mark.changed circle { stroke: var(--vscode-charts-yellow) !important; }
 .mark.removed circle { stroke: var(--vscode-charts-red) !important; }
-.mark.demand-failed circle { stroke: var(--vscode-charts-red) !important; stroke-width: 3px !important; }
+.mark.constraint-failed circle { stroke: var(--vscode-charts-red) !important; stroke-width: 3px !important; }
 .choosable, .with-choice { cursor: pointer; }
 .choosable:focus { outline: none; }
 .choosable:focus-visible circle { fill: var(--vscode-focusBorder) !important; stroke: var(--vscode-foreground) !important; stroke-width: 3px !important; r: 12px; }
@@ -81,11 +81,11 @@ export function drawMarks(
     // The corners of a diamond's box lie outside of it, where edges are.
     const top = element.querySelector(':scope > polygon') === null ? box.y : box.y + box.height / 2;
     for (const [index, mark] of own.entries()) {
-      const isDemand = mark.kind.startsWith('demand');
-      if (!isDemand) element.classList.add(`marked-${mark.kind}`);
-      // Demands on the left, differences on the right, so that both can be seen.
+      const isConstraint = mark.kind.startsWith('constraint');
+      if (!isConstraint) element.classList.add(`marked-${mark.kind}`);
+      // Constraints on the left, differences on the right, so that both can be seen.
       const down = top + index * 2.2 * RADIUS;
-      const drawn = isDemand ? badge(mark, box.x, down) : badge(mark, box.x + box.width, top);
+      const drawn = isConstraint ? badge(mark, box.x, down) : badge(mark, box.x + box.width, top);
       makeChoosable(drawn, node.label || node.id, mark);
       element.append(drawn);
     }
@@ -108,7 +108,7 @@ export function drawMarks(
   }
 }
 
-/** A badge is the button, so that a node with several demands has several. */
+/** A badge is the button, so that a node with several constraints has several. */
 function makeChoosable(badgeOf: SVGGElement, label: string, { label: words, onChoose }: Mark): void {
   if (onChoose === undefined) {
     // Lists say it in words.

@@ -2,7 +2,7 @@
 import { showHidden, splitDirections, splitHidden } from '@autonomous/shared';
 import markdownIt from 'markdown-it';
 import { type MouseEvent, useMemo } from 'react';
-import { useDemandMarks } from './constraints.tsx';
+import { useConstraintMarks } from './constraints.tsx';
 import { Diagram } from './diagram.tsx';
 
 /** HTML in a document is shown as it is written. */
@@ -83,7 +83,7 @@ export function blocksOf(text: string): readonly Block[] {
 
 export function Document({ text, title }: { readonly text: string; readonly title: string }) {
   const blocks = useMemo(() => blocksOf(text), [text]);
-  const marksOf = useDemandMarks();
+  const marksOf = useConstraintMarks();
   return (
     <article className="document" onClick={showImage}>
       {blocks.map((block, index) =>

@@ -1,7 +1,7 @@
 import type { Artifact, Evidence } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
-import { demandStanding } from './constraint-states.ts';
+import { constraintStanding } from './constraint-states.ts';
 
 const at = (minute: number): string => `2030-01-01T00:0${minute}:00.000Z`;
 const aPlan = (parts: Partial<Artifact> = {}): Artifact => ({
@@ -41,36 +41,36 @@ const session = { kind: 'entity', name: 'SESSION' } as const;
 const plan = aPlan({ approvedBy: 'ada' });
 const built = { currentStage: 'validation', codeTree: 't1' };
 
-describe('What a plan demands', () => {
+describe('What a plan requires', () => {
   it('binds nothing before the plan is approved, nor once another version has replaced it', () => {
     const waiting = aRun({ artifacts: [aPlan()], gate: aGate() });
-    expect(demandStanding(waiting, aPlan(), login).state).toBe('proposed');
+    expect(constraintStanding(waiting, aPlan(), login).state).toBe('proposed');
     const older = aPlan({ id: 'r-1.2' });
-    expect(demandStanding(aRun({ ...built, artifacts: [older, plan] }), older, login).reason).toContain('replaced');
+    expect(constraintStanding(aRun({ ...built, artifacts: [older, plan] }), older, login).reason).toContain('replaced');
   });
 
   it('is bound by approval, or by going on where the plan is trusted', () => {
-    expect(demandStanding(aRun({ currentStage: 'implementation', artifacts: [plan] }), plan, login).state).toBe(
+    expect(constraintStanding(aRun({ currentStage: 'implementation', artifacts: [plan] }), plan, login).state).toBe(
       'bound',
     );
-    expect(demandStanding(aRun({ currentStage: 'implementation', artifacts: [aPlan()] }), aPlan(), login).state).toBe(
-      'bound',
-    );
+    expect(
+      constraintStanding(aRun({ currentStage: 'implementation', artifacts: [aPlan()] }), aPlan(), login).state,
+    ).toBe('bound');
   });
 
   it('is decided by no name that the code mentions, though its place is shown', () => {
     const run = aRun({ ...built, artifacts: [plan, aReport()], evidence: [aCheck(), aCheck({ mode: 'base_tests' })] });
-    expect(demandStanding(run, plan, login)).toEqual({
+    expect(constraintStanding(run, plan, login)).toEqual({
       state: 'checked',
       reason:
         'The project’s checks passed. The name is mentioned at src/login.js:3, which proves nothing. Tests and the reviewer decide.',
     });
-    expect(demandStanding(run, plan, session).state).toBe('checked');
+    expect(constraintStanding(run, plan, session).state).toBe('checked');
   });
 
   it('does not pass on a report that is older than the newest check', () => {
     const run = aRun({ ...built, artifacts: [plan, aReport({ createdAt: at(2) })], evidence: [aCheck()] });
-    expect(demandStanding(run, plan, login).state).toBe('checked');
+    expect(constraintStanding(run, plan, login).state).toBe('checked');
   });
 
   it.each([
@@ -78,7 +78,7 @@ describe('What a plan demands', () => {
     ['with the base’s tests', [aCheck(), aCheck({ mode: 'base_tests', passed: false })]],
   ])('has failed where the checks failed %s, whatever was found', (_, evidence) => {
     const run = aRun({ ...built, artifacts: [plan, aReport()], evidence });
-    expect(demandStanding(run, plan, login)).toMatchObject({
+    expect(constraintStanding(run, plan, login)).toMatchObject({
       state: 'failed',
       reason: expect.stringContaining('npm test'),
     });
@@ -86,6 +86,6 @@ describe('What a plan demands', () => {
 
   it('says that the code has changed since', () => {
     const run = aRun({ ...built, codeTree: 't2', artifacts: [plan, aReport()], evidence: [aCheck()] });
-    expect(demandStanding(run, plan, login).state).toBe('changed');
+    expect(constraintStanding(run, plan, login).state).toBe('changed');
   });
 });

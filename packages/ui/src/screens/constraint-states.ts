@@ -1,17 +1,17 @@
-/** How things stand with what a plan demands: bound, looked at, and what the run's evidence says of it now. */
-import { type Artifact, type Evidence, plainWords, type RunView } from '@autonomous/shared';
-import type { Demand } from '@autonomous/shared/diagram';
+/** How things stand with what a plan requires: bound, looked at, and what the run's evidence says of it now. */
+import { type Artifact, type Evidence, sanitizeText, type RunView } from '@autonomous/shared';
+import type { Constraint } from '@autonomous/shared/diagram';
 
 export const DEMAND_STATES = ['proposed', 'bound', 'checked', 'failed', 'changed'] as const;
-export type DemandState = (typeof DEMAND_STATES)[number];
+export type ConstraintState = (typeof DEMAND_STATES)[number];
 
-export interface DemandStanding {
-  readonly state: DemandState;
+export interface ConstraintStanding {
+  readonly state: ConstraintState;
   /** A sentence that says why. */
   readonly reason: string;
 }
 
-export const DEMAND_LABELS: Readonly<Record<DemandState, string>> = {
+export const DEMAND_LABELS: Readonly<Record<ConstraintState, string>> = {
   proposed: 'Not binding yet',
   bound: 'Bound',
   checked: 'Not decided',
@@ -20,11 +20,11 @@ export const DEMAND_LABELS: Readonly<Record<DemandState, string>> = {
 };
 
 /**
- * Where a demand of a plan stands. The server looks for its name alone, which is a hint and counts for nothing: tests and the
+ * Where a constraint of a plan stands. The server looks for its name alone, which is a hint and counts for nothing: tests and the
  * reviewer decide about it.
- * @param plan the version that makes the demand
+ * @param plan the version that makes the constraint
  */
-export function demandStanding(run: RunView, plan: Artifact, demand: Demand): DemandStanding {
+export function constraintStanding(run: RunView, plan: Artifact, constraint: Constraint): ConstraintStanding {
   const unbound = whyNotBinding(run, plan);
   if (unbound !== null) return { state: 'proposed', reason: unbound };
   const evidence = newestEvidence(run);
@@ -39,11 +39,13 @@ export function demandStanding(run: RunView, plan: Artifact, demand: Demand): De
   }
   const failed = evidence.find((each) => !each.passed && each.codeTree === newest.codeTree);
   if (failed !== undefined) return { state: 'failed', reason: whyFailed(failed, run) };
-  const finding = currentFindings(run, newest)?.find(({ kind, name }) => kind === demand.kind && name === demand.name);
+  const finding = currentFindings(run, newest)?.find(
+    ({ kind, name }) => kind === constraint.kind && name === constraint.name,
+  );
   const hint =
     finding?.where === undefined
       ? 'Its name was not found in the changed code.'
-      : `The name is mentioned at ${plainWords(finding.where)}, which proves nothing.`;
+      : `The name is mentioned at ${sanitizeText(finding.where)}, which proves nothing.`;
   return { state: 'checked', reason: `The project’s checks passed. ${hint} Tests and the reviewer decide.` };
 }
 
@@ -68,7 +70,7 @@ function whyFailed({ mode, commands }: Evidence, run: RunView): string {
   const failed = commands.filter(({ exitCode }) => exitCode !== 0).map(({ command }) => `\`${command}\``);
   const where = mode === 'as_is' ? 'on this code' : 'with the base’s tests put back';
   const accepted = run.gates.findLast(({ decision }) => decision === 'accept');
-  const word = accepted === undefined ? '' : ` ${plainWords(accepted.by)} accepted it all the same.`;
+  const word = accepted === undefined ? '' : ` ${sanitizeText(accepted.by)} accepted it all the same.`;
   return `The project’s checks failed ${where}${failed.length > 0 ? `: ${failed.join(', ')}` : ''}.${word}`;
 }
 

@@ -1,5 +1,5 @@
 /** What was stored of a run, event by event: a window of them, around one where a link is to it. */
-import { plainJson, plainWords, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import { plainJson, sanitizeText, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { CopyLink } from '../components/copy-link.tsx';
@@ -108,5 +108,5 @@ function aboutOf({ payload }: WorkflowEvent): string {
   const facts = payload as Readonly<Record<string, unknown>>;
   const words = [facts['activity'], facts['stage'], facts['gate'], facts['by'], facts['message'], facts['summary']];
   const first = words.find((word) => typeof word === 'string' && word !== '');
-  return typeof first === 'string' ? plainWords(first).slice(0, 80) : '';
+  return typeof first === 'string' ? sanitizeText(first).slice(0, 80) : '';
 }

@@ -6,7 +6,7 @@ import {
   durationText,
   type Evidence,
   type NewDependency,
-  plainWords,
+  sanitizeText,
   type RunView,
   withoutTerminal,
   testCountText,
@@ -78,7 +78,7 @@ function OfTheBase({ baseline }: { readonly baseline: Baseline }) {
         commit {commit.slice(0, 8)}, in {sandbox === 'none' ? <strong>no sandbox (demo)</strong> : sandbox}
         {isFromEarlierRun === true && ', known from an earlier run'}
       </p>
-      <p>{plainWords(baselineText(baseline))}</p>
+      <p>{sanitizeText(baselineText(baseline))}</p>
       {failure === undefined && <Command command={command} />}
     </article>
   );

@@ -1,5 +1,5 @@
 /** Concerns about a result that a person has to see before they decide, each with its reasons. */
-import { type Gate, plainWords } from '@autonomous/shared';
+import { type Gate, sanitizeText } from '@autonomous/shared';
 
 export function GateConcerns({ gate }: { readonly gate: Gate }) {
   const concerns = gate.concerns ?? [];
@@ -8,17 +8,17 @@ export function GateConcerns({ gate }: { readonly gate: Gate }) {
     <section className="concerns" aria-label="What you have to see">
       {concerns.map(({ kind, title, items, hash }) => (
         <div key={hash}>
-          <h3>{plainWords(title)}</h3>
+          <h3>{sanitizeText(title)}</h3>
           <ul className={kind === 'memory' ? undefined : 'failures'}>
             {items.map(({ path, line, reason, hash: item }, index) => (
               <li key={`${item ?? ''} ${index}`}>
                 {/* All that comes into the memory comes into one file, which the title names. */}
                 {path !== undefined && kind !== 'memory' && (
                   <>
-                    <code>{plainWords(line === undefined ? path : `${path}:${line}`)}</code> –{' '}
+                    <code>{sanitizeText(line === undefined ? path : `${path}:${line}`)}</code> –{' '}
                   </>
                 )}
-                {plainWords(reason)}
+                {sanitizeText(reason)}
               </li>
             ))}
           </ul>

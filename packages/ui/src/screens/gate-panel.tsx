@@ -9,7 +9,7 @@ import {
   type Gate,
   type GateDecision,
   missingBudgetOf,
-  plainWords,
+  sanitizeText,
 } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { type ReactNode, useEffect, useId, useState } from 'react';
@@ -55,14 +55,14 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
       aria-labelledby={`gate-${gate.id}`}
     >
       <header>
-        <h2 id={`gate-${gate.id}`}>{plainWords(gate.question?.question ?? gate.summary)}</h2>
+        <h2 id={`gate-${gate.id}`}>{sanitizeText(gate.question?.question ?? gate.summary)}</h2>
         <p className="quiet">
           {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage)} waits for you`},{' '}
           <Ago at={gate.openedAt} /> <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
         </p>
       </header>
       {gate.question !== undefined && gate.question.context !== '' && (
-        <p className="context">{plainWords(gate.question.context)}</p>
+        <p className="context">{sanitizeText(gate.question.context)}</p>
       )}
       <BaselineLine gate={gate} />
       <GateConcerns gate={gate} />
@@ -101,7 +101,7 @@ function BaselineLine({ gate }: { readonly gate: Gate }) {
   const { runs } = useHost();
   const baseline = useSelector(runs, ({ context }) => context.runs[gate.runId]?.baseline);
   if (baseline === undefined || !TELL_THE_BASE.has(gate.kind)) return null;
-  return <p className="context">{plainWords(baselineText(baseline))}</p>;
+  return <p className="context">{sanitizeText(baselineText(baseline))}</p>;
 }
 
 /** What an override would accept, line by line. */
@@ -114,13 +114,13 @@ function Accepted({ gate }: { readonly gate: Gate }) {
     <>
       {texts.map((text) => (
         <pre key={text} className="said" tabIndex={0}>
-          {plainWords(text)}
+          {sanitizeText(text)}
         </pre>
       ))}
       {failures.length > 0 && (
         <ul className="failures">
           {failures.map((failure) => (
-            <li key={failure}>{plainWords(failure)}</li>
+            <li key={failure}>{sanitizeText(failure)}</li>
           ))}
         </ul>
       )}
@@ -347,7 +347,7 @@ function Answer({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: On
                   else setChosen(target.checked ? [...chosen, option] : chosen.filter((each) => each !== option));
                 }}
               />
-              {plainWords(option)}
+              {sanitizeText(option)}
             </label>
           ))}
         </fieldset>

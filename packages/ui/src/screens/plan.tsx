@@ -1,4 +1,4 @@
-/** The plan of a run: the document as it is drawn, its source beside it, earlier versions, and what the plan demands. */
+/** The plan of a run: the document as it is drawn, its source beside it, earlier versions, and what the plan requires. */
 import {
   type Artifact,
   type ArtifactContent,
@@ -7,16 +7,16 @@ import {
   withoutTerminal,
   type RunView,
 } from '@autonomous/shared';
-import { demandsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
+import { constraintsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
-import { Demands, type ListedDemand } from '../components/constraints.tsx';
+import { Constraints, type ListedConstraint } from '../components/constraints.tsx';
 import { Document } from '../components/document.tsx';
 import { valueOf } from '../components/elements.ts';
 import { Loading, useLoaded } from '../components/loading.tsx';
 import { plansOf } from '../components/plans.ts';
 import { TextWarnings } from '../components/review-warnings.tsx';
-import { DEMAND_LABELS, demandStanding } from './constraint-states.ts';
+import { DEMAND_LABELS, constraintStanding } from './constraint-states.ts';
 import { EditedPlan } from './edited-plan.tsx';
 import { PlanChanges } from './plan-changes.tsx';
 
@@ -115,13 +115,13 @@ function Shown({
   readonly plan: ArtifactContent;
   readonly showsSource: boolean;
 }) {
-  const found = listedDemands(run, plan, plan.parsedConstraints);
+  const found = listedConstraints(run, plan, plan.parsedConstraints);
   const key = JSON.stringify(found);
   // A run moves on with every event, and its plan is marked anew only where that says something else of it.
-  const demands = useMemo(() => found, [key]);
+  const constraints = useMemo(() => found, [key]);
   const isWarnedOfAtGate = run.gate?.kind === 'plan' && plan.id === plansOf(run).at(-1)?.id;
   return (
-    <Demands all={demands}>
+    <Constraints all={constraints}>
       {!isWarnedOfAtGate && <TextWarnings text={plan.content} where="in the plan" />}
       <div className={showsSource ? 'beside' : ''}>
         <Document text={plan.content} title="Plan" />
@@ -131,7 +131,7 @@ function Shown({
           </pre>
         )}
       </div>
-    </Demands>
+    </Constraints>
   );
 }
 
@@ -159,15 +159,15 @@ function Draft({ run }: { readonly run: RunView }) {
   );
 }
 
-/** What the plan demands, with how each stands in this run; in the plan's order. */
-export function listedDemands(
+/** What the plan requires, with how each stands in this run; in the plan's order. */
+export function listedConstraints(
   run: RunView,
   plan: Artifact,
   constraints: JsonValue | undefined,
-): readonly ListedDemand[] {
-  return demandsOf(constraintsIn(constraints)).map((demand) => {
-    const { state, reason } = demandStanding(run, plan, demand);
-    return { ...demand, state, reason, label: DEMAND_LABELS[state], kindOfMark: `demand-${state}` };
+): readonly ListedConstraint[] {
+  return constraintsOf(constraintsIn(constraints)).map((constraint) => {
+    const { state, reason } = constraintStanding(run, plan, constraint);
+    return { ...constraint, state, reason, label: DEMAND_LABELS[state], kindOfMark: `constraint-${state}` };
   });
 }
 

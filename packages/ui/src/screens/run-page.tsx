@@ -1,5 +1,12 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
-import { ApiError, durationText, FINAL_STATUSES, plainWords, type RunView, withoutTerminal } from '@autonomous/shared';
+import {
+  ApiError,
+  durationText,
+  FINAL_STATUSES,
+  sanitizeText,
+  type RunView,
+  withoutTerminal,
+} from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useState } from 'react';
 import { RUN_TABS, type RunTab, type Screen } from '../bridge.ts';
@@ -86,7 +93,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
   const told = new Set([...ownDecisions, linked ?? '', refused ?? '']);
   const pullRequest = pullRequestOf(run);
   useEffect(() => {
-    document.title = `${plainWords(run.originalRequest).slice(0, 60)} – Autonomous`;
+    document.title = `${sanitizeText(run.originalRequest).slice(0, 60)} – Autonomous`;
   }, [run.originalRequest]);
   return (
     <section className="run-page" aria-label="Run">

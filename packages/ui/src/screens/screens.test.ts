@@ -1,4 +1,4 @@
-import { demandsOf } from '@autonomous/shared/diagram';
+import { constraintsOf } from '@autonomous/shared/diagram';
 import { describe, expect, it } from 'vitest';
 import { agoText, durationText } from '@autonomous/shared';
 import { constraintsIn } from './plan.tsx';
@@ -53,12 +53,12 @@ describe('What a person reads', () => {
       ],
       ofALaterVersion: [1],
     };
-    expect(demandsOf(constraintsIn(stored))).toEqual([
+    expect(constraintsOf(constraintsIn(stored))).toEqual([
       { kind: 'route', name: '/login' },
       { kind: 'entity', name: 'SESSION' },
       { kind: 'branch', name: 'Known? → /a, /b' },
     ]);
-    expect(demandsOf(constraintsIn(undefined))).toEqual([]);
+    expect(constraintsOf(constraintsIn(undefined))).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Texts of a person that no decision has sent: comments beside lines, and drafts at gates that are closed. */
-import { countedComments, FINAL_STATUSES, leftComments, plainWords, type RunView } from '@autonomous/shared';
+import { countedComments, FINAL_STATUSES, leftComments, sanitizeText, type RunView } from '@autonomous/shared';
 import { LineComment } from '../components/line-comments.tsx';
 import { Link } from '../components/link.tsx';
 import { drafts, leftDrafts, useDrafts } from '../components/drafts.ts';
@@ -62,7 +62,7 @@ function CommentList({ run }: { readonly run: RunView }) {
       {margin.comments.map((comment) => (
         <li key={comment.id}>
           <Link to={{ name: 'run', runId: run.id, tab: 'changes' }}>
-            {plainWords(comment.path)}
+            {sanitizeText(comment.path)}
             {comment.line > 0 ? `:${comment.line}` : ''}
           </Link>
           <LineComment comment={comment} margin={{ ...margin, onAdd: undefined }} />

@@ -43,7 +43,7 @@ export function lastWordPrompt(messages: readonly string[], { folder }: Pick<Pro
 }
 
 /** The one chance to do better after a turn that ended without a usable result. */
-export function mendPrompt(fault: string, { folder }: Pick<PromptParts, 'folder'>): string {
+export function resultRetryPrompt(fault: string, { folder }: Pick<PromptParts, 'folder'>): string {
   return `Your turn has ended and the result cannot be taken: ${fault} Finish what is missing, then write the whole, corrected result as JSON to ${folder}/${RESULT_FILE}. This is the last chance.`;
 }
 

@@ -30,9 +30,9 @@ const INTERRUPT_GRACE_MS = 5_000;
 /** How long a process may live on that has closed its output, or wrote what nobody can read. */
 const EXIT_GRACE_MS = 2_000;
 /** Why such a process was ended. */
-export const STOPPED_SPEAKING = 'it stopped speaking the protocol';
+export const PROTOCOL_ERROR = 'it stopped speaking the protocol';
 /** Why one was ended that did not stop for a message. */
-export const DEAF = 'it did not stop for what it has to be told';
+export const INTERRUPT_TIMEOUT = 'it did not stop for what it has to be told';
 /** How long an agent may take to start and to open a session: some compile first. */
 const START_TIMEOUT_MS = 120_000;
 
@@ -196,7 +196,7 @@ export class AcpPeer {
     const ended = await this.#cancel(INTERRUPT_GRACE_MS);
     if (ended.isOver) return { kind: 'interrupted', response: ended.response };
     // It would take what it is told next for something else: a new process takes its session up.
-    this.#process.end(DEAF);
+    this.#process.end(INTERRUPT_TIMEOUT);
     throw new AgentGone(await this.#exit());
   }
 
@@ -273,7 +273,7 @@ export class AcpPeer {
 
   /** How the process ended, whose connection is closed. Its output ends a moment before it does. */
   async #exit(): Promise<ProcessExit> {
-    const timer = setTimeout(() => this.#process.end(STOPPED_SPEAKING), EXIT_GRACE_MS);
+    const timer = setTimeout(() => this.#process.end(PROTOCOL_ERROR), EXIT_GRACE_MS);
     try {
       return await this.#process.done;
     } finally {

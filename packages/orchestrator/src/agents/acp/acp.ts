@@ -19,13 +19,13 @@ import {
   firstPrompt,
   interruptedPrompt,
   lastWordPrompt,
-  mendPrompt,
+  resultRetryPrompt,
   QUESTION_FILE,
   RESULT_FILE,
   resumePrompt,
   STARTED_ANEW,
 } from './acp-instructions.ts';
-import { AcpPeer, AgentGone, DEAF, STOPPED_SPEAKING, type Turn } from './acp-peer.ts';
+import { AcpPeer, AgentGone, INTERRUPT_TIMEOUT, PROTOCOL_ERROR, type Turn } from './acp-peer.ts';
 import { decidePermission } from './acp-permissions.ts';
 import { AcpProgress } from './acp-progress.ts';
 import { ACP_PREFIX } from '../agent-router.ts';
@@ -43,7 +43,7 @@ import { questionSchema } from '../tool-loop/tool-loop.ts';
 /** New processes that take up a session whose process died by itself. */
 const RESTARTS = 2;
 /** Prompts that ask for a result once more. */
-const MENDS = 1;
+const MAX_RESULT_RETRIES = 1;
 const COMMAND_TIMEOUT_MS = 30_000;
 /** How often it is looked whether a person has said something. */
 const LISTEN_MS = 1_000;
@@ -112,7 +112,7 @@ class AcpCall<Result> {
   readonly #settings: AcpAgentSettings;
   readonly #request: AgentRequest<Result>;
   readonly #progress: AcpProgress;
-  readonly #books: TurnBooks;
+  readonly #books: TurnUsage;
   /** What people said, and how much of it this process of the agent has been told. */
   readonly #heard: string[] = [];
   #told = 0;
@@ -134,7 +134,7 @@ class AcpCall<Result> {
   constructor(settings: AcpAgentSettings, request: AgentRequest<Result>) {
     this.#settings = settings;
     this.#request = request;
-    this.#books = new TurnBooks(request);
+    this.#books = new TurnUsage(request);
     this.#progress = new AcpProgress(request.onProgress, {
       onCall: () => this.#books.toolCall(this.#progress.costUsd),
       onStep: (calls) => this.#watchProgress(calls),
@@ -165,11 +165,11 @@ class AcpCall<Result> {
         if (!(error instanceof AgentGone)) throw this.#explained(error);
         // One that dies before it has a session would die again.
         const { endedBecause } = error.exit;
-        const mayLive = endedBecause === null || endedBecause === STOPPED_SPEAKING || endedBecause === DEAF;
+        const mayLive = endedBecause === null || endedBecause === PROTOCOL_ERROR || endedBecause === INTERRUPT_TIMEOUT;
         // That it has to be told something is no death of its own.
-        const isLast = endedBecause !== DEAF && restarts === RESTARTS;
+        const isLast = endedBecause !== INTERRUPT_TIMEOUT && restarts === RESTARTS;
         if (session === null || !mayLive || isLast) throw this.#died(error.exit, restarts);
-        if (endedBecause !== DEAF) restarts++;
+        if (endedBecause !== INTERRUPT_TIMEOUT) restarts++;
         this.#request.onProgress({
           kind: 'note',
           text: `The agent ${this.#settings.name} ${howItEnded(error.exit)}; ${interrupted ? 'once more ' : ''}its session is taken up by a new process.`,
@@ -241,13 +241,13 @@ class AcpCall<Result> {
         continue;
       }
       if ('kind' in ending) return ending;
-      if (this.#mends === MENDS) return this.#lastResort(ending.fault);
+      if (this.#mends === MAX_RESULT_RETRIES) return this.#lastResort(ending.fault);
       this.#mends++;
       this.#request.onProgress({
         kind: 'note',
         text: `No usable result yet, asking for it once more. ${ending.fault}`,
       });
-      text = mendPrompt(ending.fault, { folder: this.#folder });
+      text = resultRetryPrompt(ending.fault, { folder: this.#folder });
     }
   }
 
@@ -523,7 +523,7 @@ class GoesInCircles extends Error {
  * What an agent's turns cost. It makes its requests to a model by itself, and says what they used when its turn is over, if
  * at all: so a call is booked with the turn and with each tool call, which is when it asks its model again.
  */
-class TurnBooks {
+class TurnUsage {
   readonly #request: Pick<AgentRequest<unknown>, 'meter' | 'model'>;
   #booked: BookedCall | undefined;
   /** Writes one after the other, in the order of what happened. */

@@ -14,7 +14,7 @@ import {
 } from '@autonomous/shared';
 import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool, zodSchema } from 'ai';
 import { z } from 'zod';
-import type { ModelRecorder, Models, ResolvedModel } from '../../models/model.ts';
+import type { CallRecorder, Models, ResolvedModel } from '../../models/model.ts';
 import { MESSAGE_FIRST, messageText } from '../../roles/prompt-parts.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from '../agent.ts';
 import type { McpServer } from '../mcp/mcp-servers.ts';
@@ -39,7 +39,7 @@ export interface ToolLoopOptions {
   /** Estimated tokens of instructions and prompt, at most: what stands beside them has a part of that. Absent: no bound. */
   readonly contextTokens?: number;
   /** Absent: nothing is recorded. */
-  readonly recorder?: ModelRecorder;
+  readonly recorder?: CallRecorder;
   /** Most tokens of one answer; absent means the model's own figure. */
   readonly maxOutputTokens?: number;
   readonly timeouts?: Partial<StepTimeouts>;
@@ -49,7 +49,7 @@ export interface ToolLoopOptions {
 const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
 
 /** How often a result that does not fit its schema may be mended. */
-const MENDS = 2;
+const MAX_RESULT_RETRIES = 2;
 
 /** Answers that are left to the model at least when a person has said something. */
 const STEPS_FOR_A_MESSAGE = 10;
@@ -344,10 +344,10 @@ class ToolLoop<Result> {
     const parsed = this.#request.resultSchema.safeParse(call.input);
     if (parsed.success) return { kind: 'finished', result: parsed.data, ...this.#signature() };
     const faults = describeFaults(call.input, parsed.error);
-    if (this.#invalidResults === MENDS) {
+    if (this.#invalidResults === MAX_RESULT_RETRIES) {
       throw new NeedsHuman(
         'agent_failed',
-        `The ${this.#request.role} (${this.#model.id}) gave no valid result in ${MENDS + 1} tries: ${faults}`,
+        `The ${this.#request.role} (${this.#model.id}) gave no valid result in ${MAX_RESULT_RETRIES + 1} tries: ${faults}`,
       );
     }
     this.#invalidResults++;

@@ -701,13 +701,13 @@ function toClarificationRow(clarification: Clarification): ClarificationRow {
 }
 
 function toSummarized(row: SummaryRow, summary: RunSummary): SummarizedRun {
-  const { id, status, createdAt, completedAt, isSetAside } = row;
+  const { id, status, createdAt, completedAt, isSuperseded } = row;
   return {
     id,
     status,
     createdAt: toIso(createdAt),
     completedAt: completedAt === null ? null : toIso(completedAt),
-    isSetAside: isSetAside === 1,
+    isSuperseded: isSuperseded === 1,
     summary,
   };
 }

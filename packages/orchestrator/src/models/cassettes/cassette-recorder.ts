@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { JsonObject, JsonValue } from '@autonomous/shared';
 import { type LanguageModel, wrapLanguageModel } from 'ai';
 import { askedBy, cassetteHeader, type ModelExchange, type ModelRequest, type RecordedContent } from './cassette.ts';
-import type { ModelRecorder, ResolvedModel } from '../model.ts';
+import type { CallRecorder, ResolvedModel } from '../model.ts';
 
 type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: 'v4' }>;
 type StreamPart =
@@ -20,12 +20,12 @@ export interface RecorderOptions {
   readonly onError: (error: unknown, runId: string) => void;
 }
 
-export interface CassetteRecorder extends ModelRecorder {
+export interface CassetteRecorder extends CallRecorder {
   /** Resolves when all is written. */
   flush(): Promise<void>;
 }
 
-export function createRecorder(options: RecorderOptions): CassetteRecorder {
+export function createCassetteRecorder(options: RecorderOptions): CassetteRecorder {
   const failed = new Set<string>();
   let writing = Promise.resolve();
 

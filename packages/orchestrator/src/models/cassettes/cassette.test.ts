@@ -10,7 +10,7 @@ import { createToolLoopAgent } from '../../agents/tool-loop/tool-loop.ts';
 import { createScrubber } from '../../artifacts/secrets.ts';
 import { callLine } from '../../roles/role.ts';
 import { cassetteHeader, isCassette, parseCassette } from './cassette.ts';
-import { createRecorder } from './cassette-recorder.ts';
+import { createCassetteRecorder } from './cassette-recorder.ts';
 import { createModels } from '../registry.ts';
 
 const PROVIDERS = [
@@ -44,7 +44,7 @@ async function recorded(model: string, answers = TURNS, secrets: readonly string
   const folder = await mkdtemp(path.join(tmpdir(), 'cassettes-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const { scrubJson } = createScrubber(secrets);
-  const recorder = createRecorder({
+  const recorder = createCassetteRecorder({
     folder,
     scrub: scrubJson,
     now: () => new Date('2026-01-01T00:00:00Z'),

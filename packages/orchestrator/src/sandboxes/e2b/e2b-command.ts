@@ -18,7 +18,7 @@ import { quoted } from '../sandbox-files.ts';
 export const WORKSPACE = '/workspace';
 export const HOME = '/home/agent';
 /** Only root can look into it. */
-export const TRANSIT = '/var/lib/autonomous';
+export const STAGING_DIR = '/var/lib/autonomous';
 
 /**
  * Stands before all output. What a login shell says before is none of the command's; and E2B's decoder would take a byte
@@ -308,7 +308,7 @@ function isExit(error: unknown): error is Error & E2bResult {
 }
 
 async function sendInput(machine: Machine, stdin: string | Uint8Array, signal: AbortSignal): Promise<string> {
-  const file = `${TRANSIT}/stdin-${randomUUID()}`;
+  const file = `${STAGING_DIR}/stdin-${randomUUID()}`;
   const content = new Blob([typeof stdin === 'string' ? stdin : Uint8Array.from(stdin)]);
   // The SDK itself waits for a stream without end.
   await machine.files.write(file, content.stream(), { user: 'root', signal });

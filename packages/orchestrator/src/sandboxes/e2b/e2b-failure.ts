@@ -3,7 +3,7 @@ import { NeedsHuman, RetryableFailure, TerminalFailure } from '@autonomous/share
 import type { CommandResult as E2bResult } from 'e2b';
 
 /** The exit code with which a script of ours says what the template lacks. */
-export const LACKING = 90;
+export const MISSING_TOOLS = 90;
 
 /** Names of the SDK's errors, which are looked at by name since the SDK is loaded only where it is used. */
 const OF_THE_SDK =
@@ -78,7 +78,7 @@ function explainScript(error: Error & E2bResult, what: string): Error {
       options,
     );
   }
-  if (error.exitCode === LACKING) {
+  if (error.exitCode === MISSING_TOOLS) {
     return new NeedsHuman(
       'sandbox_unavailable',
       `The template of E2B cannot be used: ${said}. ${wayOutOf(error)}`,

@@ -289,7 +289,7 @@ class Box {
     const folder = await mkdtemp(join(base, 'box-'));
     const root = join(folder, 'root');
     await makeRoot(root);
-    for (const [name, script] of Object.entries(STAND_INS))
+    for (const [name, script] of Object.entries(FALLBACK_MODELS))
       await writeFile(join(folder, name), script, { mode: 0o755 });
     const box = new Box(folder, root, body, onTimeout);
     // One that is ended while it still starts would leave what it was just starting.
@@ -471,7 +471,7 @@ function bwrapArguments(folder: string, root: string, body: CreateBody): string[
  * Without root a machine's second user is its first in a user namespace of its own: without any right, and owner of what the
  * first one owns.
  */
-const STAND_INS = {
+const FALLBACK_MODELS = {
   setpriv: `#!/bin/sh
 while [ "$1" != -- ]; do shift; done
 exec unshare --user --map-user=1000 --map-group=1000 "$@"
@@ -480,7 +480,7 @@ exec unshare --user --map-user=1000 --map-group=1000 "$@"
 };
 
 function oneUser(folder: string): string[] {
-  const mounts = Object.keys(STAND_INS).flatMap((name) => ['--ro-bind', join(folder, name), `/usr/bin/${name}`]);
+  const mounts = Object.keys(FALLBACK_MODELS).flatMap((name) => ['--ro-bind', join(folder, name), `/usr/bin/${name}`]);
   return ['--unshare-user', '--uid', '0', '--gid', '0', ...mounts];
 }
 

@@ -13,8 +13,8 @@ import { setTimeout as pass } from 'node:timers/promises';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import type { Sandbox as Machine } from 'e2b';
 import { assertCommand } from '../child-process.ts';
-import { HOME, type StartedCommand, startCommand, startProcess, TRANSIT, WORKSPACE } from './e2b-command.ts';
-import { explainE2bFailure, LACKING, wayOutOf } from './e2b-failure.ts';
+import { HOME, type StartedCommand, startCommand, startProcess, STAGING_DIR, WORKSPACE } from './e2b-command.ts';
+import { explainE2bFailure, MISSING_TOOLS, wayOutOf } from './e2b-failure.ts';
 import { type E2bNetwork, e2bNetwork } from './e2b-network.ts';
 import { RemoteFolder, type RemoteMachine, sendArchive } from './remote-folder.ts';
 import type {
@@ -314,7 +314,7 @@ class E2bSandbox implements Sandbox {
     const { fileBytes } = spec.limits;
     const pairs = [[spec.folder, WORKSPACE] as const, ...(spec.home === undefined ? [] : [[spec.home, HOME] as const])];
     this.#folders = pairs.map(
-      ([host, inside]) => new RemoteFolder(this.#root, { host, inside, transit: TRANSIT, fileBytes }),
+      ([host, inside]) => new RemoteFolder(this.#root, { host, inside, transit: STAGING_DIR, fileBytes }),
     );
     this.#keepingAlive = setInterval(() => void this.#keepAlive(), (options.timeoutMinutes * 60_000) / 3).unref();
   }
@@ -454,7 +454,7 @@ class E2bSandbox implements Sandbox {
     if (found.isDirectory()) {
       await this.#root.asRoot(`mkdir -p ${path}`, signal);
       const unpack = (archive: string): string => `tar -xzf ${archive} --no-same-owner -C ${path}`;
-      await sendArchive(this.#root, host, TRANSIT, unpack, signal);
+      await sendArchive(this.#root, host, STAGING_DIR, unpack, signal);
     } else {
       await this.#root.writeFile(inside, await openAsBlob(host), signal);
     }
@@ -523,12 +523,12 @@ async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal | unde
 /** Makes the folders, empty; says what the template lacks. */
 const PREPARE = `
 for tool in unshare setpriv prlimit tar find head; do
-  [ -x "$(command -v "$tool")" ] || { echo "it has no program $tool" >&2; exit ${LACKING}; }
+  [ -x "$(command -v "$tool")" ] || { echo "it has no program $tool" >&2; exit ${MISSING_TOOLS}; }
 done
-id user > /dev/null 2>&1 || { echo "it has no user named user" >&2; exit ${LACKING}; }
+id user > /dev/null 2>&1 || { echo "it has no user named user" >&2; exit ${MISSING_TOOLS}; }
 set -e
-mkdir -p ${TRANSIT} && chmod 0700 ${TRANSIT}
-find ${TRANSIT} -mindepth 1 -delete
+mkdir -p ${STAGING_DIR} && chmod 0700 ${STAGING_DIR}
+find ${STAGING_DIR} -mindepth 1 -delete
 find /tmp -mindepth 1 -user user -delete
 for folder in ${WORKSPACE} ${HOME}; do
   mkdir -p "$folder"

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FolderWriter, isPathBelow, NOT_TAKEN, packFolder } from './folder-archive.ts';
+import { FolderWriter, isPathBelow, DANGLING_LINK_TARGET, packFolder } from './folder-archive.ts';
 
 let base: string;
 let folder: string;
@@ -262,7 +262,7 @@ describe('a link', () => {
     ['a', 'b//c'],
   ])('%s -> %s may lead out and is a broken one', async (path, target) => {
     await new FolderWriter(folder).link(path, target);
-    expect(await readlink(join(folder, path))).toBe(NOT_TAKEN);
+    expect(await readlink(join(folder, path))).toBe(DANGLING_LINK_TARGET);
   });
 });
 

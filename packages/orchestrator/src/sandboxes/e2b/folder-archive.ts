@@ -17,7 +17,7 @@ const LONGEST_HOST_PATH_BYTES = 4_096;
 const COMPRESSED: ReadonlySet<number> = new Set([0x1f, 0x28]);
 
 /** What a link leads to in place of what it must not lead to; nothing has this name. */
-export const NOT_TAKEN = '.not-taken-from-the-sandbox';
+export const DANGLING_LINK_TARGET = '.not-taken-from-the-sandbox';
 
 /**
  * Writes everything in a folder into a gzipped archive; links as links. Pipes, sockets, devices and names that are no UTF-8 are left out.
@@ -91,7 +91,7 @@ export class FolderWriter {
    * that there is something which is not taken.
    */
   async link(path: string, wanted: string): Promise<void> {
-    const target = leadsInside(path, wanted) ? wanted : NOT_TAKEN;
+    const target = leadsInside(path, wanted) ? wanted : DANGLING_LINK_TARGET;
     const place = await this.#place(path);
     if ((await readlink(place).catch(() => null)) === target) return;
     await this.#clear(path);

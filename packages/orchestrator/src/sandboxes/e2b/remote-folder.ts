@@ -8,7 +8,14 @@ import { rm, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman } from '@autonomous/shared';
-import { damaged, FolderWriter, isPathBelow, NOT_TAKEN, packFolder, type WantedFile } from './folder-archive.ts';
+import {
+  damaged,
+  FolderWriter,
+  isPathBelow,
+  DANGLING_LINK_TARGET,
+  packFolder,
+  type WantedFile,
+} from './folder-archive.ts';
 
 /** What a folder needs of the other machine. Each call rejects with an error that says who must act, and at once when it is aborted. */
 export interface RemoteMachine {
@@ -105,7 +112,7 @@ export class RemoteFolder {
     for (const [path, { kind, target }] of changed) {
       signal?.throwIfAborted();
       if (kind === 'l') await writer.link(path, target);
-      else if (kind !== 'd' && kind !== 'f') await writer.link(path, NOT_TAKEN);
+      else if (kind !== 'd' && kind !== 'f') await writer.link(path, DANGLING_LINK_TARGET);
     }
     this.#known = now;
   }

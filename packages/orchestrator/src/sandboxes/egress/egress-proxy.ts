@@ -20,7 +20,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { lingerOver, RequestGate } from './http-request-serializer.ts';
+import { drainAndClose, RequestSerializer } from './http-request-serializer.ts';
 import {
   checkTarget,
   EGRESS_ENTRY_FORM,
@@ -199,14 +199,14 @@ class ProxyServer {
   }
 
   #read(client: Duplex, tunnel: Target | null): void {
-    const gate = new RequestGate(client);
+    const gate = new RequestSerializer(client);
     if (tunnel !== null) this.#tunnels.set(gate, tunnel);
     this.#http.emit('connection', gate);
   }
 
   // ---- CONNECT
 
-  async #tunnel(request: IncomingMessage, gate: RequestGate): Promise<void> {
+  async #tunnel(request: IncomingMessage, gate: RequestSerializer): Promise<void> {
     const target = this.#targetOf(request.url ?? '', null);
     const upstream = await this.#dial(target, gate);
     // With all that came behind the request.
@@ -219,7 +219,7 @@ class ProxyServer {
     };
     const onUpstreamClose = (): void => {
       client.end();
-      lingerOver(client);
+      drainAndClose(client);
     };
     upstream.once('error', either).once('close', onUpstreamClose);
     client.once('error', either).once('close', () => upstream.destroy());
@@ -255,7 +255,7 @@ class ProxyServer {
     client.resume();
   }
 
-  #endTunnel(gate: RequestGate, error: unknown): void {
+  #endTunnel(gate: RequestSerializer, error: unknown): void {
     const { status, message } = this.#answerTo(error);
     if (gate.writable) {
       const body = `${message}\n`;
@@ -347,7 +347,7 @@ class ProxyServer {
   }
 
   /** @throws {Refused} also where nobody waits for the connection any more */
-  async #dial(target: Target, client: RequestGate): Promise<Socket> {
+  async #dial(target: Target, client: RequestSerializer): Promise<Socket> {
     const { host, port } = target;
     const answer = checkTarget(this.#entries, host, port);
     if (!answer.ok) throw refused(answer.reason, host, port, answer.message);
@@ -369,7 +369,7 @@ class ProxyServer {
     }
   }
 
-  async #connected(target: Target, entry: EgressEntry, client: RequestGate): Promise<Socket> {
+  async #connected(target: Target, entry: EgressEntry, client: RequestSerializer): Promise<Socket> {
     const { host, port } = target;
     const found = await this.#resolve(host).catch((error: unknown) => {
       throw unreachable(target, error);
@@ -396,7 +396,7 @@ class ProxyServer {
     throw unreachable(target, failure);
   }
 
-  #assertAwaited(target: Target, client: RequestGate): void {
+  #assertAwaited(target: Target, client: RequestSerializer): void {
     if (this.#closed || client.isGone) throw unreachable(target, 'nobody waits for it any more');
   }
 
@@ -488,8 +488,8 @@ function requestOver(socket: Socket, request: IncomingMessage, path: string): Cl
 }
 
 /** Every connection of `#http` is one: `#read` makes them. */
-function gateOf(client: Duplex): RequestGate {
-  return client as RequestGate;
+function gateOf(client: Duplex): RequestSerializer {
+  return client as RequestSerializer;
 }
 
 function unreachable({ host, port }: Target, error: unknown): Refused {

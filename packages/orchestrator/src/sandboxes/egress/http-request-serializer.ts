@@ -15,7 +15,7 @@ const LF = 10;
 const CR = 13;
 const NOTHING = Buffer.alloc(0);
 
-export class RequestGate extends Duplex {
+export class RequestSerializer extends Duplex {
   readonly #client: Duplex;
   /** What came and was not yet passed on; the client is paused as long as there is any. */
   #rest: Buffer = NOTHING;
@@ -70,7 +70,7 @@ export class RequestGate extends Duplex {
     this.end();
     this.#rest = NOTHING;
     this.#client.removeListener('data', this.#onData);
-    lingerOver(this.#client);
+    drainAndClose(this.#client);
   }
 
   override _read(): void {
@@ -153,7 +153,7 @@ export class RequestGate extends Duplex {
 }
 
 /** Of a connection that is ended for writing: closes it when all of that could be read. */
-export function lingerOver(client: Duplex): void {
+export function drainAndClose(client: Duplex): void {
   let bytes = 0;
   client.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

@@ -20,7 +20,7 @@ export interface SummaryRow {
   readonly createdAt: number;
   /** `null` while it is open. */
   readonly completedAt: number | null;
-  readonly isSetAside: 0 | 1;
+  readonly isSuperseded: 0 | 1;
   readonly lastSequence: number;
   /** `null` where none is stored, or one of another version. */
   readonly sequence: number | null;
@@ -79,7 +79,7 @@ function preparePage(connection: Connection) {
        run.last_sequence AS lastSequence, kept.sequence, kept.summary, kept.hash,
        run.status = 'cancelled' AND run.exploration_id IS NOT NULL AND EXISTS (
          SELECT 1 FROM workflow_runs AS other
-         WHERE other.exploration_id = run.exploration_id AND other.status <> 'cancelled') AS isSetAside
+         WHERE other.exploration_id = run.exploration_id AND other.status <> 'cancelled') AS isSuperseded
      FROM workflow_runs AS run
      LEFT JOIN run_summaries AS kept ON kept.run = run.number AND kept.version = @version
      WHERE run.number > @after AND (@projectId IS NULL OR run.project_id = @projectId)

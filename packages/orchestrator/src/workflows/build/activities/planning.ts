@@ -17,7 +17,7 @@ import { callAgent, projectFacts, promptNotes } from '../../../activities/agent-
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { commitOnBranch } from '../../../activities/commits.ts';
 import { readOverrides } from '../../../activities/project-guidance.ts';
-import { inReadingRoom } from '../../../activities/read-only-checkout.ts';
+import { withReadOnlyCheckout } from '../../../activities/read-only-checkout.ts';
 import { fetchRemote } from '../../../activities/remote.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
@@ -116,7 +116,7 @@ export function plan(tools: ActivityTools): Of<'plan'> {
   return {
     retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
-      const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) =>
+      const { outcome, cost } = await withReadOnlyCheckout(tools, context, input, async (project, work) =>
         callAgent(tools, context, {
           role: planner,
           input: {
@@ -185,7 +185,7 @@ export function replyToPerson(tools: ActivityTools): Of<'replyToPerson'> {
   return {
     retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
-      const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) =>
+      const { outcome, cost } = await withReadOnlyCheckout(tools, context, input, async (project, work) =>
         callAgent(tools, context, {
           role: planReply,
           input: {

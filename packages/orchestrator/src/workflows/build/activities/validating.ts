@@ -18,7 +18,7 @@ import { commitOnBranch } from '../../../activities/commits.ts';
 import { comparedWithBase } from '../../../activities/compared-with-base.ts';
 import { concernsOf } from '../../../activities/concerns.ts';
 import { withAges } from '../../../activities/dependency-ages.ts';
-import { inReadingRoom } from '../../../activities/read-only-checkout.ts';
+import { withReadOnlyCheckout } from '../../../activities/read-only-checkout.ts';
 import { reviewedDiff, reviewText } from '../../../activities/reviewed-diff.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
@@ -110,7 +110,7 @@ export function review(tools: ActivityTools): Of<'review'> {
     retry: ONE_TRY_A_SANDBOX,
     async perform(input, context): Promise<Reviewed> {
       const { repository } = tools;
-      const { outcome, cost } = await inReadingRoom(tools, context, input, async (project, work) => {
+      const { outcome, cost } = await withReadOnlyCheckout(tools, context, input, async (project, work) => {
         const [planText, diff, facts] = await Promise.all([
           repository.readFile(project, input.head, input.plan.path),
           reviewedDiff(repository, project, input.baseCommit, input.head),

@@ -12,7 +12,7 @@ const TERMINAL =
  * The same text without a terminal's colours and links, and with an escape such as ⟨U+202E⟩ in place of each other character
  * that is not seen. Tabs and lines are kept.
  */
-export function plainWords(text: string): string {
+export function sanitizeText(text: string): string {
   return showHidden(withoutTerminal(text));
 }
 

@@ -3,7 +3,7 @@
 const DAY_MS = 24 * 60 * 60_000;
 
 /** From the first instant of a date to that of the next one which is not in it. */
-export interface Stretch {
+export interface DateRange {
   /** First and last date of it. */
   readonly from: string;
   readonly to: string;
@@ -54,8 +54,13 @@ export function calendarOf(timeZone: string): Calendar {
 }
 
 /** Days, or weeks from Monday on, of which those at the ends may be cut off. @param from to are in it */
-export function stretchesOf(calendar: Calendar, from: string, to: string, bucket: 'day' | 'week'): readonly Stretch[] {
-  const stretches: Stretch[] = [];
+export function stretchesOf(
+  calendar: Calendar,
+  from: string,
+  to: string,
+  bucket: 'day' | 'week',
+): readonly DateRange[] {
+  const stretches: DateRange[] = [];
   for (let first = from; first <= to;) {
     const whole = bucket === 'day' ? first : addDays(first, (7 - weekday(first)) % 7);
     const last = whole < to ? whole : to;

@@ -62,7 +62,7 @@ const MILESTONES: ReadonlySet<string> = new Set([
   'RUN_CANCELLED',
 ]);
 
-export class Recorder {
+export class RunRecordWriter {
   readonly #options: RecorderOptions;
   readonly #redactor: RecordRedactor;
   /** Sequence of the last pause, by run, whose secrets are known to the redactor. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from './api/api-error.ts';
-import { plainJson, plainWords } from './plain-words.ts';
+import { plainJson, sanitizeText } from './sanitize-text.ts';
 import { explainRefusal } from './refusal.ts';
 
 const NEVER_SHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
@@ -17,12 +17,12 @@ describe('E06 words of others', () => {
     ['a\u200bb\u{E0041}c\u2028d', 'a⟨U+200B⟩b⟨U+E0041⟩c⟨U+2028⟩d'],
     ['one\r\ntwo\rthree\n\tfour', 'one\ntwo\nthree\n\tfour'],
   ])('%j are %j', (text, words) => {
-    expect(plainWords(text)).toBe(words);
+    expect(sanitizeText(text)).toBe(words);
   });
 
   it('keep what only looks dangerous', () => {
     const text = `<script>top.x=1</script> [x](command:y) \${7*7} {{7*7}} été 日本 עברית 👩‍💻`;
-    expect(plainWords(text)).toBe(text);
+    expect(sanitizeText(text)).toBe(text);
   });
 
   it('are in a refusal as they are anywhere: whoever was first chose the name', () => {

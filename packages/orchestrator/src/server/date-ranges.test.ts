@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addDays, calendarOf, daysBetween, stretchesOf } from './calendar.ts';
+import { addDays, calendarOf, daysBetween, stretchesOf } from './date-ranges.ts';
 
 const HOUR_MS = 3_600_000;
 const beginOf = (date: string, timeZone: string): string => new Date(calendarOf(timeZone).beginOf(date)).toISOString();

@@ -9,14 +9,14 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { anEvent, aStep, aView, NOON } from '../event-store/sqlite/steps.fixture.ts';
-import { tell } from '../event-store/sqlite/told-run.fixture.ts';
+import { tell } from '../event-store/sqlite/stored-run.fixture.ts';
 import { type Fixture, git, makeBareRemote, openFixture } from '../repository/git-fixture.fixture.ts';
 import { redactLines } from '../artifacts/record-redaction.ts';
 import { tipOfContext } from '../artifacts/run-context.ts';
 import { systemClock } from './clock.ts';
 import { ManualClock } from './engine.fixture.ts';
 import { findFaults } from './record-check.ts';
-import { Recorder, type RecorderOptions } from './recorder.ts';
+import { RunRecordWriter, type RecorderOptions } from './run-record-writer.ts';
 import { Transcripts } from './transcripts.ts';
 
 describe('the recorder', () => {
@@ -35,7 +35,7 @@ describe('the recorder', () => {
   });
 
   const aRecorder = (given: Partial<RecorderOptions> = {}) =>
-    new Recorder({
+    new RunRecordWriter({
       store,
       repository: fixture.repository,
       transcripts: new Transcripts(path.join(root, 'transcripts')),
