@@ -43,11 +43,13 @@ import type { SandboxLimits, SandboxProvider } from './sandboxes/sandbox.ts';
 import type { FeedSource } from './server/feed.ts';
 import { type RunningServer, startServer } from './server/http-server.ts';
 import { createOrchestrator } from './server/orchestrator-service.ts';
+import type { DescribedWorkflow } from './server/workflow-descriptions.ts';
 import { openToken } from './server/token.ts';
 import { openUploads } from './server/uploads.ts';
 import type { ActivityRegistry } from './core/activity.ts';
 import { isFinal } from './core/advance.ts';
 import { workflows as builtIn } from './workflows/index.ts';
+import { type Workflow, withChildren, workflowInfoOf } from './workflows/workflow.ts';
 import { createRegistry } from './core/registry.ts';
 import { budgetFaults, checkRunConfigRequest, resolveRunConfig } from './run-config/run-config.ts';
 
@@ -156,7 +158,8 @@ export async function startOrchestrator({
       });
     const { names, folder } = config.workflows;
     const custom = await loadCustomWorkflows({ names, folder, dataFolder: config.dataFolder, builtIn });
-    const all = [...builtIn, ...custom];
+    const launchable = [...builtIn, ...custom];
+    const all = withChildren(launchable);
     const workflows = createRegistry(all.flatMap(({ versions }) => versions));
     const tools: ActivityTools = {
       roleNames: [...new Set(all.flatMap(({ roles }) => roles.map(({ role }) => role.name)))],
@@ -298,6 +301,7 @@ export async function startOrchestrator({
       store,
       repository: instrumented.repository,
       workflows,
+      describeWorkflow: (name) => describeIn(launchable, all, name),
       models,
       prices,
       budgetFaults: (budgets) => budgetFaults(budgets, config.runLimits),
@@ -420,6 +424,13 @@ async function whyNotStorable(config: ServerConfig, store: EventStore): Promise<
       return `The disk that holds ${folder} is full (${free} bytes are free). Free some space; what waits for it goes on by itself.`;
   }
   return null;
+}
+
+/** @param launchable the workflows of `all` that people may launch */
+function describeIn(launchable: readonly Workflow[], all: readonly Workflow[], name: string): DescribedWorkflow {
+  const workflow = all.find((each) => each.name === name);
+  if (workflow === undefined) throw new Error(`workflow '${name}' is not on this server`);
+  return { ...workflowInfoOf(workflow), isChildOnly: !launchable.includes(workflow) };
 }
 
 async function idsOfProjects(store: EventStore): Promise<ReadonlySet<string>> {

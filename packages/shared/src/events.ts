@@ -11,10 +11,12 @@ import type {
   Baseline,
   Decision,
   Evidence,
+  ParentOfRun,
   PauseReason,
   Question,
   RaisedConcerns,
   RunDecision,
+  RunProgress,
   RunStatus,
   Stage,
 } from './run.ts';
@@ -32,6 +34,8 @@ export interface RunStart {
   readonly requestedConfig: RunConfigRequest;
   readonly branch: string;
   readonly explorationId?: string;
+  /** The run that starts this one as its child. */
+  readonly parent?: ParentOfRun;
   /** What a workflow of one's own starts from, as its input schema gives it. */
   readonly input?: JsonObject;
 }
@@ -182,6 +186,8 @@ export interface EventPayloads {
     readonly take?: FilesTaken;
   };
   DECISION_RECORDED: RunDecision;
+  /** How far a run came, in steps that its workflow counts. */
+  PROGRESS_CHANGED: RunProgress;
   /** `budget` is absent in older logs, whose message names it. */
   RUN_PAUSED: GateOpening & {
     readonly reason: PauseReason;

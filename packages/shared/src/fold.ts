@@ -56,6 +56,7 @@ export function viewAtStart(runId: string, start: RunStart, at: string): RunView
     userId: start.userId,
     workflow: { name: start.workflow.name, version: start.workflow.version },
     ...(start.explorationId === undefined ? {} : { explorationId: start.explorationId }),
+    ...(start.parent === undefined ? {} : { parent: start.parent }),
     originalRequest: start.request,
     status: 'queued',
     currentStage: null,
@@ -220,6 +221,7 @@ const folders: {
     ...view,
     evidence: [...view.evidence, { ...payload, recordedAt: event.timestamp }],
   }),
+  PROGRESS_CHANGED: (view, { done, total }) => ({ ...view, progress: { done, total } }),
   DECISION_RECORDED: (view, decision) => ({ ...view, decisions: [...view.decisions, decision] }),
   COST_RECORDED: (view, { inputTokens, outputTokens, calls, role, model, scripted, metered = false }) => ({
     ...view,

@@ -328,6 +328,7 @@ const RANKS: Readonly<Record<RunStatus, 0 | 1 | 2>> = {
   awaiting_clarification: 0,
   paused: 0,
   running: 1,
+  awaiting_children: 1,
   queued: 1,
   completed: 2,
   failed: 2,

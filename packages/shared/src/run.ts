@@ -8,6 +8,7 @@ import type { BudgetName } from './spending.ts';
 export const RUN_STATUSES = [
   'queued',
   'running',
+  'awaiting_children',
   'awaiting_approval',
   'awaiting_clarification',
   'paused',
@@ -101,7 +102,8 @@ export interface Clarification extends Question {
   readonly createdAt: string;
 }
 
-export type ArtifactType = 'mermaid_diagram' | 'spec' | 'code' | 'validation_report';
+/** A type of document that the workflow declares; `code` stands for the run's changes in any workflow. */
+export type ArtifactType = string;
 
 export interface Artifact {
   /** `<run>.<sequence of ARTIFACT_CREATED>` */
@@ -344,6 +346,21 @@ export interface RunFamily extends TreeShare {
   readonly budgets: TreeBudgets;
 }
 
+/** The run that started another one as its child, and the activity by which it did. */
+export interface ParentOfRun {
+  readonly runId: string;
+  /** Key of the activity: `<parent>/<sequence>/<id>`. */
+  readonly key: string;
+  /** Number of runs above: 1 for a child of a run that nobody started as a child. At most 5. */
+  readonly depth: number;
+}
+
+/** How far a run came, in steps that its workflow counts. */
+export interface RunProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
 /** The read model of a run: a fold of its events, the same on the server and in every client. */
 export interface RunView {
   readonly id: string;
@@ -352,6 +369,10 @@ export interface RunView {
   readonly userId: string;
   readonly workflow: { readonly name: string; readonly version: number };
   readonly explorationId?: string;
+  /** Absent for a run that a person or a program started. */
+  readonly parent?: ParentOfRun;
+  /** Absent where the workflow does not say how far a run came. */
+  readonly progress?: RunProgress;
   /** The run that this one was forked from, and the last event that it has of it. */
   readonly forkedFrom?: {
     readonly runId: string;

@@ -34,8 +34,17 @@ export interface TrustModeInfo {
   readonly default: TrustLevel;
 }
 
-/** The field of a decision that a person has to fill in. */
-export type DecisionField = 'feedback' | 'reason' | 'notes' | 'editedPlan' | 'question' | 'response' | 'minutes';
+/** Fields of a decision that a person fills in. */
+export const DECISION_FIELDS = [
+  'feedback',
+  'reason',
+  'notes',
+  'editedPlan',
+  'question',
+  'response',
+  'minutes',
+] as const;
+export type DecisionField = (typeof DECISION_FIELDS)[number];
 
 /** What a gate puts before a person: one of the run's documents, its changes, a question, or its summary alone. */
 export const GATE_PRESENTS = ['document', 'changes', 'question', 'message'] as const;

@@ -12,6 +12,7 @@ import {
 const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   queued: 'Queued',
   running: 'Running',
+  awaiting_children: 'Waiting for its child runs',
   awaiting_approval: 'Waiting for approval',
   awaiting_clarification: 'Waiting for an answer',
   paused: 'Paused',

@@ -184,6 +184,8 @@ export function iconOf(run: RunView): NodeIcon {
       return { name: 'clock' };
     case 'running':
       return { name: 'sync~spin', color: 'charts.blue' };
+    case 'awaiting_children':
+      return { name: 'type-hierarchy-sub', color: 'charts.blue' };
     case 'awaiting_approval':
       return run.gate?.kind === 'fix'
         ? { name: 'warning', color: 'list.warningForeground' }

@@ -230,6 +230,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
     }
     return plain(`fix attempt${attempt === undefined ? '' : ` ${attempt}`}${who}${said(reason)}`);
   },
+  PROGRESS_CHANGED: ({ done, total }) => plain(`${done} of ${total} done`),
   DECISION_RECORDED: ({ topic, choice }, facts) =>
     plain(`decided${scriptedIn(facts, 'planner', 'implementer')}: ${oneLine(topic)}: ${oneLine(choice)}`),
   RUN_PAUSED: (opening) => gate(opening, `paused, ${PAUSES[opening.reason]}: ${opening.message}`),

@@ -73,6 +73,7 @@ const FACTS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   BASELINE_RECORDED: { passed: 'boolean', command: 'object' },
   VALIDATION_PASSED: {},
   VALIDATION_FAILED: {},
+  PROGRESS_CHANGED: { done: 'number', total: 'number' },
   DECISION_RECORDED: { topic: 'text', choice: 'text' },
   COST_RECORDED: { inputTokens: 'number', outputTokens: 'number', calls: 'number' },
   NOTICE: { message: 'text' },

@@ -56,13 +56,15 @@ import { checkRunInput } from './run-input.ts';
 import { describeTakenFiles, takenFiles } from './taken-files.ts';
 import { createTimeTravel } from './time-travel.ts';
 import type { Uploads } from './uploads.ts';
-import { detailsOf, summaryOf } from './workflow-descriptions.ts';
+import { type DescribedWorkflow, detailsOf, summaryOf } from './workflow-descriptions.ts';
 
 export interface ServiceOptions {
   readonly engine: Engine;
   readonly store: EventStore;
   readonly repository: Repository;
   readonly workflows: WorkflowRegistry;
+  /** Describes a workflow of the registry. */
+  describeWorkflow(name: string): DescribedWorkflow;
   readonly models: Models;
   readonly prices: Prices;
   readonly sandboxes: SandboxProvider;
@@ -496,11 +498,12 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       return engine.signal(runId, type, { ...payload, by: caller.userId }, undefined, caller.request);
     },
     upload: (name, content) => uploads.put(name, content),
-    listWorkflows: async () => workflows.list().map(summaryOf),
+    listWorkflows: async () =>
+      workflows.list().map((definition) => summaryOf(definition, options.describeWorkflow(definition.name))),
     async getWorkflow(name) {
       const definition = workflows.latest(name);
       if (!definition) throw new NotFound(`There is no workflow '${name}'.`);
-      return detailsOf(definition, workflows.versions(name));
+      return detailsOf(definition, options.describeWorkflow(name), workflows.versions(name));
     },
     async listModels(): Promise<readonly ModelSummary[]> {
       return models.list(options.resolveConfig(null, {}).config.modelRouting);

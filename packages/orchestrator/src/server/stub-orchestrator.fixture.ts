@@ -23,6 +23,14 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
   const project = { id: 'p-1', name: 'demo', repository: '/srv/demo', baseBranch: 'main', createdAt: NOON };
   const workflow = {
     name: 'build',
+    title: 'Build',
+    isChildOnly: false,
+    input: null,
+    roles: [],
+    stages: [],
+    trustModes: [],
+    gates: {},
+    documents: {},
     version: 1,
     description: 'Builds',
     needsProject: true,
@@ -86,7 +94,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     sendSignal: async (_caller, id) => aView(id),
     upload: async (name, content) => ({ id: 'b'.repeat(64), name, bytes: content.byteLength }),
     listWorkflows: async () => [workflow],
-    getWorkflow: async () => ({ ...workflow, versions: [1], input: null, activities: [] }),
+    getWorkflow: async () => ({ ...workflow, versions: [1], activities: [] }),
     listModels: async () => [{ id: 'scripted:demo', usable: true, scripted: true, defaultFor: ['planner'] }],
     getMetrics: async () => metricsOf([], metricsRange({}, new Date(NOON))),
     readiness: async () => ({ ready: true, checks: [{ name: 'sandbox', ok: true, detail: 'bubblewrap ran' }] }),

@@ -1,25 +1,35 @@
-/** What a workflow is to those who want to start it. */
-import type { WorkflowDetails, WorkflowSummary } from '@autonomous/shared';
+/** Describes a workflow to those who want to start it. */
+import type { WorkflowDetails, WorkflowInfo, WorkflowSummary } from '@autonomous/shared';
 import { jsonSchemaOf, type WorkflowDefinition } from '../core/definition.ts';
 import { activitiesOf, diagramOf } from '../core/diagram.ts';
 
-export function summaryOf(definition: WorkflowDefinition): WorkflowSummary {
+/** A workflow of this server as the API describes it. */
+export interface DescribedWorkflow extends WorkflowInfo {
+  /** True: only runs of other workflows start it. */
+  readonly isChildOnly: boolean;
+}
+
+export function summaryOf(definition: WorkflowDefinition, info: DescribedWorkflow): WorkflowSummary {
   return {
-    name: definition.name,
+    ...info,
     version: definition.version,
     description: definition.description,
     needsProject: definition.needsProject ?? false,
+    input: definition.input === undefined ? null : jsonSchemaOf(definition.input),
     signals: Object.keys(definition.signals),
     mermaid: diagramOf(definition),
   };
 }
 
 /** @param versions all versions of it that are registered, newest first */
-export function detailsOf(definition: WorkflowDefinition, versions: readonly number[]): WorkflowDetails {
+export function detailsOf(
+  definition: WorkflowDefinition,
+  info: DescribedWorkflow,
+  versions: readonly number[],
+): WorkflowDetails {
   return {
-    ...summaryOf(definition),
+    ...summaryOf(definition, info),
     versions,
-    input: definition.input === undefined ? null : jsonSchemaOf(definition.input),
     signals: Object.entries(definition.signals).map(([type, schema]) => ({ type, payload: jsonSchemaOf(schema) })),
     activities: activitiesOf(definition),
   };

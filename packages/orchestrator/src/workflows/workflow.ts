@@ -2,7 +2,16 @@
  * A workflow as one value: all that the engine, the server and the clients need to know of a kind of run. The folder of a
  * workflow exports it, `workflows/index.ts` lists it, and custom workflows are values of the same shape.
  */
-import type { DocumentInfo, GateInfo, RoleInfo, StageInfo, TrustModeInfo, WorkflowInfo } from '@autonomous/shared';
+import type {
+  DocumentInfo,
+  GateInfo,
+  RoleInfo,
+  RunView,
+  StageInfo,
+  TrustModeInfo,
+  WorkflowEvent,
+  WorkflowInfo,
+} from '@autonomous/shared';
 import type { ActivityRegistry } from '../core/activity.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { ActivityTools } from '../activities/tools.ts';
@@ -33,6 +42,16 @@ export interface Workflow {
   readonly gates: Readonly<Record<string, GateInfo>>;
   /** By artifact type. */
   readonly documents: Readonly<Record<string, DocumentInfo>>;
+  /**
+   * Workflows that runs of this one start as children and nobody launches by itself: a phase of a plan. They are registered with
+   * it. Default: none.
+   */
+  readonly children?: readonly Workflow[];
+  /**
+   * Files of the record of a run besides the common ones, by name: `.autonomous/runs/<id>/<name>`. A pure function of the run's
+   * events. Default: none.
+   */
+  recordFiles?(view: RunView, events: readonly WorkflowEvent[]): Readonly<Record<string, string>>;
   /** Activities by the names that the machines of all its versions give them. */
   activities(tools: ActivityTools): ActivityRegistry;
 }
@@ -61,6 +80,11 @@ export function workflowInfoOf({ name, title, roles, stages, trustModes, gates, 
 export function knownRolesOf(workflows: readonly Pick<Workflow, 'roles'>[], hasOthers: boolean): KnownRoles {
   const roles = workflows.flatMap((workflow) => workflow.roles.map(({ role }) => [role.name, role.result] as const));
   return { results: Object.fromEntries(roles), hasOthers };
+}
+
+/** All workflows of a list with the children of each, theirs included. */
+export function withChildren(workflows: readonly Workflow[]): readonly Workflow[] {
+  return workflows.flatMap((workflow) => [workflow, ...withChildren(workflow.children ?? [])]);
 }
 
 /** The newest version of a workflow. */

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { Artifact, Clarification, Decision, Gate, ReviewComment, RunStatus, RunFamily, RunView } from '../run.ts';
 import type { ShownFields } from '../shown-gate.ts';
 import type { BudgetChange } from '../spending.ts';
+import type { WorkflowInfo } from '../workflow-info.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
 
 /** Who makes a request. The local token's owner is `local`. */
@@ -219,11 +220,14 @@ export interface Statechart {
   readonly possible: PossibleEvents;
 }
 
-export interface WorkflowSummary {
-  readonly name: string;
+export interface WorkflowSummary extends WorkflowInfo {
   readonly version: number;
   readonly description: string;
   readonly needsProject: boolean;
+  /** JSON schema of the `input` of a run; `null` where it takes none. */
+  readonly input: JsonObject | null;
+  /** True: only runs of other workflows start it, as their child. Launch forms leave it out. */
+  readonly isChildOnly: boolean;
   /** Types of the signals that it takes. */
   readonly signals: readonly string[];
   readonly mermaid: string;
@@ -232,8 +236,6 @@ export interface WorkflowSummary {
 export interface WorkflowDetails extends Omit<WorkflowSummary, 'signals'> {
   /** All versions that runs may still follow, newest first. */
   readonly versions: readonly number[];
-  /** JSON schema of the `input` of a run; `null` where it takes none. */
-  readonly input: JsonObject | null;
   /** With the JSON schema of each payload. */
   readonly signals: readonly { readonly type: string; readonly payload: JsonObject }[];
   /** What the states of the machine start. */

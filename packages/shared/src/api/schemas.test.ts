@@ -167,6 +167,8 @@ const run: Required<RunView> = {
   userId: 'ada',
   workflow: { name: 'build', version: 1 },
   explorationId: 'x-1',
+  parent: { runId: 'r-0', key: 'r-0/4/phase-1', depth: 1 },
+  progress: { done: 3, total: 7 },
   forkedFrom: { runId: 'r-0', at: 7, spent: { inputTokens: 1, outputTokens: 2, toolCalls: 3, costUsd: 0.25 } },
   treeId: 'x-0',
   treeBudgetsAt: NOON,

@@ -4,7 +4,7 @@
  */
 import { z } from '@hono/zod-openapi';
 import { type AcceptedConcern, CONCERN_KINDS, type Concern, type ConcernItem } from '../concerns.ts';
-import { budgetChangeShape, runConfigRequestSchema, runConfigSchema } from '../config.ts';
+import { budgetChangeShape, runConfigRequestSchema, runConfigSchema, trustLevelSchema } from '../config.ts';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage } from '../feed.ts';
@@ -35,6 +35,17 @@ import type {
 } from '../run.ts';
 import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
 import { BUDGET_NAMES } from '../spending.ts';
+import {
+  DECISION_FIELDS,
+  DOCUMENT_KINDS,
+  type DocumentInfo,
+  GATE_PRESENTS,
+  type GateInfo,
+  type RoleInfo,
+  type StageInfo,
+  type TrustModeInfo,
+  type WorkflowInfo,
+} from '../workflow-info.ts';
 import {
   type DurationFigures,
   type GateWaiting,
@@ -479,6 +490,8 @@ export const runView = answer<RunView>('Run', {
   userId: z.string(),
   workflow: z.object({ name: z.string(), version: count }),
   explorationId: z.string().optional(),
+  parent: z.object({ runId: z.string(), key: z.string(), depth: count }).optional(),
+  progress: z.object({ done: count, total: count }).optional(),
   forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape).optional() }).optional(),
   treeId: z.string().optional(),
   treeBudgetsAt: time.optional(),
@@ -638,6 +651,42 @@ export const statechart = answer<Statechart>('Statechart', {
   }),
 });
 
+const gateInfo = answer<GateInfo>('GateInfo', {
+  title: z.string(),
+  waiting: z.string().optional(),
+  presents: z.enum(GATE_PRESENTS),
+  document: z.string().optional(),
+  isFailure: z.boolean().optional(),
+  takesFilesOn: z.enum(DECISIONS).optional(),
+  needs: z.partialRecord(z.enum(DECISIONS), z.enum(DECISION_FIELDS)).optional(),
+  offers: z.partialRecord(z.enum(DECISIONS), z.enum(DECISION_FIELDS)).optional(),
+});
+
+const workflowInfoShape: Shape<Omit<WorkflowInfo, 'name'> & Pick<WorkflowSummary, 'input' | 'isChildOnly'>> = {
+  title: z.string(),
+  isChildOnly: z.boolean(),
+  input: z.union([jsonObject, z.null()]),
+  roles: z.array(
+    answer<RoleInfo>('RoleInfo', { name: z.string(), title: z.string(), configuredAs: z.string().optional() }),
+  ),
+  stages: z.array(
+    answer<StageInfo>('StageInfo', { name: z.string(), title: z.string(), timeoutMinutes: z.number().optional() }),
+  ),
+  trustModes: z.array(
+    answer<TrustModeInfo>('TrustModeInfo', {
+      name: z.string(),
+      title: z.string(),
+      description: z.string(),
+      default: trustLevelSchema,
+    }),
+  ),
+  gates: z.record(z.string(), gateInfo),
+  documents: z.record(
+    z.string(),
+    answer<DocumentInfo>('DocumentInfo', { title: z.string(), drawnAs: z.enum(DOCUMENT_KINDS) }),
+  ),
+};
+
 export const workflowSummary = answer<WorkflowSummary>('Workflow', {
   name: z.string(),
   version: count,
@@ -645,6 +694,7 @@ export const workflowSummary = answer<WorkflowSummary>('Workflow', {
   needsProject: z.boolean(),
   signals: strings,
   mermaid: z.string(),
+  ...workflowInfoShape,
 });
 
 export const workflowDetails = answer<WorkflowDetails>('WorkflowDetails', {
@@ -653,7 +703,7 @@ export const workflowDetails = answer<WorkflowDetails>('WorkflowDetails', {
   versions: z.array(count),
   description: z.string(),
   needsProject: z.boolean(),
-  input: z.union([jsonObject, z.null()]),
+  ...workflowInfoShape,
   signals: z.array(z.object({ type: z.string(), payload: jsonObject })),
   activities: z.array(z.object({ id: z.string(), source: z.string() })),
   mermaid: z.string(),

@@ -9,6 +9,7 @@ import { Icon } from './icon.tsx';
 const ICONS: Readonly<Record<RunStatus, string>> = {
   queued: 'clock',
   running: 'sync',
+  awaiting_children: 'type-hierarchy-sub',
   awaiting_approval: 'bell-dot',
   awaiting_clarification: 'question',
   paused: 'debug-pause',
