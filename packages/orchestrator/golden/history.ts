@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { foldRun, type JsonObject, type JsonValue, type RunView, type WorkflowEvent } from '@autonomous/shared';
-import { dehydrate, newRun, rehydrate, type RunState, type StepResult } from '../src/core/advance.ts';
+import { dehydrate, newRun, rehydrate } from '../src/core/advance.ts';
+import type { RunState, StepResult } from '../src/core/run-state.ts';
 import type { WorkflowDefinition } from '../src/core/definition.ts';
 import { canonical, replay, replayInput } from '../src/core/replay.ts';
 

@@ -4,7 +4,6 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import type { GateOutcome } from './run.ts';
 
 export const CONCERN_KINDS = [
   /** The result changes files or keys that can run code by themselves: in an editor, in CI, on install, on clone. */
@@ -61,6 +60,14 @@ export type AcceptedConcern = {
   readonly reason?: string;
 };
 
+/** Decision of a person at a gate that showed concerns, as far as their acceptance records it. */
+interface ConcernsDecision {
+  readonly by: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly notes?: string;
+}
+
 /** SHA-256 over everything that a surface shows of concerns: kinds, titles, and each item with its place. */
 export function concernsHashOf(concerns: readonly Concern[]): string {
   const shown = concerns.map(({ kind, title, items, hash }) => [
@@ -89,8 +96,8 @@ export function openConcerns(concerns: readonly Concern[], accepted: readonly Ac
 }
 
 /** Acceptances that follow from a person's decision at a gate that showed these concerns. */
-export function acceptedAt(concerns: readonly Concern[], outcome: GateOutcome): readonly AcceptedConcern[] {
-  const { by, at, notes } = outcome;
+export function acceptedAt(concerns: readonly Concern[], decision: ConcernsDecision): readonly AcceptedConcern[] {
+  const { by, at, notes } = decision;
   return concerns.map(({ kind, hash, items }) => ({
     kind,
     hash,

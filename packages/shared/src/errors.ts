@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from './json.ts';
 import type { PauseReason, RaisedConcerns } from './run.ts';
-import type { BudgetName } from './spending.ts';
+import type { BudgetName } from './budgets.ts';
 
 /** Stable machine-readable name of an error, part of the API. */
 export type ErrorCode =

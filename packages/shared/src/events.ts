@@ -20,7 +20,7 @@ import type {
   RunStatus,
   Stage,
 } from './run.ts';
-import type { BudgetChange, BudgetName } from './spending.ts';
+import type { BudgetChange, BudgetName } from './budgets.ts';
 
 /** Everything a run starts from; also the payload of RUN_QUEUED when no place was free. */
 export interface RunStart {

@@ -1,6 +1,7 @@
 /**
  * The read model as a fold: the server keeps it beside the log, clients compute it from the feed, and both get the same.
  */
+import { BUDGET_NAMES, TREE_BUDGET_NAMES } from './budgets.ts';
 import { acceptedAt, concernsHashOf } from './concerns.ts';
 import type { EventPayloads, GateOpening, RunStart, WorkflowEvent, WorkflowEventType } from './events.ts';
 import type { JsonObject } from './json.ts';
@@ -16,7 +17,7 @@ import {
   type ReviewComment,
   type RunView,
 } from './run.ts';
-import { addBooked, addSpending, BUDGET_NAMES, spentOf, TREE_BUDGET_NAMES, withBudgets } from './spending.ts';
+import { addBooked, addSpending, spentOf, withBudgets } from './spending.ts';
 
 /**
  * The view after one more event of the run.

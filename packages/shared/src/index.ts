@@ -6,6 +6,7 @@ export type { FeedOptions, FeedStatus } from './api/feed-options.ts';
 export * from './api/metrics.ts';
 export * from './api/orchestrator.ts';
 export type { Api, ApiOptions } from './api/routes.ts';
+export * from './budgets.ts';
 export * from './concerns.ts';
 export * from './config.ts';
 export * from './decision-keys.ts';

@@ -3,7 +3,7 @@ import type { AcceptedConcern, Concern } from './concerns.ts';
 import type { RunConfig } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { ReviewNote } from './review-notes.ts';
-import type { BudgetName } from './spending.ts';
+import type { BudgetName } from './budgets.ts';
 
 export const RUN_STATUSES = [
   'queued',

@@ -1,26 +1,14 @@
 /** What a run has spent and what it may spend: sums for the read model, and the one rule by which a budget is used up. Pure. */
+import {
+  BUDGET_NAMES,
+  type BudgetChange,
+  type BudgetName,
+  type Budgets,
+  TREE_BUDGET_NAMES,
+  type TreeBudgetName,
+} from './budgets.ts';
 import type { CallCost } from './events.ts';
 import type { Gate, RunCost, RunFamily, RunView, Spending, SpendingPart, TreeBudgets, TreeShare } from './run.ts';
-
-/** Of the run itself, then of its tree. */
-export const BUDGET_NAMES = [
-  'maxCostUsd',
-  'maxTokens',
-  'maxToolCalls',
-  'maxTreeCostUsd',
-  'maxTreeTokens',
-  'maxTreeToolCalls',
-] as const;
-export const TREE_BUDGET_NAMES = ['maxTreeCostUsd', 'maxTreeTokens', 'maxTreeToolCalls'] as const;
-export type BudgetName = (typeof BUDGET_NAMES)[number];
-type TreeBudgetName = (typeof TREE_BUDGET_NAMES)[number];
-/**
- * What a run may spend, and what all runs of its tree may spend together: US dollars, input and output tokens together, tool
- * calls. What is absent has no bound.
- */
-export type Budgets = { readonly [Name in BudgetName]?: number | undefined };
-/** `null` takes a budget away. */
-export type BudgetChange = { readonly [Name in BudgetName]?: number | null | undefined };
 
 /** Whom a call is charged to. */
 export type SpendingKey = Pick<SpendingPart, 'stage' | 'role' | 'model'>;

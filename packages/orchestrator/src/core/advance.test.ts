@@ -2,7 +2,8 @@ import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { type AnyStateMachine, assign, emit, enqueueActions, raise, setup, spawnChild, stopChild } from 'xstate';
 import { z } from 'zod';
-import { advance, dehydrate, newRun, rehydrate, type RunState, type Step } from './advance.ts';
+import { advance, dehydrate, newRun, rehydrate } from './advance.ts';
+import type { RunState, Step } from './run-state.ts';
 import { activity, defineWorkflow, type WorkflowDefinition } from './definition.ts';
 import { replay } from './replay.ts';
 

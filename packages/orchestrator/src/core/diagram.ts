@@ -5,7 +5,7 @@
 import type { JsonValue, PossibleEvents, RunView, StatechartStep, WorkflowEvent } from '@autonomous/shared';
 import { DECISIONS } from '@autonomous/shared';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
-import type { RunState } from './advance.ts';
+import type { RunState } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { nodesOf } from './machine-nodes.ts';
 import { DECISION_SIGNALS } from './vocabulary.ts';

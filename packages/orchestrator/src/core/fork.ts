@@ -3,16 +3,8 @@
  * them must be what was stored. Pure.
  */
 import type { JsonObject, RunConfig, RunConfigRequest, WorkflowEvent } from '@autonomous/shared';
-import {
-  advance,
-  isFinal,
-  newRun,
-  reopened,
-  type RunInput,
-  type RunState,
-  type StartedActivity,
-  type StepResult,
-} from './advance.ts';
+import { advance, isFinal, newRun, reopened } from './advance.ts';
+import type { RunInput, RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { canonical, isQuarantine, replayInput } from './replay.ts';
 

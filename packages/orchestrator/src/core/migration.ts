@@ -4,7 +4,7 @@
  */
 import { type EventPayloads, FINAL_STATUSES, type JsonObject, type JsonValue } from '@autonomous/shared';
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
-import type { ArmedTimer, RunInput, RunState, StartedActivity, Step } from './advance.ts';
+import type { ArmedTimer, RunInput, RunState, StartedActivity, Step } from './run-state.ts';
 import type { StoredState, WorkflowDefinition } from './definition.ts';
 import { activeNodes, describeError, plain, restoreSnapshot } from './persisted-state.ts';
 import { factsBetween, type StateView, viewOf } from './view.ts';

@@ -1,7 +1,8 @@
 /** Replaying a run's inputs gives its state, and what they emit must equal what was stored: the determinism check. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
-import { advance, isFinal, reopened, type RunState, type StepResult } from './advance.ts';
+import { advance, isFinal, reopened } from './advance.ts';
+import type { RunState, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 
 export type Replay =

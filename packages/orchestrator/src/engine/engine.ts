@@ -41,18 +41,8 @@ import type {
   StoredRun,
 } from '../event-store/event-store.ts';
 import type { ActivityLookup, SpendingWriter } from '../core/activity.ts';
-import {
-  advance,
-  canTake,
-  dehydrate,
-  holdsRunSlot,
-  isFinal,
-  newRun,
-  rehydrate,
-  type RunInput,
-  type RunState,
-  type StepResult,
-} from '../core/advance.ts';
+import { advance, canTake, dehydrate, holdsRunSlot, isFinal, newRun, rehydrate } from '../core/advance.ts';
+import type { RunInput, RunState, StepResult } from '../core/run-state.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import { continueFork, type ForkedRun, forkRun, type ForkRequest } from '../core/fork.ts';
 import { findNonJson } from '../core/plain-json.ts';

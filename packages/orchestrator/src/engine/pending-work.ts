@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '@autonomous/shared';
 import type { StoredActivity, StoredTimer } from '../event-store/event-store.ts';
-import type { RunState } from '../core/advance.ts';
+import type { RunState } from '../core/run-state.ts';
 
 /** Where the two differ, in words; `null` where they do not. */
 export function findPendingWorkMismatch(

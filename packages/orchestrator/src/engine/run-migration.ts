@@ -8,7 +8,8 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 import type { EventStore } from '../event-store/event-store.ts';
-import { advance, newRun, rehydrate, type RunState } from '../core/advance.ts';
+import { advance, newRun, rehydrate } from '../core/advance.ts';
+import type { RunState } from '../core/run-state.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import { isQuarantine, replay } from '../core/replay.ts';
 import { differ } from './pending-work.ts';

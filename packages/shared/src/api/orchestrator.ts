@@ -4,7 +4,7 @@ import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Artifact, Clarification, Decision, Gate, ReviewComment, RunStatus, RunFamily, RunView } from '../run.ts';
 import type { ShownFields } from '../shown-gate.ts';
-import type { BudgetChange } from '../spending.ts';
+import type { BudgetChange } from '../budgets.ts';
 import type { WorkflowInfo } from '../workflow-info.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
 

@@ -34,7 +34,7 @@ import type {
   TreeShare,
 } from '../run.ts';
 import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
-import { BUDGET_NAMES } from '../spending.ts';
+import { BUDGET_NAMES } from '../budgets.ts';
 import {
   DECISION_FIELDS,
   DOCUMENT_KINDS,

@@ -1,7 +1,7 @@
 /** What a plan requires, on the nodes of its diagrams and as a list: from each one the other is a key away. */
 import { type Constraint, constraintsByNode } from '@autonomous/shared/diagram';
 import { createContext, type ReactNode, useContext, useMemo, useRef } from 'react';
-import type { MarksOf } from './diagram.tsx';
+import type { MarksOf } from './diagram-marks.ts';
 import { type Mark, SIGNS } from './diagram-marks.ts';
 
 export interface ListedConstraint extends Constraint {

@@ -28,6 +28,9 @@ export interface Marks {
   readonly edges: ReadonlyMap<number, Mark>;
 }
 
+/** Computes the marks of a drawing from its diagram. */
+export type MarksOf = (graph: DiagramGraph) => Marks;
+
 /** Also shown in legends and lists. */
 export const SIGNS: Readonly<Record<MarkKind, string>> = {
   added: '+',

@@ -1,7 +1,6 @@
 /** A Mermaid diagram, drawn here: strict, from nothing but its source, and its source where it cannot be drawn. */
-import type { DiagramGraph } from '@autonomous/shared/diagram';
 import { createContext, useContext, useEffect, useState } from 'react';
-import type { Marks } from './diagram-marks.ts';
+import type { MarksOf } from './diagram-marks.ts';
 import type { Drawer, Drawn } from './drawing.ts';
 import { readSvg } from './svg.ts';
 import { Viewport } from './viewport.tsx';
@@ -13,8 +12,6 @@ export type Drawing =
 
 const DrawerContext = createContext<Drawer | null>(null);
 export const DrawerProvider = DrawerContext.Provider;
-
-export type MarksOf = (graph: DiagramGraph) => Marks;
 
 export function Diagram({
   source,

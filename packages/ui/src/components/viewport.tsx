@@ -1,7 +1,6 @@
 /** What a drawing is looked at through: zoom by buttons, keys and the wheel with Ctrl; pan by dragging, touching and scrolling. */
 import { useEffect, useRef, useState } from 'react';
-import type { MarksOf } from './diagram.tsx';
-import { drawMarks, DRAWING_STYLES } from './diagram-marks.ts';
+import { drawMarks, DRAWING_STYLES, type MarksOf } from './diagram-marks.ts';
 import type { Drawn } from './drawing.ts';
 import { Icon } from './icon.tsx';
 

@@ -1,12 +1,5 @@
 /** What each run changed, file by file, and files of one that can be taken into another. */
-import {
-  type DiffReview,
-  type FileChange,
-  type ReviewedFile,
-  reviewDiff,
-  type RunDiff,
-  type RunView,
-} from '@autonomous/shared';
+import { type FileChange, type ReviewedFile, reviewDiff, type RunDiff, type RunView } from '@autonomous/shared';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { Loading, useLoaded } from '../components/loading.tsx';
@@ -14,15 +7,8 @@ import { Patch } from '../components/patch-table.tsx';
 import { Faults, FileWarnings } from '../components/review-warnings.tsx';
 import { RunTable } from '../components/run-table.tsx';
 import { isOwn } from './changes.tsx';
+import type { RunChanges } from './run-changes.ts';
 import { type Choice, TakeFiles, takesFiles } from './take-files.tsx';
-
-/** What a run changed, as far as it was fetched. */
-export interface Result {
-  readonly run: RunView;
-  readonly diff: RunDiff;
-  readonly review: DiffReview;
-  readonly byPath: ReadonlyMap<string, ReviewedFile>;
-}
 
 export function CompareChanges({ runs }: { readonly runs: readonly RunView[] }) {
   const { client } = useHost();
@@ -38,7 +24,7 @@ export function CompareChanges({ runs }: { readonly runs: readonly RunView[] }) 
 function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly diffs: readonly RunDiff[] }) {
   const results = useMemo(
     () =>
-      runs.flatMap((run, index): readonly Result[] => {
+      runs.flatMap((run, index): readonly RunChanges[] => {
         const diff = diffs[index];
         if (diff === undefined) return [];
         const review = reviewDiff(diff);
@@ -135,7 +121,7 @@ function Cell({
 }
 
 /** One file as each of the runs changed it. */
-function Patches({ path, results }: { readonly path: string; readonly results: readonly Result[] }) {
+function Patches({ path, results }: { readonly path: string; readonly results: readonly RunChanges[] }) {
   return (
     <>
       <h2>
@@ -164,7 +150,7 @@ function Side({ file }: { readonly file: ReviewedFile | undefined }) {
 }
 
 /** Whatever any of them changed, what the server itself keeps in the repository aside. */
-function pathsOf(results: readonly Result[]): readonly string[] {
+function pathsOf(results: readonly RunChanges[]): readonly string[] {
   const all = new Set(results.flatMap(({ diff }) => diff.files.map(({ path }) => path)));
   return [...all].filter((path) => !isOwn(path)).toSorted();
 }

@@ -1,8 +1,8 @@
 /** What changed from one version of a plan to the next: on its diagrams, in words, and in its source side by side. */
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { type ChangeKind, type DiagramChange, diagramChanges } from '../components/diagram-changes.ts';
-import { DrawnDiagram, type Drawing, type MarksOf, useDrawing } from '../components/diagram.tsx';
-import { type Mark, SIGNS } from '../components/diagram-marks.ts';
+import { DrawnDiagram, type Drawing, useDrawing } from '../components/diagram.tsx';
+import { type Mark, type MarksOf, SIGNS } from '../components/diagram-marks.ts';
 import { blocksOf } from '../components/document.tsx';
 import { lineDiff } from '../components/line-diff.ts';
 

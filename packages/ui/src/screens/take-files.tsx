@@ -6,7 +6,7 @@ import { messageOf } from '../hosts/messages.ts';
 import { valueOf } from '../components/elements.ts';
 import { Link } from '../components/link.tsx';
 import { ownDecisions } from '../components/own-decisions.ts';
-import type { Result } from './compare-changes.tsx';
+import type { RunChanges } from './run-changes.ts';
 
 export interface Choice {
   /** Where the files come from. */
@@ -35,7 +35,7 @@ export function TakeFiles({
   onDone,
 }: {
   readonly choice: Choice;
-  readonly results: readonly Result[];
+  readonly results: readonly RunChanges[];
   readonly onDone: () => void;
 }) {
   const { client, runs: store } = useHost();
@@ -142,7 +142,7 @@ export function TakeFiles({
   );
 }
 
-function whatHappens(path: string, source: Result, target: Result): string {
+function whatHappens(path: string, source: RunChanges, target: RunChanges): string {
   const isDeleted = source.byPath.get(path)?.status === 'deleted';
   const own = target.byPath.get(path);
   if (isDeleted)

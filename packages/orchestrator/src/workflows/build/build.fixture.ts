@@ -1,7 +1,8 @@
 /** Drives the build workflow by its pure step: what a run would store, without an engine, a clock or I/O. */
 import type { JsonObject, JsonValue, RunConfig, WorkflowEvent } from '@autonomous/shared';
 import { foldRun, type RunView } from '@autonomous/shared';
-import { advance, canTake, dehydrate, newRun, rehydrate, type RunState, type StepResult } from '../../core/advance.ts';
+import { advance, canTake, dehydrate, newRun, rehydrate } from '../../core/advance.ts';
+import type { RunState, StepResult } from '../../core/run-state.ts';
 import { buildV2 as build } from './build-2.ts';
 
 export const aConfig: RunConfig = {

@@ -8,7 +8,8 @@ import { knownMigrations } from '../migrate.ts';
 import { inspectDatabase } from '../sqlite-database.ts';
 import { type Connection, connectReadOnly } from '../sqlite-connection.ts';
 import { explainSqliteError } from '../sqlite-errors.ts';
-import { type RunRow, StoredRuns } from '../views/stored-runs.ts';
+import type { RunRow } from '../views/run-row.ts';
+import { StoredRuns } from '../views/stored-runs.ts';
 
 export interface DatabaseFault {
   /** `null` when it is known of no run. */

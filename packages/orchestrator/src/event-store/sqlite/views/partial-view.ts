@@ -1,6 +1,6 @@
 /** The view of a run of which not every event can be read: what can, and what its columns say. */
 import { type Gate, type RunConfig, type RunStart, type RunView, viewAtStart } from '@autonomous/shared';
-import type { RunRow } from './stored-runs.ts';
+import type { RunRow } from './run-row.ts';
 import { toIso } from '../times.ts';
 
 /** Of a run that does not say how it was configured: everything waits for a person. */

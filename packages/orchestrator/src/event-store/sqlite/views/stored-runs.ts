@@ -7,7 +7,6 @@ import {
   foldRun,
   type JsonObject,
   type JsonValue,
-  type RunStatus,
   type RunView,
   type WorkflowEvent,
 } from '@autonomous/shared';
@@ -15,6 +14,7 @@ import type { IntegrityFault, StoredRun } from '../../event-store.ts';
 import { CHAIN_START, type ChainFault, ChainReader, type ChainTip, sha256 } from '../../hash-chain.ts';
 import { type StepRow, unpackSteps } from '../packed-steps.ts';
 import { readGate, salvagedView } from './partial-view.ts';
+import type { RunRow } from './run-row.ts';
 import type { Connection } from '../sqlite-connection.ts';
 import { sqliteCode } from '../sqlite-errors.ts';
 import { chainEvents, type EventElement, findDamage, isErased, parseEvents } from '../step-events.ts';
@@ -27,27 +27,6 @@ const MAX_STEPS_BEYOND = 1_000_000;
 /** Types that say nothing of a view: of an event whose payload was erased, and of one that cannot be read. */
 export const ERASED = 'ERASED';
 export const UNREADABLE = 'UNREADABLE';
-
-/** Columns of a run, times in milliseconds. */
-export interface RunRow {
-  readonly number: number;
-  readonly id: string;
-  readonly projectId: string;
-  readonly userId: string;
-  readonly workflow: string;
-  readonly explorationId: string | null;
-  readonly createdAt: number;
-  readonly status: RunStatus;
-  readonly stage: string | null;
-  readonly updatedAt: number;
-  readonly lastSequence: number;
-  readonly tip: Buffer;
-  /** `null` while the run is open. */
-  readonly completedAt: number | null;
-  readonly archivedSequence: number | null;
-  /** JSON. */
-  readonly gate: string | null;
-}
 
 /** A view or a state after an event. */
 interface TextRow {
