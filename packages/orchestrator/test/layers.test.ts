@@ -21,7 +21,7 @@ describe('the reader of imports', () => {
       `import { r } from '../sandboxes/sandbox-files.ts';`,
     ],
     ['shared', 'orchestrator/src/core/view.ts', `import type { RunView } from '@autonomous/shared';`],
-    ['anything, in a test', 'orchestrator/src/workflow/view.test.ts', `import { a } from '../engine/engine.ts';`],
+    ['anything, in a test', 'orchestrator/src/core/view.test.ts', `import { a } from '../engine/engine.ts';`],
     ['ui, in the extension', 'vscode-extension/src/index.ts', `import { statusLabel } from '@autonomous/ui';`],
   ])('allows %s', (_, file, source) => {
     expect(findViolations([{ path: file, source }])).toEqual([]);
@@ -86,5 +86,20 @@ describe('the reader of imports', () => {
     ['an unknown package', 'web/src/index.ts', '', 'is in no row of PACKAGES'],
   ])('reports %s in words', (_, file, source, words) => {
     expect(findViolations([{ path: file, source }])).toEqual([expect.stringContaining(words)]);
+  });
+
+  it('reports files that import each other in a circle, types included', () => {
+    const files = [
+      { path: 'ui/src/screens/a.tsx', source: `import { b } from './b.tsx';` },
+      { path: 'ui/src/screens/b.tsx', source: `import { c } from '../c.ts';` },
+      { path: 'ui/src/c.ts', source: `import type { A } from './screens/a.tsx';` },
+      { path: 'ui/src/d.ts', source: `import type { C } from './c.ts';` },
+    ];
+    expect(findViolations(files)).toEqual([
+      expect.stringMatching(
+        /^ui\/src\/screens\/a\.tsx → .*b\.tsx → ui\/src\/c\.ts → ui\/src\/screens\/a\.tsx is a circle/,
+      ),
+    ]);
+    expect(findViolations(files.slice(1))).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 /**
- * The layers of this workspace and a reader of imports that says where they are broken.
- * Every file of `orchestrator/src` lies in one row and imports only rows below it; packages import only what their row in
- * `PACKAGES` names. Imports of types count: whoever needs a type needs its file.
+ * The layers of this workspace, and a reader of imports that reports where they are broken.
+ * Every file of `orchestrator/src` lies in one row and imports only rows below it, its own folder, and of its own row what
+ * `apart` allows. Packages import only the packages that `PACKAGES` names. No files of a package's `src` import each other
+ * in a circle. Imports of types count, because a type cannot be read without its file.
  */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -65,22 +66,56 @@ const MAY_BE_IMPURE = /^artifacts\/(mermaid|foreign-text)/;
 
 /** All TypeScript files of all packages. */
 export function readPackages(packagesFolder: string): readonly SourceFile[] {
-  return globSync('*/{src,test,demo,bench}/**/*.ts', { cwd: packagesFolder, exclude: ['**/node_modules/**'] }).map(
-    (file) => ({
-      path: file.replaceAll(path.sep, '/'),
-      source: readFileSync(path.join(packagesFolder, file), 'utf8'),
-    }),
-  );
+  return globSync('*/{src,test,demo,bench}/**/*.{ts,tsx}', {
+    cwd: packagesFolder,
+    exclude: ['**/node_modules/**'],
+  }).map((file) => ({
+    path: file.replaceAll(path.sep, '/'),
+    source: readFileSync(path.join(packagesFolder, file), 'utf8'),
+  }));
 }
 
 /** Every broken rule in words, one a line; empty when the layers hold. */
 export function findViolations(files: readonly SourceFile[]): readonly string[] {
-  return files.flatMap((file) => [...packageViolations(file), ...layerViolations(file)]);
+  return [
+    ...files.flatMap((file) => [...packageViolations(file), ...layerViolations(file)]),
+    ...circleViolations(files),
+  ];
+}
+
+/** Circles of imports among the files of `src` folders: at least one for each group of files that reach each other. */
+function circleViolations(files: readonly SourceFile[]): readonly string[] {
+  const imports = new Map(files.filter(({ path: file }) => isSource(file)).map((file) => [file.path, targetsOf(file)]));
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (file: string, chain: readonly string[]): void => {
+    const start = chain.indexOf(file);
+    if (start >= 0) {
+      const circle = [...chain.slice(start), file].join(' → ');
+      circles.push(`${circle} is a circle of imports; move what both ends need into a file that imports neither.`);
+    }
+    if (start >= 0 || finished.has(file)) return;
+    for (const target of imports.get(file) ?? []) visit(target, [...chain, file]);
+    finished.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return circles;
+}
+
+function isSource(file: string): boolean {
+  return /^[^/]+\/src\//.test(file);
+}
+
+/** Files that a file imports by a relative path, from `packages/`. */
+function targetsOf(file: SourceFile): readonly string[] {
+  return importsOf(file)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => path.posix.join(path.posix.dirname(file.path), specifier));
 }
 
 /** Tests may use whatever they need of their own package, since nothing is built on them. */
 function isTest(file: string): boolean {
-  return /\.(test|contract|fixture)\.ts$/.test(file) || !/^[^/]+\/src\//.test(file);
+  return /\.(test|contract|fixture)\.tsx?$/.test(file) || !isSource(file);
 }
 
 function packageViolations(file: SourceFile): readonly string[] {
@@ -166,7 +201,7 @@ function importsOf(file: SourceFile): readonly string[] {
     /^\s*(?:import|export)\b[^'";]*?\bfrom\s*['"]([^'"]+)['"]/gm,
     /^\s*import\s*['"]([^'"]+)['"]/gm,
     /\bimport\s*\(\s*['"]([^'"]+)['"]/g,
-    /\bnew URL\(\s*['"]([^'"]+\.ts)['"]\s*,\s*import\.meta\.url/g,
+    /\bnew URL\(\s*['"]([^'"]+\.tsx?)['"]\s*,\s*import\.meta\.url/g,
   ];
   return patterns.flatMap((pattern) => [...file.source.matchAll(pattern)].flatMap(([, specifier]) => specifier ?? []));
 }
