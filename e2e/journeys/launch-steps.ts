@@ -49,7 +49,7 @@ export const journey: Journey = {
     await editor.line(/^Greet by the hour, .*Waiting for approval/).waitFor();
     const { items } = await server.client.listRuns({});
     assert.deepEqual(
-      items.map(({ config }) => [config.maxCostUsd, config.git.baseBranch, config.trustMode.planning]),
+      items.map(({ config }) => [config.maxCostUsd, config.git.baseBranch, config.trustMode['planning']]),
       [
         [5, 'next', 'manual'],
         [5, 'next', 'manual'],

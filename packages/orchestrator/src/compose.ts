@@ -1,7 +1,7 @@
 /** Puts the server together: the one place, beside the command line, that knows every adapter. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Gate, type JsonValue, type RunView, Unavailable } from '@autonomous/shared';
+import { type Gate, InvalidRequest, type JsonValue, type RunView, Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { ActivityTools } from './activities/tools.ts';
 import { BaselineCache } from './activities/baseline-cache.ts';
@@ -12,7 +12,7 @@ import { createAgentRouter } from './agents/agent-router.ts';
 import { createToolLoopAgent } from './agents/tool-loop/tool-loop.ts';
 import { createMermaidParser } from './artifacts/mermaid.ts';
 import { createScrubber } from './artifacts/secrets.ts';
-import type { ServerConfig } from './config.ts';
+import { defaultModelOf, type ServerConfig, unknownNames } from './config.ts';
 import { type DataFolder, findLostProjects, freeBytes, openDataFolder } from './data-folder.ts';
 import { openCrashLedger } from './engine/crash-ledger.ts';
 import { CrashProbation } from './engine/crash-probation.ts';
@@ -51,7 +51,8 @@ import { isFinal } from './core/advance.ts';
 import { workflows as builtIn } from './workflows/index.ts';
 import { type Workflow, withChildren, workflowInfoOf } from './workflows/workflow.ts';
 import { createRegistry } from './core/registry.ts';
-import { budgetFaults, checkRunConfigRequest, resolveRunConfig } from './run-config/run-config.ts';
+import { createRunConfigPolicy } from './run-config/run-config-policy.ts';
+import { settingsOf } from './workflows/workflow-settings.ts';
 
 export interface ComposeOptions {
   readonly config: ServerConfig;
@@ -149,18 +150,23 @@ export async function startOrchestrator({
     const provider =
       sandboxes ?? createSandboxProvider(config.sandbox, { server: store.feedId, dataFolder: config.dataFolder });
     stops.push(async () => provider.close?.());
-    const resolveConfig: ActivityTools['resolveConfig'] = (project, request) =>
-      resolveRunConfig({
-        server: { defaults: config.runDefaults, limits: config.runLimits },
-        project,
-        request,
-        checkModel: (id) => models.check(id),
-      });
     const { names, folder } = config.workflows;
     const custom = await loadCustomWorkflows({ names, folder, dataFolder: config.dataFolder, builtIn });
     const launchable = [...builtIn, ...custom];
     const all = withChildren(launchable);
+    const unknown = unknownNames(config, launchable);
+    if (unknown.length > 0)
+      throw new InvalidRequest(unknown.map(({ message }) => message).join('\n'), { faults: unknown });
     const workflows = createRegistry(all.flatMap(({ versions }) => versions));
+    const { modelRouting: defaultModels, ...defaults } = config.runDefaults;
+    const runConfig = createRunConfigPolicy({
+      settings: all.map((workflow) =>
+        settingsOf(workflow, (role, roles) => defaultModelOf(config.modelDefaults, role, roles)),
+      ),
+      defaults,
+      limits: config.runLimits,
+      checkModel: (id) => models.check(id),
+    });
     const tools: ActivityTools = {
       roleNames: [...new Set(all.flatMap(({ roles }) => roles.map(({ role }) => role.name)))],
       repository,
@@ -202,7 +208,7 @@ export async function startOrchestrator({
       },
       events: (runId, after = 0) => store.readRun(runId, after),
       uploadPath: async (id) => (await uploads.get(id))?.path ?? null,
-      resolveConfig,
+      runConfig,
       checkModel: (id) => models.check(id),
       assertRecordKnown: (project, runId, signal) => comparison.assertKnown(project, runId, signal),
       scrub: scrubber.scrub,
@@ -257,6 +263,8 @@ export async function startOrchestrator({
         branch === '' ? Promise.resolve([]) : committedSecrets(instrumented.repository, project, branch, signal),
       comparison,
       serverId,
+      recordFiles: (view, events) =>
+        all.find(({ name }) => name === view.workflow.name)?.recordFiles?.(view, events) ?? {},
     });
     const lostProjects = await findLostProjects(
       config.dataFolder,
@@ -270,7 +278,7 @@ export async function startOrchestrator({
       clock: systemClock,
       log,
       firstWaitMs: config.resumeProbeMs,
-      probeOf: (view, gate) => probeOf(view, gate, models, config, () => whyNotStorable(config, store)),
+      probeOf: (view, gate) => probeOf(view, gate, models, config, all, () => whyNotStorable(config, store)),
       retry: (runId, gateId) => engine.signal(runId, 'RETRY_REQUESTED', { by: SERVER, gateId }, { gateId }),
     });
     const probation = new CrashProbation({
@@ -304,13 +312,13 @@ export async function startOrchestrator({
       describeWorkflow: (name) => describeIn(launchable, all, name),
       models,
       prices,
-      budgetFaults: (budgets) => budgetFaults(budgets, config.runLimits),
+      defaultModels,
       sandboxes: provider,
       uploads,
       transcripts,
       now: () => systemClock.now(),
       scrub: scrubber.scrub,
-      resolveConfig,
+      runConfig,
       whyNotStorable: () => whyNotStorable(config, store),
       damage: () => damage,
       record: {
@@ -320,7 +328,6 @@ export async function startOrchestrator({
           return comparison.noticesOf(project.id);
         },
       },
-      checkConfig: (request) => checkRunConfigRequest(request, config.runLimits, (id) => models.check(id)),
     });
     // Before anything makes new ones.
     await repository.removeLeftovers();
@@ -372,27 +379,23 @@ export async function startOrchestrator({
   }
 }
 
-const ROLE_OF_STAGE: Readonly<Record<string, keyof RunView['config']['modelRouting']>> = {
-  planning: 'planner',
-  implementation: 'implementer',
-  validation: 'validator',
-};
-
 /**
  * Probe for the thing that a paused run waits for: the disk, or the provider of its
  * stage's model. `null` when there is none.
  */
 function probeOf(
-  { config }: RunView,
+  { config, workflow }: RunView,
   { reason, stage }: Gate,
   models: Models,
   server: ServerConfig,
+  workflows: readonly Workflow[],
   whyNot: () => Promise<string | null>,
 ): Probe | null {
   if (reason === 'storage_full')
     return { key: 'the disk', ask: async () => ((await whyNot()) === null ? 'back' : 'away') };
-  const role = ROLE_OF_STAGE[stage ?? ''];
-  const checked = role === undefined ? null : models.check(config.modelRouting[role]);
+  const stages = workflows.find(({ name }) => name === workflow.name)?.stages ?? [];
+  const model = config.modelRouting[stages.find(({ name }) => name === stage)?.role ?? ''];
+  const checked = model === undefined ? null : models.check(model);
   if (checked?.ok !== true) return null;
   const provider = checked.id.split(':', 1)[0] ?? '';
   return { key: `provider ${provider}`, ask: () => probeProvider(server.models, provider) };

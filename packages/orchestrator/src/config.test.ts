@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Fault, InvalidRequest } from '@autonomous/shared';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readServerConfig, SERVER_VARIABLES, type ServerConfig } from './config.ts';
+import { readServerConfig, SERVER_VARIABLES, type ServerConfig, unknownNames } from './config.ts';
 import { createModels } from './models/registry.ts';
 import { resolveRunConfig } from './run-config/run-config.ts';
+import { build } from './workflows/build/index.ts';
+import { settingsOf } from './workflows/workflow-settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'autonomous-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -32,7 +34,7 @@ describe('without any variable', () => {
       token: null,
       github: { token: null, repository: null, defaultBranch: null },
       runDefaults: { maxClarifications: 3, git: { autoMerge: false } },
-      runLimits: { autoStages: ['planning', 'implementation', 'fixes'], autoMerge: true, models: null },
+      runLimits: { autoStages: null, autoMerge: true, models: null },
       maxConcurrentRunsPerUser: 5,
       archiveAfterDays: 30,
       mcpServers: [],
@@ -115,6 +117,7 @@ it('takes every variable', () => {
     AUTONOMOUS_RECORD: 'cassettes',
     AUTONOMOUS_MCP: 'servers.json',
     AUTONOMOUS_AGENTS: './agents.json',
+    DEFAULT_MODELS: 'researcher=openai:gpt-4o',
     DEFAULT_PLANNER_MODEL: 'openai:gpt-4o',
     DEFAULT_IMPLEMENTER_MODEL: 'claude-sonnet-4-5',
     DEFAULT_VALIDATOR_MODEL: 'openai-compatible:llama3:8b',
@@ -236,9 +239,7 @@ it('takes every variable', () => {
       autoMerge: true,
       models: ['openai:gpt-4o', 'anthropic:claude-sonnet-4-5', 'openai-compatible:llama3:8b'],
       egress: {
-        planner: [],
         implementer: ['api.acme.test:8443'],
-        validator: [],
         setup: ['npm.acme.test', 'internal:10.0.0.5:4873'],
       },
       budgets: {
@@ -249,6 +250,17 @@ it('takes every variable', () => {
         maxTreeTokens: 3_000_000,
         maxTreeToolCalls: 300,
       },
+    },
+    modelDefaults: {
+      named: {
+        planner: 'openai:gpt-4o',
+        implementer: 'claude-sonnet-4-5',
+        validator: 'openai-compatible:llama3:8b',
+        researcher: 'openai:gpt-4o',
+      },
+      scripted: null,
+      keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'DEEPSEEK_API_KEY'],
+      allowed: ['openai:gpt-4o', 'anthropic:claude-sonnet-4-5', 'openai-compatible:llama3:8b'],
     },
     maxConcurrentRunsPerUser: 2,
     archiveAfterDays: 7,
@@ -307,14 +319,28 @@ describe('faults', () => {
       'DATABASE_URL',
       'LOG_LEVEL',
       'ENABLE_AUTO_RETRY',
-      'ALLOW_AUTO_STAGES',
       'GITHUB_REPO_NAME',
+      'ALLOW_AUTO_STAGES',
     ]);
     expect(faults[0]?.message).toBe('ORCHESTRATOR_PORT is "70000"; allowed is a whole number from 0 to 65535.');
     expect(faults[3]?.message).toBe('ENABLE_AUTO_RETRY is "maybe"; allowed is true or false.');
     expect(() => read(env)).toThrow(
-      /^The configuration has 6 faults:\n {2}ORCHESTRATOR_PORT is[\s\S]*GITHUB_REPO_NAME is not; set both or none\.$/,
+      /^The configuration has 6 faults:\n {2}ORCHESTRATOR_PORT is[\s\S]*GITHUB_REPO_NAME is not; set both or none\.\n {2}ALLOW_AUTO_STAGES names the trust mode "deploy", which no workflow of this server has; allowed are planning, implementation, fixes\.$/,
     );
+  });
+
+  it('name roles that no workflow has, and roles that are named twice', () => {
+    expect(faultsOf({ DEFAULT_MODELS: 'planer=openai:x' })).toEqual([
+      { path: 'DEFAULT_MODELS', message: expect.stringContaining('allowed are planner, implementer, validator') },
+    ]);
+    expect(faultsOf({ DEFAULT_MODELS: 'planner=openai:x', DEFAULT_PLANNER_MODEL: 'openai:y' })).toEqual([
+      { path: 'DEFAULT_PLANNER_MODEL', message: expect.stringContaining('leave one of the two out') },
+    ]);
+    // Custom workflows have roles that are not known yet.
+    expect(faultsOf({ DEFAULT_MODELS: 'researcher=openai:x', AUTONOMOUS_WORKFLOWS: './own.ts' })).toEqual([]);
+    const config = read({ DEFAULT_MODELS: 'researcher=openai:x', AUTONOMOUS_WORKFLOWS: './own.ts' });
+    expect(unknownNames(config, [build]).map(({ path }) => path)).toEqual(['DEFAULT_MODELS']);
+    expect(read({ DEFAULT_MODELS: 'planner=openai:x' }).runDefaults.modelRouting['planner']).toBe('openai:x');
   });
 
   it('name the key that the chosen sandbox needs', () => {
@@ -467,7 +493,7 @@ describe('default models', () => {
 
   it('stay each role’s own where every provider has one', () => {
     const keys = { OPENAI_API_KEY: 'k-openai', ANTHROPIC_API_KEY: 'k-anthropic', DEEPSEEK_API_KEY: 'k-deepseek' };
-    expect(read(keys).runDefaults.modelRouting.planner).toBe('deepseek-reasoner');
+    expect(read(keys).runDefaults.modelRouting['planner']).toBe('deepseek-reasoner');
   });
 
   it('play the script only where there is nothing else to use', () => {
@@ -477,7 +503,7 @@ describe('default models', () => {
       implementer: 'scripted:play',
       validator: 'scripted:play',
     });
-    expect(modelsOf({ OPENAI_API_KEY: 'x' }).planner).toBe('openai:gpt-5-mini');
+    expect(modelsOf({ OPENAI_API_KEY: 'x' })['planner']).toBe('openai:gpt-5-mini');
     expect(modelsOf({ OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:1/v1' })).toEqual(documented);
     expect(modelsOf({ DEFAULT_VALIDATOR_MODEL: 'openai:x' })).toEqual({ ...documented, validator: 'openai:x' });
   });
@@ -493,6 +519,7 @@ describe('default models', () => {
   it('reach the run through the server policy', () => {
     const { runDefaults, runLimits } = read({ ...script, ALLOW_AUTO_STAGES: 'none', DEFAULT_MAX_CLARIFICATIONS: '7' });
     const { config } = resolveRunConfig({
+      settings: settingsOf(build, (role) => runDefaults.modelRouting[role.role.name] ?? ''),
       server: { defaults: runDefaults, limits: runLimits },
       project: null,
       request: {},

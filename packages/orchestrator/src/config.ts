@@ -7,11 +7,10 @@ import {
   BUDGET_NAMES,
   type BudgetName,
   type Budgets,
-  EGRESS_ROLES,
-  type EgressRole,
   type Fault,
   InvalidRequest,
   type RunConfigRequest,
+  SETUP_ROLE,
 } from '@autonomous/shared';
 import { z } from 'zod';
 import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from './agents/acp/acp-agents.ts';
@@ -27,8 +26,9 @@ import { EGRESS_ENTRY_FORM, parseEgressEntry } from './sandboxes/egress/egress-r
 import type { SandboxSettings } from './sandboxes/provider-choice.ts';
 import type { KnownRoles } from './roles/role.ts';
 import { workflows } from './workflows/index.ts';
-import { knownRolesOf } from './workflows/workflow.ts';
-import { BUDGET_LIMIT_VARIABLES, BUILT_IN_RUN_CONFIG, type RunLimits, TRUST_STAGES } from './run-config/run-config.ts';
+import { declaredModel } from './workflows/workflow-settings.ts';
+import { knownRolesOf, withChildren, type Workflow, type WorkflowRole } from './workflows/workflow.ts';
+import { BUDGET_LIMIT_VARIABLES, BUILT_IN_RUN_CONFIG, type RunLimits } from './run-config/run-config.ts';
 
 export interface ServerConfig {
   readonly host: string;
@@ -60,7 +60,10 @@ export interface ServerConfig {
   readonly prices: ReadonlyMap<string, CustomPrice>;
   /** External coding agents; a role is sent to one by the model id `acp:<name>`. */
   readonly agents: readonly AcpAgentSettings[];
-  readonly runDefaults: RunConfigRequest & { readonly modelRouting: DefaultModels };
+  /** `modelRouting` has a model for each role of the workflows that this product ships. */
+  readonly runDefaults: RunConfigRequest & { readonly modelRouting: Readonly<Record<string, string>> };
+  /** Decides the default model of a role of any workflow: see `defaultModelOf`. */
+  readonly modelDefaults: ModelDefaults;
   readonly runLimits: RunLimits;
   readonly maxConcurrentRunsPerUser: number;
   /** Events of runs that ended earlier than this many days ago are packed; 0 keeps all as they are. */
@@ -89,7 +92,7 @@ export interface ServerConfig {
   /** Where the commands of agents and checks run. */
   readonly sandbox: SandboxSettings;
   /** Entries of each role's allow-list; a role that is absent was not named. */
-  readonly egress: { readonly [Role in EgressRole]?: readonly string[] };
+  readonly egress: Readonly<Record<string, readonly string[]>>;
   /** Limits of a command in a sandbox: memory and disk in bytes. */
   readonly sandboxLimits: { readonly memoryBytes: number; readonly processes: number; readonly diskBytes: number };
   /** Largest size of the cache of installed dependencies, in bytes. */
@@ -98,12 +101,6 @@ export interface ServerConfig {
   readonly commitAuthor: { readonly name: string; readonly email: string };
   /** Every secret value above, for the scrubber. */
   readonly secrets: readonly string[];
-}
-
-export interface DefaultModels {
-  readonly planner: string;
-  readonly implementer: string;
-  readonly validator: string;
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -165,10 +162,15 @@ const list = z.string().transform((value) =>
     .filter((item) => item !== ''),
 );
 
+/** Name of a role or trust mode. */
+const SETTING_NAME = /^[a-z][a-zA-Z0-9_-]{0,63}$/;
+
 /** `role=host,host;role=host`, or the same as a JSON object of lists. */
 const egressLists = text
   .transform((value) => (value.startsWith('{') ? parseJson(value) : listsByRole(value)))
-  .pipe(z.partialRecord(z.enum(EGRESS_ROLES), z.array(z.string().refine((entry) => parseEgressEntry(entry) !== null))));
+  .pipe(
+    z.record(z.string().regex(SETTING_NAME), z.array(z.string().refine((entry) => parseEgressEntry(entry) !== null))),
+  );
 
 /** Parses JSON; `null` for a text that is not JSON. */
 function parseJson(value: string): unknown {
@@ -278,6 +280,10 @@ export const SERVER_VARIABLES = {
   AUTONOMOUS_RECORD: variable(text, 'the path of a folder'),
   AUTONOMOUS_MCP: variable(text, 'the path of a JSON file that names MCP servers'),
   AUTONOMOUS_AGENTS: variable(text, 'the path of a JSON file'),
+  DEFAULT_MODELS: variable(
+    pairs(SETTING_NAME, /^\S{1,200}$/),
+    'ROLE=MODEL with commas between them, such as planner=openai:gpt-5-mini',
+  ),
   DEFAULT_PLANNER_MODEL: modelId(),
   DEFAULT_IMPLEMENTER_MODEL: modelId(),
   DEFAULT_VALIDATOR_MODEL: modelId(),
@@ -316,8 +322,11 @@ export const SERVER_VARIABLES = {
   ENABLE_VALIDATION_DRIFT_DETECTION: flag(),
   ALLOW_AUTO_MERGE: flag(),
   ALLOW_AUTO_STAGES: variable(
-    z.union([z.literal('none').transform(() => []), list.pipe(z.array(z.enum(TRUST_STAGES)).min(1))]),
-    `some of ${TRUST_STAGES.join(', ')} with commas between them, or none`,
+    z.union([
+      z.literal('none').transform((): string[] => []),
+      list.pipe(z.array(z.string().regex(SETTING_NAME)).min(1)),
+    ]),
+    'trust modes of workflows with commas between them, or none',
   ),
   ALLOW_SETUP_NETWORK: flag(),
 
@@ -329,7 +338,7 @@ export const SERVER_VARIABLES = {
   E2B_TIMEOUT_MINUTES: whole(1, 1_440),
   EGRESS_ALLOW: variable(
     egressLists,
-    `lists of hosts by role (${EGRESS_ROLES.join(', ')}), as role=host,host;role=host or as JSON; a host is ${EGRESS_ENTRY_FORM}`,
+    `lists of hosts by role, as role=host,host;role=host or as JSON; a host is ${EGRESS_ENTRY_FORM}`,
   ),
   SANDBOX_MEMORY_MB: whole(256, 1_048_576),
   SANDBOX_PROCESSES: whole(32, 65_536),
@@ -365,6 +374,7 @@ export function readServerConfig(
   const known = knownRolesOf(workflows, values.AUTONOMOUS_WORKFLOWS !== undefined);
   const script =
     values.AUTONOMOUS_SCRIPT === undefined ? null : readScript(pathOf(values.AUTONOMOUS_SCRIPT), known, faults);
+  const modelDefaults = modelDefaultsFrom(values, script);
   const mcp = values.AUTONOMOUS_MCP === undefined ? null : readMcp(pathOf(values.AUTONOMOUS_MCP), env, known, faults);
   const dataHome = env['XDG_DATA_HOME'];
   const dataFolder =
@@ -421,14 +431,15 @@ export function readServerConfig(
     recordFolder: values.AUTONOMOUS_RECORD === undefined ? null : pathOf(values.AUTONOMOUS_RECORD),
     prices: values.MODEL_PRICES ?? new Map(),
     agents,
+    modelDefaults,
     runDefaults: {
-      modelRouting: defaultModels(values, script),
+      modelRouting: defaultModels(modelDefaults),
       maxClarifications: values.DEFAULT_MAX_CLARIFICATIONS ?? BUILT_IN_RUN_CONFIG.maxClarifications,
       git: { autoMerge: values.DEFAULT_AUTO_MERGE ?? BUILT_IN_RUN_CONFIG.git.autoMerge },
       ...budgetsFrom(values, DEFAULT_BUDGETS),
     },
     runLimits: {
-      autoStages: values.ALLOW_AUTO_STAGES ?? TRUST_STAGES,
+      autoStages: values.ALLOW_AUTO_STAGES ?? null,
       autoMerge: values.ALLOW_AUTO_MERGE ?? true,
       models: values.ALLOWED_MODELS ?? null,
       egress: egressLimits(values),
@@ -483,8 +494,7 @@ const MB = 1024 * 1024;
  * they are known only where they are used.
  */
 function egressLimits({ EGRESS_ALLOW = {}, ALLOW_SETUP_NETWORK = false }: Values): ServerConfig['egress'] {
-  const agents = { planner: [], implementer: [], validator: [] };
-  return { ...agents, ...(ALLOW_SETUP_NETWORK ? {} : { setup: [] }), ...EGRESS_ALLOW };
+  return { ...(ALLOW_SETUP_NETWORK ? {} : { [SETUP_ROLE]: [] }), ...EGRESS_ALLOW };
 }
 
 const DEFAULT_BUDGETS = {
@@ -565,7 +575,7 @@ function contradictions(values: Values): readonly Fault[] {
       message: 'SANDBOX_PROVIDER is e2b and E2B_API_KEY is not set; set the key of your E2B team.',
     });
   }
-  if (values.ALLOW_SETUP_NETWORK === false && (values.EGRESS_ALLOW?.setup ?? []).length > 0) {
+  if (values.ALLOW_SETUP_NETWORK === false && (values.EGRESS_ALLOW?.[SETUP_ROLE] ?? []).length > 0) {
     faults.push({
       path: 'EGRESS_ALLOW',
       message: 'EGRESS_ALLOW names hosts for setup and ALLOW_SETUP_NETWORK is false; leave one of the two out.',
@@ -598,15 +608,26 @@ function contradictions(values: Values): readonly Fault[] {
     const message = `MODEL_ENDPOINT_KEYS has a key for '${name}', which is none of MODEL_ENDPOINTS; add its address.`;
     faults.push({ path: 'MODEL_ENDPOINT_KEYS', message });
   }
-  for (const name of ['DEFAULT_PLANNER_MODEL', 'DEFAULT_IMPLEMENTER_MODEL', 'DEFAULT_VALIDATOR_MODEL'] as const) {
-    const model = values[name];
-    if (model === undefined || values.ALLOWED_MODELS === undefined || isAllowed(model, values.ALLOWED_MODELS)) continue;
+  for (const [role, variableName] of Object.entries(ROLE_VARIABLES)) {
+    if (values[variableName] === undefined || !values.DEFAULT_MODELS?.has(role)) continue;
+    const message = `${variableName} and DEFAULT_MODELS both name a model for ${role}; leave one of the two out.`;
+    faults.push({ path: variableName, message });
+  }
+  for (const { variableName, model } of namedModels(values)) {
+    if (values.ALLOWED_MODELS === undefined || isAllowed(model, values.ALLOWED_MODELS)) continue;
     faults.push({
-      path: name,
-      message: `${name} is ${shown(model)}, which is none of ALLOWED_MODELS: ${values.ALLOWED_MODELS.join(', ')}.`,
+      path: variableName,
+      message: `${variableName} is ${shown(model)}, which is none of ALLOWED_MODELS: ${values.ALLOWED_MODELS.join(', ')}.`,
     });
   }
-  return faults;
+  // Custom workflows are loaded later and have names of their own.
+  if (values.AUTONOMOUS_WORKFLOWS !== undefined) return faults;
+  const named = {
+    runLimits: { autoStages: values.ALLOW_AUTO_STAGES ?? null, autoMerge: true, models: null },
+    egress: values.EGRESS_ALLOW ?? {},
+    modelDefaults: modelDefaultsFrom(values, null),
+  };
+  return [...faults, ...unknownNames(named, workflows)];
 }
 
 function readScript(path: string, known: KnownRoles, faults: Fault[]): Script | Cassette | null {
@@ -681,15 +702,73 @@ function readAgents(
   return [];
 }
 
+/** Variables of an earlier form, by the role whose default model each names. */
+const ROLE_VARIABLES = {
+  planner: 'DEFAULT_PLANNER_MODEL',
+  implementer: 'DEFAULT_IMPLEMENTER_MODEL',
+  validator: 'DEFAULT_VALIDATOR_MODEL',
+} as const satisfies Readonly<Record<string, VariableName>>;
+
+/** Default models that the environment names. */
+function namedModels(values: Values) {
+  const earlier = Object.entries(ROLE_VARIABLES).flatMap(([role, variableName]) => {
+    const model = values[variableName];
+    return model === undefined ? [] : [{ role, variableName, model }];
+  });
+  const later = [...(values.DEFAULT_MODELS ?? [])].map(([role, model]) => ({
+    role,
+    variableName: 'DEFAULT_MODELS' as VariableName,
+    model,
+  }));
+  return [...earlier, ...later];
+}
+
 /**
- * The models of a run that names none. With nothing but a script to play, that script; else the documented names, which stay also
- * where their key is missing: `Models.check` says what to set.
+ * Names of roles and trust modes in the configuration that none of these workflows has.
+ * @param all the workflows of this server
  */
-function defaultModels(values: Values, script: Script | Cassette | null): DefaultModels {
-  const { DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL, DEFAULT_VALIDATOR_MODEL, ALLOWED_MODELS } = values;
-  const hasDefault = [DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL, DEFAULT_VALIDATOR_MODEL].some(
-    (model) => model !== undefined,
+export function unknownNames(
+  { runLimits, egress, modelDefaults }: Pick<ServerConfig, 'runLimits' | 'egress' | 'modelDefaults'>,
+  all: readonly Workflow[],
+): readonly Fault[] {
+  const known = withChildren(all);
+  const roles = new Set(
+    known.flatMap(({ roles: own }) => own.flatMap((each) => (each.configuredAs === undefined ? each.role.name : []))),
   );
+  const modes = new Set(known.flatMap(({ trustModes }) => trustModes.map(({ name }) => name)));
+  const faultsOf = (
+    path: VariableName,
+    what: string,
+    names: readonly string[],
+    allowed: ReadonlySet<string>,
+  ): Fault[] =>
+    names
+      .filter((name) => !allowed.has(name))
+      .map((name) => ({
+        path,
+        message: `${path} names the ${what} ${shown(name)}, which no workflow of this server has; allowed are ${[...allowed].join(', ')}.`,
+      }));
+  return [
+    ...faultsOf('ALLOW_AUTO_STAGES', 'trust mode', runLimits.autoStages ?? [], modes),
+    ...faultsOf('EGRESS_ALLOW', 'role', Object.keys(egress), new Set([...roles, SETUP_ROLE])),
+    ...faultsOf('DEFAULT_MODELS', 'role', Object.keys(modelDefaults.named), roles),
+  ];
+}
+
+/** The parts of the environment that decide which model a role has where a run names none. */
+export interface ModelDefaults {
+  /** Model by role, as the environment names it. */
+  readonly named: Readonly<Record<string, string>>;
+  /** Model that plays every role: there is a script and no other provider. */
+  readonly scripted: string | null;
+  /** Variables of the providers that have a key. */
+  readonly keys: readonly string[];
+  /** `null` allows all. */
+  readonly allowed: readonly string[] | null;
+}
+
+function modelDefaultsFrom(values: Values, script: Script | Cassette | null): ModelDefaults {
+  const named = namedModels(values);
   const hasProvider = [
     values.ANTHROPIC_API_KEY,
     values.OPENAI_API_KEY,
@@ -697,19 +776,43 @@ function defaultModels(values: Values, script: Script | Cassette | null): Defaul
     values.OPENAI_COMPATIBLE_BASE_URL,
     values.MODEL_ENDPOINTS,
   ].some((setting) => setting !== undefined);
-  const scripted = script !== null && !hasDefault && !hasProvider ? `scripted:${script.name}` : null;
-  const within = (model: string): string =>
-    ALLOWED_MODELS === undefined || isAllowed(model, ALLOWED_MODELS) ? model : (ALLOWED_MODELS[0] ?? model);
-  const { planner, implementer, validator } = BUILT_IN_RUN_CONFIG.modelRouting;
-  // One key is enough to start a run: a role whose own provider has no key takes the model of a provider that has one.
-  const usable = FALLBACK_MODELS.find(([key]) => values[key] !== undefined)?.[1];
-  const orUsable = (model: string, key: VariableName): string =>
-    values[key] === undefined ? (usable ?? model) : model;
   return {
-    planner: DEFAULT_PLANNER_MODEL ?? within(scripted ?? orUsable(planner, 'DEEPSEEK_API_KEY')),
-    implementer: DEFAULT_IMPLEMENTER_MODEL ?? within(scripted ?? orUsable(implementer, 'ANTHROPIC_API_KEY')),
-    validator: DEFAULT_VALIDATOR_MODEL ?? within(scripted ?? orUsable(validator, 'OPENAI_API_KEY')),
+    named: Object.fromEntries(named.map(({ role, model }) => [role, model])),
+    scripted: script !== null && named.length === 0 && !hasProvider ? `scripted:${script.name}` : null,
+    keys: FALLBACK_MODELS.flatMap(({ key }) => (values[key] === undefined ? [] : [key])),
+    allowed: values.ALLOWED_MODELS ?? null,
   };
+}
+
+/**
+ * The model of a role in a run that names none: what the environment names for the role or for the role whose defaults it
+ * has; with nothing but a script to play, that script; else what the workflow declares, also where its key is missing:
+ * `Models.check` says what to set.
+ * @param roles all roles of its workflow
+ */
+export function defaultModelOf(
+  { named, scripted, keys, allowed }: ModelDefaults,
+  role: WorkflowRole,
+  roles: readonly WorkflowRole[],
+): string {
+  const ofEnvironment = named[role.role.name] ?? (role.defaultsOf === undefined ? undefined : named[role.defaultsOf]);
+  if (ofEnvironment !== undefined) return ofEnvironment;
+  // One key is enough to start a run: a role whose own provider has no key takes the model of a provider that has one.
+  const usable = FALLBACK_MODELS.find(({ key }) => keys.includes(key))?.model;
+  const declared = declaredModel(role, roles) ?? usable ?? FALLBACK_MODEL;
+  const provider = FALLBACK_MODELS.find(({ family }) => family.test(declared));
+  const lacksKey = provider !== undefined && !keys.includes(provider.key);
+  const model = scripted ?? (lacksKey ? (usable ?? declared) : declared);
+  return allowed === null || isAllowed(model, allowed) ? model : (allowed[0] ?? model);
+}
+
+/** The default models of all workflows that this product ships, by role; of two with a role of one name the first counts. */
+function defaultModels(defaults: ModelDefaults): Readonly<Record<string, string>> {
+  const models: Record<string, string> = {};
+  for (const { roles } of withChildren(workflows))
+    for (const role of roles)
+      if (role.configuredAs === undefined) models[role.role.name] ??= defaultModelOf(defaults, role, roles);
+  return models;
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {
@@ -731,12 +834,20 @@ function sandboxSettings(values: Values): SandboxSettings {
   };
 }
 
-/** Model by key of its provider, for a role whose default model belongs to a provider without a key. */
-const FALLBACK_MODELS: readonly (readonly [VariableName, string])[] = [
-  ['ANTHROPIC_API_KEY', 'anthropic:claude-sonnet-4-5'],
-  ['OPENAI_API_KEY', 'openai:gpt-5-mini'],
-  ['DEEPSEEK_API_KEY', 'deepseek:deepseek-reasoner'],
+/** A model of each provider, for roles whose default model belongs to a provider without a key. */
+const FALLBACK_MODELS: readonly {
+  readonly key: VariableName;
+  readonly model: string;
+  /** Bare names of the provider's models. */
+  readonly family: RegExp;
+}[] = [
+  { key: 'ANTHROPIC_API_KEY', model: 'anthropic:claude-sonnet-4-5', family: /^claude-/ },
+  { key: 'OPENAI_API_KEY', model: 'openai:gpt-5-mini', family: /^gpt-/ },
+  { key: 'DEEPSEEK_API_KEY', model: 'deepseek:deepseek-reasoner', family: /^deepseek-/ },
 ];
+
+/** For a role that declares no model, on a server without a key. */
+const FALLBACK_MODEL = 'anthropic:claude-sonnet-4-5';
 
 /** Either of the two may be written with its provider and the other without. */
 function isAllowed(model: string, allowed: readonly string[]): boolean {

@@ -139,7 +139,7 @@ describe('a run on a project that says how it wants to be worked on', () => {
     });
     const run = await server.launch();
     const { config } = await server.until(run, { status: 'completed' });
-    expect(config.modelRouting.validator).toBe('scripted:test');
+    expect(config.modelRouting['validator']).toBe('scripted:test');
 
     const allowed = await aServer({
       files,
@@ -151,7 +151,7 @@ describe('a run on a project that says how it wants to be worked on', () => {
     });
     const limited = await allowed.launch();
     const { payload } = await allowed.event(limited.id, 'RUN_CONFIGURED');
-    expect(payload.config.modelRouting.validator).toBe('anthropic:claude-sonnet-4-5');
+    expect(payload.config.modelRouting['validator']).toBe('anthropic:claude-sonnet-4-5');
     expect(payload.notices.join('\n')).toContain('"scripted:test" for the validator, which this server does not allow');
     await allowed.client.cancelRun(limited.id);
   });

@@ -50,7 +50,7 @@ it('a recorded run is played to the same end without its models; a change is nam
 
   const playing = await aServer({ files: PROJECT, script: cassette });
   const played = await playing.until(await playing.launch(), { status: 'completed' });
-  expect(played.config.modelRouting.implementer).toBe(`scripted:cassette-${run.id}`);
+  expect(played.config.modelRouting['implementer']).toBe(`scripted:cassette-${run.id}`);
   expect(played.scriptedModels).toEqual([`scripted:cassette-${run.id}`]);
   expect(await playing.file(played.branch, 'feature.sh')).toBe('echo feature\n');
   expect(played.evidence.map(({ passed }) => passed)).toEqual(recorded.evidence.map(({ passed }) => passed));

@@ -26,12 +26,13 @@ import type { Uploads } from '../src/server/uploads.ts';
 import { type Activity, type ActivityContext, lookupIn } from '../src/core/activity.ts';
 import type { WorkflowDefinition } from '../src/core/definition.ts';
 import { createRegistry } from '../src/core/registry.ts';
-import { resolveRunConfig, type RunLimits } from '../src/run-config/run-config.ts';
+import type { RunLimits } from '../src/run-config/run-config.ts';
+import { createRunConfigPolicy } from '../src/run-config/run-config-policy.ts';
 
 const TOKEN = 'test-token-of-at-least-forty-three-characters-';
 export const PROJECT = 'p-1';
 
-const NO_LIMITS: RunLimits = { autoStages: ['planning', 'implementation', 'fixes'], autoMerge: true, models: null };
+const NO_LIMITS: RunLimits = { autoStages: null, autoMerge: true, models: null };
 
 /** Carries out every activity; what it gives is the outcome, what it throws is the failure. */
 export type Perform = (src: string, input: JsonObject, context: ActivityContext) => Promise<JsonValue>;
@@ -180,9 +181,16 @@ export class ModelServer {
       damage: () => null,
       record: { notices: () => [], noticesOf: () => [] },
       scrub: (text) => text,
-      resolveConfig: (project, request) =>
-        resolveRunConfig({ server: { defaults: {}, limits: NO_LIMITS }, project, request }),
-      checkConfig: () => [],
+      defaultModels: {},
+      runConfig: {
+        ...createRunConfigPolicy({
+          settings: [],
+          defaults: {},
+          limits: NO_LIMITS,
+          checkModel: (id) => ({ ok: true, id }),
+        }),
+        check: () => [],
+      },
       // Of the outside a launch asks only for these.
       repository: {
         fetch: async () => undefined,
@@ -191,7 +199,6 @@ export class ModelServer {
       } as unknown as Repository,
       models: { check: () => ({ ok: true }) } as unknown as Models,
       prices: { priceOf: () => 0 },
-      budgetFaults: () => [],
       sandboxes: {} as unknown as SandboxProvider,
       uploads: {} as unknown as Uploads,
       transcripts: {} as unknown as Transcripts,

@@ -253,7 +253,7 @@ describe('a fork', () => {
     expect(await server.mirror('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe(branches);
 
     const loosened = await server.client.forkRun(launched.id, { at, config: { trustMode: { planning: 'auto' } } });
-    expect(loosened.config.trustMode.planning).toBe('manual');
+    expect(loosened.config.trustMode['planning']).toBe('manual');
     expect(loosened.notices.join()).toContain('The project requires an approval for planning');
   });
 });

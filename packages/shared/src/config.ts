@@ -8,13 +8,13 @@ const minutes = z
   .number()
   .positive()
   .max(7 * 24 * 60);
-const trustModeShape = { planning: trustLevelSchema, implementation: trustLevelSchema, fixes: trustLevelSchema };
-const modelRoutingShape = {
-  planner: z.string().min(1).max(200),
-  implementer: z.string().min(1).max(200),
-  validator: z.string().min(1).max(200),
-};
-const timeoutShape = { planning: minutes, implementation: minutes, validation: minutes };
+/** Name of a role, stage or trust mode. Each workflow has its own: the server checks which of them a run may set. */
+const settingName = z.string().regex(/^[a-z][a-zA-Z0-9_-]{0,63}$/);
+const trustModes = z.record(settingName, trustLevelSchema);
+/** Model id by role. */
+const modelRouting = z.record(settingName, z.string().min(1).max(200));
+/** Time limit by stage. */
+const timeouts = z.record(settingName, minutes);
 const gitShape = {
   createPR: z.boolean(),
   autoMerge: z.boolean(),
@@ -46,26 +46,25 @@ export const budgetChangeShape = {
 /** Shell commands of the project, run in the sandbox. `null` says that there is none. */
 const commandsShape = { setup: z.string().min(1).max(4_000).nullable(), test: z.string().min(1).max(4_000).nullable() };
 
-/** Who has a network of its own in a sandbox: the roles of agents, and the install step. */
-export const EGRESS_ROLES = ['planner', 'implementer', 'validator', 'setup'] as const;
-export type EgressRole = (typeof EGRESS_ROLES)[number];
+/** The install step's name beside the roles of agents, where hosts are listed by role. */
+export const SETUP_ROLE = 'setup';
 /** Hosts as `host` or `host:port`. They narrow what the server allows and never widen it. */
 const egressHosts = z.array(z.string().regex(/^[a-z0-9.:[\]-]{1,260}$/)).max(200);
-const egressShape = { planner: egressHosts, implementer: egressHosts, validator: egressHosts, setup: egressHosts };
+const egressLists = z.record(settingName, egressHosts);
 
 /** The complete configuration of a run, after all defaults and limits. */
 export const runConfigSchema = z.strictObject({
-  trustMode: z.strictObject(trustModeShape),
+  trustMode: trustModes,
   maxClarifications: z.number().int().min(0).max(100),
   maxConcurrency: z.number().int().min(1).max(64),
   maxFixAttempts: z.number().int().min(0).max(20),
-  modelRouting: z.strictObject(modelRoutingShape),
-  timeoutMinutes: z.strictObject(timeoutShape),
+  modelRouting,
+  timeoutMinutes: timeouts,
   git: z.strictObject(gitShape),
   /** Absent keys are found from the project's own files. */
   commands: z.strictObject(commandsShape).partial(),
   /** Absent, as a whole or for a role: all that the server allows. */
-  egress: z.strictObject(egressShape).partial().optional(),
+  egress: egressLists.optional(),
   maxCostUsd: budgetShape.maxCostUsd.optional(),
   maxTokens: budgetShape.maxTokens.optional(),
   maxToolCalls: budgetShape.maxToolCalls.optional(),
@@ -78,15 +77,15 @@ export type RunConfig = z.infer<typeof runConfigSchema>;
 /** What a request or a project may say of a run's configuration: every part optional, nothing unknown. */
 export const runConfigRequestSchema = z
   .strictObject({
-    trustMode: z.strictObject(trustModeShape).partial(),
+    trustMode: trustModes,
     maxClarifications: runConfigSchema.shape.maxClarifications,
     maxConcurrency: runConfigSchema.shape.maxConcurrency,
     maxFixAttempts: runConfigSchema.shape.maxFixAttempts,
-    modelRouting: z.strictObject(modelRoutingShape).partial(),
-    timeoutMinutes: z.strictObject(timeoutShape).partial(),
+    modelRouting,
+    timeoutMinutes: timeouts,
     git: z.strictObject(gitShape).partial(),
     commands: runConfigSchema.shape.commands,
-    egress: z.strictObject(egressShape).partial(),
+    egress: egressLists,
     /** `null`: without a bound, where the server allows that. */
     ...budgetChangeShape,
   })
@@ -102,7 +101,7 @@ export const projectConfigSchema = z
         autoMerge: z.boolean(),
         createPR: z.boolean(),
         mergeStrategy: gitShape.mergeStrategy,
-        requireApprovalFor: z.array(z.enum(['planning', 'implementation', 'fixes'])),
+        requireApprovalFor: z.array(settingName),
       })
       .partial(),
     excludePaths: z.array(z.string().min(1).max(500)).max(500),

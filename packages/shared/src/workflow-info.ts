@@ -23,6 +23,8 @@ export interface StageInfo {
   readonly title: string;
   /** Time limit in minutes where nobody sets one. Absent: the stage has no time limit. */
   readonly timeoutMinutes?: number;
+  /** Role whose agent works in it. A pause of this stage for its model's provider ends when that provider answers again. */
+  readonly role?: string;
 }
 
 /** A point at which a person decides (`manual`) or the run goes on by itself (`auto`). Its name is the key of `trustMode`. */

@@ -52,9 +52,9 @@ export function choiceOf(projectId: string, config: NewRun['config'] = {}): Choi
   return {
     projectId,
     trust: {
-      planning: trustMode?.planning ?? DEFAULT_TRUST.planning,
-      implementation: trustMode?.implementation ?? DEFAULT_TRUST.implementation,
-      fixes: trustMode?.fixes ?? DEFAULT_TRUST.fixes,
+      planning: trustMode?.['planning'] ?? DEFAULT_TRUST.planning,
+      implementation: trustMode?.['implementation'] ?? DEFAULT_TRUST.implementation,
+      fixes: trustMode?.['fixes'] ?? DEFAULT_TRUST.fixes,
     },
     models: Object.fromEntries(models) as Choice['models'], // What is computed loses its names.
     budgets: Object.fromEntries(budgets) as Choice['budgets'],

@@ -14,7 +14,7 @@ import type { ActivityContext } from '../core/activity.ts';
 import type { Cost, Note } from './types.ts';
 import type { ActivityTools } from './tools.ts';
 import { createCallMeter } from './call-meter.ts';
-import { egressRoleOf, networkOf, refusalNotes } from './egress.ts';
+import { networkOf, refusalNotes } from './egress.ts';
 import { readGuidance, readOverride } from './project-guidance.ts';
 import { startOf, MessageInbox } from './message-inbox.ts';
 import type { WorkFolder } from './work-folders.ts';
@@ -58,7 +58,8 @@ export async function callAgent<Input extends CommonInput, Result>(
   });
   context.progress({ kind: 'prompt', ...line, role: role.name, model });
 
-  const egressRole = egressRoleOf(role.name);
+  const { workflow } = await tools.view(context.runId);
+  const egressRole = tools.runConfig.configuredAs(workflow.name, role.name);
   const needs = (await tools.agent.needs?.(model)) ?? null;
   const sandbox = await tools.sandboxes.open({
     key: context.key,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
-import { egressRoleOf, networkOf } from './egress.ts';
+import { networkOf } from './egress.ts';
 
 const tools = { egress: async () => ['docs.test', 'internal:10.0.0.5:8080'] };
 const withWish = (implementer: readonly string[]) => ({
@@ -14,13 +14,4 @@ it('gives a role the list of the server, less what project and run leave out, an
   expect(await allowOf(withWish(['10.0.0.5:8080', 'evil.test']))).toEqual(['internal:10.0.0.5:8080']);
   expect(await allowOf(withWish(['internal:docs.test', 'internal:127.0.0.1:80']))).toEqual([]);
   expect(await allowOf(withWish([]))).toEqual([]);
-});
-
-it('knows whose list an agent has', () => {
-  expect(['planner', 'plan-reply', 'implementer', 'validator'].map(egressRoleOf)).toEqual([
-    'planner',
-    'planner',
-    'implementer',
-    'validator',
-  ]);
 });

@@ -1,5 +1,5 @@
 /** What a role may reach from its sandbox, and word on the run of what it was refused. */
-import type { EgressRole, RunConfig } from '@autonomous/shared';
+import type { RunConfig } from '@autonomous/shared';
 import type { EgressRefusal, SandboxSpec } from '../sandboxes/sandbox.ts';
 import type { ActivityContext } from '../core/activity.ts';
 import type { ActivityTools } from './tools.ts';
@@ -7,7 +7,7 @@ import type { ActivityTools } from './tools.ts';
 /** The server's list, less what the project or the run leaves out of it. An empty one lets nothing through and says so. */
 export async function networkOf(
   tools: Pick<ActivityTools, 'egress'>,
-  role: EgressRole,
+  role: string,
   config: RunConfig,
 ): Promise<Extract<SandboxSpec['network'], object>> {
   const allowed = await tools.egress(role);
@@ -15,17 +15,8 @@ export async function networkOf(
   return { allow: wanted === undefined ? allowed : allowed.filter((entry) => wanted.includes(withoutMark(entry))) };
 }
 
-/** The role of the allow-lists that an agent's role belongs to. */
-export function egressRoleOf(role: string): EgressRole {
-  if (role === 'implementer' || role === 'validator') return role;
-  return 'planner';
-}
-
 /** Puts refusals on the run, as lines of its transcript. */
-export function refusalNotes(
-  progress: ActivityContext['progress'],
-  role: EgressRole,
-): (refusal: EgressRefusal) => void {
+export function refusalNotes(progress: ActivityContext['progress'], role: string): (refusal: EgressRefusal) => void {
   return ({ host, port, reason, message }) =>
     progress({
       kind: 'note',

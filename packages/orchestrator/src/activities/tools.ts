@@ -1,15 +1,9 @@
 /** Ports that activities of any workflow work with, and the few facts of the server that they need. */
-import type {
-  EgressRole,
-  ProjectConfig,
-  RunConfig,
-  RunConfigRequest,
-  RunView,
-  WorkflowEvent,
-} from '@autonomous/shared';
+import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';
 import type { Prices } from '../models/model.ts';
+import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { BaselineCache } from './baseline-cache.ts';
@@ -31,7 +25,7 @@ export interface ActivityTools {
   /** Results of the checks on code trees without a run's changes. */
   readonly baselines: BaselineCache;
   /** Entries of the allow-list that the server gives a role; an empty list lets nothing through. */
-  egress(role: EgressRole): Promise<readonly string[]>;
+  egress(role: string): Promise<readonly string[]>;
   /** Estimated tokens of instructions and prompt of one call, at most. */
   readonly contextTokens: number;
   /** Operator's path patterns of changes that a person must see before a merge, beside the self-running table. */
@@ -44,10 +38,7 @@ export interface ActivityTools {
   events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;
   /** Host path of an uploaded file; `null` when there is none. */
   uploadPath(id: string): Promise<string | null>;
-  resolveConfig(
-    project: ProjectConfig | null,
-    request: RunConfigRequest,
-  ): { readonly config: RunConfig; readonly notices: readonly string[] };
+  readonly runConfig: RunConfigPolicy;
   /** Can this server use a model? Gives its full id, or says why not. */
   checkModel(id: string): { readonly ok: true; readonly id: string } | { readonly ok: false; readonly message: string };
   /**

@@ -11,11 +11,9 @@ export interface ModelStatus {
   readonly way: string;
 }
 
-const ROLES = ['planner', 'implementer', 'validator'] as const;
-
 export function modelStatus({ models, runDefaults }: ServerConfig): ModelStatus {
   const known = createModels(models);
-  const roles = ROLES.map((role) => ({ role, check: known.check(runDefaults.modelRouting[role]) }));
+  const roles = Object.entries(runDefaults.modelRouting).map(([role, model]) => ({ role, check: known.check(model) }));
   const usable = roles.flatMap(({ role, check }) => (check.ok ? [`${role} ${modelName(check.id)}`] : []));
   const faults = new Set(roles.flatMap(({ role, check }) => (check.ok ? [] : [`${role}: ${check.message}`])));
   if (faults.size === 0) return { ok: true, detail: usable.join(', '), way: '' };
@@ -32,6 +30,6 @@ export function modelStatus({ models, runDefaults }: ServerConfig): ModelStatus 
   return {
     ok: false,
     detail: [...usable, ...faults].join('; '),
-    way: `choose models that have a key with DEFAULT_PLANNER_MODEL, DEFAULT_IMPLEMENTER_MODEL and DEFAULT_VALIDATOR_MODEL${others.length > 0 ? `, such as ${others.slice(0, 4).join(', ')}` : ''}`,
+    way: `choose models that have a key with DEFAULT_MODELS (${roles.map(({ role }) => `${role}=…`).join(',')})${others.length > 0 ? `, such as ${others.slice(0, 4).join(', ')}` : ''}`,
   };
 }

@@ -64,7 +64,6 @@ function linesOf(text: string): readonly string[] {
 
 /** A run on one screen. */
 export function runPage(run: RunView): string {
-  const { planner, implementer, validator } = run.config.modelRouting;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ['run', run.id],
     ['workflow', run.workflow.name === 'build' ? undefined : `${run.workflow.name} ${run.workflow.version}`],
@@ -84,7 +83,7 @@ export function runPage(run: RunView): string {
     ['code tree', run.codeTree],
     [
       'models',
-      run.branch === '' ? undefined : [...new Set([planner, implementer, validator])].map(modelName).join(', '),
+      run.branch === '' ? undefined : [...new Set(Object.values(run.config.modelRouting))].map(modelName).join(', '),
     ],
     ['tokens', `${run.cost.inputTokens} in, ${run.cost.outputTokens} out, ${run.cost.calls} calls`],
     ['cost', costOf(run)],

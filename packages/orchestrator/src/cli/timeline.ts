@@ -357,9 +357,11 @@ function record(value: JsonValue | undefined): Readonly<Record<string, JsonValue
 }
 
 function models(routing: RunView['config']['modelRouting']): string {
-  const { planner, implementer, validator } = routing;
-  if (planner === implementer && implementer === validator) return `model ${modelName(planner)}`;
-  return `planner ${modelName(planner)}, implementer ${modelName(implementer)}, validator ${modelName(validator)}`;
+  const roles = Object.entries(routing);
+  const [first] = roles;
+  if (first === undefined) return 'no model';
+  if (roles.every(([, model]) => model === first[1])) return `model ${modelName(first[1])}`;
+  return roles.map(([role, model]) => `${role} ${modelName(model)}`).join(', ');
 }
 
 type ModelRole = keyof RunView['config']['modelRouting'];

@@ -36,6 +36,8 @@ export interface RecorderOptions {
   readonly comparison?: Pick<RecordComparison, 'isKnown' | 'wrote'>;
   /** Id of the data folder, which the record names. */
   readonly serverId?: string;
+  /** Files that the workflow of a run adds to its record, by name. */
+  readonly recordFiles?: (view: RunView, events: readonly WorkflowEvent[]) => Readonly<Record<string, string>>;
 }
 
 /** Steps of several runs that come shortly after each other share one commit. */
@@ -290,6 +292,16 @@ export class RunRecordWriter {
     return true;
   }
 
+  /** Files of the run's workflow. One whose function fails is left out: the log is the record. */
+  #recordFiles(view: RunView, events: readonly WorkflowEvent[]): Readonly<Record<string, string>> {
+    try {
+      return this.#options.recordFiles?.(view, events) ?? {};
+    } catch (error) {
+      this.#options.log.error({ err: error, runId: view.id }, "the files of a workflow's record could not be made");
+      return {};
+    }
+  }
+
   async #withoutSecrets(
     project: RemoteProject,
     view: RunView,
@@ -303,6 +315,7 @@ export class RunRecordWriter {
         'context.json': renderRunContext(view),
         'events.jsonl': renderEventLog(events),
         'transcript.jsonl': await this.#options.transcripts.text(view.id),
+        ...this.#recordFiles(view, events),
       },
       await this.#secretsOf(project, view, events),
       signal,

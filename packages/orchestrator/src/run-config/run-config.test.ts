@@ -1,4 +1,4 @@
-import { projectConfigSchema, type RunConfigRequest, runConfigSchema } from '@autonomous/shared';
+import { projectConfigSchema, type RunConfig, type RunConfigRequest, runConfigSchema } from '@autonomous/shared';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -9,9 +9,20 @@ import {
   resolveRunConfig,
   type RunConfigSources,
   type RunLimits,
-  TRUST_STAGES,
 } from './run-config.ts';
+import { createRunConfigPolicy } from './run-config-policy.ts';
+import { NO_SETTINGS } from './workflow-settings.ts';
+import { build as buildWorkflow } from '../workflows/build/index.ts';
+import { declaredModel, settingsOf } from '../workflows/workflow-settings.ts';
 
+const build = settingsOf(buildWorkflow, (role, roles) => declaredModel(role, roles) ?? '');
+/** What runs of `build` get where nobody sets anything. */
+const BUILD_CONFIG: RunConfig = {
+  ...BUILT_IN_RUN_CONFIG,
+  trustMode: build.trustMode,
+  modelRouting: build.models,
+  timeoutMinutes: build.timeoutMinutes,
+};
 const everything: RunLimits = { autoStages: ['planning', 'implementation', 'fixes'], autoMerge: true, models: null };
 const nothing: RunLimits = { autoStages: [], autoMerge: false, models: ['deepseek-reasoner'] };
 
@@ -19,13 +30,13 @@ const resolve = (
   sources: Partial<Omit<RunConfigSources, 'server'>> & { limits?: RunLimits; defaults?: RunConfigRequest } = {},
 ) => {
   const { limits = everything, defaults = {}, ...rest } = sources;
-  return resolveRunConfig({ project: null, request: {}, server: { defaults, limits }, ...rest });
+  return resolveRunConfig({ settings: build, project: null, request: {}, server: { defaults, limits }, ...rest });
 };
 
 describe('defaults', () => {
   it('are planning by hand, all else by itself, and nothing merged, where nobody says otherwise', () => {
-    expect(resolve()).toEqual({ config: BUILT_IN_RUN_CONFIG, notices: [] });
-    expect(BUILT_IN_RUN_CONFIG).toMatchObject({
+    expect(resolve()).toEqual({ config: BUILD_CONFIG, notices: [] });
+    expect(BUILD_CONFIG).toMatchObject({
       trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
       maxClarifications: 3,
       maxFixAttempts: 3,
@@ -33,7 +44,7 @@ describe('defaults', () => {
       timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
       git: { createPR: false, autoMerge: false, mergeStrategy: 'squash' },
     });
-    runConfigSchema.parse({ ...BUILT_IN_RUN_CONFIG, git: { ...BUILT_IN_RUN_CONFIG.git, baseBranch: 'main' } });
+    runConfigSchema.parse({ ...BUILD_CONFIG, git: { ...BUILD_CONFIG.git, baseBranch: 'main' } });
   });
 
   it('go run over project over server over built-in, each value by itself', () => {
@@ -52,7 +63,7 @@ describe('defaults', () => {
     });
     const { config } = resolve({ request: layer(3), project: { defaultRunConfig: layer(2) }, defaults: layer(1) });
     expect(config).toEqual({
-      trustMode: BUILT_IN_RUN_CONFIG.trustMode,
+      trustMode: BUILD_CONFIG.trustMode,
       maxClarifications: 3,
       maxConcurrency: 2,
       maxFixAttempts: 1,
@@ -118,7 +129,7 @@ describe('budgets', () => {
 
   it('beyond the limits of the server are faults of a request', () => {
     const check = (request: RunConfigRequest) =>
-      checkRunConfigRequest(request, limits, (id) => ({ ok: true, id })).map(({ path }) => path);
+      checkRunConfigRequest(request, build, limits, (id) => ({ ok: true, id })).map(({ path }) => path);
     expect(check({ maxCostUsd: 10, maxTokens: 1_000, maxToolCalls: 1_000_000 })).toEqual([]);
     expect(check({ maxCostUsd: 10.01, maxTokens: null })).toEqual(['maxCostUsd', 'maxTokens']);
   });
@@ -144,7 +155,7 @@ describe('limits of the server', () => {
     const fromProject = resolve({ project: loosening, limits: nothing });
     expect(fromProject.config.trustMode).toEqual({ planning: 'manual', implementation: 'manual', fixes: 'manual' });
     expect(fromProject.config.git.autoMerge).toBe(false);
-    expect(fromProject.config.modelRouting.planner).toBe('deepseek-reasoner');
+    expect(fromProject.config.modelRouting['planner']).toBe('deepseek-reasoner');
     expect(fromProject.notices).toHaveLength(5);
     expect(fromProject.notices.every((notice) => notice.startsWith("The project's configuration"))).toBe(true);
 
@@ -168,16 +179,67 @@ describe('limits of the server', () => {
       defaults: { modelRouting: { planner: 'good:model' } },
       limits: { ...everything, models: ['good:model'] },
     });
-    expect(config.modelRouting.planner).toBe('good:model');
+    expect(config.modelRouting['planner']).toBe('good:model');
   });
 
   it('recognise a bare name of an allowed model', () => {
     const checkModel: ModelCheck = (id) => ({ ok: true, id: id.includes(':') ? id : `anthropic:${id}` });
     const limits = { ...everything, models: ['anthropic:claude-x'] };
     const request = { modelRouting: { planner: 'claude-x' } };
-    expect(resolve({ request, limits, checkModel }).config.modelRouting.planner).toBe('claude-x');
-    expect(checkRunConfigRequest(request, limits, checkModel)).toEqual([]);
-    expect(checkRunConfigRequest({ modelRouting: { planner: 'claude-y' } }, limits, checkModel)).toHaveLength(1);
+    expect(resolve({ request, limits, checkModel }).config.modelRouting['planner']).toBe('claude-x');
+    expect(checkRunConfigRequest(request, build, limits, checkModel)).toEqual([]);
+    expect(checkRunConfigRequest({ modelRouting: { planner: 'claude-y' } }, build, limits, checkModel)).toHaveLength(1);
+  });
+});
+
+describe('names that a workflow does not have', () => {
+  const request: RunConfigRequest = {
+    trustMode: { planing: 'auto' },
+    modelRouting: { researcher: 'x:y' },
+    timeoutMinutes: { publishing: 5 },
+    egress: { setup: [], reviewer: [] },
+  };
+
+  it('are faults of a request, all at once, each with the names that there are', () => {
+    expect(checkRunConfigRequest(request, build, everything, () => ({ ok: true, id: '' }))).toEqual([
+      {
+        path: 'modelRouting.researcher',
+        message: "Workflow 'build' has no role 'researcher'; it has planner, implementer, validator.",
+      },
+      {
+        path: 'timeoutMinutes.publishing',
+        message:
+          "Workflow 'build' has no stage with a time limit 'publishing'; it has planning, implementation, validation.",
+      },
+      {
+        path: 'trustMode.planing',
+        message: "Workflow 'build' has no trust mode 'planing'; it has planning, implementation, fixes.",
+      },
+      {
+        path: 'egress.reviewer',
+        message: "Workflow 'build' has no role 'reviewer'; it has planner, implementer, validator, setup.",
+      },
+    ]);
+  });
+
+  it('of a project are left out, and named where no workflow of the server has them', () => {
+    const policy = createRunConfigPolicy({
+      settings: [build, { ...NO_SETTINGS, workflow: 'research', models: { researcher: 'x:y' } }],
+      defaults: {},
+      limits: everything,
+      checkModel: (id) => ({ ok: true, id }),
+    });
+    const project = { defaultRunConfig: request, git: { requireApprovalFor: ['planning', 'desing'] } };
+    expect(policy.resolve('build', project, {})).toEqual({
+      config: { ...BUILD_CONFIG, egress: { setup: [] } },
+      notices: [
+        'The key "defaultRunConfig.timeoutMinutes.publishing" of the project\'s configuration is not known and is ignored.',
+        'The key "defaultRunConfig.trustMode.planing" of the project\'s configuration is not known and is ignored.',
+        'The key "defaultRunConfig.egress.reviewer" of the project\'s configuration is not known and is ignored.',
+        'git.requireApprovalFor of the project\'s configuration names "desing", which no workflow has: it is ignored.',
+      ],
+    });
+    expect(policy.resolve('research', null, {}).config.modelRouting).toEqual({ researcher: 'x:y' });
   });
 });
 
@@ -229,7 +291,7 @@ describe('what a project tightens', () => {
           };
           const { config } = resolve({ request: asked, project, limits: { autoStages, autoMerge, models: null } });
           const mayBeAuto = autoStages.filter((stage) => !required.includes(stage));
-          const isAuto = TRUST_STAGES.filter((stage) => config.trustMode[stage] === 'auto');
+          const isAuto = Object.keys(build.trustMode).filter((stage) => config.trustMode[stage] === 'auto');
           expect(mayBeAuto).toEqual(expect.arrayContaining(isAuto));
           const mayMerge = autoMerge && merges !== false && !config.git.createPR;
           expect(mayMerge || !config.git.autoMerge).toBe(true);
@@ -258,10 +320,11 @@ describe('a request', () => {
     id.startsWith('no-') ? { ok: false, message: `The model ${id} has no key.` } : { ok: true, id };
 
   it('is taken as it is where nothing speaks against it', () => {
-    expect(checkRunConfigRequest({}, nothing, usable)).toEqual([]);
+    expect(checkRunConfigRequest({}, build, nothing, usable)).toEqual([]);
     expect(
       checkRunConfigRequest(
         { git: { createPR: true, autoMerge: true, baseBranch: 'release/2.x' } },
+        build,
         everything,
         usable,
       ),
@@ -275,6 +338,7 @@ describe('a request', () => {
         git: { autoMerge: true, baseBranch: '../x' },
         modelRouting: { planner: 'no-key', implementer: 'other', validator: 'deepseek-reasoner' },
       },
+      build,
       nothing,
       usable,
     );
@@ -290,7 +354,7 @@ describe('a request', () => {
   it.each(['main', 'release/2.x', 'größe', 'user@host', 'a.b', 'feature/#12'])(
     'may name the base branch %s',
     (baseBranch) => {
-      expect(checkRunConfigRequest({ git: { baseBranch } }, everything, usable)).toEqual([]);
+      expect(checkRunConfigRequest({ git: { baseBranch } }, build, everything, usable)).toEqual([]);
     },
   );
 
@@ -322,7 +386,7 @@ describe('a request', () => {
     'autonomous/r1-x',
     'autonomous/record',
   ])('may not name the base branch %j', (baseBranch) => {
-    expect(checkRunConfigRequest({ git: { baseBranch } }, everything, usable)).toEqual([
+    expect(checkRunConfigRequest({ git: { baseBranch } }, build, everything, usable)).toEqual([
       { path: 'git.baseBranch', message: expect.stringContaining(JSON.stringify(baseBranch)) },
     ]);
   });
@@ -363,7 +427,6 @@ describe("a project's configuration file", () => {
     expect(JSON.stringify(parsed.config)).not.toContain('evil');
     expect(parsed.notices.join('\n')).toMatch(/"modelBaseUrl"[\s\S]*"egress"[\s\S]*"hooks"/);
     expect(parsed.notices.join('\n')).toMatch(/"git\.remote"/);
-    expect(parsed.notices.join('\n')).toMatch(/"defaultRunConfig\.trustMode\.deploy"/);
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 
@@ -375,7 +438,7 @@ describe("a project's configuration file", () => {
     '"x"',
     '{"git": []}',
     '{"git": {"autoMerge": "yes"}}',
-    '{"git": {"requireApprovalFor": ["planing"]}}',
+    '{"git": {"requireApprovalFor": [7]}}',
     `{"x": "${'a'.repeat(200_000)}"}`,
   ])('gives faults and no error for %.60s', (text) => {
     const parsed = parseProjectConfig(text);
@@ -421,7 +484,7 @@ describe('hosts that sandboxes may reach', () => {
       "The project's configuration lets the planner reach docs.test, which this server does not allow: it is ignored.",
       "The project's configuration lets the implementer reach docs.test:8443, which this server does not allow: it is ignored.",
     ]);
-    expect(checkRunConfigRequest(asked, limits, () => ({ ok: true, id: '' })).map(({ path }) => path)).toEqual([
+    expect(checkRunConfigRequest(asked, build, limits, () => ({ ok: true, id: '' })).map(({ path }) => path)).toEqual([
       'egress.planner',
       'egress.implementer',
     ]);

@@ -6,29 +6,34 @@ import {
   BUDGET_NAMES,
   type BudgetName,
   type Budgets,
-  EGRESS_ROLES,
-  type EgressRole,
   type Fault,
   type ProjectConfig,
   projectConfigSchema,
   type RunConfig,
   type RunConfigRequest,
+  SETUP_ROLE,
   type TrustLevel,
 } from '@autonomous/shared';
-
-export const TRUST_STAGES = ['planning', 'implementation', 'fixes'] as const;
-export type TrustStage = (typeof TRUST_STAGES)[number];
-const MODEL_ROLES = ['planner', 'implementer', 'validator'] as const;
+import {
+  namesBySection,
+  NO_SETTINGS,
+  unknownSettings,
+  type WorkflowSettings,
+  withoutUnknown,
+} from './workflow-settings.ts';
 
 /** What no run of this server may go beyond. */
 export interface RunLimits {
-  /** Stages that may be `auto`. */
-  readonly autoStages: readonly TrustStage[];
+  /** Trust modes that may be `auto`; `null` allows all. */
+  readonly autoStages: readonly string[] | null;
   readonly autoMerge: boolean;
   /** Models that may be used; `null` allows all. */
   readonly models: readonly string[] | null;
-  /** Hosts that sandboxes may reach, by role; a role that is absent has a list that is not known here. */
-  readonly egress?: { readonly [Role in EgressRole]?: readonly string[] };
+  /**
+   * Hosts that sandboxes may reach, by role; a role that is absent reaches none, and `setup`, if absent, has a list that is not
+   * known here. Absent: nothing is known.
+   */
+  readonly egress?: Readonly<Record<string, readonly string[]>>;
   /** The most that a run's own budgets may be; absent ones are not limited. */
   readonly budgets?: Budgets;
 }
@@ -48,21 +53,24 @@ export type ModelCheck = (
   id: string,
 ) => { readonly ok: true; readonly id: string } | { readonly ok: false; readonly message: string };
 
-/** What holds where nobody says otherwise. An empty `baseBranch` stands for the project's own. */
+/**
+ * Settings that every workflow has, where nobody sets them; a workflow adds its own. An empty `baseBranch` stands for the
+ * project's.
+ */
 export const BUILT_IN_RUN_CONFIG: RunConfig = {
-  trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
+  trustMode: {},
   maxClarifications: 3,
   maxConcurrency: 4,
   maxFixAttempts: 3,
-  modelRouting: { planner: 'deepseek-reasoner', implementer: 'claude-3-5-sonnet-20241022', validator: 'gpt-4o-mini' },
-  timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
+  modelRouting: {},
+  timeoutMinutes: {},
   git: { createPR: false, autoMerge: false, baseBranch: '', mergeStrategy: 'squash' },
   commands: {},
 };
 
 export interface RunConfigSources {
-  /** Absent: `BUILT_IN_RUN_CONFIG`. */
-  readonly builtIn?: RunConfig;
+  /** Names that the run's workflow has, with their defaults. Default: none. */
+  readonly settings?: WorkflowSettings;
   readonly server: { readonly defaults: RunConfigRequest; readonly limits: RunLimits };
   /** `.autonomous/config.json` of the base commit; `null` where there is none or it was malformed. */
   readonly project: ProjectConfig | null;
@@ -82,12 +90,17 @@ export interface ResolvedRunConfig {
  * before by `checkRunConfigRequest`; a limit holds here all the same.
  */
 export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
-  const { builtIn = BUILT_IN_RUN_CONFIG, server, project, request, checkModel } = sources;
+  const { settings = NO_SETTINGS, server, project, request, checkModel } = sources;
+  const builtIn = BUILT_IN_RUN_CONFIG;
+  const names = namesBySection(settings);
   const notices: string[] = [];
+  const within = (layer: RunConfigRequest, who: string): RunConfigRequest =>
+    withinLimits(withoutUnknown(settings, layer), names, server.limits, who, checkModel, notices);
   const layers = [
-    withinLimits(request, server.limits, 'The run', checkModel, notices),
-    withinLimits(projectDefaults(project), server.limits, "The project's configuration", checkModel, notices),
+    within(request, 'The run'),
+    within(projectDefaults(project), "The project's configuration"),
     server.defaults,
+    { trustMode: settings.trustMode, modelRouting: settings.models, timeoutMinutes: settings.timeoutMinutes },
     builtIn,
   ];
   const choose = <Value>(read: (layer: RunConfigRequest) => Value | undefined): Value | undefined => {
@@ -97,9 +110,17 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     }
     return undefined;
   };
-  const trust = (stage: TrustStage): TrustLevel => {
+  /** The chosen value of each name; settings hold a default for all of them. */
+  const chosen = <Value>(
+    defaults: Readonly<Record<string, Value>>,
+    read: (layer: RunConfigRequest, name: string) => Value | undefined,
+  ): Record<string, Value> =>
+    Object.fromEntries(
+      Object.entries(defaults).map(([name, byDefault]) => [name, choose((layer) => read(layer, name)) ?? byDefault]),
+    );
+  const trust = (stage: string): TrustLevel => {
     const asked = choose((layer) => layer.trustMode?.[stage]);
-    if (asked !== 'auto' || !server.limits.autoStages.includes(stage)) return 'manual';
+    if (asked !== 'auto' || !allowsAuto(server.limits, stage)) return 'manual';
     if (!(project?.git?.requireApprovalFor ?? []).includes(stage)) return 'auto';
     notices.push(`The project requires an approval for ${stage}: trustMode.${stage} is manual.`);
     return 'manual';
@@ -108,20 +129,12 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   const test = choose((layer) => layer.commands?.test);
 
   const config: RunConfig = {
-    trustMode: { planning: trust('planning'), implementation: trust('implementation'), fixes: trust('fixes') },
+    trustMode: Object.fromEntries(names.trustMode.map((stage) => [stage, trust(stage)])),
     maxClarifications: choose((layer) => layer.maxClarifications) ?? builtIn.maxClarifications,
     maxConcurrency: choose((layer) => layer.maxConcurrency) ?? builtIn.maxConcurrency,
     maxFixAttempts: choose((layer) => layer.maxFixAttempts) ?? builtIn.maxFixAttempts,
-    modelRouting: {
-      planner: choose((layer) => layer.modelRouting?.planner) ?? builtIn.modelRouting.planner,
-      implementer: choose((layer) => layer.modelRouting?.implementer) ?? builtIn.modelRouting.implementer,
-      validator: choose((layer) => layer.modelRouting?.validator) ?? builtIn.modelRouting.validator,
-    },
-    timeoutMinutes: {
-      planning: choose((layer) => layer.timeoutMinutes?.planning) ?? builtIn.timeoutMinutes.planning,
-      implementation: choose((layer) => layer.timeoutMinutes?.implementation) ?? builtIn.timeoutMinutes.implementation,
-      validation: choose((layer) => layer.timeoutMinutes?.validation) ?? builtIn.timeoutMinutes.validation,
-    },
+    modelRouting: chosen(settings.models, (layer, role) => layer.modelRouting?.[role]),
+    timeoutMinutes: chosen(settings.timeoutMinutes, (layer, stage) => layer.timeoutMinutes?.[stage]),
     git: {
       createPR: choose((layer) => layer.git?.createPR) ?? builtIn.git.createPR,
       autoMerge: choose((layer) => layer.git?.autoMerge) ?? builtIn.git.autoMerge,
@@ -129,7 +142,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
       mergeStrategy: choose((layer) => layer.git?.mergeStrategy) ?? builtIn.git.mergeStrategy,
     },
     commands: { ...(setup === undefined ? {} : { setup }), ...(test === undefined ? {} : { test }) },
-    ...narrowedEgress(layers),
+    ...narrowedEgress(layers, names.egress),
     ...budgetsOf(sources, notices),
   };
   return {
@@ -144,13 +157,16 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
  */
 export function checkRunConfigRequest(
   request: RunConfigRequest,
+  settings: WorkflowSettings,
   limits: RunLimits,
   checkModel: ModelCheck,
 ): readonly Fault[] {
-  const faults: Fault[] = [];
-  for (const stage of TRUST_STAGES) {
-    if (request.trustMode?.[stage] !== 'auto' || limits.autoStages.includes(stage)) continue;
-    const allowed = limits.autoStages.length === 0 ? 'for no stage' : `only for ${limits.autoStages.join(', ')}`;
+  const faults: Fault[] = [...unknownSettings(settings, request)];
+  const names = namesBySection(settings);
+  for (const stage of names.trustMode) {
+    if (request.trustMode?.[stage] !== 'auto' || allowsAuto(limits, stage)) continue;
+    const autoStages = limits.autoStages ?? [];
+    const allowed = autoStages.length === 0 ? 'for no stage' : `only for ${autoStages.join(', ')}`;
     faults.push({
       path: `trustMode.${stage}`,
       message: `This server allows "auto" ${allowed}; use "manual" for ${stage}.`,
@@ -162,7 +178,7 @@ export function checkRunConfigRequest(
       message: 'This server does not allow auto-merge (ALLOW_AUTO_MERGE); use false.',
     });
   }
-  for (const role of MODEL_ROLES) {
+  for (const role of names.modelRouting) {
     const model = request.modelRouting?.[role];
     if (model === undefined) continue;
     const checked = checkModel(model);
@@ -175,7 +191,7 @@ export function checkRunConfigRequest(
       });
     }
   }
-  for (const role of EGRESS_ROLES) {
+  for (const role of names.egress) {
     for (const host of beyondEgress(request, limits, role)) {
       faults.push({
         path: `egress.${role}`,
@@ -290,14 +306,15 @@ function projectDefaults(project: ProjectConfig | null): RunConfigRequest {
 /** A layer without what goes beyond the server's limits; each thing left out gives a notice. */
 function withinLimits(
   layer: RunConfigRequest,
+  names: ReturnType<typeof namesBySection>,
   limits: RunLimits,
   who: string,
   checkModel: ModelCheck | undefined,
   notices: string[],
 ): RunConfigRequest {
   const trustMode = { ...layer.trustMode };
-  for (const stage of TRUST_STAGES) {
-    if (trustMode[stage] !== 'auto' || limits.autoStages.includes(stage)) continue;
+  for (const stage of names.trustMode) {
+    if (trustMode[stage] !== 'auto' || allowsAuto(limits, stage)) continue;
     notices.push(`${who} asks for trustMode.${stage} auto, which this server does not allow: it is ignored.`);
     delete trustMode[stage];
   }
@@ -314,13 +331,13 @@ function withinLimits(
     }
   }
   const modelRouting = { ...layer.modelRouting };
-  for (const role of MODEL_ROLES) {
+  for (const role of names.modelRouting) {
     const model = modelRouting[role];
     if (model === undefined || allowsModel(limits, model, checkModel)) continue;
     notices.push(`${who} names the model "${model}" for the ${role}, which this server does not allow: it is ignored.`);
     delete modelRouting[role];
   }
-  for (const role of EGRESS_ROLES) {
+  for (const role of names.egress) {
     for (const host of beyondEgress(layer, limits, role))
       notices.push(`${who} lets the ${role} reach ${host}, which this server does not allow: it is ignored.`);
   }
@@ -328,16 +345,16 @@ function withinLimits(
 }
 
 /** Hosts that a layer names and the server does not have; those of an unknown list are sorted out where they are used. */
-function beyondEgress({ egress }: RunConfigRequest, limits: RunLimits, role: EgressRole): readonly string[] {
-  const allowed = limits.egress?.[role]?.map((entry) => entry.replace(/^internal:/, ''));
-  if (allowed === undefined) return [];
-  return (egress?.[role] ?? []).filter((host) => !allowed.includes(host));
+function beyondEgress({ egress }: RunConfigRequest, limits: RunLimits, role: string): readonly string[] {
+  if (limits.egress === undefined || (role === SETUP_ROLE && limits.egress[role] === undefined)) return [];
+  const allowed = new Set((limits.egress[role] ?? []).map((entry) => entry.replace(/^internal:/, '')));
+  return (egress?.[role] ?? []).filter((host) => !allowed.has(host));
 }
 
 /** What all layers that speak of a role have in common: each can only take away. */
-function narrowedEgress(layers: readonly RunConfigRequest[]): Pick<RunConfig, 'egress'> {
-  const egress: { [Role in EgressRole]?: string[] } = {};
-  for (const role of EGRESS_ROLES) {
+function narrowedEgress(layers: readonly RunConfigRequest[], roles: readonly string[]): Pick<RunConfig, 'egress'> {
+  const egress: Record<string, string[]> = {};
+  for (const role of roles) {
     const lists = layers.flatMap((layer) => (layer.egress?.[role] === undefined ? [] : [layer.egress[role]]));
     const [first, ...others] = lists;
     if (first !== undefined) egress[role] = first.filter((host) => others.every((list) => list.includes(host)));
@@ -385,6 +402,10 @@ function mayMerge(config: RunConfig, limits: RunLimits, project: ProjectConfig |
     return false;
   }
   return true;
+}
+
+function allowsAuto({ autoStages }: RunLimits, stage: string): boolean {
+  return autoStages === null || autoStages.includes(stage);
 }
 
 function allowsModel(limits: RunLimits, model: string, checkModel: ModelCheck | undefined): boolean {

@@ -10,6 +10,8 @@ import {
   type FilesTaken,
   type Gate,
   type GateDecision,
+  type GateInfo,
+  gateInfoOf,
   hashesOf,
   InvalidRequest,
   type JsonObject,
@@ -23,7 +25,6 @@ import {
   type Orchestrator,
   type Page,
   type Project,
-  type ProjectConfig,
   type Question,
   type RetriedGate,
   type RunConfig,
@@ -50,6 +51,7 @@ import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
+import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 import { createReviewComments, withComments } from './review-comments.ts';
 import { checkRunInput } from './run-input.ts';
@@ -63,6 +65,8 @@ export interface ServiceOptions {
   readonly store: EventStore;
   readonly repository: Repository;
   readonly workflows: WorkflowRegistry;
+  /** Default model by role. */
+  readonly defaultModels: Readonly<Record<string, string>>;
   /** Describes a workflow of the registry. */
   describeWorkflow(name: string): DescribedWorkflow;
   readonly models: Models;
@@ -84,14 +88,7 @@ export interface ServiceOptions {
   };
   /** Takes known secrets and token patterns out of text. */
   scrub(text: string): string;
-  resolveConfig(
-    project: ProjectConfig | null,
-    request: RunConfigRequest,
-  ): { readonly config: RunConfig; readonly notices: readonly string[] };
-  /** All faults of what a request asks for. */
-  checkConfig(request: RunConfigRequest): readonly Fault[];
-  /** Budgets beyond what the server allows. */
-  budgetFaults(budgets: BudgetChange): readonly Fault[];
+  readonly runConfig: RunConfigPolicy;
 }
 
 const DEFAULT_WORKFLOW = 'build';
@@ -118,10 +115,9 @@ const OWN_ROUTES: Readonly<Record<string, string>> = {
 const GATE_EVENTS: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICATION_REQUESTED', 'RUN_PAUSED']);
 /** A launch waits this long for its remote; then the run starts from what is known of it, and fetches by itself. */
 const LAUNCH_PATIENCE_MS = 5_000;
-const ROLES = ['planner', 'implementer', 'validator'] as const;
 
 export function createOrchestrator(options: ServiceOptions): Orchestrator {
-  const { engine, store, repository, workflows, models, sandboxes, uploads, transcripts } = options;
+  const { engine, store, repository, workflows, models, runConfig, sandboxes, uploads, transcripts } = options;
 
   const projectOf = async (id: string): Promise<Project> => {
     const project = await store.getProject(id);
@@ -155,8 +151,8 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     return withNotices(project);
   };
 
-  const checkConfig = (requested: RunConfigRequest): readonly Fault[] =>
-    options.checkConfig(requested).map((fault) => ({ ...fault, path: `config.${fault.path}` }));
+  const checkConfig = (workflow: string, requested: RunConfigRequest): readonly Fault[] =>
+    runConfig.check(workflow, requested).map((fault) => ({ ...fault, path: `config.${fault.path}` }));
 
   /** Builds the start of a run after all checks that are possible beforehand. */
   const startOf = async (caller: Caller, wanted: NewRun, runId: string, explorationId?: string): Promise<RunStart> => {
@@ -164,7 +160,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const definition = workflows.latest(name);
     const requested = wanted.config ?? {};
     const checked = checkRunInput(definition, wanted);
-    const faults: Fault[] = [...checkConfig(requested), ...checked.faults];
+    const faults: Fault[] = [...checkConfig(name, requested), ...checked.faults];
     if (!definition) {
       const known = workflows.list().map((workflow) => `'${workflow.name}'`);
       faults.unshift({ path: 'workflow', message: `There is no workflow '${name}'; there is ${known.join(', ')}.` });
@@ -174,7 +170,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     }
     const project = wanted.projectId === undefined ? null : await projectOf(wanted.projectId);
     const { config } =
-      project === null ? options.resolveConfig(null, requested) : await configOf(project, requested, definition);
+      project === null ? runConfig.resolve(name, null, requested) : await configOf(project, requested, definition);
     if (project !== null) await refuseRecorded(project, runId);
     // The branch is named after the request, so what must not be kept goes first.
     const request = options.scrub((wanted.request ?? '').trim());
@@ -205,9 +201,9 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     );
   };
 
-  const refuseUnusableModels = (config: RunConfig): void => {
-    const unusable = ROLES.flatMap((role) => {
-      const check = models.check(config.modelRouting[role]);
+  const refuseUnusableModels = (workflow: string, config: RunConfig): void => {
+    const unusable = runConfig.rolesOf(workflow).flatMap((role) => {
+      const check = models.check(config.modelRouting[role] ?? '');
       return check.ok ? [] : [{ path: `config.modelRouting.${role}`, message: check.message }];
     });
     if (unusable.length > 0) {
@@ -216,15 +212,15 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
         faults: unusable,
       });
     }
-    refuseUnknownPrices(config);
+    refuseUnknownPrices(workflow, config);
   };
 
   /** A budget in dollars cannot be enforced for models of unknown price. */
-  const refuseUnknownPrices = (config: RunConfig): void => {
+  const refuseUnknownPrices = (workflow: string, config: RunConfig): void => {
     const name = (['maxCostUsd', 'maxTreeCostUsd'] as const).find((budget) => config[budget] !== undefined);
     if (name === undefined) return;
-    const unpriced = ROLES.flatMap((role) => {
-      const check = models.check(config.modelRouting[role]);
+    const unpriced = runConfig.rolesOf(workflow).flatMap((role) => {
+      const check = models.check(config.modelRouting[role] ?? '');
       if (!check.ok || options.prices.priceOf(check.id, { inputTokens: 1, outputTokens: 1 }) !== null) return [];
       const message = `The price of ${check.id} is not known.`;
       return [{ path: `config.modelRouting.${role}`, message }];
@@ -257,8 +253,8 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     }
     const text = await repository.readFile(project, base, '.autonomous/config.json');
     const parsed = text === null ? null : parseProjectConfig(text);
-    const { config } = options.resolveConfig(parsed?.ok ? parsed.config : null, requested);
-    if (definition.needsProject) refuseUnusableModels(config);
+    const { config } = runConfig.resolve(definition.name, parsed?.ok ? parsed.config : null, requested);
+    if (definition.needsProject) refuseUnusableModels(definition.name, config);
     return { config: { ...config, git: { ...config.git, baseBranch: branch } } };
   };
 
@@ -302,6 +298,9 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     return { id, runs: runIds.flatMap((runId) => begun.get(runId) ?? []) };
   };
 
+  const gateInfo = (workflow: string, kind: string): GateInfo =>
+    gateInfoOf(workflows.latest(workflow) === undefined ? undefined : options.describeWorkflow(workflow), kind);
+
   /** @param view the run at its gate */
   const signalFor = async (caller: Caller, view: RunView, gate: Gate, decision: GateDecision) => {
     if (!gate.decisions.includes(decision.decision)) {
@@ -313,8 +312,16 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     if (gate.reason === 'budget' && decision.decision === 'extend') {
       return { type: 'BUDGET_CHANGED', payload: { ...budgetsOf(decision), by: caller.userId } };
     }
-    const take = await takenFiles({ repository, projectOf, view: (id) => engine.view(id) }, view, gate, decision);
-    const { type, payload } = await signalOf(withComments(view, gate, decision), gate, uploads, take);
+    const take = await takenFiles(
+      { repository, projectOf, view: (id) => engine.view(id), gateInfo },
+      view,
+      gate,
+      decision,
+    );
+    const said = withComments(view, gate, decision);
+    refuseMissingField(said, gate, gateInfo(view.workflow.name, gate.kind));
+    const takes = workflows.find(view.workflow.name, view.workflow.version)?.signals ?? {};
+    const { type, payload } = await signalOf(said, gate, uploads, take, takes);
     return { type, payload: { ...payload, by: caller.userId } };
   };
 
@@ -325,7 +332,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       const message = `For a budget 'extend' takes ${BUDGET_NAMES.join(', ')}, at least one of them, and no minutes.`;
       throw new InvalidRequest(message, { faults: [{ path: 'maxCostUsd', message }] });
     }
-    const faults = options.budgetFaults(change);
+    const faults = runConfig.budgetFaults(change);
     if (faults.length > 0) throw new InvalidRequest(faults.map((fault) => fault.message).join(' '), { faults });
     return change;
   };
@@ -400,7 +407,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     repository,
     workflows,
     scrub: (text) => options.scrub(text),
-    resolveConfig: (project, request) => options.resolveConfig(project, request),
+    runConfig,
     checkConfig,
     refuseUnusableModels,
     refuseRecorded,
@@ -506,7 +513,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       return detailsOf(definition, options.describeWorkflow(name), workflows.versions(name));
     },
     async listModels(): Promise<readonly ModelSummary[]> {
-      return models.list(options.resolveConfig(null, {}).config.modelRouting);
+      return models.list(options.defaultModels);
     },
     async getMetrics(wanted) {
       const range = metricsRange(wanted, options.now());
@@ -558,24 +565,35 @@ function withHashes(gate: Gate): Gate {
   return concernsHash === undefined ? gate : { ...gate, concernsHash };
 }
 
+/** @throws {InvalidRequest} where the decision lacks the field that the workflow demands for it at this gate */
+function refuseMissingField(decision: GateDecision, gate: Gate, { needs = {} }: GateInfo): void {
+  const field = needs[decision.decision];
+  if (field === undefined || field === 'response' || field === 'minutes') return; // `signalOf` knows what these hold
+  if (decision.take !== undefined && gate.decisions.includes(decision.decision)) return;
+  needed(decision[field], field, decision.decision);
+}
+
 /** The id of a gate that has to be one of this run's. @throws {NotFound} */
 function gateOf(runId: string, gateId: string): string {
   if (gateId.startsWith(`${runId}.`)) return gateId;
   throw new NotFound(`Run ${runId} has no gate '${gateId}': it is one of another run.`);
 }
 
-/** The signal that a decision is, with what the gate itself knows. */
+/**
+ * The signal that a decision is, with what the gate itself knows. At a gate of a failed result, where a person may accept it
+ * or have it fixed, `retry` is a FIX_DECIDED.
+ * @param signals that the run's workflow declares
+ */
 async function signalOf(
   decision: GateDecision,
   gate: Gate,
   uploads: Uploads,
   take: FilesTaken | undefined,
+  signals: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly type: string; readonly payload: JsonObject }> {
   switch (decision.decision) {
     case 'approve': {
-      const { artifactHash, codeTree, notes } = decision;
-      const editedPlan =
-        gate.kind === 'invalid_plan' ? needed(decision.editedPlan, 'editedPlan', 'approve') : decision.editedPlan;
+      const { artifactHash, codeTree, notes, editedPlan } = decision;
       return {
         type: 'APPROVAL_GRANTED',
         payload: present({ gateId: gate.id, artifactHash, codeTree, notes, editedPlan }),
@@ -604,7 +622,7 @@ async function signalOf(
         payload: { gateId: gate.id, question: needed(decision.question, 'question', 'ask') },
       };
     case 'retry':
-      return gate.kind === 'fix'
+      return gate.kind !== 'pause' && Object.hasOwn(signals, 'FIX_DECIDED') && gate.decisions.includes('accept')
         ? {
             type: 'FIX_DECIDED',
             payload: present({

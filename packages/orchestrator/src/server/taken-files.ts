@@ -7,6 +7,7 @@ import {
   type FilesTaken,
   type Gate,
   type GateDecision,
+  type GateInfo,
   InvalidRequest,
   type Project,
   type RunView,
@@ -18,6 +19,8 @@ export interface TakenFilesOptions {
   readonly repository: Pick<Repository, 'changes' | 'listFiles' | 'restorePaths' | 'treeOf'>;
   view(runId: string): Promise<RunView>;
   projectOf(id: string): Promise<Project>;
+  /** How the gates of a workflow are described. */
+  gateInfo(workflow: string, kind: string): GateInfo;
 }
 
 /** What is read of the project's configuration decides which paths are nobody's to change. */
@@ -35,12 +38,10 @@ export async function takenFiles(
   { decision, take, feedback, notes }: GateDecision,
 ): Promise<FilesTaken | undefined> {
   if (take === undefined) return undefined;
-  const takes =
-    (gate.kind === 'implementation' && decision === 'reject') || (gate.kind === 'fix' && decision === 'retry');
-  if (!takes || gate.codeTree === undefined) {
-    throw new Conflict(
-      `Gate ${gate.id} ('${gate.kind}') takes no files of another run with '${decision}'; the gate of a result does, with 'reject', and that of a failed validation, with 'retry'.`,
-    );
+  const { title, takesFilesOn } = options.gateInfo(view.workflow.name, gate.kind);
+  if (takesFilesOn !== decision || gate.codeTree === undefined) {
+    const way = takesFilesOn === undefined ? 'It takes none.' : `It takes them with '${takesFilesOn}'.`;
+    throw new Conflict(`Gate ${gate.id} (${title}) does not take files of another run with '${decision}'. ${way}`);
   }
   const paths = [...new Set(take.paths)];
   const other = await options.view(take.runId);

@@ -32,6 +32,7 @@ import { diagramOfRun, pathOf, possibleEvents } from '../core/diagram.ts';
 import { type ForkedRun, throughStep } from '../core/fork.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay } from '../core/replay.ts';
+import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import { requestedConfigOf, mergeRunConfigRequests, parseProjectConfig } from '../run-config/run-config.ts';
 
 export interface TimeTravelOptions {
@@ -40,14 +41,11 @@ export interface TimeTravelOptions {
   readonly repository: Repository;
   readonly workflows: WorkflowRegistry;
   scrub(text: string): string;
-  resolveConfig(
-    project: ProjectConfig | null,
-    request: RunConfigRequest,
-  ): { readonly config: RunConfig; readonly notices: readonly string[] };
+  readonly runConfig: RunConfigPolicy;
   /** All faults of what a request asks for, by their paths in the request's body. */
-  checkConfig(request: RunConfigRequest): readonly Fault[];
+  checkConfig(workflow: string, request: RunConfigRequest): readonly Fault[];
   /** @throws {Unprocessable} naming every role whose model cannot be used */
-  refuseUnusableModels(config: RunConfig): void;
+  refuseUnusableModels(workflow: string, config: RunConfig): void;
   /** @throws {Unprocessable} when the record in git has a run of this id, which the database has lost */
   refuseRecorded(project: Project, runId: string): Promise<void>;
   projectOf(id: string): Promise<Project>;
@@ -223,7 +221,7 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     asked: RunConfigRequest | undefined,
     project: Project | null,
   ) => {
-    const faults = asked === undefined ? [] : [...options.checkConfig(asked)];
+    const faults = asked === undefined ? [] : [...options.checkConfig(view.workflow.name, asked)];
     const { baseBranch } = view.config.git;
     if (asked?.git?.baseBranch !== undefined && asked.git.baseBranch !== baseBranch) {
       const message = `The run began from ${baseBranch}, and so does its fork; start a new run for another branch.`;
@@ -237,12 +235,13 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     if (faults.length > 0) {
       throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
     }
-    const { config, notices } = options.resolveConfig(
+    const { config, notices } = options.runConfig.resolve(
+      view.workflow.name,
       project === null ? null : await projectConfig(project, view),
       mergeRunConfigRequests(requestedConfigOf(view.config), asked ?? {}),
     );
     const now = withTree({ ...config, git: { ...config.git, baseBranch } }, ofTree);
-    if (project !== null) options.refuseUnusableModels(now);
+    if (project !== null) options.refuseUnusableModels(view.workflow.name, now);
     // Of what the project allows a new run nothing holds for a tree that there is already.
     const said = notices.filter((notice) => !TREE_BUDGET_NAMES.some((name) => notice.includes(name)));
     return {

@@ -670,7 +670,12 @@ const workflowInfoShape: Shape<Omit<WorkflowInfo, 'name'> & Pick<WorkflowSummary
     answer<RoleInfo>('RoleInfo', { name: z.string(), title: z.string(), configuredAs: z.string().optional() }),
   ),
   stages: z.array(
-    answer<StageInfo>('StageInfo', { name: z.string(), title: z.string(), timeoutMinutes: z.number().optional() }),
+    answer<StageInfo>('StageInfo', {
+      name: z.string(),
+      title: z.string(),
+      timeoutMinutes: z.number().optional(),
+      role: z.string().optional(),
+    }),
   ),
   trustModes: z.array(
     answer<TrustModeInfo>('TrustModeInfo', {

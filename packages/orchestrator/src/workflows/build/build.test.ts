@@ -351,7 +351,7 @@ describe('the build workflow', () => {
     const key = run.key('implementer');
     run.send('STAGE_EXTENDED', { by: 'me', minutes: 120 });
     expect(run.key('implementer')).toBe(key);
-    expect(run.view?.config.timeoutMinutes.implementation).toBe(120);
+    expect(run.view?.config.timeoutMinutes['implementation']).toBe(120);
   });
 
   it('checks everything again when the base moved', () => {

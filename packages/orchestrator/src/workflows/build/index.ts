@@ -14,9 +14,9 @@ export const build: Workflow = {
   versions: [buildV1, buildV2],
   roles,
   stages: [
-    { name: 'planning', title: 'Planning', timeoutMinutes: 10 },
-    { name: 'implementation', title: 'Implementation', timeoutMinutes: 60 },
-    { name: 'validation', title: 'Validation', timeoutMinutes: 5 },
+    { name: 'planning', title: 'Planning', timeoutMinutes: 10, role: 'planner' },
+    { name: 'implementation', title: 'Implementation', timeoutMinutes: 60, role: 'implementer' },
+    { name: 'validation', title: 'Validation', timeoutMinutes: 5, role: 'validator' },
     { name: 'publishing', title: 'Publishing' },
   ],
   trustModes: [

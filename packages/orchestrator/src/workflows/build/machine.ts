@@ -23,6 +23,7 @@ import type { BaselineInput, Checked, CheckInput, Cost, Note, RunHeader } from '
 import type {
   ActivityError,
   AgentInput,
+  BuildConfig,
   BuildActivities,
   BuildContext,
   BuildInput,
@@ -307,7 +308,8 @@ function forked(context: BuildContext, { config = context.config, requestedConfi
   const source = 'the configuration of the fork';
   const { setup, test } = config.commands;
   return {
-    config,
+    // A fork's configuration is resolved for this workflow, so it has every setting of it.
+    config: config as BuildConfig,
     requestedConfig: requestedConfig ?? context.requestedConfig,
     resumedByItself: undefined,
     ...(test === context.config.commands.test ? {} : { test: { command: test ?? '', source } }),

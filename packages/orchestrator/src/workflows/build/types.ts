@@ -23,16 +23,30 @@ import type {
   RunConfigRequest,
   RunDecision,
   RunStart,
+  TrustLevel,
 } from '@autonomous/shared';
 
-export interface BuildInput extends RunStart {
+/** Stages with a clock. */
+export const TIMED_STAGES = ['planning', 'implementation', 'validation'] as const;
+export type TimedStage = (typeof TIMED_STAGES)[number];
+
+/** The run's configuration with everything that this workflow asks of it: its roles, stages and trust modes are set. */
+export type BuildConfig = RunConfig & {
+  readonly modelRouting: Readonly<Record<'planner' | 'implementer' | 'validator', string>>;
+  /** Minutes. */
+  readonly timeoutMinutes: Readonly<Record<TimedStage, number>>;
+  readonly trustMode: Readonly<Record<'planning' | 'implementation' | 'fixes', TrustLevel>>;
+};
+
+export interface BuildInput extends Omit<RunStart, 'config'> {
+  readonly config: BuildConfig;
   readonly runId: string;
   readonly startedAt: string;
 }
 
 export interface Prepared {
   readonly baseCommit: string;
-  readonly config: RunConfig;
+  readonly config: BuildConfig;
   readonly notices: readonly string[];
   readonly excludePaths: readonly string[];
   readonly setup: ProjectCommand | null;
@@ -165,7 +179,7 @@ export type Failure = {
 };
 
 export interface BuildContext extends RunHeader {
-  readonly config: RunConfig;
+  readonly config: BuildConfig;
   readonly requestedConfig: RunConfigRequest;
   readonly baseCommit: string;
   /** Head of the run's branch in the mirror; empty before it exists. */

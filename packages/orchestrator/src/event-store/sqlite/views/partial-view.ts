@@ -5,12 +5,12 @@ import { toIso } from '../times.ts';
 
 /** Of a run that does not say how it was configured: everything waits for a person. */
 const UNKNOWN_CONFIG: RunConfig = {
-  trustMode: { planning: 'manual', implementation: 'manual', fixes: 'manual' },
+  trustMode: {},
   maxClarifications: 0,
   maxConcurrency: 1,
   maxFixAttempts: 0,
-  modelRouting: { planner: 'unknown', implementer: 'unknown', validator: 'unknown' },
-  timeoutMinutes: { planning: 1, implementation: 1, validation: 1 },
+  modelRouting: {},
+  timeoutMinutes: {},
   git: { createPR: false, autoMerge: false, baseBranch: 'unknown', mergeStrategy: 'squash' },
   commands: {},
 };

@@ -11,7 +11,7 @@ import { roles } from '../roles/index.ts';
 import { planner } from '../roles/planner.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { ProjectCommand } from '../../../activities/types.ts';
-import type { BuildActivities, CommittedPlan, Prepared } from '../types.ts';
+import type { BuildActivities, BuildConfig, CommittedPlan, Prepared } from '../types.ts';
 import { parseProjectConfig } from '../../../run-config/run-config.ts';
 import { callAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
@@ -45,13 +45,14 @@ export function prepare(tools: ActivityTools): Of<'prepare'> {
       const parsed = text === null ? null : parseProjectConfig(text);
       const projectConfig = parsed?.ok ? parsed.config : null;
       const overrides = await readOverrides(tools, project, baseCommit, projectConfig, roles);
-      const { config, notices } = tools.resolveConfig(overrides.projectConfig, input.requestedConfig);
+      const { config, notices } = tools.runConfig.resolve('build', overrides.projectConfig, input.requestedConfig);
       const found = await findProjectCommands(await repository.listFiles(project, baseCommit), (path) =>
         repository.readFile(project, baseCommit, path),
       );
       return {
         baseCommit,
-        config: { ...config, git: { ...config.git, baseBranch: branch } },
+        // The policy gives every setting that this workflow has.
+        config: { ...config, git: { ...config.git, baseBranch: branch } } as BuildConfig,
         notices: [
           ...notices,
           ...(parsed?.ok ? parsed.notices : []),

@@ -1,0 +1,97 @@
+/**
+ * The one place that says which configuration a run may ask for and which it gets: for launches, forks and child runs, and
+ * for the activities that read the project's own configuration. Pure.
+ */
+import type { BudgetChange, Fault, ProjectConfig, RunConfigRequest } from '@autonomous/shared';
+import {
+  budgetFaults,
+  checkRunConfigRequest,
+  type ModelCheck,
+  type ResolvedRunConfig,
+  resolveRunConfig,
+  type RunLimits,
+} from './run-config.ts';
+import { namesBySection, NO_SETTINGS, type WorkflowSettings } from './workflow-settings.ts';
+
+export interface RunConfigPolicy {
+  /**
+   * All faults of what a request asks for, with paths relative to the run configuration; none where it can be taken.
+   * @param workflow one that this server does not have may have any setting of the others
+   */
+  check(workflow: string, request: RunConfigRequest): readonly Fault[];
+  /** The configuration that a run of this workflow gets. Never fails. */
+  resolve(workflow: string, project: ProjectConfig | null, request: RunConfigRequest): ResolvedRunConfig;
+  /** Budgets beyond what the server allows. */
+  budgetFaults(budgets: BudgetChange): readonly Fault[];
+  /** Roles of a workflow that need a model. */
+  rolesOf(workflow: string): readonly string[];
+  /** The role whose model and network a role has: mostly itself. */
+  configuredAs(workflow: string, role: string): string;
+}
+
+export interface PolicySources {
+  /** Settings of each workflow of this server. */
+  readonly settings: readonly WorkflowSettings[];
+  readonly defaults: RunConfigRequest;
+  readonly limits: RunLimits;
+  readonly checkModel: ModelCheck;
+}
+
+export function createRunConfigPolicy({ settings, defaults, limits, checkModel }: PolicySources): RunConfigPolicy {
+  const byName = new Map(settings.map((each) => [each.workflow, each]));
+  const settingsOf = (workflow: string): WorkflowSettings => byName.get(workflow) ?? { ...NO_SETTINGS, workflow };
+  return {
+    check: (workflow, request) =>
+      checkRunConfigRequest(request, byName.get(workflow) ?? everyName(settings), limits, checkModel),
+    resolve: (workflow, project, request) => {
+      const resolved = resolveRunConfig({
+        settings: settingsOf(workflow),
+        server: { defaults, limits },
+        project,
+        request,
+        checkModel,
+      });
+      return { ...resolved, notices: [...resolved.notices, ...namesOfNobody(project, settings)] };
+    },
+    budgetFaults: (budgets) => budgetFaults(budgets, limits),
+    rolesOf: (workflow) => Object.keys(settingsOf(workflow).models),
+    configuredAs: (workflow, role) => {
+      const { configuredAs } = settingsOf(workflow);
+      return (Object.hasOwn(configuredAs, role) ? configuredAs[role] : undefined) ?? role;
+    },
+  };
+}
+
+/** The names of all workflows, for a request whose workflow is not known: its other faults are named all the same. */
+function everyName(settings: readonly WorkflowSettings[]): WorkflowSettings {
+  const merge = <Value>(read: (each: WorkflowSettings) => Readonly<Record<string, Value>>): Record<string, Value> =>
+    Object.assign({}, ...settings.map(read)) as Record<string, Value>;
+  return {
+    workflow: '',
+    models: merge(({ models }) => models),
+    timeoutMinutes: merge(({ timeoutMinutes }) => timeoutMinutes),
+    trustMode: merge(({ trustMode }) => trustMode),
+    configuredAs: {},
+  };
+}
+
+/** Names in the project's configuration that no workflow of this server has: one sentence each, for a person. */
+function namesOfNobody(project: ProjectConfig | null, settings: readonly WorkflowSettings[]): string[] {
+  const known = settings.map(namesBySection);
+  const sections = ['modelRouting', 'timeoutMinutes', 'trustMode', 'egress'] as const;
+  const unknown = sections.flatMap((section) =>
+    Object.keys(project?.defaultRunConfig?.[section] ?? {})
+      .filter((name) => !known.some((names) => names[section].includes(name)))
+      .map((name) => `defaultRunConfig.${section}.${name}`),
+  );
+  const approvals = (project?.git?.requireApprovalFor ?? []).filter(
+    (name) => !known.some(({ trustMode }) => trustMode.includes(name)),
+  );
+  return [
+    ...unknown.map((path) => `The key "${path}" of the project's configuration is not known and is ignored.`),
+    ...approvals.map(
+      (name) =>
+        `git.requireApprovalFor of the project's configuration names "${name}", which no workflow has: it is ignored.`,
+    ),
+  ];
+}
