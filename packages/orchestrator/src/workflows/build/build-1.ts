@@ -1,6 +1,7 @@
 /** The build workflow's first version: no new run takes it, and runs that did go on with it. */
 import { defineWorkflow } from '../../core/definition.ts';
-import { buildMachine, signals } from './machine.ts';
+import { buildMachine } from './machine.ts';
+import { decisionSignals } from '../parts/signals.ts';
 import type { BuildContext } from './types.ts';
 
 /** The build workflow, version 1. Input: `BuildInput`. */
@@ -9,9 +10,8 @@ export const buildV1 = defineWorkflow({
   version: 1,
   description:
     'Plans a change, implements it, checks it against the plan and the project’s own tests, and publishes it',
-  // A machine is any machine; comparing their full types exceeds the compiler's depth.
   machine: buildMachine(1),
-  signals,
+  signals: decisionSignals,
   needsProject: true,
   workspace: (context: BuildContext) => context.head || null,
 });

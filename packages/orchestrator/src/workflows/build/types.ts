@@ -9,15 +9,16 @@ import type {
   RunHeader,
 } from '../../activities/types.ts';
 import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
+import type { ClarifyingContext } from '../parts/clarification.ts';
+import type { PausableContext } from '../parts/pausing.ts';
+import type { IntegratedBase, Merged, Published, PublishingContext, Recorded } from '../parts/publishing.ts';
 import type {
   ActivityError,
   Baseline,
-  BudgetName,
   Concern,
   ConstraintFinding,
   FilesTaken,
   JsonValue,
-  PauseReason,
   Question,
   RunConfig,
   RunConfigRequest,
@@ -29,6 +30,9 @@ import type {
 /** Stages with a clock. */
 export const TIMED_STAGES = ['planning', 'implementation', 'validation'] as const;
 export type TimedStage = (typeof TIMED_STAGES)[number];
+
+/** Versions of the machine. */
+export type Version = 1 | 2;
 
 /** The run's configuration with everything that this workflow asks of it: its roles, stages and trust modes are set. */
 export type BuildConfig = RunConfig & {
@@ -139,34 +143,13 @@ export interface Reported {
   readonly openConcerns?: readonly Concern[];
 }
 
+/** The base as it was integrated, and where the run's plan is then. */
 export type Integrated =
-  | { readonly moved: false }
-  | {
-      readonly moved: true;
-      readonly baseCommit: string;
-      readonly commit: string;
-      readonly codeTree: string;
+  | Extract<IntegratedBase, { moved: false }>
+  | (Extract<IntegratedBase, { moved: true }> & {
       /** Differs from the previous path if the base has meanwhile used the plan's number. */
       readonly planPath: string;
-    };
-
-export interface Recorded {
-  readonly commit: string;
-  readonly codeTree: string;
-  /** What a person should know of the memory file. */
-  readonly notices: readonly string[];
-}
-
-export interface Published {
-  readonly commit: string;
-  readonly pushed: boolean;
-  readonly note?: string;
-}
-
-export type Merged =
-  | { readonly merged: true; readonly commit: string; readonly strategy: string }
-  /** The base moved since it was integrated. */
-  | { readonly merged: false };
+    });
 
 /** Where in the validation a result failed. */
 export type Failure = {
@@ -178,28 +161,22 @@ export type Failure = {
   readonly failsAsBefore?: true;
 };
 
-export interface BuildContext extends RunHeader {
+export interface BuildContext extends ClarifyingContext, PausableContext, PublishingContext {
   readonly config: BuildConfig;
   readonly requestedConfig: RunConfigRequest;
-  readonly baseCommit: string;
-  /** Head of the run's branch in the mirror; empty before it exists. */
-  readonly head: string;
   readonly excludePaths: readonly string[];
   readonly setup: ProjectCommand | null;
   readonly setupDone: boolean;
   /** `null` before it is known. An empty command says that the project has none. */
   readonly test: ProjectCommand | null;
   readonly autoRetry: boolean;
-  readonly notes: readonly Note[];
-  /** Finished calls by role: tells a call from its predecessors, for prompts and scripts. */
+  /** Ended calls by role. */
   readonly calls: {
     readonly planner: number;
     readonly implementer: number;
     readonly validator: number;
     readonly 'plan-reply': number;
   };
-  readonly clarificationCount: number;
-  readonly answered: readonly { readonly question: string; readonly response: string }[];
   readonly question: { readonly asked: Question; readonly from: 'planning' | 'implementation' | 'validation' } | null;
   readonly personAsks: string | null;
   readonly draft: PlanDraft | null;
@@ -216,7 +193,6 @@ export interface BuildContext extends RunHeader {
   readonly taking?: FilesTaken | undefined;
   /** A tree that an agent left when it asked or was interrupted, before it is committed as a checkpoint. */
   readonly unsaved: string | null;
-  readonly codeTree: string | null;
   readonly evidence: readonly Checked[];
   /** Latest notice about new dependencies; absent if there was none. */
   readonly dependencyNotice?: string;
@@ -233,22 +209,9 @@ export interface BuildContext extends RunHeader {
     readonly codeTree: string;
     readonly failures: readonly string[];
   } | null;
-  readonly paused: {
-    readonly reason: PauseReason;
-    readonly message: string;
-    readonly stage: string;
-    /** The one that is used up. */
-    readonly budget?: BudgetName;
-    /** Milliseconds after which the run resumes by itself; absent where a person has to say so. */
-    readonly resumesInMs?: number;
-  } | null;
-  /** How often the run went on after a provider's limit without a word of a person or an end of an agent's call. */
-  readonly resumedByItself?: number | undefined;
   readonly decisions: readonly RunDecision[];
   readonly techStack: readonly string[];
   readonly patterns: readonly string[];
-  readonly published: Published | null;
-  readonly merged: boolean;
   /** Where the baseline is: `none` without a command. Here and below: absent in version 1. */
   readonly baseline?: 'none' | 'running' | 'known';
   /** Of the latest report. */
@@ -263,7 +226,7 @@ export interface BuildContext extends RunHeader {
 
 /** Input of each call of an agent. */
 export type AgentInput = RunHeader & {
-  readonly config: BuildContext['config'];
+  readonly config: BuildConfig;
   readonly head: string;
   readonly baseCommit: string;
   readonly excludePaths: readonly string[];
@@ -349,7 +312,7 @@ export type BuildActivities = {
       head: string;
       baseCommit: string;
       baseBranch: string;
-      strategy: BuildContext['config']['git']['mergeStrategy'];
+      strategy: BuildConfig['git']['mergeStrategy'];
       codeTree: string;
       title: string;
     };
@@ -357,4 +320,4 @@ export type BuildActivities = {
   };
 };
 
-export type { ActivityError };
+export type { ActivityError, Merged, Published, Recorded };

@@ -1,0 +1,63 @@
+/** The pause: where failed work, a stage that is out of time and an unsupported result lead, and the ways back. */
+import { enqueueActions } from 'xstate';
+import { notTaken } from '../parts/costs.ts';
+import { noteFeedback } from '../parts/notes.ts';
+import { pausedState, pausesAt } from '../parts/pausing.ts';
+import { headerOf } from '../parts/run-context.ts';
+import { clockTo } from '../parts/stage-clock.ts';
+import { buildSetup, isAboutTheResult } from './setup.ts';
+import type { Version } from './types.ts';
+
+/** The transition of a failed activity of a stage, for `onError`. */
+export const failed = pausesAt('#build.interrupted');
+/** The clock of a stage, a region beside its work. */
+export const clock = clockTo('#build.interrupted');
+
+export const pausingStates = (version: Version) => ({
+  // Work that an agent left in its folder is committed before a person is asked.
+  interrupted: buildSetup.createStateConfig({
+    meta: { status: 'running', stage: (context) => context.paused?.stage ?? null },
+    invoke: {
+      id: 'checkpoint',
+      src: 'checkpoint',
+      input: ({ context }) => ({
+        ...headerOf(context),
+        head: context.head,
+        baseCommit: context.baseCommit,
+        stage: context.paused?.stage ?? '',
+        excludePaths: context.excludePaths,
+      }),
+      onDone: {
+        target: 'paused',
+        actions: enqueueActions(({ enqueue, context, event }) => {
+          enqueue.assign({ head: event.output.commit ?? context.head });
+          for (const refused of event.output.refused) enqueue.emit(notTaken(refused));
+        }),
+      },
+      onError: 'paused',
+    },
+  }),
+  paused: buildSetup.createStateConfig(
+    version === 1 ? pausedState('#build.active.last') : pausedState('#build.active.last', aboutTheResult),
+  ),
+});
+
+/** A pause about the result: a person may send the result back, or accept it. */
+const aboutTheResult = {
+  decisions: (context: Parameters<typeof isAboutTheResult>[0]) =>
+    isAboutTheResult(context) ? (['retry', 'reject', 'accept'] as const) : null,
+  on: {
+    APPROVAL_REJECTED: [
+      {
+        guard: 'pauseIsAboutThePlan',
+        target: '#build.active.planning.work.drafting',
+        actions: [noteFeedback, 'endPause'],
+      },
+      {
+        guard: 'pauseIsAboutTheResult',
+        target: '#build.active.implementation.work.implementing',
+        actions: [noteFeedback, 'endPause'],
+      },
+    ],
+  },
+} as const;

@@ -1,0 +1,94 @@
+/** Publishing: the base comes in, the record is committed, the branch is pushed, and merged where the configuration says so. */
+import { not } from 'xstate';
+import { headerOf, titleOf } from '../parts/run-context.ts';
+import { choosingState, mergingState, pushingState } from '../parts/publishing.ts';
+import { planOf, reportInput } from './inputs.ts';
+import { failed } from './pausing.ts';
+import { buildSetup } from './setup.ts';
+import type { BuildContext, Version } from './types.ts';
+import { toValidation } from './validation.ts';
+
+export const publishingStates = (version: Version) => ({
+  publishing: buildSetup.createStateConfig({
+    meta: { status: 'running', stage: 'publishing' },
+    initial: 'checkingSupport',
+    states: {
+      checkingSupport: {
+        always: [
+          { guard: not('isSupported'), target: '#build.interrupted', actions: 'refuseUnsupported' },
+          { guard: 'merges', target: 'integrating' },
+          { target: 'recording' },
+        ],
+      },
+      integrating: integrating(version),
+      recording,
+      pushing: pushingState('choosing', failed('publishing')),
+      choosing: choosingState('merging', '#build.completed'),
+      merging: mergingState({
+        title: (context: BuildContext) => titleOf(context.plan?.title, context),
+        done: '#build.completed',
+        again: 'integrating',
+        onError: failed('publishing'),
+      }),
+    },
+  }),
+});
+
+/** The latest base comes into the run's branch first. If that changes the code, it is validated again. */
+const integrating = (version: Version) =>
+  buildSetup.createStateConfig({
+    invoke: {
+      id: 'integrate',
+      src: 'integrate',
+      input: ({ context }) => ({
+        ...headerOf(context),
+        head: context.head,
+        baseCommit: context.baseCommit,
+        baseBranch: context.config.git.baseBranch,
+        planPath: planOf(context).path,
+      }),
+      onDone: [
+        {
+          guard: ({ event }) => event.output.moved,
+          target: toValidation(version),
+          actions: [
+            'forgetValidation',
+            { type: 'keepIntegrated', params: ({ event }) => ({ output: event.output }) },
+            {
+              type: 'movePlan',
+              params: ({ event }) => ({ planPath: event.output.moved ? event.output.planPath : undefined }),
+            },
+          ],
+        },
+        { target: 'recording' },
+      ],
+      onError: failed('publishing'),
+    },
+  });
+
+const recording = buildSetup.createStateConfig({
+  invoke: {
+    id: 'copyRecord',
+    src: 'copyRecord',
+    input: ({ context }) => ({
+      ...reportInput(context),
+      accepted: context.accepted !== null,
+      title: titleOf(context.plan?.title, context),
+      decisions: [
+        ...context.decisions,
+        ...context.answered.map(({ question, response }) => ({
+          topic: question,
+          choice: response,
+          rationale: 'answered by a person',
+        })),
+      ],
+      techStack: context.techStack,
+      patterns: context.patterns,
+    }),
+    onDone: {
+      target: 'pushing',
+      actions: { type: 'keepRecord', params: ({ event }) => ({ output: event.output }) },
+    },
+    onError: failed('publishing'),
+  },
+});

@@ -1,0 +1,178 @@
+/**
+ * Publishing: the latest base comes into the run's branch, the record is committed, the branch is pushed, and merged where
+ * the configuration says so. A base that moves in between is integrated once more.
+ */
+import type { RunConfig } from '@autonomous/shared';
+import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import type { RunHeader } from '../../activities/types.ts';
+import { changeOf } from './change.ts';
+import { headerOf } from './run-context.ts';
+import type { RunFact } from './signals.ts';
+
+/** The branch as it was pushed. */
+export interface Published {
+  readonly commit: string;
+  /** False where the project has no remote. */
+  readonly pushed: boolean;
+  readonly note?: string;
+}
+
+export type Merged =
+  | { readonly merged: true; readonly commit: string; readonly strategy: string }
+  /** The base moved since it was integrated. */
+  | { readonly merged: false };
+
+/** The base branch as it was brought into the run's branch. */
+export type IntegratedBase =
+  | { readonly moved: false }
+  | { readonly moved: true; readonly baseCommit: string; readonly commit: string; readonly codeTree: string };
+
+/** The record of a run as it was committed. */
+export interface Recorded {
+  readonly commit: string;
+  readonly codeTree: string;
+  /** Notices for people about the project's memory. */
+  readonly notices: readonly string[];
+}
+
+export interface PublishingContext extends RunHeader {
+  readonly config: { readonly git: RunConfig['git'] };
+  readonly baseCommit: string;
+  /** Head of the run's branch in the mirror; empty before it exists. */
+  readonly head: string;
+  /** `null` before there is a result. */
+  readonly codeTree: string | null;
+  readonly published: Published | null;
+  readonly merged: boolean;
+}
+
+type Has = { readonly context: PublishingContext };
+
+/** Input of the activity that pushes the run's branch. */
+export const pushInput = ({ context }: Has) => ({ ...headerOf(context), commit: context.head });
+
+/** Actions of publishing. */
+export function publishingActions<Context extends MachineContext & PublishingContext, Event extends EventObject>() {
+  const changed = changeOf<Context, PublishingContext>;
+  return {
+    keepPublished: assign<Context, Event, { published: Published }, Event, never>((_, { published }) =>
+      changed({ published }),
+    ),
+    reportPublished: emit<Context, Event, { published: Published }, Event, RunFact>(({ context }, { published }) => ({
+      type: 'CHANGES_PUBLISHED',
+      branch: context.branch,
+      commit: published.commit,
+      pushed: published.pushed,
+      ...(context.config.git.createPR
+        ? { note: 'No forge is configured: the branch is pushed; open the pull request from it by hand.' }
+        : {}),
+    })),
+    keepMerged: enqueueActions<Context, Event, { output: Merged }, Event, never, never, never, never, RunFact>(
+      ({ enqueue, context }, { output }) => {
+        if (!output.merged) return;
+        const { commit, strategy } = output;
+        enqueue.assign(changed({ merged: true }));
+        enqueue.emit({ type: 'RUN_MERGED', baseBranch: context.config.git.baseBranch, commit, strategy });
+      },
+    ),
+    keepIntegrated: enqueueActions<
+      Context,
+      Event,
+      { output: IntegratedBase },
+      Event,
+      never,
+      never,
+      never,
+      never,
+      RunFact
+    >(({ enqueue, context }, { output }) => {
+      if (!output.moved) return;
+      const { baseCommit, commit, codeTree } = output;
+      const { baseBranch } = context.config.git;
+      enqueue.assign(changed({ head: commit, baseCommit, codeTree }));
+      enqueue.emit({ type: 'BASE_INTEGRATED', baseBranch, baseCommit, commit, codeTree });
+    }),
+    keepRecord: enqueueActions<Context, Event, { output: Recorded }, Event, never, never, never, never, RunFact>(
+      ({ enqueue }, { output }) => {
+        enqueue.assign(changed({ head: output.commit }));
+        for (const message of output.notices) enqueue.emit({ type: 'NOTICE', message });
+      },
+    ),
+  };
+}
+
+export const publishingGuards = {
+  /** A pull request is merged by people. */
+  merges: ({ context }: Has) => context.config.git.autoMerge && !context.config.git.createPR,
+};
+
+const published = ({ event }: { readonly event: { readonly output: Published } }) => ({ published: event.output });
+
+/** Pushes the run's branch. Sets `published` and emits CHANGES_PUBLISHED. */
+export function pushingState<const Next extends string, const OnError>(next: Next, onError: OnError) {
+  return {
+    invoke: {
+      id: 'pushBranch',
+      src: 'pushBranch',
+      input: pushInput,
+      onDone: {
+        target: next,
+        actions: [
+          { type: 'keepPublished', params: published },
+          { type: 'reportPublished', params: published },
+        ],
+      },
+      onError,
+    },
+  } as const;
+}
+
+/** After the push: merges, or ends where a person merges. */
+export function choosingState<const Merge extends string, const Done extends string>(merge: Merge, done: Done) {
+  return { always: [{ guard: 'merges', target: merge }, { target: done }] } as const;
+}
+
+interface Merging<Context, Done extends string, Again extends string, OnError> {
+  /** Title of the merge commit. */
+  readonly title: (context: Context) => string;
+  readonly done: Done;
+  /** State that integrates the base, which has moved since. */
+  readonly again: Again;
+  readonly onError: OnError;
+}
+
+/** Merges the run's branch into the base. Sets `merged` and emits RUN_MERGED. */
+export function mergingState<
+  Context extends PublishingContext,
+  const Done extends string,
+  const Again extends string,
+  const OnError,
+>({ title, done, again, onError }: Merging<Context, Done, Again, OnError>) {
+  return {
+    invoke: {
+      id: 'merge',
+      src: 'merge',
+      input: ({ context }: { readonly context: Context }) => ({
+        ...headerOf(context),
+        head: context.head,
+        baseCommit: context.baseCommit,
+        baseBranch: context.config.git.baseBranch,
+        strategy: context.config.git.mergeStrategy,
+        codeTree: context.codeTree ?? '',
+        title: title(context),
+      }),
+      onDone: [
+        {
+          guard: ({ event }: { readonly event: { readonly output: Merged } }) => event.output.merged,
+          target: done,
+          actions: {
+            type: 'keepMerged',
+            params: ({ event }: { readonly event: { readonly output: Merged } }) => ({ output: event.output }),
+          },
+        },
+        { target: again },
+      ],
+      onError,
+    },
+  } as const;
+}
