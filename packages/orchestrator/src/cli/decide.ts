@@ -1,20 +1,19 @@
 /** The commands that decide a run's open gate: what is sent names exactly what was fetched. */
-import { readFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import {
   BUDGET_NAMES,
   type BudgetChange,
-  type BudgetName,
   type Client,
   type Decision,
   type Gate,
   type GateDecision,
   type Question,
-  type RunView,
   shownAt,
 } from '@autonomous/shared';
 import { CommandFailure, UsageError } from './exit.ts';
+import { readBytes } from './input-files.ts';
 import type { CliIo } from './io.ts';
+import { statusOf } from './run-texts.ts';
 
 /**
  * The gate at which a run waits for this decision.
@@ -37,30 +36,6 @@ export async function openGate(client: Client, runId: string, decision: Decision
 /** Approves what the gate shows: the server refuses it when plan or code have moved since. */
 export function approvalOf(gate: Gate, notes: string | undefined, editedPlan?: string): GateDecision {
   return { decision: 'approve', ...shownAt(gate), notes, editedPlan };
-}
-
-/** Budgets as options of the command line give them. */
-export type BudgetOptions = { readonly [Name in BudgetName]?: string };
-
-/** What `extend` sends: minutes for a stage, or other budgets for the run. @throws {UsageError} */
-export function extensionOf(
-  minutes: string | undefined,
-  options: BudgetOptions,
-): BudgetChange & { readonly minutes?: number } {
-  const budgets = BUDGET_NAMES.flatMap((name) => {
-    const given = options[name];
-    if (given === undefined) return [];
-    const value = given === 'none' ? null : Number(given);
-    if (value !== null && !(value > 0))
-      throw new UsageError(`'${given}' is no ${name}; give a number above 0, or none.`);
-    return [[name, value] as const];
-  });
-  if (budgets.length === 0) {
-    if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes ?? ''}' is no number of minutes.`);
-    return { minutes: Number(minutes) };
-  }
-  if (minutes !== undefined) throw new UsageError('Give minutes or budgets, not both.');
-  return Object.fromEntries(budgets);
 }
 
 /** `maxCostUsd=20`; `null` for anything else. */
@@ -111,16 +86,6 @@ export async function answerOf(
   return { decision: 'answer', response: type === 'single_choice' ? option(response, options) : response };
 }
 
-/** Status in words, with the stage where there is one. */
-export function statusOf({ status, currentStage, queuePosition }: RunView): string {
-  const place = queuePosition === undefined ? '' : `, place ${queuePosition}`;
-  return `${status.replaceAll('_', ' ')}${currentStage === null ? '' : ` in ${currentStage}`}${place}`;
-}
-
-export async function readTextFile(io: CliIo, path: string): Promise<string> {
-  return (await readBytes(io, path)).toString('utf8');
-}
-
 async function uploadAll(client: Client, io: CliIo, paths: readonly string[]): Promise<readonly string[]> {
   const ids: string[] = [];
   for (const path of paths) {
@@ -128,15 +93,6 @@ async function uploadAll(client: Client, io: CliIo, paths: readonly string[]): P
     ids.push((await client.upload(basename(path), content)).id);
   }
   return ids;
-}
-
-async function readBytes(io: CliIo, path: string): Promise<Buffer<ArrayBuffer>> {
-  try {
-    return await readFile(resolve(io.cwd, path));
-  } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UsageError(`The file ${resolve(io.cwd, path)} cannot be read (${why}).`, { cause: error });
-  }
 }
 
 function isOption(text: string, options: readonly string[]): boolean {

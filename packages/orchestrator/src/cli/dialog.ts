@@ -10,11 +10,12 @@ import {
   shownAt,
   vouches,
 } from '@autonomous/shared';
-import { answerOf, approvalOf, budgetOf, readTextFile } from './decide.ts';
+import { answerOf, approvalOf, budgetOf } from './decide.ts';
 import { CommandFailure, explainError, UsageError } from './exit.ts';
 import type { AskPerson } from './follow.ts';
+import { readTextFile } from './input-files.ts';
 import { type CliIo, note, say } from './io.ts';
-import { showForGate } from './show.ts';
+import { showForGate } from './run-texts.ts';
 
 /** @returns asks until the gate is decided, here or elsewhere, or the person leaves */
 export function personAtTerminal(client: Client, io: CliIo): AskPerson {

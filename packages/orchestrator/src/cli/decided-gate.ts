@@ -17,7 +17,7 @@ import { openGate, whatIsApproved } from './decide.ts';
 import { askLine, isYes } from './dialog.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 import { type CliIo, hasPerson, say } from './io.ts';
-import { concernText, documentAt, showForGate, shownOptions } from './show.ts';
+import { concernText, documentAt, showForGate, shownOptions } from './run-texts.ts';
 
 export interface ShownOptions {
   readonly gate?: string;

@@ -17,11 +17,16 @@ import {
   textWarnings,
 } from '@autonomous/shared';
 import { ARTIFACT_NAMES, modelName } from './timeline.ts';
-import { statusOf } from './decide.ts';
 import { CommandFailure } from './exit.ts';
 
 /** `plan` and `report` are documents of the run, `diff` is what it changed. */
 export type Shown = 'plan' | 'report' | 'diff';
+
+/** Status in words, with the stage where there is one. */
+export function statusOf({ status, currentStage, queuePosition }: RunView): string {
+  const place = queuePosition === undefined ? '' : `, place ${queuePosition}`;
+  return `${status.replaceAll('_', ' ')}${currentStage === null ? '' : ` in ${currentStage}`}${place}`;
+}
 
 /** One run in a list. */
 export function runLine(run: RunView): string {

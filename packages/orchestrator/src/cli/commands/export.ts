@@ -3,18 +3,26 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidRequest, type JsonObject, type JsonValue, NotFound, ServerUnreachable } from '@autonomous/shared';
-import { connect } from './connection.ts';
-import { databaseOf } from './database.ts';
-import { EXIT } from './exit.ts';
-import { type CliIo, say, sayJson } from './io.ts';
+import type { CommandLine, ServerOptions } from '../command-line.ts';
+import { connect } from '../connection.ts';
+import { databaseOf } from '../database.ts';
+import { EXIT } from '../exit.ts';
+import { type CliIo, say, sayJson } from '../io.ts';
 
-export interface ExportOptions {
-  readonly server?: string;
+interface ExportOptions extends ServerOptions {
   readonly data?: string;
   readonly out?: string;
 }
 
-export async function exportRun(io: CliIo, runId: string, options: ExportOptions): Promise<number> {
+export function addExport(line: CommandLine): void {
+  line
+    .client('export <run>', 'writes all that can be read of a run as JSON, also of a damaged one')
+    .option('--out <file>', 'where to; else to standard output')
+    .option('--data <folder>', "data folder of a stopped server; else the server's own answer")
+    .action(line.ending((runId: string, options: ExportOptions) => exportRun(line.io, runId, options)));
+}
+
+async function exportRun(io: CliIo, runId: string, options: ExportOptions): Promise<number> {
   const rows =
     options.data === undefined ? await fromServer(io, runId, options) : await fromDatabase(io, runId, options);
   if (options.out === undefined) {
@@ -54,7 +62,7 @@ async function fromDatabase(io: CliIo, runId: string, { data }: ExportOptions): 
     throw new NotFound(
       `There is no database ${file}. Name the data folder of the server with --data or AUTONOMOUS_DATA.`,
     );
-  const { exportFromFile } = await import('../event-store/sqlite/integrity/export-run.ts');
+  const { exportFromFile } = await import('../../event-store/sqlite/integrity/export-run.ts');
   const rows = exportFromFile(file, runId);
   if (rows['run'] === null && isEmpty(rows['unreadable'])) throw new NotFound(`There is no run '${runId}' in ${file}.`);
   return rows;

@@ -1,6 +1,6 @@
 import { aWaitingRun } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
-import { concernText, gateLine, runPage } from './show.ts';
+import { concernText, gateLine, runPage } from './run-texts.ts';
 
 const LONG = 'x'.repeat(50_000);
 const concerns = [

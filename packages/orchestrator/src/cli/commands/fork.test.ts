@@ -1,7 +1,8 @@
 import type { WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { UsageError } from './exit.ts';
-import { configFrom, decisionFrom, historyLine } from './fork.ts';
+import { UsageError } from '../exit.ts';
+import { configFrom, decisionFrom } from './fork.ts';
+import { historyLine } from './history.ts';
 
 describe('the settings of a fork', () => {
   it('are paths and values, with models beside them', () => {

@@ -1,0 +1,9 @@
+/** The command `doctor`: examines this machine. */
+import type { CommandLine } from '../command-line.ts';
+
+export function addDoctor(line: CommandLine): void {
+  line
+    .command('doctor', 'says whether this machine has all that a run needs')
+    .option('--json', 'one JSON object')
+    .action(line.ending(async (options: object) => (await import('../doctor.ts')).doctor(options, line.io)));
+}

@@ -1,0 +1,60 @@
+/** The command `extend`: gives a stage more time, or a run other budgets. */
+import { BUDGET_NAMES, type BudgetChange, type BudgetName } from '@autonomous/shared';
+import type { CommandLine, ServerOptions } from '../command-line.ts';
+import { connect } from '../connection.ts';
+import { EXIT, UsageError } from '../exit.ts';
+import { say } from '../io.ts';
+import { statusOf } from '../run-texts.ts';
+
+/** Budgets as options of the command line give them. */
+type BudgetOptions = { readonly [Name in BudgetName]?: string };
+
+interface ExtendOptions extends ServerOptions, BudgetOptions {
+  readonly gate?: string;
+}
+
+export function addExtend(line: CommandLine): void {
+  line
+    .client('extend <run> [minutes]', 'gives a stage more time, or a run another budget')
+    .option('--gate <id>', 'the gate that was shown; refused while another one is open')
+    .option('--max-cost-usd <dollars>', 'what the run may cost from its beginning; none: without a bound')
+    .option('--max-tokens <count>', 'how many tokens it may use, or none')
+    .option('--max-tool-calls <count>', 'how many tool calls it may make, or none')
+    .option('--max-tree-cost-usd <dollars>', 'what the run, its forks and its exploration may cost together, or none')
+    .option('--max-tree-tokens <count>', 'how many tokens they may use together, or none')
+    .option('--max-tree-tool-calls <count>', 'how many tool calls they may make together, or none')
+    .action(
+      line.ending(async (runId: string, minutes: string | undefined, { server, gate, ...budgets }: ExtendOptions) => {
+        const extended = await (
+          await connect(line.io, server)
+        ).decideOpenGate(runId, {
+          decision: 'extend',
+          ...extensionOf(minutes, budgets),
+          ...(gate === undefined ? {} : { gateId: gate }),
+        });
+        say(line.io, `extended; the run is ${statusOf(extended)}`);
+        return EXIT.done;
+      }),
+    );
+}
+
+/** What `extend` sends: minutes for a stage, or other budgets for the run. @throws {UsageError} */
+function extensionOf(
+  minutes: string | undefined,
+  options: BudgetOptions,
+): BudgetChange & { readonly minutes?: number } {
+  const budgets = BUDGET_NAMES.flatMap((name) => {
+    const given = options[name];
+    if (given === undefined) return [];
+    const value = given === 'none' ? null : Number(given);
+    if (value !== null && !(value > 0))
+      throw new UsageError(`'${given}' is no ${name}; give a number above 0, or none.`);
+    return [[name, value] as const];
+  });
+  if (budgets.length === 0) {
+    if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes ?? ''}' is no number of minutes.`);
+    return { minutes: Number(minutes) };
+  }
+  if (minutes !== undefined) throw new UsageError('Give minutes or budgets, not both.');
+  return Object.fromEntries(budgets);
+}

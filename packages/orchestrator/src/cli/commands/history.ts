@@ -1,0 +1,38 @@
+/** The command `history`: lists the events of a run. */
+import type { WorkflowEvent } from '@autonomous/shared';
+import type { CommandLine, JsonOptions } from '../command-line.ts';
+import { connect } from '../connection.ts';
+import { EXIT } from '../exit.ts';
+import { type CliIo, say, sayJson } from '../io.ts';
+import { describeEvent } from '../timeline.ts';
+
+export function addHistory(line: CommandLine): void {
+  line
+    .client('history <run>', 'lists the events of a run, each with its number, time and type')
+    .option('--json', 'one JSON line an event')
+    .action(line.ending((runId: string, options: JsonOptions) => history(line.io, runId, options)));
+}
+
+async function history(io: CliIo, runId: string, { server, json }: JsonOptions): Promise<number> {
+  const client = await connect(io, server);
+  const { lastSequence } = await client.getRun(runId);
+  for (let after = 0; after < lastSequence;) {
+    const events = await client.listEvents(runId, after, 1_000);
+    for (const event of events)
+      if (json) sayJson(io, event);
+      else say(io, historyLine(event, String(lastSequence).length));
+    const last = events.at(-1);
+    if (!last) break;
+    after = last.sequence;
+  }
+  return EXIT.done;
+}
+
+/** One event in a history: its sequence, its time, its type and what it says. */
+export function historyLine(event: WorkflowEvent, width: number): string {
+  const [said = ''] = (describeEvent(event)?.text ?? JSON.stringify(event.payload)).split('\n');
+  const text = said.startsWith(`${event.type} `) ? said.slice(event.type.length + 1) : said;
+  const cut = text.length > 120 ? `${text.slice(0, 120)}…` : text;
+  const time = event.timestamp.slice(0, 19).replace('T', ' ');
+  return `${String(event.sequence).padStart(width)}  ${time}  ${event.type.padEnd(24)}  ${cut}`.trimEnd();
+}

@@ -1,0 +1,31 @@
+/** The command `list`: lists runs. */
+import { RUN_STATUSES, type RunStatus } from '@autonomous/shared';
+import { Option } from 'commander';
+import { type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
+import { connect } from '../connection.ts';
+import { EXIT } from '../exit.ts';
+import { type CliIo, note, say, sayJson } from '../io.ts';
+import { runLine } from '../run-texts.ts';
+
+interface ListOptions extends JsonOptions {
+  readonly status?: RunStatus;
+  readonly limit: number;
+}
+
+export function addList(line: CommandLine): void {
+  line
+    .client('list', 'lists runs, newest first')
+    .addOption(new Option('--status <status>', 'only these').choices(RUN_STATUSES))
+    .option('--limit <number>', 'how many, up to 200', numberFrom(1, 200), 20)
+    .option('--json', 'one JSON line a run')
+    .action(line.ending((options: ListOptions) => list(line.io, options)));
+}
+
+async function list(io: CliIo, { server, status, limit, json }: ListOptions): Promise<number> {
+  const { items } = await (await connect(io, server)).listRuns({ limit, status });
+  for (const item of items)
+    if (json) sayJson(io, item);
+    else say(io, runLine(item));
+  if (items.length === 0 && !json) note(io, 'There are no such runs.');
+  return EXIT.done;
+}
