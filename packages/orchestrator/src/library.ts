@@ -1,6 +1,6 @@
 /** What a program imports that uses the engine without the server: `@autonomous/orchestrator/engine`. */
 export { createEngine, type EngineSetup } from './engine/create-engine.ts';
-export type { Engine, EngineMessage, NewWorkflowRun } from './engine/engine.ts';
+export type { Engine, EngineMessage, FinishedRun, NewWorkflowRun } from './engine/engine.ts';
 export type { Clock } from './engine/clock.ts';
 export type { EventStore } from './event-store/event-store.ts';
 export { openSqliteEventStore } from './event-store/sqlite/sqlite-event-store.ts';

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { setup } from 'xstate';
+import { assign, setup } from 'xstate';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   activity,
+  type ActivityContext,
   createEngine,
   defineWorkflow,
   type Engine,
@@ -46,14 +47,24 @@ const greet = defineWorkflow({
   input: z.strictObject({ name: z.string() }),
   signals: { STOP: z.strictObject({}) },
   machine: setup({
-    types: { input: {} as { input: { name: string } }, context: {} as { name: string } },
+    types: {
+      input: {} as { input: { name: string } },
+      context: {} as { name: string; text: string },
+      output: {} as { length: number },
+    },
     actors: { greet: activity<{ name: string }, string>() },
   }).createMachine({
     initial: 'greeting',
-    context: ({ input }) => ({ name: input.input.name }),
+    context: ({ input }) => ({ name: input.input.name, text: '' }),
+    output: ({ context }) => ({ length: context.text.length }),
     states: {
       greeting: {
-        invoke: { id: 'greeter', src: 'greet', input: ({ context }) => context, onDone: 'done' },
+        invoke: {
+          id: 'greeter',
+          src: 'greet',
+          input: ({ context }) => ({ name: context.name }),
+          onDone: { target: 'done', actions: assign({ text: ({ event }) => event.output }) },
+        },
         on: { STOP: 'stopped' },
       },
       done: { type: 'final', meta: { status: 'completed' } },
@@ -65,8 +76,9 @@ const greet = defineWorkflow({
 async function withEngine(work: (engine: Engine, greeted: string[]) => Promise<void>): Promise<void> {
   const store: EventStore = openSqliteEventStore({ file: path.join(folder, 'test.db') });
   const greeted: string[] = [];
-  const perform = async ({ name }: { name: string }): Promise<string> => {
+  const perform = async ({ name }: { name: string }, { signal }: ActivityContext): Promise<string> => {
     greeted.push(name);
+    if (name === 'Nobody') await new Promise((_, reject) => signal.addEventListener('abort', reject));
     return `Hello ${name}`;
   };
   const engine = createEngine({ store, definitions: [greet], activities: { greet: { retry: ONE_TRY, perform } } });
@@ -89,6 +101,26 @@ it('a run has the input that it was given, and the same id is the same run over 
   await withEngine(async (engine, greeted) => {
     expect((await engine.run('greet', { id: 'r1', input: { name: 'Ada' } })).status).toBe('completed');
     expect(greeted).toEqual([]);
+  });
+});
+
+it('a run that has ended gives its output and its context, also after a restart', async () => {
+  const result = { status: 'completed', output: { length: 9 }, context: { name: 'Ada', text: 'Hello Ada' } };
+  await withEngine(async (engine) => {
+    await engine.run('greet', { id: 'r1', input: { name: 'Ada' } });
+    expect(await engine.finished('r1')).toMatchObject(result);
+  });
+  await withEngine(async (engine) => expect(await engine.finished('r1')).toMatchObject(result));
+});
+
+it('a run whose machine was not asked for its end has no output', async () => {
+  await withEngine(async (engine) => {
+    for (const id of ['r1', 'r2']) await engine.run('greet', { id, input: { name: 'Nobody' } });
+    await engine.signal('r1', 'STOP', {});
+    await engine.cancel('r2', 'me');
+    const context = { name: 'Nobody', text: '' };
+    expect(await engine.finished('r1')).toMatchObject({ status: 'cancelled', output: { length: 0 }, context });
+    expect(await engine.finished('r2')).toMatchObject({ status: 'cancelled', output: null, context });
   });
 });
 

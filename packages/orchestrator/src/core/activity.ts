@@ -72,6 +72,11 @@ export interface ActivityContext {
 export interface Activity<Input = never, Output = JsonValue> {
   readonly retry: RetryPolicy;
   /**
+   * How long activities that begin after it wait for it to end once its signal is aborted, in milliseconds. For work that
+   * shares a folder with its successor. Default 1000; after 30,000 the engine waits no longer for any activity.
+   */
+  readonly graceMs?: number;
+  /**
    * Does the outside already have this effect? Asked before each `perform`.
    * @returns the outcome that `perform` would have given; `undefined` when it has to be performed
    */

@@ -51,6 +51,11 @@ export interface WorkflowDefinition {
   readonly signals: Readonly<Record<string, z.ZodType<object>>>;
   /** What a run's `input` has to be, which the machine gets as `input.input`; absent where the workflow takes none. */
   readonly input?: z.ZodType<object>;
+  /**
+   * Activities of one run that are performed at the same time, from 1; further ones wait for one of them. A run that is
+   * started with a limit of its own keeps that. Default: the engine's, which is 4.
+   */
+  readonly maxConcurrency?: number;
   /** Its runs work on a project's repository: they need one, a request, and get a branch. */
   readonly needsProject?: boolean;
   /** The commit at which the run's branch is in a state, where its context knows: a fork's branch begins there. */

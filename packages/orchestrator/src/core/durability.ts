@@ -19,6 +19,7 @@ export interface DurableParts {
   readonly machine: AnyStateMachine;
   readonly signals: Readonly<Record<string, z.ZodType<object>>>;
   readonly input?: z.ZodType<object>;
+  readonly maxConcurrency?: number;
 }
 
 /** Actions whose effect is plain data that the engine stores. */
@@ -50,7 +51,7 @@ export function durabilityFaults(definition: DurableParts, isActivity: (logic: u
   return [...new Set(faults.length > 0 ? faults : firstStepFaults(definition))];
 }
 
-function nameFaults({ name, version }: DurableParts): string[] {
+function nameFaults({ name, version, maxConcurrency = 1 }: DurableParts): string[] {
   return [
     ...(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)
       ? []
@@ -58,6 +59,9 @@ function nameFaults({ name, version }: DurableParts): string[] {
     ...(Number.isInteger(version) && version > 0
       ? []
       : [`its version is ${version}; versions are whole numbers from 1`]),
+    ...(Number.isSafeInteger(maxConcurrency) && maxConcurrency > 0
+      ? []
+      : [`its maxConcurrency is ${maxConcurrency}; give a whole number from 1`]),
   ];
 }
 

@@ -15,6 +15,7 @@ import type { Logger } from 'pino';
 import type { AttemptBooking, EventStore, NewActivity, StoredActivity } from '../event-store/event-store.ts';
 import type { Activity, ActivityContext, ActivityLookup, RetryPolicy, SpendingWriter } from '../core/activity.ts';
 import { withinActivity } from './activity-scope.ts';
+import { ActivitySlots } from './activity-slots.ts';
 import { findNonJson } from '../core/plain-json.ts';
 import type { Clock } from './clock.ts';
 
@@ -59,10 +60,19 @@ interface Job extends NewActivity, AttemptBooking {
   readonly fresh: boolean;
 }
 
+/** The activities of one run that are being carried out, by key, and the slots that those have that are performed. */
+interface RunningOfRun {
+  readonly byKey: Map<string, Running>;
+  readonly slots: ActivitySlots;
+}
+
 /** One activity that is being carried out. */
 class Running {
   readonly job: Job;
   done: Promise<void> = Promise.resolve();
+  holdsSlot = false;
+  /** How long the activities of the next state wait for it after it was told to end. */
+  graceMs = DEFAULT_GRACE_MS;
   /** Its outcome is on its way: there is nothing to cancel any more. */
   reporting = false;
   #abort: AbortController | undefined;
@@ -96,21 +106,31 @@ class Running {
   onAbort: (() => void) | undefined;
 }
 
-type Attempt = { readonly ok: true; readonly output: JsonValue } | { readonly ok: false; readonly error: unknown };
+type Attempt =
+  | { readonly ok: true; readonly output: JsonValue }
+  | {
+      readonly ok: false;
+      readonly error: unknown;
+      /** It was told to end and has not: no other attempt may begin. Absent: it has ended. */
+      readonly isStuck?: true;
+    };
 
 /** Wait before something that could not be stored (a full disk) is stored again. */
 const STORE_RETRY_MS = 2_000;
 /** Longest back-off, also where a provider names a longer one. */
 const LONGEST_DELAY_MS = 366 * 24 * 60 * 60_000;
-/** Time that an aborted activity has to end. After it, the runner stops waiting and ignores the activity's outcome. */
-const GRACE_MS = 30_000;
+/** Time after which the runner no longer waits for an aborted activity and ignores its outcome. */
+const GIVE_UP_MS = 30_000;
+/** Time that an aborted activity has to end before activities of the next state begin, unless it asks for more. */
+const DEFAULT_GRACE_MS = 1_000;
 /** Most characters of command output that one attempt reports: a transcript is for people. */
 const MOST_OUTPUT = 2 * 2 ** 20;
 
 export class ActivityRunner {
   readonly #options: RunnerOptions;
-  readonly #runs = new Map<string, Map<string, Running>>();
-  readonly #waiting = new Map<string, Job[]>();
+  readonly #runs = new Map<string, RunningOfRun>();
+  /** `find` or `perform` of activities, by key, that were given up and have not ended. */
+  readonly #performing = new Map<string, Promise<unknown>>();
   #stopped = false;
 
   constructor(options: RunnerOptions) {
@@ -129,72 +149,104 @@ export class ActivityRunner {
 
   /** Tells an activity to end. Its outcome, if it still gives one, is late and ignored. */
   cancel(runId: string, key: string): void {
-    const running = this.#runs.get(runId)?.get(key);
-    if (running !== undefined && !running.reporting) running.abort(new Error('cancelled'));
-    const queue = this.#waiting.get(runId);
-    if (queue === undefined) return;
-    const left = queue.filter((waiting) => waiting.key !== key);
-    if (left.length > 0) this.#waiting.set(runId, left);
-    else this.#waiting.delete(runId);
+    const ofRun = this.#runs.get(runId);
+    const running = ofRun?.byKey.get(key);
+    if (ofRun === undefined || running === undefined || running.reporting) return;
+    running.abort(new Error('cancelled'));
+    releaseSlot(running, ofRun);
   }
 
   /** Tells all activities of a run to end. */
   cancelAll(runId: string): void {
-    this.#waiting.delete(runId);
-    for (const key of this.#runs.get(runId)?.keys() ?? []) this.cancel(runId, key);
+    for (const key of this.#runs.get(runId)?.byKey.keys() ?? []) this.cancel(runId, key);
   }
 
   /** Ends all activities and waits for them. The next start recovers them. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#waiting.clear();
-    const running = [...this.#runs.values()].flatMap((ofRun) => [...ofRun.values()]);
+    const running = [...this.#runs.values()].flatMap(({ byKey }) => [...byKey.values()]);
     for (const each of running) each.abort(new Error('the server stops'));
     await Promise.allSettled(running.map(({ done }) => done));
   }
 
-  /** Waits for the cancelled activities of its run to end, and for its run to have fewer than `maxConcurrency` at work. */
+  /** Begins an activity once the cancelled activities of its run have ended or had their grace. */
   #dispatch(job: Job): void {
     if (this.#stopped) return;
     let ofRun = this.#runs.get(job.runId);
-    if (ofRun === undefined) this.#runs.set(job.runId, (ofRun = new Map<string, Running>()));
-    // An aborted activity that has not ended yet must end before its successor starts.
-    if (ofRun.get(job.key)?.aborted === false) return;
-    const predecessors: Promise<void>[] = [];
-    let active = 0;
-    for (const running of ofRun.values()) {
-      if (running.aborted) predecessors.push(running.done);
-      else active += 1;
-    }
-    if (active >= job.owner.maxConcurrency) {
-      const queue = this.#waiting.get(job.runId) ?? [];
-      this.#waiting.set(job.runId, [...queue.filter((waiting) => waiting.key !== job.key), job]);
-      return;
-    }
+    if (ofRun === undefined) this.#runs.set(job.runId, (ofRun = { byKey: new Map(), slots: new ActivitySlots() }));
+    const { byKey } = ofRun;
+    const before = byKey.get(job.key);
+    if (before?.aborted === false) return;
+    const predecessors: Promise<unknown>[] = [];
+    for (const other of byKey.values())
+      if (other.aborted) predecessors.push(other === before ? other.done : this.#endOrGrace(other));
     const running = new Running(job);
-    ofRun.set(job.key, running);
+    byKey.set(job.key, running);
     const { runId, activity, key } = job;
     running.done = withinActivity({ runId, activity, key }, () => this.#run(running, predecessors, ofRun));
   }
 
-  async #run(running: Running, predecessors: readonly Promise<void>[], ofRun: Map<string, Running>): Promise<void> {
+  #endOrGrace({ done, graceMs }: Running): Promise<unknown> {
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(graceMs, () => resolve(undefined));
+      void done.finally(() => {
+        cancel();
+        resolve(undefined);
+      });
+    });
+  }
+
+  async #run(running: Running, predecessors: readonly Promise<unknown>[], ofRun: RunningOfRun): Promise<void> {
     const { job } = running;
     try {
-      if (predecessors.length > 0) await Promise.allSettled(predecessors);
-      await this.#carryOut(running);
+      if (predecessors.length > 0) await Promise.all(predecessors);
+      await this.#carryOut(running, ofRun);
     } catch (error) {
       this.#options.log.error({ err: error, key: job.key }, 'the activity runner failed');
       // Nothing else would look at this activity before the next start.
       await this.#fail(running, classify(error)).catch(() => undefined);
     }
-    if (ofRun.get(job.key) === running) ofRun.delete(job.key);
-    const queue = this.#waiting.get(job.runId);
-    this.#waiting.delete(job.runId);
-    for (const waiting of queue ?? []) this.#dispatch(waiting);
-    if (ofRun.size === 0 && this.#runs.get(job.runId) === ofRun) this.#runs.delete(job.runId);
+    releaseSlot(running, ofRun);
+    const { byKey } = ofRun;
+    if (byKey.get(job.key) === running) byKey.delete(job.key);
+    if (byKey.size === 0 && this.#runs.get(job.runId) === ofRun) this.#runs.delete(job.runId);
   }
 
-  async #carryOut(running: Running): Promise<void> {
+  /** Waits for a slot of its run, after the activities that wait already. @returns `undefined` when it has one at once */
+  #takeSlot(running: Running, { slots }: RunningOfRun): Promise<void> | undefined {
+    const { maxConcurrency } = running.job.owner;
+    if (slots.take(maxConcurrency)) {
+      running.holdsSlot = true;
+      return undefined;
+    }
+    return new Promise((resolve) => {
+      const leave = slots.wait(maxConcurrency, () => {
+        running.holdsSlot = true;
+        end();
+      });
+      running.onAbort = end;
+      function end(): void {
+        running.onAbort = undefined;
+        leave();
+        resolve();
+      }
+    });
+  }
+
+  /** Waits for the last `perform` of this key, which may go on for as long as it ignores its signal. */
+  #endOfLastPerform(running: Running): Promise<unknown> | undefined {
+    const last = this.#performing.get(running.job.key);
+    if (last === undefined) return undefined;
+    return new Promise((resolve) => {
+      running.onAbort = () => resolve(undefined);
+      void last.finally(() => {
+        running.onAbort = undefined;
+        resolve(undefined);
+      });
+    });
+  }
+
+  async #carryOut(running: Running, ofRun: RunningOfRun): Promise<void> {
     const { job } = running;
     const { workflow } = job.owner;
     // Found by the machine's own name; input and output types were checked where the registry was built.
@@ -204,10 +256,17 @@ export class ActivityRunner {
       await this.#fail(running, { kind: 'terminal', reason: 'definition_missing', message });
       return;
     }
+    running.graceMs = activity.graceMs ?? DEFAULT_GRACE_MS;
     let { attempt, failures, notBefore, fresh } = job;
     const heartbeats = new Heartbeats(this.#options, job);
     while (!running.aborted) {
       await this.#waitUntil(notBefore, running, activity.retry);
+      if (running.aborted) return;
+      const last = this.#endOfLastPerform(running);
+      if (last !== undefined) await last;
+      if (running.aborted) return;
+      const waiting = this.#takeSlot(running, ofRun);
+      if (waiting !== undefined) await waiting;
       if (running.aborted) return;
       if (!fresh) {
         attempt += 1;
@@ -217,6 +276,8 @@ export class ActivityRunner {
       }
       fresh = false;
       const result = await this.#attempt(activity, running, attempt, heartbeats);
+      // Nothing is performed while an outcome is stored or a back-off passes.
+      releaseSlot(running, ofRun);
       if (running.aborted) return;
       if (result.ok) {
         const { output } = result;
@@ -234,6 +295,11 @@ export class ActivityRunner {
       const fault = classify(result.error);
       if (fault.kind === 'bug') this.#logBug(result.error, fault, { key: job.key, attempt });
       const { retry } = activity;
+      if (result.isStuck) {
+        const message = `${fault.message}; it does not end, so that no other attempt may begin`;
+        await this.#fail(running, { ...fault, message });
+        return;
+      }
       if (!isRetried(fault) || failures >= retry.attempts || retry.final?.includes(fault.reason)) {
         await this.#fail(running, fault);
         return;
@@ -293,14 +359,16 @@ export class ActivityRunner {
       return await new Promise<Attempt>((resolve) => {
         let cancelGrace: (() => void) | undefined;
         ending.onAbort = () => {
-          cancelGrace = clock.after(GRACE_MS, () => {
+          cancelGrace = clock.after(GIVE_UP_MS, () => {
             log.error({ key: job.key, attempt }, 'an aborted activity does not end; what it still brings is ignored');
-            resolve({ ok: false, error: ending.signal.reason });
+            this.#performing.set(job.key, performing);
+            resolve({ ok: false, error: ending.signal.reason, isStuck: true });
           });
         };
         if (limits) running.onAbort = () => limits.ending.abort(new Error('cancelled'));
-        void findOrPerform(activity, job.input, context, ending).then((result) => {
+        const performing = findOrPerform(activity, job.input, context, ending).then((result) => {
           cancelGrace?.();
+          if (this.#performing.get(job.key) === performing) this.#performing.delete(job.key);
           resolve(ending.aborted ? { ok: false, error: ending.signal.reason } : result);
         });
       });
@@ -477,6 +545,12 @@ class AttemptLimits {
   #exceeded(message: string): void {
     this.ending.abort(new RetryableFailure(message, { reason: 'timeout' }));
   }
+}
+
+function releaseSlot(running: Running, { slots }: RunningOfRun): void {
+  if (!running.holdsSlot) return;
+  running.holdsSlot = false;
+  slots.release();
 }
 
 async function findOrPerform(

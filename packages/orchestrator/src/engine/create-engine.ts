@@ -21,6 +21,11 @@ export interface EngineSetup {
   readonly clock?: Clock;
   /** Runs of one user that may be `running` at the same time; others wait in a queue. Default: no limit. */
   readonly maxConcurrentRunsPerUser?: number;
+  /**
+   * Activities of one run that are performed at the same time, from 1, where neither the run nor its workflow says
+   * otherwise. One that waits for its back-off does not count. Default 4.
+   */
+  readonly maxConcurrency?: number;
   /** From 0 to 1: spreads retries. Default: `Math.random`. */
   readonly random?: () => number;
   /** Applied to every payload before it is stored: takes known secrets out. Default: leaves it. */
@@ -38,6 +43,7 @@ export function createEngine({
   log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true })),
   clock = systemClock,
   maxConcurrentRunsPerUser = Infinity,
+  maxConcurrency,
   random = Math.random,
   scrub = (value) => value,
 }: EngineSetup): Engine {
@@ -52,6 +58,8 @@ export function createEngine({
       `Activity '${name}' needs \`perform\` and a \`retry\` policy with attempts, firstDelayMs and maxDelayMs, such as ONE_TRY.`,
     );
   }
+  if (maxConcurrency !== undefined && !(Number.isSafeInteger(maxConcurrency) && maxConcurrency > 0))
+    throw new InvalidRequest(`maxConcurrency is ${maxConcurrency}; give a whole number from 1.`);
   const missing = definitions.flatMap((definition) =>
     sourcesOf(definition)
       .filter((src) => activities[src] === undefined)
@@ -70,6 +78,7 @@ export function createEngine({
     log,
     clock,
     maxConcurrentRunsPerUser,
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
     random,
     scrub,
   });

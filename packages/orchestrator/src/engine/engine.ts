@@ -9,6 +9,7 @@ import {
   InvalidRequest,
   isTreeBudget,
   type JsonObject,
+  type JsonValue,
   missingBudgetOf,
   NotFound,
   type PauseReason,
@@ -66,6 +67,8 @@ export interface EngineOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly maxConcurrentRunsPerUser: number;
+  /** Activities of a run of {@link Engine.run} that are performed at the same time, where neither run nor workflow says. Default 4. */
+  readonly maxConcurrency?: number;
   /** From 0 to 1, as `Math.random`: spreads retries. */
   readonly random: () => number;
   /** Applied to every payload before it is stored or shown: takes known secrets out. */
@@ -97,8 +100,16 @@ export interface NewWorkflowRun {
   readonly request?: string;
   /** Whose places the run takes. Default `local`. */
   readonly userId?: string;
-  /** Activities of the run that are performed at the same time, from 1; further ones wait for one of them to end. Default 4. */
+  /** Activities of the run that are performed at the same time, from 1. Default: the workflow's, else the engine's, else 4. */
   readonly maxConcurrency?: number;
+}
+
+/** A run that has ended, with its result. */
+export interface FinishedRun extends RunView {
+  /** What the machine's `output` gave, as JSON; `null` when it gives none, or when the run was cancelled without being asked. */
+  readonly output: JsonValue;
+  /** The machine's context at the end; `null` when the run never began or its workflow is not registered any more. */
+  readonly context: JsonObject | null;
 }
 
 export interface ForkOptions extends Omit<ForkRequest, 'runId' | 'tree' | 'now'> {
@@ -273,16 +284,12 @@ export class Engine {
    */
   async run(
     workflow: string,
-    {
-      id = randomUUID(),
-      input,
-      request,
-      userId = 'local',
-      maxConcurrency = BUILT_IN_RUN_CONFIG.maxConcurrency,
-    }: NewWorkflowRun = {},
+    { id = randomUUID(), input, request, userId = 'local', maxConcurrency: wanted }: NewWorkflowRun = {},
   ): Promise<RunView> {
     const definition = this.#options.workflows.latest(workflow);
     if (!definition) throw new NotFound(`There is no workflow '${workflow}'.`);
+    const ofEngine = this.#options.maxConcurrency ?? BUILT_IN_RUN_CONFIG.maxConcurrency;
+    const maxConcurrency = wanted ?? definition.maxConcurrency ?? ofEngine;
     if (!Number.isSafeInteger(maxConcurrency) || maxConcurrency < 1)
       throw new InvalidRequest(`maxConcurrency is ${maxConcurrency}; it is a whole number from 1.`);
     const { name, version, fingerprint } = definition;
@@ -299,10 +306,27 @@ export class Engine {
   }
 
   /**
-   * @returns the run's view once it has ended
+   * Waits for the end of a run.
+   * @returns its view, output and context
    * @throws {NotFound} @throws {Unavailable} the engine is stopped before
    */
-  async finished(runId: string): Promise<RunView> {
+  async finished(runId: string): Promise<FinishedRun> {
+    const view = await this.#ended(runId);
+    try {
+      const { snapshot } = (await this.inspect(runId)).state;
+      const output: unknown = snapshot?.output;
+      return {
+        ...view,
+        output: output === undefined ? null : plain(output as JsonValue),
+        context: snapshot === null ? null : plain(snapshot.context as JsonObject),
+      };
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      return { ...view, output: null, context: null };
+    }
+  }
+
+  async #ended(runId: string): Promise<RunView> {
     // It may end while it is looked up.
     const end = Promise.withResolvers<RunView>();
     end.promise.catch(() => undefined);

@@ -100,7 +100,12 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     within(request, 'The run'),
     within(projectDefaults(project), "The project's configuration"),
     server.defaults,
-    { trustMode: settings.trustMode, modelRouting: settings.models, timeoutMinutes: settings.timeoutMinutes },
+    {
+      trustMode: settings.trustMode,
+      modelRouting: settings.models,
+      timeoutMinutes: settings.timeoutMinutes,
+      ...(settings.maxConcurrency === undefined ? {} : { maxConcurrency: settings.maxConcurrency }),
+    },
     builtIn,
   ];
   const choose = <Value>(read: (layer: RunConfigRequest) => Value | undefined): Value | undefined => {

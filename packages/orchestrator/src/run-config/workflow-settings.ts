@@ -10,6 +10,8 @@ export interface WorkflowSettings {
   /** Minutes by stage; stages without a time limit are absent. */
   readonly timeoutMinutes: Readonly<Record<string, number>>;
   readonly trustMode: Readonly<Record<string, TrustLevel>>;
+  /** Activities of a run at the same time where nobody sets it. Absent: `BUILT_IN_RUN_CONFIG`'s. */
+  readonly maxConcurrency?: number;
   /** Roles that have the model and network of another one, by their name. */
   readonly configuredAs: Readonly<Record<string, string>>;
 }

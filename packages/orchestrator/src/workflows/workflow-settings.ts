@@ -1,15 +1,18 @@
 /** The settings that runs of a workflow have, from what the workflow declares and the server's default models. Pure. */
 import type { WorkflowSettings } from '../run-config/workflow-settings.ts';
-import type { Workflow, WorkflowRole } from './workflow.ts';
+import { newestOf, type Workflow, type WorkflowRole } from './workflow.ts';
 
 /** @param modelOf default model of a role on this server */
 export function settingsOf(
-  { name, roles, stages, trustModes }: Pick<Workflow, 'name' | 'roles' | 'stages' | 'trustModes'>,
+  workflow: Pick<Workflow, 'name' | 'versions' | 'roles' | 'stages' | 'trustModes'>,
   modelOf: (role: WorkflowRole, roles: readonly WorkflowRole[]) => string,
 ): WorkflowSettings {
+  const { name, roles, stages, trustModes } = workflow;
+  const { maxConcurrency } = newestOf(workflow);
   const configurable = roles.filter(({ configuredAs }) => configuredAs === undefined);
   return {
     workflow: name,
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
     models: Object.fromEntries(configurable.map((each) => [each.role.name, modelOf(each, roles)])),
     timeoutMinutes: Object.fromEntries(
       stages.flatMap(({ name: stage, timeoutMinutes }) =>

@@ -44,11 +44,16 @@ export function buildActivities(tools: ActivityTools): ActivityRegistry {
   return Object.fromEntries(tidy);
 }
 
+/** Time that an aborted activity keeps its run's folder and sandbox for itself. */
+const GRACE_MS = 30_000;
+
 /** An activity that was ended with its run may have written folders after those of the run were removed. */
 function tidied(tools: ActivityTools, activity: Activity): Activity {
   const { find } = activity;
   return {
     ...activity,
+    // Activities of one run work on the same folder.
+    graceMs: GRACE_MS,
     ...(find && { find: (input, context) => withinGitBounds(context.signal, () => find(input, context)) }),
     async perform(input, context) {
       try {
