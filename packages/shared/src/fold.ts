@@ -303,7 +303,7 @@ function gateId(event: WorkflowEvent): string {
 
 /** The stage's new limit; a workflow's own stages have none in the configuration. */
 function withTimeout({ config, currentStage }: RunView, minutes: number): RunView['config'] {
-  if (currentStage === null || !(currentStage in config.timeoutMinutes)) return config;
+  if (currentStage === null || !Object.hasOwn(config.timeoutMinutes, currentStage)) return config;
   return { ...config, timeoutMinutes: { ...config.timeoutMinutes, [currentStage]: minutes } };
 }
 

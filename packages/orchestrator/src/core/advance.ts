@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue, RunStatus } from '@autonomous/shared';
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import type { WorkflowDefinition } from './definition.ts';
-import { hasEventless, immediateRaises } from './machine-nodes.ts';
+import { hasEventless, immediateRaises, RESERVED_NAME } from './machine-nodes.ts';
 import { migrateState } from './migration.ts';
 import { asReopened, describeError, plain, restoreSnapshot } from './persisted-state.ts';
 import { findNonJson, freezeJson } from './plain-json.ts';
@@ -74,17 +74,22 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
 }
 
 /**
- * Would the machine take this signal now? One that no transition names may still be the event that an `always` waits for.
- * @throws what a guard throws
+ * Would the machine react to this signal now? One that no transition names may still be the event that an `always` waits
+ * for. A guard that throws fails the step, as it ends an actor of XState: the signal is taken and its run is quarantined.
+ * Only a cancellation is not, so that such a run can still be ended.
  */
 export function canTake({ snapshot }: RunState, type: string, payload: JsonObject): boolean {
   if (snapshot === null) return false;
-  const event = { type, ...payload };
-  if (snapshot.can(event)) return true;
-  const machine: AnyStateMachine = snapshot.machine;
-  if (!hasEventless(machine)) return false;
-  const [next, actions] = nextStep(machine, snapshot, event);
-  return next.status === 'active' ? next !== snapshot || actions.length > 0 : true;
+  const event = { ...payload, type };
+  try {
+    if (snapshot.can(event)) return true;
+    const machine: AnyStateMachine = snapshot.machine;
+    if (!hasEventless(machine)) return false;
+    const [next, actions] = nextStep(machine, snapshot, event);
+    return next.status === 'active' ? next !== snapshot || actions.length > 0 : true;
+  } catch {
+    return type !== 'RUN_CANCELLED';
+  }
 }
 
 function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
@@ -94,7 +99,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   const taken =
     state.snapshot === null
       ? initialStep(machine, { ...input.payload, runId: state.runId, startedAt: input.timestamp })
-      : nextStep(machine, state.snapshot, toMachineEvent(input));
+      : nextStep(machine, state.snapshot, toMachineEvent(input, state));
   const [made, actions] = taken;
   if (made.status === 'error') {
     const what = state.snapshot === null ? 'its first step fails' : `the machine does not handle ${input.type}`;
@@ -252,6 +257,10 @@ class Changes {
           : `activity '${String(id)}' has no named source`;
       return;
     }
+    if (id === RESERVED_NAME) {
+      this.fault ??= `activity '${src}' was spawned with the id '${RESERVED_NAME}', which no object can hold`;
+      return;
+    }
     const key = `${this.#runId}/${this.#sequence}/${id}`;
     // A second activation within one step replaces the first, which nobody has seen.
     this.#stop(id);
@@ -271,7 +280,7 @@ class Changes {
 
   /** XState has taken what was raised without a number as its delay already, within this step. */
   #raise({ delay, id: sendId, event: raised }: Record<string, unknown>): void {
-    const event = raised as { type: string };
+    const event = raised as JsonObject & { type: string };
     // Only what is delayed needs an id: one without a delay comes from a delay that gives nothing.
     const isDelayed = event.type.startsWith('xstate.after.') || typeof sendId === 'string';
     if (delay === undefined && !(isDelayed && !immediateRaises(this.#machine).has(String(sendId)))) return;
@@ -283,8 +292,14 @@ class Changes {
       this.fault ??= `${event.type} was raised with a delay and without an explicit id`;
       return;
     }
-    if (Object.keys(event).length > 1) {
-      this.fault ??= `${event.type} was raised with a delay and with data, which a timer does not keep; put it into the context`;
+    if (sendId === RESERVED_NAME) {
+      this.fault ??= `${event.type} was raised with the id '${RESERVED_NAME}', which no object can hold`;
+      return;
+    }
+    const { type: _type, ...data } = event;
+    const unfit = findNonJson(data);
+    if (unfit) {
+      this.fault ??= `${event.type} was raised with a delay, and ${unfit.path.slice(1)} of it ${unfit.what}`;
       return;
     }
     const dueAtMs = Date.parse(this.#timestamp) + delay;
@@ -296,6 +311,7 @@ class Changes {
     const timer: ArmedTimer = {
       key: `${this.#runId}/${this.#sequence}/${sendId}`,
       event: event.type,
+      ...(Object.keys(data).length === 0 ? {} : { data: freezeJson(plain(data)) }),
       dueAt: new Date(dueAtMs).toISOString(),
     };
     this.timers.set(sendId, timer);
@@ -331,7 +347,7 @@ function settle(state: RunState, input: RunInput): Settled {
   return { activities: state.activities, timers: state.timers, endedActivity: null, firedTimer: null };
 }
 
-function toMachineEvent(input: RunInput): never {
+function toMachineEvent(input: RunInput, { timers }: RunState): never {
   const { payload } = input;
   switch (input.type) {
     case 'ACTIVITY_COMPLETED':
@@ -347,10 +363,15 @@ function toMachineEvent(input: RunInput): never {
         actorId: payload['activity'],
       } as never;
     case 'TIMER_FIRED':
-      return { type: payload['event'] } as never;
+      return { ...dataOf(timers, payload['key']), type: payload['event'] } as never;
     default:
       return { ...payload, type: input.type } as never;
   }
+}
+
+function dataOf(timers: RunState['timers'], key: JsonValue | undefined): JsonObject | undefined {
+  for (const timer of Object.values(timers)) if (timer.key === key) return timer.data;
+  return undefined;
 }
 
 /** A run that got its place back: its timers are moved by the time that it waited. */

@@ -235,13 +235,24 @@ describe('at its registration a workflow is refused', () => {
       "state 'm' spawns 'work' with a systemId",
     ],
     [
-      'an activity that its first step spawns within assign',
+      'an activity that its context function spawns',
       setup({ actors: { work } }).createMachine({
         ...plain,
         context: ({ spawn }: { spawn: (src: string, options: object) => unknown }) => {
           spawn('work', { id: 'x' });
           return {};
         },
+      } as never),
+      "the context function spawns 'work'",
+    ],
+    [
+      'an activity that its first step spawns within assign',
+      setup({ actors: { work } }).createMachine({
+        ...plain,
+        entry: assign(({ spawn }: { spawn: (src: string, options: object) => unknown }) => {
+          spawn('work', { id: 'x' });
+          return {};
+        }) as never,
       } as never),
       "activity 'x' is spawned within assign",
     ],
@@ -412,9 +423,9 @@ describe('what only running shows', () => {
       'RUN_COMPLETED was emitted',
     ],
     [
-      'a delayed event with data',
-      onGo(raise({ type: 'LATER', much: 1 } as never, { id: 'l', delay: 10 })),
-      'LATER was raised with a delay and with data',
+      'a delayed event with data that is not JSON',
+      onGo(raise({ type: 'LATER', much: 1n } as never, { id: 'l', delay: 10 })),
+      'LATER was raised with a delay, and much of it is a bigint',
     ],
     [
       'a delay that is no time',

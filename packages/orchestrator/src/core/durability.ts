@@ -6,7 +6,7 @@
 import { type Decision, FINAL_STATUSES, type JsonObject, RUN_STATUSES, type RunStatus } from '@autonomous/shared';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import type { z } from 'zod';
-import { actionsOf, type BuiltInAction, nodesOf, transitionsOf } from './machine-nodes.ts';
+import { actionsOf, type BuiltInAction, nodesOf, RESERVED_NAME, transitionsOf } from './machine-nodes.ts';
 import { describeError } from './persisted-state.ts';
 import { findNonJson } from './plain-json.ts';
 import { initialStep, type PureStep, implicitlySpawnedChildren } from './pure-transition.ts';
@@ -44,6 +44,7 @@ export function durabilityFaults(definition: DurableParts, isActivity: (logic: u
     ...actorFaults(definition.machine, isActivity),
     ...[...nodesOf(definition.machine.root)].flatMap((node) => nodeFaults(node, definition)),
     ...idFaults(definition.machine),
+    ...reservedNameFaults(definition.machine),
     ...delayFunctionFaults(definition.machine),
     ...endFaults(definition),
   ];
@@ -104,6 +105,30 @@ function idFaults(machine: AnyStateMachine): string[] {
   return faults;
 }
 
+function reservedNameFaults(machine: AnyStateMachine): string[] {
+  const { actors, actions, guards, delays } = machine.implementations;
+  const nodes = [...nodesOf(machine.root)];
+  const idsOf = (type: string) =>
+    [...nodes.flatMap(actionsOf), ...Object.values(actions)].flatMap((action) => {
+      // Only actions of XState's own have these fields.
+      const { type: of, id } = (action ?? {}) as Partial<BuiltInAction>;
+      return of === type ? [id] : [];
+    });
+  const named: readonly (readonly [what: string, names: readonly unknown[]])[] = [
+    // XState itself makes no state of such a key.
+    ['a state', nodes.flatMap(({ id, config }) => [id, ...Object.keys(config.states ?? {})])],
+    ['an activity', [...nodes.flatMap(({ invoke }) => invoke.map(({ id }) => id)), ...idsOf('xstate.spawnChild')]],
+    ['a delayed event', idsOf('xstate.raise')],
+    ['an actor', Object.keys(actors)],
+    ['an action', Object.keys(actions)],
+    ['a guard', Object.keys(guards)],
+    ['a delay', Object.keys(delays)],
+  ];
+  return named.flatMap(([what, names]) =>
+    names.includes(RESERVED_NAME) ? [`${what} is named '${RESERVED_NAME}', which no object can hold; rename it`] : [],
+  );
+}
+
 /** People see how a run ended by what the machine's own final states say, and by nothing else. */
 function endFaults({ machine, signals }: DurableParts): string[] {
   const { root } = machine;
@@ -114,7 +139,7 @@ function endFaults({ machine, signals }: DurableParts): string[] {
     faults.push(
       `state '${root.id}' is parallel and ends by itself, where nobody says how; put its regions into a state whose onDone leads to a final state`,
     );
-  if ('RUN_CANCELLED' in signals && !isCancellable(root)) {
+  if (Object.hasOwn(signals, 'RUN_CANCELLED') && !isCancellable(root)) {
     const place = [...nodesOf(root)].find((node) => node.type === 'atomic' && !isCancelledFrom(node));
     faults.push(
       `state '${(place ?? root).id}' does not take RUN_CANCELLED, or only under a guard; handle it at the top of the machine, so that people can end a run from everywhere`,
@@ -193,7 +218,7 @@ function nodeFaults(node: AnyStateNode, { machine, signals }: DurableParts): str
           ...(onSnapshot === undefined
             ? []
             : [`${where} invokes '${src}' with onSnapshot, which never comes: activities report by progress`]),
-          ...(src in actors ? [] : [`${where} invokes '${src}', which setup({ actors }) does not declare`]),
+          ...(Object.hasOwn(actors, src) ? [] : [`${where} invokes '${src}', which setup({ actors }) does not declare`]),
         ];
       },
     ),
@@ -241,7 +266,8 @@ function delayFaults(where: string, delay: unknown, delays: Readonly<Record<stri
 function actionFaults(where: string, action: unknown, machine: AnyStateMachine): string[] {
   if (typeof action === 'function') return functionFaults(where, `${where} has an inline action`, action, machine);
   const name = typeof action === 'string' ? action : String((action as { readonly type?: unknown } | null)?.type);
-  const implementation: unknown = machine.implementations.actions[name];
+  const { actions } = machine.implementations;
+  const implementation: unknown = Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (implementation === undefined)
     return [`${where} names the action '${name}', which setup({ actions }) does not define`];
   return functionFaults(`action '${name}'`, `action '${name}'`, implementation, machine);
@@ -270,7 +296,7 @@ function functionFaults(where: string, subject: string, action: unknown, machine
         ? []
         : [`${where} spawns '${src}' with a systemId, which nothing could look up; leave it out`]),
       ...(syncSnapshot === true ? [`${where} spawns '${src}' with syncSnapshot, of which nothing ever comes`] : []),
-      ...(src in machine.implementations.actors
+      ...(Object.hasOwn(machine.implementations.actors, src)
         ? []
         : [`${where} spawns '${src}', which setup({ actors }) does not declare`]),
     ];
@@ -292,7 +318,7 @@ function guardFaults(where: string, guard: unknown, machine: AnyStateMachine): s
     return guards.flatMap((inner) => guardFaults(where, inner, machine));
   }
   const name = typeof guard === 'string' ? guard : String((guard as { readonly type?: unknown }).type);
-  return name in machine.implementations.guards
+  return Object.hasOwn(machine.implementations.guards, name)
     ? asyncFaults(`guard '${name}'`, machine.implementations.guards[name])
     : [`${where} names the guard '${name}', which setup({ guards }) does not define`];
 }
@@ -323,9 +349,27 @@ function decisionFaults(where: string, decisions: readonly unknown[], signals: D
         `${where} offers the decision '${String(decision)}'; there are ${Object.keys(DECISION_SIGNALS).join(', ')}`,
       ];
     const types = DECISION_SIGNALS[decision as Decision];
-    if (types.some((type) => type in signals)) return [];
+    if (types.some((type) => Object.hasOwn(signals, type))) return [];
     return [`${where} offers '${decision}', which comes as ${types.join(' or ')}; declare that signal`];
   });
+}
+
+/** XState's types of it have a real actor where only a stand-in is given here. */
+type ContextFunction = (given: { readonly input: JsonObject; readonly spawn: (src: unknown) => unknown }) => unknown;
+
+/** Calls the context function with a sample of an input. @returns the first actor that it spawns; `null` for none seen */
+function spawnedByContext(context: ContextFunction): string | null {
+  let spawned: string | null = null;
+  const spawn = (src: unknown): unknown => {
+    spawned ??= typeof src === 'string' ? src : 'an inline actor';
+    return {};
+  };
+  try {
+    context({ input: SAMPLE_START, spawn });
+  } catch {
+    // It needs what only a real run has.
+  }
+  return spawned;
 }
 
 /** Enough of a start for a machine that takes no input of its own. */
@@ -345,7 +389,12 @@ const SAMPLE_START: JsonObject = {
 /** Takes the first step where that needs nothing that only a real run has. */
 function firstStepFaults({ machine, input }: DurableParts): string[] {
   const { context } = machine.config as { readonly context?: unknown };
-  if (typeof context === 'function' && input !== undefined) return [];
+  if (typeof context === 'function') {
+    const spawned = spawnedByContext(context as ContextFunction);
+    if (spawned !== null)
+      return [`the context function spawns '${spawned}', where nothing performs it; use spawnChild on entry`];
+    if (input !== undefined) return [];
+  }
   if (typeof context === 'object') {
     // Every run begins with it: what changed it in place would change it for all of them. Looking at it freezes it.
     const unfit = findNonJson(context);

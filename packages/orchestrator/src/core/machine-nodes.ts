@@ -14,6 +14,9 @@ export interface BuiltInAction {
   readonly collect?: unknown;
 }
 
+/** A name that sets the prototype of an ordinary object instead of a field: XState loses what has it. */
+export const RESERVED_NAME = '__proto__';
+
 /** All states of a machine, the root first. */
 export function* nodesOf(node: AnyStateNode): Generator<AnyStateNode> {
   yield node;

@@ -146,7 +146,7 @@ function workOf(
     children[id] = child;
   };
   for (const { id, src, input: mapper } of activeNodes(snapshot).flatMap((node) => node.invoke)) {
-    const key = state.activities[id];
+    const key = Object.hasOwn(state.activities, id) ? state.activities[id] : undefined;
     const child = before.children[id];
     if (key !== undefined && child?.src === src) {
       keep(id, key, child);
@@ -166,8 +166,8 @@ function workOf(
   const invoked = new Set(invokesOf(state.snapshot, before));
   for (const [id, child] of Object.entries(before.children)) {
     const key = state.activities[id];
-    if (key === undefined || invoked.has(id) || activities[id] !== undefined) continue;
-    if (child.src in machine.implementations.actors) keep(id, key, child);
+    if (key === undefined || invoked.has(id) || Object.hasOwn(activities, id)) continue;
+    if (Object.hasOwn(machine.implementations.actors, String(child.src))) keep(id, key, child);
   }
   return { activities, started, children };
 }

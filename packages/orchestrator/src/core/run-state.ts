@@ -13,6 +13,8 @@ export interface RunInput {
 export interface ArmedTimer {
   readonly key: string;
   readonly event: string;
+  /** Fields of the event beside its type. Absent: none. */
+  readonly data?: JsonObject;
   readonly dueAt: string;
 }
 

@@ -44,7 +44,7 @@ function differenceOfActivity({ snapshot, activities }: RunState, stored: Stored
   if (activities[activity] !== key) return `activity '${key}' is not what replay gives: it is called '${activity}'`;
   // Of a machine that is known only when it runs, children are of any kind; an activity is a promise, with its input.
   const children = (snapshot?.children ?? {}) as Readonly<Record<string, Child>>;
-  const child = children[activity];
+  const child = Object.hasOwn(children, activity) ? children[activity] : undefined;
   if (child === undefined) return null;
   if (child.src !== src) return `activity '${key}' is not what replay gives: it is a '${src}'`;
   const given = child.getSnapshot().input ?? null;
