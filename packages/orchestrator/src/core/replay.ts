@@ -1,6 +1,7 @@
 /** Replaying a run's inputs gives its state, and what they emit must equal what was stored: the determinism check. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
+import { contextChanges, type ContextHashes, findOtherChange } from './context-hash.ts';
 import { advance, isFinal, reopened } from './advance.ts';
 import type { RunState, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
@@ -24,16 +25,19 @@ export type Replay =
  * @param events the run's events in order, without gaps
  * @param versions the workflow's definition of another version: with it a history is replayed through its migrations,
  *   each part under the version that made it; without it everything is replayed under one version
+ * @param contexts hashes of what a step changed in the context, by the sequence of its last event; a step without them is
+ *   not checked for that
  */
 export function replay(
   start: WorkflowDefinition,
   from: RunState,
   events: readonly WorkflowEvent[],
   versions?: (version: number) => WorkflowDefinition | undefined,
+  contexts?: ReadonlyMap<number, ContextHashes>,
 ): Replay {
-  const replayed = follow(start, from, events, versions);
+  const replayed = follow(start, from, events, versions, contexts);
   if (replayed.ok) return replayed;
-  const asMade = follow(start, { ...from, asMade: true }, events, versions);
+  const asMade = follow(start, { ...from, asMade: true }, events, versions, contexts);
   return asMade.ok ? { ...asMade, wasAsMade: true } : replayed;
 }
 
@@ -43,9 +47,12 @@ function follow(
   from: RunState,
   events: readonly WorkflowEvent[],
   versions: ((version: number) => WorkflowDefinition | undefined) | undefined,
+  contexts: ReadonlyMap<number, ContextHashes> | undefined,
 ): Replay {
   let definition = start;
   let state = from;
+  /** Where the stored step began that the next input belongs to. */
+  let base = from;
   let index = 0;
   while (index < events.length) {
     const input = events[index];
@@ -58,8 +65,13 @@ function follow(
     }
     const taken = replayStep(definition, state, events, index);
     if (taken.ok) {
+      // A run that goes to the queue by a step does so in the same stored step.
+      if (input.type !== 'RUN_QUEUED' || contexts?.has(state.sequence)) base = state;
       ({ state } = taken);
       index = taken.next;
+      const stored = contexts?.get(state.sequence);
+      const field = stored === undefined ? null : findOtherChange(contextChanges(base, state), stored);
+      if (field !== null) return mismatch(input, otherContext(field, input));
     } else if (state.asMade && state.snapshot !== null) state = reopened(definition.machine, state);
     else return taken;
   }
@@ -133,6 +145,10 @@ function parkedAt(state: RunState, event: WorkflowEvent): RunState {
   const outcome = event.payload['undelivered'] as JsonObject | undefined;
   if (outcome === undefined) return parked;
   return { ...parked, undelivered: { ...state.undelivered, [String(outcome['activity'])]: outcome } };
+}
+
+function otherContext(field: string, { type }: WorkflowEvent): string {
+  return `replay changes context.${field} in another way than ${type} did when it was stored; an assign, or what it calls, depends on chance, the clock or something else outside. Take such values from an event, the input or an activity in a new version of the workflow and migrate the run`;
 }
 
 /** Most characters that are shown of a value: enough to recognise it. */

@@ -44,6 +44,7 @@ import type {
 import type { ActivityLookup, SpendingWriter } from '../core/activity.ts';
 import { advance, canTake, dehydrate, holdsRunSlot, isFinal, newRun, rehydrate } from '../core/advance.ts';
 import type { RunInput, RunState, StepResult } from '../core/run-state.ts';
+import { contextChanges } from '../core/context-hash.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import { continueFork, type ForkedRun, forkRun, type ForkRequest } from '../core/fork.ts';
 import { findNonJson } from '../core/plain-json.ts';
@@ -1076,6 +1077,7 @@ export class Engine {
       clearTimers: disarmed,
       view,
       clarifications,
+      context: contextChanges(before, run.state),
       ...this.#snapshotOf(run),
     };
   }
@@ -1190,7 +1192,7 @@ export class Engine {
       throw await this.#parked(runId, 'poisoned', error.message);
     }
     if (!stored) throw new NotFound(`There is no run '${runId}'.`);
-    const { view, snapshot, events, activities, timers } = stored;
+    const { view, snapshot, events, activities, timers, contexts } = stored;
     const { name, version } = view.workflow;
     const definition = this.#definition(name, version);
     if (!definition) {
@@ -1203,7 +1205,7 @@ export class Engine {
     } catch (error) {
       throw await this.#parked(runId, 'poisoned', error instanceof Error ? error.message : String(error));
     }
-    let replayed = replay(definition, from, events);
+    let replayed = replay(definition, from, events, undefined, contexts);
     if (!replayed.ok && snapshot) replayed = await this.#replayWhole(view, replayed);
     if (!replayed.ok) throw await this.#parked(runId, 'poisoned', `event ${replayed.sequence}: ${replayed.message}`);
     const { state, wasAsMade = false } = replayed;

@@ -104,10 +104,8 @@ describe('a run', () => {
   });
 
   it('gets an event that was raised with a delay with its data, also after a restart', async () => {
-    const remind = raise(({ event }: { event: { to: string } }) => ({ type: 'REMIND', to: event.to, at: [1, 2] }), {
-      id: 'remind',
-      delay: 1_000,
-    } as never);
+    const reminder = ({ event }: { event: { to?: string } }) => ({ type: 'REMIND', to: event.to, at: [1, 2] });
+    const remind = raise(reminder as never, { id: 'remind', delay: 1_000 } as never);
     const keep = assign({ got: ({ event }: { event: object }) => event });
     await start(
       aWorkflow({

@@ -282,7 +282,8 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
 
       it('gives at one moment all that is needed to go on with one', async () => {
         const plan = anActivity('a', 'plan');
-        const work = { startActivities: [plan], setTimers: [aTimer('a', 'timeout')] };
+        const context = { order: '0123456789abcdef' };
+        const work = { startActivities: [plan], setTimers: [aTimer('a', 'timeout')], context };
         const begun = await store.append(aStep('a', work));
         expect(await store.loadRun('unknown')).toBeNull();
         expect(await store.loadRun('a')).toEqual({
@@ -291,6 +292,7 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
           events: begun,
           activities: await store.openActivities('a'),
           timers: [aTimer('a', 'timeout')],
+          contexts: new Map([[begun.at(-1)?.sequence, context]]),
         });
 
         await store.append(aStep('a', { expectedSequence: 1, snapshot: { value: 'planning' } }));

@@ -16,6 +16,7 @@ import type {
   WorkflowEvent,
   Clarification,
 } from '@autonomous/shared';
+import type { ContextHashes } from '../core/context-hash.ts';
 import type { RunSummary } from './run-summary.ts';
 
 export interface NewEvent {
@@ -82,6 +83,8 @@ export interface StoredRun {
   readonly events: readonly WorkflowEvent[];
   readonly activities: readonly StoredActivity[];
   readonly timers: readonly StoredTimer[];
+  /** By sequence of a step's last event: hashes of what it changed in the context. Steps that no machine took have none. */
+  readonly contexts: ReadonlyMap<number, ContextHashes>;
 }
 
 /** What the store knows of a run without reading its history. */
@@ -169,6 +172,8 @@ export interface RunCommit {
   readonly view: RunView;
   /** Clarifications that these events opened or settled. */
   readonly clarifications: readonly Clarification[];
+  /** Hashes of what the step changed in the context. Absent: no machine took it. */
+  readonly context?: ContextHashes;
   /** The request that asked for the step: {@link EventStore.recallStep} finds it, also after a crash. Absent: none has a key. */
   readonly request?: StepRequest;
   /** Now and then: the machine's state after these events. The whole view is stored beside it. */

@@ -90,6 +90,8 @@ describe('a database of the first version', () => {
         { ...anActivity('a', 'watch'), ...activity, attempt: 1, failures: 0, notBefore: null },
       ],
       timers: [aTimer('a', 'timeout', '2026-03-01T13:00:00.000Z')],
+      // Its steps were stored without any.
+      contexts: new Map(),
     });
     expect(await opened.findProject('/srv/shop.git', 'shop')).toMatchObject({ id: 'p-1', createdAt: NOON });
     expect(await opened.recall('k-1')).toEqual({ requestHash: 'abc', status: 201, body: '{}' });

@@ -13,6 +13,8 @@ export interface StepRow {
   /** 32 bytes an event. */
   readonly hashes: Buffer;
   readonly hash: Buffer;
+  /** JSON text; absent where steps are archived. */
+  readonly context?: string | null;
 }
 
 export function packSteps(steps: readonly StepRow[]): Buffer {

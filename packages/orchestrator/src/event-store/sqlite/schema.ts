@@ -3,6 +3,7 @@
  * Column types speak the port's language: times are ISO strings here and milliseconds on disk, JSON is text on disk.
  */
 import type { Clarification, Gate, JsonValue, ResponseType, RunStatus, RunView } from '@autonomous/shared';
+import type { ContextHashes } from '../../core/context-hash.ts';
 import { drizzle } from './drizzle.ts';
 import { toIso, toMilliseconds } from './times.ts';
 
@@ -69,6 +70,8 @@ export const workflowSteps = sqliteTable(
     events: text('events').notNull(),
     hashes: blob('hashes', { mode: 'buffer' }).notNull(),
     hash: blob('hash', { mode: 'buffer' }).notNull(),
+    /** `null` in steps that no machine took, and in those of before this was stored. */
+    context: json('context').$type<ContextHashes>(),
   },
   (step) => [uniqueIndex('workflow_steps_sequence_idx').on(step.run, step.sequence)],
 );

@@ -589,6 +589,7 @@ function toStepWrite(commit: RunCommit): StepWrite {
     expectedSequence,
     at,
     events: toFields(events, at),
+    context: commit.context === undefined ? null : JSON.stringify(commit.context),
     status: view.status,
     stage: view.currentStage,
     gate: view.gate === null ? null : JSON.stringify(view.gate),

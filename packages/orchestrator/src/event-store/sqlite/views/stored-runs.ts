@@ -12,6 +12,7 @@ import {
 } from '@autonomous/shared';
 import type { IntegrityFault, StoredRun } from '../../event-store.ts';
 import { CHAIN_START, type ChainFault, ChainReader, type ChainTip, sha256 } from '../../hash-chain.ts';
+import type { ContextHashes } from '../../../core/context-hash.ts';
 import { type StepRow, unpackSteps } from '../packed-steps.ts';
 import { readGate, salvagedView } from './partial-view.ts';
 import type { RunRow } from './run-row.ts';
@@ -155,13 +156,14 @@ export class StoredRuns {
    * What is needed to go on with a run, checked as far as it is read.
    * @throws {DamagedRun}
    */
-  load(run: RunRow): Pick<StoredRun, 'view' | 'snapshot' | 'events'> {
+  load(run: RunRow): Pick<StoredRun, 'view' | 'snapshot' | 'events' | 'contexts'> {
     const snapshot = this.#snapshot(run);
     let view = this.#storedView(run);
     const from = snapshot?.sequence ?? 0;
     const start = Math.min(from, view?.lastSequence ?? 0);
     const steps = this.#steps(run, start);
     const events: WorkflowEvent[] = [];
+    const contexts = new Map<number, ContextHashes>();
     const fault = checkSteps(run, this.#tipAt(run, start), steps, tipOf(run), (step, elements) => {
       for (const [index, event] of toEvents(run.id, step, elements).entries()) {
         if (event.sequence > from) events.push(event);
@@ -169,8 +171,12 @@ export class StoredRuns {
       }
     });
     if (fault !== null) throw new DamagedRun(run.id, fault);
+    for (const step of steps) {
+      const hashes = readContextHashes(run.id, step);
+      if (hashes !== null) contexts.set(step.sequence, hashes);
+    }
     if (view === null) throw new DamagedRun(run.id, { sequence: 1, message: 'event 1 does not begin a run' });
-    return { view, snapshot, events };
+    return { view, snapshot, events, contexts };
   }
 
   /** Checks the last step of a run and that it is the last. */
@@ -403,6 +409,18 @@ function checkSteps(
   return tip === undefined ? null : reader.end(tip);
 }
 
+/** @throws {DamagedRun} */
+function readContextHashes(runId: string, { sequence, context = null }: StepRow): ContextHashes | null {
+  if (context === null) return null;
+  try {
+    const hashes: unknown = JSON.parse(context);
+    if (typeof hashes === 'object' && hashes !== null) return hashes as ContextHashes; // What the writer makes.
+  } catch {
+    // Said below.
+  }
+  throw new DamagedRun(runId, { sequence, message: `the hashes of the context after event ${sequence} cannot be read` });
+}
+
 /** Which event of a step cannot be read. */
 function faultIn(step: StepRow, error: unknown): ChainFault {
   const { index, count } = findDamage(step);
@@ -471,7 +489,7 @@ function prepareStatements(connection: Connection) {
        ORDER BY completed_at, number LIMIT ?`,
     ),
     stepsAfter: connection.prepare<[number, number, number], StepRow>(
-      `SELECT ${STEP_COLUMNS} FROM workflow_steps WHERE run = ? AND sequence > ? ORDER BY sequence LIMIT ?`,
+      `SELECT ${STEP_COLUMNS}, context FROM workflow_steps WHERE run = ? AND sequence > ? ORDER BY sequence LIMIT ?`,
     ),
     lastSteps: connection.prepare<[number], StepRow>(
       `SELECT ${STEP_COLUMNS} FROM workflow_steps WHERE run = ? ORDER BY sequence DESC LIMIT 2`,

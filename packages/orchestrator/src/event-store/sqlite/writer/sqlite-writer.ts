@@ -172,7 +172,8 @@ export class SqliteWriter {
     const sequence = expectedSequence + count;
     const run = this.#saveRun(write, known, sequence, tip);
     const position = this.#lastPosition() + count;
-    this.#statements.insertStep.run(position, run.number, sequence, at, `${text}]`, hashes, Buffer.from(tip, 'hex'));
+    const hash = Buffer.from(tip, 'hex');
+    this.#statements.insertStep.run(position, run.number, sequence, at, `${text}]`, hashes, hash, write.context);
     this.#position = position;
     this.#saveWork(write, run.number);
     return position;
@@ -445,7 +446,7 @@ function prepareStatements(connection: Connection) {
        WHERE number = ?`,
     ),
     insertStep: write(
-      'INSERT INTO workflow_steps (position, run, sequence, at, events, hashes, hash) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO workflow_steps (position, run, sequence, at, events, hashes, hash, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     stepsOfRun: connection.prepare<[number], StepRow>(
       'SELECT position, sequence, at, events, hashes, hash FROM workflow_steps WHERE run = ? ORDER BY sequence',
@@ -457,7 +458,8 @@ function prepareStatements(connection: Connection) {
     lastStep: connection.prepare<[number], Pick<StepRow, 'sequence' | 'hash'>>(
       'SELECT sequence, hash FROM workflow_steps WHERE run = ? ORDER BY sequence DESC LIMIT 1',
     ),
-    replaceEvents: write('UPDATE workflow_steps SET events = ? WHERE position = ?'),
+    // What is erased must not be guessed from its hash.
+    replaceEvents: write('UPDATE workflow_steps SET events = ?, context = NULL WHERE position = ?'),
     deleteSteps: write('DELETE FROM workflow_steps WHERE run = ?'),
     archive: connection.prepare<[number], { readonly sequence: number; readonly steps: Buffer }>(
       'SELECT sequence, steps FROM archived_steps WHERE run = ?',

@@ -12,6 +12,8 @@ export interface StepWrite {
   readonly at: number;
   /** Four fields an event: type as JSON text, origin (0 or 1), payload as JSON text, own time or 0 where it is the step's. */
   readonly events: readonly (string | number)[];
+  /** JSON of the hashes of what it changed in the context; `null` when no machine took it. */
+  readonly context: string | null;
   readonly status: string;
   readonly stage: string | null;
   /** JSON. */

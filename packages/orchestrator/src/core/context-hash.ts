@@ -1,0 +1,93 @@
+/**
+ * Hashes of what a step changed in the context. They are stored with the step, so that a replay notices an `assign` that
+ * depends on chance, on the clock or on anything else that is no part of context and event.
+ */
+import { hash } from 'node:crypto';
+import type { JsonValue } from '@autonomous/shared';
+import type { RunState } from './run-state.ts';
+
+/** A hash of what changed within each field of the context that differs after a step, by name of the field. */
+export type ContextHashes = Readonly<Record<string, string>>;
+
+/** Characters of a hash: enough to notice a difference. */
+const HASH_CHARACTERS = 16;
+
+/**
+ * Hashes what differs between the contexts of two states of a run. Parts that are the very same objects are not looked at.
+ * @returns an entry a field that differs; empty when none does
+ */
+export function contextChanges(before: RunState, after: RunState): ContextHashes {
+  const known = contextOf(before);
+  const context = contextOf(after);
+  if (context === known) return {};
+  const hashes: [name: string, digest: string][] = [];
+  for (const [name, change] of changesWithin(known, context)) hashes.push([name, hashOf(change)]);
+  return Object.fromEntries(hashes);
+}
+
+/** Finds a field of the context that changed in another way than it did. @returns its name; `null` when there is none */
+export function findOtherChange(changes: ContextHashes, stored: ContextHashes): string | null {
+  const names = new Set([...Object.keys(stored), ...Object.keys(changes)]);
+  for (const name of names)
+    if (!Object.hasOwn(stored, name) || !Object.hasOwn(changes, name) || stored[name] !== changes[name]) return name;
+  return null;
+}
+
+type Fields = Readonly<Record<string, JsonValue | undefined>>;
+
+const NO_CONTEXT: Fields = {};
+
+function contextOf({ snapshot }: RunState): Fields {
+  // Plain JSON, as each step was found to be.
+  return (snapshot?.context ?? NO_CONTEXT) as Fields;
+}
+
+function hashOf(text: string): string {
+  return hash('sha256', text).slice(0, HASH_CHARACTERS);
+}
+
+/** How a value became another, as a text that does not depend on the order of keys; empty when both are the same JSON. */
+function changeOf(before: JsonValue | undefined, after: JsonValue | undefined): string {
+  if (before === after) return '';
+  if (after === undefined) return '-';
+  if (typeof before !== 'object' || before === null || typeof after !== 'object' || after === null)
+    return `=${textOf(after)}`;
+  if (Array.isArray(before) !== Array.isArray(after)) return `=${textOf(after)}`;
+  if (Array.isArray(before) && Array.isArray(after)) return changeOfList(before, after);
+  return joined(changesWithin(before as Fields, after as Fields));
+}
+
+function changeOfList(before: readonly JsonValue[], after: readonly JsonValue[]): string {
+  let text = before.length === after.length ? '' : `[${after.length}]`;
+  for (let index = 0; index < after.length; index += 1) {
+    if (before[index] === after[index]) continue;
+    const change = changeOf(before[index], after[index]);
+    if (change !== '') text += `${index}${change},`;
+  }
+  return text;
+}
+
+function changesWithin(before: Fields, after: Fields): readonly (readonly [name: string, change: string])[] {
+  const changes: [name: string, change: string][] = [];
+  for (const name of Object.keys(after)) {
+    if (after[name] === undefined) continue;
+    const known = Object.hasOwn(before, name) ? before[name] : undefined;
+    const change = known === after[name] ? '' : changeOf(known, after[name]);
+    if (change !== '') changes.push([name, change]);
+  }
+  for (const name of Object.keys(before))
+    if (before[name] !== undefined && (!Object.hasOwn(after, name) || after[name] === undefined))
+      changes.push([name, '-']);
+  return changes.length < 2 ? changes : changes.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function joined(changes: readonly (readonly [name: string, change: string])[]): string {
+  return changes.length === 0 ? '' : `{${changes.map(([name, change]) => JSON.stringify(name) + change).join(',')}}`;
+}
+
+/** JSON with sorted keys. */
+function textOf(value: JsonValue): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`;
+  return joined(changesWithin(NO_CONTEXT, value as Fields));
+}
