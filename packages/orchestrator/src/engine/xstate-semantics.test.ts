@@ -21,7 +21,7 @@ const cancelled = { type: 'final', meta: { status: 'cancelled' } };
 
 /** A workflow of a machine that need not fit XState's types. */
 function aWorkflow(config: object, more: Partial<WorkflowDefinition> = {}, actors: object = {}): WorkflowDefinition {
-  const machine = setup({ actors } as never).createMachine({ id: 'm', ...config } as never);
+  const machine = setup({ actors }).createMachine({ id: 'm', ...config } as never);
   const signals = { GO: any, ASK: any, ...('cancelled' in (config as { states: object }).states ? { RUN_CANCELLED: any } : {}) };
   return defineWorkflow({
     name: 'own',
@@ -105,7 +105,7 @@ describe('a run', () => {
 
   it('gets an event that was raised with a delay with its data, also after a restart', async () => {
     const reminder = ({ event }: { event: { to?: string } }) => ({ type: 'REMIND', to: event.to, at: [1, 2] });
-    const remind = raise(reminder as never, { id: 'remind', delay: 1_000 } as never);
+    const remind = raise(reminder as never, { id: 'remind', delay: 1_000 });
     const keep = assign({ got: ({ event }: { event: object }) => event });
     await start(
       aWorkflow({
@@ -127,7 +127,7 @@ describe('a run', () => {
   });
 
   it('is quarantined before any effect when a delayed event holds what is not JSON', async () => {
-    const remind = raise({ type: 'REMIND', when: new Date(0) } as never, { id: 'remind', delay: 1 } as never);
+    const remind = raise({ type: 'REMIND', when: new Date(0) } as never, { id: 'remind', delay: 1 });
     await start(aWorkflow({ initial: 'a', states: { a: { on: { GO: { actions: remind } } } } }));
     await engine.run('own', { id: 'r' });
     const { gate } = await engine.signal('r', 'GO', {});
