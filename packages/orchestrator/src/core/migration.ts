@@ -167,7 +167,7 @@ function workOf(
   for (const [id, child] of Object.entries(before.children)) {
     const key = state.activities[id];
     if (key === undefined || invoked.has(id) || Object.hasOwn(activities, id)) continue;
-    if (Object.hasOwn(machine.implementations.actors, String(child.src))) keep(id, key, child);
+    if (Object.hasOwn(machine.implementations.actors, child.src)) keep(id, key, child);
   }
   return { activities, started, children };
 }
