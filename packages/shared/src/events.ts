@@ -36,6 +36,8 @@ export interface RunStart {
   readonly explorationId?: string;
   /** The run that starts this one as its child. */
   readonly parent?: ParentOfRun;
+  /** The run tree of the parent, whose budgets a child run shares. See `treeOf`. */
+  readonly treeId?: string;
   /** What a workflow of one's own starts from, as its input schema gives it. */
   readonly input?: JsonObject;
 }

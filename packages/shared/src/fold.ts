@@ -58,6 +58,7 @@ export function viewAtStart(runId: string, start: RunStart, at: string): RunView
     workflow: { name: start.workflow.name, version: start.workflow.version },
     ...(start.explorationId === undefined ? {} : { explorationId: start.explorationId }),
     ...(start.parent === undefined ? {} : { parent: start.parent }),
+    ...(start.treeId === undefined ? {} : { treeId: start.treeId }),
     originalRequest: start.request,
     status: 'queued',
     currentStage: null,

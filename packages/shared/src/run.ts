@@ -380,7 +380,7 @@ export interface RunView {
     /** What it has of that run's spending: the sums in `cost` have it too, and it was spent once. Absent in older runs. */
     readonly spent?: TreeShare;
   };
-  /** The run tree of a fork: that of the run it was forked from. See `treeOf`. */
+  /** The run tree of a fork or of a child run: that of the run it was forked from, or of its parent. See `treeOf`. */
   readonly treeId?: string;
   /** When the budgets of its tree were last changed at this run, ISO 8601: the newest of all its runs holds for the tree. */
   readonly treeBudgetsAt?: string;

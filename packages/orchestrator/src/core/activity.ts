@@ -77,6 +77,11 @@ export interface Activity<Input = never, Output = JsonValue> {
    */
   readonly graceMs?: number;
   /**
+   * Only waits for something that goes on by itself. Its attempts are not booked, so that no crash of the server counts against
+   * its run. Default: it works.
+   */
+  readonly onlyWaits?: true;
+  /**
    * Does the outside already have this effect? Asked before each `perform`.
    * @returns the outcome that `perform` would have given; `undefined` when it has to be performed
    */

@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue, RunStatus } from '@autonomous/shared';
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { awaitingChildren, openChildren } from './child-runs.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { hasEventless, immediateRaises, RESERVED_NAME } from './machine-nodes.ts';
 import { migrateState } from './migration.ts';
@@ -114,17 +115,26 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
     return poisoned(`activity '${unasked}' was spawned within assign, where nothing performs it; use spawnChild`);
 
   const snapshot = state.asMade ? made : asReopened(machine, made, state.snapshot);
-  const view = viewOf(snapshot, state.asMade);
-  if ((snapshot.status === 'active') === isFinal(view.status)) return poisoned(unclearEnd(snapshot, view));
+  const told = viewOf(snapshot, state.asMade);
+  if ((snapshot.status === 'active') === isFinal(told.status)) return poisoned(unclearEnd(snapshot, told));
   // Whoever leaves the running states while it waits for its place leaves the queue too.
-  const queuedAt = input.type !== 'RUN_STARTED' && view.status === 'running' ? state.queuedAt : null;
-  // While a run is queued its clock stands still: what is armed then counts from when it came into the queue.
-  const changes = new Changes(machine, state.runId, sequence, queuedAt ?? input.timestamp, settled);
-  if (state.queuedAt !== null && queuedAt === null && input.type !== 'RUN_STARTED')
-    changes.move(Math.max(0, Date.parse(input.timestamp) - Date.parse(state.queuedAt)));
-  for (const action of actions) changes.take(action);
+  const queuedBefore = input.type !== 'RUN_STARTED' && told.status === 'running' ? state.queuedAt : null;
+  const collect = (queuedAt: string | null): Changes => {
+    // While a run is queued its clock stands still: what is armed then counts from when it came into the queue.
+    const changes = new Changes(machine, state.runId, sequence, queuedAt ?? input.timestamp, settled);
+    if (state.queuedAt !== null && queuedAt === null && input.type !== 'RUN_STARTED')
+      changes.move(Math.max(0, Date.parse(input.timestamp) - Date.parse(state.queuedAt)));
+    for (const action of actions) changes.take(action);
+    if (changes.fault === null && snapshot.status !== 'active') changes.endAll();
+    return changes;
+  };
+  let changes = collect(queuedBefore);
   if (changes.fault) return poisoned(changes.fault);
-  if (snapshot.status !== 'active') changes.endAll();
+  const children = openChildren(machine, state.children, changes);
+  const view = awaitingChildren(told, changes.activities.size, children);
+  // A run that waits for its children needs no place.
+  const queuedAt = view.status === 'running' ? queuedBefore : null;
+  if (queuedAt !== queuedBefore) changes = collect(queuedAt);
 
   const again = restatedFacts(state.view, view, input.type);
   const emitted = [...changes.facts, ...factsBetween(state.view, view), ...again];
@@ -139,6 +149,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
       timers: Object.fromEntries(changes.timers),
       parked: null,
       queuedAt,
+      ...(children === undefined && state.children === undefined ? {} : { children }),
       ...(state.undelivered === undefined ? {} : { undelivered: stillOpen(state.undelivered, changes.activities) }),
     },
     emitted,

@@ -14,7 +14,10 @@ import {
 } from '@autonomous/shared';
 import { type AnyStateMachine, fromPromise } from 'xstate';
 import { z } from 'zod';
+import { childWorkflowOf, childrenOf } from './child-runs.ts';
 import { durabilityFaults } from './durability.ts';
+
+export { childRun, childrenOf } from './child-runs.ts';
 
 /** What a person sees while a state is active. Deeper states override what their parents say. */
 export interface StateMeta<Context = never> {
@@ -95,7 +98,8 @@ export function activity<Input, Output>() {
 export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint'>): WorkflowDefinition {
   const faults = durabilityFaults(
     definition,
-    (logic) => typeof logic === 'object' && logic !== null && declared.has(logic),
+    (logic) =>
+      typeof logic === 'object' && logic !== null && (declared.has(logic) || childWorkflowOf(logic) !== undefined),
   );
   if (faults.length > 0) {
     throw new InvalidRequest(`Workflow '${definition.name}' cannot be made durable: ${faults.join('; ')}.`);
@@ -105,9 +109,10 @@ export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint
   return workflow;
 }
 
-/** Names of the activities that a workflow's machine may start. */
+/** Names of the activities that a workflow's machine may start, without its child runs. */
 export function sourcesOf({ machine }: WorkflowDefinition): readonly string[] {
-  return Object.keys(machine.implementations.actors);
+  const children = childrenOf({ machine });
+  return Object.keys(machine.implementations.actors).filter((src) => !children.has(src));
 }
 
 /** Was this made by `defineWorkflow`, so that what cannot be made durable is refused already? */

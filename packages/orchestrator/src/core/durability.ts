@@ -75,14 +75,14 @@ function signalFaults({ signals }: DurableParts): string[] {
 
 function actorFaults(machine: AnyStateMachine, isActivity: (logic: unknown) => boolean): string[] {
   return Object.entries(machine.implementations.actors).flatMap(([src, logic]) =>
-    isActivity(logic) ? [] : [`actor '${src}' ${kindOf(logic)}; declare it with activity<Input, Output>()`],
+    isActivity(logic) ? [] : [`actor '${src}' ${kindOf(logic)}; declare it with activity<Input, Output>(), or childRun(…) for a run of another workflow`],
   );
 }
 
 function kindOf(logic: unknown): string {
   if (typeof logic !== 'object' || logic === null) return 'is no activity';
   if ('root' in logic)
-    return 'is a nested machine, which would run by itself (make it a workflow and a run of its own)';
+    return 'is a nested machine, which would run by itself (make it a workflow of its own and declare it with childRun)';
   return 'start' in logic
     ? 'is a promise, callback or observable actor, which would run by itself and be gone with the process'
     : 'is a transition actor, whose state nobody stores';

@@ -2,7 +2,7 @@
  * A new run from another run's history: its inputs up to an event are replayed under the new run's id, and what follows from
  * them must be what was stored. Pure.
  */
-import type { JsonObject, RunConfig, RunConfigRequest, WorkflowEvent } from '@autonomous/shared';
+import type { JsonObject, ParentOfRun, RunConfig, RunConfigRequest, WorkflowEvent } from '@autonomous/shared';
 import { advance, isFinal, newRun, reopened } from './advance.ts';
 import type { RunInput, RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
@@ -69,6 +69,8 @@ export function forkRun(
   const source = throughStep(events, request.at);
   const last = source.find((event) => event.sequence === request.at);
   const start = startOf(source[0]);
+  if (start?.parent !== undefined)
+    return refused(`it is a child run of ${start.parent}, which waits for it and for no other; fork ${start.parent}`);
   if (!last || !start) return refused(`its events are 1 to ${events.at(-1)?.sequence ?? 0}`);
   let replayed = replayAs(source, start, versions, request);
   if (!replayed.ok) {
@@ -113,6 +115,12 @@ function whyNotThere(state: RunState, source: readonly WorkflowEvent[]): string 
   }
   if (state.snapshot === null || state.view === null) {
     return 'the run had not begun there; choose a later event, or start a new run';
+  }
+  const { children } = state;
+  if (children !== undefined) {
+    // A child answers to the run that started it, and its work is done once.
+    const began = Math.min(...children.map((id) => Number(state.activities[id]?.split('/')[1])));
+    return `it waits there for the child runs ${children.map((id) => `'${id}'`).join(', ')}; choose an event before ${began}, or one after their ends`;
   }
   if (!isFinal(state.view.status)) return null;
   const end = source.findLast((event) => event.origin === 'input');
@@ -194,15 +202,17 @@ function eventOf({ type, payload, timestamp }: RunInput, origin: ForkEvent['orig
 interface SourceStart {
   readonly branch: string;
   readonly version: number;
+  /** Id of the run that started it as a child; `undefined` where none did. */
+  readonly parent: string | undefined;
 }
 
 function startOf(first: WorkflowEvent | undefined): SourceStart | null {
   if (first === undefined) return null;
   const start = (first.type === 'RUN_QUEUED' ? first.payload['start'] : first.payload) as JsonObject | undefined;
   const workflow = start?.['workflow'] as JsonObject | undefined;
-  return workflow === undefined
-    ? null
-    : { branch: String(start?.['branch'] ?? ''), version: Number(workflow['version']) };
+  if (workflow === undefined) return null;
+  const parent = start?.['parent'] as ParentOfRun | undefined;
+  return { branch: String(start?.['branch'] ?? ''), version: Number(workflow['version']), parent: parent?.runId };
 }
 
 /**

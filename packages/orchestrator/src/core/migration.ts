@@ -5,6 +5,7 @@
 import { type EventPayloads, FINAL_STATUSES, type JsonObject, type JsonValue } from '@autonomous/shared';
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import type { ArmedTimer, RunInput, RunState, StartedActivity, Step } from './run-state.ts';
+import { awaitingChildren, openChildren } from './child-runs.ts';
 import type { StoredState, WorkflowDefinition } from './definition.ts';
 import { activeNodes, describeError, plain, restoreSnapshot } from './persisted-state.ts';
 import { factsBetween, type StateView, viewOf } from './view.ts';
@@ -66,7 +67,10 @@ interface Open {
 }
 
 function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, timers, started, armed }: Open): Step {
-  const view = viewOf(snapshot, state.asMade);
+  const open = new Map(Object.entries(activities));
+  const machine: AnyStateMachine = snapshot.machine;
+  const children = openChildren(machine, state.children, { activities: open, started });
+  const view = awaitingChildren(viewOf(snapshot, state.asMade), open.size, children);
   if (FINAL_STATUSES.has(view.status))
     return refused(`the migration gives the final state ${JSON.stringify(view.state)}`);
   const emitted = factsBetween(announced(state, view), view);
@@ -80,6 +84,7 @@ function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, tim
       snapshot,
       view,
       activities,
+      ...(children === undefined && state.children === undefined ? {} : { children }),
       timers,
       parked: null,
       queuedAt: view.status === 'running' ? state.queuedAt : null,

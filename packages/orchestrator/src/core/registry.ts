@@ -1,6 +1,7 @@
 /** All workflow definitions by name and version. Versions are never deleted: runs are bound to theirs. */
 import { InvalidRequest } from '@autonomous/shared';
-import type { WorkflowDefinition } from './definition.ts';
+import { childrenOf } from './child-runs.ts';
+import { sourcesOf, type WorkflowDefinition } from './definition.ts';
 
 export interface WorkflowRegistry {
   /** The newest version of a workflow; `undefined` when there is none of this name. */
@@ -26,6 +27,8 @@ export function createRegistry(definitions: readonly WorkflowDefinition[]): Work
       [...versions, definition].sort((a, b) => b.version - a.version),
     );
   }
+  const faults = [...byName.values()].flatMap((versions) => childFaults(versions, byName));
+  if (faults.length > 0) throw new InvalidRequest(faults.join(' '));
   const latest = (name: string) => byName.get(name)?.[0];
   return {
     latest,
@@ -33,4 +36,28 @@ export function createRegistry(definitions: readonly WorkflowDefinition[]): Work
     versions: (name) => (byName.get(name) ?? []).map((definition) => definition.version),
     list: () => [...byName.keys()].sort().flatMap((name) => latest(name) ?? []),
   };
+}
+
+/** Faults of the child runs that a workflow's versions declare, one sentence each. */
+function childFaults(
+  versions: readonly WorkflowDefinition[],
+  byName: ReadonlyMap<string, readonly WorkflowDefinition[]>,
+): readonly string[] {
+  const faults = new Set<string>();
+  for (const definition of versions) {
+    for (const [src, workflow] of childrenOf(definition)) {
+      if (!byName.has(workflow))
+        faults.add(
+          `Workflow '${definition.name}' starts child runs of '${workflow}', which this server does not have: register it too, or correct the name in childRun('${workflow}').`,
+        );
+      const other = versions.find(
+        (each) => sourcesOf(each).includes(src) || (childrenOf(each).get(src) ?? workflow) !== workflow,
+      );
+      if (other !== undefined)
+        faults.add(
+          `Workflow '${definition.name}' declares '${src}' as child runs of '${workflow}' in version ${definition.version} and as something else in version ${other.version}: give one of them another name.`,
+        );
+    }
+  }
+  return [...faults];
 }

@@ -28,6 +28,8 @@ export interface RunState {
   readonly view: StateView | null;
   /** Open activities: XState id → activation key. */
   readonly activities: Readonly<Record<string, string>>;
+  /** Ids of the open activities that are child runs. None: absent. */
+  readonly children?: readonly string[] | undefined;
   /** Armed timers: XState send id → timer. */
   readonly timers: Readonly<Record<string, ArmedTimer>>;
   /** Since when the run waits for a place although its machine could run; `null` while it does not. ISO 8601. */

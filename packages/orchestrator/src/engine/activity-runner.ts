@@ -40,6 +40,9 @@ export interface RunnerOptions {
   readonly progress: (progress: Progress) => void;
   /** Takes secrets out of what is stored. */
   readonly scrub: <Value>(value: Value) => Value;
+  /** Whether an actor stands for child runs. Of these, `childrenAtOnce` of a run are performed at the same time. */
+  readonly isChild: (workflow: string, src: string) => boolean;
+  readonly childrenAtOnce: number;
   /** Appends what an activity spends; see `ActivityContext.spend`. */
   readonly spend: (job: Pick<Job, 'runId' | 'activity' | 'key'>, write: SpendingWriter) => Promise<void>;
 }
@@ -64,13 +67,15 @@ interface Job extends NewActivity, AttemptBooking {
 interface RunningOfRun {
   readonly byKey: Map<string, Running>;
   readonly slots: ActivitySlots;
+  /** Of activities that wait for child runs: they are counted by themselves. */
+  readonly childSlots: ActivitySlots;
 }
 
 /** One activity that is being carried out. */
 class Running {
   readonly job: Job;
   done: Promise<void> = Promise.resolve();
-  holdsSlot = false;
+  heldSlots: ActivitySlots | undefined;
   /** How long the activities of the next state wait for it after it was told to end. */
   graceMs = DEFAULT_GRACE_MS;
   /** Its outcome is on its way: there is nothing to cancel any more. */
@@ -153,7 +158,7 @@ export class ActivityRunner {
     const running = ofRun?.byKey.get(key);
     if (ofRun === undefined || running === undefined || running.reporting) return;
     running.abort(new Error('cancelled'));
-    releaseSlot(running, ofRun);
+    releaseSlot(running);
   }
 
   /** Tells all activities of a run to end. */
@@ -173,7 +178,7 @@ export class ActivityRunner {
   #dispatch(job: Job): void {
     if (this.#stopped) return;
     let ofRun = this.#runs.get(job.runId);
-    if (ofRun === undefined) this.#runs.set(job.runId, (ofRun = { byKey: new Map(), slots: new ActivitySlots() }));
+    if (ofRun === undefined) this.#runs.set(job.runId, (ofRun = newRunningOfRun()));
     const { byKey } = ofRun;
     const before = byKey.get(job.key);
     if (before?.aborted === false) return;
@@ -184,6 +189,10 @@ export class ActivityRunner {
     byKey.set(job.key, running);
     const { runId, activity, key } = job;
     running.done = withinActivity({ runId, activity, key }, () => this.#run(running, predecessors, ofRun));
+  }
+
+  #isChild({ owner, src }: Job): boolean {
+    return this.#options.isChild(owner.workflow, src);
   }
 
   #endOrGrace({ done, graceMs }: Running): Promise<unknown> {
@@ -206,22 +215,25 @@ export class ActivityRunner {
       // Nothing else would look at this activity before the next start.
       await this.#fail(running, classify(error)).catch(() => undefined);
     }
-    releaseSlot(running, ofRun);
+    releaseSlot(running);
     const { byKey } = ofRun;
     if (byKey.get(job.key) === running) byKey.delete(job.key);
     if (byKey.size === 0 && this.#runs.get(job.runId) === ofRun) this.#runs.delete(job.runId);
   }
 
   /** Waits for a slot of its run, after the activities that wait already. @returns `undefined` when it has one at once */
-  #takeSlot(running: Running, { slots }: RunningOfRun): Promise<void> | undefined {
+  #takeSlot(running: Running, ofRun: RunningOfRun): Promise<void> | undefined {
     const { maxConcurrency } = running.job.owner;
-    if (slots.take(maxConcurrency)) {
-      running.holdsSlot = true;
+    const isChild = this.#isChild(running.job);
+    const slots = isChild ? ofRun.childSlots : ofRun.slots;
+    const limit = isChild ? Math.min(maxConcurrency, this.#options.childrenAtOnce) : maxConcurrency;
+    if (slots.take(limit)) {
+      running.heldSlots = slots;
       return undefined;
     }
     return new Promise((resolve) => {
-      const leave = slots.wait(maxConcurrency, () => {
-        running.holdsSlot = true;
+      const leave = slots.wait(limit, () => {
+        running.heldSlots = slots;
         end();
       });
       running.onAbort = end;
@@ -271,13 +283,13 @@ export class ActivityRunner {
       if (!fresh) {
         attempt += 1;
         notBefore = null;
-        if (!(await this.#book(running, { attempt, failures, notBefore }))) return;
+        if (activity.onlyWaits !== true && !(await this.#book(running, { attempt, failures, notBefore }))) return;
         if (running.aborted) return;
       }
       fresh = false;
       const result = await this.#attempt(activity, running, attempt, heartbeats);
       // Nothing is performed while an outcome is stored or a back-off passes.
-      releaseSlot(running, ofRun);
+      releaseSlot(running);
       if (running.aborted) return;
       if (result.ok) {
         const { output } = result;
@@ -547,10 +559,14 @@ class AttemptLimits {
   }
 }
 
-function releaseSlot(running: Running, { slots }: RunningOfRun): void {
-  if (!running.holdsSlot) return;
-  running.holdsSlot = false;
-  slots.release();
+function newRunningOfRun(): RunningOfRun {
+  return { byKey: new Map(), slots: new ActivitySlots(), childSlots: new ActivitySlots() };
+}
+
+function releaseSlot(running: Running): void {
+  const { heldSlots } = running;
+  running.heldSlots = undefined;
+  heldSlots?.release();
 }
 
 async function findOrPerform(

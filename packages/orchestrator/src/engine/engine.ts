@@ -52,6 +52,8 @@ import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay } from '../core/replay.ts';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { type ActivityOwner, ActivityRunner, type Outcome } from './activity-runner.ts';
+import { childConfig } from '../run-config/child-config.ts';
+import { CHILD_LIMITS, type ChildConfig, type ChildLimits, ChildRuns } from './child-runs.ts';
 import type { Clock } from './clock.ts';
 import type { CrashLedger } from './crash-ledger.ts';
 import { findPendingWorkMismatch } from './pending-work.ts';
@@ -88,6 +90,10 @@ export interface EngineOptions {
    * or ends. Absent: no run is held back.
    */
   readonly crashes?: Pick<CrashLedger, 'isHeld' | 'takesUp'>;
+  /** Gives the configuration of a child run. Default: that of its parent, narrowed by what the parent asks for. */
+  readonly childConfig?: ChildConfig;
+  /** Default: `CHILD_LIMITS`. */
+  readonly childLimits?: Partial<ChildLimits>;
   /** Fault of a run by evidence from outside the database. Asked before a run that was quarantined as damaged resumes. */
   readonly faultElsewhere?: (run: RunView) => Promise<IntegrityFault | null>;
 }
@@ -195,6 +201,7 @@ export class Engine {
   readonly #trees: RunTrees;
   readonly #runner: ActivityRunner;
   readonly #timers: Timers;
+  readonly #children: ChildRuns;
   /** Requests that come while the server starts wait until the run slots in use are known. */
   #placesKnown: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -206,9 +213,27 @@ export class Engine {
       stored: (treeId) => this.#viewsOfTree(treeId),
       live: (runId) => this.#runs.get(runId)?.view,
     });
+    const limits = { ...CHILD_LIMITS, ...options.childLimits };
+    this.#children = new ChildRuns({
+      store: options.store,
+      workflows: options.workflows,
+      clock: options.clock,
+      log: options.log,
+      limits,
+      configOf: options.childConfig ?? ((parent, _workflow, asked) => childConfig(parent, asked)),
+      launch: (runId, start) => this.launch(runId, start),
+      view: (runId) => this.view(runId),
+      finished: (runId) => this.finished(runId),
+      inspect: (runId) => this.inspect(runId),
+      cancel: (runId, by, reason) => this.cancel(runId, by, reason),
+      isHeld: (runId) => options.crashes?.isHeld(runId) === true,
+    });
     this.#runner = new ActivityRunner({
       store: options.store,
-      findActivity: options.findActivity,
+      findActivity: (workflow, name) =>
+        this.#children.activityOf(workflow, name) ?? options.findActivity(workflow, name),
+      isChild: (workflow, src) => this.#children.workflowOf(workflow, src) !== undefined,
+      childrenAtOnce: limits.atOnce,
       clock: options.clock,
       random: options.random,
       log: options.log,
@@ -246,6 +271,8 @@ export class Engine {
     placesAreKnown();
     // Timers that came due while the server was down come first: work that they end need not begin again.
     await this.#timers.start();
+    // The same holds for runs that nobody waits for: the last process may have ended between a parent's step and their end.
+    await this.#children.cancelAbandoned();
     const unfinished = new Set(await store.runsWithActivities());
     for (const head of running) unfinished.add(head.id);
     const ids = [...unfinished].filter((runId) => this.#options.crashes?.isHeld(runId) !== true);
@@ -270,6 +297,7 @@ export class Engine {
   /** Stops taking inputs and ends what runs; the next start takes it up again. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#children.stop();
     this.#trees.wakeAll();
     this.#timers.stop();
     await this.#runner.stop();
@@ -394,7 +422,9 @@ export class Engine {
       tail: Promise.resolve(),
     };
     this.#runs.set(runId, run);
-    return this.#apply(runId, run, { ...input, ...requestOf(once) });
+    const view = await this.#apply(runId, run, { ...input, ...requestOf(once) });
+    if (start.treeId !== undefined) this.#trees.note(view);
+    return view;
   }
 
   /**
@@ -992,11 +1022,14 @@ export class Engine {
     run.committed = commit.view;
     const view = this.withPosition(commit.view);
     this.#publish({ events, view });
-    this.#carryOn(run, commit, RESUMING.has(type));
+    // One that waits for its children alone leaves the queue with all that has not begun.
+    const leftQueue = before.queuedAt !== null && run.state.view?.status === 'awaiting_children';
+    this.#carryOn(run, commit, leftQueue || RESUMING.has(type));
+    if (hasLeftChildren(before, input, commit.endActivities)) void this.#children.cancelAbandoned(runId);
     if (type === 'BUDGET_CHANGED' && view.treeBudgetsAt === input.timestamp) void this.#goOnTogether(view);
     else if (waitsForTree(view) && this.#trees.known(view)?.isNewTo(runId))
       void this.#goOn(view, this.#trees.known(view));
-    if (holdsRunSlot(before)) this.#releaseRunSlot(run, userId);
+    if (wasHolding) this.#releaseRunSlot(run, userId);
     else if (waitsAgain) void this.#admit(userId);
     this.#rest(runId, run);
     return view;
@@ -1282,7 +1315,9 @@ export class Engine {
 
   /** Takes up what a run has open that was held back at the start. */
   async recoverRun(runId: string): Promise<void> {
-    if (!this.#stopped) await this.#recover(runId);
+    if (this.#stopped) return;
+    await this.#children.cancelIfAbandoned(runId);
+    await this.#recover(runId);
   }
 
   async #recover(runId: string): Promise<void> {
@@ -1359,6 +1394,7 @@ export class Engine {
     for (const key of ended.activities) this.#runner.cancel(view.id, key);
     this.#runSlots.release(view.userId, view.id);
     void this.#admit(view.userId);
+    if (ended.activities.length > 0) void this.#children.cancelAbandoned(view.id);
     return cancelled;
   }
 
@@ -1459,8 +1495,15 @@ function ownerOf({ workflow, config }: Pick<RunView, 'workflow' | 'config'>): Ac
   return { workflow: workflow.name, maxConcurrency: config.maxConcurrency };
 }
 
-function begun(activity: NewActivity, { queuedAt, parked }: RunState): NewActivity {
-  return queuedAt === null && parked === null ? activity : { ...activity, waits: true };
+/** The first attempt of a child run is not booked: its parent only waits. */
+function begun(activity: NewActivity, { queuedAt, parked, children }: RunState): NewActivity {
+  const isChild = children?.includes(activity.activity) === true;
+  return queuedAt === null && parked === null && !isChild ? activity : { ...activity, waits: true };
+}
+
+/** Whether a step ended activations of child runs otherwise than by the outcome of the child. */
+function hasLeftChildren({ children, activities }: RunState, { payload }: RunInput, ended: readonly string[]): boolean {
+  return children?.some((id) => activities[id] !== payload['key'] && ended.includes(activities[id] ?? '')) === true;
 }
 
 /** The part of a value that JSON keeps, so that it is the same before and after it was stored. */

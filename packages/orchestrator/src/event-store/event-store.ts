@@ -230,6 +230,11 @@ export interface EventStore {
   loadHead(runId: string): Promise<RunHead | null>;
   /** Runs that are not final, oldest first: cheap, whatever their histories. */
   listOpenRuns(status?: RunStatus): Promise<readonly RunHead[]>;
+  /**
+   * The child runs of a run, oldest first, whatever their status; without a parent all open child runs. Cheap, whatever their
+   * histories.
+   */
+  listChildren(parentId?: string): Promise<readonly RunHead[]>;
   /** Gates that wait for a person, oldest run first. */
   listGates(): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;

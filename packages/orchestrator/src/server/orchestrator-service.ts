@@ -1,5 +1,5 @@
 /** The API's meaning: commands become signals to the engine, reads come from the store and from git. */
-import { createHash, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import {
   BUDGET_NAMES,
   type BudgetChange,
@@ -50,6 +50,7 @@ import { RECORD_BRANCH, type Repository } from '../repository/repository.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
+import { RUN_ID_ALPHABET, runIdOf } from '../core/run-id.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
@@ -731,10 +732,8 @@ function present(fields: Record<string, JsonObject[string]>): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
-
 function randomName(length: number): string {
-  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  return Array.from({ length }, () => RUN_ID_ALPHABET[randomInt(RUN_ID_ALPHABET.length)]).join('');
 }
 
 /** Such as `k7f3q2-9d8w4x`: short enough to be read out, long enough to be unique. */
@@ -745,11 +744,4 @@ function newRunId(): string {
 /** A request that does several things does each of them once, under a key of its own. */
 function partOf({ request, ...caller }: Caller, part: string): Caller {
   return request === undefined ? caller : { ...caller, request: { ...request, key: `${request.key} ${part}` } };
-}
-
-/** The run id that belongs to an idempotency key: always the same. */
-function runIdOf(key: string): string {
-  const digest = createHash('sha256').update(key).digest();
-  const letters = Array.from({ length: 12 }, (_, index) => ALPHABET[(digest[index] ?? 0) % ALPHABET.length]).join('');
-  return `${letters.slice(0, 6)}-${letters.slice(6)}`;
 }

@@ -93,6 +93,8 @@ export interface RunFilter extends PageRequest {
   readonly explorationId?: string | undefined;
   /** Runs that share the budgets of a tree: see `treeOf`. */
   readonly treeId?: string | undefined;
+  /** Child runs of a run. */
+  readonly parentId?: string | undefined;
 }
 
 /**

@@ -109,6 +109,7 @@ export const runsQuery = z.strictObject({
   workflow: id.optional(),
   explorationId: id.optional(),
   treeId: id.optional(),
+  parentId: id.optional(),
 });
 /** A sequence number: the run as it was after that event. */
 export const atQuery = z.strictObject({ at: z.preprocess(wholeNumber, z.coerce.number().int().min(1).optional()) });

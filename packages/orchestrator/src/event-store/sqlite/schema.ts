@@ -34,6 +34,8 @@ export const workflowRuns = sqliteTable(
     explorationId: text('exploration_id'),
     /** Of a fork: the run tree of its source. */
     treeId: text('tree_id'),
+    /** Of a child run: the run that started it. */
+    parentId: text('parent_id'),
     createdAt: time('created_at').notNull(),
     status: text('status').$type<RunStatus>().notNull(),
     stage: text('stage'),
@@ -50,6 +52,7 @@ export const workflowRuns = sqliteTable(
     index('workflow_runs_project_id_idx').on(run.projectId, run.createdAt),
     index('workflow_runs_exploration_id_idx').on(run.explorationId, run.createdAt).where(isNotNull(run.explorationId)),
     index('workflow_runs_tree_id_idx').on(run.treeId).where(isNotNull(run.treeId)),
+    index('workflow_runs_parent_id_idx').on(run.parentId).where(isNotNull(run.parentId)),
     index('workflow_runs_open_idx').on(run.createdAt).where(isNull(run.completedAt)),
     index('workflow_runs_final_idx').on(run.status, run.createdAt).where(isNotNull(run.completedAt)),
     index('workflow_runs_archive_idx')

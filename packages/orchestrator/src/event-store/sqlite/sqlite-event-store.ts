@@ -252,6 +252,12 @@ export class SqliteEventStore implements EventStore {
     return runs.map((run) => ({ ...run, updatedAt: toIso(run.updatedAt) }));
   }
 
+  async listChildren(parentId?: string): Promise<readonly RunHead[]> {
+    const { childrenOf, openChildren } = this.#statements;
+    const runs = this.#read(() => (parentId === undefined ? openChildren.all() : childrenOf.all(parentId)));
+    return runs.map((run) => ({ ...run, updatedAt: toIso(run.updatedAt) }));
+  }
+
   async listGates(): Promise<readonly Gate[]> {
     return this.#read(() => this.#statements.gates.all().flatMap((gate) => readGate(gate) ?? []));
   }
@@ -604,6 +610,7 @@ function toStepWrite(commit: RunCommit): StepWrite {
             workflow: view.workflow.name,
             explorationId: view.explorationId ?? null,
             treeId: view.treeId ?? null,
+            parentId: view.parent?.runId ?? null,
             createdAt: toMilliseconds(view.createdAt),
           },
     startActivities: commit.startActivities.map(({ key, activity, src, input, startedAt, waits }) => ({
@@ -806,6 +813,10 @@ function prepareStatements(connection: SqliteDatabase['connection']) {
     openRuns: connection.prepare<[{ readonly status: RunStatus | null }], HeadColumns>(
       `${heads} WHERE completed_at IS NULL AND (@status IS NULL OR status = @status)
        ORDER BY created_at, number`,
+    ),
+    childrenOf: connection.prepare<[string], HeadColumns>(`${heads} WHERE parent_id = ? ORDER BY created_at, number`),
+    openChildren: connection.prepare<[], HeadColumns>(
+      `${heads} WHERE parent_id IS NOT NULL AND completed_at IS NULL ORDER BY created_at, number`,
     ),
     gates: connection
       .prepare<[], string>(

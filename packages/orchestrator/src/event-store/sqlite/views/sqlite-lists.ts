@@ -41,6 +41,7 @@ export function listsOf(connection: Connection): SqliteLists {
         is(workflowRuns.projectId, filter.projectId),
         is(workflowRuns.workflow, filter.workflow),
         is(workflowRuns.explorationId, filter.explorationId),
+        is(workflowRuns.parentId, filter.parentId),
         filter.treeId === undefined ? undefined : isOfTree(filter.treeId),
         comesAfter(filter.cursor, workflowRuns.createdAt, workflowRuns.number, Number),
       );

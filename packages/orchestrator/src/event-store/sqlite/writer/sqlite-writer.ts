@@ -221,7 +221,7 @@ export class SqliteWriter {
     if (known === undefined) {
       const { start } = write;
       if (start === null) throw new Error(`the first step of run ${runId} does not say what it starts from`);
-      const { projectId, userId, workflow, explorationId, treeId, createdAt } = start;
+      const { projectId, userId, workflow, explorationId, treeId, parentId, createdAt } = start;
       const { lastInsertRowid } = insertRun.run(
         runId,
         projectId,
@@ -229,6 +229,7 @@ export class SqliteWriter {
         workflow,
         explorationId,
         treeId,
+        parentId,
         createdAt,
         status,
         stage,
@@ -432,9 +433,9 @@ function prepareStatements(connection: Connection) {
       .pluck(),
     insertRun: write(
       `INSERT INTO workflow_runs
-        (id, project_id, user_id, workflow, exploration_id, tree_id, created_at, status, stage, updated_at,
-         completed_at, last_sequence, tip, gate)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        (id, project_id, user_id, workflow, exploration_id, tree_id, parent_id, created_at, status, stage,
+         updated_at, completed_at, last_sequence, tip, gate)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     updateOpenRun: write(
       `UPDATE workflow_runs SET status = ?, stage = ?, gate = ?, updated_at = ?, last_sequence = ?, tip = ?

@@ -39,6 +39,7 @@ export interface RunStart {
   readonly workflow: string;
   readonly explorationId: string | null;
   readonly treeId: string | null;
+  readonly parentId: string | null;
   readonly createdAt: number;
 }
 

@@ -1,0 +1,286 @@
+/**
+ * Child runs: starts the run that a parent's machine asks for, waits for its end, and cancels those for which no parent waits any
+ * more. The id of a child follows from the key of the activation that asks for it, so that every attempt finds the same run.
+ */
+import {
+  InvalidRequest,
+  type JsonObject,
+  type JsonValue,
+  type RunConfig,
+  runConfigRequestSchema,
+  type RunConfigRequest,
+  type RunStart,
+  type RunView,
+  TerminalFailure,
+  treeOf,
+  Unprocessable,
+} from '@autonomous/shared';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { slugOf } from '../artifacts/slug.ts';
+import type { Activity, ActivityContext } from '../core/activity.ts';
+import { isFinal } from '../core/advance.ts';
+import { type ChildRequest, type ChildResult, childrenOf } from '../core/child-runs.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import type { WorkflowRegistry } from '../core/registry.ts';
+import { runIdOf } from '../core/run-id.ts';
+import type { RunState } from '../core/run-state.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { requestedConfigOf } from '../run-config/run-config.ts';
+import type { Clock } from './clock.ts';
+
+/** How many child runs there may be. */
+export interface ChildLimits {
+  /** Generations below a run that nobody started as a child. */
+  readonly depth: number;
+  /** Child runs in all below such a run. */
+  readonly runs: number;
+  /** Children of one run that run at the same time, at most as many as its `config.maxConcurrency`. */
+  readonly atOnce: number;
+}
+export const CHILD_LIMITS: ChildLimits = { depth: 5, runs: 200, atOnce: 3 };
+
+/** The configuration of a child run. */
+export type ChildConfig = (parent: RunView, workflow: string, asked: RunConfigRequest) => RunConfig;
+
+export interface ChildRunsOptions {
+  readonly store: Pick<EventStore, 'listChildren' | 'loadView' | 'openKeys' | 'readRun'>;
+  readonly workflows: WorkflowRegistry;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly limits: ChildLimits;
+  readonly configOf: ChildConfig;
+  readonly launch: (runId: string, start: RunStart) => Promise<RunView>;
+  readonly view: (runId: string) => Promise<RunView>;
+  readonly finished: (runId: string) => Promise<RunView>;
+  readonly inspect: (runId: string) => Promise<{ readonly state: RunState }>;
+  readonly cancel: (runId: string, by: string, reason: string) => Promise<unknown>;
+  /** Whether a run is held back and must not be opened now. */
+  readonly isHeld: (runId: string) => boolean;
+}
+
+/** Who cancels a child for which nobody waits any more. */
+const SERVER = 'server';
+/** Wait before children that could not be cancelled are looked at again. */
+const CANCEL_AGAIN_MS = 2_000;
+/** Events that are read to find why a child was cancelled. */
+const LAST_EVENTS = 20;
+
+const childRequest = z.strictObject({
+  request: z.string().trim().min(1),
+  title: z.string().optional(),
+  input: z.record(z.string(), z.json()).optional(),
+  config: runConfigRequestSchema.optional(),
+});
+
+export class ChildRuns {
+  readonly #options: ChildRunsOptions;
+  /** By workflow: name of the actor → workflow of the child runs. */
+  readonly #declared = new Map<string, ReadonlyMap<string, string>>();
+  /** Settles with the last start: the runs below a root are counted and started one after the other. */
+  #starting: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: ChildRunsOptions) {
+    this.#options = options;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** The workflow of the child runs that an actor of a workflow's machine stands for; `undefined` where it is an activity. */
+  workflowOf(workflow: string, src: string): string | undefined {
+    let declared = this.#declared.get(workflow);
+    if (declared === undefined) {
+      const { workflows } = this.#options;
+      const versions = workflows.versions(workflow).flatMap((version) => workflows.find(workflow, version) ?? []);
+      declared = new Map(versions.flatMap((definition) => [...childrenOf(definition)]));
+      this.#declared.set(workflow, declared);
+    }
+    return declared.get(src);
+  }
+
+  /** The activity that carries out an actor which stands for child runs. */
+  activityOf(workflow: string, src: string): Activity<JsonValue, JsonValue> | undefined {
+    const child = this.workflowOf(workflow, src);
+    if (child === undefined) return undefined;
+    return {
+      // What fails here is the store of this server: there is no end to the tries but that of the parent's state.
+      retry: { attempts: 1_000, firstDelayMs: 1_000, maxDelayMs: 60_000 },
+      onlyWaits: true,
+      perform: (input, context) => this.#perform(child, input, context),
+    };
+  }
+
+  async #perform(workflow: string, input: JsonValue, context: ActivityContext): Promise<JsonValue> {
+    const { finished, store } = this.#options;
+    const runId = runIdOf(context.key);
+    const known = await store.loadView(runId);
+    if (known === null) await this.#start(workflow, runId, input, context);
+    else if (known.parent?.key !== context.key)
+      throw new TerminalFailure(
+        `The child run of ${context.activity} would have the id ${runId}, which another run has. Start the parent anew.`,
+      );
+    return this.#resultOf(await unlessAborted(finished(runId), context.signal));
+  }
+
+  /** @throws {TerminalFailure} naming what stands against it; nothing is made then */
+  async #start(workflow: string, runId: string, input: JsonValue, context: ActivityContext): Promise<void> {
+    const before = this.#starting;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#starting = promise;
+    try {
+      await before;
+      context.signal.throwIfAborted();
+      const start = await this.#startOf(workflow, runId, parsed(input, context), context);
+      await this.#options.launch(runId, start).catch((error: unknown) => {
+        if (!(error instanceof InvalidRequest || error instanceof Unprocessable)) throw error;
+        throw new TerminalFailure(`No child run of workflow '${workflow}' could be started: ${error.message}`);
+      });
+    } finally {
+      resolve();
+    }
+    // The parent may have gone on without it while it was being stored.
+    if (context.signal.aborted) await this.cancelAbandoned(context.runId);
+  }
+
+  async #startOf(
+    workflow: string,
+    runId: string,
+    asked: ChildRequest,
+    { runId: parentId, key }: ActivityContext,
+  ): Promise<RunStart> {
+    const { workflows, configOf, limits, view } = this.#options;
+    const parent = await view(parentId);
+    const depth = (parent.parent?.depth ?? 0) + 1;
+    if (depth > limits.depth)
+      throw new TerminalFailure(
+        `A child run of workflow '${workflow}' would be ${depth} generations below the first run, and ${limits.depth} are allowed. Do this work in the run itself, or start it as a run of its own.`,
+      );
+    const root = await this.#rootOf(parent);
+    if ((await this.#countBelow(root, limits.runs)) >= limits.runs)
+      throw new TerminalFailure(
+        `Run ${root} has ${limits.runs} child runs below it, which is the most that is allowed. Divide the work into fewer children, or into several runs.`,
+      );
+    const definition = workflows.latest(workflow);
+    if (definition === undefined)
+      throw new TerminalFailure(`There is no workflow '${workflow}' on this server any more. Register it, then retry.`);
+    refuseWithoutProject(definition, parent);
+    const config = configOf(parent, workflow, asked.config ?? {});
+    const { name, version, fingerprint } = definition;
+    return {
+      projectId: parent.projectId,
+      userId: parent.userId,
+      workflow: { name, version, fingerprint },
+      request: asked.request,
+      config,
+      requestedConfig: requestedConfigOf(config),
+      branch: parent.projectId === '' ? '' : `autonomous/${runId}-${slugOf(asked.title ?? asked.request)}`,
+      parent: { runId: parentId, key, depth },
+      treeId: treeOf(parent),
+      ...(asked.input === undefined ? {} : { input: asked.input }),
+    };
+  }
+
+  /** The run at the top, which nobody started as a child. */
+  async #rootOf({ id, parent }: RunView): Promise<string> {
+    return parent === undefined ? id : this.#rootOf(await this.#options.view(parent.runId));
+  }
+
+  /** @param enough where counting ends */
+  async #countBelow(root: string, enough: number): Promise<number> {
+    const parents = [root];
+    let count = 0;
+    for (let next = parents.shift(); next !== undefined && count < enough; next = parents.shift()) {
+      const children = await this.#options.store.listChildren(next);
+      count += children.length;
+      parents.push(...children.map(({ id }) => id));
+    }
+    return count;
+  }
+
+  /** @throws {TerminalFailure} where the child did not complete */
+  async #resultOf(view: RunView): Promise<JsonValue> {
+    const { id, status, workflow, branch, baseCommit, headCommit, codeTree } = view;
+    const named = `Child run ${id} of workflow '${workflow.name}'`;
+    if (status === 'failed') throw new TerminalFailure(`${named} failed: ${view.failure ?? 'it gave no reason'}`);
+    if (status !== 'completed') throw new TerminalFailure(`${named} was cancelled${await this.#reasonOf(view)}.`);
+    const { state } = await this.#options.inspect(id);
+    const result: ChildResult = {
+      runId: id,
+      status,
+      branch,
+      baseCommit: baseCommit ?? null,
+      headCommit: headCommit ?? null,
+      codeTree: codeTree ?? null,
+      output: (state.snapshot?.output ?? null) as JsonValue, // The runner refuses an output that is not JSON.
+    };
+    return result as unknown as JsonObject; // Interfaces are no index types.
+  }
+
+  async #reasonOf({ id, lastSequence }: RunView): Promise<string> {
+    const last = await this.#options.store.readRun(id, Math.max(0, lastSequence - LAST_EVENTS));
+    const { by, reason } = last.findLast(({ type }) => type === 'RUN_CANCELLED')?.payload ?? {};
+    const who = typeof by === 'string' ? ` by ${by}` : '';
+    return typeof reason === 'string' ? `${who}: ${reason}` : who;
+  }
+
+  /**
+   * Cancels open child runs whose parents no longer wait for them, because they have left the state or have ended.
+   * @param parentId whose children; absent: those of all runs, without runs that are held back
+   */
+  async cancelAbandoned(parentId?: string): Promise<void> {
+    const { store, clock, log, isHeld } = this.#options;
+    try {
+      for (const { id, status } of await store.listChildren(parentId)) {
+        if (!isFinal(status) && !isHeld(id)) await this.cancelIfAbandoned(id);
+      }
+    } catch (error) {
+      if (this.#stopped) return;
+      log.error({ err: error, runId: parentId }, 'child runs for which nobody waits could not be cancelled');
+      clock.after(CANCEL_AGAIN_MS, () => {
+        if (!this.#stopped) void this.cancelAbandoned(parentId);
+      });
+    }
+  }
+
+  /** Cancels a run that was started as a child and whose parent no longer waits for it. Any other run stays as it is. */
+  async cancelIfAbandoned(runId: string): Promise<void> {
+    const { store, cancel } = this.#options;
+    const child = await store.loadView(runId);
+    if (!child?.parent || isFinal(child.status)) return;
+    const { runId: parentId, key } = child.parent;
+    const { activities } = await store.openKeys(parentId);
+    if (activities.includes(key)) return;
+    const status = (await store.loadView(parentId))?.status;
+    const what = status === undefined || !isFinal(status) ? 'does not wait for it any more' : `is ${status}`;
+    await cancel(runId, SERVER, `run ${parentId}, which started it, ${what}`);
+  }
+}
+
+function parsed(input: JsonValue, { activity }: ActivityContext): ChildRequest {
+  const request = childRequest.safeParse(input);
+  if (request.success) return request.data as ChildRequest; // zod's optional fields may be undefined, JSON's are not
+  const faults = request.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+  throw new TerminalFailure(
+    `The input of the child run '${activity}' is no ChildRequest (${faults}). Correct the machine's input for it.`,
+  );
+}
+
+function refuseWithoutProject({ name, needsProject }: WorkflowDefinition, { id, projectId }: RunView): void {
+  if (needsProject !== true || projectId !== '') return;
+  throw new TerminalFailure(
+    `A child run of workflow '${name}' needs a project, and run ${id} has none. Start the parent for a project.`,
+  );
+}
+
+/** @throws the reason of the signal as soon as it is aborted */
+function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,255 @@
+/** Child runs on a real engine and a real database: their start, their end, and what becomes of them with their parent. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { TerminalFailure } from '@autonomous/shared';
+import { createRegistry } from '../src/core/registry.ts';
+import type { EngineOptions } from '../src/engine/engine.ts';
+import { Family, leaf, parentOf } from './child-runs.fixture.ts';
+
+let family: Family;
+const open = async (options: Partial<EngineOptions> = {}): Promise<Family> => (family = await Family.open(options));
+afterEach(async () => {
+  const { errors } = family;
+  await family.close();
+  expect(errors).toEqual([]);
+});
+
+describe('a child run', () => {
+  it('is started by its parent, which waits for it without a run slot and gets its result', async () => {
+    await open();
+    const start = await family.launch('p');
+    expect(start.status).toBe('awaiting_children');
+
+    const one = await family.call('work', 'Do a');
+    const other = await family.call('work', 'Do b');
+    const children = await family.childrenOf('p');
+    expect(children.map(({ originalRequest, parent, status }) => ({ originalRequest, parent, status }))).toEqual([
+      { originalRequest: 'Do a', parent: { runId: 'p', key: 'p/1/phase-a', depth: 1 }, status: 'running' },
+      { originalRequest: 'Do b', parent: { runId: 'p', key: 'p/1/phase-b', depth: 1 }, status: 'running' },
+    ]);
+    one.complete('first');
+    other.complete('second');
+    const note = await family.call('note');
+    expect((await family.engine.view('p')).status).toBe('running');
+    const results = children.map(({ id }, index) => `${id}: {"said":"${['first', 'second'][index]}"}`);
+    expect((note.input as { results: string[] }).results.toSorted()).toEqual(results.toSorted());
+    note.complete('noted');
+    expect((await family.status('p', 'completed')).status).toBe('completed');
+  });
+
+  it('takes the place of its parent where a user has only one', async () => {
+    await open({ maxConcurrentRunsPerUser: 1 });
+    await family.launch('p');
+    const first = await family.call('work');
+    const statuses = (await family.childrenOf('p')).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual(['queued', 'running']);
+    first.complete('1');
+    (await family.call('work')).complete('2');
+    (await family.call('note')).complete('3');
+    await family.status('p', 'completed');
+  });
+
+  it('that fails gives its parent an error which names it and its reason', async () => {
+    await open();
+    await family.launch('p');
+    await family.call('work', 'Do b');
+    (await family.call('work', 'Do a')).fail(new TerminalFailure('no'));
+    const parent = await family.status('p', 'paused');
+    const [a, b] = await family.childrenOf('p');
+    expect(parent.gate?.summary).toBe(`Child run ${a?.id} of workflow 'leaf' failed: the work failed`);
+    // The machine left the state, so that nobody waits for the other one.
+    const other = await family.status(b?.id ?? '', 'cancelled');
+    expect(other.status).toBe('cancelled');
+  });
+});
+
+describe('the end of a parent or of its wait', () => {
+  it('cancels the children of a run that is cancelled, and theirs', async () => {
+    const middle = parentOf('parent', 'leaf');
+    await open({ workflows: createRegistry([leaf, middle, parentOf('top', 'parent', ['x'])]) });
+    await family.launch('p', 'top');
+    const [child] = await family.childrenOf('p', 1);
+    await family.call('work', 'Do a');
+    const grandchildren = await family.childrenOf(child?.id ?? '');
+    expect(grandchildren.map(({ parent }) => parent?.depth)).toEqual([2, 2]);
+    await family.engine.cancel('p', 'me', 'not needed');
+    for (const { id } of [...grandchildren, ...(child ? [child] : [])]) await family.status(id, 'cancelled');
+    const last = (await family.store.readRun(child?.id ?? '', 0)).find(({ type }) => type === 'RUN_CANCELLED');
+    expect(last?.payload).toEqual({ by: 'server', reason: 'run p, which started it, is cancelled' });
+  });
+
+  it('cancels a child whose parent leaves the state, and lets the parent go on', async () => {
+    await open();
+    await family.launch('p');
+    const children = await family.childrenOf('p');
+    await family.engine.signal('p', 'SKIP', { by: 'me' });
+    (await family.call('note')).complete('noted');
+    await family.status('p', 'completed');
+    for (const { id } of children) await family.status(id, 'cancelled');
+  });
+
+  it('tells a parent that its child was cancelled, by whom and why', async () => {
+    await open();
+    await family.launch('p');
+    const [a] = await family.childrenOf('p');
+    await family.engine.cancel(a?.id ?? '', 'me', 'too slow');
+    const parent = await family.status('p', 'paused');
+    expect(parent.gate?.summary).toBe(`Child run ${a?.id} of workflow 'leaf' was cancelled by me: too slow.`);
+  });
+
+  it('does not cancel anything when the server stops: the parent finds the same children again', async () => {
+    await open();
+    await family.launch('p');
+    const before = await family.childrenOf('p');
+    await family.call('work', 'Do a');
+    await family.call('work', 'Do b');
+    await family.restart();
+    (await family.call('work', 'Do a')).complete('1');
+    (await family.call('work', 'Do b')).complete('2');
+    (await family.call('note')).complete('3');
+    await family.status('p', 'completed');
+    const after = await family.childrenOf('p');
+    expect(after.map(({ id, status }) => ({ id, status }))).toEqual(
+      before.map(({ id }) => ({ id, status: 'completed' })),
+    );
+  });
+
+  it('cancels at the start the children that lost their parent while the server was down', async () => {
+    await open();
+    await family.launch('p');
+    const children = await family.childrenOf('p');
+    await family.call('work', 'Do a');
+    await family.call('work', 'Do b');
+    await endWithoutChildren(family);
+    await family.restart();
+    for (const { id } of children) await family.status(id, 'cancelled');
+  });
+});
+
+/** Stores the end of a parent as a process does that is killed right after it: nothing is told to the children. */
+async function endWithoutChildren({ engine, store, clock }: Family): Promise<void> {
+  const view = await engine.view('p');
+  await engine.stop();
+  const { activities, timers } = await store.openKeys('p');
+  const payload = { by: 'me' };
+  const timestamp = clock.now().toISOString();
+  const event = { type: 'RUN_CANCELLED', origin: 'input', payload, json: JSON.stringify(payload), timestamp } as const;
+  const sequence = view.lastSequence + 1;
+  await store.append({
+    runId: 'p',
+    expectedSequence: view.lastSequence,
+    events: [event],
+    startActivities: [],
+    endActivities: activities,
+    setTimers: [],
+    clearTimers: timers,
+    view: { ...view, status: 'cancelled', lastSequence: sequence, updatedAt: timestamp },
+    clarifications: [],
+  });
+}
+
+describe('a child that ends while its parent cannot take it', () => {
+  it('keeps its end for a parent that is quarantined, which gets it once after a retry', async () => {
+    await open();
+    await family.launch('p');
+    const [a, b] = await family.childrenOf('p');
+    const first = await family.call('work', 'Do a');
+    await family.engine.setAside('p', 'for a look');
+    expect((await family.engine.view('p')).status).toBe('paused');
+    first.complete('1');
+    await family.status(a?.id ?? '', 'completed');
+    expect((await family.engine.view(b?.id ?? '')).status).toBe('running');
+
+    await family.engine.signal('p', 'RETRY_REQUESTED', { by: 'me' });
+    await family.status('p', 'awaiting_children');
+    (await family.call('work', 'Do b')).complete('2');
+    const note = await family.call('note');
+    expect((note.input as { results: string[] }).results).toEqual([`${a?.id}: {"said":"1"}`, `${b?.id}: {"said":"2"}`]);
+    note.complete('noted');
+    await family.status('p', 'completed');
+    const outcomes = (await family.store.readRun('p', 0)).filter(({ type }) => type === 'ACTIVITY_COMPLETED');
+    expect(outcomes).toHaveLength(3);
+  });
+
+  it('queues its parent where no slot is free', async () => {
+    await open({ maxConcurrentRunsPerUser: 2 });
+    await family.launch('p');
+    const one = await family.call('work', 'Do a');
+    const two = await family.call('work', 'Do b');
+    one.complete('1');
+    await family.until('p', ({ lastSequence }) => lastSequence > 3);
+    await family.launch('x', 'leaf', { request: 'other' });
+    const other = await family.call('work', 'other');
+    await family.launch('y', 'leaf', { request: 'another' });
+    two.complete('2');
+    await family.call('work', 'another');
+    expect((await family.status('p', 'queued')).queuePosition).toBe(1);
+    other.complete('3');
+    (await family.call('note')).complete('noted');
+    await family.status('p', 'completed');
+  });
+});
+
+describe('what is refused', () => {
+  it('more generations than allowed: the activity fails and nothing is made', async () => {
+    await open({
+      workflows: createRegistry([parentOf('parent', 'parent', ['a'])]),
+      childLimits: { depth: 2 },
+    });
+    await family.launch('p');
+    const [child] = await family.childrenOf('p', 1);
+    const [grandchild] = await family.childrenOf(child?.id ?? '', 1);
+    const paused = await family.status(grandchild?.id ?? '', 'paused');
+    expect(paused.gate?.summary).toBe(
+      "A child run of workflow 'parent' would be 3 generations below the first run, and 2 are allowed. Do this work in the run itself, or start it as a run of its own.",
+    );
+    expect(await family.store.listChildren(grandchild?.id)).toEqual([]);
+  });
+
+  it('more runs below one than allowed', async () => {
+    await open({ childLimits: { runs: 1 } });
+    await family.launch('p');
+    const paused = await family.status('p', 'paused');
+    expect(paused.gate?.summary).toContain('Run p has 1 child runs below it, which is the most that is allowed.');
+    expect(await family.store.listChildren('p')).toHaveLength(1);
+  });
+
+  it('more children at once: the next one starts when one of them has ended', async () => {
+    await open({ childLimits: { atOnce: 1 } });
+    await family.launch('p');
+    const first = await family.call('work');
+    expect(await family.childrenOf('p', 1)).toHaveLength(1);
+    first.complete('1');
+    (await family.call('work')).complete('2');
+    (await family.call('note')).complete('noted');
+    await family.status('p', 'completed');
+  });
+
+  it('a fork where a child is open, and a fork of a child', async () => {
+    await open();
+    await family.launch('p');
+    const [a] = await family.childrenOf('p');
+    const fork = { branch: '', by: 'me', prepare: async () => undefined };
+    await expect(family.engine.fork('f', 'p', { ...fork, at: 1 })).rejects.toThrow(
+      "Run p cannot be forked at event 1: it waits there for the child runs 'phase-a', 'phase-b'; choose an event before 1, or one after their ends.",
+    );
+    await expect(family.engine.fork('f', a?.id ?? '', { ...fork, at: 1 })).rejects.toThrow(
+      `Run ${a?.id} cannot be forked at event 1: it is a child run of p`,
+    );
+    (await family.call('work', 'Do a')).complete('1');
+    (await family.call('work', 'Do b')).complete('2');
+    await family.call('note');
+    const { lastSequence } = await family.engine.view('p');
+    expect((await family.engine.fork('f', 'p', { ...fork, at: lastSequence })).status).toBe('running');
+    expect(await family.store.listChildren('f')).toEqual([]);
+  });
+
+  it('a workflow whose children this server does not have', async () => {
+    await open();
+    expect(() => createRegistry([parentOf('parent', 'missing')])).toThrow(
+      "Workflow 'parent' starts child runs of 'missing', which this server does not have: register it too, or correct the name in childRun('missing').",
+    );
+    expect(() => createRegistry([leaf, parentOf('parent', 'leaf'), parentOf('parent', 'parent', ['a'], 2)])).toThrow(
+      "declares 'phase' as child runs of",
+    );
+  });
+});
