@@ -225,6 +225,7 @@ export async function startOrchestrator({
         const registry = activities.get(workflow);
         return registry !== undefined && Object.hasOwn(registry, name) ? registry[name] : undefined;
       },
+      childConfig: (parent, workflow, asked) => runConfig.child(parent, workflow, asked),
       clock: systemClock,
       log,
       maxConcurrentRunsPerUser: config.maxConcurrentRunsPerUser,

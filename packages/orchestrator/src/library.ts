@@ -12,6 +12,7 @@ export {
   type RetryPolicy,
   THREE_TRIES,
 } from './core/activity.ts';
+export { childRun, type ChildRequest, type ChildResult } from './core/child-runs.ts';
 export { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from './core/definition.ts';
 export {
   Conflict,

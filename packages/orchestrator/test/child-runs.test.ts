@@ -84,7 +84,7 @@ describe('the end of a parent or of its wait', () => {
     await family.engine.signal('p', 'SKIP', { by: 'me' });
     (await family.call('note')).complete('noted');
     await family.status('p', 'completed');
-    for (const { id } of children) await family.status(id, 'cancelled');
+    for (const { id } of children) expect((await family.status(id, 'cancelled')).status).toBe('cancelled');
   });
 
   it('tells a parent that its child was cancelled, by whom and why', async () => {
@@ -121,7 +121,7 @@ describe('the end of a parent or of its wait', () => {
     await family.call('work', 'Do b');
     await endWithoutChildren(family);
     await family.restart();
-    for (const { id } of children) await family.status(id, 'cancelled');
+    for (const { id } of children) expect((await family.status(id, 'cancelled')).status).toBe('cancelled');
   });
 });
 

@@ -57,7 +57,7 @@ describe('doctor', () => {
     expect(check('models')).toMatchObject({
       status: 'missing',
       detail: expect.stringMatching(/planner: .*DEEPSEEK_API_KEY is not set/),
-      way: expect.stringContaining('DEFAULT_PLANNER_MODEL'),
+      way: expect.stringContaining('DEFAULT_MODELS'),
     });
     expect(check('GitHub')).toEqual({ name: 'GitHub', status: 'ok', detail: 'GITHUB_TOKEN is set' });
     expect(stdout).not.toMatch(/1234567890/);

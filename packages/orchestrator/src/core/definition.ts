@@ -17,8 +17,6 @@ import { z } from 'zod';
 import { childWorkflowOf, childrenOf } from './child-runs.ts';
 import { durabilityFaults } from './durability.ts';
 
-export { childRun, childrenOf } from './child-runs.ts';
-
 /** What a person sees while a state is active. Deeper states override what their parents say. */
 export interface StateMeta<Context = never> {
   readonly status: RunStatus;

@@ -2,16 +2,18 @@
  * The one place that says which configuration a run may ask for and which it gets: for launches, forks and child runs, and
  * for the activities that read the project's own configuration. Pure.
  */
-import type { BudgetChange, Fault, ProjectConfig, RunConfigRequest } from '@autonomous/shared';
+import type { BudgetChange, Fault, ProjectConfig, RunConfig, RunConfigRequest } from '@autonomous/shared';
+import { childConfig } from './child-config.ts';
 import {
   budgetFaults,
   checkRunConfigRequest,
   type ModelCheck,
+  requestedConfigOf,
   type ResolvedRunConfig,
   resolveRunConfig,
   type RunLimits,
 } from './run-config.ts';
-import { namesBySection, NO_SETTINGS, type WorkflowSettings } from './workflow-settings.ts';
+import { namesBySection, NO_SETTINGS, type WorkflowSettings, withoutUnknown } from './workflow-settings.ts';
 
 export interface RunConfigPolicy {
   /**
@@ -21,6 +23,16 @@ export interface RunConfigPolicy {
   check(workflow: string, request: RunConfigRequest): readonly Fault[];
   /** The configuration that a run of this workflow gets. Never fails. */
   resolve(workflow: string, project: ProjectConfig | null, request: RunConfigRequest): ResolvedRunConfig;
+  /**
+   * The configuration of a child run: its parent's, for the settings that its workflow has, narrowed by what the parent asks
+   * for. Settings that the parent's workflow lacks have their defaults; roles that it lacks reach no host where the parent's
+   * own are limited.
+   */
+  child(
+    parent: { readonly config: RunConfig; readonly branch: string },
+    workflow: string,
+    asked: RunConfigRequest,
+  ): RunConfig;
   /** Budgets beyond what the server allows. */
   budgetFaults(budgets: BudgetChange): readonly Fault[];
   /** Roles of a workflow that need a model. */
@@ -37,12 +49,12 @@ export interface PolicySources {
   readonly checkModel: ModelCheck;
 }
 
-export function createRunConfigPolicy({ settings, defaults, limits, checkModel }: PolicySources): RunConfigPolicy {
-  const byName = new Map(settings.map((each) => [each.workflow, each]));
+export function createRunConfigPolicy({ settings: all, defaults, limits, checkModel }: PolicySources): RunConfigPolicy {
+  const byName = new Map(all.map((each) => [each.workflow, each]));
   const settingsOf = (workflow: string): WorkflowSettings => byName.get(workflow) ?? { ...NO_SETTINGS, workflow };
   return {
     check: (workflow, request) =>
-      checkRunConfigRequest(request, byName.get(workflow) ?? everyName(settings), limits, checkModel),
+      checkRunConfigRequest(request, byName.get(workflow) ?? everyName(all), limits, checkModel),
     resolve: (workflow, project, request) => {
       const resolved = resolveRunConfig({
         settings: settingsOf(workflow),
@@ -51,7 +63,24 @@ export function createRunConfigPolicy({ settings, defaults, limits, checkModel }
         request,
         checkModel,
       });
-      return { ...resolved, notices: [...resolved.notices, ...namesOfNobody(project, settings)] };
+      return { ...resolved, notices: [...resolved.notices, ...namesOfNobody(project, all)] };
+    },
+    child: (parent, workflow, asked) => {
+      const settings = settingsOf(workflow);
+      const { config } = resolveRunConfig({
+        settings,
+        server: { defaults, limits },
+        project: null,
+        request: withoutUnknown(settings, requestedConfigOf(parent.config)),
+        checkModel,
+      });
+      const { egress } = parent.config;
+      const unlisted = namesBySection(settings).egress.filter(
+        (role) => !Object.hasOwn(parent.config.modelRouting, role) && egress?.[role] === undefined,
+      );
+      const closed = egress === undefined ? {} : Object.fromEntries(unlisted.map((role) => [role, []]));
+      const base = egress === undefined ? config : { ...config, egress: { ...closed, ...config.egress } };
+      return childConfig({ config: { ...base, commands: parent.config.commands }, branch: parent.branch }, asked);
     },
     budgetFaults: (budgets) => budgetFaults(budgets, limits),
     rolesOf: (workflow) => Object.keys(settingsOf(workflow).models),

@@ -243,6 +243,32 @@ describe('names that a workflow does not have', () => {
   });
 });
 
+describe('a child run', () => {
+  const policy = createRunConfigPolicy({
+    settings: [build, { ...NO_SETTINGS, workflow: 'phase', models: { implementer: 'a:b', reviewer: 'x:y' } }],
+    defaults: {},
+    limits: everything,
+    checkModel: (id) => ({ ok: true, id }),
+  });
+  const branch = 'autonomous/p-parent';
+
+  it('has what its workflow knows of its parent’s configuration, and defaults for the rest', () => {
+    const config = policy.child({ config: { ...BUILD_CONFIG, maxTokens: 5 }, branch }, 'phase', { maxTokens: 9 });
+    expect(config).toMatchObject({
+      modelRouting: { implementer: BUILD_CONFIG.modelRouting['implementer'], reviewer: 'x:y' },
+      trustMode: {},
+      maxTokens: 5,
+      git: { baseBranch: branch, createPR: false, autoMerge: false },
+    });
+  });
+
+  it('reaches nothing with roles that its parent lacks where the parent is limited', () => {
+    const limited = { ...BUILD_CONFIG, egress: { implementer: ['a.test', 'b.test'] } };
+    const { egress } = policy.child({ config: limited, branch }, 'phase', { egress: { implementer: ['b.test', 'c.test'] } });
+    expect(egress).toMatchObject({ implementer: ['b.test'], reviewer: [] });
+  });
+});
+
 describe('what a project tightens', () => {
   it('forces approvals whatever the run asks', () => {
     const { config, notices } = resolve({
