@@ -49,12 +49,11 @@ function smaller(mine: number, asked: number | undefined): number {
 /** Absent hosts mean all that the server allows; a list that is asked for takes away from that. */
 function narrowedEgress({ egress }: RunConfig, asked: RunConfigRequest): Pick<RunConfig, 'egress'> {
   if (asked.egress === undefined) return {};
-  const wishes = Object.entries(asked.egress) as [keyof NonNullable<RunConfig['egress']>, string[]][]; // by its schema
-  const narrowed = wishes.map(([role, hosts]) => {
+  const narrowed = Object.entries(asked.egress).map(([role, hosts]): [string, string[]] => {
     const mine = egress?.[role];
     return [role, mine === undefined ? hosts : hosts.filter((host) => mine.includes(host))];
   });
-  return { egress: { ...egress, ...(Object.fromEntries(narrowed) as RunConfig['egress']) } };
+  return { egress: { ...egress, ...Object.fromEntries(narrowed) } };
 }
 
 /** Budgets of the child itself; those of the run tree are the same for all its runs. */
