@@ -118,7 +118,7 @@ async function somebodyIsFirst(page: Page, server: Server, runId: string): Promi
     { times: 1 },
   );
   await page.getByRole('button', { name: /^Answer/ }).click();
-  const notice = page.getByRole('status').filter({ hasText: 'Yours was not taken' });
+  const notice = page.getByRole('status').filter({ hasText: 'Yours was not accepted' });
   await notice.getByText(`by ${NAME_SHOWN}`).waitFor();
 }
 

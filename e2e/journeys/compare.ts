@@ -96,7 +96,7 @@ export const journey: Journey = {
     await page.locator('vscode-button', { hasText: 'Choose this one…' }).first().click();
     await page.getByRole('button', { name: 'End the other 2' }).click();
     await Promise.all([byHour, alike].map((run) => server.heard(run.id, 'RUN_CANCELLED')));
-    await page.getByText('goes on').waitFor();
+    await page.getByText('continues').waitFor();
     await stage.picture(page, 'picked');
     await server.approve(byName.id);
     await server.heard(byName.id, 'RUN_COMPLETED');

@@ -112,10 +112,10 @@ async function compare(page: Page): Promise<void> {
     [
       'Node “State is ours?” was “State is known?”.',
       'Node “/logout” is new.',
-      'Node “/audit” is gone.',
+      'Node “/audit” was removed.',
       'Edge “State is ours?” → “/login” (“never seen”) was labelled “no”.',
       'Edge “/dashboard” → “/logout” is new.',
-      'Edge “/login/start” → “/audit” is gone.',
+      'Edge “/login/start” → “/audit” was removed.',
     ],
   );
   // On the drawings, each by a sign and a line of its own.

@@ -35,7 +35,7 @@ export const journey: Journey = {
       await server.client.decideGate(gate?.id ?? '', { decision: 'answer', response: 'Google and GitHub' });
       await page.getByRole('radio', { name: 'Google and GitHub' }).click();
       await page.getByRole('button', { name: 'Answer' }).click();
-      await page.getByText(/is decided: Question answered by local.*Yours was not taken/).waitFor();
+      await page.getByText(/is decided: Question answered by local.*Yours was not accepted/).waitFor();
       await question.waitFor({ state: 'detached' });
       await stage.picture(page, 'somebody-was-first');
       await page.unroute('**/api/events*');

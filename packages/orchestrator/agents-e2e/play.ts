@@ -103,7 +103,7 @@ export async function play(name: string, agent: AgentUnderTest, tell: (text: str
 
     await until(client, run.id, 'completed', progress);
     assert.ok(
-      progress.some(({ text }) => text.includes('its session is taken up by a new process')),
+      progress.some(({ text }) => text.includes('a new process resumes its session')),
       'the session was taken up',
     );
     const { stdout: mended } = await execute('git', ['-C', remote, 'show', 'main:src/add.mjs']);

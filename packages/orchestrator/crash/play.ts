@@ -316,7 +316,7 @@ class Driver {
     }
     if (gate.reason === 'poisoned') {
       if (this.#crashes < MOST_CRASHES || !gate.summary.includes(SET_ASIDE))
-        throw new Unplayable(`after ${this.#crashes} crashes, a run is set aside: ${gate.summary}`);
+        throw new Unplayable(`after ${this.#crashes} crashes, a run is quarantined: ${gate.summary}`);
       return { decision: 'retry' };
     }
     return (this.#scenario.decide ?? approveOrAnswer)(gate, run, this.#world);

@@ -425,7 +425,7 @@ async function whyNotStorable(config: ServerConfig, store: EventStore): Promise<
   for (const folder of new Set([config.dataFolder, path.dirname(config.databasePath)])) {
     const free = await freeBytes(folder);
     if (free !== null && free < LEAST_FREE_BYTES)
-      return `The disk that holds ${folder} is full (${free} bytes are free). Free some space; what waits for it goes on by itself.`;
+      return `The disk that holds ${folder} is full (${free} bytes are free). Free some space; waiting work resumes automatically.`;
   }
   return null;
 }

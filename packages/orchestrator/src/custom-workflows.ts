@@ -97,7 +97,7 @@ async function loadInto(
   const file = isPath(name) ? path.resolve(folder, name) : null;
   const found = file ?? packageFile(name, folder);
   if (found !== null && isWithin(await real(found), await real(dataFolder))) {
-    loaded.faults.push(`${name} lies in the data folder, where runs write; keep workflows elsewhere.`);
+    loaded.faults.push(`${name} is in the data folder, which runs write to. Move the workflow to another folder.`);
     return;
   }
   let module: Readonly<Record<string, unknown>>;

@@ -212,7 +212,7 @@ describe('a request that cannot be taken', () => {
     expect(await create(remote, '-x')).toMatchObject({
       status: 400,
       code: 'invalid_request',
-      detail: expect.stringContaining("'-x' is no branch name"),
+      detail: expect.stringContaining("'-x' is not a valid branch name"),
     });
     await expectNothingMade();
   });

@@ -101,7 +101,7 @@ describe('F08: an agent that never ends', () => {
       decisions: ['retry', 'extend'],
     });
     expect(paused.gate?.summary).toBe(
-      "The run's budget is used up: it has spent $0.021 of $0.02 (maxCostUsd). Give it more to go on.",
+      "The run's budget is used up: it has spent $0.021 of $0.02 (maxCostUsd). Set a higher budget to resume.",
     );
     expect(spentOf(paused)).toBeGreaterThanOrEqual(0.02);
     expect(spentOf(paused)).toBeLessThan(0.02 + CALL_USD);
@@ -312,7 +312,7 @@ describe('F08: runs of one tree', () => {
     expect(fork).toMatchObject({ treeId: run.id, forkedFrom: { spent: { costUsd: expect.closeTo(CALL_USD, 9) } } });
     const paused = await server.until(fork, { gate: 'pause' });
     expect(paused.gate?.summary).toBe(
-      "The budget of the run's tree is used up: its 2 runs have spent $0.021 of $0.019 (maxTreeCostUsd). Give it more to go on.",
+      "The budget of the run's tree is used up: its 2 runs have spent $0.021 of $0.019 (maxTreeCostUsd). Set a higher budget to resume.",
     );
     expect(spentOf(paused)).toBeCloseTo(2 * CALL_USD, 9);
     expect(await server.client.getRunTree(run.id)).toEqual({

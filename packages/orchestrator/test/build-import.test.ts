@@ -54,10 +54,10 @@ describe('what an agent leaves', () => {
     expect(notices.filter((notice) => notice.startsWith('Not taken')).toSorted()).toEqual([
       'Not taken from the sandbox: .autonomous/config.json (agents do not write under .autonomous/)',
       'Not taken from the sandbox: .autonomous/specs/001-feature.md (agents do not write under .autonomous/)',
-      'Not taken from the sandbox: leak (symlinks are not taken, only regular files)',
+      'Not taken from the sandbox: leak (symlinks are not imported, only regular files)',
       'Not taken from the sandbox: link (the project has a symlink here, which stays as it is)',
-      'Not taken from the sandbox: nested/.git (a git repository inside the folder is not taken)',
-      'Not taken from the sandbox: pipe (pipes are not taken, only regular files)',
+      'Not taken from the sandbox: nested/.git (a git repository inside the folder is not imported)',
+      'Not taken from the sandbox: pipe (pipes are not imported, only regular files)',
     ]);
     expect(await server.payloads(run.id, 'NOTICE')).toHaveLength(6);
 
@@ -125,7 +125,7 @@ describe("a project's configuration", () => {
       content: '{ "excludePaths": "everything" }',
       says: /config\.json is not valid and is ignored: excludePaths: .*array/,
     },
-    { content: '{ not json', says: /config\.json is not valid and is ignored: is no JSON: / },
+    { content: '{ not json', says: /config\.json is not valid and is ignored: is not valid JSON: / },
   ])('that reads $content is passed over with a notice', async ({ content, says }) => {
     const server = await aServer({ files: { ...FILES, '.autonomous/config.json': content } });
     const run = await server.launch('Add the feature', TESTED_AND_TRUSTED);
@@ -139,7 +139,7 @@ describe("a project's configuration", () => {
     });
     const run = await server.launch();
     const { notices } = await server.until(run, { status: 'completed' });
-    expect(notices).toEqual([expect.stringContaining('.autonomous/memory.md was not understood')]);
+    expect(notices).toEqual([expect.stringContaining('.autonomous/memory.md could not be parsed')]);
     const memory = await server.file(run.branch, '.autonomous/memory.md');
     expect(memory).toMatch(/^---\n: \[broken\n---\n/);
     expect(memory).toContain(`(run: ${run.id})`);

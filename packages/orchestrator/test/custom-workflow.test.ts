@@ -392,10 +392,10 @@ describe('a server that is given workflows', () => {
       'evil',
       'nobody-has-this',
     );
-    expect(said).toContain('./data/..x/wf.ts lies in the data folder');
-    expect(said).toContain('evil lies in the data folder');
-    expect(said).toContain('./data/runs/r/evil.ts lies in the data folder, where runs write');
-    expect(said).toContain('./link/runs/r/evil.ts lies in the data folder, where runs write');
+    expect(said).toContain('./data/..x/wf.ts is in the data folder');
+    expect(said).toContain('evil is in the data folder');
+    expect(said).toContain('./data/runs/r/evil.ts is in the data folder, which runs write to');
+    expect(said).toContain('./link/runs/r/evil.ts is in the data folder, which runs write to');
     expect(said).toContain(`nobody-has-this cannot be loaded: there is no package of this name in or above ${folder}`);
   });
 

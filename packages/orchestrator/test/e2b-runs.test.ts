@@ -95,7 +95,7 @@ describe.skipIf(!bubblewrap.ok)('a run in machines of E2B', () => {
     });
     e2b.faults.loseAt = 'echo whole';
     const run = await server.launch('Add the feature', TRUSTED);
-    await server.said(run.id, 'is lost; the work begins anew from the last commit');
+    await server.said(run.id, 'was lost; the work starts again from the last commit');
     await server.until(run, { status: 'completed' });
     expect(await server.file(run.branch, 'half.txt')).toBe('half\n');
     expect(await server.file(run.branch, 'feature.sh')).toBe('whole\n');

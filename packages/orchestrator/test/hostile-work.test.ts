@@ -67,7 +67,7 @@ it('a run whose work is under way at the third death of its server is set aside,
   const [run] = (await client.listRuns({})).items;
   const view = await client.getRun(run!.id);
   expect(view).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
-  expect(view.gate?.summary).toContain('each of the last 3 times that the server died without a word');
+  expect(view.gate?.summary).toContain('at each of the last 3 crashes of the server');
   const other = await launch(client, 'ends');
   await vi.waitFor(async () => expect((await client.getRun(other.id)).status).toBe('completed'), 30_000);
   await server.end('SIGTERM');
@@ -97,7 +97,7 @@ it('a run that takes its server down is found among others, which are not set as
   expect(others.map(({ id }) => id)).not.toContain(found[0]?.id);
   const view = await client.getRun(found[0]!.id);
   expect(view.gate).toMatchObject({ reason: 'poisoned', decisions: ['retry'] });
-  expect(view.gate?.summary).toContain('3 times with no other run to blame');
+  expect(view.gate?.summary).toContain('3 times as the only run');
   for (const { id } of others)
     await vi.waitFor(async () => expect((await client.getRun(id)).status).toBe('completed'), 30_000);
   await server.end('SIGTERM');

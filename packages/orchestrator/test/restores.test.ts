@@ -107,7 +107,7 @@ describe('an older copy', () => {
 
     // A person wants to go on all the same.
     await expect(restored.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow(
-      /cannot go on: events? .*in the record in git.*restore the newest copy.*or cancel the run/,
+      /cannot resume: events? .*in the record in git.*restore the newest copy.*or cancel the run/,
     );
     const [project] = (await restored.client.listProjects({})).items;
     expect(project?.notices?.join()).toContain(late.id);
@@ -162,7 +162,7 @@ describe('a copy without its mirrors', () => {
     const aside = await waitFor(without, early.id, ({ gate }) => gate?.reason === 'poisoned');
     expect(aside.gate?.summary).toContain(`its commit ${aside.headCommit} is not in the project's mirror`);
     await expect(without.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow(
-      /cannot go on: its commit \w{40} is not in the project's mirror/,
+      /cannot resume: its commit \w{40} is not in the project's mirror/,
     );
     await without.stop();
 
@@ -199,7 +199,7 @@ describe('a run that was merged since the copy was made', () => {
     await restored.client.decideOpenGate(early.id, { decision: 'retry' }).catch(() => undefined);
     await waitFor(restored, early.id, ({ gate }) => gate?.reason === 'poisoned');
     expect(await server.git('rev-parse', 'main')).toBe(merged);
-    await expect(restored.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow('cannot go on');
+    await expect(restored.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow('cannot resume');
     expect(await server.git('rev-parse', 'main')).toBe(merged);
   });
 });
@@ -209,7 +209,7 @@ describe('a record that others changed', () => {
     ['with events that there are not', (tip: Tip): Tip => ({ ...tip, sequence: 99_999 })],
     ['with another event', (tip: Tip): Tip => ({ ...tip, hash: 'f'.repeat(64) })],
     ['without its seal', ({ seal: _, ...tip }: Tip): Tip => ({ ...tip, sequence: tip.sequence + 1 })],
-  ])('%s sets no run aside: it is said, and the next record of the run takes its place', async (_how, forge) => {
+  ])('%s quarantines no run: it is reported, and the next record of the run takes its place', async (_how, forge) => {
     const { server, early } = await aServerWithYesterday();
     const clone = path.join(server.folder, 'clone');
     await git('clone', '--quiet', '--branch', 'autonomous/record', server.remote, clone);
@@ -233,7 +233,7 @@ describe('a record that others changed', () => {
     const again = await restart(server);
     const notices = async (): Promise<string> =>
       (await again.client.getProject(server.project.id)).notices?.join() ?? '';
-    await expect.poll(notices).toMatch(/in git was changed by others .*The runs go on/);
+    await expect.poll(notices).toMatch(/in git was changed by others .*The runs continue/);
     const { checks } = await again.client.readiness();
     expect(checks.filter(({ ok, name }) => !ok && name === 'record in git')).toEqual([]);
     await again.client.decideOpenGate(early.id, await approvalOf(again, early.id));
@@ -263,7 +263,7 @@ describe('a database that was deleted beside its mirrors', () => {
       { projectId: project.id, request: 'A late run', config: AT_THE_PLAN },
       'the-key-of-the-late-run',
     );
-    await expect(launch).rejects.toThrow(`Run ${late.id} was begun with this Idempotency-Key before`);
+    await expect(launch).rejects.toThrow(`Run ${late.id} was already started with this Idempotency-Key`);
     await expect.poll(async () => (await anew.client.getProject(project.id)).notices?.join()).toContain(late.id);
     expect((await anew.client.listRuns({})).items).toEqual([]);
   });

@@ -57,7 +57,7 @@ describe('retry --all', () => {
     const server = await aServer();
     expect(await command(server, 'retry', '--all', '--reason', 'boredom')).toMatchObject({
       exitCode: 64,
-      stderr: expect.stringContaining("'boredom' is no reason of a pause; there are timeout"),
+      stderr: expect.stringContaining("'boredom' is not a pause reason. The reasons are timeout"),
     });
     expect(await command(server, 'retry')).toMatchObject({
       exitCode: 64,

@@ -21,13 +21,13 @@ export interface ServerStart {
 export interface ServerProcess {
   readonly url: string;
   readonly token: string;
-  /** Settles when the process is gone, by whatever. */
+  /** Settles when the process has ended, by whatever. */
   readonly ended: Promise<ProcessEnd>;
   /** What it has logged so far. */
   log(): string;
   /** Lets the process stand still, or go on, or tells it something that was agreed with what it imports. */
   signal(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGUSR2'): void;
-  /** Sends a signal and resolves when the process is gone. May be called again. */
+  /** Sends a signal and resolves when the process has ended. May be called again. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<ProcessEnd>;
 }
 

@@ -281,7 +281,7 @@ export interface GateOutcome {
   readonly by: string;
   readonly at: string;
   readonly notes?: string;
-  /** For `accept`: what had failed and was accepted all the same, one entry each. */
+  /** For `accept`: what had failed and was accepted anyway, one entry each. */
   readonly accepted?: readonly string[];
 }
 

@@ -36,9 +36,9 @@ const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
   sandbox_unavailable: 'no sandbox available',
   storage_full: 'the disk is full',
   secret_found: 'a secret was found in the result',
-  review_needed: 'something in the result needs a look',
+  review_needed: 'something in the result needs a review',
   definition_missing: 'its workflow version is missing',
-  poisoned: 'its history cannot be replayed',
+  poisoned: 'quarantined',
 };
 
 export const BUDGET_LABELS: Readonly<Record<BudgetName, string>> = {

@@ -44,7 +44,7 @@ it('is read back from what a run was asked for with', () => {
 
 it('is told in one line', () => {
   expect(choiceLine({ ...CHOICE, models: { planner: ' ' } }, false)).toBe(
-    'models, budgets and base branch as the project or the server says',
+    'models, budgets and base branch as configured by the project or the server',
   );
   const models = { planner: 'openai:gpt-5', validator: ' mistral:large ' };
   const budgets = { maxCostUsd: '5', maxToolCalls: '200' };

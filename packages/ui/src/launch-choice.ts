@@ -70,7 +70,7 @@ export function choiceLine({ models, budgets, baseBranch }: Choice, isExploratio
     ...(baseBranch.trim() === '' ? [] : [`from ${baseBranch.trim()}`]),
   ];
   return written.length === 0
-    ? 'models, budgets and base branch as the project or the server says'
+    ? 'models, budgets and base branch as configured by the project or the server'
     : written.join(', ');
 }
 

@@ -50,7 +50,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     onLate: (runId, label) => {
       const run = runsOf(host)[runId];
       const what = `${label.replace('…', '')} ${run === undefined ? runId : `“${titleOf(run)}”`}`;
-      const words = `${what}: the server has not confirmed it yet. Do it again where nothing happens.`;
+      const words = `${what}: the server has not confirmed it yet. Repeat it if nothing happens.`;
       void vscode.window.showWarningMessage(plainMessage(words));
     },
   });

@@ -80,7 +80,7 @@ it("leaves a branch with commits of the person's own as it is, and says so", asy
   commit(clone, 'mine\n');
   git(clone, 'switch', '--quiet', 'main');
   await expect(switchTo({ folder: clone, remote: 'origin' }, BRANCH)).rejects.toThrow(
-    'it has commits that origin lacks, or another past',
+    'it has commits that origin does not have, or another history',
   );
   expect(git(clone, 'branch', '--show-current')).toBe(BRANCH);
   expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toBe('mine\n');

@@ -82,7 +82,7 @@ export async function switchTo({ folder, remote }: Fetched, branch: string): Pro
   }
   await git(folder, 'switch', branch);
   await git(folder, 'merge', '--ff-only', '--quiet', `${remote}/${branch}`).catch((error: unknown) => {
-    const words = `${branch} is checked out as it is here: it has commits that ${remote} lacks, or another past.`;
+    const words = `${branch} is checked out as it is here: it has commits that ${remote} does not have, or another history.`;
     throw new Error(words, { cause: error });
   });
 }

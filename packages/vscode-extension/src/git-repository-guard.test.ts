@@ -144,7 +144,7 @@ it.each(CONFIGS)('starts none in a folder that is shaped like a bare repository:
   mkdirSync(path.join(bare, 'inside'));
   for (const folder of [bare, path.join(bare, 'inside')]) {
     expect(await useAll(folder)).toContain(
-      `${bare} has the shape of a bare git repository and is no check-out. Open the folder that holds its '.git'.`,
+      `${bare} looks like a bare git repository and is not a checkout. Open the folder that contains its '.git'.`,
     );
   }
   expect(started()).toEqual([]);

@@ -22,7 +22,7 @@ export async function assertCheckout(folder: string): Promise<void> {
     const parts = await Promise.all(['HEAD', 'objects', 'refs'].map((name) => exists(path.join(at, name))));
     if (parts.every(Boolean)) {
       throw new RefusedRepository(
-        `${at} has the shape of a bare git repository and is no check-out. Open the folder that holds its '.git'.`,
+        `${at} looks like a bare git repository and is not a checkout. Open the folder that contains its '.git'.`,
       );
     }
     if (path.dirname(at) === at) return;

@@ -59,7 +59,7 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
         entry.panel.title = title === '' ? titleFor(host, next) : title;
         memory.keep(entry.panel.title, next);
       },
-      onRefused: (message) => host.log.warn(`A panel said something that is not understood: ${shortJson(message)}`),
+      onRefused: (message) => host.log.warn(`A panel sent a message that is not understood: ${shortJson(message)}`),
     });
     const entry: OpenPanel = { panel, bridge, screen, isOpenedAgain: false };
     open.add(entry);

@@ -25,7 +25,7 @@ export function createReviewComments(host: Host, diffs: DiffDocuments): ReviewCo
   const controller = vscode.comments.createCommentController('autonomous.review', 'Autonomous');
   controller.options = {
     prompt: 'What should be different?',
-    placeHolder: 'Sent to the agent with the next decision that carries words',
+    placeHolder: 'Sent to the agent with the next decision that has text',
   };
   controller.commentingRangeProvider = {
     provideCommentingRanges(document) {
@@ -128,7 +128,7 @@ export function createReviewComments(host: Host, diffs: DiffDocuments): ReviewCo
     const { line } = editor.selection.active;
     const text = await vscode.window.showInputBox({
       title: `Comment on line ${line + 1}`,
-      prompt: 'What should be different? Sent to the agent with the next decision that carries words.',
+      prompt: 'What should be different? Sent to the agent with the next decision that has text.',
       ignoreFocusOut: true,
     });
     if (text === undefined || text.trim() === '') return;

@@ -125,7 +125,7 @@ function settledOnly(tree: TreeNow): RunFamily {
 
 function needsMore({ budget, why }: UsedUpBudget): NeedsHuman {
   const whose = isTreeBudget(budget) ? "The budget of the run's tree" : "The run's budget";
-  return new NeedsHuman('budget', `${whose} is used up: ${why}. Give it more to go on.`, { budget });
+  return new NeedsHuman('budget', `${whose} is used up: ${why}. Set a higher budget to resume.`, { budget });
 }
 
 function costOf(prices: Prices, model: string, usage: CallUsage): CallCost {

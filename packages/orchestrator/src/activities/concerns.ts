@@ -61,7 +61,7 @@ export async function assertAccepted(tools: ActivityTools, result: Result): Prom
   const titles = open.map(({ title }) => title).join('; ');
   throw new NeedsHuman(
     'review_needed',
-    `The result needs a look before it goes into ${result.view.config.git.baseBranch}: ${titles}. Accept it with a reason to go on, or cancel the run.`,
+    `The result needs a review before it is merged into ${result.view.config.git.baseBranch}: ${titles}. Accept it with a reason to continue, or cancel the run.`,
     { raised: raisedOf(open) },
   );
 }

@@ -107,7 +107,7 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
     holdTooMuch();
     await expect(install('echo x > made')).rejects.toMatchObject({
       reason: 'agent_failed',
-      message: expect.stringContaining('more than is taken back'),
+      message: expect.stringContaining('more than is copied back'),
     });
     expect(server.machines()).toEqual([]);
   });

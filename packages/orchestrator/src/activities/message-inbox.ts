@@ -36,6 +36,6 @@ export class MessageInbox {
 /** Sequence of the input that started an activity, from its key. */
 export function startOf(key: string): number {
   const sequence = Number(key.split('/')[1]);
-  if (!Number.isSafeInteger(sequence)) throw new Error(`${key} is no key of an activity`);
+  if (!Number.isSafeInteger(sequence)) throw new Error(`${key} is not an activity key`);
   return sequence;
 }

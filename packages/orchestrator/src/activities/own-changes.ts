@@ -112,6 +112,6 @@ function notOwn({ branch, baseBranch }: Change, paths: readonly string[]): Needs
   const more = paths.length > PATHS_NAMED ? ` and ${paths.length - PATHS_NAMED} more` : '';
   return new NeedsHuman(
     'merge_conflict',
-    `Merging ${branch} would undo work of others in ${baseBranch}: ${paths.slice(0, PATHS_NAMED).join(', ')}${more} would change, and this run did not change that. Nothing was merged; fork the run from its plan, or cancel it and start anew.`,
+    `Merging ${branch} would undo work of others in ${baseBranch}: ${paths.slice(0, PATHS_NAMED).join(', ')}${more} would change, and this run did not change that. Nothing was merged; fork the run from its plan, or cancel it and start a new run.`,
   );
 }

@@ -185,5 +185,5 @@ function modelFault(
 }
 
 function unread(path: string): string {
-  return `${path} is not read: it is no plain file, or has more than ${MOST_BYTES / 1024} KB.`;
+  return `${path} is not read: it is not a plain file, or has more than ${MOST_BYTES / 1024} KB.`;
 }

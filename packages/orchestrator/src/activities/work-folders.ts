@@ -138,14 +138,14 @@ function explainCopy(error: Error & { readonly stderr?: string }, folders: reado
   const [first = ''] = (error.stderr ?? '').split('\n', 1);
   if (first === '') {
     const way =
-      "Look whether cp is installed, and whether the server's limits of open files and processes are used up.";
+      "Check whether cp is installed, and whether the server's limits of open files and processes are reached.";
     return new NeedsHuman('setup_failed', `${what}: cp cannot be started (${error.message}). ${way}`, options);
   }
   const complaint = folders.reduce((text, folder) => text.replaceAll(`${folder}/`, ''), first);
   const said = complaint.length <= LONGEST_COMPLAINT ? complaint : `${complaint.slice(0, LONGEST_COMPLAINT)}…`;
   if (/File name too long/.test(first)) {
     const way = 'Have the install step nest its folders less deeply, then retry.';
-    return new NeedsHuman('setup_failed', `${what}: a path in it is longer than any may be: ${said}. ${way}`, options);
+    return new NeedsHuman('setup_failed', `${what}: a path in it is too long: ${said}. ${way}`, options);
   }
   if (/No space left on device|Disk quota exceeded/.test(first))
     return new NeedsHuman('storage_full', `${what}: the disk is full: ${said}. Free some, then retry.`, options);

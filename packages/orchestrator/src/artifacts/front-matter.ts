@@ -23,7 +23,7 @@ export function parseFrontMatter(text: string): FrontMatterFile {
   const document = parseDocument(yaml);
   if (document.errors.length > 0) {
     const [line = ''] = document.errors[0]?.message.split('\n', 1) ?? [];
-    return { ok: false, message: `has front matter that is no YAML: ${line}` };
+    return { ok: false, message: `has front matter that is not valid YAML: ${line}` };
   }
   let fields: unknown;
   try {
@@ -33,7 +33,7 @@ export function parseFrontMatter(text: string): FrontMatterFile {
     return { ok: false, message: 'has front matter with too many aliases' };
   }
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
-    return { ok: false, message: 'has front matter that is no list of keys with values' };
+    return { ok: false, message: 'has front matter that is not a list of keys with values' };
   return {
     ok: true,
     fields: fields as Readonly<Record<string, unknown>>,

@@ -148,7 +148,7 @@ describe('a malformed memory', () => {
     const extended = extendMemory(text, update);
     expect(extended.text.startsWith(text.trimEnd())).toBe(true);
     expect(extended.text).toContain('\n\n## Past Decisions\n\n### 2026-02-25: Database Schema (run: xyz789-abc012)\n');
-    expect(extended.notices).toEqual([expect.stringContaining('.autonomous/memory.md was not understood')]);
+    expect(extended.notices).toEqual([expect.stringContaining('.autonomous/memory.md could not be parsed')]);
     expect(parseMemory(text).notices).toHaveLength(1);
   });
 
@@ -156,7 +156,7 @@ describe('a malformed memory', () => {
     const { text, notices } = extendMemory('---\ntechStack: Rust\n---\n', update);
     expect(text).toContain('techStack: Rust\n');
     expect(text).toContain('patterns:\n  - Soft deletes');
-    expect(notices).toEqual([expect.stringContaining('"techStack" is no list')]);
+    expect(notices).toEqual([expect.stringContaining('"techStack" is not a list')]);
   });
 });
 

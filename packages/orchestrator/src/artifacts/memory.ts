@@ -133,7 +133,8 @@ function split(text: string): SplitMemory {
   if (limit !== null) return malformed(bom, raw, body, `its front matter ${limit}`);
   const yaml: Document = parseDocument(source);
   const fault = yaml.errors[0];
-  if (fault !== undefined) return malformed(bom, raw, body, `its front matter is no YAML: ${flat(fault.message)}`);
+  if (fault !== undefined)
+    return malformed(bom, raw, body, `its front matter is not valid YAML: ${flat(fault.message)}`);
   if (yaml.contents === null) yaml.contents = yaml.createNode({});
   if (!isMap(yaml.contents)) return malformed(bom, raw, body, 'its front matter is not a list of keys and values');
   return {
@@ -145,7 +146,7 @@ function split(text: string): SplitMemory {
 }
 
 function malformed(bom: string, rawFrontMatter: string, body: string, why: string): SplitMemory {
-  const notice = `${MEMORY_PATH} was not understood: ${why}. It was left as it is; techStack and patterns are not updated until it is mended.`;
+  const notice = `${MEMORY_PATH} could not be parsed: ${why}. It was not changed; techStack and patterns are not updated until it is fixed.`;
   return { bom, frontMatter: { kind: 'malformed', notice }, rawFrontMatter, body };
 }
 
@@ -165,7 +166,7 @@ function listOf(yaml: Document | null, key: string): readonly string[] | null {
 /** Adds what is missing to a list of the front matter; gives a notice when the key holds something else. */
 function extendList(yaml: Document, key: string, values: readonly string[]): readonly string[] {
   const present = listOf(yaml, key);
-  if (present === null) return [`${MEMORY_PATH}: "${key}" is no list and was left as it is.`];
+  if (present === null) return [`${MEMORY_PATH}: "${key}" is not a list and was not changed.`];
   const missing = union(present, values).slice(present.length);
   if (missing.length === 0) return [];
   const node: unknown = yaml.get(key, true);

@@ -89,5 +89,5 @@ export function namedHashes({ gate, hash }: ShownOptions): Omit<ShownGate, 'gate
   if (gate === undefined) throw new UsageError('--hash goes with --gate: give both, as show and gates print them.');
   const hashes = readHashWord(hash);
   if (hashes !== null) return hashes;
-  throw new UsageError(`'${hash}' is no hash of a gate; copy the whole of it from show or gates.`);
+  throw new UsageError(`'${hash}' is not a gate hash. Copy the complete hash from show or gates.`);
 }

@@ -58,7 +58,7 @@ async function askOnce(
     case 'leave':
       return 'left';
     case 'unknown':
-      note(io, `'${choice.text}' is none of these.`);
+      note(io, `'${choice.text}' is not one of these.`);
       return 'again';
     case 'show':
       await show();
@@ -124,7 +124,7 @@ async function askChoice(ask: Ask, gate: Gate): Promise<Choice | null> {
 async function askAnswer(ask: Ask, gate: Gate): Promise<Choice | null> {
   const what = {
     text: 'answer',
-    single_choice: 'number or words',
+    single_choice: 'number or text',
     multiple_choice: 'numbers, such as 1,3',
     file_upload: 'path of a file',
   };

@@ -150,7 +150,7 @@ describe('verify, export and migrate', () => {
     );
     expect(await online('retry', damaged)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('is damaged and cannot go on'),
+      stderr: expect.stringContaining('is damaged and cannot resume'),
     });
     expect((await view(whole)).gate?.kind).toBe('plan');
     expect((await online('reject', whole, '--feedback', 'smaller')).exitCode).toBe(0);

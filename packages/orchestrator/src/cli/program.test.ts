@@ -40,9 +40,9 @@ describe('the command line', () => {
     [['answer', 'r-1'], 'There is no answer'],
     [['message', 'r-1'], "missing required argument 'text'"],
     [['message', 'r-1', ' '], 'There is no message'],
-    [['extend', 'r-1', 'soon'], "'soon' is no number of minutes"],
+    [['extend', 'r-1', 'soon'], "'soon' is not a number of minutes"],
     [['extend', 'r-1', '5', '--max-tokens', '9'], 'Give minutes or budgets, not both'],
-    [['extend', 'r-1', '--max-cost-usd', '-1'], "'-1' is no maxCostUsd"],
+    [['extend', 'r-1', '--max-cost-usd', '-1'], "'-1' is not a valid maxCostUsd"],
     [['list', '--limit', '0'], 'A whole number from 1 to 200'],
   ])('refuses %j with 64 and a reason', async (args, reason) => {
     const said = { stdout: '', stderr: '' };
@@ -265,12 +265,12 @@ describe('a person at a terminal', () => {
     await terminal.reply('approve (a) · reject (r) · ask (q) · show (s) · cancel (c) · leave (l) > ', 's');
     await terminal.heard('# Login flow with OAuth');
     await terminal.reply('leave (l) > ', 'dance');
-    await terminal.heard("'dance' is none of these.");
+    await terminal.heard("'dance' is not one of these.");
     await terminal.reply('leave (l) > ', 'r');
     await terminal.reply('what should be different > ', '');
     await terminal.reply('leave (l) > ', 'a');
     await terminal.reply('number or words (or :ignore, :cancel, :leave) > ', '9');
-    await terminal.heard("'9' is no option of the question");
+    await terminal.heard("'9' is not an option of the question");
     await terminal.heard(':leave) > ');
     const id = /^run (\S+)/m.exec(terminal.all())?.[1] ?? '';
     const client = createClient({ baseUrl: server.url, token: readFileSync(join(place.data, 'token'), 'utf8').trim() });
@@ -285,7 +285,7 @@ describe('a person at a terminal', () => {
     await terminal.reply('leave (l) > ', 'l');
     expect(await ended).toBe(1);
     const id = /^run (\S+)/m.exec(terminal.all())?.[1] ?? '';
-    expect(terminal.all()).toContain(`The run goes on. Follow it with: autonomous watch ${id}`);
+    expect(terminal.all()).toContain(`The run continues. Follow it with: autonomous watch ${id}`);
   });
 });
 

@@ -94,7 +94,7 @@ describe('the project of a run', () => {
   it('is refused in words when it is ambiguous, unknown or no repository', async () => {
     known = [aProject('a-1', 'a', '/a'), aProject('a-2', 'a', '/b')];
     await expect(choose('a', '/')).rejects.toThrow("There are 2 projects named 'a'; name one by its id: a-1, a-2.");
-    await expect(choose('nowhere', place.folder)).rejects.toThrow("'nowhere' is no project, and");
+    await expect(choose('nowhere', place.folder)).rejects.toThrow("'nowhere' is neither a project nor a folder");
     const plain = join(place.folder, 'plain');
     mkdirSync(plain);
     await expect(choose(undefined, plain)).rejects.toThrow('is not in a git repository');

@@ -56,7 +56,7 @@ async function repositoryOf(io: CliIo, given: string | undefined, known: readonl
     const names = known.map(({ name }) => `'${name}'`).join(', ');
     const there = names === '' ? 'The server knows no project yet' : `The server knows ${names}`;
     throw new UsageError(
-      `'${given}' is no project, and ${folder} is no folder. ${there}; give one of them, or the path or URL of a repository.`,
+      `'${given}' is neither a project nor a folder (${folder}). ${there}; give one of them, or the path or URL of a repository.`,
     );
   }
   return addressOf(folder, given === undefined);
@@ -72,7 +72,7 @@ async function addressOf(folder: string, isDefault: boolean): Promise<string> {
   const [isBare, gitFolder = folder] = answer.output.split('\n');
   if (isBare === 'true') return gitFolder;
   const top = await git(folder, 'rev-parse', '--show-toplevel');
-  if (!top.ok) throw new UsageError(`${folder} is no place to work in a git repository (${top.message}).`);
+  if (!top.ok) throw new UsageError(`${folder} is not a working tree of a git repository (${top.message}).`);
   const origin = await git(folder, 'remote', 'get-url', 'origin');
   if (!origin.ok || origin.output === '') return top.output;
   return isAddress(origin.output) ? withoutCredentials(origin.output) : resolve(top.output, origin.output);

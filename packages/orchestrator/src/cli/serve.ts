@@ -118,7 +118,7 @@ function stopSignal(log: Logger): AbortSignal {
     log.info({ signal: name }, 'stopping');
     controller.abort();
     setTimeout(() => {
-      log.warn('stopping takes too long; the rest is taken up at the next start');
+      log.warn('stopping takes too long; remaining work is recovered at the next start');
       process.exit(EXIT.done);
     }, STOP_WITHIN_MS).unref();
   };

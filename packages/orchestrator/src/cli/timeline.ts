@@ -58,7 +58,7 @@ export function describeProgress(progress: Progress): string | null {
     case 'command':
       return oneLine(progress.text);
     case 'message':
-      return `${who} hears: ${oneLine(progress.text)}`;
+      return `${who} receives: ${oneLine(progress.text)}`;
     case 'output':
     case 'usage':
     case 'prompt':
@@ -223,10 +223,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   FIX_DECIDED: ({ by, decision, attempt, reason, accepted = [] }) => {
     const who = by === 'policy' ? '' : ` by ${by}`;
     if (decision === 'accept') {
-      return entry(
-        'good',
-        lines(`accepted all the same${who}${said(reason)}`, ...accepted.map((fault) => `✗ ${fault}`)),
-      );
+      return entry('good', lines(`accepted anyway${who}${said(reason)}`, ...accepted.map((fault) => `✗ ${fault}`)));
     }
     return plain(`fix attempt${attempt === undefined ? '' : ` ${attempt}`}${who}${said(reason)}`);
   },
@@ -271,7 +268,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   RUN_FAILED: ({ message }) => entry('bad', `failed: ${message}`),
   RUN_CANCELLED: ({ by, reason }) => entry('bad', `cancelled by ${by}${said(reason)}`),
   RUN_MIGRATED: ({ from, to, by, how }) =>
-    plain(`goes on with version ${to} of its workflow instead of ${from}, by ${by}: its state was ${how}`),
+    plain(`migrated from version ${from} of its workflow to ${to} by ${by}: its state was ${how}`),
   RUN_FORKED: ({ from, at }) => plain(`forked from ${from} at event ${at}`),
 };
 
@@ -290,9 +287,9 @@ const PAUSES: Readonly<Record<PauseReason, string>> = {
   sandbox_unavailable: 'no sandbox',
   storage_full: 'the disk is full',
   secret_found: 'a secret was found in the result',
-  review_needed: 'something in the result needs a look',
+  review_needed: 'something in the result needs a review',
   definition_missing: 'its workflow version is missing',
-  poisoned: 'its history cannot be replayed',
+  poisoned: 'quarantined',
 };
 
 function gate({ decisions }: GateOpening, ...text: readonly string[]): TimelineEntry {

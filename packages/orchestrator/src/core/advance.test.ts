@@ -111,7 +111,7 @@ describe('an event that is raised', () => {
     ['null', () => null, 'null'],
     ['a text', () => '1000', "'1000'"],
     ['no number', () => Number.NaN, 'NaN'],
-  ])('with a delay that gives %s sets the run aside', (_what, delay, words) => {
+  ])('with a delay that gives %s quarantines the run', (_what, delay, words) => {
     const definition = setup({ delays: { odd: delay as never }, actors: { work: activity() } });
     const machine = (states: object) =>
       defineWorkflow({
@@ -134,12 +134,12 @@ describe('an event that is raised', () => {
       raising(enqueueActions(({ enqueue }) => enqueue.raise({ type: 'NEXT' }, { id: 'next', delay: 'odd' as never }))),
     ];
     for (const workflow of ways) {
-      const message = expect.stringContaining(`is ${words}, which is no number of milliseconds`);
+      const message = expect.stringContaining(`is ${words}, which is not a number of milliseconds`);
       expect(new Run(workflow).try('GO')).toEqual({ ok: false, reason: 'poisoned', message });
     }
   });
 
-  it('far beyond any date sets the run aside', () => {
+  it('far beyond any date quarantines the run', () => {
     const far = raise({ type: 'NEXT' }, { id: 'next', delay: 9e14 });
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: far } } } }));
     expect(run.try('GO')).toMatchObject({ message: expect.stringContaining('beyond the year 9999') });
@@ -256,11 +256,11 @@ describe('a child', () => {
       return {};
     });
 
-  it('that assign spawns without keeping it sets the run aside', () => {
+  it('that assign spawns without keeping it quarantines the run', () => {
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: spawning('w') } } } }));
     expect(run.try('GO')).toMatchObject({
       reason: 'poisoned',
-      message: "activity 'w' was spawned within assign, where nothing performs it; use spawnChild",
+      message: "activity 'w' was spawned within assign, where the engine does not perform it; use spawnChild",
     });
   });
 
@@ -335,7 +335,7 @@ describe('what a machine was given and what it keeps', () => {
 });
 
 describe('a step', () => {
-  it('that goes round for ever sets the run aside', () => {
+  it('that goes round for ever quarantines the run', () => {
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: 'b' } }, b: { always: 'c' }, c: { always: 'b' } }));
     expect(run.try('GO')).toMatchObject({ message: expect.stringContaining('Infinite loop') });
   });
@@ -350,7 +350,7 @@ describe('a step', () => {
       'inputTokens',
     ],
     ['nothing', undefined, 'an event without a type was emitted'],
-  ])('that emits %s sets the run aside', (_what, event, words) => {
+  ])('that emits %s quarantines the run', (_what, event, words) => {
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions: emit(() => event as never) } } } }));
     expect(run.try('GO')).toMatchObject({ reason: 'poisoned', message: expect.stringContaining(words) });
   });

@@ -112,7 +112,9 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   if (unfit) return poisoned(`context${unfit.path} ${unfit.what}`);
   const [unasked] = implicitlySpawnedChildren(state.snapshot, taken);
   if (unasked !== undefined)
-    return poisoned(`activity '${unasked}' was spawned within assign, where nothing performs it; use spawnChild`);
+    return poisoned(
+      `activity '${unasked}' was spawned within assign, where the engine does not perform it; use spawnChild`,
+    );
 
   const snapshot = state.asMade ? made : asReopened(machine, made, state.snapshot);
   const told = viewOf(snapshot, state.asMade);
@@ -168,8 +170,8 @@ function poisoned(message: string): Step {
 function unclearEnd({ status }: AnyMachineSnapshot, view: StateView): string {
   const where = `state ${JSON.stringify(view.state)}`;
   return status === 'active'
-    ? `${where} says '${view.status}' and is no end of the machine`
-    : `the machine ended in ${where}, whose meta.status says '${view.status}'; say completed, failed or cancelled`;
+    ? `${where} has the status '${view.status}' and is not a final state of the machine`
+    : `the machine ended in ${where}, whose meta.status is '${view.status}'; use completed, failed or cancelled`;
 }
 
 function stillOpen(
@@ -258,7 +260,7 @@ class Changes {
     // An id that is a function stands in the child alone.
     const id = typeof params['id'] === 'function' ? (actorRef as { readonly id?: unknown }).id : params['id'];
     if (params['systemId'] !== undefined) {
-      this.fault ??= `activity '${String(src)}' was spawned with a systemId, which nothing could look up; leave it out`;
+      this.fault ??= `activity '${String(src)}' was spawned with a systemId, which has no use here; leave it out`;
       return;
     }
     if (typeof src !== 'string' || typeof id !== 'string') {
@@ -296,7 +298,7 @@ class Changes {
     const isDelayed = event.type.startsWith('xstate.after.') || typeof sendId === 'string';
     if (delay === undefined && !(isDelayed && !immediateRaises(this.#machine).has(String(sendId)))) return;
     if (typeof delay !== 'number' || !Number.isFinite(delay)) {
-      this.fault ??= `the delay of ${event.type} is ${typeof delay === 'string' ? `'${delay}'` : String(delay)}, which is no number of milliseconds`;
+      this.fault ??= `the delay of ${event.type} is ${typeof delay === 'string' ? `'${delay}'` : String(delay)}, which is not a number of milliseconds`;
       return;
     }
     if (typeof sendId !== 'string') {

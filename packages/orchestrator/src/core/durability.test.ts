@@ -104,12 +104,12 @@ describe('at its registration a workflow is refused', () => {
         ...plain,
         states: { a: { entry: 'mail' }, b: {} },
       } as never),
-      "action 'mail' is a function that acts by itself; make it an activity",
+      "action 'mail' is a function with side effects; make it an activity",
     ],
-    ['an inline action', acting(() => {}), "state 'm.a' has an inline action is a function that acts by itself"],
+    ['an inline action', acting(() => {}), "state 'm.a' has an inline action is a function with side effects"],
     ['an action that nobody defines', acting('nothing'), "state 'm.a' names the action 'nothing'"],
-    ['a log', acting(log('hello')), 'is log, which leaves nothing to store'],
-    ['a message to an actor', acting(sendTo('x', { type: 'GO' })), 'is sendTo, which leaves nothing to store'],
+    ['a log', acting(log('hello')), 'is log, whose effect cannot be stored'],
+    ['a message to an actor', acting(sendTo('x', { type: 'GO' })), 'is sendTo, whose effect cannot be stored'],
     [
       'a spawned activity without an id',
       setup({ actors: { work } }).createMachine({ ...plain, entry: spawnChild('work') } as never),
@@ -159,19 +159,27 @@ describe('at its registration a workflow is refused', () => {
         ...plain,
         states: { a: { meta: { status: 'paused', gate: { kind: 'g', decisions: [], summary: 'text' } } }, b: end },
       } as never),
-      "state 'm.a' has a gate that is none",
+      "state 'm.a' has an invalid gate",
     ],
     [
       'a final state that does not say how the run ended',
       ending({ type: 'final' }),
       "state 'm.b' is final and does not",
     ],
-    ['an end that is none', ending({ type: 'final', meta: waiting }), "is final and says 'awaiting_approval'"],
-    ['an end that is not final', ending({ meta: end.meta }), "state 'm.b' says 'completed' and is no final state"],
+    [
+      'an end that is none',
+      ending({ type: 'final', meta: waiting }),
+      "is final and has the status 'awaiting_approval'",
+    ],
+    [
+      'an end that is not final',
+      ending({ meta: end.meta }),
+      "state 'm.b' has the status 'completed' and is not a final state",
+    ],
     [
       'an end within a state',
       ending({ initial: 'x', states: { x: end } }),
-      "state 'm.b.x' says 'completed' and is no final state of the machine itself",
+      "state 'm.b.x' has the status 'completed' and is not a final state at the top of the machine",
     ],
     ['a status that does not exist', ending({ meta: { status: 'finished' } }), "has the status 'finished'; there are"],
     ['a status of the engine', ending({ meta: { status: 'queued' } }), "has the status 'queued'; there are running"],
@@ -184,7 +192,7 @@ describe('at its registration a workflow is refused', () => {
         type: 'parallel',
         states: { x: { initial: 'a', states: { a: {}, b: { type: 'final' } } } },
       } as never),
-      "state 'm' is parallel and ends by itself",
+      "state 'm' is parallel and ends when its regions end",
     ],
     [
       'two states of one id',
@@ -202,9 +210,17 @@ describe('at its registration a workflow is refused', () => {
       acting(emit({ type: 'ARTIFACT_CREATED' })),
       "'artifact.type' has to be a text",
     ],
-    ['an asynchronous assignment', acting(assign(async () => ({}))), 'is asynchronous, which nothing waits for'],
-    ['an asynchronous part of it', acting(assign({ n: async () => 1 })), 'is asynchronous, which nothing waits for'],
-    ['actions that are enqueued later', acting(enqueueActions(async () => {})), 'is asynchronous, which nothing waits'],
+    ['an asynchronous assignment', acting(assign(async () => ({}))), 'is asynchronous, and machines wait for nothing'],
+    [
+      'an asynchronous part of it',
+      acting(assign({ n: async () => 1 })),
+      'is asynchronous, and machines wait for nothing',
+    ],
+    [
+      'actions that are enqueued later',
+      acting(enqueueActions(async () => {})),
+      'is asynchronous, and machines wait for nothing',
+    ],
     [
       'an asynchronous guard',
       setup({ guards: { asks: (async () => false) as never } }).createMachine({
@@ -269,7 +285,7 @@ describe('at its registration a workflow is refused', () => {
     [
       'a machine that is final itself',
       createMachine({ id: 'm', type: 'final', meta: { status: 'completed' } }),
-      "'m' is the machine itself and final",
+      "'m' is the whole machine and final",
     ],
     [
       'a route',
@@ -336,7 +352,7 @@ describe('at its registration a workflow is refused', () => {
 
   it('for a name and a version that are none', () => {
     expect(faultsOf(createMachine(plain), { name: 'a b', version: 0 })).toMatch(
-      /its name is no name.*its version is 0/,
+      /its name is invalid.*its version is 0/,
     );
   });
 
@@ -460,7 +476,7 @@ describe('what only running shows', () => {
       }),
       'awaits an answer',
     ],
-  ])('sets the run aside before any effect: %s', (_what, machine, words) => {
+  ])('quarantines the run before any effect: %s', (_what, machine, words) => {
     expect(after(machine, 'GO')).toMatchObject({
       ok: false,
       reason: 'poisoned',

@@ -191,7 +191,7 @@ describe('a fork', () => {
     expect(forkRun(events, only, { ...request, at: sequence + 1 })).toMatchObject({
       ok: false,
       message: expect.stringContaining(
-        `set the run aside there (it is broken); choose an event before ${sequence + 1}`,
+        `the run was quarantined there (it is broken); choose an event before ${sequence + 1}`,
       ),
     });
     expect(forkRun(events, only, { ...request, at: sequence }).ok).toBe(true);
@@ -204,7 +204,7 @@ describe('a fork', () => {
       type: 'RUN_QUEUED',
       payload: { position: 1, start: run.events[0]?.payload },
     };
-    expect(forkRun([queued], only, request)).toMatchObject({ message: expect.stringContaining('had not begun there') });
+    expect(forkRun([queued], only, request)).toMatchObject({ message: expect.stringContaining('had not started yet') });
     expect(forkRun(run.events, () => undefined, request)).toMatchObject({
       message: 'version 2 of its workflow is not registered on this server',
     });

@@ -111,10 +111,10 @@ export function continueFork(run: ForkedRun, input: RunInput): Fork {
 function whyNotThere(state: RunState, source: readonly WorkflowEvent[]): string | null {
   if (state.parked !== null) {
     const park = source.findLast(isQuarantine);
-    return `the server had set the run aside there (${state.parked}); choose an event before ${park?.sequence ?? 1}`;
+    return `the run was quarantined there (${state.parked}); choose an event before ${park?.sequence ?? 1}`;
   }
   if (state.snapshot === null || state.view === null) {
-    return 'the run had not begun there; choose a later event, or start a new run';
+    return 'the run had not started yet; choose a later event, or start a new run';
   }
   const { children } = state;
   if (children !== undefined) {

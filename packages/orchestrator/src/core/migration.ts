@@ -21,7 +21,7 @@ export function migrateState(definition: WorkflowDefinition, state: RunState, in
   const payload = input.payload as unknown as Migrated;
   // A history that replays under several versions is one under any of them.
   if (payload.how === 'converted' && payload.to !== definition.version) {
-    return refused(`the run goes on with version ${payload.to}, and this is version ${definition.version}`);
+    return refused(`the run uses version ${payload.to}, and this is version ${definition.version}`);
   }
   if (state.snapshot === null || state.view === null) return unstarted(state);
   try {

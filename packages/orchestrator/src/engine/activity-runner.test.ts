@@ -76,7 +76,7 @@ describe('an activity', () => {
       () => Object.assign(new Error('n'), { message: Symbol('s') }),
       'Unexpected error: Symbol(s)',
     ],
-    ['an object without any text', () => Object.create(null), 'Unexpected error: object without a text'],
+    ['an object without any text', () => Object.create(null), 'Unexpected error: object without a message'],
     ['what cannot be looked at', revoked, 'Unexpected error: something was thrown that cannot be read'],
     [
       'a field that throws',

@@ -668,7 +668,7 @@ function wordsOf(value: unknown): string {
     const text = typeof value === 'string' ? value : String(value);
     return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
   } catch {
-    return `${typeof value} without a text`;
+    return `${typeof value} without a message`;
   }
 }
 

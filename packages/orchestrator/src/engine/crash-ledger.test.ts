@@ -58,7 +58,7 @@ it('the ledger blames an activity that three crashed processes had begun, and no
   for (let death = 1; death <= 3; death += 1) expect(runsOf(await lives('dies/1/work'))).toEqual([]);
   const ledger = await aProcess();
   expect(runsOf(ledger)).toEqual(['dies']);
-  expect(ledger.faults[0]?.message).toContain('each of the last 3 times that the server died without a word');
+  expect(ledger.faults[0]?.message).toContain('at each of the last 3 crashes of the server');
 });
 
 it('a start that fails before any recovery, as on an occupied port, is not a crash and keeps earlier counts', async () => {
@@ -108,7 +108,7 @@ it('the ledger counts a crash against the run that was recovered last, and clear
   const found = await lives();
   expect(runsOf(found)).toEqual(['a']);
   expect(found.held).toEqual([]);
-  expect(found.faults[0]?.message).toContain('3 times with no other run to blame');
+  expect(found.faults[0]?.message).toContain('3 times as the only run');
   // A person has both runs retried.
   expect(runsOf(await lives('a/1/work', 'b/1/work'))).toEqual([]);
   expect((await lives('a/1/work', 'b/1/work')).held).toEqual([]);

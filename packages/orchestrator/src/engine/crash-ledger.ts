@@ -259,14 +259,14 @@ function blockedBy({ runId, activity }: StoredActivity, where: string): Integrit
 function faultOf(runId: string, activity: StoredActivity | undefined, deaths: number, alone: number): IntegrityFault {
   const what =
     activity === undefined
-      ? `Run ${runId} was being taken up`
+      ? `Run ${runId} was being recovered`
       : `The activity '${activity.activity}' of run ${runId} was under way`;
-  const when = `each of the last ${deaths} times that the server died without a word`;
-  return faultBy(runId, `${what} ${when}${alone < deaths ? `, ${alone} times with no other run to blame` : ''}`);
+  const when = `at each of the last ${deaths} crashes of the server`;
+  return faultBy(runId, `${what} ${when}${alone < deaths ? `, ${alone} times as the only run` : ''}`);
 }
 
 function faultBy(runId: string, what: string): IntegrityFault {
-  const message = `${what}; the run is set aside so that the others go on. Look at what it reads and does, then retry or cancel it.`;
+  const message = `${what}; the run is quarantined so that other runs continue. Check what it reads and does, then retry or cancel it.`;
   return { runId, sequence: 0, message };
 }
 

@@ -51,7 +51,7 @@ export class CrashProbation {
     const quietMs = Math.min(LONGEST_QUIET_MS, QUIET_MS * 3 ** ledger.accusations);
     log.warn(
       { runIds: this.#waiting },
-      `The server has died without a word again and again while several runs were under way. They are taken up one after the other, the first in ${quietMs / 1_000} seconds, so that one that brings the server down shows.`,
+      `The server crashed several times while several runs were under way. They are recovered one after the other, the first in ${quietMs / 1_000} seconds, to find the run that crashes the server.`,
     );
     this.#after(quietMs, () => void this.#next());
   }
@@ -76,7 +76,7 @@ export class CrashProbation {
       ledger.onProbation(runId, true);
       this.#watch(runId, before, PROBATION_MS);
     } catch (error) {
-      log.error({ err: error, runId }, 'a run that was held back could not be taken up');
+      log.error({ err: error, runId }, 'a run that was held back could not be recovered');
       this.#clear(runId);
     }
   }

@@ -199,7 +199,7 @@ describe('the engine', () => {
     ).run();
     db.close();
     await test.restart();
-    await expect(test.approve('r1')).rejects.toThrow('set aside');
+    await expect(test.approve('r1')).rejects.toThrow('quarantined');
     expect(await test.engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
     await test.approve('r2');
     (await test.call('work')).complete('done');

@@ -289,7 +289,7 @@ export class Engine {
       try {
         await this.#park(runId, 'poisoned', message);
       } catch (error) {
-        log.error({ err: error, runId }, 'a damaged run could not be parked');
+        log.error({ err: error, runId }, 'a damaged run could not be quarantined');
       }
     }
   }
@@ -630,7 +630,7 @@ export class Engine {
     const fault = await this.#options.store.verifyRun(runId);
     if (!fault) return;
     throw new Conflict(
-      `Run ${runId} is damaged and cannot go on: ${fault.message}. Export it, restore the database, or cancel the run.`,
+      `Run ${runId} is damaged and cannot resume: ${fault.message}. Export it, restore the database, or cancel the run.`,
       { extra: { sequence: fault.sequence } },
     );
   }
@@ -640,7 +640,7 @@ export class Engine {
     const fault = await this.#options.faultElsewhere?.(view);
     if (!fault) return;
     throw new Conflict(
-      `Run ${view.id} cannot go on: ${fault.message}. Stop the server and restore the newest copy of its data folder, or cancel the run; its record stays in git.`,
+      `Run ${view.id} cannot resume: ${fault.message}. Stop the server and restore the newest copy of its data folder, or cancel the run; its record stays in git.`,
       { extra: { sequence: fault.sequence } },
     );
   }
@@ -775,7 +775,7 @@ export class Engine {
       await this.signal(id, 'BUDGET_CHANGED', { by }, { gateId: gate.id });
     } catch (error) {
       // Somebody has decided it meanwhile, or its workflow goes on in another way.
-      this.#options.log.warn({ err: error, runId: id }, 'a run was not taken up with the new budget of its tree');
+      this.#options.log.warn({ err: error, runId: id }, 'a run was not resumed with the new budget of its run family');
     }
   }
 
@@ -833,11 +833,11 @@ export class Engine {
         if (isFinal(view.status) || state.parked !== null) {
           const fact = write(view, tree.look(runId));
           if (fact !== 'later') tree.noteUnsettled(runId, fact);
-          throw new Conflict(`Run ${runId} is ${view.status}; nothing is spent for it any more.`);
+          throw new Conflict(`Run ${runId} is ${view.status}: no more spending is accepted for it.`);
         }
         const fact = write(view, tree.look(runId));
         if ((fact === 'later' || fact.type === 'CALL_BOOKED') && state.activities[activity] !== key)
-          throw new Conflict(`Run ${runId} went on without ${activity}; nothing is spent for it any more.`);
+          throw new Conflict(`Run ${runId} has left the activity ${activity}: no more spending is accepted for it.`);
         if (fact === 'later') return false;
         const payload = plain(this.#options.scrub(fact.payload)) as unknown as JsonObject;
         tree.noteCall(runId, fact);
@@ -926,7 +926,9 @@ export class Engine {
     const schema = (Object.hasOwn(signals, type) ? signals[type] : undefined) ?? own;
     if (!schema || type.startsWith('xstate.')) {
       const known = Object.keys(signals).join(', ');
-      throw new InvalidRequest(`Workflow '${name}' takes no signal '${type}'; it takes ${known || 'none'}.`);
+      throw new InvalidRequest(
+        `Workflow '${name}' does not accept the signal '${type}'. It accepts ${known || 'none'}.`,
+      );
     }
     const parsed = schema.safeParse(payload);
     if (parsed.success) return plain(parsed.data) as JsonObject;
@@ -958,7 +960,7 @@ export class Engine {
     if (run.state.parked !== null) {
       if (type === 'RETRY_REQUESTED' || type === 'RUN_CANCELLED') return null;
       return new Conflict(
-        `Run ${view.id} is set aside (${run.state.parked}) and takes no ${type}: retry it or cancel it first.`,
+        `Run ${view.id} is quarantined (${run.state.parked}) and does not accept ${type}. Retry or cancel it first.`,
       );
     }
     const blind = unseen(view, type, payload, shown);
@@ -1045,7 +1047,7 @@ export class Engine {
     await this.#park(runId, 'poisoned', `${type} cannot be processed: ${message}`, undelivered);
     if (await this.#options.store.loadHead(runId)) return this.view(runId);
     throw new Unprocessable(
-      `A run of workflow '${run.definition.name}' cannot begin with this: ${message}. Nothing was started.`,
+      `A run of workflow '${run.definition.name}' cannot start with this input: ${message}. Nothing was started.`,
     );
   }
 
@@ -1171,7 +1173,7 @@ export class Engine {
       }
       this.#rest(runId, run);
     } catch (error) {
-      this.#options.log.error({ err: error, runId }, "a run's activities could not be taken up");
+      this.#options.log.error({ err: error, runId }, "a run's activities could not be resumed");
       // One that is set aside or gone stays so; a disk that is full now may have room later.
       if (error instanceof Conflict || error instanceof NotFound || this.#stopped) return;
       this.#options.clock.after(TAKE_UP_AGAIN_MS, () => {
@@ -1330,7 +1332,7 @@ export class Engine {
       }
       await this.#resumeActivities(runId, ownerOf(run.view));
     } catch (error) {
-      this.#options.log.error({ err: error, runId }, 'a run could not be taken up and is parked');
+      this.#options.log.error({ err: error, runId }, 'a run could not be recovered and is quarantined');
     } finally {
       takenUp?.();
     }
@@ -1338,7 +1340,7 @@ export class Engine {
 
   async #parked(runId: string, reason: PauseReason, message: string): Promise<Conflict> {
     await this.#park(runId, reason, message);
-    return new Conflict(`Run ${runId} is set aside (${reason}): ${message}`);
+    return new Conflict(`Run ${runId} is quarantined (${reason}): ${message}`);
   }
 
   /** Sets a run aside that the machine cannot be trusted with; the log says why, nothing of it runs. */
@@ -1365,7 +1367,7 @@ export class Engine {
     // Not before: where the disk is full, the work that led here goes on and is reported again.
     this.#runner.cancelAll(runId);
     this.#runSlots.release(stored.userId, runId);
-    this.#options.log.warn({ runId, reason }, `a run was set aside: ${message}`);
+    this.#options.log.warn({ runId, reason }, `a run was quarantined: ${message}`);
     if (reason === 'poisoned') void this.#keepExport(runId);
     void this.#admit(stored.userId);
   }
@@ -1467,7 +1469,7 @@ function stopping(): Unavailable {
 }
 
 function stoppedBefore(runId: string): Unavailable {
-  return new Unavailable(`The engine was stopped before run ${runId} ended; it goes on at the next start.`);
+  return new Unavailable(`The engine was stopped before run ${runId} ended; it is recovered at the next start.`);
 }
 
 /** An input without the time at which the engine takes it. */

@@ -1,4 +1,4 @@
-/** Databases that were damaged between a stop and a start: the engine sets the run aside before any effect, the others go on. */
+/** Databases that were damaged between a stop and a start: the engine quarantines the run before any effect, the others go on. */
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -71,7 +71,7 @@ describe('H07: an engine whose database was damaged while it was stopped', () =>
     expect(await test.engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
     expect(test.calls).toEqual([]);
     await expect(test.engine.signal('r1', 'RETRY_REQUESTED', { by: 'me' })).rejects.toThrow(
-      /Run r1 is damaged and cannot go on: .*event 7.*Export it/,
+      /Run r1 is damaged and cannot resume: .*event 7.*Export it/,
     );
     expect(test.calls).toEqual([]);
     expect((await test.engine.cancel('r1', 'me')).status).toBe('cancelled');

@@ -31,7 +31,7 @@ export async function findLostCommits(options: LostCommitsOptions): Promise<read
     try {
       return await faultsOf(options, projectId, views);
     } catch (error) {
-      log.warn({ err: error, projectId }, 'whether the mirror has the commits of open runs could not be seen');
+      log.warn({ err: error, projectId }, 'the mirror could not be checked for the commits of open runs');
       return [];
     }
   });
@@ -77,6 +77,6 @@ function faultOf({ id, projectId, lastSequence }: RunView, commit: string): Inte
   return {
     runId: id,
     sequence: lastSequence,
-    message: `its commit ${commit} is not in the project's mirror, mirrors/${projectId}.git of the data folder. Put the mirrors of the same copy beside the database; a retry looks on the remote too`,
+    message: `its commit ${commit} is not in the project's mirror, mirrors/${projectId}.git of the data folder. Restore the mirrors of the same backup with the database; a retry also fetches from the remote`,
   };
 }

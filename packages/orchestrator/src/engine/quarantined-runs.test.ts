@@ -101,7 +101,7 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
     const before = await typesOf(store, 'r');
     for (const signal of [engine.signal('r', 'PAID', { ...me, cents: 5 }), engine.signal('r', 'GO', me)]) {
       await expect(signal).rejects.toThrow(Conflict);
-      await expect(signal).rejects.toThrow(/is set aside .*context\.since is a Date.*retry it or cancel it/);
+      await expect(signal).rejects.toThrow(/is quarantined .*context\.since is a Date.*Retry or cancel it/);
     }
     expect(await typesOf(store, 'r')).toEqual(before);
   });
@@ -109,7 +109,9 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
   it('takes it up again with a retry that the workflow does not know', async () => {
     const { engine } = await start(nothing);
     await engine.run('errand', { id: 'r' });
-    await expect(engine.signal('r', 'RETRY_REQUESTED', me)).rejects.toThrow("takes no signal 'RETRY_REQUESTED'");
+    await expect(engine.signal('r', 'RETRY_REQUESTED', me)).rejects.toThrow(
+      "does not accept the signal 'RETRY_REQUESTED'",
+    );
     await engine.signal('r', 'BREAK', me);
     expect((await engine.signal('r', 'RETRY_REQUESTED', me)).status).toBe('awaiting_approval');
     await engine.signal('r', 'GO', me);
@@ -234,7 +236,9 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
     const { engine } = await start(nothing);
     await engine.run('errand', { id: 'r' });
     for (const type of ['constructor', '__proto__', 'toString'])
-      await expect(engine.signal('r', type, me)).rejects.toThrow(`takes no signal '${type}'; it takes GO, BREAK, PAID`);
+      await expect(engine.signal('r', type, me)).rejects.toThrow(
+        `does not accept the signal '${type}'. It accepts GO, BREAK, PAID`,
+      );
   });
 
   it('takes secrets out of what an activity says of its progress', async () => {

@@ -279,7 +279,7 @@ export class RecordComparison {
       const head = await store.loadHead(runId);
       if (head === null) continue;
       await setAside(runId, message).catch((error: unknown) =>
-        log.error({ err: error, runId }, 'a run that git knows further could not be set aside'),
+        log.error({ err: error, runId }, 'a run whose record in git is newer could not be quarantined'),
       );
     }
   }
@@ -289,7 +289,9 @@ export class RecordComparison {
     const { store, log } = this.#options;
     await store
       .setMark(markOf(projectId), commit)
-      .catch((error: unknown) => log.warn({ err: error, projectId }, 'how far a record was compared is not kept'));
+      .catch((error: unknown) =>
+        log.warn({ err: error, projectId }, 'the position up to which a record was compared could not be stored'),
+      );
   }
 
   /** Ends a request to a remote after REMOTE_MS, so that a silent remote does not hold up the requests behind it. */
@@ -322,14 +324,14 @@ export function describeFinding({ projectName, missingRuns, faults }: RecordFind
     ...(faults.length === 0
       ? []
       : [
-          `other or newer events of ${count(faults.length, 'run')} (${named(faults.map((fault) => fault.runId))}), which ${faults.length === 1 ? 'is' : 'are'} set aside where open`,
+          `other or newer events of ${count(faults.length, 'run')} (${named(faults.map((fault) => fault.runId))}), which ${faults.length === 1 ? 'is' : 'are'} quarantined if open`,
         ]),
   ];
-  return `The record of project '${projectName}' in git has ${parts.join(', and ')}: this database is an older copy, or was made anew. Stop the server and restore the newest copy of its data folder, or go on without them; nothing of them is overwritten on the branch autonomous/record.`;
+  return `The record of project '${projectName}' in git has ${parts.join(', and ')}: this database is an older copy, or was recreated. Stop the server and restore the newest copy of its data folder, or continue without them: they stay on the branch autonomous/record.`;
 }
 
 function describeChange(project: string, runIds: readonly string[]): string {
-  return `The record of ${count(runIds.length, 'run')} of project '${project}' in git was changed by others (${named(runIds)}): this server did not write what it says. The runs go on, and their next record takes its place on the branch autonomous/record.`;
+  return `The record of ${count(runIds.length, 'run')} of project '${project}' in git was changed by others (${named(runIds)}): this server did not write its content. The runs continue, and their next record replaces it on the branch autonomous/record.`;
 }
 
 function count(figure: number, what: string): string {

@@ -73,7 +73,7 @@ export async function planMigration({ store, versions, view, to, by }: Migration
   const tried = advance(definition, state, { type: 'RUN_MIGRATED', payload: planned.payload, timestamp });
   if (tried.ok) return planned;
   throw new Conflict(
-    `Run ${runId} cannot be converted to version ${to} of '${workflow.name}': ${tried.reason === 'late' ? 'it takes no migration' : tried.message}.`,
+    `Run ${runId} cannot be converted to version ${to} of '${workflow.name}': ${tried.reason === 'late' ? 'it does not accept a migration' : tried.message}.`,
     { extra: { sequence: view.lastSequence } },
   );
 }

@@ -76,7 +76,7 @@ export class SelfResume {
     } catch (error) {
       log.warn(
         { err: error },
-        'the paused runs could not be looked at; those that pause from now on go on by themselves',
+        'the paused runs could not be read; only runs that pause from now on resume automatically',
       );
     }
   }
@@ -92,7 +92,7 @@ export class SelfResume {
     const { view, events } = message;
     if (view.status === 'paused') {
       void this.#consider(view).catch((error: unknown) =>
-        this.#options.log.warn({ err: error, runId: view.id }, 'a paused run does not go on by itself'),
+        this.#options.log.warn({ err: error, runId: view.id }, 'a paused run was not resumed automatically'),
       );
       return;
     }
@@ -192,7 +192,7 @@ export class SelfResume {
     this.#retried.set(runId, group.probe.key);
     try {
       await retry(runId, gateId);
-      log.info({ runId, waitedFor: group.probe.key }, 'a paused run goes on by itself');
+      log.info({ runId, waitedFor: group.probe.key }, 'a paused run resumes automatically');
       return true;
     } catch (error) {
       // Somebody decided the gate meanwhile, or it cannot be stored now. An open gate is tried again with the next probe.

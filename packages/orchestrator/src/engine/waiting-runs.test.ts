@@ -84,9 +84,9 @@ describe('J06: runs that cannot be read among a thousand that wait', () => {
 
     const refused = (await engine.tell('approve')) as string[];
     expect(refused.toSorted()).toEqual([
-      expect.stringMatching(/Run corrupt is set aside \(poisoned\)/),
-      expect.stringMatching(/Run state-is-gone is set aside \(poisoned\).*oldGate/),
-      expect.stringMatching(/Run version-is-gone is set aside \(definition_missing\).*version 3/),
+      expect.stringMatching(/Run corrupt is quarantined \(poisoned\)/),
+      expect.stringMatching(/Run state-is-gone is quarantined \(poisoned\).*oldGate/),
+      expect.stringMatching(/Run version-is-gone is quarantined \(definition_missing\).*version 3/),
     ]);
     const runs = (await engine.tell('show')) as Listed[];
     expect(runs.filter(({ status }) => status === 'completed')).toHaveLength(GOOD);

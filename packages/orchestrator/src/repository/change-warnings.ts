@@ -34,7 +34,7 @@ export async function changeWarnings({
   if (status === 'deleted') return [];
   return [
     ...(status === 'added' ? nameWarnings(path) : []),
-    ...(isForcedText ? ['it holds NUL bytes, for which git takes it for binary; it is shown as text'] : []),
+    ...(isForcedText ? ['it contains NUL bytes, so that git treats it as binary; it is shown as text'] : []),
     ...(isBinary && !isKnownBinary(path) ? ['it is of no known kind of binary file'] : []),
     ...(await addedWarnings(file)),
   ];

@@ -142,7 +142,7 @@ describe('Taking files back', () => {
     expect((await takeBack()).changes).toEqual(['added a.txt']);
     rmSync(join(work, '.gitignore'));
     await expect(takeBack()).rejects.toThrow(
-      `The run's folder holds more than ${MAX_NEW_ENTRIES} new files and folders; name what is generated in .gitignore or excludePaths, then retry`,
+      `The run's folder contains more than ${MAX_NEW_ENTRIES} new files and folders. Add generated files to .gitignore or excludePaths, then retry`,
     );
     await expect(takeBack()).rejects.toThrow(NeedsHuman);
   });
@@ -158,7 +158,7 @@ describe('Taking files back', () => {
     writeFileSync(join(work, 'dist/x'), 'x');
     const { changes, refused } = await takeBack();
     expect(changes).toEqual(['modified .gitignore', `added ${deep}/c`]);
-    expect(refused).toEqual([{ path: '.gitignore', reason: `its pattern ${wild} holds ** too often` }]);
+    expect(refused).toEqual([{ path: '.gitignore', reason: `its pattern ${wild} contains ** too many times` }]);
   });
 
   it('follows the rules of the folder as it is now, a new .gitignore included', async () => {
@@ -295,7 +295,7 @@ describe('A hostile folder', () => {
     expect(refused).toEqual(
       ['.git', 'deep/er/.GIT', 'nested/.git'].map((path) => ({
         path,
-        reason: 'a git repository inside the folder is not taken',
+        reason: 'a git repository inside the folder is not imported',
       })),
     );
     const again = join(folder.path, 'again');
@@ -325,14 +325,14 @@ describe('A hostile folder', () => {
       expect(changes).toEqual([]);
       expect(tree).toBe(base);
       expect(refused.map(({ path, reason }) => `${path}: ${reason}`)).toEqual([
-        '.gitignore: pipes are not taken, only regular files',
-        'config.json: symlinks are not taken, only regular files',
-        'docs: symlinks are not taken, only regular files',
-        'loop: symlinks are not taken, only regular files',
-        'out: symlinks are not taken, only regular files',
-        'pipe: pipes are not taken, only regular files',
-        'socket: sockets are not taken, only regular files',
-        'sub/.gitignore: pipes are not taken, only regular files',
+        '.gitignore: pipes are not imported, only regular files',
+        'config.json: symlinks are not imported, only regular files',
+        'docs: symlinks are not imported, only regular files',
+        'loop: symlinks are not imported, only regular files',
+        'out: symlinks are not imported, only regular files',
+        'pipe: pipes are not imported, only regular files',
+        'socket: sockets are not imported, only regular files',
+        'sub/.gitignore: pipes are not imported, only regular files',
       ]);
     } finally {
       await new Promise((closed) => socket.close(closed));
@@ -406,10 +406,10 @@ describe('A hostile folder', () => {
       'a.': 'the name ends in a dot, which Windows leaves out',
       'b ': 'the name ends in a space, which Windows leaves out',
       '.autonomous.': 'the name ends in a dot, which Windows leaves out',
-      '.autonom\u200cous': 'the name holds a hidden character: .autonom⟨U+200C⟩ous',
+      '.autonom\u200cous': 'the name contains a hidden character: .autonom⟨U+200C⟩ous',
       '.autonomou\u017f/agents/implementer.md': 'agents do not write under .autonomous/',
       '.\u0430utonomous': expect.stringContaining('the name looks like .autonomous'),
-      '\u202egnp.exe': 'the name holds a hidden character: ⟨U+202E⟩gnp.exe',
+      '\u202egnp.exe': 'the name contains a hidden character: ⟨U+202E⟩gnp.exe',
     });
   });
 

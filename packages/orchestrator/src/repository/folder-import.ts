@@ -143,7 +143,7 @@ async function walkFolder(root: string, base: Base, matchers: Matchers): Promise
         const { rules: kept, left } = withoutTooWild(rules);
         await matchers.ignored.addRules(folder, kept);
         for (const pattern of left)
-          refuse(walk, join(folder, '.gitignore'), `its pattern ${pattern.slice(0, 100)} holds ** too often`);
+          refuse(walk, join(folder, '.gitignore'), `its pattern ${pattern.slice(0, 100)} contains ** too many times`);
       }
     }
     const taken = await withoutIgnored(found, matchers);
@@ -153,7 +153,7 @@ async function walkFolder(root: string, base: Base, matchers: Matchers): Promise
     for (const { path, kind, what } of taken) {
       if (kind === 'folder') level.push(path);
       else if (kind === 'file') walk.candidates.push(path);
-      else refuse(walk, path, `${what} are not taken, only regular files`);
+      else refuse(walk, path, `${what} are not imported, only regular files`);
     }
   }
   return walk;
@@ -176,7 +176,7 @@ async function* readFolder(root: string, folder: string): AsyncGenerator<Found> 
 function refuseName({ path }: Found, base: Base, walk: Walk): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const before = base.byPath.get(path);
-  if (isDotGit(name)) refuse(walk, path, 'a git repository inside the folder is not taken');
+  if (isDotGit(name)) refuse(walk, path, 'a git repository inside the folder is not imported');
   else if (before !== undefined && !isFileMode(before.mode)) {
     // The checkout left it out, so whatever stands here now is new.
     refuse(
@@ -238,7 +238,7 @@ async function stageChangedFiles(
   const compare = async (path: string): Promise<void> => {
     const before = base.byPath.get(path);
     const file = await openRegularFile(join(root, path));
-    if (file === null) return refuse(walk, path, 'it is no regular file that can be read');
+    if (file === null) return refuse(walk, path, 'it is not a regular file that can be read');
     try {
       const content = file.size > MAX_FILE_BYTES ? null : await file.handle.readFile();
       if (content === null) {
@@ -382,6 +382,6 @@ function shorten(refused: readonly Refusal[]): Refusal[] {
 function tooMuch(what: string): NeedsHuman {
   return new NeedsHuman(
     'agent_failed',
-    `The run's folder holds ${what}; name what is generated in .gitignore or excludePaths, then retry`,
+    `The run's folder contains ${what}. Add generated files to .gitignore or excludePaths, then retry`,
   );
 }

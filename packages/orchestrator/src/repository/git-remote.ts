@@ -149,10 +149,7 @@ function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
   const { stderr } = answer;
   const said = saidByGit(stderr, access);
   if (isStorageFull(stderr.replace(/^remote:.*$/gm, '')))
-    return new NeedsHuman(
-      'storage_full',
-      'The disk that holds the project mirrors is full; free some space, then retry',
-    );
+    return new NeedsHuman('storage_full', 'The disk with the project mirrors is full. Free some space, then retry');
   if (/could not read (?:Username|Password)|Authentication failed|returned error: 40[13]|Access denied/i.test(stderr)) {
     const sent = tokenSettings(access).length > 0;
     const why = sent
@@ -182,7 +179,7 @@ function unavailable(stderr: string, said: string, address: RemoteAddress): stri
       ? `${url} is not a git repository: give the folder that holds .git, or run "git init" and make a first commit there`
       : `There is no git repository at ${url}, or the server's token does not cover it; check the address and the token`;
   }
-  if (/returned error: 30\d/.test(stderr)) return `${url} has moved (${said}); give its new address`;
+  if (/returned error: 30\d/.test(stderr)) return `${url} has moved (${said}); use its new address`;
   return `${url} cannot be reached (${said}); retry when it answers`;
 }
 

@@ -90,9 +90,7 @@ describe('Inspecting a remote', () => {
     expect(await repository.inspectRemote(`file://${path}`)).toEqual({ baseBranch: 'main', notices: [] });
     git(path, 'branch', 'other');
     git(path, 'checkout', '--quiet', '--detach');
-    expect(await messageFor(path)).toBe(
-      `${path} says of no branch that it is the main one; name the base branch, one of main, other`,
-    );
+    expect(await messageFor(path)).toBe(`${path} has no default branch. Name the base branch, one of main, other`);
     expect((await repository.inspectRemote(path, 'other')).baseBranch).toBe('other');
     await expect(repository.inspectRemote(path, '--upload-pack=x')).rejects.toThrow(InvalidRequest);
   });
@@ -241,7 +239,7 @@ describe('A remote over smart HTTP', () => {
         tokenHost: detour.host,
       });
       await expect(repository.inspectRemote(`${detour.url}/owner/shop.git`)).rejects.toThrow(
-        /has moved .*301.*give its new address/,
+        /has moved .*301.*use its new address/,
       );
       expect(detour.authorizations.some((sent) => sent !== null)).toBe(true);
       expect(trap.authorizations).toEqual([]);

@@ -210,7 +210,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     );
     const trailer = effectTrailer(request.effectKey);
     const at = new Date(request.at);
-    if (Number.isNaN(at.getTime())) throw new InvalidRequest(`'${request.at}' is no ISO 8601 date of a commit`);
+    if (Number.isNaN(at.getTime())) throw new InvalidRequest(`'${request.at}' is not an ISO 8601 date`);
     const place = await mirrorOf(project);
     const known = await readBranch(place, ref);
     const isSame = (other: BranchCommit): boolean =>
@@ -550,7 +550,7 @@ function chooseBaseBranch(url: string, refs: RemoteRefs, asked: string | undefin
   }
   const chosen = refs.headBranch ?? (names.length === 1 ? names[0] : undefined);
   if (chosen === undefined)
-    throw new Unprocessable(`${url} says of no branch that it is the main one; name the base branch, one of ${shown}`);
+    throw new Unprocessable(`${url} has no default branch. Name the base branch, one of ${shown}`);
   if (!isBranchName(chosen))
     throw new Unprocessable(
       `The main branch of ${url} has a name that is not used here; name another base branch, one of ${shown}`,

@@ -246,11 +246,9 @@ function explainLaunch(cause: unknown): never {
 function localFailure(args: readonly string[], answer: GitAnswer): Error {
   const failure = new GitFailure(args, answer.exitCode, answer.stderr);
   if (!isStorageFull(answer.stderr)) return failure;
-  return new NeedsHuman(
-    'storage_full',
-    'The disk that holds the project mirrors is full; free some space, then retry',
-    { cause: failure },
-  );
+  return new NeedsHuman('storage_full', 'The disk with the project mirrors is full. Free some space, then retry', {
+    cause: failure,
+  });
 }
 
 /** Whether git says that a disk of this machine has no room left. */

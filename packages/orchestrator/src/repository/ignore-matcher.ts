@@ -50,7 +50,7 @@ export async function createIgnoreMatcher(
   if (wild !== undefined)
     throw new NeedsHuman(
       'agent_failed',
-      `excludePaths holds the pattern '${wild.slice(0, 100)}' with more than ${MOST_WILD} times **; write it shorter, then retry.`,
+      `excludePaths contains the pattern '${wild.slice(0, 100)}' with more than ${MOST_WILD} times **; write it shorter, then retry.`,
     );
   await writeFile(excludes, excludesFile(patterns));
   let hasRules = patterns.length > 0;

@@ -12,7 +12,7 @@ const RESERVED = ['.git', OWN_FOLDER];
 
 /** Why a new name of a file or folder is refused, without the folders above it; `null` for a good one. */
 export function nameFault(name: string): string | null {
-  if (showHidden(name) !== name) return `the name holds a hidden character: ${showHidden(name)}`;
+  if (showHidden(name) !== name) return `the name contains a hidden character: ${showHidden(name)}`;
   const last = name.at(-1);
   if (last === '.' || last === ' ')
     return `the name ends in a ${last === '.' ? 'dot' : 'space'}, which Windows leaves out`;

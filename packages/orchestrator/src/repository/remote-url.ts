@@ -29,7 +29,7 @@ const SSH_URL = new RegExp(`^ssh://(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?${HOST}(?::\
  */
 export function parseRemoteAddress(repository: string): RemoteAddress {
   if (repository.length === 0 || repository.length > 2_000 || /[\u0000-\u001f\u007f]/.test(repository)) {
-    throw new InvalidRequest(`The repository's address is empty, too long or holds control characters; ${EXPECTED}`);
+    throw new InvalidRequest(`The repository's address is empty, too long or contains control characters; ${EXPECTED}`);
   }
   if (repository.startsWith('/')) return local(repository);
   if (/^file:/i.test(repository)) return local(pathOfFileUrl(repository));
@@ -37,7 +37,7 @@ export function parseRemoteAddress(repository: string): RemoteAddress {
   if (SSH_URL.test(repository) || (SCP_LIKE.test(repository) && !repository.includes('://')))
     return { kind: 'ssh', url: repository };
   throw new InvalidRequest(
-    `'${withoutCredentials(repository)}' is no address of a git repository that is allowed here; ${EXPECTED}`,
+    `'${withoutCredentials(repository)}' is not an allowed address of a git repository; ${EXPECTED}`,
   );
 }
 
@@ -48,7 +48,7 @@ export function withoutCredentials(text: string): string {
 
 function local(path: string): RemoteAddress {
   if (path.split('/').includes('..'))
-    throw new InvalidRequest(`The repository's path '${path}' holds ..; give the plain absolute path`);
+    throw new InvalidRequest(`The repository's path '${path}' contains ..; give the plain absolute path`);
   const normal = posix.normalize(path).replace(/([^/])\/+$/, '$1');
   return { kind: 'local', path: normal, url: normal };
 }
@@ -61,7 +61,7 @@ function pathOfFileUrl(repository: string): string {
     return fileURLToPath(url);
   } catch (cause) {
     throw new InvalidRequest(
-      `'${withoutCredentials(repository)}' is no local repository; file:// takes an absolute path on this machine`,
+      `'${withoutCredentials(repository)}' is not a local repository; file:// needs an absolute path on this machine`,
       { cause },
     );
   }
@@ -77,11 +77,11 @@ function http(repository: string): RemoteAddress {
     url.search !== '' ||
     url.hash !== ''
   ) {
-    throw new InvalidRequest(`'${withoutCredentials(repository)}' is no address of a git repository; ${EXPECTED}`);
+    throw new InvalidRequest(`'${withoutCredentials(repository)}' is not an address of a git repository; ${EXPECTED}`);
   }
   if (url.username !== '' || url.password !== '') {
     throw new InvalidRequest(
-      `The address of ${url.host} holds a user name or password; leave it out and set GITHUB_TOKEN (addresses are stored and shown)`,
+      `The address of ${url.host} contains a user name or password. Remove it and set GITHUB_TOKEN: addresses are stored and shown`,
     );
   }
   return { kind: 'http', url: url.href, origin: url.origin, host: url.host, secure: url.protocol === 'https:' };

@@ -23,7 +23,7 @@ export function isObjectId(text: string): boolean {
 /** @throws {InvalidRequest} unless it is a full object id */
 export function assertObjectId(text: string): string {
   if (!isObjectId(text))
-    throw new InvalidRequest(`${quote(text)} is no commit or tree id; 40 hexadecimal digits are expected`);
+    throw new InvalidRequest(`${quote(text)} is not a commit or tree id; use 40 hexadecimal digits`);
   return text;
 }
 
@@ -42,7 +42,7 @@ export function isBranchName(name: string): boolean {
 export function assertBranchName(name: string): string {
   if (!isBranchName(name)) {
     throw new InvalidRequest(
-      `${quote(name)} is no branch name; use letters, digits and . _ - + @ # = , in parts joined by /, none starting with . or - or ending in . or .lock`,
+      `${quote(name)} is not a valid branch name; use letters, digits and . _ - + @ # = , in parts joined by /, none starting with . or - or ending in . or .lock`,
     );
   }
   return name;
@@ -58,7 +58,8 @@ export function resolveTreeish(treeish: string): string {
 
 /** @throws {InvalidRequest} unless the id can be the name of a folder */
 export function assertProjectId(id: string): string {
-  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(id)) throw new InvalidRequest(`${quote(id)} is no project id`);
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(id))
+    throw new InvalidRequest(`${quote(id)} is not a valid project id`);
   return id;
 }
 
@@ -70,11 +71,11 @@ export function pathFault(path: string): string | null {
   if (path.length === 0) return 'the name is empty';
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `the path is longer than ${MAX_PATH_BYTES} bytes`;
   if (!path.isWellFormed() || path.includes('\uFFFD')) return 'the name is not valid UTF-8';
-  if (/[\u0000-\u001f\u007f]/.test(path)) return 'the name holds a control character';
-  if (path.includes('\\')) return 'the name holds a backslash, which other systems read as a folder';
+  if (/[\u0000-\u001f\u007f]/.test(path)) return 'the name contains a control character';
+  if (path.includes('\\')) return 'the name contains a backslash, which other systems read as a folder separator';
   for (const part of path.split('/')) {
-    if (part === '') return 'the path is absolute or holds an empty part';
-    if (part === '.' || part === '..') return 'the path holds . or ..';
+    if (part === '') return 'the path is absolute or contains an empty part';
+    if (part === '.' || part === '..') return 'the path contains . or ..';
     if (isDotGit(part)) return 'git keeps its own files under this name';
     if (Buffer.byteLength(part) > 255) return 'the name is longer than 255 bytes';
   }
@@ -84,7 +85,7 @@ export function pathFault(path: string): string | null {
 /** @throws {InvalidRequest} saying why the path is not taken */
 export function assertFilePath(path: string): string {
   const fault = pathFault(path);
-  if (fault !== null) throw new InvalidRequest(`${quote(path)} is no path of a file: ${fault}`);
+  if (fault !== null) throw new InvalidRequest(`${quote(path)} is not a valid file path: ${fault}`);
   return path;
 }
 
@@ -149,7 +150,7 @@ export function onEachFolder<Value>(
 export function excludesFile(patterns: readonly string[]): string {
   for (const pattern of patterns) {
     if (/[\u0000\n\r]/.test(pattern))
-      throw new InvalidRequest(`excludePaths holds ${quote(pattern)}; a pattern is one line`);
+      throw new InvalidRequest(`excludePaths contains ${quote(pattern)}; a pattern is one line`);
   }
   return patterns.map((pattern) => `${pattern}\n`).join('');
 }

@@ -45,7 +45,7 @@ describe('a role file', () => {
   it.each([
     ['front matter that does not end', '---\nmodel: x\n', /not closed/],
     ['broken YAML', '---\nmodel: [x\n---\n', /no YAML/],
-    ['a list for front matter', '---\n- a\n---\n', /no list of keys/],
+    ['a list for front matter', '---\n- a\n---\n', /not a list of keys/],
     [
       'aliases that multiply',
       `---\na: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n---\n`,
@@ -61,7 +61,7 @@ describe('a role file', () => {
   it('says which of its keys and values do not hold', () => {
     const { override, notices } = parse('---\nmodel: 5\ntemperature: 0\ntools: {read: true}\n---\nGo.');
     expect(override).toMatchObject({ model: null, tools: null, prompt: 'Go.' });
-    expect(notices.join('\n')).toMatch(/"temperature"[\s\S]*tools that are no list[\s\S]*model that is no text/);
+    expect(notices.join('\n')).toMatch(/"temperature"[\s\S]*tools that are not a list[\s\S]*model that is not text/);
   });
 
   it('stands before the ground rules, which keep the last word', () => {

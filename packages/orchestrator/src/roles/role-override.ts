@@ -61,7 +61,7 @@ export function parseOverride(role: string, text: string, allowed: readonly Tool
     const value = fields[key];
     if (value === undefined || value === null) return null;
     if (typeof value === 'string' && value.trim() !== '') return value.trim();
-    notices.push(`${path} has a ${key} that is no text; it is ignored.`);
+    notices.push(`${path} has a ${key} that is not text; it is ignored.`);
     return null;
   };
   const tools = toolsOf(path, role, fields['tools'], allowed, notices);
@@ -96,7 +96,7 @@ function toolsOf(
   if (value === undefined || value === null) return all;
   const asked = typeof value === 'string' ? value.split(',') : value;
   if (!Array.isArray(asked) || !asked.every((name): name is string => typeof name === 'string')) {
-    notices.push(`${path} has tools that are no list of names; they are ignored and the ${role} keeps its own.`);
+    notices.push(`${path} has tools that are not a list of names; they are ignored and the ${role} keeps its own.`);
     return all;
   }
   const names = asked.map((name) => name.trim().toLowerCase()).filter((name) => name !== '');

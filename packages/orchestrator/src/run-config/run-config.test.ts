@@ -373,7 +373,7 @@ describe('a request', () => {
       { path: 'git.autoMerge', message: expect.stringContaining('use false') },
       { path: 'modelRouting.planner', message: 'The model no-key has no key.' },
       { path: 'modelRouting.implementer', message: expect.stringContaining('allowed are deepseek-reasoner') },
-      { path: 'git.baseBranch', message: expect.stringContaining('"../x" is no name of a branch') },
+      { path: 'git.baseBranch', message: expect.stringContaining('"../x" is not a valid branch name') },
     ]);
   });
 

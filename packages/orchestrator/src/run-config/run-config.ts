@@ -268,7 +268,7 @@ export function parseProjectConfig(text: string): ParsedProjectConfig {
   } catch (error) {
     return {
       ok: false,
-      faults: [{ path: '', message: `is no JSON: ${error instanceof Error ? error.message : String(error)}` }],
+      faults: [{ path: '', message: `is not valid JSON: ${error instanceof Error ? error.message : String(error)}` }],
     };
   }
   const first = projectConfigSchema.safeParse(json);
@@ -434,7 +434,7 @@ function baseBranchFault(branch: string): string | null {
     branch !== 'HEAD' &&
     !branch.startsWith('refs/') &&
     branch.split('/').every((part) => BRANCH_PART.test(part) && !part.includes('..') && !/(?:\.|\.lock)$/i.test(part));
-  return isValid ? null : `${name} is no name of a branch; name one such as main or release/2.x.`;
+  return isValid ? null : `${name} is not a valid branch name. Use one such as main or release/2.x.`;
 }
 
 /** The same JSON without the key at `path`. */

@@ -15,7 +15,7 @@ export const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
 /** A command that writes more than this in all is ended: nobody reads it, and carrying it costs the server. */
 export const ENDLESS_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** How long pipes may stay open after the process is gone, held by a process that left its group. */
+/** How long pipes may stay open after the process has ended, held by a process that left its group. */
 const PIPE_GRACE_MS = 2_000;
 
 const LONGEST_COMMAND_BYTES = 120_000;
@@ -48,7 +48,7 @@ export interface ProcessEnd extends CommandResult {
 }
 
 export interface StartedProcess {
-  /** Settles when the process is gone and its output read. Rejects with `NeedsHuman` when it cannot be started. */
+  /** Settles when the process has ended and its output read. Rejects with `NeedsHuman` when it cannot be started. */
   readonly done: Promise<ProcessEnd>;
   /** Kills the process group. May be called twice; the first reason stands. */
   end(because: string): void;
@@ -199,7 +199,7 @@ export function withLine(text: string, line: string): string {
 
 /** The input of a process that was never started. */
 function nowhere(): Writable {
-  return new Writable({ write: (_chunk, _encoding, callback) => callback(new Error('the process is gone')) });
+  return new Writable({ write: (_chunk, _encoding, callback) => callback(new Error('the process has ended')) });
 }
 
 /** The end of a command whose signal was aborted before it began. */
@@ -221,7 +221,7 @@ function notStarted(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
   throw new NeedsHuman(
     'sandbox_unavailable',
-    `The command could not be started: ${why}. Look whether the server's limits of open files and processes are used up`,
+    `The command could not be started: ${why}. Check whether the server's limits of open files and processes are reached`,
     { cause: error },
   );
 }

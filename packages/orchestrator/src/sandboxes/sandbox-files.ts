@@ -184,10 +184,10 @@ function quotedPath(path: string): string {
 function faultOf(path: string): string | null {
   if (path === '') return 'is empty';
   if (Buffer.byteLength(path) > LONGEST_PATH) return `is longer than ${LONGEST_PATH} bytes`;
-  if (path.includes('\0')) return 'holds a NUL character';
+  if (path.includes('\0')) return 'contains a NUL character';
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is absolute';
   if (path === '~' || path.startsWith('~/')) return 'starts at a home folder';
-  if (path.includes('\\')) return 'holds a backslash';
+  if (path.includes('\\')) return 'contains a backslash';
   if (/(^|\/)(\.|%2e){2}(\/|$)/i.test(path)) return 'leads out of the folder';
   return null;
 }

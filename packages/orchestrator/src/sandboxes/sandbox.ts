@@ -96,12 +96,12 @@ export interface ProcessExit {
 
 /** A process that lives until it ends by itself or is ended, and is spoken to meanwhile. */
 export interface SandboxProcess {
-  /** Fails when the process is gone. */
+  /** Fails when the process has ended. */
   readonly stdin: WritableStream<Uint8Array>;
   /** To be read to its end, or cancelled: a process whose output nobody takes stands still. */
   readonly stdout: ReadableStream<Uint8Array>;
   /**
-   * Settles when the process is gone.
+   * Settles when the process has ended.
    * Rejects with `NeedsHuman`: `sandbox_unavailable` when it could not be started, `storage_full` when the disk is full.
    */
   readonly done: Promise<ProcessExit>;

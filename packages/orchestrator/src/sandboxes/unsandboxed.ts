@@ -30,7 +30,7 @@ export function createUnsandboxedProvider(): SandboxProvider {
     name: 'none',
     availability: async () => ({
       ok: true,
-      detail: 'commands run on this machine without a sandbox; for the bundled demo alone',
+      detail: 'commands run on this machine without a sandbox, in the bundled demo only',
     }),
     async open(spec) {
       if (spec.readOnly.length > 0) {

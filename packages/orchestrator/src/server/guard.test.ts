@@ -285,7 +285,7 @@ describe('the guard', () => {
         expect(await (await signOut({ Cookie: mine }, '{"everywhere":true}')).json()).toEqual({ ended: 2 });
         expect([await me(mine), await me(other)]).toEqual([401, 401]);
         expect(await server.client.signOut({ everywhere: true })).toBe(0);
-        await expect(server.client.signOut()).rejects.toThrow('only `everywhere` signs anything out');
+        await expect(server.client.signOut()).rejects.toThrow('Set `everywhere` to end all sessions');
       });
 
       it.each(['/api/sign-in-links', '/api/tickets'])(

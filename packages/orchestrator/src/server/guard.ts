@@ -176,7 +176,7 @@ export function tooManyWrong(waitSeconds: number): ProblemDetails {
       429,
       'too_many_requests',
       'TooManyRequests',
-      `Too many wrong tokens, tickets or sign-in codes came from this address. Try again in ${waitSeconds} seconds; the right token is taken at any time.`,
+      `Too many wrong tokens, tickets or sign-in codes came from this address. Try again in ${waitSeconds} seconds; the right token is accepted at any time.`,
     ),
     retryAfterSeconds: waitSeconds,
   };

@@ -218,7 +218,9 @@ export function createServerApp(options: ServerAppOptions) {
     async signOut(c, everywhere) {
       const who = visitor(c);
       if (who.session === null && !everywhere) {
-        throw new InvalidRequest('No browser asks, but who has the token: only `everywhere` signs anything out.');
+        throw new InvalidRequest(
+          'This request uses the token and no browser session. Set `everywhere` to end all sessions.',
+        );
       }
       const session = everywhere ? undefined : (who.session ?? undefined);
       const ended = await credentials.signOut(who.caller, session);
@@ -246,7 +248,7 @@ export function createServerApp(options: ServerAppOptions) {
   app.get('/assets/*', async (c) => {
     const takesGzip = /\bgzip\b/.test(c.req.header('Accept-Encoding') ?? '');
     const file = (await dashboard?.file(c.req.path, takesGzip)) ?? null;
-    if (file === null) return answerProblem(c, toProblem(new NotFound('There is no such file; load the page anew.')));
+    if (file === null) return answerProblem(c, toProblem(new NotFound('There is no such file. Reload the page.')));
     c.header('Content-Type', file.type);
     c.header('Cache-Control', 'public, max-age=31536000, immutable');
     c.header('Vary', 'Accept-Encoding');
@@ -326,14 +328,14 @@ async function askGuard(guard: Guard, request: IncomingMessage, log: Logger): Pr
     return await guard(request);
   } catch (error) {
     const problem = toProblem(error);
-    if (problem.code === 'internal') log.error({ err: error }, 'who is asking could not be found out');
+    if (problem.code === 'internal') log.error({ err: error }, 'the caller could not be identified');
     return { admitted: false, problem };
   }
 }
 
 /** Converts an error of Node's HTTP parser into the form of all other refusals. */
 function problemOfParser({ code }: NodeJS.ErrnoException): ProblemDetails {
-  const invalid = toProblem(new InvalidRequest('The request is no valid HTTP.'));
+  const invalid = toProblem(new InvalidRequest('The request is not valid HTTP.'));
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { ...invalid, status: 431, detail: 'The address and headers of the request are too long: at most 16 KB.' };

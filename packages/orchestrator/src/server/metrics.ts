@@ -229,7 +229,7 @@ function calendarFor(timeZone: string): Calendar {
     return calendarOf(timeZone);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw fault('timeZone', `'${timeZone}' is no time zone; it is one such as UTC or Europe/Berlin`);
+    throw fault('timeZone', `'${timeZone}' is not a time zone; use a name such as UTC or Europe/Berlin`);
   }
 }
 

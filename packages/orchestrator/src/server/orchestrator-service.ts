@@ -197,7 +197,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     if (record === null) return;
     if ((await repository.readFile(project, record, `.autonomous/runs/${runId}/context.json`)) === null) return;
     throw new Unprocessable(
-      `Run ${runId} was begun with this Idempotency-Key before: it is in the record of project '${project.name}' in git and not in this database, which is an older copy or was made anew. Restore the newest copy of the server's data folder, or send another key for another run.`,
+      `Run ${runId} was already started with this Idempotency-Key: it is in the record of project '${project.name}' in git and not in this database, which is an older copy or was recreated. Restore the newest copy of the server's data folder, or send another key for another run.`,
       { extra: { runId } },
     );
   };
@@ -343,7 +343,8 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     const tree = await engine.tree(id);
     const budgets = treeBudgetsOf(withBudgets(tree.budgets, change));
     const usedUp = usedUpBudget(withBudgets(config, change), cost) ?? usedUpTreeBudget({ ...tree, budgets });
-    if (usedUp !== null) throw new InvalidRequest(`Run ${id} could not go on with that: ${usedUp.why}. Give it more.`);
+    if (usedUp !== null)
+      throw new InvalidRequest(`Run ${id} cannot resume with these budgets: ${usedUp.why}. Set a higher budget.`);
   };
 
   const decide = async (caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> => {
@@ -500,7 +501,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       const route = Object.hasOwn(OWN_ROUTES, type) ? OWN_ROUTES[type] : undefined;
       if (route !== undefined) {
         throw new InvalidRequest(
-          `${type} is not taken as a signal, since its checks would be passed by: use ${route}.`,
+          `${type} is not accepted as a signal, because that would bypass its checks. Use ${route}.`,
         );
       }
       return engine.signal(runId, type, { ...payload, by: caller.userId }, undefined, caller.request);

@@ -46,7 +46,7 @@ export function createReviewComments({ engine }: { readonly engine: Engine }): C
         if (other) throw other;
         if (!takesComments(view.gate))
           throw new Conflict(
-            `Gate ${gateId} ('${view.gate?.kind}') takes no comments: it takes ${view.gate?.decisions.join(', ')}.`,
+            `Gate ${gateId} ('${view.gate?.kind}') does not accept comments. It accepts ${view.gate?.decisions.join(', ')}.`,
           );
         refuseTooMuch(view, text.length);
       },
@@ -94,7 +94,7 @@ export function withComments(view: RunView, gate: Gate, decision: GateDecision):
   if (isBare && (decision.take !== undefined || decision.decision === 'accept')) return decision;
   const words = feedbackOf(said, comments);
   if (words.length <= MAX_WORDS_CHARACTERS) return { ...decision, [field]: words };
-  const message = `has ${words.length.toLocaleString('en')} characters with the ${comments.length} comments of gate ${gate.id}; at most ${MAX_WORDS_CHARACTERS.toLocaleString('en')} are taken`;
+  const message = `has ${words.length.toLocaleString('en')} characters with the ${comments.length} comments of gate ${gate.id}; at most ${MAX_WORDS_CHARACTERS.toLocaleString('en')} are accepted`;
   throw new InvalidRequest(`The ${field} ${message}: shorten it, or delete comments.`, {
     faults: [{ path: field, message }],
   });

@@ -23,7 +23,7 @@ export function checkRunInput(
       ]
     : [];
   if (definition.input === undefined) {
-    const message = `Workflow '${name}' takes no input; leave it out.`;
+    const message = `Workflow '${name}' has no input. Leave the input out.`;
     return { faults: input === undefined ? needed : [...needed, { path: 'input', message }] };
   }
   const parsed = definition.input.safeParse(input ?? {});

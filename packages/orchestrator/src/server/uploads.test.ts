@@ -47,7 +47,7 @@ describe('uploads', () => {
   });
 
   it.each(['', '.', '..', 'a/', 'a\nb', 'a\u0000b', 'ä'.repeat(128)])('named %j are refused', async (name) => {
-    await expect(uploads.put(name, content)).rejects.toThrow('no name for a file');
+    await expect(uploads.put(name, content)).rejects.toThrow('is not a valid file name');
     expect(await readdir(folder)).toEqual([]);
   });
 

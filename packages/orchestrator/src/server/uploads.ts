@@ -35,7 +35,7 @@ export async function openUploads(folder: string): Promise<Uploads> {
       if (content.byteLength === 0) throw new InvalidRequest(`The upload '${name}' is empty.`);
       if (content.byteLength > MAX_BYTES) {
         throw new PayloadTooLarge(
-          `The upload '${name}' has ${content.byteLength} bytes; at most ${MAX_BYTES} are taken.`,
+          `The upload '${name}' has ${content.byteLength} bytes; at most ${MAX_BYTES} are accepted.`,
         );
       }
       const id = createHash('sha256').update(content).digest('hex');
@@ -62,7 +62,9 @@ function fileName(given: string): string {
     /[\u0000-\u001f\u007f]/.test(name) ||
     Buffer.byteLength(name) > 255
   ) {
-    throw new InvalidRequest(`'${given.slice(0, 100)}' is no name for a file.`);
+    throw new InvalidRequest(
+      `'${given.slice(0, 100)}' is not a valid file name. Use 1 to 255 bytes without control characters.`,
+    );
   }
   return name;
 }

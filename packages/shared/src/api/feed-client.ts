@@ -107,7 +107,7 @@ async function followOnce(
   const lookForWord = (ms: number) => {
     const left = lastWordAt + ms - performance.now();
     if (left > 0) watchdog = setTimeout(() => lookForWord(ms), left);
-    else finish(`no word from the server for ${Math.round(ms / 1000)} seconds`);
+    else finish(`no message from the server for ${Math.round(ms / 1000)} seconds`);
   };
 
   options.signal.addEventListener('abort', stop);

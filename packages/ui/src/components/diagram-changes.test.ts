@@ -32,10 +32,10 @@ describe('Two versions of a diagram', () => {
       'changed: Node “/sign-in” was “/login”.',
       'changed: Node “Known?” was drawn as diamond, is square.',
       'added: Node “/new” is new.',
-      'removed: Node “/old” is gone.',
+      'removed: Node “/old” was removed.',
       'changed: Edge “/sign-in” → “Known?” (“asks”) was labelled “”.',
       'added: Edge “Known?” → “/new” is new.',
-      'removed: Edge “Known?” → “/old” (“no”) is gone.',
+      'removed: Edge “Known?” → “/old” (“no”) was removed.',
     ]);
     expect(diagramChanges(before, after)[2]).toEqual({
       kind: 'added',

@@ -40,7 +40,7 @@ function nodeChanges(before: DiagramGraph, after: DiagramGraph): readonly Diagra
   }
   for (const node of before.nodes) {
     if (found.has(node)) continue;
-    changes.push({ kind: 'removed', what: 'node', text: `Node ${nameOf(node)} is gone.`, before: node.id });
+    changes.push({ kind: 'removed', what: 'node', text: `Node ${nameOf(node)} was removed.`, before: node.id });
   }
   return changes;
 }
@@ -66,7 +66,7 @@ function edgeChanges(before: DiagramGraph, after: DiagramGraph): readonly Diagra
   }
   for (const [index, edge] of before.edges.entries()) {
     if (found.has(index)) continue;
-    changes.push({ kind: 'removed', what: 'edge', text: `Edge ${edgeName(edge, before)} is gone.`, before: index });
+    changes.push({ kind: 'removed', what: 'edge', text: `Edge ${edgeName(edge, before)} was removed.`, before: index });
   }
   return changes;
 }

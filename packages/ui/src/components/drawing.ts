@@ -100,7 +100,7 @@ export function createDrawer(program: () => Promise<string>, nonce: string, page
       frame = null;
       throw new Error(`it took longer than ${maxMs / 1_000} s`);
     }
-    if (reply.kind !== 'drawn') throw new Error(reply.kind === 'refused' ? reply.reason : 'the frame said nothing');
+    if (reply.kind !== 'drawn') throw new Error(reply.kind === 'refused' ? reply.reason : 'the frame did not answer');
     if (reply.svg.length > MAX_SVG_CHARACTERS) throw new Error('the drawing is too large to be shown');
     return { svg: reply.svg, graph: reply.graph, names: reply.names, prefix: `drawing-${id}-` };
   };

@@ -123,7 +123,7 @@ function CommentField({
         rows={3}
         resize="vertical"
         label={label}
-        placeholder="Sent to the agent with the next decision that carries words"
+        placeholder="Sent to the agent with the next decision that has text"
         value={text}
         oninput={(event) => setText(valueOf(event))}
       />

@@ -21,10 +21,10 @@ const MAX_ELEMENTS = 20_000;
  */
 export function readSvg(text: string, page: Document = document): SVGSVGElement {
   const parsed = new DOMParser().parseFromString(text, 'text/html').querySelector('svg');
-  if (parsed === null) throw new Error('the drawing is no SVG');
+  if (parsed === null) throw new Error('the drawing is not an SVG');
   if (parsed.querySelectorAll('*').length > MAX_ELEMENTS) throw new Error('the drawing has too many parts to be shown');
   const copy = copyOf(parsed, page);
-  if (copy === null) throw new Error('the drawing is no SVG');
+  if (copy === null) throw new Error('the drawing is not an SVG');
   // The root of it is an `svg`, as was asked for.
   return copy as SVGSVGElement;
 }

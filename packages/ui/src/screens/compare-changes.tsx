@@ -51,7 +51,7 @@ function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly
     <>
       <p className="quiet">
         {canTake
-          ? 'Tick files of one approach to take them into another that waits with its result. The result is checked anew then.'
+          ? 'Tick files of one approach to take them into another that waits with its result. The result is then checked again.'
           : 'Files can be taken from one approach into another while that one waits for you with its result: launch approaches so that you are asked about the result.'}
       </p>
       {results.map(({ run, review }) => (

@@ -70,7 +70,7 @@ function whyFailed({ mode, commands }: Evidence, run: RunView): string {
   const failed = commands.filter(({ exitCode }) => exitCode !== 0).map(({ command }) => `\`${command}\``);
   const where = mode === 'as_is' ? 'on this code' : 'with the base’s tests put back';
   const accepted = run.gates.findLast(({ decision }) => decision === 'accept');
-  const word = accepted === undefined ? '' : ` ${sanitizeText(accepted.by)} accepted it all the same.`;
+  const word = accepted === undefined ? '' : ` ${sanitizeText(accepted.by)} accepted it anyway.`;
   return `The project’s checks failed ${where}${failed.length > 0 ? `: ${failed.join(', ')}` : ''}.${word}`;
 }
 

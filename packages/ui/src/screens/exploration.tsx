@@ -117,7 +117,7 @@ function Choose({ run, others }: { readonly run: RunView; readonly others: reado
   const [state, setState] = useState<'idle' | 'sure' | 'sent'>('idle');
   const [fault, setFault] = useState<string | null>(null);
   if (run.status === 'cancelled' || run.status === 'failed') return '–';
-  if (others.length === 0) return run.status === 'completed' ? 'chosen' : 'goes on';
+  if (others.length === 0) return run.status === 'completed' ? 'chosen' : 'continues';
   const choose = async (): Promise<void> => {
     setState('sent');
     try {

@@ -32,7 +32,7 @@ export function GateNotice({
       aria-label="A gate that is not open"
     >
       <div role="status">
-        <What run={run} gateId={gateId} sequence={sequence} more={wasRefused ? ' Yours was not taken.' : ''} />
+        <What run={run} gateId={gateId} sequence={sequence} more={wasRefused ? ' Yours was not accepted.' : ''} />
       </div>
       {run.gate !== null && <p className="quiet">Another gate of this run is open: it is below.</p>}
       <p className="actions">
@@ -84,7 +84,7 @@ function What({
   function saying(): string {
     if (isUnknown && event.value === null && event.fault === null) return 'Looking for the gate…';
     if (isUnknown && OPENINGS.has(event.value ?? ''))
-      return 'This gate is not open any more: the run went on without a decision.';
+      return 'This gate is no longer open: the run continued without a decision.';
     return `Run ${run.id} has no gate ${gateId}.`;
   }
 }

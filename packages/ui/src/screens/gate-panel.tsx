@@ -74,7 +74,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
       </fieldset>
       {run !== undefined && <GateComments run={run} approves={gate.decisions.includes('approve')} />}
       <p role="status" className={sending.state === 'refused' ? 'fault' : 'quiet'}>
-        {sending.state === 'sent' && `${DONE[sending.decision]} – waiting for the run to go on…`}
+        {sending.state === 'sent' && `${DONE[sending.decision]} – waiting for the run to continue…`}
         {sending.state === 'late' && 'The server has not confirmed it yet. Decide again where nothing happens.'}
         {sending.state === 'refused' &&
           (sending.decidedElsewhere ? `Already decided: ${sending.reason}` : `Not taken: ${sending.reason}`)}

@@ -13,7 +13,7 @@ const MODEL_TITLES: Readonly<Record<(typeof ROLES)[number], string>> = {
 };
 const OWN_BUDGETS = ['maxCostUsd', 'maxTokens', 'maxToolCalls'] as const;
 
-const AS_ELSEWHERE = 'as the project or the server says';
+const AS_ELSEWHERE = 'as configured by the project or the server';
 
 /** What most runs leave as the project has it. */
 export function MoreOptions(props: {

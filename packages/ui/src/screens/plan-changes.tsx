@@ -11,7 +11,7 @@ export interface PlanText {
   readonly text: string;
 }
 
-const WORDS: Readonly<Record<ChangeKind, string>> = { added: 'new', changed: 'changed', removed: 'gone' };
+const WORDS: Readonly<Record<ChangeKind, string>> = { added: 'new', changed: 'changed', removed: 'removed' };
 
 export function PlanChanges({ before, after }: { readonly before: PlanText; readonly after: PlanText }) {
   const pairs = useMemo(() => diagramPairs(before.text, after.text), [before.text, after.text]);

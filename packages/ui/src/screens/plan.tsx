@@ -142,7 +142,7 @@ function Draft({ run }: { readonly run: RunView }) {
   if (typeof draft !== 'string') return <p className="empty">There is no plan yet.</p>;
   return (
     <section aria-label="Plan">
-      <p className="fault">This draft could not be taken: see what the parser says at the gate.</p>
+      <p className="fault">This draft could not be used: see the parser's message at the gate.</p>
       {isEditing && run.gate !== null ? (
         <EditedPlan gate={run.gate} text={draft} onClose={() => setEditing(false)} />
       ) : (

@@ -206,7 +206,7 @@ function Overview({ run }: { readonly run: RunView }) {
       )}
       <h2>Stages</h2>
       {run.stages.length === 0 ? (
-        <p className="empty">None has begun.</p>
+        <p className="empty">None has started.</p>
       ) : (
         <ol className="stages">
           {run.stages.map(({ stage, startedAt, completedAt }) => (

@@ -51,7 +51,7 @@ export function TakeFiles({
     return (
       <p className="done" role="status">
         Taken: the result of <Link to={{ name: 'run', runId: sending.run.id }}>{sending.run.originalRequest}</Link> is
-        being {words.trim() === '' ? 'checked anew' : 'worked on from there'}.{' '}
+        being {words.trim() === '' ? 'checked again' : 'worked on from there'}.{' '}
         <button type="button" className="link" onClick={onDone}>
           Dismiss
         </button>
@@ -115,7 +115,7 @@ export function TakeFiles({
           </label>
         )}
         <div className="field">
-          <label htmlFor={wordsId}>What should the agent do with them? Without a word they are only checked.</label>
+          <label htmlFor={wordsId}>What should the agent do with them? Without text they are only checked.</label>
           <vscode-textarea
             id={wordsId}
             rows={2}

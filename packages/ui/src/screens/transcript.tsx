@@ -43,7 +43,7 @@ function Lines({ stored, live }: { readonly stored: readonly TranscriptEntry[]; 
   useEffect(() => {
     if (follows) end.current?.scrollIntoView({ block: 'nearest' });
   }, [lines, follows]);
-  if (lines.length === 0) return <p className="empty">No agent has said anything yet.</p>;
+  if (lines.length === 0) return <p className="empty">No agent output yet.</p>;
   return (
     <>
       <label className="follow">
@@ -89,7 +89,7 @@ function Message({ run }: { readonly run: RunView }) {
     client.sendMessage(run.id, text.trim()).then(
       () => {
         setText('');
-        setSaid('Sent: the agent hears it at its next step.');
+        setSaid('Sent: the agent reads it at its next step.');
       },
       (error: unknown) => setSaid(`Not sent: ${messageOf(error)}`),
     );
@@ -98,7 +98,7 @@ function Message({ run }: { readonly run: RunView }) {
     <div className="message">
       <vscode-textfield
         label="Tell the agent something"
-        placeholder="Tell the agent something; it hears it at its next step"
+        placeholder="Message to the agent; it reads it at its next step"
         value={text}
         oninput={(event) => setText(valueOf(event))}
         onKeyDown={({ key }) => key === 'Enter' && text.trim() !== '' && send()}

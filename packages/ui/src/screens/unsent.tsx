@@ -33,14 +33,14 @@ export function Unsent({ run }: { readonly run: RunView }) {
           <summary>
             {countedComments(comments.length)} {comments.length === 1 ? 'was' : 'were'} not sent: the gate was decided
             without {comments.length === 1 ? 'it' : 'them'}.{' '}
-            {FINAL_STATUSES.has(run.status) ? 'The run is over.' : 'The next decision with words sends them.'}
+            {FINAL_STATUSES.has(run.status) ? 'The run is over.' : 'The next decision with text sends them.'}
           </summary>
           <CommentList run={run} />
         </details>
       )}
       {begun.map(({ gateId, text }) => (
         <section key={gateId} className="gate closed unsent" aria-label="Words that were not sent">
-          <p role="status">The gate was decided before you sent these words:</p>
+          <p role="status">The gate was decided before you sent this text:</p>
           <pre className="said" tabIndex={0}>
             {text}
           </pre>

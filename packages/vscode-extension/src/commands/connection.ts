@@ -69,7 +69,7 @@ async function setToken(host: Host): Promise<void> {
 async function askToken({ context }: Host, url: string): Promise<boolean> {
   const token = await vscode.window.showInputBox({
     title: `Token for ${url}`,
-    prompt: 'The server says where it is when it starts. Empty forgets the one that is kept.',
+    prompt: 'The server prints its address when it starts. Leave empty to forget the stored address.',
     password: true,
     ignoreFocusOut: true,
   });
@@ -122,7 +122,7 @@ async function serverCommand(): Promise<ServerCommand | null> {
     plainMessage(
       folder === null
         ? 'Where is your checkout of Autonomous? The server is started from it.'
-        : `${folder} is no checkout of Autonomous.`,
+        : `${folder} is not a checkout of Autonomous.`,
     ),
     { modal: true },
     choose,
@@ -135,7 +135,8 @@ async function serverCommand(): Promise<ServerCommand | null> {
       openLabel: 'Start from Here',
     })) ?? [];
   if (chosen === undefined) return null;
-  if ((await findCheckout([chosen.fsPath])) === null) throw new Error(`${chosen.fsPath} is no checkout of Autonomous.`);
+  if ((await findCheckout([chosen.fsPath])) === null)
+    throw new Error(`${chosen.fsPath} is not a checkout of Autonomous.`);
   await configuration.update(SETTINGS.serverFolder, chosen.fsPath, vscode.ConfigurationTarget.Global);
   return checkoutCommand(chosen.fsPath);
 }

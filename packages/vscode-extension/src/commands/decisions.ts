@@ -68,7 +68,7 @@ export function decisionCommands(host: Host, panels: Panels): CommandTable {
     if (left > 0 && !carriesComments(decision))
       void vscode.window.showInformationMessage(
         plainMessage(
-          `${countedComments(left)} ${left === 1 ? 'was' : 'were'} not sent: the gate was decided without them. The next decision with words sends them.`,
+          `${countedComments(left)} ${left === 1 ? 'was' : 'were'} not sent: the gate was decided without them. The next decision with text sends them.`,
         ),
       );
   };
@@ -189,7 +189,7 @@ export async function askText(title: string, prompt: string, detail: string): Pr
     title,
     prompt: plainMessage(detail === '' ? prompt : `${prompt} (${detail})`),
     ignoreFocusOut: true,
-    validateInput: (value) => (value.trim() === '' ? 'A few words are needed.' : null),
+    validateInput: (value) => (value.trim() === '' ? 'Text is required.' : null),
   });
   return text?.trim() || null;
 }

@@ -95,8 +95,7 @@ async function launch(host: Host, panels: Panels, { title, start, requests, choi
     host.log.error(words);
     const change = 'Change Options…';
     // Its answer may have been lost on the way.
-    const outcome =
-      error instanceof ApiError ? 'Not started' : 'It is not known whether it was started; look at the runs first';
+    const outcome = error instanceof ApiError ? 'Not started' : 'Unknown whether it was started; check the runs first';
     const answer = await vscode.window.showErrorMessage(plainMessage(`${outcome}: ${words}`), change);
     if (answer === change) openForm();
   }
@@ -179,7 +178,7 @@ async function askRequest(title: string, prompt: string, value = ''): Promise<st
     value,
     placeHolder: 'Add a login page with OAuth',
     ignoreFocusOut: true,
-    validateInput: (given) => (given.trim() === '' ? 'A few words are needed.' : null),
+    validateInput: (given) => (given.trim() === '' ? 'Text is required.' : null),
   });
   return text?.trim() || null;
 }

@@ -74,7 +74,7 @@ export async function pickGate(
   if (run === null) return null;
   refuseOther(run, target);
   if (run.gate === null)
-    throw new Error(`“${titleOf(run)}” waits for nobody: it is ${statusLabel(run).toLowerCase()}.`);
+    throw new Error(`“${titleOf(run)}” is not waiting for a decision: it is ${statusLabel(run).toLowerCase()}.`);
   if (!run.gate.decisions.includes(decision)) {
     throw new Error(`“${titleOf(run)}” waits for another decision: ${run.gate.decisions.join(', ')}.`);
   }

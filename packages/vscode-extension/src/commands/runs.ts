@@ -114,7 +114,11 @@ async function openPullRequest(run: RunView): Promise<void> {
 }
 
 async function sendMessage(host: Host, run: RunView): Promise<void> {
-  const text = await askText('Message the agent', 'What should the agent know? It goes on with it.', titleOf(run));
+  const text = await askText(
+    'Message the agent',
+    'What should the agent know? It reads this at its next step.',
+    titleOf(run),
+  );
   if (text !== null) await clientOf(host).sendMessage(run.id, text);
 }
 

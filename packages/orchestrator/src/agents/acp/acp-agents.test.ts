@@ -92,7 +92,7 @@ describe('faults', () => {
 
   it('never show what stands in the file', () => {
     const broken = parseAcpAgents('{"a": {"command": "x", "env": {"KEY": "key-canary-3" oops', context);
-    expect(broken).toMatchObject({ ok: false, faults: [{ message: expect.stringContaining('is no JSON') }] });
+    expect(broken).toMatchObject({ ok: false, faults: [{ message: expect.stringContaining('is not valid JSON') }] });
     expect(JSON.stringify(broken)).not.toContain('canary');
     expect(JSON.stringify(faultsOf({ a: { command: 'x', env: { KEY: ['key-canary-4'] } } }))).not.toContain('canary');
   });

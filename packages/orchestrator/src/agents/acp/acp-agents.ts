@@ -48,7 +48,7 @@ const text = z
   .max(4_000)
   .regex(/^[^\0]*$/, 'must not hold a NUL character');
 const policy = z.enum(PERMISSION_POLICIES);
-const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no name of an environment variable');
+const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a valid name of an environment variable');
 
 const agentSchema = z.strictObject({
   command: text.min(1),
@@ -80,7 +80,7 @@ const agentSchema = z.strictObject({
 });
 
 const fileSchema = z.record(
-  z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'is no name of an agent: small letters, digits and -'),
+  z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'is not a valid agent name: use a-z, 0-9 and -'),
   agentSchema,
 );
 
@@ -95,7 +95,7 @@ export function parseAcpAgents(json: string, context: AgentsFileContext): Parsed
     content = JSON.parse(json);
   } catch (error) {
     // The parser's own words would quote what stands around the fault, which may be a key.
-    return { ok: false, faults: [{ path: '', message: `is no JSON${positionIn(error)}` }] };
+    return { ok: false, faults: [{ path: '', message: `is not valid JSON${positionIn(error)}` }] };
   }
   const parsed = fileSchema.safeParse(content);
   const faults = parsed.success
@@ -140,7 +140,7 @@ function settingsOf(name: string, agent: ParsedAgent, context: AgentsFileContext
       missing.length > 0
         ? `${missing.join(' and ')} is not set. Set it in the server's environment and restart the server.`
         : gone.length > 0
-          ? `there is nothing at ${gone.join(' and ')}. Install the agent there and restart the server.`
+          ? `nothing exists at ${gone.join(' and ')}. Install the agent there and restart the server.`
           : null,
   };
 }
@@ -154,7 +154,8 @@ function exposures(name: string, mounts: Readonly<Record<string, string>>, conte
     })
     .map((host) => ({
       path: `${name}.mounts.${host}`,
-      message: 'would show the agent the data folder of the server; mount a folder that holds the agent alone',
+      message:
+        'would give the agent access to the data folder of the server; mount a folder that contains only the agent',
     }));
 }
 

@@ -32,7 +32,7 @@ const EXIT_GRACE_MS = 2_000;
 /** Why such a process was ended. */
 export const PROTOCOL_ERROR = 'it stopped speaking the protocol';
 /** Why one was ended that did not stop for a message. */
-export const INTERRUPT_TIMEOUT = 'it did not stop for what it has to be told';
+export const INTERRUPT_TIMEOUT = 'it did not stop in time for a message';
 /** How long an agent may take to start and to open a session: some compile first. */
 const START_TIMEOUT_MS = 120_000;
 

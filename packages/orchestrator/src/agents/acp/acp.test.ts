@@ -575,7 +575,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect(nudge).toMatch(/^You made the same call with the same result 4 times[\s\S]*Go on with the task/);
       expect(more).toEqual([]);
       expect(notesOf(call)).toEqual([
-        'No progress: it made the same call with the same result 4 times. It was told so.',
+        'No progress: it made the same call with the same result 4 times. It was warned.',
       ]);
     });
 
@@ -594,13 +594,13 @@ describe.skipIf(!available.ok)('an external agent', () => {
       );
       expect(more).toEqual([]);
       expect(notesOf(call).map((note) => note.split('. ')[1])).toEqual([
-        'It was told so.',
-        'It begins anew, with a note of what was tried.',
+        'It was warned.',
+        'It starts again with a note about what was tried.',
       ]);
       expect(await agentProcesses(call.folder)).toEqual([]);
     });
 
-    it('and does not stop to be told so: its session is taken up by a new process, which is told', async () => {
+    it('and does not stop to be told so: a new process resumes its session, which is told', async () => {
       const deaf: Step = { do: 'wait', deaf: true };
       const call = await aCall({
         keeps: 'resume',
@@ -663,7 +663,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
     });
 
     it.each([
-      ['no JSON', '{"summary":', 'is no JSON'],
+      ['no JSON', '{"summary":', 'is not valid JSON'],
       ['another shape', '{"summary":1}', 'does not fit its schema: summary:'],
     ])('with a result that is %s, and is told so', async (_what, content, fault) => {
       const call = await aCall({ turns: [[{ do: 'write', path: RESULT_FILE, content }], [DONE]] });

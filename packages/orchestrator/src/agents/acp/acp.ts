@@ -172,7 +172,7 @@ class AcpCall<Result> {
         if (endedBecause !== INTERRUPT_TIMEOUT) restarts++;
         this.#request.onProgress({
           kind: 'note',
-          text: `The agent ${this.#settings.name} ${howItEnded(error.exit)}; ${interrupted ? 'once more ' : ''}its session is taken up by a new process.`,
+          text: `The agent ${this.#settings.name} ${howItEnded(error.exit)}; ${interrupted ? 'once more ' : ''}a new process resumes its session.`,
         });
       }
     }
@@ -231,7 +231,7 @@ class AcpCall<Result> {
       if (turn.response.stopReason === 'refusal') {
         throw new NeedsHuman(
           'agent_failed',
-          `The agent ${this.#settings.name} refused the work. Say it in other words or choose another model.`,
+          `The agent ${this.#settings.name} refused the work. Rephrase the request or choose another model.`,
         );
       }
       const ending = await this.#ending(turn.response.stopReason);
@@ -286,17 +286,17 @@ class AcpCall<Result> {
     const { role, model, onProgress } = this.#request;
     const { why } = verdict;
     if (verdict.kind === 'nudge') {
-      onProgress({ kind: 'note', text: `No progress: it ${why}. It was told so.` });
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It was warned.` });
       this.#nudge = nudgeText(why);
       turn.interrupt();
     } else if (verdict.kind === 'restart') {
-      onProgress({ kind: 'note', text: `No progress: it ${why}. It begins anew, with a note of what was tried.` });
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It starts again with a note about what was tried.` });
       turn.refuse(new GoesInCircles(restartText(why, this.#stalls.tried)));
     } else {
       turn.refuse(
         new NeedsHuman(
           'stalled',
-          `The ${role} (${model}) makes no progress: it ${why}, after it had been told and had begun anew. Its files are kept. Say what it should do differently and retry, or choose another model.`,
+          `The ${role} (${model}) makes no progress: it ${why}, also after a warning and a new start. Its files are kept. Send a message with what it should do differently and retry, or choose another model.`,
         ),
       );
     }
@@ -388,7 +388,10 @@ class AcpCall<Result> {
     try {
       json = JSON.parse(text.replace(/^\uFEFF/, ''));
     } catch (error) {
-      return { ok: false, fault: `${file} is no JSON: ${error instanceof Error ? error.message : String(error)}.` };
+      return {
+        ok: false,
+        fault: `${file} is not valid JSON: ${error instanceof Error ? error.message : String(error)}.`,
+      };
     }
     const parsed = schema.safeParse(json);
     if (parsed.success) return { ok: true, value: parsed.data };
@@ -403,7 +406,7 @@ class AcpCall<Result> {
     const summary = this.#progress.lastMessage;
     const parsed = this.#request.resultSchema.safeParse({ summary });
     if (summary !== '' && parsed.success) {
-      this.#request.onProgress({ kind: 'note', text: `The agent's last message is taken as its result. ${fault}` });
+      this.#request.onProgress({ kind: 'note', text: `The agent's last message is used as its result. ${fault}` });
       return { kind: 'finished', result: parsed.data, ...this.#signature() };
     }
     throw new NeedsHuman(
@@ -416,7 +419,7 @@ class AcpCall<Result> {
     if (!this.#mayAsk) {
       throw new NeedsHuman(
         'agent_failed',
-        `The ${this.#request.role} (${this.#request.model}) stopped to ask where nobody can answer: ${question.question}`,
+        `The ${this.#request.role} (${this.#request.model}) asked a question in a call that cannot be answered: ${question.question}`,
       );
     }
     return { kind: 'question', question, ...this.#signature() };
@@ -460,7 +463,7 @@ class AcpCall<Result> {
     this.#garbage++;
     if (this.#garbage > TOLD_GARBAGE) return;
     const shown = line.length > 200 ? `${line.slice(0, 200)}…` : line;
-    this.#request.onProgress({ kind: 'note', text: `The agent wrote a line that is no message: ${shown}` });
+    this.#request.onProgress({ kind: 'note', text: `The agent wrote a line that is not a protocol message: ${shown}` });
   }
 
   /** Not all agents say what a turn has used. */

@@ -71,7 +71,7 @@ export function parseMcpServers(
   try {
     content = JSON.parse(json);
   } catch (error) {
-    throw malformed(fileName, [`is no JSON: ${error instanceof Error ? error.message : String(error)}`]);
+    throw malformed(fileName, [`is not valid JSON: ${error instanceof Error ? error.message : String(error)}`]);
   }
   const file = fileSchema.safeParse(content);
   if (!file.success) throw malformed(fileName, faultsOf(file.error));

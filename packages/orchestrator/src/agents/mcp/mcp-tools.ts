@@ -150,7 +150,7 @@ class Connection {
 
   async #call(name: string, input: unknown, signal: AbortSignal): Promise<{ ok: boolean; text: string }> {
     if (typeof input !== 'object' || input === null || Array.isArray(input))
-      return { ok: false, text: `The input of ${name} is no object.` };
+      return { ok: false, text: `The input of ${name} is not an object.` };
     try {
       const result = await this.#within(signal, async (client, options) =>
         client.callTool({ name, arguments: { ...input }, options }),

@@ -63,8 +63,8 @@ describe('an agent that goes in circles', () => {
     expect(textOf(anew)).toContain('read {"path":"a.txt"} →');
     expect(textOf(anew)).toContain(request.prompt);
     expect(request.progress.filter(({ kind }) => kind === 'note').map(({ text }) => text)).toEqual([
-      expect.stringContaining('It was told so.'),
-      expect.stringContaining('It begins anew'),
+      expect.stringContaining('It was warned.'),
+      expect.stringContaining('It starts again'),
     ]);
   });
 

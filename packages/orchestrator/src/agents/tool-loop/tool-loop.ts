@@ -236,7 +236,7 @@ class ToolLoop<Result> {
     if (this.#toldToFinish) {
       throw new NeedsHuman(
         'agent_failed',
-        `The ${role} (${this.#model.id}) did not finish within ${maxSteps} steps, nor after being told to. Retry, or split the request.`,
+        `The ${role} (${this.#model.id}) did not finish within ${maxSteps} steps, and not after a reminder either. Retry, or split the request.`,
       );
     }
     this.#toldToFinish = true;
@@ -249,7 +249,7 @@ class ToolLoop<Result> {
     if (this.#idleAnswers > 1) {
       throw new NeedsHuman(
         'agent_failed',
-        `The ${this.#request.role} (${this.#model.id}) ended without a result: it called no tool, even after being told to call finish.`,
+        `The ${this.#request.role} (${this.#model.id}) ended without a result: it called no tool, also after a reminder to call finish. Retry, or choose another model.`,
       );
     }
     this.#stepsLeft = Math.max(this.#stepsLeft, 1);
@@ -326,16 +326,16 @@ class ToolLoop<Result> {
     const { role, prompt, onProgress } = this.#request;
     const { why } = verdict;
     if (verdict.kind === 'nudge') {
-      onProgress({ kind: 'note', text: `No progress: it ${why}. It was told so.` });
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It was warned.` });
       this.#say(nudgeText(why));
     } else if (verdict.kind === 'restart') {
-      onProgress({ kind: 'note', text: `No progress: it ${why}. It begins anew, with a note of what was tried.` });
+      onProgress({ kind: 'note', text: `No progress: it ${why}. It starts again with a note about what was tried.` });
       this.#begin(`${prompt}\n\n${restartText(why, this.#stalls.tried)}`);
       this.#told = 0;
     } else {
       throw new NeedsHuman(
         'stalled',
-        `The ${role} (${this.#model.id}) makes no progress: it ${why}, after it had been told and had begun anew. Its files are kept. Say what it should do differently and retry, or choose another model.`,
+        `The ${role} (${this.#model.id}) makes no progress: it ${why}, also after a warning and a new start. Its files are kept. Send a message with what it should do differently and retry, or choose another model.`,
       );
     }
   }

@@ -20,7 +20,7 @@ export function explainSqliteError(error: unknown, file: string): unknown {
   switch (code?.split('_')[1]) {
     case 'FULL':
       return new StorageFull(
-        `The disk that holds ${file} is full. Nothing of this step was stored; free some space.`,
+        `The disk with ${file} is full and this step was not stored. Free some space, then retry.`,
         because,
       );
     case 'BUSY':

@@ -208,7 +208,7 @@ describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
       expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'storage_full' } });
       expect(refused).toHaveProperty(
         'reason.message',
-        `The disk that holds ${file} is full. Nothing of this step was stored; free some space.`,
+        `The disk with ${file} is full and this step was not stored. Free some space, then retry.`,
       );
       expect(small.status).toBe('fulfilled');
       expect((await full.readAll(0)).map((event) => event.id)).toEqual(['a.1', 'c.1']);

@@ -14,7 +14,7 @@ export type EventElement = readonly [type: string, origin: 0 | 1, payload: unkno
 export function parseEvents(text: unknown): readonly EventElement[] {
   const parsed: unknown = JSON.parse(String(text));
   if (!Array.isArray(parsed) || parsed.length === 0 || !parsed.every(isEventElement)) {
-    throw new SyntaxError('it is no list of events');
+    throw new SyntaxError('it is not a list of events');
   }
   return parsed;
 }

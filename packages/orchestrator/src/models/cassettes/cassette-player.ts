@@ -69,7 +69,7 @@ function describeDifference(cassette: Cassette, asked: Asked): string {
   const recorded = ofCall.findLast(({ step }) => step === asked.step);
   if (recorded === undefined) {
     const has = ofCall.length === 0 ? 'has no such call' : `has ${ofCall.length} exchanges of that call`;
-    return `The cassette "${cassette.name}" ${has}: ${asked.role} ${asked.call}, step ${asked.step + 1}. Record it anew.`;
+    return `The cassette "${cassette.name}" ${has}: ${asked.role} ${asked.call}, step ${asked.step + 1}. Record it again.`;
   }
   const number = cassette.exchanges.indexOf(recorded) + 1;
   const where = `exchange ${number} (${asked.role} ${asked.call}, step ${asked.step + 1})`;
@@ -82,9 +82,9 @@ function describeDifference(cassette: Cassette, asked: Asked): string {
     const difference = firstDifference(before?.text ?? '', now?.text ?? '');
     const inside =
       part === 'prompt' && difference.section !== null ? `the prompt's part "${difference.section}"` : part;
-    return `The cassette "${cassette.name}" was recorded with another request: ${where} differs in ${inside}.\n- ${difference.before}\n+ ${difference.now}\nRecord it anew, or undo the change.`;
+    return `The cassette "${cassette.name}" was recorded with another request: ${where} differs in ${inside}.\n- ${difference.before}\n+ ${difference.now}\nRecord it again, or undo the change.`;
   }
-  return `The cassette "${cassette.name}" was recorded in another conversation: what led to ${where} is not the same. Record it anew.`;
+  return `The cassette "${cassette.name}" was recorded in another conversation: the messages before ${where} differ. Record it again.`;
 }
 
 interface Difference {

@@ -151,7 +151,7 @@ describe('a cassette', () => {
     await expect(outcome).rejects.toMatchObject({
       reason: 'agent_failed',
       message:
-        'The cassette "cassette-r-1" was recorded with another request: exchange 1 (implementer 1, step 1) differs in the prompt\'s part "plan".\n- Step 2\n+ Step 2, but quickly\nRecord it anew, or undo the change.',
+        'The cassette "cassette-r-1" was recorded with another request: exchange 1 (implementer 1, step 1) differs in the prompt\'s part "plan".\n- Step 2\n+ Step 2, but quickly\nRecord it again, or undo the change.',
     });
   });
 

@@ -91,7 +91,7 @@ export function parseCassette(text: string, fileName: string): Cassette {
       return [{ number: index + 1, json: JSON.parse(line) as unknown }];
     } catch {
       if (index === lines.length - 1) return [];
-      throw malformed(fileName, index + 1, 'it is no JSON');
+      throw malformed(fileName, index + 1, 'it is not valid JSON');
     }
   });
   const [first, ...rest] = parsed;

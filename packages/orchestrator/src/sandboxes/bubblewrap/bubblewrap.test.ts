@@ -388,7 +388,7 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
   it.each(['/workspace/docs', '/home/agent/.npmrc', '/home/agent'])(
     'mounts nothing at %s, which commands write',
     async (inside) => {
-      await expect(run('true', { readOnly: [{ host: root, inside }] })).rejects.toThrow(`"${inside}" lies in a folder`);
+      await expect(run('true', { readOnly: [{ host: root, inside }] })).rejects.toThrow(`"${inside}" is in a folder`);
     },
   );
 

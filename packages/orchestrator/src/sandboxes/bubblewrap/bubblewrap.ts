@@ -352,7 +352,5 @@ function assertSpec(spec: SandboxSpec): void {
   if (wrong !== undefined) throw new Error(`Sandbox ${spec.key}: "${wrong}" is not an absolute, normal path`);
   const writable = inside.find(isWrittenInside);
   if (writable !== undefined)
-    throw new Error(
-      `Sandbox ${spec.key}: "${writable}" lies in a folder that commands write; nothing is mounted there`,
-    );
+    throw new Error(`Sandbox ${spec.key}: "${writable}" is in a folder that commands write to; mount it elsewhere`);
 }

@@ -220,7 +220,7 @@ export function startProcess(
   });
   const done = started.done.then(
     (end) => {
-      onNever(new Error('the process is gone'));
+      onNever(new Error('the process has ended'));
       output?.close();
       return end;
     },
@@ -235,7 +235,7 @@ export function startProcess(
   const stdin = new WritableStream<Uint8Array>({
     write: async (chunk) => {
       const { pid } = await handle;
-      if (started.isEnding()) throw new Error('the process is gone');
+      if (started.isEnding()) throw new Error('the process has ended');
       await machine.commands.sendStdin(pid, chunk);
     },
     close: async () => {

@@ -55,7 +55,7 @@ export function wayOutOf(error: unknown): string {
     case 'RateLimitError':
       return 'Wait, or let fewer runs work at the same time (MAX_CONCURRENT_RUNS_PER_USER).';
     default:
-      return 'Look whether this server reaches E2B (E2B_API_URL, E2B_SANDBOX_URL where they are set) and whether E2B is up.';
+      return 'Check whether this server reaches E2B (E2B_API_URL, E2B_SANDBOX_URL where they are set) and whether E2B is up.';
   }
 }
 

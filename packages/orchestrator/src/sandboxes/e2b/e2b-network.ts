@@ -29,7 +29,7 @@ export function e2bNetwork(network: SandboxSpec['network']): E2bNetwork {
   if (beyond.length > 0) {
     throw new NeedsHuman(
       'sandbox_unavailable',
-      `E2B lets through names on the ports 443 and 80 alone, so that it cannot keep to ${beyond.join(', ')} of EGRESS_ALLOW. Leave ${beyond.length === 1 ? 'that entry' : 'those entries'} out, or set SANDBOX_PROVIDER=bubblewrap`,
+      `E2B allows host names on the ports 443 and 80 only, so it cannot apply ${beyond.join(', ')} of EGRESS_ALLOW. Remove ${beyond.length === 1 ? 'that entry' : 'those entries'}, or set SANDBOX_PROVIDER=bubblewrap`,
     );
   }
   const names = [...new Set(network.allow)].toSorted();

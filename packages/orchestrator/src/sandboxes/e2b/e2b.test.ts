@@ -98,7 +98,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       async (entry) => {
         await expect(open({ network: { allow: ['docs.test', entry] } })).rejects.toMatchObject({
           reason: 'sandbox_unavailable',
-          message: expect.stringMatching(new RegExp(`cannot keep to ${entry} of EGRESS_ALLOW.*SANDBOX_PROVIDER`)),
+          message: expect.stringMatching(new RegExp(`cannot apply ${entry} of EGRESS_ALLOW.*SANDBOX_PROVIDER`)),
         });
         expect(server.machines()).toEqual([]);
       },

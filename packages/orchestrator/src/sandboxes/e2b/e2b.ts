@@ -406,7 +406,7 @@ class E2bSandbox implements Sandbox {
       signal?.throwIfAborted();
       const failure = explainE2bFailure(
         error,
-        `The E2B sandbox ${this.#machine.sandboxId} of ${this.#spec.key} is lost; the work begins anew from the last commit`,
+        `The E2B sandbox ${this.#machine.sandboxId} of ${this.#spec.key} was lost; the work starts again from the last commit`,
       );
       if (failure instanceof RetryableFailure && failure !== error) this.#lost = failure;
       throw failure;

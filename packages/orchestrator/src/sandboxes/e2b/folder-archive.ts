@@ -119,7 +119,7 @@ export class FolderWriter {
         const file = missing.get(path);
         if (entry.type !== 'File' || file === undefined || entry.size !== file.size)
           refuse(
-            damaged(`it holds ${entry.type} ${JSON.stringify(entry.path.slice(0, 200))}, which was not asked for`),
+            damaged(`it holds ${entry.type} ${JSON.stringify(entry.path.slice(0, 200))}, which was not requested`),
           );
         // One chunk may hold several entries: those behind one that was refused come all the same.
         if (isRefused || file === undefined) {

@@ -222,7 +222,7 @@ async function parseListing(bytes: Buffer, host: string): Promise<Listing> {
     if (checked % ENTRIES_A_TURN === 0) await setImmediate();
     const folder = dirname(path);
     if (folder !== '.' && listing.get(folder)?.kind !== 'd')
-      throw damaged(`${JSON.stringify(path.slice(0, 200))} is said to lie in something that is no folder`);
+      throw damaged(`${JSON.stringify(path.slice(0, 200))} is reported inside a path that is not a folder`);
   }
   return listing;
 }
@@ -259,7 +259,7 @@ function tooMuchListed(): NeedsHuman {
 function tooMuch(what: string): NeedsHuman {
   return new NeedsHuman(
     'agent_failed',
-    `The sandbox holds ${what}: more than is taken back. Have it generate less, then retry.`,
+    `The sandbox holds ${what}: more than is copied back. Reduce the files that it generates, then retry.`,
   );
 }
 

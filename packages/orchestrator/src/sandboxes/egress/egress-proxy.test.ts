@@ -360,7 +360,7 @@ describe('D03: names that are like an allowed one', () => {
       'allowed.test:0',
       'internal:',
     ])
-      await expect(startEgressProxy({ allow: [entry] }), entry).rejects.toThrow('is no entry of an allow-list');
+      await expect(startEgressProxy({ allow: [entry] }), entry).rejects.toThrow('is not a valid allow-list entry');
   });
 });
 
@@ -396,7 +396,7 @@ describe('I04: addresses that belong to nobody outside', () => {
     'not-an-address',
   ])('refuses a name that leads to %s when it connects', async (address) => {
     const proxy = await aProxy(['allowed.test'], { resolve: async () => [address] });
-    expect(await say(proxy, tunnel('allowed.test:443'))).toContain('which is no public address');
+    expect(await say(proxy, tunnel('allowed.test:443'))).toContain('which is not a public address');
     expect(refusals).toMatchObject([{ reason: 'address' }]);
   });
 
@@ -413,7 +413,8 @@ describe('I04: addresses that belong to nobody outside', () => {
   it('looks at the address of each connection: a name that led outside may lead inside a moment later', async () => {
     const answers = [['198.18.0.1'], ['127.0.0.1']];
     const proxy = await aProxy(['rebinding.test'], { resolve: async () => answers.shift() ?? [] });
-    for (const _time of [1, 2]) expect(await say(proxy, tunnel('rebinding.test:443'))).toContain('no public address');
+    for (const _time of [1, 2])
+      expect(await say(proxy, tunnel('rebinding.test:443'))).toContain('not a public address');
     expect(answers).toEqual([]);
   });
 

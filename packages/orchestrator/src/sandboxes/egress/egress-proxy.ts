@@ -107,7 +107,7 @@ class Refused extends Error {
 export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
   const entries = options.allow.map((text): EgressEntry => {
     const entry = parseEgressEntry(text);
-    if (entry === null) throw new Error(`"${text}" is no entry of an allow-list; allowed is ${EGRESS_ENTRY_FORM}`);
+    if (entry === null) throw new Error(`"${text}" is not a valid allow-list entry; write ${EGRESS_ENTRY_FORM}`);
     return entry;
   });
   const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
@@ -310,7 +310,7 @@ class ProxyServer {
     if (tunnel !== null && url.startsWith('/')) return { ...tunnel, path: url };
     const [, authority, path] = /^http:\/\/([^/?#@\\]+)([/?][^#]*)?$/.exec(url) ?? [];
     if (authority === undefined) {
-      throw refused('malformed', url, 0, `"${printable(url)}" is no http address; for https use CONNECT`, 400);
+      throw refused('malformed', url, 0, `"${printable(url)}" is not an http address; for https use CONNECT`, 400);
     }
     const target = this.#targetOf(authority, 80);
     if (tunnel !== null && (tunnel.host !== target.host || tunnel.port !== target.port)) {
@@ -341,7 +341,7 @@ class ProxyServer {
   #targetOf(authority: string, defaultPort: number | null): Target {
     const [, named, port] = /^(\[[^\]]*\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(authority) ?? [];
     if (named === undefined || (port === undefined && defaultPort === null)) {
-      throw refused('malformed', authority, 0, `"${printable(authority)}" is no host with a port`, 400);
+      throw refused('malformed', authority, 0, `"${printable(authority)}" is not a host with a port`, 400);
     }
     return { host: named.replace(/^\[(.*)\]$/, '$1'), port: port === undefined ? (defaultPort ?? 0) : Number(port) };
   }
@@ -376,7 +376,7 @@ class ProxyServer {
     });
     const addresses = entry.internal ? found : found.filter(isPublicAddress);
     if (addresses.length === 0) {
-      const message = `${host} leads to ${found.map(printable).join(', ')}, which is no public address; where it is meant, the operator writes internal: before the entry`;
+      const message = `${host} leads to ${found.map(printable).join(', ')}, which is not a public address; to allow it, the operator writes internal: before the entry`;
       throw refused('address', host, port, message);
     }
     let failure: unknown;
@@ -397,7 +397,7 @@ class ProxyServer {
   }
 
   #assertAwaited(target: Target, client: RequestSerializer): void {
-    if (this.#closed || client.isGone) throw unreachable(target, 'nobody waits for it any more');
+    if (this.#closed || client.isGone) throw unreachable(target, 'the client has closed the connection');
   }
 
   /** Bounds a connection of either side, and remembers it until it is closed. */

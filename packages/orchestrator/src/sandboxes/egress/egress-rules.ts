@@ -26,7 +26,7 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** For messages about an entry that cannot be read. */
 export const EGRESS_ENTRY_FORM =
-  'host or host:port in lower case, an IPv6 address in brackets; with internal: before it where it lies in a private network';
+  'host or host:port in lower case, an IPv6 address in brackets; with internal: before it if it is in a private network';
 
 /** @returns `null` for what is no entry */
 export function parseEgressEntry(text: string): EgressEntry | null {

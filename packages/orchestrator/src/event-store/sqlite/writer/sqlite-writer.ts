@@ -92,7 +92,7 @@ export class SqliteWriter {
       case 'attempt': {
         const { key, attempt, failures, notBefore } = write;
         const { changes } = statements.bookAttempt.run(attempt, failures, notBefore, this.#epoch, key);
-        if (changes === 0) throw new Refusal(`Activity '${key}' is no longer open; its run has moved on.`);
+        if (changes === 0) throw new Refusal(`Activity '${key}' is no longer open: its run has continued.`);
         return changes;
       }
       case 'heartbeat':

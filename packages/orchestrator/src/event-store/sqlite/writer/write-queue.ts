@@ -443,7 +443,7 @@ class WriterThread implements Writer {
     this.#worker.on('message', (reply: WriterReply) => {
       if (reply.kind === 'written') listener.written(reply);
     });
-    let reason = 'without a word';
+    let reason = 'without an error';
     this.#worker.on('error', (error) => {
       reason = error instanceof Error ? error.message : String(error);
     });

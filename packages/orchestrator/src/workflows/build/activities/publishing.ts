@@ -99,7 +99,7 @@ async function assertMovedOn(
   if (await tools.repository.isAncestor(project, input.baseCommit, base)) return;
   throw new NeedsHuman(
     'merge_conflict',
-    `The history of ${input.baseBranch} was rewritten: it no longer contains ${input.baseCommit}, where this run began. Nothing was merged; cancel the run and start anew, or put that commit back and retry.`,
+    `The history of ${input.baseBranch} was rewritten: it no longer contains ${input.baseCommit}, where this run began. Nothing was merged. Cancel the run and start a new one, or restore that commit and retry.`,
   );
 }
 
