@@ -1,6 +1,7 @@
 /**
- * What our own loop costs beside the bare AI SDK: the same model over real HTTP, the same conversation. Model and sandbox
- * answer at once, so that what remains is the client's side; what a sandbox itself takes is a matter of its own.
+ * Measures the overhead of our own agent loop against the bare AI SDK: the same model over real HTTP, the same
+ * conversation. Model and sandbox answer at once, so that only the client's cost remains. The cost of a sandbox is
+ * measured elsewhere.
  *
  * modelCallOverheadP50Ms: one request with all that is done around it, booked and settled in the log of a run on a real disk ·
  * withoutBooksP50Ms: the same without the log · toolCallOverheadP50Ms: one call of a tool, from its name to its result.

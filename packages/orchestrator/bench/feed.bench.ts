@@ -1,5 +1,5 @@
 /**
- * What a person waits for, on a server at work with clients beside theirs.
+ * Measures the waiting times of a person on a busy server with other clients.
  *
  * eventToScreenP95Ms: from an event's own time, which is before its commit, to the frame of Chromium that shows it in the
  * list of runs, while so many runs work and so many clients listen; beside it the same change, told by a bare socket to a

@@ -1,6 +1,6 @@
 /**
- * What the orchestrator itself costs in the demo's run: real git, real bubblewrap, and a scripted model that answers at
- * once, so that what remains beside git and the sandboxes is our own.
+ * Measures the orchestrator's own cost in the demo's run: real git, real bubblewrap, and a scripted model that answers
+ * at once, so that the rest beside git and the sandboxes is our own.
  *
  * transitionP95Ms: from an input to the disk, machine and database · ownMs: neither git nor a sandbox was under way ·
  * gitMs, sandboxMs: at least one call was under way; they overlap. Each is the median of its runs.

@@ -1,6 +1,7 @@
 /**
- * What a sandbox costs: until its first command has ended, and for each command after that, beside the bare `spawn` of a shell.
- * `egress` is bubblewrap with an allow-list, whose commands have a relay to the egress proxy started before them.
+ * Measures a sandbox: the time until its first command has ended, and the time of each later command, compared with the
+ * bare `spawn` of a shell. `egress` is bubblewrap with an allow-list, whose commands have a relay to the egress proxy
+ * started before them.
  *
  * startOverBare: opening and the first command, less a bare spawn · commandOverBare: each later command, less a bare spawn.
  */

@@ -1,7 +1,7 @@
 /**
- * What a slow disk does to everything else that a server has to answer: each sync takes 20 ms longer, 50 runs go on at
- * the same time, and the event loop of the main thread is watched, with the writer in its own thread (as it comes) and
- * in the main one. The two take turns; figures are medians.
+ * Measures the effect of a slow disk on everything else that a server answers. Each sync takes 20 ms longer, 50 runs
+ * work at the same time, and the event loop of the main thread is watched, with the writer in its own thread (the
+ * default) and in the main one. The two take turns; figures are medians.
  *
  * Options: --repeat N --seconds N --delay MS
  */

@@ -1,4 +1,4 @@
-/** What is wrong with a playback, measured by the undisturbed one of the same scenario. */
+/** Finds faults of a playback by comparing it with the undisturbed one of the same scenario. */
 import { isDeepStrictEqual } from 'node:util';
 import type { LedgerLine } from './ledger.ts';
 import { type Playback, Unplayable } from './play.ts';

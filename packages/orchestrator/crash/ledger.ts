@@ -1,4 +1,4 @@
-/** What a server under the sweep writes down about itself, line by line: what it passed, what it asked, what it left. */
+/** Ledger of a server in the sweep: lines about the points that it passed, its requests and the files that it left. */
 import { openSync, readFileSync, writeSync } from 'node:fs';
 
 export type LedgerLine =

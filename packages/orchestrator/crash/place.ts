@@ -1,4 +1,4 @@
-/** Where a point is played: a folder of its own with a bare remote, which counts how often its branches are moved. */
+/** Place where a point is played: a folder of its own with a bare remote that counts the moves of its branches. */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** What a sweep came to, for people: a table of its scenarios, everything that is wrong, one line with the figures. */
+/** Report of a sweep for people: a table of its scenarios, all faults, and one line with the figures. */
 import { EFFECT_KINDS } from './story.ts';
 import type { Fault } from './judge.ts';
 import { type Played, replayOf, type SweepResult } from './sweep.ts';

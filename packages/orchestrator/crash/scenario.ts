@@ -1,4 +1,4 @@
-/** What a scenario of the sweep is: a project, a script for the models, requests, and a person who decides. */
+/** Scenario of the sweep: a project, a script for the models, requests, and a person who decides. */
 import type { Client, Gate, GateDecision, JsonObject, RunConfigRequest, RunView } from '@autonomous/shared';
 import type { Script } from '../src/models/script.ts';
 import type { Asked, Fault } from '../test/scripted-provider.fixture.ts';

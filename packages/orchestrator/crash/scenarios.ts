@@ -1,4 +1,4 @@
-/** What the sweep plays. A new scenario is one more entry here. */
+/** Scenarios of the sweep. A new scenario is one more entry here. */
 import { fileURLToPath } from 'node:url';
 import { type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import type { Script } from '../src/models/script.ts';

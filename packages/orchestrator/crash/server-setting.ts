@@ -1,4 +1,4 @@
-/** What the sweep tells a server beside its configuration. */
+/** Settings that the sweep passes to a server in addition to its configuration. */
 import type { ColleaguesCommit } from './scenario.ts';
 
 export interface ServerSetting {

@@ -1,6 +1,6 @@
 /**
- * What a playback came to, in lines that are the same however often its servers ended: ids, times and the hashes that
- * depend on them have names in the order in which they come up.
+ * Story of a playback, in lines that are the same however often its servers ended: ids, times and the hashes that
+ * depend on them are replaced by names in order of appearance.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';

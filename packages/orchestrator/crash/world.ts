@@ -1,4 +1,4 @@
-/** What lives on while the servers of a point come and go: the remote, the models, and what people have done so far. */
+/** World that outlives the servers of a point: the remote, the models, and the decisions of people so far. */
 import type { Script } from '../src/models/script.ts';
 import { type Asked, startScriptedProvider } from '../test/scripted-provider.fixture.ts';
 import { commitAsColleague, makePlace, type Place } from './place.ts';

@@ -1,4 +1,4 @@
-/** What the demo can be asked for. */
+/** Options of the demo. */
 import path from 'node:path';
 import { Command, CommanderError } from 'commander';
 

@@ -1,4 +1,4 @@
-/** Which parts of a machine a set of histories goes through: its states, its transitions, its signals. */
+/** Determines the states, transitions and signals of a machine that a set of histories covers. */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 
 export interface Coverage {

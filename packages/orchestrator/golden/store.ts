@@ -1,4 +1,4 @@
-/** Where golden histories and pinned versions lie. */
+/** Locations of golden histories and pinned versions. */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

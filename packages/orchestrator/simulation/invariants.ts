@@ -1,4 +1,4 @@
-/** What must hold in every schedule, whatever happens. The sentences are what a violation shows. */
+/** Invariants of every schedule, whatever happens. A violation shows these sentences. */
 
 export const INVARIANTS = {
   acknowledged: 'What was acknowledged is in the log, after every crash too.',

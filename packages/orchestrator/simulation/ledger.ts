@@ -1,6 +1,6 @@
 /**
- * What the disk has, kept beside it: each committed step is compared with those before it, and at the end the store
- * with all of them.
+ * Copy of the disk's content: each committed step is compared with those before it, and at the end the store is
+ * compared with all of them.
  */
 import { FINAL_STATUSES, foldRun, type JsonObject, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import type { EventStore, RunCommit, StoredRun } from '../src/event-store/event-store.ts';

@@ -1,4 +1,4 @@
-/** What people do to runs, at the right moment and at every wrong one, and what the server answers them. */
+/** Simulates decisions of people, at the right moment and at every wrong one, and records the server's answers. */
 import {
   type Decision,
   type Gate,

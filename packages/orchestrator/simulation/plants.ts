@@ -1,4 +1,4 @@
-/** Where a planted bug can sit without a change of the source: around the ports of the engine. */
+/** Places for planted bugs that need no change of the source: around the ports of the engine. */
 import type { EventStore } from '../src/event-store/event-store.ts';
 import type { ActivityRegistry } from '../src/core/activity.ts';
 import type { Clock } from '../src/engine/clock.ts';

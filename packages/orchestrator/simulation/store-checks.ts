@@ -1,4 +1,6 @@
-/** What no schedule can show, since it happens to the file or in another process: does the store notice? */
+/**
+ * Checks that the store detects damage that no schedule can show, because it happens to the file or in another process.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** What a program imports that uses the engine without the server: `@autonomous/orchestrator/engine`. */
+/** Entry point for programs that use the engine without the server: `@autonomous/orchestrator/engine`. */
 export { createEngine, type EngineSetup } from './engine/create-engine.ts';
 export type { Engine, EngineMessage, FinishedRun, NewWorkflowRun } from './engine/engine.ts';
 export type { Clock } from './engine/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * What people get wrong, where they meet it: each a clear error that names the thing and the way out, with the right status
- * code, and nothing half-made behind it. These tests may run as root, to whom every folder is writable; so "not writable" is
- * a path that nobody can make a folder at: a file, below one, or in /sys.
+ * Tests mistakes of people at every place where they can make them: each gives a clear error that names the thing and
+ * the way out, has the right status code, and leaves nothing half-done. These tests may run as root, who can write to
+ * every folder. "Not writable" is therefore a path at which no folder can be created: a file, below one, or in /sys.
  */
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

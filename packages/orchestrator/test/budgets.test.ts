@@ -1,6 +1,6 @@
 /**
- * What a run spends and may spend, with models over real HTTP: every request is in the run's books, whatever becomes of it,
- * and a budget that is used up stops the run after one call too many at most.
+ * Tests spending and budgets of runs with models over real HTTP: the cost of every request is in the run's log,
+ * whatever its outcome, and a used-up budget stops the run after at most one more call.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** What agents are given: guidance of the project, changes to their roles, and an account of it in the transcript. */
+/**
+ * Tests the input of agents: guidance of the project, changes to their roles, and the report of it in the transcript.
+ */
 import type { TranscriptEntry } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import {

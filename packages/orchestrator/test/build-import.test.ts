@@ -1,4 +1,7 @@
-/** What is taken from agents and what is not, what of a project's configuration counts, and where secrets never go. */
+/**
+ * Tests which files are imported from agents, which parts of a project's configuration apply, and where secrets never
+ * go.
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What stops a run until a person has mended it, and that it goes on from where it was. */
+/** Tests causes that pause a run until a person removes them, and that the run resumes from where it was. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** What a run of the demo has come to, in terms that are the same for every run that went the same way; and where a text is kept. */
+/**
+ * Reduces a run of the demo to terms that are the same for every run with the same course, and finds where a text is
+ * stored.
+ */
 import { isOfTheBaseline } from './baseline-events.fixture.ts';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

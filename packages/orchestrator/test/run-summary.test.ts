@@ -1,4 +1,4 @@
-/** What figures are made of says the same as what a person sees of each run, at every event of every recorded history. */
+/** Tests that the summaries behind the figures agree with the run view, at every event of every recorded history. */
 import { foldRun, type RunView } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../golden/history.ts';

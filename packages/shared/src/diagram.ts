@@ -1,7 +1,7 @@
 /**
- * What a plan's diagrams say, and what they constraint of the code: routes from flowcharts, components from class, C4 and
- * architecture diagrams, entities from ER diagrams, rules from decisions. Pure: the server reads so what binds a run, and
- * screens read so what they show of it.
+ * Reads a plan's diagrams and the constraints that they put on the code: routes from flowcharts, components from class,
+ * C4 and architecture diagrams, entities from ER diagrams, rules from decisions. Pure: the server uses it to derive the
+ * constraints of a run, and screens use it to show them.
  */
 
 import type { ConstraintFinding } from './run.ts';

@@ -1,4 +1,4 @@
-/** What the server's refusals say to a person. */
+/** Texts of the server's refusals for a person. */
 import { ApiError, ServerUnreachable } from './api/api-error.ts';
 import type { ProblemDetails } from './errors.ts';
 import { sanitizeText } from './sanitize-text.ts';

@@ -1,6 +1,6 @@
 /**
- * What a client knows of the runs: views folded from the feed, and how the connection is. It holds no truth; a client
- * that lost everything gets the same state again from position 0.
+ * A client's copy of the runs: views folded from the feed, and the state of the connection. It is never the source of
+ * truth. A client that lost everything gets the same state again from position 0.
  */
 import { createStore } from '@xstate/store';
 import type { Client } from './api/client.ts';

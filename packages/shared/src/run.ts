@@ -1,4 +1,6 @@
-/** What a run is to a person: status, stage, gate, artifacts, evidence. Clients and server fold the same view from events. */
+/**
+ * Run view: status, stage, gate, artifacts and evidence of a run. Clients and server fold the same view from events.
+ */
 import type { AcceptedConcern, Concern } from './concerns.ts';
 import type { RunConfig } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';

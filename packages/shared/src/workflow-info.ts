@@ -85,7 +85,7 @@ export interface WorkflowInfo {
   readonly name: string;
   readonly title: string;
   readonly roles: readonly RoleInfo[];
-  /** In the order in which a run passes them. */
+  /** In the order of a run. */
   readonly stages: readonly StageInfo[];
   readonly trustModes: readonly TrustModeInfo[];
   readonly gates: Readonly<Record<string, GateInfo>>;

@@ -1,6 +1,6 @@
 /**
- * What a web view and the editor's extension say to each other. The extension alone speaks with the server, since it alone
- * holds the token: the web view calls by message, and hears of events as the extension's own store does.
+ * Messages between a web view and the editor's extension. Only the extension talks to the server, because only it has
+ * the token. The web view calls by message, and receives events through the extension's store.
  */
 import type { Client, FeedStatus, ProblemDetails, Progress, RunStoreState, WorkflowEvent } from '@autonomous/shared';
 import type { LaunchDraft } from './launch-choice.ts';

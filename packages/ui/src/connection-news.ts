@@ -1,4 +1,4 @@
-/** What a person is told of the connection, in the same words wherever it is. Nothing while all is well. */
+/** Messages about the connection, in the same words on every screen. None while it works. */
 import type { FeedStatus } from '@autonomous/shared';
 
 /** The server answers again, and what was missed is being fetched; of a run: it is taken up again. */

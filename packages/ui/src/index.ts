@@ -1,4 +1,4 @@
-/** What every client shows of a run. The panels and the dashboard page come on top of it. */
+/** Entry point: functions that every client uses to show a run. The panels and the dashboard page build on it. */
 export * from './bridge.ts';
 export { offlineNews, RESUMING, sentence } from './connection-news.ts';
 export { gateLine, pullRequestOf, stageTitle, statusLabel } from './labels.ts';

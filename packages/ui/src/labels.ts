@@ -1,4 +1,4 @@
-/** What a run, its stage and its gate are called in front of a person. */
+/** Labels of a run, its stage and its gate for people. */
 import {
   type BudgetName,
   type Gate,

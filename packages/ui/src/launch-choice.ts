@@ -1,4 +1,4 @@
-/** What is chosen for a new run beside its request: the same in the form and in the editor's own steps. */
+/** Options of a new run beside its request, the same in the form and in the editor's steps. */
 import type { BudgetName, NewRun } from '@autonomous/shared';
 
 export const STAGES = ['planning', 'implementation', 'fixes'] as const;

@@ -1,4 +1,4 @@
-/** What build.mjs makes of a file whose name is imported so: gives the program that it is, as one text. */
+/** Types of imports that build.mjs turns into a program: the file with everything it imports, as one text. */
 declare module '*?program' {
   const program: () => Promise<string>;
   export default program;

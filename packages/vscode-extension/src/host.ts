@@ -1,4 +1,4 @@
-/** What the parts of the extension share. */
+/** Services that the parts of the extension share. */
 import type { RunView } from '@autonomous/shared';
 import type { HostActions } from '@autonomous/ui';
 import type * as vscode from 'vscode';

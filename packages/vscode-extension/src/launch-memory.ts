@@ -1,4 +1,4 @@
-/** What was chosen for the last run, in the editor's own steps or in the form: where the next one begins. */
+/** Remembers the options of the last run, from the editor's steps or the form, as defaults of the next one. */
 import type { NewExploration, NewRun } from '@autonomous/shared';
 import { type Choice, choiceOf, DEFAULT_TRUST, type LaunchDraft, STAGES } from '@autonomous/ui';
 

@@ -1,4 +1,4 @@
-/** Where a server of this machine is and where an Autonomous checkout lies: found as the command line finds them. */
+/** Finds the address of a server on this machine and an Autonomous checkout, in the same way as the command line. */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';

@@ -1,4 +1,7 @@
-/** Which changes a person is told of although they look elsewhere: they are needed, a run was merged, a run failed. */
+/**
+ * Selects the changes that people are notified of while they look elsewhere: they are needed, a run was merged, a run
+ * failed.
+ */
 import { acceptsConcerns, bindingOf, type Decision, FINAL_STATUSES, type Gate, type RunView } from '@autonomous/shared';
 import { gateLine, isWaiting } from '@autonomous/ui';
 import { COMMANDS, type CommandId } from './identifiers.ts';

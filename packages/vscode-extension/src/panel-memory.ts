@@ -1,6 +1,7 @@
 /**
- * Which panels are open, in a file of the extension's own. The editor restores panels by itself, and in a browser it notes
- * down what is open every few seconds only: a window that is loaded anew before that loses a panel that was just opened.
+ * Remembers open panels in a file of the extension's own. The editor restores panels by itself, but in a browser it
+ * stores the open ones only every few seconds. A window that is reloaded before that loses a panel that was just
+ * opened.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,4 +1,7 @@
-/** What a person has decided and the server has not confirmed yet: shown at once, taken back when it is refused or late. */
+/**
+ * Decisions that a person made and the server has not confirmed yet: shown at once, taken back when they are refused or
+ * late.
+ */
 
 export interface PendingDecisions {
   /** By run, in words: `Approving…`. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { plainMessage } from './plain-message.ts';
 
-/** What the editor makes a link of in a message or a prompt. */
+/** Text that the editor turns into a link in a message or prompt. */
 const LINK = /\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)(?: (["'])(.+?)(\3))?\)/;
 
 describe('E06 a message of the editor', () => {

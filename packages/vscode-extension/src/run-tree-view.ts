@@ -1,4 +1,7 @@
-/** What the three views show, computed from the store's state alone: nodes with stable ids, and which of them changed. */
+/**
+ * Content of the three tree views, computed from the store's state alone: nodes with stable ids, and the nodes that
+ * changed.
+ */
 import { ageOf, FINAL_STATUSES, sanitizeText, type RunView, type ShownGate, shownAt } from '@autonomous/shared';
 import { gateLine, isWaiting, pullRequestOf, RESUMING, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
 

@@ -1,4 +1,7 @@
-/** Where the server is by what the person has set, and the token for it: from the secret storage, else this machine's file. */
+/**
+ * Resolves the server's address from the settings, and its token from the secret storage or else from this machine's
+ * file.
+ */
 import * as vscode from 'vscode';
 import type { ServerPlace } from './connection.ts';
 import { SETTINGS } from './identifiers.ts';

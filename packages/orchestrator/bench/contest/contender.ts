@@ -1,7 +1,7 @@
 /**
- * What an engine has to do to be measured, and the work that every one of them carries out: a plan of 1 KB, an approval
- * by a person, an implementation of 4 KB, a validation. Adapters call `workload` from inside their steps, which run in
- * the measuring process, so that it knows at which moment a step of a run really began.
+ * Interface of an engine under measurement, and the work that each one performs: a plan of 1 KB, an approval by a
+ * person, an implementation of 4 KB, a validation. Adapters call `workload` from inside their steps. The steps run in
+ * the measuring process, so that it knows when a step really began.
  */
 import { createHash } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-/** Who is measured, with which settings, and what a crash of the machine can take from it. */
+/** Engines that are measured, their settings, and the data that each can lose in a crash of the machine. */
 
 export interface Entrant {
   /** As `--only` and the figures have it. */

@@ -1,4 +1,4 @@
-/** What stands behind `npm run bench -- NAME`. */
+/** Parses the arguments after `npm run bench -- NAME`. */
 import { parseArgs } from 'node:util';
 import { InvalidRequest } from '@autonomous/shared';
 import { ENTRANTS, type Entrant } from './entrants.ts';

@@ -1,4 +1,6 @@
-/** What the bench tells a measuring process to do, and what that one reports: one JSON argument, then messages. */
+/**
+ * Protocol between the bench and a measuring process: one JSON argument with the order, then messages with the results.
+ */
 import { z } from 'zod';
 
 const order = <Part extends string, Shape extends z.ZodRawShape>(part: Part, shape: Shape) =>

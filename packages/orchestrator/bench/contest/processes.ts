@@ -1,4 +1,4 @@
-/** What Linux tells of processes and files, and what the machine can do at this moment. */
+/** Reads Linux's figures of processes and files, and the current performance of the machine. */
 import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { loadavg } from 'node:os';

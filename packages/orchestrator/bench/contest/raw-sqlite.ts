@@ -1,6 +1,6 @@
 /**
- * What the disk and SQLite allow, with nothing in between: the ten facts of a run are inserted one after the other, each
- * waits for the disk, and those of all runs that wait at the same time share one commit.
+ * Upper bound by the disk and SQLite alone: the ten facts of a run are inserted one after the other, each waits for the
+ * disk, and facts of all runs that wait at the same time share one commit.
  */
 import path from 'node:path';
 import Database from 'better-sqlite3';

@@ -1,4 +1,4 @@
-/** What the samples of all contenders come to: medians, the comparison, and a table. */
+/** Summarises the samples of all contenders: medians, the comparison, and a table. */
 import type { BenchTable, Figures } from '../bench.ts';
 import type { Entrant } from './entrants.ts';
 import type { Report } from './orders.ts';

@@ -1,6 +1,6 @@
 /**
- * What the product is measured beside: a server that tells each of its sockets of each step, and a page that writes it down;
- * another page that fetches as much as a list of runs is and shows what fits. No events, no store, no screens.
+ * Baselines for the product: a server that sends each step to each of its sockets with a page that records it, and a
+ * page that fetches as much data as a list of runs has and shows what fits. No events, no store, no screens.
  * `bare-process.ts TASK`
  */
 import { createServer } from 'node:http';

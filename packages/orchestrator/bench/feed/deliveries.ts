@@ -1,4 +1,4 @@
-/** What clients of the feed were to hear, and what they heard. */
+/** Compares the events that clients of the feed should have received with those that they received. */
 
 export interface Deliveries {
   /** Events that each client was to hear. */

@@ -1,4 +1,4 @@
-/** What the processes of the bench `feed` are asked for, and what they report. */
+/** Tasks of the processes of the bench `feed`, and their reports. */
 import type { Deliveries } from './deliveries.ts';
 import type { Step } from './steps.ts';
 

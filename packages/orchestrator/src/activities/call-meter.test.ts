@@ -1,4 +1,4 @@
-/** What a call is counted at where its price and what somebody says of it differ. */
+/** Tests the cost that a call is counted at when its price and a reported cost differ. */
 import type { RunConfig, RunView, SpendingFact } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { createPrices } from '../models/prices.ts';

@@ -1,4 +1,6 @@
-/** How long the packages that a result brings in have been there: a name that appeared yesterday is worth a look. */
+/**
+ * Looks up how long ago the new packages of a result were published. A package that was published yesterday is a risk.
+ */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { NewDependency } from '@autonomous/shared';

@@ -1,8 +1,8 @@
 /**
- * What install steps left, by what went into them: a folder an entry under the server's data. An entry is written once, whole or
- * not at all, and never changed; whoever needs it copies it. Entries that nobody has used for longest make room for new ones.
+ * Caches the output of install steps, keyed by their inputs: one folder per entry under the server's data. An entry is
+ * written atomically and never changed; users copy it. The least recently used entries are removed to make room.
  *
- * One process keeps a cache: it knows which entries are being made or copied.
+ * Only one process may use a cache folder: it tracks in memory which entries are being written or copied.
  */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

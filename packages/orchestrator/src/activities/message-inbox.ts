@@ -1,4 +1,4 @@
-/** What people say to a run while an agent of it is at work. */
+/** Message inbox: messages of people to a run while one of its agents works. */
 import { isEvent } from '@autonomous/shared';
 import type { ActivityContext } from '../core/activity.ts';
 import type { ActivityTools } from './tools.ts';

@@ -1,6 +1,7 @@
 /**
- * What a project's own files tell agents: AGENTS.md and CLAUDE.md, skills, and changes to roles. Read from the commit that the
- * run started from, so that no agent writes the guidance of another; symbolic links and large files are not read.
+ * Reads the guidance that a project gives to agents: AGENTS.md and CLAUDE.md, skills, and changes to roles. It is read
+ * from the commit that the run started from, so that no agent writes the guidance of another. Symbolic links and large
+ * files are ignored.
  */
 import type { ProjectConfig } from '@autonomous/shared';
 import { readForeignText } from '../artifacts/foreign-text.ts';

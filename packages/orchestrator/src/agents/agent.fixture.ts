@@ -1,4 +1,4 @@
-/** What the tests of agents share: a folder to work in, a request, and a provider that answers over real HTTP. */
+/** Shared fixtures of agent tests: a working folder, a request, and a provider that answers over real HTTP. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,9 +1,10 @@
 /**
- * Which packages a result depends on that its base did not, read from lockfiles: what a person should see before a name that a
- * model made up, or misspelt, comes into their project. Pure, and no judge: it reads what package managers write.
+ * Finds packages that a result depends on and its base did not, read from lockfiles. A person should see them before a
+ * misspelt or invented package name enters the project. Pure. It reports what package managers wrote and does not judge
+ * it.
  *
- * Agents write these files, and the server's event loop reads them: each reader takes time in proportion to the text. Patterns
- * are tried at the beginning of single lines alone, since one that looks for its place in a whole text takes the square of that.
+ * Agents write these files and the server's event loop reads them, so each reader takes time linear in the text.
+ * Patterns are anchored at the beginning of single lines: a pattern that searches a whole text takes quadratic time.
  */
 import type { NewDependency } from '@autonomous/shared';
 

@@ -1,4 +1,6 @@
-/** Where the diagrams lie in a plan: the `mermaid` fences of its Markdown, or the whole text where it is one bare diagram. */
+/**
+ * Locates the diagrams of a plan: the `mermaid` fences of its Markdown, or the whole text if it is one bare diagram.
+ */
 
 export interface DiagramSource {
   /** Mermaid text, without the fence's own indentation. */

@@ -1,4 +1,4 @@
-/** When checks that fail do so as on the base commit. */
+/** Tests when failing checks count as failing in the same way as on the base commit. */
 import type { Baseline, CommandEvidence } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { type CheckedBefore, failsAsBefore } from './failing-before.ts';

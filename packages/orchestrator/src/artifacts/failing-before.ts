@@ -1,4 +1,7 @@
-/** Whether checks fail as they did on the base commit: then the run has nothing to mend, and a person decides. Pure. */
+/**
+ * Decides whether checks fail in the same way as on the base commit. Such a failure is not the run's to fix, and a
+ * person decides. Pure.
+ */
 import type { Baseline, CommandEvidence } from '@autonomous/shared';
 import { missingToolOf } from './missing-tool.ts';
 import { type TestReport, testsGone } from './test-report.ts';

@@ -1,6 +1,6 @@
 /** Words a parser's complaint about a diagram so that a model and a person can act on it. Pure. */
 
-/** What Mermaid's parsers say, as far as they say it. */
+/** Error of one of Mermaid's parsers, with the details that it gave. */
 export interface ParserComplaint {
   readonly message: string;
   /** Line of the text that the parser saw, from 1. */
@@ -12,7 +12,7 @@ export interface ParserComplaint {
 export interface WordedFault {
   /** Line of the diagram, from 1; `null` when the parser named none. */
   readonly line: number | null;
-  /** What is wrong and how it is mended, without naming the diagram. */
+  /** The fault and how to fix it, without the name of the diagram. */
   readonly problem: string;
 }
 

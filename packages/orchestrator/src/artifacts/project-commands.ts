@@ -1,7 +1,7 @@
 /**
- * What a project's files say about itself: how its dependencies are installed, how its tests are run, and which files decide
- * about those tests. An agent that cannot make the tests pass may change the tests instead; the checks therefore run a
- * second time with these files as they were before it worked on them.
+ * Derives commands from a project's own files: how its dependencies are installed, how its tests are run, and which
+ * files decide the outcome of those tests. An agent that cannot make the tests pass may change the tests instead. The
+ * checks therefore run a second time with these files as they were before.
  */
 
 import { folded } from './folded-path.ts';

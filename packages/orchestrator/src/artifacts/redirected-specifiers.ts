@@ -1,6 +1,6 @@
 /**
- * Where a specifier leads that tests import: `imports`, `exports` and entry points of package.json, and aliases of tsconfig files.
- * A result that redirects one has the base's tests try, or judge by, other code. Pure.
+ * Resolves import specifiers of tests: `imports`, `exports` and entry points of package.json, and aliases of tsconfig
+ * files. A result that redirects one can make the base's tests run, or be judged by, other code. Pure.
  */
 import { parse as parseJsonc } from 'jsonc-parser';
 

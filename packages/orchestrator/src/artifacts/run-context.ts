@@ -1,6 +1,6 @@
 /**
- * What a run leaves in `.autonomous/runs/<id>/`: `context.json` and `events.jsonl`. Pure; what is given here
- * must be free of secrets already.
+ * Renders the files of a run in `.autonomous/runs/<id>/`: `context.json` and `events.jsonl`. Pure. The input must
+ * already be free of secrets.
  */
 import type { Artifact, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
 

@@ -1,4 +1,4 @@
-/** Where the server is and what it is shown: address and token of the commands that are clients. */
+/** Resolves the server's address and token for commands that are clients. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Client, createClient } from '@autonomous/shared';

@@ -1,4 +1,4 @@
-/** Which database a command means that reads it without a server. */
+/** Resolves the database for commands that read it without a server. */
 import { resolve } from 'node:path';
 import { readServerConfig } from '../config.ts';
 import { UsageError } from './exit.ts';

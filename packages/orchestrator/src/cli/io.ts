@@ -1,4 +1,4 @@
-/** What a command has of the world around it: streams, variables, the folder that the person stands in. */
+/** Environment of a command: its streams, variables and working directory. */
 import type { Readable, Writable } from 'node:stream';
 import { plainJson } from '@autonomous/shared';
 import { formatTimeline, printable, type TimelineEntry } from './timeline.ts';

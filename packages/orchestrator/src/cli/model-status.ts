@@ -1,4 +1,4 @@
-/** Whether the models that runs use by default can be used, in words. */
+/** Describes whether the models that runs use by default are usable. */
 import type { ServerConfig } from '../config.ts';
 import { createModels } from '../models/registry.ts';
 import { modelName } from './timeline.ts';

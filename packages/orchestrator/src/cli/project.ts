@@ -1,4 +1,4 @@
-/** Which project a run is for: what the person names, or the repository in which they stand. */
+/** Resolves the project of a new run: the one that the person names, or the repository of the working directory. */
 import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';

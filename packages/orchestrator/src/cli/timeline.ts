@@ -1,6 +1,6 @@
 /**
- * What a run did, in lines for a person at a terminal. Pure: events and progress in, text out.
- * Words of models that only play a script are labelled "(scripted)", and so are their names.
+ * Renders a run's events and progress as lines for a terminal. Pure. Output of models that only play a script is
+ * labelled "(scripted)".
  */
 import { styleText } from 'node:util';
 import {

@@ -1,7 +1,7 @@
 /**
- * What of a machine cannot be made durable, as far as it can be seen before it runs: each fault names the thing, the place
- * and the way out. Side effects inside `assign`, guards and input functions cannot be seen here; they are repeated at every
- * replay, so there must be none.
+ * Finds the parts of a machine that cannot be made durable, as far as they are visible before it runs. Each fault names
+ * the part, its place and the way out. Side effects inside `assign`, guards and input functions are not visible here.
+ * They are repeated at every replay, so there must be none.
  */
 import { type Decision, FINAL_STATUSES, type JsonObject, RUN_STATUSES, type RunStatus } from '@autonomous/shared';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';

@@ -1,7 +1,7 @@
-/** What a machine is made of, as far as it stands in its configuration. */
+/** Lists the states, transitions and actions of a machine, as far as its configuration contains them. */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 
-/** What XState's own actions have of themselves; its types do not say. */
+/** Properties of XState's built-in actions, which its types do not declare. */
 export interface BuiltInAction {
   readonly type: string;
   readonly id?: unknown;

@@ -1,4 +1,7 @@
-/** What a machine's active states say to a person, and the standard facts that follow when that changes. */
+/**
+ * Derives a run's status, stage and gate from the machine's active states, and the standard facts that follow when they
+ * change.
+ */
 import {
   FINAL_STATUSES,
   type GateOpening,

@@ -1,6 +1,6 @@
 /**
- * Which event types mean something to the engine and to the read model, and who may write them: what a machine says under
- * such a name is believed by everybody who reads the log.
+ * Event types that have a meaning for the engine and the read model, and who may write them. Everything that reads the
+ * log trusts an event with such a name.
  */
 import type { Decision, JsonObject } from '@autonomous/shared';
 

@@ -1,6 +1,7 @@
 /**
- * What run trees have spent and may spend, kept in memory from the first time that one of their runs asks: the runs of a
- * tree spend at the same time, and each booking has to see the others' before they are on disk.
+ * Spending and budgets of run families. They are kept in memory from the first request of one of their runs, because
+ * runs of a family spend at the same time and each reservation must include those of the others before they are on
+ * disk.
  */
 import {
   addShares,

@@ -1,4 +1,7 @@
-/** Who may run now: a bounded number of places per user, and a queue for the rest. A run that resumes goes to the front. */
+/**
+ * Run slots: at most a given number of running runs per user, and a queue for the others. Resumed runs are at the front
+ * of the queue.
+ */
 
 export class RunSlots {
   readonly #limit: number;

@@ -1,4 +1,7 @@
-/** What agents and checks said and did, line by line: a file of JSON lines a run, beside the database. Not part of the log. */
+/**
+ * Transcripts: progress of agents and checks, one file of JSON lines per run, in the data folder. They are not part of
+ * the log.
+ */
 import { appendFile, mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Progress, TranscriptEntry } from '@autonomous/shared';

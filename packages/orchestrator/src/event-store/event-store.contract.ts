@@ -1,4 +1,4 @@
-/** What every adapter of the event store must do. */
+/** Contract suite that every adapter of the event store must pass. */
 import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
 import { Conflict, foldRun, InvalidRequest, Unavailable } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * What a run spent and where it waited, as figures by time: a fold of its events that goes on where it was, so that no
- * event is read twice for them. Pure.
+ * Sums up a run's spending and waiting by time: a fold of its events that continues from its last position, so that no
+ * event is read twice. Pure.
  */
 import {
   type CallCost,

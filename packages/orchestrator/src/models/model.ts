@@ -1,4 +1,4 @@
-/** The port to models: ids `provider:model` become language models of the AI SDK, and their calls have a price. */
+/** Port to models: resolves ids `provider:model` to language models of the AI SDK, and prices their calls. */
 import type { ModelSummary } from '@autonomous/shared';
 import type { LanguageModel } from 'ai';
 
@@ -6,24 +6,24 @@ export interface ResolvedModel {
   /** Full id, `provider:model`. */
   readonly id: string;
   readonly model: LanguageModel;
-  /** True when it only plays a script; every place that shows its output says so. */
+  /** True if it only plays a script. Its output is marked wherever it is shown. */
   readonly scripted: boolean;
-  /** Environment variable that holds the provider's key: what a person looks at when the key is refused. */
+  /** Environment variable with the provider's key, named in messages about a refused key. */
   readonly keyVariable?: string;
-  /** Most tokens of one answer, where that is known. */
+  /** Maximum number of tokens of one answer. Absent: unknown. */
   readonly maxOutputTokens?: number;
 }
 
-/** Writes down what is asked of models and what they answer. */
+/** Records requests to models and their answers. */
 export interface CallRecorder {
-  /** The same model, whose exchanges are recorded for a run. */
+  /** Wraps a model so that its exchanges are recorded for a run. */
   record(model: ResolvedModel, runId: string): ResolvedModel;
 }
 
 export interface Models {
   /**
    * @param id `provider:model`, or a bare name of a known family (`deepseek-…`, `claude-…`, `gpt-…`, `o…`)
-   * @returns a fault in words when the id is unknown or not usable on this server (no key), naming the way out
+   * @returns the full id, or a message with the way out if the id is unknown or not usable on this server (no key)
    */
   check(id: string): { readonly ok: true; readonly id: string } | { readonly ok: false; readonly message: string };
   /** @throws {NeedsHuman} `model_unavailable` with the message of `check` */
@@ -31,25 +31,25 @@ export interface Models {
   list(defaults: Readonly<Record<string, string>>): readonly ModelSummary[];
 }
 
-/** Tokens of one call, as the provider counted them. */
+/** Usage of one call, as the provider counted it. */
 export interface CallUsage {
-  /** All of them, cached ones included. */
+  /** All input tokens, including cached ones. */
   readonly inputTokens: number;
-  /** All of them, those for reasoning included. */
+  /** All output tokens, including those for reasoning. */
   readonly outputTokens: number;
-  /** Of the input: read from what the provider had kept. */
+  /** Part of the input that was read from the provider's cache. */
   readonly cachedInputTokens?: number;
-  /** Of the input: written into what the provider keeps, which some charge for. */
+  /** Part of the input that was written to the provider's cache, which some providers charge for. */
   readonly cacheWriteTokens?: number;
-  /** Of the output: of which nothing is shown. */
+  /** Part of the output that is reasoning and not shown. */
   readonly reasoningTokens?: number;
-  /** US dollars, as somebody else reckons them. What costs more counts: that, or the price of the tokens. */
+  /** Cost in US dollars as the provider or agent reports it. The larger of this and the price of the tokens counts. */
   readonly costUsd?: number;
-  /** Of the price of these tokens, what was counted before they were known, US dollars. */
+  /** Part of the tokens' price that was already counted before the tokens were known, US dollars. */
   readonly countedUsd?: number;
 }
 
-/** US dollars for a million tokens. */
+/** Price in US dollars per million tokens. */
 export interface CustomPrice {
   readonly inputUsdPerMillion: number;
   readonly outputUsdPerMillion: number;
@@ -58,7 +58,7 @@ export interface CustomPrice {
 export interface Prices {
   /**
    * @param modelId full id, `provider:model`
-   * @returns US dollars; `null` where the price is not known
+   * @returns US dollars; `null` if the price is unknown
    */
   priceOf(modelId: string, usage: CallUsage): number | null;
 }

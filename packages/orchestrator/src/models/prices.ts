@@ -1,4 +1,7 @@
-/** What a call to a model costs: list prices from a kept table that comes with the program, and those that the server's own configuration names. */
+/**
+ * Prices of model calls: list prices from a table that ships with the program, and prices that the server's
+ * configuration names.
+ */
 import { createRequire } from 'node:module';
 import type { calcPrice } from '@pydantic/genai-prices';
 import type { CallUsage, CustomPrice, Prices } from './model.ts';

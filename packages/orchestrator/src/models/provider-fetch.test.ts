@@ -1,4 +1,4 @@
-/** Where keys go: to the address that the server's environment gives, and to no other. */
+/** Tests that a key is sent to the address that the server's environment names, and to no other. */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { projectConfigSchema, runConfigRequestSchema } from '@autonomous/shared';

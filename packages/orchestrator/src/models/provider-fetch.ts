@@ -1,6 +1,6 @@
 /**
- * How providers are asked: a key goes to the address that the server's environment gives, and nowhere else. An answer that
- * would fill the memory ends as a failed one.
+ * HTTP client for providers. A key is sent only to the address that the server's environment names. A response that is
+ * too large for memory fails.
  */
 import { NeedsHuman } from '@autonomous/shared';
 

@@ -1,4 +1,7 @@
-/** Which models this server can use: providers by name, their keys, and the language models behind `provider:model`. */
+/**
+ * Registry of the models that this server can use: providers by name, their keys, and the language models behind
+ * `provider:model`.
+ */
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createDeepSeek } from '@ai-sdk/deepseek';
 import { createOpenAI } from '@ai-sdk/openai';

@@ -1,4 +1,4 @@
-/** What a scripted model plays: calls by role, turn by turn, read from YAML. */
+/** Script of a scripted model: calls by role, turn by turn, read from YAML. */
 import { InvalidRequest } from '@autonomous/shared';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';

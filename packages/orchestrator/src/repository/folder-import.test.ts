@@ -1,4 +1,4 @@
-/** What comes back from a folder in which anything may have happened. */
+/** Tests the import of folders whose content is arbitrary or hostile. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

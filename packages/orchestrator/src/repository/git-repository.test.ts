@@ -1,4 +1,7 @@
-/** What the git adapter does beyond the port's contract: what remotes answer, whose word is shown, and what is left behind. */
+/**
+ * Tests of the git adapter beyond the port's contract: answers of remotes, error messages, and files that are left
+ * behind.
+ */
 import {
   chmodSync,
   existsSync,

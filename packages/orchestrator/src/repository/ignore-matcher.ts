@@ -1,6 +1,6 @@
 /**
- * Which paths gitignore patterns match, decided by git itself. The patterns are copied into a shadow of the folder that
- * holds nothing else, so that git never looks into a folder which an agent could write.
+ * Decides which paths gitignore patterns match, by asking git itself. The patterns are copied into a shadow folder that
+ * contains nothing else, so that git never reads a folder that an agent can write.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

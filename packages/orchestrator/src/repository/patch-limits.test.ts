@@ -1,4 +1,4 @@
-/** How a diff's room is shared among its files, and that a large file costs no more than its share. */
+/** Tests how the size limit of a diff is shared among its files, and that a large file costs no more than its share. */
 import { type RawFile, readPatch } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { growthOf } from '../../test/growth.fixture.ts';

@@ -1,4 +1,4 @@
-/** Which addresses a project's remote may have, and which of them may be shown the token. */
+/** Validates the address of a project's remote, and decides which remotes get the token. */
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InvalidRequest } from '@autonomous/shared';

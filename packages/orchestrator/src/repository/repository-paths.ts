@@ -1,6 +1,6 @@
 /**
- * The grammar of everything that reaches git as a name: branches, file paths, object ids, project ids, exclude patterns.
- * What it accepts can be read by git in one way only: never as an option, a range, a reflog entry or a path outside the tree.
+ * Grammar of all names that are passed to git: branches, file paths, object ids, project ids, exclude patterns. Git can
+ * read an accepted name in one way only: never as an option, a range, a reflog entry or a path outside the tree.
  */
 import { InvalidRequest, replaceHidden } from '@autonomous/shared';
 

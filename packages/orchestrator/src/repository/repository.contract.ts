@@ -1,4 +1,4 @@
-/** What every adapter of the repository port does, whatever its remote is reached by. */
+/** Contract suite that every adapter of the repository port must pass, for every kind of remote. */
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Conflict, InvalidRequest, NotFound, reviewDiff, Unprocessable } from '@autonomous/shared';

@@ -1,4 +1,7 @@
-/** What one call of a role is given: instructions, prompt and tools, and an account of all that for the transcript. Pure. */
+/**
+ * Composes the input of one call of a role: instructions, prompt and tools, and a report of them for the transcript.
+ * Pure.
+ */
 import type { JsonObject } from '@autonomous/shared';
 import { assemblePrompt, type PromptReport } from './prompt-budget.ts';
 import type { CommonInput } from './prompt-parts.ts';

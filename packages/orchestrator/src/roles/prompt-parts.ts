@@ -1,4 +1,4 @@
-/** What the prompts of several roles share: their common input, rules, and fences around the text of others. */
+/** Parts that the prompts of several roles share: common input, rules, and fences around foreign text. Pure. */
 import type { JsonValue } from '@autonomous/shared';
 import { z } from 'zod';
 import { parseFrontMatter } from '../artifacts/front-matter.ts';

@@ -1,7 +1,7 @@
 /**
- * What a project changes about a role: `.autonomous/agents/<role>.md` with front matter and a body. It can say more and allow
- * less: its body is added to the instructions of the role, its tools are some of those that the role has, its model is one
- * that the server allows. Pure.
+ * Changes that a project makes to a role: `.autonomous/agents/<role>.md` with front matter and a body. An override can
+ * add instructions and restrict the role: its body is appended to the instructions, its tools are a subset of the
+ * role's tools, and its model is one that the server allows. Pure.
  */
 import { parseFrontMatter } from '../artifacts/front-matter.ts';
 import { COMMON_RULES } from './prompt-parts.ts';

@@ -1,4 +1,4 @@
-/** What a role is: instructions, tools, the shape of its result, and the prompt that one call of it gets. Pure. */
+/** Role: instructions, tools, the schema of its result, and the prompt of one call. Pure. */
 import type { z } from 'zod';
 import type { PromptPart } from './prompt-budget.ts';
 

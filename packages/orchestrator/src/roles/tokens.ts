@@ -1,4 +1,4 @@
-/** How long a text is for a model, without its tokenizer. Pure. */
+/** Estimates how many tokens a text has for a model, without its tokenizer. Pure. */
 
 /** Code and English prose have three to four and a half of them; fewer are assumed, so that budgets hold. */
 const ASCII_CHARACTERS_PER_TOKEN = 3.5;

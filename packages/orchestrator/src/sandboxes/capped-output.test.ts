@@ -1,4 +1,4 @@
-/** What is kept of long output, and that no character is torn. */
+/** Tests which parts of long output are kept, and that no character is split. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { CappedOutput } from './capped-output.ts';

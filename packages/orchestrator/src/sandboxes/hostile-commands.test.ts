@@ -1,4 +1,4 @@
-/** What a hostile program does in a sandbox, case by case, against the real bubblewrap of this machine. */
+/** Tests hostile programs in a sandbox, case by case, against the real bubblewrap of this machine. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

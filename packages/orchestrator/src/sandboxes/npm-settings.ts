@@ -1,4 +1,7 @@
-/** What of the host's npm settings an install step in a sandbox needs: where packages come from and whom to trust. */
+/**
+ * Reads the parts of the host's npm settings that an install step in a sandbox needs: registries and trusted
+ * certificates.
+ */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { getCACertificates } from 'node:tls';

@@ -1,4 +1,4 @@
-/** Where install steps get their packages from, as entries of an allow-list. */
+/** Package registries of install steps, as entries of an allow-list. */
 import { parseEgressEntry } from './egress/egress-rules.ts';
 import { readNpmSettings } from './npm-settings.ts';
 

@@ -1,4 +1,4 @@
-/** Which provider of sandboxes the server's configuration names. */
+/** Chooses the sandbox provider that the server's configuration names. */
 import { createBubblewrapProvider } from './bubblewrap/bubblewrap.ts';
 import { createE2bProvider, type E2bOptions } from './e2b/e2b.ts';
 import type { SandboxProvider } from './sandbox.ts';

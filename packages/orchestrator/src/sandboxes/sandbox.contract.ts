@@ -1,4 +1,7 @@
-/** What every sandbox provider does alike. Each adapter's test calls this with a way of opening one. */
+/**
+ * Contract suite that every sandbox provider must pass. Each adapter's test calls it with a function that opens a
+ * sandbox.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

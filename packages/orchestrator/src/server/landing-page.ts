@@ -1,4 +1,4 @@
-/** What a browser sees at `/`: that the server runs, and how to get in. */
+/** Page at `/` for browsers without the dashboard: states that the server runs and how to sign in. */
 
 /** For every page and answer: nothing is loaded from anywhere, and no other page may frame it. */
 export const CONTENT_SECURITY_POLICY =

@@ -1,7 +1,7 @@
 /**
- * Who may come in: the local token and what is lent on its strength – browser sessions, one-time sign-in codes and
- * one-time WebSocket tickets. Only hashes are kept, and every comparison takes the same time. Codes and tickets are for
- * minutes and in memory; sessions are stored.
+ * Authenticates callers by the local token and by credentials derived from it: browser sessions, one-time sign-in codes
+ * and one-time WebSocket tickets. Only hashes are stored, and every comparison takes constant time. Codes and tickets
+ * are valid for minutes and kept in memory; sessions are stored.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync } from 'node:fs';

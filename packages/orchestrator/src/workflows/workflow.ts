@@ -1,6 +1,6 @@
 /**
- * A workflow as one value: all that the engine, the server and the clients need to know of a kind of run. The folder of a
- * workflow exports it, `workflows/index.ts` lists it, and custom workflows are values of the same shape.
+ * Workflow: one value with everything that the engine, the server and the clients need for a kind of run. The folder of a
+ * workflow exports it, `workflows/index.ts` lists it, and custom workflows are values of the same type.
  */
 import type {
   DocumentInfo,
@@ -17,25 +17,25 @@ import type { WorkflowDefinition } from '../core/definition.ts';
 import type { ActivityTools } from '../activities/tools.ts';
 import type { KnownRoles, Role } from '../roles/role.ts';
 
-/** A role as a workflow has it: what its agent is told, and how it is configured. */
+/** Role of a workflow: the role itself and its configuration. */
 export interface WorkflowRole extends Omit<RoleInfo, 'name'> {
-  // Each role has an input and a result of its own; those who call it know them.
+  // Each role has its own input and result types; only its callers know them.
   readonly role: Role<never, unknown>;
-  /** Model id where neither run, project nor server names one. Default: that of `defaultsOf`. */
+  /** Model id that is used if neither run, project nor server names one. Default: that of `defaultsOf`. */
   readonly defaultModel?: string;
-  /** A role whose default model this one has as long as nobody configures its own, as DEFAULT_MODELS names it. */
+  /** Name of a role, as in DEFAULT_MODELS, whose default model is used while this role has none of its own. */
   readonly defaultsOf?: string;
 }
 
 export interface Workflow {
   /** Lower-case letters, digits and hyphens; also the name of its folder and of each of its definitions. */
   readonly name: string;
-  /** For a person: `Build`. */
+  /** Shown to people, such as `Build`. */
   readonly title: string;
   /** Oldest first; new runs follow the last one. Versions are never removed: runs are bound to theirs. */
   readonly versions: readonly WorkflowDefinition[];
   readonly roles: readonly WorkflowRole[];
-  /** In the order in which a run passes them. */
+  /** In the order of a run. */
   readonly stages: readonly StageInfo[];
   readonly trustModes: readonly TrustModeInfo[];
   /** By gate kind. Kinds that every workflow has (`COMMON_GATES`) need not be named. */
@@ -56,7 +56,7 @@ export interface Workflow {
   activities(tools: ActivityTools): ActivityRegistry;
 }
 
-/** The part of a workflow that clients read. */
+/** Returns the part of a workflow that clients read. */
 export function workflowInfoOf({ name, title, roles, stages, trustModes, gates, documents }: Workflow): WorkflowInfo {
   return {
     name,
@@ -74,7 +74,7 @@ export function workflowInfoOf({ name, title, roles, stages, trustModes, gates, 
 }
 
 /**
- * The roles of several workflows, for those who read names of roles from files of the operator.
+ * Collects the roles of several workflows, for readers of the operator's files that name roles.
  * @param hasOthers true while there may be custom workflows that are not loaded yet
  */
 export function knownRolesOf(workflows: readonly Pick<Workflow, 'roles'>[], hasOthers: boolean): KnownRoles {

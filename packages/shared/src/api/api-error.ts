@@ -1,4 +1,4 @@
-/** What calls of the client throw. */
+/** Errors that calls of the client throw. */
 import type { ErrorCode, ProblemDetails } from '../errors.ts';
 
 /** The server refused or failed; `problem` says why in its own words. */

@@ -1,4 +1,4 @@
-/** How long to wait before the next try. */
+/** Computes the wait before the next attempt. */
 
 /** Waits between tries grow from `minMs` to `maxMs`. */
 export interface Backoff {

@@ -1,4 +1,4 @@
-/** What whoever follows the feed says and hears, whichever way it comes. */
+/** Options and callbacks of a follower of the feed, for WebSocket and polling alike. */
 import type { WorkflowEvent } from '../events.ts';
 import type { Progress } from '../feed.ts';
 

@@ -1,4 +1,4 @@
-/** What runs came to over a time: how many got there, how long they took, waited and cost. */
+/** Metrics of runs over a period: how many completed, how long they took and waited, and what they cost. */
 import type { PauseReason, Stage } from '../run.ts';
 
 export const METRICS_BUCKETS = ['day', 'week'] as const;

@@ -1,4 +1,4 @@
-/** What the API does, as an interface: the routes are one line each over it; the server implements it. */
+/** The API as an interface. Each route is one line on top of it; the server implements it. */
 import type { RunConfigRequest } from '../config.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';

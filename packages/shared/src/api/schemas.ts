@@ -1,6 +1,6 @@
 /**
- * What the API takes and gives, as zod schemas. Requests are strict: an unknown key is a fault.
- * Answers are described for OpenAPI and never validated at run time; their keys are checked against the types here.
+ * Zod schemas of the API's requests and answers. Requests are strict: an unknown key is a fault. Answers are described
+ * for OpenAPI and never validated at run time; their keys are checked against the types here.
  */
 import { z } from '@hono/zod-openapi';
 import { type AcceptedConcern, CONCERN_KINDS, type Concern, type ConcernItem } from '../concerns.ts';

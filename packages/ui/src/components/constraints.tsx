@@ -1,4 +1,4 @@
-/** What a plan requires, on the nodes of its diagrams and as a list: from each one the other is a key away. */
+/** Constraints of a plan, on the nodes of its diagrams and as a list. A key moves from one to the other. */
 import { type Constraint, constraintsByNode } from '@autonomous/shared/diagram';
 import { createContext, type ReactNode, useContext, useMemo, useRef } from 'react';
 import type { MarksOf } from './diagram-marks.ts';

@@ -1,4 +1,4 @@
-/** What differs between two versions of a diagram, node by node and edge by edge. */
+/** Compares two versions of a diagram, node by node and edge by edge. */
 import type { DiagramEdge, DiagramGraph, DiagramNode } from '@autonomous/shared/diagram';
 
 export type ChangeKind = 'added' | 'changed' | 'removed';

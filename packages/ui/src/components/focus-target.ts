@@ -1,4 +1,4 @@
-/** What a link leads to: brought into view, and the place where the keyboard goes on. */
+/** Scrolls the target of a link into view and moves the keyboard focus to it. */
 import { type RefObject, useEffect, useRef } from 'react';
 
 /** @returns for an element that can take the focus (`tabIndex={-1}`) */

@@ -1,4 +1,4 @@
-/** Who decided what of a gate, in one wording wherever it is said. */
+/** Words a gate's decision and its author, in the same way on every screen. */
 import { type GateOutcome, withoutTerminal } from '@autonomous/shared';
 import type { ReactNode } from 'react';
 import { stageTitle } from '../labels.ts';

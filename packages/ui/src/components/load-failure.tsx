@@ -1,4 +1,4 @@
-/** What is shown in place of a part of the page that could not be loaded. */
+/** Placeholder for a part of the page that could not be loaded. */
 import { Component, type ReactNode } from 'react';
 import { messageOf } from '../hosts/messages.ts';
 

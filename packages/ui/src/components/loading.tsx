@@ -1,4 +1,7 @@
-/** What is fetched for a screen: asked for once, again when the run moves on, with the old shown until the new is there. */
+/**
+ * Loads the data of a screen: once, and again when the run changes. The old data stays visible until the new data is
+ * there.
+ */
 import { useSelector } from '@xstate/store-react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useHost } from '../hosts/host.ts';

@@ -1,4 +1,4 @@
-/** What a run's status looks like: a shape, a colour and a word, so that none of them is needed alone. */
+/** Renders a run's status as a shape, a colour and a word, so that none of them is needed alone. */
 import { FINAL_STATUSES, isResuming, type RunStatus, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { RESUMING } from '../connection-news.ts';

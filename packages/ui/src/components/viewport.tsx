@@ -1,4 +1,4 @@
-/** What a drawing is looked at through: zoom by buttons, keys and the wheel with Ctrl; pan by dragging, touching and scrolling. */
+/** Viewport of a drawing: zoom by buttons, keys and the wheel with Ctrl; pan by dragging, touching and scrolling. */
 import { useEffect, useRef, useState } from 'react';
 import { drawMarks, DRAWING_STYLES, type MarksOf } from './diagram-marks.ts';
 import type { Drawn } from './drawing.ts';

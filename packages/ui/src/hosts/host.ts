@@ -1,4 +1,4 @@
-/** What screens are given by the place that shows them: the dashboard page, or a web view of the editor. */
+/** Services that a host gives to screens. A host is the dashboard page or a web view of the editor. */
 import type { RunStore } from '@autonomous/shared';
 import { createStore } from '@xstate/store';
 import { createContext, useContext } from 'react';

@@ -1,4 +1,4 @@
-/** What a person reads of an error. */
+/** Turns errors into text for a person. */
 import { explainRefusal } from '@autonomous/shared';
 
 export function messageOf(error: unknown): string {

@@ -1,4 +1,4 @@
-/** What a run changed, file by file. */
+/** Changes of a run, file by file. */
 import { type DiffReview, reviewDiff, type RunView } from '@autonomous/shared';
 import { useHost } from '../hosts/host.ts';
 import { Loading, useLoaded } from '../components/loading.tsx';

@@ -1,4 +1,4 @@
-/** What the server's own checks said of the newest result of each run. */
+/** Outcomes of the server's own checks of the newest result of each run. */
 import { durationText, type Evidence, type RunView } from '@autonomous/shared';
 import { runRows, RunTable } from '../components/run-table.tsx';
 

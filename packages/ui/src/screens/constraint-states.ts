@@ -1,4 +1,4 @@
-/** How things stand with what a plan requires: bound, looked at, and what the run's evidence says of it now. */
+/** Determines the state of each constraint of a plan: approved, looked for, and the run's current evidence about it. */
 import { type Artifact, type Evidence, sanitizeText, type RunView } from '@autonomous/shared';
 import type { Constraint } from '@autonomous/shared/diagram';
 

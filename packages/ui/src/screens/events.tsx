@@ -1,4 +1,4 @@
-/** What was stored of a run, event by event: a window of them, around one where a link is to it. */
+/** Stored events of a run: a window of them, around the linked event if there is one. */
 import { plainJson, sanitizeText, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';

@@ -1,4 +1,4 @@
-/** What the server itself ran, and what came of it. */
+/** Commands that the server itself ran, and their outcomes. */
 import {
   type Baseline,
   baselineText,

@@ -1,4 +1,4 @@
-/** What was decided elsewhere while a run is looked at: the gate is gone from the page, and this says why. */
+/** Notice for a gate that was decided elsewhere while its run is open: states why the gate is no longer on the page. */
 import type { GateOutcome, RunView } from '@autonomous/shared';
 import { useState } from 'react';
 import { OutcomeOfGate } from '../components/gate-outcome.tsx';

@@ -1,4 +1,4 @@
-/** What can be said of a new run besides its request: who is asked, which models, how much it may spend, from where it begins. */
+/** Options of a new run besides its request: approvals, models, budgets and base branch. */
 import type { BudgetName } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';

@@ -1,4 +1,4 @@
-/** How runs went over a time: how many got there, how long they took, where they waited and what they cost. */
+/** Metrics of runs over a period: how many completed, how long they took, where they waited and what they cost. */
 import {
   durationText,
   type GateWaiting,

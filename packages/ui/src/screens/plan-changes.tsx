@@ -1,4 +1,4 @@
-/** What changed from one version of a plan to the next: on its diagrams, in words, and in its source side by side. */
+/** Changes from one version of a plan to the next: on its diagrams, as a list, and in its source side by side. */
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { type ChangeKind, type DiagramChange, diagramChanges } from '../components/diagram-changes.ts';
 import { DrawnDiagram, type Drawing, useDrawing } from '../components/diagram.tsx';

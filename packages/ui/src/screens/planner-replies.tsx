@@ -1,4 +1,4 @@
-/** What a person asked the planner, and what it answered: read beside the plan that it is about. */
+/** Questions of people to the planner and its answers, beside the plan that they are about. */
 import type { RunView } from '@autonomous/shared';
 import { Ago } from '../components/times.tsx';
 

@@ -1,4 +1,4 @@
-/** What a browser sees that is not signed in. Where it wanted to go is kept. */
+/** Page for a browser that is not signed in. The requested address is kept. */
 import { useState } from 'react';
 import { pathOf } from '../bridge.ts';
 import { useHost } from '../hosts/host.ts';

@@ -1,4 +1,4 @@
-/** What agents said and did, as it happens, and a line to tell a running one something. */
+/** Live transcript of agents and checks, with a field for messages to a running agent. */
 import { withoutTerminal, type Progress, type RunView, type TranscriptEntry } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useMemo, useRef, useState } from 'react';

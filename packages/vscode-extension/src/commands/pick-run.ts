@@ -1,4 +1,4 @@
-/** Which run a command is about: the one it was called on, the one in front, or one that the person picks. */
+/** Finds the run of a command: the one it was called on, the one in front, or one that the person picks. */
 import { acceptsConcerns, type Decision, type Gate, type RunView, type ShownGate } from '@autonomous/shared';
 import { gateLine, statusLabel, waitingFirst } from '@autonomous/ui';
 import * as vscode from 'vscode';

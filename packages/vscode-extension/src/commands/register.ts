@@ -1,4 +1,4 @@
-/** How commands are registered: what one throws is said to the person in words, and logged. */
+/** Registers commands. An error of a command is shown to the person and logged. */
 import { explainRefusal } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import type { Host } from '../host.ts';

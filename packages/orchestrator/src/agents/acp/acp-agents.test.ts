@@ -1,4 +1,4 @@
-/** What may stand in the file that `AUTONOMOUS_AGENTS` names, and what is said of the rest. */
+/** Tests which entries the file in `AUTONOMOUS_AGENTS` may have, and the faults that are reported for others. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

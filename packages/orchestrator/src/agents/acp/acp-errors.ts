@@ -1,6 +1,6 @@
 /**
- * What the error of an external agent's turn means: who has to act, and when it is worth another try. Taken from what the error
- * states, and from words of it that are a provider's; an agent has tried again by itself before it gives up. Pure.
+ * Classifies errors of an external agent's turn by who must act and when a retry makes sense. The classification uses
+ * error codes and well-known provider messages. The agent has already retried by itself. Pure.
  */
 import type { RequestError } from '@agentclientprotocol/sdk';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';

@@ -1,6 +1,6 @@
 /**
- * What an external agent is told beside its role: how it gives a result and how it asks, by files that every agent can write.
- * They lie under `.autonomous/`, of which nothing is ever taken back into the project.
+ * Instructions for external agents in addition to their role: how to return a result and how to ask a question, through
+ * files that every agent can write. The files are under `.autonomous/`, which is never imported into the project.
  */
 import { z } from 'zod';
 

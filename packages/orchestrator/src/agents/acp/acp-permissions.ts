@@ -1,4 +1,4 @@
-/** What an external agent's request for permission comes to: by policy, or as a question to a person. Pure. */
+/** Decides an external agent's permission request: by policy, or as a question to a person. Pure. */
 import { createHash } from 'node:crypto';
 import type { PermissionOption, RequestPermissionRequest } from '@agentclientprotocol/sdk';
 import type { Question } from '@autonomous/shared';

@@ -1,4 +1,4 @@
-/** What an error of a model call means: who has to act, and when it is worth another try. */
+/** Classifies errors of model calls by who must act and when a retry makes sense. */
 import { NeedsHuman, RetryableFailure, TerminalFailure } from '@autonomous/shared';
 import { APICallError } from 'ai';
 

@@ -1,4 +1,4 @@
-/** What makes a tool loop leave its course: an agent that goes in circles, and a person who says something. */
+/** Tests how a tool loop reacts to an agent that repeats itself and to messages of people. */
 import { NeedsHuman } from '@autonomous/shared';
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

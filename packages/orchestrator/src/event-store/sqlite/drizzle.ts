@@ -1,6 +1,6 @@
 /**
- * What is used of drizzle, required instead of imported: for each of its hundred modules that is imported, Node parses its
- * package.json anew, which has 180 kB. That took the first list of every process five times as long.
+ * Loads the parts of drizzle that are used with `require` instead of `import`. For each of its hundred modules that is
+ * imported, Node parses its package.json of 180 kB again, which made the first list of every process five times slower.
  */
 import { createRequire } from 'node:module';
 import type * as Core from 'drizzle-orm';

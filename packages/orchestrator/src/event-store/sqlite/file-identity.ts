@@ -1,6 +1,6 @@
 /**
- * Whether the database's files are still the ones that were opened: a file that was removed takes writes that nobody will
- * find, and the write-ahead log holds the newest of them.
+ * Checks whether the database's files are still the ones that were opened. Writes to a removed file are lost, and the
+ * write-ahead log contains the newest of them.
  */
 import { statSync } from 'node:fs';
 import { Lost } from './writer/group-commit.ts';

@@ -1,4 +1,4 @@
-/** How steps are packed into one value when their run is archived. */
+/** Packs the steps of an archived run into one value, and unpacks them. */
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 /** A row of `workflow_steps`, without its run. */

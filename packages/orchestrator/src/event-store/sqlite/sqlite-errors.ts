@@ -1,4 +1,4 @@
-/** What SQLite's errors mean to whoever must act: the file they concern and the way out. */
+/** Translates SQLite's errors into errors that name the file and the way out. */
 import { StorageFull, Unavailable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { UnsafeMode } from './sqlite-connection.ts';

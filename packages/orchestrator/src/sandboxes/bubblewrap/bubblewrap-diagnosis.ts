@@ -1,4 +1,4 @@
-/** Why no bubblewrap sandbox can be started here, and the line that mends it. */
+/** Explains why no bubblewrap sandbox can be started on this machine, with the line that fixes it. */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Availability } from '../sandbox.ts';
 

@@ -1,10 +1,10 @@
 /**
- * What system calls a sandbox is refused, as a classic BPF program for seccomp(2). The namespaces leave some things open:
- * kinds of sockets that know nothing of network namespaces (AF_VSOCK reaches the machine's hypervisor), rings that make sockets
- * past any filter, keyrings and parts of the kernel that no build needs. Memory that belongs to no process is refused as well,
- * since a server that is not root has no control group to bound it: anonymous files (memfd_create), which a process can leave
- * in the queue of a socket, and large segments, queues and semaphores of System V. Programs of another instruction set than
- * the machine's own (32 bits) do not run, since their calls have other numbers.
+ * System calls that a sandbox is refused, as a classic BPF program for seccomp(2). Namespaces leave some things open:
+ * kinds of sockets that ignore network namespaces (AF_VSOCK reaches the machine's hypervisor), rings that create
+ * sockets past any filter, keyrings, and parts of the kernel that no build needs. Memory that belongs to no process is
+ * refused as well, because a server that is not root has no control group to limit it: anonymous files (memfd_create),
+ * which a process can leave in the queue of a socket, and large segments, queues and semaphores of System V. Programs
+ * of another instruction set than the machine's own (32 bits) do not run, because their calls have other numbers.
  */
 
 /** Of linux/filter.h and linux/bpf_common.h. */

@@ -1,6 +1,7 @@
 /**
- * What runs inside each machine of `e2b-server.fixture.ts`: starts processes, reads and writes files, as the server tells it on
- * stdin, one line of JSON each. Whatever a path or a link leads to is thus looked up in there. Node runs it as it is.
+ * Program inside each machine of `e2b-server.fixture.ts`. It starts processes and reads and writes files as the server
+ * requests on stdin, one line of JSON per request. Paths and links are therefore resolved inside the machine. Node runs
+ * it as it is.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, open, writeFile } from 'node:fs/promises';

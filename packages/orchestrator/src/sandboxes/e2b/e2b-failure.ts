@@ -1,4 +1,4 @@
-/** What went wrong with E2B, as an error that says who must act: time, or a person. */
+/** Translates failures of E2B into errors that state who must act: time, or a person. */
 import { NeedsHuman, RetryableFailure, TerminalFailure } from '@autonomous/shared';
 import type { CommandResult as E2bResult } from 'e2b';
 

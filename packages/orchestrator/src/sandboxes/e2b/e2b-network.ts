@@ -1,6 +1,6 @@
 /**
- * How a sandbox's network is said to E2B. Its firewall looks for names in TLS (port 443) and in the requests of HTTP (port 80),
- * and lets an address through on every port: of an allow-list it can keep names without a port, and no more.
+ * Translates a sandbox's network rules for E2B. Its firewall reads names in TLS (port 443) and in HTTP requests (port
+ * 80), and allows an address on every port. Of an allow-list it can therefore enforce only names without a port.
  * Source: https://e2b.dev/docs/sandbox/internet-access
  */
 import { isIP } from 'node:net';

@@ -1,4 +1,7 @@
-/** What comes back from another machine is hostile: nothing of it lands outside the folder, and nothing in there is followed. */
+/**
+ * Tests that a hostile archive from another machine writes nothing outside the folder and that no link in it is
+ * followed.
+ */
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

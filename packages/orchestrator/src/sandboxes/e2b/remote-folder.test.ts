@@ -1,4 +1,4 @@
-/** What a hostile machine may say of its folder, to a real folder of the host. */
+/** Tests listings of a hostile machine against a real folder of the host. */
 import { lstat, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,9 +1,10 @@
 /**
- * What a sandbox without a network has of one: 127.0.0.1 with a port, behind which lies the egress proxy's unix socket.
+ * Network access for a sandbox without a network: a port on 127.0.0.1 that is relayed to the egress proxy's unix
+ * socket.
  *
- * The relay between the two is a few lines of JavaScript that the server's own Node runs inside, so that nothing has to be
- * installed. Most commands never use the network, and Node takes longer to start than bubblewrap itself: where there is Perl,
- * as on nearly every Linux, it listens instead and makes way for the relay at the first connection.
+ * The relay is a few lines of JavaScript that the server's own Node runs inside, so that nothing has to be installed.
+ * Most commands never use the network, and Node starts more slowly than bubblewrap itself. If Perl is installed, as on
+ * nearly every Linux, Perl listens instead and is replaced by the relay at the first connection.
  */
 import { spawnSync } from 'node:child_process';
 import { parseEgressEntry } from './egress-rules.ts';

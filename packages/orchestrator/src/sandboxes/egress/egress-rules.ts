@@ -1,8 +1,8 @@
 /**
- * Which hosts a sandbox may reach: how an allow-list is written, and what it says of a host, a port and an address. Pure.
+ * Rules of egress: the form of an allow-list, and the decision about a host, a port and an address. Pure.
  *
- * A name matches exactly, byte for byte: no suffix, no wildcard, no other spelling of the same name. Addresses inside the
- * operator's network are refused whatever name leads there, unless the entry itself is marked `internal:`.
+ * A name matches exactly, byte for byte: no suffix, no wildcard, no other spelling. Addresses inside the operator's
+ * network are refused whatever name resolves to them, unless the entry itself is marked `internal:`.
  */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 

@@ -1,8 +1,8 @@
 /**
- * What a client begins to speak in a tunnel, from its first bytes. Pure.
+ * Recognises the protocol that a client speaks in a tunnel, from its first bytes. Pure.
  *
- * A server may have many names, and takes the one that the client says: in the Host header of plain HTTP, in the server name
- * (SNI) of TLS. Either has to be the host of the tunnel.
+ * A server may have many names and uses the one that the client sends: in the Host header of plain HTTP, in the server
+ * name (SNI) of TLS. Each must be the host of the tunnel.
  */
 import { METHODS } from 'node:http';
 import { printable } from './egress-rules.ts';

@@ -1,6 +1,6 @@
 /**
- * What is sent to the writer and what it answers: plain data, since the writer may run in a thread of its own. JSON is
- * text already and times are milliseconds, so that the writer neither reads nor checks anything but what is stored.
+ * Messages to the writer and its replies: plain data, because the writer may run in a worker thread. JSON is already
+ * text and times are milliseconds, so that the writer neither parses nor checks data that it only stores.
  */
 import type { FileIdentity } from '../file-identity.ts';
 

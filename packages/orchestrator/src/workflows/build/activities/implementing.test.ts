@@ -1,4 +1,4 @@
-/** What is kept of an interrupted implementation, with a real mirror and real folders. */
+/** Tests which work of an interrupted implementation is kept, with a real mirror and real folders. */
 import { rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
