@@ -1,4 +1,7 @@
-/** What a run has spent and what it may spend: sums for the read model, and the one rule by which a budget is used up. Pure. */
+/**
+ * Spending and budgets of a run: sums for the read model, and the one rule that decides whether a budget is used up.
+ * Pure.
+ */
 import {
   BUDGET_NAMES,
   type BudgetChange,

@@ -87,7 +87,7 @@ export function withChildren(workflows: readonly Workflow[]): readonly Workflow[
   return workflows.flatMap((workflow) => [workflow, ...withChildren(workflow.children ?? [])]);
 }
 
-/** The newest version of a workflow. */
+/** Returns the newest version of a workflow. */
 export function newestOf({ name, versions }: Pick<Workflow, 'name' | 'versions'>): WorkflowDefinition {
   const newest = versions.at(-1);
   if (newest === undefined) throw new Error(`workflow '${name}' has no version`);

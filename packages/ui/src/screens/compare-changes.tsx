@@ -1,4 +1,4 @@
-/** What each run changed, file by file, and files of one that can be taken into another. */
+/** Changes of several runs, file by file, with files that can be taken from one run into another. */
 import { type FileChange, type ReviewedFile, reviewDiff, type RunDiff, type RunView } from '@autonomous/shared';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';

@@ -773,7 +773,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
       ];
       const call = await aCall({ turns: [[...garbage.map((text): Step => ({ do: 'print', text })), EDIT, DONE]] });
       expect((await call.outcome).kind).toBe('finished');
-      const told = call.progress.filter(({ text }) => text.includes('no message'));
+      const told = call.progress.filter(({ text }) => text.includes('not a protocol message'));
       expect(told.map(({ text }) => text.split(': ')[1])).toEqual(['Debugger attached.', '{"half":', '[1,2]']);
     });
 
