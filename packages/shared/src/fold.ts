@@ -1,5 +1,5 @@
 /**
- * The read model as a fold: the server keeps it beside the log, clients compute it from the feed, and both get the same.
+ * Fold of events into the run view. The server stores the result with the log and clients compute it from the feed; both are equal.
  */
 import { BUDGET_NAMES, TREE_BUDGET_NAMES } from './budgets.ts';
 import { acceptedAt, concernsHashOf } from './concerns.ts';
@@ -20,10 +20,10 @@ import {
 import { addBooked, addSpending, spentOf, withBudgets } from './spending.ts';
 
 /**
- * The view after one more event of the run.
+ * Folds one more event of the run into its view.
  * @param view the view so far; `null` before the first event
- * @returns the same object when the event was already folded (its sequence is not newer) or says nothing of the view;
- *   `null` when the first event seen is not the beginning of a run
+ * @returns the same object if the event was already folded (its sequence is not newer) or does not change the view;
+ *   `null` if the first event is not the beginning of a run
  */
 export function foldRun(view: RunView | null, event: WorkflowEvent): RunView | null {
   if (view === null) return begin(event);
@@ -47,8 +47,8 @@ function begin(event: WorkflowEvent): RunView | null {
 }
 
 /**
- * A run of which nothing is known but what it starts from; it counts as queued.
- * @param at when it was made, ISO 8601
+ * Makes the view of a run from its start data. Its status is `queued`.
+ * @param at creation time, ISO 8601
  */
 export function viewAtStart(runId: string, start: RunStart, at: string): RunView {
   return {

@@ -13,10 +13,10 @@ import {
 import type { CallCost } from './events.ts';
 import type { Gate, RunCost, RunFamily, RunView, Spending, SpendingPart, TreeBudgets, TreeShare } from './run.ts';
 
-/** Whom a call is charged to. */
+/** Stage, role and model to which a call is charged. */
 export type SpendingKey = Pick<SpendingPart, 'stage' | 'role' | 'model'>;
 
-/** How one call changes the sums; what is absent is none. A part that is taken back is negative. */
+/** Change of the sums by one call. Absent fields are 0; amounts that are taken back are negative. */
 export interface SpendingChange extends Partial<Omit<CallCost, 'costUsd'>> {
   readonly calls?: number;
   readonly toolCalls?: number;
@@ -35,7 +35,7 @@ const SUMS = [
   'unpricedCalls',
 ] as const satisfies readonly (keyof Spending)[];
 
-/** The sums after a change, in the whole and in the part that it is charged to. */
+/** Adds a change to the total sums and to the part to which it is charged. */
 export function addSpending(cost: RunCost, key: SpendingKey, change: SpendingChange): RunCost {
   const parts = cost.parts ?? [];
   const at = parts.findIndex((part) => part.stage === key.stage && part.role === key.role && part.model === key.model);
@@ -47,7 +47,7 @@ export function addSpending(cost: RunCost, key: SpendingKey, change: SpendingCha
   };
 }
 
-/** The share of calls that are booked and whose answer is not known. */
+/** Changes the reserved part of the sums. */
 export function addBooked(cost: RunCost, change: { readonly calls: number; readonly costUsd: number }): RunCost {
   const { calls = 0, costUsd = 0 } = cost.booked ?? {};
   const booked = { calls: calls + change.calls, costUsd: rounded(costUsd + change.costUsd) };
@@ -56,7 +56,7 @@ export function addBooked(cost: RunCost, change: { readonly calls: number; reado
   return rest;
 }
 
-/** A budget that is used up, and how that came, in words for a person. */
+/** Used-up budget with an explanation for a person. */
 export interface UsedUpBudget {
   readonly budget: BudgetName;
   readonly why: string;

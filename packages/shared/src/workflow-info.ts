@@ -1,6 +1,6 @@
 /**
- * Describes a workflow to clients: all that a launch form, a list, a tab, a gate panel or a notification needs to know of it.
- * The server sends it as part of `GET /api/workflows`; no client knows a workflow by its name.
+ * Description of a workflow for clients: the data that launch forms, lists, tabs, gate panels and notifications need.
+ * `GET /api/workflows` sends it; clients do not depend on the names of workflows.
  */
 import type { TrustLevel } from './config.ts';
 import type { Decision } from './run.ts';

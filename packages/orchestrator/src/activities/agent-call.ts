@@ -1,4 +1,4 @@
-/** One fresh call of a role for a run: its folder, its sandbox, its prompt, its cost. */
+/** Performs one call of a role for a run: prepares its folder, sandbox and prompt, and meters its cost. */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { FINAL_STATUSES, type JsonValue, type RunConfig } from '@autonomous/shared';

@@ -1,6 +1,6 @@
 /**
- * The books of one agent call: every request to a model is an event of the run's log before it is sent, and another one when
- * it is known what it came to. Nothing is lost by a crash, a time-out or a failure: what was not settled stays as it was booked.
+ * Meters one agent call. Each request to a model is reserved by an event in the run's log before it is sent, and settled by
+ * another event when its usage is known. After a crash, a time-out or a failure the reservation stays in the log.
  */
 import {
   addShares,

@@ -1,4 +1,4 @@
-/** The project's own checks on one tree, in a fresh sandbox without network. */
+/** Runs the project's own checks on one code tree, in a fresh sandbox without network. */
 import type { CommandEvidence } from '@autonomous/shared';
 import { isTestConfiguration, isTestPath } from '../artifacts/project-commands.ts';
 import { hasRunnerSections } from '../artifacts/runner-sections.ts';

@@ -1,4 +1,4 @@
-/** Commits on a run's branch that recognise their own repetition. */
+/** Commits to a run's branch. A repeated commit is recognised by its effect key. */
 import { Conflict, NeedsHuman } from '@autonomous/shared';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../core/activity.ts';

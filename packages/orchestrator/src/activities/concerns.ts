@@ -1,6 +1,7 @@
 /**
- * The guard before a run's first move into the project's own branches: what a person has to see of the result, computed from git
- * and from what the server recorded. It stands in the activities, so that runs of every version of a workflow pass it.
+ * Determines the concerns that a person must accept before a run's result reaches the project's own branches. They are
+ * computed from git and from the server's own records. The check is part of the activities, so that runs of every workflow
+ * version pass it.
  */
 import { type Concern, type ConcernItem, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
 import { digestOf, raisedOf } from '../artifacts/concern-digests.ts';

@@ -1,8 +1,8 @@
 /**
- * A project's install step: run once for what goes into it, its result kept and copied into each folder of a run.
+ * Runs a project's install step once per set of inputs, caches its output, and copies it into the folders of runs.
  *
- * What is shared between runs is installed from the base commit alone, which no agent has touched. Where an agent changed what
- * the step reads, such as a lockfile, the result belongs to that run and reaches no other.
+ * Output that runs share is installed only from the base commit, which no agent has changed. If an agent changed an input of the
+ * step, such as a lockfile, the output is used by that run only.
  */
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';

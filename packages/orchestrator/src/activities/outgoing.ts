@@ -1,7 +1,7 @@
 /**
- * The guard at the door: nothing is pushed that holds a secret nobody has accepted. All commits that the remote does not have are
- * looked through, with their messages and file names. A secret that was committed and taken out again stays here: what is pushed
- * then is one commit of the result in place of the run's own.
+ * Scans everything that is about to be pushed for secrets that no person has accepted: all commits that the remote does not
+ * have, with their messages and file names. If a secret was committed and removed again, one commit of the result is pushed
+ * instead of the run's own commits.
  */
 import { type ConcernItem, NeedsHuman, type RunView } from '@autonomous/shared';
 import { digestOf, raisedOf } from '../artifacts/concern-digests.ts';

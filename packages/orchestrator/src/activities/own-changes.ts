@@ -1,6 +1,6 @@
 /**
- * The assertion before a merge: what the base branch would get is what the run itself changed. Recomputed from the commits of
- * the run's branch, whatever the run holds to be true of them.
+ * Asserts before a merge that the base branch gets only the run's own changes. They are recomputed from the commits of the
+ * run's branch and not read from the run's state.
  */
 import { NeedsHuman } from '@autonomous/shared';
 import { MEMORY_PATH } from '../artifacts/memory.ts';

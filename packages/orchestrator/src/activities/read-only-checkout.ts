@@ -1,4 +1,4 @@
-/** A checkout that an agent may look at; nothing of it is taken back. */
+/** Read-only checkout for an agent: its files are never imported. */
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../core/activity.ts';
 import type { ActivityTools } from './tools.ts';

@@ -1,6 +1,6 @@
 /**
- * Speaking with a project's remote for as long as the activity lives. A remote may be silent for minutes; a run that is
- * cancelled and a server that stops do not wait for it. What it was told is told again under the same key, or is late.
+ * Calls a project's remote while the activity runs. A remote can be silent for minutes. Cancelled runs and a stopping server do
+ * not wait for it. A repeated call has the same key.
  */
 import type { PushResult, RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../core/activity.ts';

@@ -1,4 +1,4 @@
-/** The diff that the validator judges, and the changes that it is not shown. */
+/** Makes the diff that the validator judges, and lists the changes that it does not contain. */
 import { changeNotes, type Concern, type FileChange, type RunDiff, showHidden } from '@autonomous/shared';
 import { digestOf } from '../artifacts/concern-digests.ts';
 import { namesDependencies } from '../artifacts/dependencies.ts';

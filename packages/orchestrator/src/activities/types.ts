@@ -1,4 +1,4 @@
-/** Data that activities of any workflow take and give. All plain JSON. */
+/** Input and output types of activities of any workflow. All are plain JSON. */
 import type { Evidence } from '@autonomous/shared';
 
 /** Something that a later call of an agent has to know. */

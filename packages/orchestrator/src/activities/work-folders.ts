@@ -1,4 +1,4 @@
-/** The plain-file folders of a run: fresh checkouts for agents and checks, and what a project's install step left. */
+/** Working folders of a run, as plain files: fresh checkouts for agents and checks, with the output of the install step. */
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
