@@ -1,6 +1,4 @@
-/**
- * Fold of events into the run view. The server stores the result with the log and clients compute it from the feed; both are equal.
- */
+/** Fold of events into the run view. The server and the clients use the same function and get the same view. */
 import { BUDGET_NAMES, TREE_BUDGET_NAMES } from './budgets.ts';
 import { acceptedAt, concernsHashOf } from './concerns.ts';
 import type { EventPayloads, GateOpening, RunStart, WorkflowEvent, WorkflowEventType } from './events.ts';
