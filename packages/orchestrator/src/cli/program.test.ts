@@ -142,7 +142,7 @@ describe('the command line', () => {
     const [id = ''] = started.stdout.split('\n', 1);
     expect(await command('message', id, 'Mind', 'the', 'gap')).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringMatching(/^said; the run is /),
+      stdout: expect.stringMatching(/^sent; the run is /),
     });
     expect((await command('history', id)).stdout).toContain('local says: Mind the gap');
     await command('cancel', id);

@@ -181,8 +181,8 @@ describe('at its registration a workflow is refused', () => {
       ending({ initial: 'x', states: { x: end } }),
       "state 'm.b.x' has the status 'completed' and is not a final state at the top of the machine",
     ],
-    ['a status that does not exist', ending({ meta: { status: 'finished' } }), "has the status 'finished'; there are"],
-    ['a status of the engine', ending({ meta: { status: 'queued' } }), "has the status 'queued'; there are running"],
+    ['a status that does not exist', ending({ meta: { status: 'finished' } }), "has the status 'finished'; use one of"],
+    ['a status of the engine', ending({ meta: { status: 'queued' } }), "has the status 'queued'; use one of running"],
     ['a status that is nothing', ending({ meta: { status: undefined } }), "has the status 'undefined'"],
     ['a gate of its end', ending({ ...end, meta: { ...end.meta, gate: {} } }), "state 'm.b' is final and has a gate"],
     [

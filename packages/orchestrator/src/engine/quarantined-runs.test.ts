@@ -163,7 +163,7 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
     const { engine, store } = await start(nothing, { maxConcurrentRunsPerUser: 1 });
     const refused = engine.run('errand', { id: 'r', input: { since: 'now' } });
     await expect(refused).rejects.toThrow(Unprocessable);
-    await expect(refused).rejects.toThrow(/workflow 'errand' cannot begin.*context\.since is a Date/);
+    await expect(refused).rejects.toThrow(/workflow 'errand' cannot start.*context\.since is a Date/);
     expect(await store.loadHead('r')).toBeNull();
     expect(engine.runsInMemory).toBe(0);
     expect((await engine.run('errand', { id: 'r' })).status).toBe('awaiting_approval');

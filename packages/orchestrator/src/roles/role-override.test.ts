@@ -44,7 +44,7 @@ describe('a role file', () => {
 
   it.each([
     ['front matter that does not end', '---\nmodel: x\n', /not closed/],
-    ['broken YAML', '---\nmodel: [x\n---\n', /no YAML/],
+    ['broken YAML', '---\nmodel: [x\n---\n', /not valid YAML/],
     ['a list for front matter', '---\n- a\n---\n', /not a list of keys/],
     [
       'aliases that multiply',
