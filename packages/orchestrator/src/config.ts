@@ -605,7 +605,7 @@ function contradictions(values: Values): readonly Fault[] {
   }
   for (const name of values.MODEL_ENDPOINT_KEYS?.keys() ?? []) {
     if (values.MODEL_ENDPOINTS?.has(name)) continue;
-    const message = `MODEL_ENDPOINT_KEYS has a key for '${name}', which is none of MODEL_ENDPOINTS; add its address.`;
+    const message = `MODEL_ENDPOINT_KEYS has a key for '${name}', which MODEL_ENDPOINTS does not name. Add its address there.`;
     faults.push({ path: 'MODEL_ENDPOINT_KEYS', message });
   }
   for (const [role, variableName] of Object.entries(ROLE_VARIABLES)) {
@@ -617,7 +617,7 @@ function contradictions(values: Values): readonly Fault[] {
     if (values.ALLOWED_MODELS === undefined || isAllowed(model, values.ALLOWED_MODELS)) continue;
     faults.push({
       path: variableName,
-      message: `${variableName} is ${shown(model)}, which is none of ALLOWED_MODELS: ${values.ALLOWED_MODELS.join(', ')}.`,
+      message: `${variableName} is ${shown(model)}, which is not in ALLOWED_MODELS: ${values.ALLOWED_MODELS.join(', ')}.`,
     });
   }
   // Custom workflows are loaded later and have names of their own.

@@ -1,4 +1,4 @@
-/** Run and project configuration by the names a person writes; defaults and limits are resolved by the server. */
+/** Schemas of run and project configuration, as people write them. The server resolves defaults and limits. */
 import { z } from 'zod';
 
 export const trustLevelSchema = z.enum(['auto', 'manual']);
@@ -21,19 +21,19 @@ const gitShape = {
   baseBranch: z.string().min(1).max(200),
   mergeStrategy: z.enum(['squash', 'merge', 'ff']),
 };
-/** What a run may spend; absent means without a bound. */
+/** Budgets of a run. Absent: no bound. */
 const budgetShape = {
   /** US dollars. */
   maxCostUsd: z.number().positive().max(1_000_000),
   /** Input and output tokens together. */
   maxTokens: z.number().int().min(1).max(1e12),
   maxToolCalls: z.number().int().min(1).max(1e9),
-  /** The same three for the run and all that belongs to it: its forks, or the runs of its exploration. */
+  /** The same three budgets for the whole run family. */
   maxTreeCostUsd: z.number().positive().max(1_000_000),
   maxTreeTokens: z.number().int().min(1).max(1e12),
   maxTreeToolCalls: z.number().int().min(1).max(1e9),
 };
-/** Other budgets; `null` takes one away. */
+/** Changes of budgets; `null` removes one. */
 export const budgetChangeShape = {
   maxCostUsd: budgetShape.maxCostUsd.nullable().optional(),
   maxTokens: budgetShape.maxTokens.nullable().optional(),
@@ -43,12 +43,12 @@ export const budgetChangeShape = {
   maxTreeToolCalls: budgetShape.maxTreeToolCalls.nullable().optional(),
 };
 
-/** Shell commands of the project, run in the sandbox. `null` says that there is none. */
+/** Shell commands of the project, run in the sandbox. `null`: there is none. */
 const commandsShape = { setup: z.string().min(1).max(4_000).nullable(), test: z.string().min(1).max(4_000).nullable() };
 
 /** The install step's name beside the roles of agents, where hosts are listed by role. */
 export const SETUP_ROLE = 'setup';
-/** Hosts as `host` or `host:port`. They narrow what the server allows and never widen it. */
+/** Hosts as `host` or `host:port`. They can only narrow the server's allow-list. */
 const egressHosts = z.array(z.string().regex(/^[a-z0-9.:[\]-]{1,260}$/)).max(200);
 const egressLists = z.record(settingName, egressHosts);
 
@@ -61,9 +61,9 @@ export const runConfigSchema = z.strictObject({
   modelRouting,
   timeoutMinutes: timeouts,
   git: z.strictObject(gitShape),
-  /** Absent keys are found from the project's own files. */
+  /** Absent keys are derived from the project's own files. */
   commands: z.strictObject(commandsShape).partial(),
-  /** Absent, as a whole or for a role: all that the server allows. */
+  /** Absent, as a whole or for a role: all hosts that the server allows. */
   egress: egressLists.optional(),
   maxCostUsd: budgetShape.maxCostUsd.optional(),
   maxTokens: budgetShape.maxTokens.optional(),
@@ -74,7 +74,7 @@ export const runConfigSchema = z.strictObject({
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
-/** What a request or a project may say of a run's configuration: every part optional, nothing unknown. */
+/** Configuration in a request or a project: every key is optional, unknown keys are refused. */
 export const runConfigRequestSchema = z
   .strictObject({
     trustMode: trustModes,
@@ -86,7 +86,7 @@ export const runConfigRequestSchema = z
     git: z.strictObject(gitShape).partial(),
     commands: runConfigSchema.shape.commands,
     egress: egressLists,
-    /** `null`: without a bound, where the server allows that. */
+    /** `null`: no bound, if the server allows that. */
     ...budgetChangeShape,
   })
   .partial();
@@ -105,7 +105,7 @@ export const projectConfigSchema = z
       })
       .partial(),
     excludePaths: z.array(z.string().min(1).max(500)).max(500),
-    /** Paths whose changes a person has to see before they are merged, in addition to those that always are. */
+    /** Paths whose changes a person must review before a merge, in addition to the built-in ones. */
     reviewPaths: z.array(z.string().min(1).max(500)).max(500),
   })
   .partial();

@@ -1,4 +1,4 @@
-/** Ports that activities of any workflow work with, and the few facts of the server that they need. */
+/** Ports and server settings that activities of any workflow use. */
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';

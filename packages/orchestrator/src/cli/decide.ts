@@ -30,7 +30,7 @@ export async function openGate(client: Client, runId: string, decision: Decision
   const run = await client.getRun(runId);
   const last = run.gates.at(-1);
   const before = last ? `; the last decision was '${last.decision}' by ${last.by}` : '';
-  throw new CommandFailure(`Run ${runId} waits for nobody: it is ${statusOf(run)}${before}.`);
+  throw new CommandFailure(`Run ${runId} is not waiting for a decision: it is ${statusOf(run)}${before}.`);
 }
 
 /** Approves what the gate shows: the server refuses it when plan or code have moved since. */
@@ -105,7 +105,7 @@ function option(text: string, options: readonly string[]): string {
   const found = options.find((known) => sameWords(known, text)) ?? options[number - 1];
   if (found !== undefined) return found;
   const list = options.map((known, index) => `${index + 1} '${known}'`).join(', ');
-  throw new UsageError(`'${text.trim()}' is no option of the question; the options are ${list}.`);
+  throw new UsageError(`'${text.trim()}' is not an option of the question. The options are ${list}.`);
 }
 
 function sameWords(one: string, other: string): boolean {

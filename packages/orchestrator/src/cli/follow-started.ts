@@ -33,7 +33,7 @@ export async function followStarted(
 /** Prints the commands that can follow. @returns the exit code */
 export function endOf(io: CliIo, { run: last, interrupted }: Followed, json: boolean): number {
   if (!json) {
-    if (interrupted) note(io, `The run goes on. Follow it with: ${io.program} watch ${last.id}`);
+    if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${last.id}`);
     else if (last.gate) for (const line of [...wayOn(io, last.gate), ...concernsAt(last.gate)]) say(io, line);
   }
   return exitCodeOf(last);

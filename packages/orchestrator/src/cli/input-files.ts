@@ -34,10 +34,12 @@ export async function readJson(io: CliIo, given: string, what: string): Promise<
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new UsageError(`${what} is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new UsageError(`${what} is not valid JSON: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
   }
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as JsonObject;
-  throw new UsageError(`${what} is no JSON object; write it as '{"name": "value"}' or @FILE.`);
+  throw new UsageError(`${what} is not a JSON object. Write it as '{"name": "value"}' or @FILE.`);
 }
 
 /** Reads a run configuration in JSON. @throws {UsageError} when it cannot be read, or naming everything that is wrong in it */
@@ -47,12 +49,12 @@ export async function readConfigFile(io: CliIo, path: string): Promise<RunConfig
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new UsageError(`${path} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   }
   const parsed = runConfigRequestSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the whole'}: ${issue.message}`);
-  throw new UsageError(`${path} is no run configuration:\n${faults.join('\n')}`);
+  throw new UsageError(`${path} is not a valid run configuration:\n${faults.join('\n')}`);
 }

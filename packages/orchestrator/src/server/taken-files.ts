@@ -59,7 +59,7 @@ export async function takenFiles(
     const moved = between.has(CONFIG_PATH) ? paths : paths.filter((path) => between.has(path));
     if (moved.length > 0) {
       throw new Conflict(
-        `The base branch changed ${listed(moved)} between the two runs: taking the whole file would undo that, or bring it in. Send the result back with words instead.`,
+        `The base branch changed ${listed(moved)} between the two runs: taking the whole file would revert or add that change. Reject the result with feedback instead.`,
         { extra: { paths: moved } },
       );
     }

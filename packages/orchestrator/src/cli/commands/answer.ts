@@ -13,7 +13,7 @@ interface AnswerOptions extends DecidingOptions {
 
 export function addAnswer(line: CommandLine): void {
   line
-    .deciding('answer <run> [response...]', 'answers a question: text, or options by number or words')
+    .deciding('answer <run> [response...]', 'answers a question: text, or options by number or label')
     .option('--file <path>', 'a file as answer; may be repeated', collect)
     .action(
       line.ending((runId: string, words: string[], options: AnswerOptions) => answer(line.io, runId, words, options)),

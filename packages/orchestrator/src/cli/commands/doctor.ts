@@ -3,7 +3,7 @@ import type { CommandLine } from '../command-line.ts';
 
 export function addDoctor(line: CommandLine): void {
   line
-    .command('doctor', 'says whether this machine has all that a run needs')
+    .command('doctor', 'checks whether this machine has everything that a run needs')
     .option('--json', 'one JSON object')
     .action(line.ending(async (options: object) => (await import('../doctor.ts')).doctor(options, line.io)));
 }

@@ -48,11 +48,12 @@ function extensionOf(
     if (given === undefined) return [];
     const value = given === 'none' ? null : Number(given);
     if (value !== null && !(value > 0))
-      throw new UsageError(`'${given}' is no ${name}; give a number above 0, or none.`);
+      throw new UsageError(`'${given}' is not a valid ${name}. Give a number above 0, or none.`);
     return [[name, value] as const];
   });
   if (budgets.length === 0) {
-    if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes ?? ''}' is no number of minutes.`);
+    if (!(Number(minutes) > 0))
+      throw new UsageError(`'${minutes ?? ''}' is not a number of minutes. Give a number above 0.`);
     return { minutes: Number(minutes) };
   }
   if (minutes !== undefined) throw new UsageError('Give minutes or budgets, not both.');

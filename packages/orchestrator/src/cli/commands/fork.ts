@@ -94,7 +94,7 @@ export function configFrom(settings: readonly string[], models: Readonly<Record<
   for (const setting of settings) {
     const [, section = '', name, text] = /^([a-zA-Z]+)(?:\.([a-zA-Z]+))?=(.*)$/s.exec(setting) ?? [];
     if (text === undefined) {
-      throw new UsageError(`'${setting}' is no setting; write it as trustMode.planning=auto or maxFixAttempts=5.`);
+      throw new UsageError(`'${setting}' is not a setting. Write it as trustMode.planning=auto or maxFixAttempts=5.`);
     }
     const value = jsonOr(text);
     config[section] = name === undefined ? value : { ...(config[section] as object | undefined), [name]: value };
@@ -102,7 +102,7 @@ export function configFrom(settings: readonly string[], models: Readonly<Record<
   const parsed = runConfigRequestSchema.safeParse(config);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the whole'}: ${issue.message}`);
-  throw new UsageError(`These settings are no run configuration:\n${faults.join('\n')}`);
+  throw new UsageError(`These settings are not a valid run configuration:\n${faults.join('\n')}`);
 }
 
 /**
@@ -120,7 +120,7 @@ export function decisionFrom(text: string): GateDecision {
     case 'accept':
       return { decision, reason: words };
     case 'extend':
-      if (!(Number(words) > 0)) throw new UsageError(`'${words}' is no number of minutes.`);
+      if (!(Number(words) > 0)) throw new UsageError(`'${words}' is not a number of minutes. Give a number above 0.`);
       return { decision, minutes: Number(words) };
     default:
       return { decision: 'answer', response: decision === 'answer' ? words : text };

@@ -6,13 +6,15 @@ import { say } from '../io.ts';
 import { statusOf } from '../run-texts.ts';
 
 export function addMessage(line: CommandLine): void {
-  line.client('message <run> <text...>', 'tells the agent of a run something; it is heard at its next step').action(
-    line.ending(async (runId: string, words: string[], { server }: ServerOptions) => {
-      const text = words.join(' ');
-      if (text.trim() === '') throw new UsageError('There is no message; give it after the run.');
-      const told = await (await connect(line.io, server)).sendMessage(runId, text);
-      say(line.io, `said; the run is ${statusOf(told)}`);
-      return EXIT.done;
-    }),
-  );
+  line
+    .client('message <run> <text...>', 'sends a message to the agent of a run; the agent reads it at its next step')
+    .action(
+      line.ending(async (runId: string, words: string[], { server }: ServerOptions) => {
+        const text = words.join(' ');
+        if (text.trim() === '') throw new UsageError('There is no message; give it after the run.');
+        const told = await (await connect(line.io, server)).sendMessage(runId, text);
+        say(line.io, `sent; the run is ${statusOf(told)}`);
+        return EXIT.done;
+      }),
+    );
 }

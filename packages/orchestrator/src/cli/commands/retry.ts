@@ -43,7 +43,7 @@ async function retry(io: CliIo, runId: string | undefined, options: RetryOptions
  */
 async function retryAll(io: CliIo, client: Client, reason: string | undefined): Promise<number> {
   if (reason !== undefined && !PAUSE_REASONS.some((known) => known === reason)) {
-    throw new UsageError(`'${reason}' is no reason of a pause; there are ${PAUSE_REASONS.join(', ')}.`);
+    throw new UsageError(`'${reason}' is not a pause reason. The reasons are ${PAUSE_REASONS.join(', ')}.`);
   }
   const gates = (await client.listGates()).filter(
     (gate) =>

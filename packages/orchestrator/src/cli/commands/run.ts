@@ -42,7 +42,10 @@ export function addRun(line: CommandLine): void {
 }
 
 function trust(flag: string, what: string): Option {
-  return new Option(`${flag} <mode>`, `manual asks you about ${what}, auto goes on`).choices(['auto', 'manual']);
+  return new Option(`${flag} <mode>`, `manual asks you about ${what}, auto continues without asking`).choices([
+    'auto',
+    'manual',
+  ]);
 }
 
 async function run(io: CliIo, request: string, options: RunOptions): Promise<number> {

@@ -15,7 +15,7 @@ export function addTake(line: CommandLine): void {
   line
     .client('take <run> <files...>', "takes files of another run's result into the one that waits with its own")
     .requiredOption('--from <run>', 'the other run')
-    .option('--feedback <text>', 'what the agent is to do with them; without a word they are only checked')
+    .option('--feedback <text>', 'what the agent should do with them; without feedback they are only checked')
     .action(
       line.ending((runId: string, paths: string[], options: TakeOptions) => take(line.io, runId, paths, options)),
     );
