@@ -269,7 +269,7 @@ describe('a person at a terminal', () => {
     await terminal.reply('leave (l) > ', 'r');
     await terminal.reply('what should be different > ', '');
     await terminal.reply('leave (l) > ', 'a');
-    await terminal.reply('number or words (or :ignore, :cancel, :leave) > ', '9');
+    await terminal.reply('number or text (or :ignore, :cancel, :leave) > ', '9');
     await terminal.heard("'9' is not an option of the question");
     await terminal.heard(':leave) > ');
     const id = /^run (\S+)/m.exec(terminal.all())?.[1] ?? '';
