@@ -1,6 +1,6 @@
 /**
- * The vocabulary of the event log. Stored events are for ever: fields are added as optional, meanings never change.
- * `input` events came from outside and drive the statechart; `emitted` events follow from them and are checked on replay.
+ * Event types of the log. Stored events are kept for ever: new fields are optional, and meanings never change.
+ * `input` events come from outside and drive the machine; `emitted` events are computed from them and checked on replay.
  */
 import type { Concern } from './concerns.ts';
 import type { RunConfig, RunConfigRequest } from './config.ts';
@@ -22,15 +22,15 @@ import type {
 } from './run.ts';
 import type { BudgetChange, BudgetName } from './budgets.ts';
 
-/** Everything a run starts from; also the payload of RUN_QUEUED when no place was free. */
+/** Start data of a run. Also in the payload of RUN_QUEUED when no run slot was free. */
 export interface RunStart {
   readonly projectId: string;
   readonly userId: string;
   readonly workflow: { readonly name: string; readonly version: number; readonly fingerprint: string };
   readonly request: string;
-  /** The server's defaults under what the request asked; the project's own defaults come in with RUN_CONFIGURED. */
+  /** The server's defaults with the request's changes. RUN_CONFIGURED adds the project's own defaults. */
   readonly config: RunConfig;
-  /** What the request itself asked for: it wins over the project's defaults. */
+  /** Configuration of the request, which takes precedence over the project's defaults. */
   readonly requestedConfig: RunConfigRequest;
   readonly branch: string;
   readonly explorationId?: string;
@@ -38,28 +38,28 @@ export interface RunStart {
   readonly parent?: ParentOfRun;
   /** The run tree of the parent, whose budgets a child run shares. See `treeOf`. */
   readonly treeId?: string;
-  /** What a workflow of one's own starts from, as its input schema gives it. */
+  /** Input of the workflow, as parsed by its input schema. Absent: the workflow has none. */
   readonly input?: JsonObject;
 }
 
-/** What went wrong with an activity, and who can do something about it. */
+/** Failure of an activity, with the kind of actor that can resolve it. */
 export interface ActivityError {
   readonly kind: 'retryable' | 'needs_human' | 'terminal' | 'bug';
   readonly reason: PauseReason;
   readonly message: string;
   /** The budget that is used up, for reason `budget`. Absent in older logs. */
   readonly budget?: BudgetName;
-  /** Milliseconds until it may work, where the other side named a time. */
+  /** Milliseconds until a retry may succeed. Absent: the other side named no time. */
   readonly retryAfterMs?: number;
-  /** Concerns that a person has to accept before the work can be done. Absent in older logs. */
+  /** Concerns that a person must accept before the work can be done. Absent in older logs. */
   readonly raised?: RaisedConcerns;
   /** The thrown error, for `bug`. Absent in older logs. */
   readonly error?: ThrownError;
 }
 
-/** An error as JSON; its stack is in the log of the server. */
+/** Thrown error as JSON. Its stack is in the server's log. */
 export interface ThrownError {
-  /** Of its class. */
+  /** Name of its class. */
   readonly name: string;
   readonly message: string;
   /** Such as `ECONNRESET`. */
@@ -67,7 +67,7 @@ export interface ThrownError {
   readonly cause?: ThrownError;
 }
 
-/** The facts of a gate that its statechart gives; id and time come from the event that opens it. */
+/** Facts of a gate that the machine emits. Its id and time come from the event that opens it. */
 export interface GateOpening {
   readonly gate: string;
   readonly stage: Stage | null;
@@ -79,20 +79,20 @@ export interface GateOpening {
   readonly details: JsonObject;
 }
 
-/** Files of another run's result that a person wants in this one. */
+/** Files of another run's result that a person takes into this one. */
 export interface FilesTaken {
   readonly runId: string;
-  /** What that run's result was when they were chosen. */
+  /** Commit of that run's result when the files were chosen. */
   readonly commit: string;
   /** Paths that the other run changed; one that it deleted is deleted here too. */
   readonly paths: readonly string[];
-  /** True when a scripted model had part in the other run. */
+  /** True if a scripted model took part in the other run. */
   readonly scripted?: boolean;
-  /** What happens with them in place: they are checked, or the implementer goes on from there first. */
+  /** Next step with the files in place: run the checks, or call the implementer first. */
   readonly andThen: 'check' | 'implement';
 }
 
-/** Whom a request to a model is charged to. */
+/** Stage, role and model to which a model request is charged. */
 export interface CallCharge {
   /** `<activation key>#<attempt>.<number>` */
   readonly call: string;
@@ -105,20 +105,20 @@ export interface CallCharge {
 export interface CallCost {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Of the input tokens. */
+  /** Part of the input tokens. */
   readonly cachedInputTokens?: number;
-  /** Of the output tokens. */
+  /** Part of the output tokens. */
   readonly reasoningTokens?: number;
-  /** US dollars; `null` where the model's price is not known. */
+  /** US dollars; `null` if the model's price is unknown. */
   readonly costUsd: number | null;
 }
 
 export interface EventPayloads {
   RUN_QUEUED: { readonly position: number; readonly start?: RunStart };
   RUN_STARTED: RunStart;
-  /** A waiting run got its place back; what time passed in the queue is added to its open timers. */
+  /** A queued run got a run slot. The time in the queue is added to its open timers. */
   RUN_ADMITTED: { readonly waitedMs: number };
-  /** The configuration after the project's own, and what of it was ignored. */
+  /** Configuration with the project's own defaults, and notices about ignored parts. */
   RUN_CONFIGURED: { readonly config: RunConfig; readonly baseCommit: string; readonly notices: readonly string[] };
   STAGE_STARTED: { readonly stage: Stage };
   STAGE_COMPLETED: { readonly stage: Stage };
@@ -152,7 +152,7 @@ export interface EventPayloads {
     readonly uploads?: readonly { readonly id: string; readonly name: string }[];
   };
   CLARIFICATION_IGNORED: { readonly by: string; readonly gateId?: string };
-  /** A person asks the planner something at the plan gate; QUESTION_REPLIED brings the answer back to the same gate. */
+  /** A person asks the planner a question at the plan gate. QUESTION_REPLIED has the answer; the same gate opens again. */
   QUESTION_ASKED: { readonly by: string; readonly gateId?: string; readonly question: string };
   QUESTION_REPLIED: { readonly question: string; readonly reply: string };
   ARTIFACT_CREATED: {
@@ -177,7 +177,7 @@ export interface EventPayloads {
     readonly summary: string;
     readonly feedback: string;
   };
-  /** `by` is `policy` when trust mode or attempts decided. */
+  /** `by` is `policy` if the trust mode or the number of attempts decided. */
   FIX_DECIDED: {
     readonly by: string;
     readonly gateId?: string;
@@ -206,12 +206,12 @@ export interface EventPayloads {
   RUN_RESUMED: { readonly stage: Stage | null };
   STAGE_EXTENDED: { readonly by: string; readonly minutes: number };
   MESSAGE_SENT: { readonly by: string; readonly text: string };
-  /** A comment beside a line of the result that a gate shows. It is sent with the next decision that carries words. */
+  /** Comment on a line of the result that a gate shows. The next decision with text sends it. */
   REVIEW_COMMENT_ADDED: { readonly by: string; readonly gateId: string } & ReviewNote;
   /** `comment` is the sequence of its REVIEW_COMMENT_ADDED, in this event and the next. */
   REVIEW_COMMENT_EDITED: { readonly by: string; readonly comment: number; readonly text: string };
   REVIEW_COMMENT_DELETED: { readonly by: string; readonly comment: number };
-  /** What a finished call of an agent came to. */
+  /** Usage of a finished agent call. */
   COST_RECORDED: {
     readonly role: string;
     readonly model: string;
@@ -219,23 +219,23 @@ export interface EventPayloads {
     readonly inputTokens: number;
     readonly outputTokens: number;
     readonly calls: number;
-    /** Each request of it was booked by CALL_BOOKED and is counted already. */
+    /** True if its requests were already counted by CALL_BOOKED and CALL_SETTLED. */
     readonly metered?: boolean;
   };
-  /** A request is about to go to a model. It counts at what it can come to at most, until CALL_SETTLED says what it did. */
+  /** Reserves the maximum cost of a model request before it is sent. CALL_SETTLED replaces it. */
   CALL_BOOKED: CallCharge & CallCost;
-  /** What a booked request came to. */
+  /** Settles a reserved request at its real cost. */
   CALL_SETTLED: CallCharge &
     CallCost & {
-      /** What CALL_BOOKED counted, which counts no more. */
+      /** Reservation of CALL_BOOKED, which no longer counts. */
       readonly booked: CallCost;
-      /** Tool calls of the answer that are carried out. */
+      /** Number of tool calls of the answer that are performed. */
       readonly toolCalls: number;
     };
-  /** Others than before; `null` takes a budget away. */
+  /** New budgets; `null` removes one. */
   BUDGET_CHANGED: { readonly by: string; readonly gateId?: string } & BudgetChange;
   NOTICE: { readonly message: string };
-  /** The base branch had moved: its changes are in the run's branch now, and what is proven is proven anew. */
+  /** The base branch had moved. Its changes were merged into the run's branch, and the checks run again. */
   BASE_INTEGRATED: {
     readonly baseBranch: string;
     readonly baseCommit: string;
@@ -256,8 +256,8 @@ export interface EventPayloads {
   RUN_FAILED: { readonly message: string };
   RUN_CANCELLED: { readonly by: string; readonly reason?: string };
   /**
-   * The run goes on with another version of its workflow: its whole history was replayed identically under it, or its
-   * state was converted by that version's own migration.
+   * The run moves to another version of its workflow. Either its whole history replays identically under that version, or
+   * that version's migration converted its state.
    */
   RUN_MIGRATED: {
     readonly from: number;
@@ -266,19 +266,19 @@ export interface EventPayloads {
     readonly by: string;
     readonly how: 'replayed' | 'converted';
   };
-  /** The run goes on where another was after its event `at`: what stands before was copied from there. */
+  /** The run continues from another run's state after its event `at`. All earlier events were copied from there. */
   RUN_FORKED: {
     readonly from: string;
     readonly at: number;
-    /** The run tree that it belongs to. Absent in older logs. */
+    /** Id of its run family. Absent in older logs. */
     readonly tree?: string;
     readonly by: string;
     readonly branch: string;
-    /** Time between that event and now, added to the open timers. */
+    /** Milliseconds between that event and the fork, added to the open timers. */
     readonly waitedMs: number;
-    /** The configuration from here on, where it is another one. */
+    /** Configuration from here on. Absent: unchanged. */
     readonly config?: RunConfig;
-    /** What requests asked for so far and this one: it wins over the project's defaults where those are still to be read. */
+    /** Requested configuration so far. It takes precedence over project defaults that are still to be read. */
     readonly requestedConfig?: RunConfigRequest;
     readonly notices?: readonly string[];
   };

@@ -25,7 +25,7 @@ export const FINAL_STATUSES: ReadonlySet<RunStatus> = new Set(['completed', 'fai
 /** `planning`, `implementation`, `validation` and `publishing` in the build workflow; others name their own. */
 export type Stage = string;
 
-/** Why a run waits for a person although it asks neither for an approval nor for an answer. */
+/** Reasons of a pause: the run waits for a person and asks neither for an approval nor for an answer. */
 export const PAUSE_REASONS = [
   'timeout',
   'agent_failed',
@@ -47,7 +47,7 @@ export const PAUSE_REASONS = [
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
-/** Every way of deciding a gate. Which of them a gate takes is in its `decisions`. */
+/** All decisions. A gate's `decisions` lists those that it accepts. */
 export const DECISIONS = ['approve', 'reject', 'answer', 'ignore', 'ask', 'retry', 'accept', 'extend'] as const;
 export type Decision = (typeof DECISIONS)[number];
 
@@ -64,23 +64,23 @@ export interface Gate {
   readonly stage: Stage | null;
   readonly openedAt: string;
   readonly decisions: readonly Decision[];
-  /** One line for a person: what is asked of them. */
+  /** One line for a person with the question of the gate. */
   readonly summary: string;
-  /** SHA-256 of the artifact that an approval must name; absent where nothing is approved. */
+  /** SHA-256 of the artifact, which an approval must name. Absent: the gate shows no artifact. */
   readonly artifactHash?: string;
-  /** Git tree that an approval must name; absent before there is code. */
+  /** Code tree, which an approval must name. Absent: there is no code yet. */
   readonly codeTree?: string;
   /** The question, for kind `clarification`. */
   readonly question?: Question;
-  /** Why the run pauses, for kind `pause`. */
+  /** Reason of the pause, for kind `pause`. */
   readonly reason?: PauseReason;
   /** The budget that is used up, for reason `budget`. Older logs do not name it: see `missingBudgetOf`. */
   readonly budget?: BudgetName;
   /** Concerns about the result. `approve` or `accept` at this gate accepts them. Absent if there are none. */
   readonly concerns?: readonly Concern[];
-  /** SHA-256 over the concerns as they are shown, which an approval or acceptance must name; absent where there is none. */
+  /** SHA-256 of the concerns as shown, which an approval or acceptance must name. Absent: there are none. */
   readonly concernsHash?: string;
-  /** Further facts that a panel shows: plan path, evidence, earlier answers, what an override would accept. */
+  /** Further facts that a panel shows, such as plan path, evidence, earlier answers, and faults that `accept` would accept. */
   readonly details: JsonObject;
 }
 
@@ -121,7 +121,7 @@ export interface Artifact {
   readonly createdAt: string;
   readonly filesChanged?: readonly string[];
   readonly parsedConstraints?: JsonValue;
-  /** For validation reports: what was looked for in the code, and found or not. Absent where an earlier program wrote it. */
+  /** For validation reports: constraints that were looked for in the code. Absent in artifacts of earlier versions. */
   readonly findings?: readonly ConstraintFinding[];
   readonly approvedBy?: string;
   readonly approvedAt?: string;
@@ -130,21 +130,21 @@ export interface Artifact {
   readonly scripted?: boolean;
 }
 
-/** One constraint of the plan, looked for in the code by its name. A type and no interface, so that it is a JSON value. */
+/** Result of the search for one constraint in the code, by its name. A type, not an interface, so that it is a JSON value. */
 export type ConstraintFinding = {
   readonly kind: 'route' | 'component' | 'entity' | 'branch';
   readonly name: string;
-  /** Neither proves anything: the name is mentioned in the code that the run changed, or it was not found there. `satisfied` is the word of older logs for `mentioned`. */
+  /** Whether the code that the run changed mentions the name. Neither result is a proof. Older logs write `satisfied` for `mentioned`. */
   readonly result: 'mentioned' | 'satisfied' | 'undecided';
-  /** `path` or `path:line` where the name is mentioned. */
+  /** `path` or `path:line` of the mention. */
   readonly where?: string;
 };
 
-/** A comment beside a line of a result that was not sent to the agent yet. */
+/** Comment on a line of a result that was not sent to the agent yet. */
 export interface ReviewComment extends ReviewNote {
   /** `<run>.<sequence of REVIEW_COMMENT_ADDED>` */
   readonly id: string;
-  /** The gate that was open when it was written. An earlier gate than the open one was decided without the comment. */
+  /** Gate that was open when it was written. If it is not the open gate, that gate was decided without the comment. */
   readonly gateId: string;
   /** Author of the latest version. */
   readonly by: string;
@@ -152,37 +152,37 @@ export interface ReviewComment extends ReviewNote {
   readonly at: string;
 }
 
-/** Question of a person to the planner at the plan's gate, and the answer. */
+/** Question of a person to the planner at the plan gate, and the answer. */
 export interface PlannerReply {
   readonly question: string;
   readonly reply: string;
   readonly at: string;
 }
 
-/** One command that the engine itself ran in a fresh sandbox, and its outcome. */
+/** Command that the engine itself ran in a fresh sandbox, with its outcome. */
 export interface CommandEvidence {
   readonly command: string;
   /** `null` when the command was killed (time limit, lost sandbox). */
   readonly exitCode: number | null;
   readonly durationMs: number;
-  /** Last part of stdout and stderr together, scrubbed, at most 20,000 characters. */
+  /** End of stdout and stderr together, without secrets, at most 20,000 characters. */
   readonly output: string;
 }
 
-/** A package, in a version, that the result depends on and its base did not. */
+/** Package version that the result depends on and its base did not. */
 export interface NewDependency {
   readonly name: string;
-  /** As the file has it; `any` where it says none. */
+  /** As in the file; `any` if the file names none. */
   readonly version: string;
   /** The lockfile or manifest that names it. */
   readonly file: string;
-  /** Versions that the base had; absent where the name itself is new. */
+  /** Versions that the base had. Absent: the name itself is new. */
   readonly was?: string;
-  /** The package wants to run code when it is installed. Absent: it does not, or the file does not tell. */
+  /** The package runs code when it is installed. Absent: it does not, or the file does not state it. */
   readonly hasInstallScript?: boolean;
-  /** Address or words; where it comes from a place of its own, or the base had this version from elsewhere or with another checksum. */
+  /** Address or description of an unusual source, or of a source or checksum that differs from the base's. Absent: none. */
   readonly source?: string;
-  /** Whole days since this version was published, when it was looked at; absent where that is not known. */
+  /** Whole days from the publication of this version to the check. Absent: unknown. */
   readonly ageDays?: number;
 }
 
@@ -190,28 +190,28 @@ export interface NewDependency {
 export interface TestCount {
   /** Such as `node:test`, `pytest`. */
   readonly runner: string;
-  /** Tests that ran to an end, whatever it was. */
+  /** Number of tests that ran to an end with any outcome. */
   readonly executed: number;
   readonly failed: number;
   readonly skipped: number;
   /** The runner wrote its own summary at the end. */
   readonly finished: boolean;
-  /** Runners, test files and workers without an end, by kind, such as `node:test file`; absent where all came to theirs. */
+  /** Runners, test files and workers that did not end, by kind, such as `node:test file`. Absent: all ended. */
   readonly unfinished?: readonly string[];
-  /** Functions of the runner or of its assertions that code under test put others in the place of; absent where none. */
+  /** Functions of the runner or of its assertions that code under test replaced. Absent: none. */
   readonly replaced?: readonly string[];
-  /** Tests and their configuration that were changed while they ran, at most 20 paths; absent where none. */
+  /** Paths of tests and their configuration that were changed during the run, at most 20. Absent: none. */
   readonly rewritten?: readonly string[];
   /**
-   * Tests that ran on the base commit and did not run here, at most 20 names; absent where all ran. For `as_is` without those
-   * that ran in another file, and without those of files in which as many tests ran.
+   * Names of tests that ran on the base commit and did not run here, at most 20. Absent: all ran. For `as_is` it leaves out
+   * tests that ran in another file, and tests of files in which as many tests ran.
    */
   readonly notRun?: readonly string[];
-  /** Tests that failed, by file and name with digits and random words as `0`, at most 20; absent where none failed. */
+  /** Failed tests by file and name, with digits and random words replaced by `0`, at most 20. Absent: none failed. */
   readonly failedNames?: readonly string[];
 }
 
-/** The project's checks on the base commit, run once beside planning. */
+/** Outcome of the project's checks on the base commit, which run once in parallel with planning. */
 export interface Baseline {
   readonly commit: string;
   readonly codeTree: string;
@@ -219,24 +219,24 @@ export interface Baseline {
   readonly command: CommandEvidence;
   /** Name of the sandbox that ran it. */
   readonly sandbox: string;
-  /** Absent where the runner is not known or wrote no report. */
+  /** Absent: the runner is unknown or wrote no report. */
   readonly tests?: TestCount;
-  /** The program that the command needs and the sandbox does not have. */
+  /** Program that the command needs and the sandbox does not have. Absent: none. */
   readonly missingTool?: string;
-  /** Evidence of an earlier run for the same tree. */
+  /** True if the evidence is from an earlier run for the same tree. */
   readonly isFromEarlierRun?: boolean;
-  /** Why there is no outcome: the install step failed, no sandbox. `passed` is false then. */
+  /** Reason why there is no outcome, such as a failed install step. `passed` is false then. Absent: there is one. */
   readonly failure?: string;
 }
 
-/** A file with tests that the run changed, added or deleted. A type, so that it is a JSON value. */
+/** Test file that the run changed, added or deleted. A type, so that it is a JSON value. */
 export type ChangedTests = {
   readonly path: string;
-  /** The result has no such file. */
+  /** True if the result does not have the file. */
   readonly isDeleted?: true;
-  /** Lines of the base commit that are gone. */
+  /** Number of lines of the base commit that were removed. */
   readonly linesRemoved: number;
-  /** Calls of assertions on the base commit and in the result. */
+  /** Number of assertion calls on the base commit; `assertions` is the number in the result. */
   readonly assertionsBefore: number;
   readonly assertions: number;
 };
@@ -248,26 +248,26 @@ export interface Evidence {
   readonly commit: string;
   readonly passed: boolean;
   readonly commands: readonly CommandEvidence[];
-  /** Name of the sandbox that ran it; `none` is only possible in the bundled demo and is shown as such. */
+  /** Name of the sandbox that ran it. `none` occurs only in the bundled demo and is shown. */
   readonly sandbox: string;
-  /** For `base_tests`: paths that differ from the base among tests, test configuration and scripts. */
+  /** For `base_tests`: tests, test configuration and scripts that differ from the base. */
   readonly restored?: readonly string[];
-  /** Absent where the runner is not known or wrote no report. */
+  /** Absent: the runner is unknown or wrote no report. */
   readonly tests?: TestCount;
-  /** For `base_tests`: files that the check command runs or is made of, which the run changed and which are as it left them. */
+  /** For `base_tests`: files of the check command that the run changed and that were not put back. */
   readonly doubtful?: readonly string[];
-  /** For `base_tests`, and for `as_is` that failed: what it was compared with. Absent in older logs, and where it is not known. */
+  /** Baseline of the comparison, for `base_tests` and for a failed `as_is`. Absent in older logs and if it is unknown. */
   readonly baseline?: Baseline;
-  /** The check failed on the base commit already and fails in the same way here. Absent where it did not. */
+  /** True if the check failed in the same way on the base commit. */
   readonly failsAsBefore?: true;
-  /** For `as_is`: files with tests of the base commit that the run changed, and new ones, at most 200. Absent where none lost a line. */
+  /** For `as_is`: test files that the run changed, and new ones, at most 200. Absent: none lost a line. */
   readonly changedTests?: readonly ChangedTests[];
-  /** For `as_is`: absent where nothing is new. */
+  /** For `as_is`. Absent: there are none. */
   readonly newDependencies?: readonly NewDependency[];
   readonly recordedAt: string;
 }
 
-/** Concerns that stop an activity, and the digest that a decision about them names. */
+/** Concerns that stop an activity, and their digest, which a decision must name. */
 export type RaisedConcerns = { readonly hash: string; readonly concerns: readonly Concern[] };
 
 export interface RunDecision {
@@ -283,7 +283,7 @@ export interface GateOutcome {
   readonly by: string;
   readonly at: string;
   readonly notes?: string;
-  /** For `accept`: what had failed and was accepted anyway, one entry each. */
+  /** For `accept`: failures that were accepted, one entry each. */
   readonly accepted?: readonly string[];
 }
 
@@ -293,20 +293,20 @@ export interface StageVisit {
   readonly completedAt?: string;
 }
 
-/** What calls to models came to. What is absent is none, or was not counted when the run was made. */
+/** Sums over model calls. An absent field is 0, or was not counted when the run was made. */
 export interface Spending {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Requests to models, repeated ones and those without an answer included. */
+  /** Number of requests to models, including repeated ones and those without an answer. */
   readonly calls: number;
-  /** Of the input tokens: those that the provider had kept from an earlier call. */
+  /** Part of the input tokens that came from the provider's cache. */
   readonly cachedInputTokens?: number;
-  /** Of the output tokens: those of which nothing is shown. */
+  /** Part of the output tokens that is reasoning and not shown. */
   readonly reasoningTokens?: number;
   readonly toolCalls?: number;
-  /** US dollars, by list prices; calls of models without a known price count as nothing. */
+  /** US dollars by list prices. Calls of models without a known price count as 0. */
   readonly costUsd?: number;
-  /** Calls of models without a known price. */
+  /** Number of calls of models without a known price. */
   readonly unpricedCalls?: number;
 }
 
@@ -318,9 +318,9 @@ export interface SpendingPart extends Spending {
 }
 
 export interface RunCost extends Spending {
-  /** The share of calls whose answer is not known: under way, or lost with a process. They count at what they can cost at most. */
+  /** Reserved part of the sums: calls that are under way or were lost with a process, at their maximum cost. */
   readonly booked?: { readonly calls: number; readonly costUsd: number };
-  /** The same sums by stage, role and model, in the order in which each was first called. */
+  /** The same sums by stage, role and model, in order of their first call. */
   readonly parts?: readonly SpendingPart[];
 }
 
@@ -330,7 +330,7 @@ export interface TreeBudgets {
   readonly maxTreeToolCalls?: number;
 }
 
-/** What counts against the budgets of a run tree. */
+/** Amounts that count against the budgets of a run family. */
 export interface TreeShare {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -339,12 +339,12 @@ export interface TreeShare {
   readonly costUsd: number;
 }
 
-/** Runs that share budgets: a run with all its forks and theirs, or the runs of an exploration with theirs. */
+/** Run family: runs that share budgets. A run with all its forks and theirs, or the runs of an exploration with theirs. */
 export interface RunFamily extends TreeShare {
   readonly id: string;
-  /** How many runs it has. */
+  /** Number of its runs. */
   readonly runs: number;
-  /** What holds for all of them now, whichever of them it was said at. */
+  /** Current budgets of the family, from the latest change made through any of its runs. */
   readonly budgets: TreeBudgets;
 }
 
@@ -363,10 +363,10 @@ export interface RunProgress {
   readonly total: number;
 }
 
-/** The read model of a run: a fold of its events, the same on the server and in every client. */
+/** Read model of a run: a fold of its events, the same on the server and in every client. */
 export interface RunView {
   readonly id: string;
-  /** Empty for a run of a workflow that needs no project. */
+  /** Empty if the workflow needs no project. */
   readonly projectId: string;
   readonly userId: string;
   readonly workflow: { readonly name: string; readonly version: number };
@@ -375,21 +375,21 @@ export interface RunView {
   readonly parent?: ParentOfRun;
   /** Absent where the workflow does not say how far a run came. */
   readonly progress?: RunProgress;
-  /** The run that this one was forked from, and the last event that it has of it. */
+  /** Source of a fork, and the sequence of the last event that was copied from it. Absent: not a fork. */
   readonly forkedFrom?: {
     readonly runId: string;
     readonly at: number;
-    /** What it has of that run's spending: the sums in `cost` have it too, and it was spent once. Absent in older runs. */
+    /** Spending that was copied from that run. It is part of `cost` but was spent only once. Absent in older runs. */
     readonly spent?: TreeShare;
   };
   /** The run tree of a fork or of a child run: that of the run it was forked from, or of its parent. See `treeOf`. */
   readonly treeId?: string;
-  /** When the budgets of its tree were last changed at this run, ISO 8601: the newest of all its runs holds for the tree. */
+  /** ISO 8601 time of the last change of the family's budgets through this run. Within the family the latest change wins. */
   readonly treeBudgetsAt?: string;
   readonly originalRequest: string;
   readonly status: RunStatus;
   readonly currentStage: Stage | null;
-  /** Where the statechart is, as XState writes state values. */
+  /** State value of the machine, in XState's form. */
   readonly state: JsonValue;
   readonly config: RunConfig;
   readonly branch: string;
@@ -401,7 +401,7 @@ export interface RunView {
   readonly pausedAt?: string;
   readonly resumedAt?: string;
   readonly completedAt?: string;
-  /** Place in the queue, from 1, while `queued`. */
+  /** Position in the queue, from 1, while `queued`. */
   readonly queuePosition?: number;
   readonly clarificationCount: number;
   readonly fixAttempts: number;
@@ -410,20 +410,20 @@ export interface RunView {
   readonly clarifications: readonly Clarification[];
   readonly artifacts: readonly Artifact[];
   readonly evidence: readonly Evidence[];
-  /** Absent where the checks were not run on the base commit. */
+  /** Absent: the checks were not run on the base commit. */
   readonly baseline?: Baseline;
-  /** Concerns that people accepted, oldest first; absent where there was none. */
+  /** Concerns that people accepted, oldest first. Absent: none. */
   readonly acceptedConcerns?: readonly AcceptedConcern[];
-  /** Concerns with which an activity of the run ended; they stand at the pause that follows. */
+  /** Concerns that an activity raised. The pause that follows shows them. */
   readonly raisedConcerns?: RaisedConcerns;
   readonly decisions: readonly RunDecision[];
-  /** Comments that no decision has sent yet, oldest first; absent where there are none. */
+  /** Comments that no decision has sent yet, oldest first. Absent: none. */
   readonly comments?: readonly ReviewComment[];
-  /** Oldest first; absent where nothing was asked. */
+  /** Oldest first. Absent: no question was asked. */
   readonly replies?: readonly PlannerReply[];
   readonly stages: readonly StageVisit[];
   readonly cost: RunCost;
-  /** Model ids whose output is part of this run and that only play a script. */
+  /** Ids of scripted models whose output is part of this run. */
   readonly scriptedModels: readonly string[];
   readonly published?: {
     readonly branch: string;

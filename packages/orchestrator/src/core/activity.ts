@@ -10,29 +10,29 @@ import {
   type SpendingFact,
 } from '@autonomous/shared';
 
-/** When and how often an activity that failed is tried again, and how long an attempt may take. */
+/** Retry policy of an activity: number of attempts, delays between them, and time limits of an attempt. */
 export interface RetryPolicy {
-  /** Attempts in all, the first included. Those that a crash cut off do not count. */
+  /** Total number of attempts, including the first. Attempts that a crash cut off do not count. */
   readonly attempts: number;
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
-  /** By how much each delay is longer than the one before. Default 2. */
+  /** Factor by which each delay is longer than the previous one. Default 2. */
   readonly factor?: number;
-  /** Which share of a delay is random, from 0 to 1. Default 0.5. */
+  /** Random share of a delay, from 0 to 1. Default 0.5. */
   readonly jitter?: number;
-  /** Failures of these reasons are final even where the activity holds them for retryable. */
+  /** Failures with these reasons are final, even if the activity throws them as retryable. Default: none. */
   readonly final?: readonly PauseReason[];
-  /** An attempt that takes longer is aborted and counts as failed. Default: no limit of the engine's own. */
+  /** Time limit of an attempt: a longer one is aborted and counts as failed. Default: the engine sets no limit. */
   readonly timeoutMs?: number;
-  /** An attempt that is silent for longer (see `ActivityContext.heartbeat`) is aborted and counts as failed. Default: it may be. */
+  /** Longest time without `ActivityContext.heartbeat`: then the attempt is aborted and counts as failed. Default: no limit. */
   readonly heartbeatMs?: number;
 }
 
 /**
- * What is to be written of a call to a model.
- * @param run as it is at that moment
- * @param tree what all runs of its tree have spent, and what of it is no more than booked for calls of the others
- * @returns `later`: to be asked again when something of the tree has moved
+ * Computes the spending fact of a model call.
+ * @param run its current view
+ * @param tree spending of all runs of its family; `underWay` is the part that is only reserved for calls of other runs
+ * @returns the fact to write, or `later` to be called again when spending of the family has changed
  */
 export type SpendingWriter = (
   run: RunView,
@@ -40,30 +40,30 @@ export type SpendingWriter = (
 ) => SpendingFact | 'later';
 
 export interface ActivityContext {
-  /** `<run>/<sequence of the input that started it>/<id>`: the same over all attempts and restarts. */
+  /** `<run>/<sequence of the input that started it>/<id>`: the same in all attempts and after restarts. */
   readonly key: string;
   readonly runId: string;
   /** XState id of the activity. */
   readonly activity: string;
-  /** From 1. */
+  /** Number of this attempt, from 1. */
   readonly attempt: number;
-  /** Time of the event that started it: the same over all attempts. ISO 8601. */
+  /** Time of the event that started the activity: the same in all attempts. ISO 8601. */
   readonly startedAt: string;
-  /** Aborted when the run left the state, was cancelled, the attempt took too long, or the server stops. */
+  /** Aborted when the run leaves the state or is cancelled, the attempt exceeds its time limit, or the server stops. */
   readonly signal: AbortSignal;
   /**
-   * Says that the attempt is alive, and how far it came.
-   * @param details kept for the next attempt, after a crash too; the newest win
+   * Reports that the attempt is alive, and its progress.
+   * @param details stored for the next attempt, also after a crash; the newest replaces older ones
    */
   readonly heartbeat: (details?: JsonValue) => void;
-  /** What an earlier attempt last said by `heartbeat`; `null` when nothing. */
+  /** Details of the last `heartbeat` of an earlier attempt; `null` if there were none. */
   readonly lastHeartbeat: JsonValue;
   /**
-   * Writes what a call to a model is going to cost, or has cost, into the run's log at once.
-   * @param write gives the fact, told of the run as it is at that moment, all earlier facts included; what it throws is
-   *   thrown, and nothing is written
-   * @returns when it is on disk
-   * @throws {Conflict} when the activity is no longer open (a booking) or the run has ended
+   * Writes a reservation or settlement of a model call to the run's log at once.
+   * @param write computes the fact from the run's current view, which includes all earlier facts. Its errors are rethrown,
+   *   and nothing is written then
+   * @returns when the fact is on disk
+   * @throws {Conflict} when the activity is no longer open (reservations only) or the run has ended
    */
   readonly spend: (write: SpendingWriter) => Promise<void>;
   readonly progress: (progress: Pick<Progress, 'kind' | 'text' | 'role' | 'model' | 'scripted' | 'data'>) => void;
@@ -82,18 +82,19 @@ export interface Activity<Input = never, Output = JsonValue> {
    */
   readonly onlyWaits?: true;
   /**
-   * Does the outside already have this effect? Asked before each `perform`.
-   * @returns the outcome that `perform` would have given; `undefined` when it has to be performed
+   * Checks whether the effect already exists outside. Called before each `perform`.
+   * @returns the outcome that `perform` would have returned; `undefined` if the effect does not exist yet
    */
   readonly find?: (input: Input, context: ActivityContext) => Promise<Output | undefined>;
   /**
-   * @throws {RetryableFailure | NeedsHuman | TerminalFailure} anything else is tried again as the policy says, and reported
-   *   with its class, code and causes
+   * Makes the effect and returns its outcome.
+   * @throws {RetryableFailure | NeedsHuman | TerminalFailure} any other error is retried by the policy, and reported with its
+   *   class, code and causes
    */
   readonly perform: (input: Input, context: ActivityContext) => Promise<Output>;
 }
 
-/** Activities by the name that a machine's `src` gives. */
+/** Activities by name, as a machine's `src` refers to them. */
 export type ActivityRegistry = Readonly<Record<string, Activity<never, JsonValue>>>;
 
 /**
@@ -102,20 +103,20 @@ export type ActivityRegistry = Readonly<Record<string, Activity<never, JsonValue
  */
 export type ActivityLookup = (workflow: string, name: string) => Activity<never, JsonValue> | undefined;
 
-/** A lookup in one registry, whatever the workflow. */
+/** Makes a lookup that uses one registry for all workflows. */
 export function lookupIn(activities: ActivityRegistry): ActivityLookup {
   return (_workflow, name) => (Object.hasOwn(activities, name) ? activities[name] : undefined);
 }
 
-/** For calls of agents, which try each step of theirs three times by themselves. */
+/** Policy without retries: for agent calls, which retry each of their steps by themselves. */
 export const ONE_TRY: RetryPolicy = { attempts: 1, firstDelayMs: 0, maxDelayMs: 0 };
 
-/** Three tries with exponential back-off: what git and a remote get. */
+/** Policy of three attempts with exponential back-off: for git and remotes. */
 export const THREE_TRIES: RetryPolicy = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 30_000 };
 
 /**
- * For agents and install steps: what fails in them they have tried themselves. A sandbox that was lost is the fault of neither,
- * and the work begins anew from the last commit.
+ * Policy for agents and install steps: only a lost sandbox is retried, from the last commit. They retry other failures
+ * by themselves.
  */
 export const ONE_TRY_A_SANDBOX: RetryPolicy = {
   ...THREE_TRIES,

@@ -17,12 +17,12 @@ import { z } from 'zod';
 import { childWorkflowOf, childrenOf } from './child-runs.ts';
 import { durabilityFaults } from './durability.ts';
 
-/** What a person sees while a state is active. Deeper states override what their parents say. */
+/** Description of a state for people while it is active. Deeper states override their parents. */
 export interface StateMeta<Context = never> {
   readonly status: RunStatus;
   readonly stage?: Stage | null | ((context: Context) => Stage | null);
   readonly gate?: GateMeta<Context>;
-  /** For a final state `failed`: why. For `completed`: what came of it. */
+  /** For a final state: the reason (`failed`) or the result (`completed`). */
   readonly message?: (context: Context) => string;
 }
 
@@ -31,58 +31,58 @@ export interface GateMeta<Context = never> {
   readonly kind: string;
   readonly decisions: readonly Decision[] | ((context: Context) => readonly Decision[]);
   readonly summary: (context: Context) => string;
-  /** What the gate shows and what an approval binds to; merged into the event that opens it. */
+  /** Facts that the gate shows and that an approval must name; merged into the event that opens it. */
   readonly facts?: (
     context: Context,
   ) => Partial<Pick<GateOpening, 'artifactHash' | 'codeTree' | 'details'>> & JsonObject;
 }
 
-/** The event by which the outcome of an activity reaches a machine that handles `xstate.done.actor.*` itself. */
+/** Event with the outcome of an activity, for machines that handle `xstate.done.actor.*` themselves. */
 export type ActivityEvent<Output = unknown> =
   | { readonly type: `xstate.done.actor.${string}`; readonly output: Output; readonly actorId: string }
   | { readonly type: `xstate.error.actor.${string}`; readonly error: unknown; readonly actorId: string };
 
 export interface WorkflowDefinition {
   readonly name: string;
-  /** Raised when the machine changes so that old histories would not replay identically. */
+  /** Incremented when the machine changes so that old histories would not replay identically. */
   readonly version: number;
   readonly description: string;
   readonly machine: AnyStateMachine;
-  /** Signals that people and programs may send, with their payloads. All others are refused before the machine sees them. */
+  /** Signals that people and programs may send, with the schema of their payloads. All others are refused. */
   readonly signals: Readonly<Record<string, z.ZodType<object>>>;
-  /** What a run's `input` has to be, which the machine gets as `input.input`; absent where the workflow takes none. */
+  /** Schema of a run's `input`, which the machine gets as `input.input`. Absent: the workflow has no input. */
   readonly input?: z.ZodType<object>;
   /**
    * Activities of one run that are performed at the same time, from 1; further ones wait for one of them. A run that is
    * started with a limit of its own keeps that. Default: the engine's, which is 4.
    */
   readonly maxConcurrency?: number;
-  /** Its runs work on a project's repository: they need one, a request, and get a branch. */
+  /** Whether its runs work on a project's repository. Such a run needs a project and a request, and gets a branch. Default: false. */
   readonly needsProject?: boolean;
-  /** The commit at which the run's branch is in a state, where its context knows: a fork's branch begins there. */
+  /** Returns the head of the run's branch for a context, or `null` if it is unknown. A fork's branch starts there. */
   readonly workspace?: (context: never) => string | null;
   /**
-   * How a run of an older version becomes one of this version where its history does not replay identically: by the older
-   * version, a pure function of its state. It has to give a state in which the machine rests and is not final.
+   * Converts the state of a run of an older version whose history does not replay identically, by that version's number.
+   * The function must be pure and must return a state that is stable and not final.
    */
   readonly migrations?: Readonly<Record<number, (state: StoredState) => StoredState>>;
-  /** Hash of the machine's source: tells whether a version is still the one that runs were started with. */
+  /** Hash of the machine's source. It shows whether a version has changed since its runs were started. */
   readonly fingerprint: string;
 }
 
-/** Where a machine is, as JSON. */
+/** State of a machine as JSON. */
 export interface StoredState {
-  /** As XState writes state values. */
+  /** State value in XState's form. */
   readonly value: JsonValue;
   readonly context: JsonObject;
-  /** Ids of the states that a history state remembers, by the history state's own id. */
+  /** Ids of the states that each history state remembers, by the id of the history state. */
   readonly history: Readonly<Record<string, readonly string[]>>;
 }
 
 const declared = new WeakSet<object>();
 const defined = new WeakSet<object>();
 
-/** Declares an activity by its types alone. The engine carries it out; starting it as an XState actor is a bug, and says so. */
+/** Declares an activity by its types. The engine performs it; starting it as an XState actor throws. */
 export function activity<Input, Output>() {
   const logic = fromPromise<Output, Input>(() => Promise.reject(new Error('activities are carried out by the engine')));
   declared.add(logic);
@@ -90,7 +90,7 @@ export function activity<Input, Output>() {
 }
 
 /**
- * A workflow from a machine.
+ * Makes a workflow definition from a machine.
  * @throws {InvalidRequest} naming every part of the machine that cannot be made durable
  */
 export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint'>): WorkflowDefinition {
@@ -113,20 +113,20 @@ export function sourcesOf({ machine }: WorkflowDefinition): readonly string[] {
   return Object.keys(machine.implementations.actors).filter((src) => !children.has(src));
 }
 
-/** Was this made by `defineWorkflow`, so that what cannot be made durable is refused already? */
+/** Checks whether a value was made by `defineWorkflow`, which has already refused machines that cannot be durable. */
 export function isWorkflow(value: unknown): value is WorkflowDefinition {
   return typeof value === 'object' && value !== null && defined.has(value);
 }
 
-/** A schema as JSON schema, for those who have to send such a value. */
+/** Converts a schema to JSON schema, for clients that send such values. */
 export function jsonSchemaOf(schema: z.ZodType): JsonObject {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObject;
 }
 
 /**
- * Covers what the machine's own file says: configuration, guards, actions, delays, inputs of activities, and the schemas
- * of signals and input. What its functions call elsewhere is not seen here, and a build step may write functions in other
- * words: what a released version must keep to is the hash of its sources, which `golden/versions.json` pins.
+ * Hashes the machine's configuration, guards, actions, delays, inputs of activities, and the schemas of signals and input.
+ * Code that its functions call is not included, and a build step may change the text of functions. Released versions are
+ * therefore pinned by the hash of their source files in `golden/versions.json`.
  */
 function fingerprint({ machine, signals, input }: Omit<WorkflowDefinition, 'fingerprint'>): string {
   const source = JSON.stringify(

@@ -56,7 +56,9 @@ function nameFaults({ name, version, maxConcurrency = 1 }: DurableParts): string
   return [
     ...(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)
       ? []
-      : [`its name is no name: use letters, digits, dots and dashes, at most 100`]),
+      : [
+          `its name is invalid: use at most 100 letters, digits, dots, dashes and underscores, beginning with a letter or digit`,
+        ]),
     ...(Number.isInteger(version) && version > 0
       ? []
       : [`its version is ${version}; versions are whole numbers from 1`]),
@@ -75,17 +77,21 @@ function signalFaults({ signals }: DurableParts): string[] {
 
 function actorFaults(machine: AnyStateMachine, isActivity: (logic: unknown) => boolean): string[] {
   return Object.entries(machine.implementations.actors).flatMap(([src, logic]) =>
-    isActivity(logic) ? [] : [`actor '${src}' ${kindOf(logic)}; declare it with activity<Input, Output>(), or childRun(…) for a run of another workflow`],
+    isActivity(logic)
+      ? []
+      : [
+          `actor '${src}' ${kindOf(logic)}; declare it with activity<Input, Output>(), or childRun(…) for a run of another workflow`,
+        ],
   );
 }
 
 function kindOf(logic: unknown): string {
-  if (typeof logic !== 'object' || logic === null) return 'is no activity';
+  if (typeof logic !== 'object' || logic === null) return 'is not an activity';
   if ('root' in logic)
     return 'is a nested machine, which would run by itself (make it a workflow of its own and declare it with childRun)';
   return 'start' in logic
-    ? 'is a promise, callback or observable actor, which would run by itself and be gone with the process'
-    : 'is a transition actor, whose state nobody stores';
+    ? 'is a promise, callback or observable actor, which would run outside the engine and be lost with the process'
+    : 'is a transition actor, whose state would not be stored';
 }
 
 /** Every id is used by one state only, so that an outcome belongs to one activity and a timer to one clock. */
@@ -134,10 +140,10 @@ function endFaults({ machine, signals }: DurableParts): string[] {
   const { root } = machine;
   const faults = [...nodesOf(root)].flatMap((node) => statusFaults(node));
   if (root.type === 'final')
-    faults.push(`state '${root.id}' is the machine itself and final, so that it ends before it begins; give it states`);
+    faults.push(`state '${root.id}' is the whole machine and final, so that it ends at once; give it states`);
   if (root.type === 'parallel' && isCompletable(root))
     faults.push(
-      `state '${root.id}' is parallel and ends by itself, where nobody says how; put its regions into a state whose onDone leads to a final state`,
+      `state '${root.id}' is parallel and ends when its regions end, without a final state that gives the status; put its regions into a state whose onDone leads to a final state`,
     );
   if (Object.hasOwn(signals, 'RUN_CANCELLED') && !isCancellable(root)) {
     const place = [...nodesOf(root)].find((node) => node.type === 'atomic' && !isCancelledFrom(node));
@@ -153,18 +159,22 @@ function statusFaults(node: AnyStateNode): string[] {
   const meta = node.meta as { readonly status?: unknown; readonly gate?: unknown } | undefined;
   const where = `state '${node.id}'`;
   if (isEnd && meta?.gate !== undefined)
-    return [`${where} is final and has a gate, which nobody could decide any more`];
+    return [`${where} is final and has a gate, which could never be decided; remove the gate`];
   if (meta === undefined || !Object.hasOwn(meta, 'status')) {
-    return isEnd ? [`${where} is final and does not say how the run ended; give it meta: { status: 'completed' }`] : [];
+    return isEnd
+      ? [`${where} is final and does not state how the run ended; give it meta: { status: 'completed' }`]
+      : [];
   }
   const { status } = meta;
   const known = RUN_STATUSES.filter((each) => each !== 'queued' && FINAL_STATUSES.has(each) === isEnd).join(', ');
   if (status === 'queued' || !RUN_STATUSES.includes(status as RunStatus))
-    return [`${where} has the status '${String(status)}'; there are ${known}`];
+    return [`${where} has the status '${String(status)}'; use one of ${known}`];
   if (FINAL_STATUSES.has(status as RunStatus) === isEnd) return [];
   return isEnd
-    ? [`${where} is final and says '${String(status)}'; how a run ends is ${known}`]
-    : [`${where} says '${String(status)}' and is no final state of the machine itself; give it one of ${known}`];
+    ? [`${where} is final and has the status '${String(status)}'; use one of ${known}`]
+    : [
+        `${where} has the status '${String(status)}' and is not a final state at the top of the machine; use one of ${known}`,
+      ];
 }
 
 /** Can all of it come to final states? */
@@ -214,11 +224,13 @@ function nodeFaults(node: AnyStateNode, { machine, signals }: DurableParts): str
           ...(/^\d+\./.test(id) ? [`${where} invokes '${src}' without an explicit id; add id: '…' to the invoke`] : []),
           ...(systemId === undefined
             ? []
-            : [`${where} invokes '${src}' with a systemId, which nothing could look up; leave it out`]),
+            : [`${where} invokes '${src}' with a systemId, which has no use here; leave it out`]),
           ...(onSnapshot === undefined
             ? []
             : [`${where} invokes '${src}' with onSnapshot, which never comes: activities report by progress`]),
-          ...(Object.hasOwn(actors, src) ? [] : [`${where} invokes '${src}', which setup({ actors }) does not declare`]),
+          ...(Object.hasOwn(actors, src)
+            ? []
+            : [`${where} invokes '${src}', which setup({ actors }) does not declare`]),
         ];
       },
     ),
@@ -245,7 +257,7 @@ function asyncFaults(what: string, given: unknown): string[] {
   return isAsync(given) ? [`${what} ${ASYNC}`] : [];
 }
 
-const ASYNC = 'is asynchronous, which nothing waits for; what has to be waited for is an activity';
+const ASYNC = 'is asynchronous, and machines wait for nothing; do asynchronous work in an activity';
 
 function isAsync(given: unknown): boolean {
   return typeof given === 'function' && Object.prototype.toString.call(given) === '[object AsyncFunction]';
@@ -259,7 +271,7 @@ function delayFaults(where: string, delay: unknown, delays: Readonly<Record<stri
   return [
     isNamed
       ? `delay '${delay}' is ${String(ms)}; give milliseconds or a function`
-      : `${where} waits for '${String(delay)}', which is no number of milliseconds and no delay of setup({ delays })`,
+      : `${where} waits for '${String(delay)}', which is neither a number of milliseconds nor a delay of setup({ delays })`,
   ];
 }
 
@@ -276,10 +288,10 @@ function actionFaults(where: string, action: unknown, machine: AnyStateMachine):
 function functionFaults(where: string, subject: string, action: unknown, machine: AnyStateMachine): string[] {
   const { type, id, src, delay, systemId, syncSnapshot, event, assignment, collect } = action as Partial<BuiltInAction>;
   if (type === undefined)
-    return [`${subject} is a function that acts by itself; make it an activity, or use assign, emit or enqueueActions`];
+    return [`${subject} is a function with side effects; make it an activity, or use assign, emit or enqueueActions`];
   if (!DURABLE_ACTIONS.has(type))
     return [
-      `${subject} is ${type.replace('xstate.', '')}, which leaves nothing to store; make it an activity or emit a fact`,
+      `${subject} is ${type.replace('xstate.', '')}, whose effect cannot be stored; make it an activity or emit a fact`,
     ];
   const asynchronous = [assignment, collect, event].flatMap((given) => asyncFaults(subject, given));
   if (asynchronous.length > 0) return asynchronous;
@@ -294,8 +306,10 @@ function functionFaults(where: string, subject: string, action: unknown, machine
       ...(id === undefined ? [`${where} spawns '${src}' without an explicit id; add { id: '…' }`] : []),
       ...(systemId === undefined
         ? []
-        : [`${where} spawns '${src}' with a systemId, which nothing could look up; leave it out`]),
-      ...(syncSnapshot === true ? [`${where} spawns '${src}' with syncSnapshot, of which nothing ever comes`] : []),
+        : [`${where} spawns '${src}' with a systemId, which has no use here; leave it out`]),
+      ...(syncSnapshot === true
+        ? [`${where} spawns '${src}' with syncSnapshot, which has no effect here; leave it out`]
+        : []),
       ...(Object.hasOwn(machine.implementations.actors, src)
         ? []
         : [`${where} spawns '${src}', which setup({ actors }) does not declare`]),
@@ -335,7 +349,7 @@ function gateFaults(where: string, meta: unknown, signals: DurableParts['signals
   return [
     ...(isWhole
       ? []
-      : [`${where} has a gate that is none; give it { kind: '…', decisions: […], summary: (context) => '…' }`]),
+      : [`${where} has an invalid gate; give it { kind: '…', decisions: […], summary: (context) => '…' }`]),
     ...[summary, facts, decisions].flatMap((given) => asyncFaults(`the gate of ${where}`, given)),
     ...(Array.isArray(decisions) ? decisionFaults(where, decisions, signals) : []),
   ];
@@ -417,7 +431,7 @@ function firstStepFaults({ machine, input }: DurableParts): string[] {
   if (unfit) return [`context${unfit.path} ${unfit.what}`];
   const [unasked] = implicitlySpawnedChildren(null, step);
   if (unasked !== undefined)
-    return [`activity '${unasked}' is spawned within assign, where nothing performs it; use spawnChild`];
+    return [`activity '${unasked}' is spawned within assign, where the engine does not perform it; use spawnChild`];
   const unstorable = findNonJson(machine.getPersistedSnapshot(snapshot));
   if (unstorable) return [`its first state cannot be stored: ${unstorable.path.slice(1)} ${unstorable.what}`];
   return actions.flatMap(({ type }) =>

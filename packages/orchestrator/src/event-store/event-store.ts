@@ -1,6 +1,6 @@
 /**
- * The port to storage: an append-only log of all runs' events with the read model, activities, timers and snapshots
- * that follow from it. Asynchronous and in terms of positions, leases and epochs, never of files.
+ * Port to storage: an append-only log of all runs' events with the read model, activities, timers and snapshots that follow
+ * from it. The interface is asynchronous and uses positions and epochs, never files.
  */
 import type {
   EventOrigin,
@@ -23,7 +23,7 @@ export interface NewEvent {
   readonly type: string;
   readonly origin: EventOrigin;
   readonly payload: JsonObject;
-  /** The payload as `JSON.stringify` writes it: what is stored, hashed and measured. */
+  /** The payload as `JSON.stringify` writes it. This text is stored, hashed and measured. */
   readonly json: string;
   /** ISO 8601. */
   readonly timestamp: string;
@@ -38,31 +38,31 @@ export interface StoredActivity {
   readonly src: string;
   readonly input: JsonValue;
   readonly startedAt: string;
-  /** The newest attempt that is booked, from 1: it has begun or is about to. */
+  /** Number of the newest attempt, from 1. It has started or is about to. */
   readonly attempt: number;
-  /** Attempts that failed; those that a crash cut off do not count. */
+  /** Number of failed attempts. Attempts that a crash cut off do not count. */
   readonly failures: number;
-  /** Not to be attempted before; `null` when at once. */
+  /** Earliest time of the attempt, ISO 8601; `null`: at once. */
   readonly notBefore: string | null;
-  /** What the activity last said of its progress, for its next attempt; `null` when nothing. */
+  /** Details of the last heartbeat, for the next attempt; `null` if there were none. */
   readonly heartbeat: JsonValue;
-  /** Epoch of the server that booked the attempt: another one has replaced it where the store's is newer. */
+  /** Epoch of the server that stored the attempt. A newer epoch of the store means that another server replaced it. */
   readonly epoch: number;
 }
 
-/** What an activity is when the step that starts it is stored; its first attempt is booked with it. */
+/** Activity that a step starts. Its first attempt is stored with it. */
 export interface NewActivity extends Omit<
   StoredActivity,
   'attempt' | 'failures' | 'notBefore' | 'heartbeat' | 'epoch'
 > {
-  /** It cannot begin yet. Absent: its first attempt is booked with it. */
+  /** It cannot start yet, so no attempt is stored. Absent: the first attempt is stored. */
   readonly waits?: boolean;
 }
 
 export interface StoredTimer {
   readonly key: string;
   readonly runId: string;
-  /** The delayed event that the machine gets. */
+  /** Delayed event that is sent to the machine. */
   readonly event: string;
   readonly dueAt: string;
 }
@@ -72,14 +72,14 @@ export interface StoredSnapshot {
   readonly data: JsonValue;
 }
 
-/** An attempt that is about to begin, or the wait before the next one. */
+/** Attempt that is about to start, or the wait before the next one. */
 export type AttemptBooking = Pick<StoredActivity, 'attempt' | 'failures' | 'notBefore'>;
 
-/** Everything that is needed to go on with a run, read at one moment. */
+/** All stored data of a run that the engine needs to continue it, from one consistent read. */
 export interface StoredRun {
   readonly view: RunView;
   readonly snapshot: StoredSnapshot | null;
-  /** Events after the snapshot, or all. */
+  /** Events after the snapshot; all events if there is none. */
   readonly events: readonly WorkflowEvent[];
   readonly activities: readonly StoredActivity[];
   readonly timers: readonly StoredTimer[];
@@ -87,7 +87,7 @@ export interface StoredRun {
   readonly contexts: ReadonlyMap<number, ContextHashes>;
 }
 
-/** What the store knows of a run without reading its history. */
+/** Columns of a run that are read without its history. */
 export interface RunHead {
   readonly id: string;
   readonly projectId: string;
@@ -96,13 +96,13 @@ export interface RunHead {
   readonly updatedAt: string;
 }
 
-/** A request with an idempotency key that asked for a step. */
+/** Request with an idempotency key that causes a step. */
 export interface StepRequest extends RequestKey {
-  /** Id of the gate that it decides; `null` when it decides none. */
+  /** Id of the gate that it decides; `null` if it decides none. */
   readonly gate: string | null;
 }
 
-/** The step that a request made. */
+/** Step that a request caused. */
 export interface RequestedStep {
   readonly requestHash: string;
   readonly runId: string;
@@ -111,7 +111,7 @@ export interface RequestedStep {
   readonly gate: string | null;
 }
 
-/** A browser that is signed in. What it shows is kept nowhere, only a hash of it. */
+/** Session of a signed-in browser. Only a hash of its secret is stored. */
 export interface StoredSession {
   readonly hash: string;
   readonly userId: string;
@@ -119,202 +119,203 @@ export interface StoredSession {
   readonly expiresAt: string;
 }
 
-/** What figures of a time are made of. */
+/** Selects the runs of a metrics period. */
 export interface SummaryFilter {
   readonly projectId?: string | undefined;
-  /** Runs that ended before this time are left out. ISO 8601. */
+  /** Excludes runs that ended before this time. ISO 8601. */
   readonly endedSince: string;
-  /** Runs that ended and were made at or after this time are left out. ISO 8601. */
+  /** Excludes ended runs that were created at or after this time. ISO 8601. */
   readonly madeBefore: string;
 }
 
-/** A run as figures see it. */
+/** Summary of a run for metrics. */
 export interface SummarizedRun {
   readonly id: string;
   readonly status: RunStatus;
   readonly createdAt: string;
-  /** `null` while it is open. */
+  /** ISO 8601; `null` while the run is open. */
   readonly completedAt: string | null;
-  /** It was cancelled as a variant of an exploration of which another variant was not. */
+  /** True if it was cancelled as a variant of an exploration while another variant was not. */
   readonly isSuperseded: boolean;
   readonly summary: RunSummary;
 }
 
-/** Last event of a run, as the hash chain has it. */
+/** Last event of a run in the hash chain. */
 export interface RunTip {
   readonly sequence: number;
   /** SHA-256, hexadecimal. */
   readonly hash: string;
 }
 
-/** A run whose stored events are not what was written. */
+/** Damage of a run: its stored events differ from those that were written. */
 export interface IntegrityFault {
   readonly runId: string;
-  /** The first event that is wrong or missing. */
+  /** Sequence of the first event that is wrong or missing. */
   readonly sequence: number;
   readonly message: string;
 }
 
-/** Everything that one step of a run writes, in one transaction. */
+/** All writes of one step of a run, in one transaction. */
 export interface RunCommit {
   readonly runId: string;
   /** Sequence of the run's last event before these; 0 for a new run. */
   readonly expectedSequence: number;
   readonly events: readonly NewEvent[];
   readonly startActivities: readonly NewActivity[];
-  /** Keys that are no longer open; one that this step starts as well does not stay, unknown ones are passed over. */
+  /** Keys to close. A key that this step also starts is not stored; unknown keys are ignored. */
   readonly endActivities: readonly string[];
-  /** New timers, and open ones that move to another time. */
+  /** Timers to add, and open ones with a new due time. */
   readonly setTimers: readonly StoredTimer[];
-  /** Keys of timers to remove; one that this step sets as well does not stay, unknown ones are passed over. */
+  /** Keys of timers to remove. A timer that this step also sets is not stored; unknown keys are ignored. */
   readonly clearTimers: readonly string[];
-  /** The read model after these events. Only its small fields are stored at each step; readers fold the rest. */
+  /** The run view after these events. Each step stores only its small fields; readers fold the rest. */
   readonly view: RunView;
   /** Clarifications that these events opened or settled. */
   readonly clarifications: readonly Clarification[];
   /** Hashes of what the step changed in the context. Absent: no machine took it. */
   readonly context?: ContextHashes;
-  /** The request that asked for the step: {@link EventStore.recallStep} finds it, also after a crash. Absent: none has a key. */
+  /** The request that caused the step, for {@link EventStore.recallStep}, also after a crash. Absent: it has no key. */
   readonly request?: StepRequest;
-  /** Now and then: the machine's state after these events. The whole view is stored beside it. */
+  /** The machine's state after these events; the whole view is stored with it. Absent in most steps. */
   readonly snapshot?: JsonValue;
 }
 
 export interface EventStore {
-  /** Changes when the database is made anew or restored: clients then start afresh. */
+  /** Id of the feed. It changes when the database is recreated or restored; clients then start from position 0. */
   readonly feedId: string;
-  /** Counts the servers that opened this store: one that was replaced can write no more. */
+  /** Number of times that servers opened this store. A server with an older epoch was replaced and cannot write. */
   readonly epoch: number;
 
-  /** Why nothing can be stored now; `null` while it can. Where the disk had no room, a small write is tried. */
+  /** Returns the reason why writes fail now; `null` if they work. After a full disk it tries a small write. */
   whyNothingIsStored(): Promise<Error | null>;
 
   /**
-   * Stores one step of a run. Steps of many runs that wait at the same time share one commit to disk; a step that fails
-   * takes no other down, but what was appended to the same run after it fails too. Resolves only after the disk has it.
-   * The step is taken as it is at the call: nothing of it may change later.
-   * @returns the stored events, whose payloads are those that were given
-   * @throws {Conflict} when the run's last sequence is not `expectedSequence`, or its request has made a step already
+   * Stores one step of a run and resolves when it is on disk. Steps of several runs that wait at the same time share one
+   * commit. A failed step does not affect other runs; later steps of the same run that are already queued fail too.
+   * The caller must not change the step after the call.
+   * @returns the stored events, with the given payload objects
+   * @throws {Conflict} when the run's last sequence is not `expectedSequence`, or its request has already caused a step
    * @throws {StorageFull} when the disk is full; nothing of the step is stored
    */
   append(commit: RunCommit): Promise<readonly WorkflowEvent[]>;
 
   /**
-   * Events of a run after `sequence`, oldest first, at most `limit` (default all). One whose payload was erased has the
-   * type `ERASED` and tells which it had.
+   * Reads events of a run after `sequence`, oldest first, at most `limit` (default: all). An event with an erased payload has
+   * the type `ERASED` and names its former type.
    * @throws {Unprocessable} when one of them cannot be read
    */
   readRun(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
-  /** As {@link readRun}; instead of events that cannot be read stand ones of the type `UNREADABLE`, which fold to nothing. */
+  /** Reads like {@link readRun}, but returns unreadable events with the type `UNREADABLE`, which folds ignore. */
   readHistory(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
   /**
-   * Events of all runs after `position`, oldest first, at most `limit` (default 500); a shorter list means the end was
-   * reached. One run's damage is no other's: what cannot be read is `UNREADABLE`.
+   * Reads events of all runs after `position`, oldest first, at most `limit` (default 500). A shorter list means that the end
+   * was reached. Damage of a run does not affect others: unreadable events have the type `UNREADABLE`.
    */
   readAll(after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
-  /** Position of the newest event; 0 when there is none. */
+  /** Returns the position of the newest event; 0 if there is none. */
   lastPosition(): Promise<number>;
 
-  /** One consistent read; events that serve both the view and the state are parsed once. `null` when there is no such run. */
+  /** Loads a run in one consistent read. `null` if there is no such run. */
   loadRun(runId: string): Promise<StoredRun | null>;
-  /** Folded from the last view that was stored whole and the events after it. */
+  /** Loads a run's view: the last one that was stored whole, with newer events folded. `null` if there is no such run. */
   loadView(runId: string): Promise<RunView | null>;
-  /** Newest first. */
+  /** Lists runs, newest first. */
   listRuns(filter: RunFilter): Promise<Page<RunView>>;
   /**
-   * Open runs, and those that ended in a time, with what they spent and where they waited. Reads of each run only what
-   * came since the last call; of one that cannot be read, what can.
+   * Summarises spending and waiting of open runs and of those that ended in a period. Reads only events since the last call;
+   * of a damaged run it uses the readable ones.
    */
   summarizeRuns(filter: SummaryFilter): Promise<readonly SummarizedRun[]>;
-  /** Cheap, whatever its history. `null` when there is no such run. */
+  /** Loads the head of a run; the cost does not depend on its history. `null` if there is no such run. */
   loadHead(runId: string): Promise<RunHead | null>;
-  /** Runs that are not final, oldest first: cheap, whatever their histories. */
+  /** Lists runs that have not ended, oldest first; the cost does not depend on their histories. */
   listOpenRuns(status?: RunStatus): Promise<readonly RunHead[]>;
   /**
    * The child runs of a run, oldest first, whatever their status; without a parent all open child runs. Cheap, whatever their
    * histories.
    */
   listChildren(parentId?: string): Promise<readonly RunHead[]>;
-  /** Gates that wait for a person, oldest run first. */
+  /** Lists open gates, oldest run first. */
   listGates(): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
 
-  /** Ids of the runs that have open activities, oldest activity first; whether they can be read shows when a run is loaded. */
+  /** Lists ids of runs with open activities, oldest activity first. Such a run can still be damaged. */
   runsWithActivities(): Promise<readonly string[]>;
-  /** What a run has open, by key alone. */
+  /** Lists the keys of a run's open activities and timers. */
   openKeys(runId: string): Promise<{ readonly activities: readonly string[]; readonly timers: readonly string[] }>;
   openActivities(runId?: string): Promise<readonly StoredActivity[]>;
   openTimers(runId?: string): Promise<readonly StoredTimer[]>;
-  /** Timers due at or before `now`, soonest first; those due at once in the order in which they were armed. */
+  /** Lists timers due at or before `now`, soonest first; timers of the same time in the order in which they were set. */
   dueTimers(now: string): Promise<readonly StoredTimer[]>;
-  /** Due time of the soonest timer, or of the soonest that is due after a time; `null` when there is none. */
+  /** Returns the due time of the soonest timer, or of the soonest after a time; `null` if there is none. */
   nextTimer(after?: string): Promise<string | null>;
   /**
-   * Books an attempt before it begins, or the wait before the next one.
+   * Stores an attempt before it starts, or the wait before the next one.
    * @throws {Conflict} when the activity is no longer open
    */
   updateAttempt(key: string, booking: AttemptBooking): Promise<void>;
-  /** Keeps what an activity says of its progress. One that is no longer open, or is at another attempt, is passed over. */
+  /** Stores a heartbeat's details. Ignored if the activity is no longer open or is at another attempt. */
   heartbeat(key: string, attempt: number, details: JsonValue): Promise<void>;
 
-  /** @throws {Conflict} when another project has this repository and name */
+  /** Stores a project. @throws {Conflict} when another project has this repository and name */
   saveProject(project: Project): Promise<void>;
   getProject(id: string): Promise<Project | null>;
   findProject(repository: string, name: string): Promise<Project | null>;
-  /** Newest first. */
+  /** Lists projects, newest first. */
   listProjects(cursor: string | undefined, limit: number): Promise<Page<Project>>;
 
-  /** A stored answer for an idempotency key; `requestHash` tells a repetition from a different request under the same key. */
+  /** Finds the stored answer for an idempotency key. `requestHash` distinguishes a repetition from another request. */
   recall(key: string): Promise<{ readonly requestHash: string; readonly status: number; readonly body: string } | null>;
-  /** The step that was stored for a request; `null` when there is none. It is kept for seven days at least. */
+  /** Finds the step that a request caused; `null` if there is none. Kept for at least seven days. */
   recallStep(key: string): Promise<RequestedStep | null>;
-  /** The first answer under a key stays. It is kept for seven days at least. */
+  /** Stores the answer for an idempotency key, unless it has one. Kept for at least seven days. */
   remember(
     key: string,
     answer: { readonly requestHash: string; readonly status: number; readonly body: string },
     at: string,
   ): Promise<void>;
 
-  /** Whether it has expired is for the caller to see. `null` when there is none, or it was ended. */
+  /** Finds a session, also an expired one. `null` if there is none or it was ended. */
   findSession(hash: string): Promise<StoredSession | null>;
   /**
-   * Removes what has expired as well, and of this user's sessions all but those that expire last.
-   * @param at ISO 8601
-   * @param atMost how many sessions the user may have with this one
+   * Stores a session. Also removes expired sessions, and this user's sessions that expire first beyond `atMost`.
+   * @param at current time, ISO 8601
+   * @param atMost maximum number of the user's sessions, including this one
    */
   beginSession(session: StoredSession, at: string, atMost: number): Promise<void>;
-  /** Lets it last until another time. One that has expired or was ended meanwhile stays so. */
+  /** Sets a session's expiry. Ignored if it has expired or was ended. */
   renewSession(session: Pick<StoredSession, 'hash' | 'expiresAt'>, at: string): Promise<void>;
   /**
-   * @param hash absent: all of the user's
-   * @returns how many there were
+   * Ends sessions of a user.
+   * @param hash the session to end. Absent: all sessions of the user
+   * @returns the number of ended sessions
    */
   endSessions(userId: string, hash?: string): Promise<number>;
 
   /**
-   * The run's last event; `null` when there is no such run.
-   * @param at the event of this sequence instead; `null` where no step of the run ends with it
+   * Returns the hash-chain entry of a run's last event; `null` if there is no such run.
+   * @param at sequence of another event; the result is `null` if no step of the run ends with it. Default: the last event
    */
   tipOf(runId: string, at?: number): Promise<RunTip | null>;
-  /** Checks the last step of every open run against its tip. For the start: quick, and finds what a torn file lost. */
+  /** Checks the last step of every open run against its tip. Quick; used at the start to find losses of a torn file. */
   verifyTips(): Promise<readonly IntegrityFault[]>;
   /** Checks every stored event of a run, archived ones too. @returns the first fault; `null` when there is none */
   verifyRun(runId: string): Promise<IntegrityFault | null>;
   /**
-   * Packs the events of runs that ended before a time, at most `limit` runs: they are read as before, and only the feed
-   * has them no more.
-   * @returns how many runs were packed
+   * Archives runs that ended before a time, at most `limit` runs. Their events are packed and can still be read by run; the
+   * feed no longer contains them.
+   * @returns the number of archived runs
    */
   archive(endedBefore: string, limit: number): Promise<number>;
-  /** Position up to which events may be missing in `readAll` since they were archived; 0 when none is. */
+  /** Returns the position up to which `readAll` may lack archived events; 0 if none were archived. */
   archivedPosition(): Promise<number>;
-  /** Everything that can still be read of a run, row by row, for a person who wants to know what is wrong with it. */
+  /** Exports all readable rows of a run, for the diagnosis of damage. */
   exportRun(runId: string): Promise<JsonObject>;
 
-  /** Small values of the engine by name, such as the position up to which the record in git is written. */
+  /** Reads a small named value of the engine, such as the position of the record in git. `null` if it was never set. */
   getMark(name: string): Promise<string | null>;
   setMark(name: string, value: string): Promise<void>;
 
-  /** Stores what is still to be stored, then gives the storage free; later calls are refused with `Unavailable`. */
+  /** Finishes pending writes and closes the storage. Later calls throw `Unavailable`. */
   close(): Promise<void>;
 }
