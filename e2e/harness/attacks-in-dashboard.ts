@@ -157,7 +157,7 @@ async function openTab(page: Page, name: string): Promise<void> {
 async function ask(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Ask…' }).click();
   await page
-    .getByRole('textbox', { name: 'Your question to the planner' })
+    .getByRole('textbox', { name: 'Your question' })
     .fill("Why? <script>top.PWN='asked'</script>");
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
 }

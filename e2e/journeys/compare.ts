@@ -32,7 +32,7 @@ export const journey: Journey = {
     await checkAccessibility(page, 'Figures of approaches');
     await stage.picture(page, 'figures');
 
-    await page.getByRole('button', { name: 'Plans' }).click();
+    await page.getByRole('button', { name: 'Plan', exact: true }).click();
     for (const index of REQUESTS.keys()) await checkDiagram(page.locator('.columns .diagram svg').nth(index));
     await checkAccessibility(page, 'Plans of approaches');
     await stage.picture(page, 'plans');

@@ -22,6 +22,7 @@ export const journey: Journey = {
     await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor();
     const steps = async (request: string): Promise<void> => {
       await editor.command('Autonomous: Launch Run…');
+      await editor.choose(/^Build/);
       await editor.choose(/^notes/);
       await editor.type(request);
       await editor.accept('What do you want to approve yourself?');

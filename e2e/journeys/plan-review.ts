@@ -26,7 +26,7 @@ export const journey: Journey = {
     await page.locator('.diagram svg').first().waitFor();
 
     await page.getByRole('button', { name: 'Ask…' }).click();
-    await page.getByRole('textbox', { name: 'Your question to the planner' }).fill('Where is the state kept?');
+    await page.getByRole('textbox', { name: 'Your question' }).fill('Where is the state kept?');
     await page.getByRole('button', { name: 'Ask', exact: true }).click();
     await page.getByText('In memory, since one process serves the application.').waitFor();
     await stage.picture(page, 'answered');

@@ -1,5 +1,7 @@
 /** A run for the tests of every client, complete where a test says nothing. */
+import type { WorkflowSummary } from './api/orchestrator.ts';
 import type { Gate, RunView } from './run.ts';
+import { COMMON_GATES } from './workflow-info.ts';
 
 export function aRun(parts: Partial<RunView> = {}): RunView {
   return {
@@ -67,4 +69,53 @@ export function aWaitingRun(id: string, parts: Partial<RunView> = {}, gate: Part
 
 export function byId(...runs: readonly RunView[]): Readonly<Record<string, RunView>> {
   return Object.fromEntries(runs.map((run) => [run.id, run]));
+}
+
+/** A workflow as the server describes it: documents of every kind, gates that need and offer fields. */
+export function aWorkflow(parts: Partial<WorkflowSummary> = {}): WorkflowSummary {
+  return {
+    name: 'build',
+    title: 'Build',
+    version: 1,
+    description: 'Plans a change and builds it.',
+    roles: [
+      { name: 'planner', title: 'Planner' },
+      { name: 'implementer', title: 'Implementer' },
+      { name: 'scout', title: 'Scout', configuredAs: 'planner' },
+    ],
+    stages: [
+      { name: 'planning', title: 'Planning', timeoutMinutes: 10 },
+      { name: 'implementation', title: 'Implementation', timeoutMinutes: 60 },
+      { name: 'publishing', title: 'Publishing' },
+    ],
+    trustModes: [
+      { name: 'planning', title: 'Plan', description: 'Approve the plan.', default: 'manual' },
+      { name: 'implementation', title: 'Result', description: 'Approve the result.', default: 'auto' },
+    ],
+    gates: {
+      ...COMMON_GATES,
+      plan: { title: 'Plan', presents: 'document', document: 'mermaid_diagram' },
+      invalid_plan: {
+        title: 'Plan',
+        waiting: 'Plan cannot be read',
+        presents: 'document',
+        document: 'mermaid_diagram',
+        isFailure: true,
+        needs: { approve: 'editedPlan' },
+      },
+      implementation: { title: 'Result', presents: 'changes', takesFilesOn: 'reject' },
+      fix: { title: 'Failed checks', waiting: 'Checks failed', presents: 'changes', isFailure: true, takesFilesOn: 'retry' },
+    },
+    documents: {
+      mermaid_diagram: { title: 'Plan', drawnAs: 'diagrams' },
+      code: { title: 'Changes', drawnAs: 'changes' },
+      validation_report: { title: 'Validation report', drawnAs: 'markdown' },
+    },
+    needsProject: true,
+    input: null,
+    isChildOnly: false,
+    signals: [],
+    mermaid: '',
+    ...parts,
+  };
 }

@@ -31,4 +31,5 @@ export * from './spending.ts';
 export * from './text-warnings.ts';
 export * from './test-count.ts';
 export * from './times.ts';
+export * from './workflow-catalog.ts';
 export * from './workflow-info.ts';

@@ -3,7 +3,7 @@
  * `GET /api/workflows` sends it; clients do not depend on the names of workflows.
  */
 import type { TrustLevel } from './config.ts';
-import type { Decision } from './run.ts';
+import type { Artifact, Decision, Gate } from './run.ts';
 
 /** A role of a workflow's agents. Its name is the key of `modelRouting` and `egress` in a run's configuration. */
 export interface RoleInfo {
@@ -115,8 +115,84 @@ export function gateInfoOf(workflow: Pick<WorkflowInfo, 'gates'> | undefined, ki
   return { title: titleOfName(kind), presents: 'message' };
 }
 
+/** Words for a list while a gate of this kind is open: `Plan cannot be read`. */
+export function waitingWordsOf({ title, waiting }: GateInfo): string {
+  return waiting ?? title;
+}
+
+/** The decision with which files of another run's result may be taken at this open gate; `null` where none takes them. */
+export function takesFilesAt({ takesFilesOn }: GateInfo, gate: Pick<Gate, 'decisions'>): Decision | null {
+  return takesFilesOn !== undefined && gate.decisions.includes(takesFilesOn) ? takesFilesOn : null;
+}
+
+/** The field that a decision at such a gate takes beside those of every gate, and whether it may stay empty. */
+export function fieldOf(
+  { needs, offers }: GateInfo,
+  decision: Decision,
+): { readonly field: DecisionField; readonly isNeeded: boolean } | null {
+  const needed = needs?.[decision];
+  if (needed !== undefined) return { field: needed, isNeeded: true };
+  const offered = offers?.[decision];
+  return offered === undefined ? null : { field: offered, isNeeded: false };
+}
+
+/** A stage's title; one made from its name where the workflow declares none. */
+export function stageTitleOf(workflow: Pick<WorkflowInfo, 'stages'> | undefined, stage: string): string {
+  return workflow?.stages.find(({ name }) => name === stage)?.title ?? titleOfName(stage);
+}
+
+/** A role's title; one made from its name where the workflow declares none. */
+export function roleTitleOf(workflow: Pick<WorkflowInfo, 'roles'> | undefined, role: string): string {
+  return workflow?.roles.find(({ name }) => name === role)?.title ?? titleOfName(role);
+}
+
+/** How a document of a type is shown. `code` stands for the run's changes in any workflow; a type that is not declared is Markdown. */
+export function documentInfoOf(workflow: Pick<WorkflowInfo, 'documents'> | undefined, type: string): DocumentInfo {
+  const declared = workflow?.documents;
+  if (declared !== undefined && Object.hasOwn(declared, type) && declared[type] !== undefined) return declared[type];
+  return type === CHANGES_TYPE
+    ? { title: 'Changes', drawnAs: 'changes' }
+    : { title: titleOfName(type), drawnAs: 'markdown' };
+}
+
+/** Artifact type of the changes of a run, in any workflow. */
+export const CHANGES_TYPE = 'code';
+
+/** Roles that have a model of their own, in the workflow's order. */
+export function configuredRoles<Role extends RoleInfo>({ roles }: { readonly roles: readonly Role[] }): readonly Role[] {
+  return roles.filter(({ configuredAs }) => configuredAs === undefined);
+}
+
 /** `invalid_plan` as `Invalid plan`: the title of a name that nobody declared one for. */
 export function titleOfName(name: string): string {
   const words = name.replaceAll(/[_-]+/g, ' ').trim();
   return words === '' ? name : `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+}
+
+/** The subject of an open gate, as a client finds it. */
+export type Presented =
+  /** `artifact` is absent where the run has none of the type yet: its draft may be in the gate's details. */
+  | { readonly kind: 'document'; readonly type: string; readonly artifact?: Artifact }
+  | { readonly kind: 'changes' | 'question' | 'message' };
+
+/**
+ * What an open gate puts before a person. A gate that is not declared presents what an approval of it has to name: the run's
+ * changes where it names a code tree, else the document of its hash.
+ */
+export function presentedAt(
+  workflow: Pick<WorkflowInfo, 'gates'> | undefined,
+  gate: Pick<Gate, 'kind' | 'artifactHash' | 'codeTree' | 'question' | 'reason'>,
+  artifacts: readonly Artifact[],
+): Presented {
+  const { presents, document } = gateInfoOf(workflow, gate.kind);
+  const named = artifacts.find(({ hash, type }) => type !== CHANGES_TYPE && hash === gate.artifactHash);
+  if (presents === 'document' && document !== undefined) {
+    const artifact = named?.type === document ? named : artifacts.findLast(({ type }) => type === document);
+    return { kind: 'document', type: document, ...(artifact === undefined ? {} : { artifact }) };
+  }
+  if (presents !== 'message' || gate.reason !== undefined)
+    return { kind: presents === 'document' ? 'message' : presents };
+  if (gate.question !== undefined) return { kind: 'question' };
+  if (gate.codeTree !== undefined) return { kind: 'changes' };
+  return named === undefined ? { kind: 'message' } : { kind: 'document', type: named.type, artifact: named };
 }

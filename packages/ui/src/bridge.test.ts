@@ -40,7 +40,8 @@ describe('The address of a screen', () => {
     },
   );
 
-  it('opens a run where it names no tab that there is', () => {
-    expect(screenOf('/runs/r-1/nonsense')).toEqual({ name: 'run', runId: 'r-1' });
+  it('keeps the tab of a document, and opens a run where there can be no tab of that name', () => {
+    expect(screenOf('/runs/r-1/test-report')).toEqual({ name: 'run', runId: 'r-1', tab: 'test-report' });
+    expect(screenOf('/runs/r-1/<nonsense>')).toEqual({ name: 'run', runId: 'r-1' });
   });
 });

@@ -20,15 +20,21 @@ export type Screen =
   | { readonly name: 'exploration'; readonly explorationId: string }
   /** Its address has no draft: only the editor hands one over. */
   | { readonly name: 'launch'; readonly draft?: LaunchDraft | undefined }
-  | { readonly name: 'metrics'; readonly days?: MetricsDays | undefined; readonly projectId?: string | undefined };
+  | {
+      readonly name: 'metrics';
+      readonly days?: MetricsDays | undefined;
+      readonly projectId?: string | undefined;
+    };
 
 /** How far back figures go. */
 export const METRICS_DAYS = [7, 30, 90] as const;
 export type MetricsDays = (typeof METRICS_DAYS)[number];
 export const DEFAULT_METRICS_DAYS: MetricsDays = 30;
 
-export const RUN_TABS = ['overview', 'plan', 'changes', 'evidence', 'transcript', 'statechart', 'events'] as const;
-export type RunTab = (typeof RUN_TABS)[number];
+/** Tabs of any run. Each type of document that a run has is a tab beside them: see `tabsOf`. */
+export const RUN_TABS = ['overview', 'changes', 'evidence', 'transcript', 'statechart', 'events'] as const;
+/** One of {@link RUN_TABS}, or the tab of a document. */
+export type RunTab = string;
 
 /** What a web view may ask of the server. */
 export const CALLS = [
@@ -135,8 +141,7 @@ export function screenOf(path: string): Screen {
       return { name: 'run', runId: second, gate: /^\d+$/.test(fourth) ? `${second}.${fourth}` : fourth };
     if (third === 'events' && /^[1-9]\d{0,8}$/.test(fourth))
       return { name: 'run', runId: second, tab: 'events', event: Number(fourth) };
-    const tab = RUN_TABS.find((name) => name === third);
-    return { name: 'run', runId: second, ...(tab === undefined ? {} : { tab }) };
+    return { name: 'run', runId: second, ...(isTab(third) && third !== 'overview' ? { tab: third } : {}) };
   }
   if (first === 'explorations' && second !== '') return { name: 'exploration', explorationId: second };
   if (first === 'launch') return { name: 'launch' };
@@ -146,6 +151,11 @@ export function screenOf(path: string): Screen {
     return { name: 'metrics', days, ...(third === '' ? {} : { projectId: third }) };
   }
   return { name: 'runs' };
+}
+
+/** Can this be the name of a tab? A run's page shows its first tab for one that it does not have. */
+export function isTab(name: unknown): name is RunTab {
+  return typeof name === 'string' && /^[\w-]{1,100}$/.test(name);
 }
 
 function decoded(part: string): string {

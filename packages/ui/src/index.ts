@@ -4,11 +4,18 @@ export { offlineNews, RESUMING, sentence } from './connection-news.ts';
 export { gateLine, pullRequestOf, stageTitle, statusLabel } from './labels.ts';
 export {
   type Choice,
+  choiceFor,
   choiceLine,
   choiceOf,
   configOf,
-  DEFAULT_TRUST,
+  type KeptChoices,
+  type Launchable,
+  keptAfter,
+  keptFor,
   type LaunchDraft,
-  STAGES,
+  launchOf,
 } from './launch-choice.ts';
+export { fieldsOf, type InputField, inputOf, type InputTexts } from './input-fields.ts';
+export { childrenByParent, type ChildrenOf, familyOf, isTop, progressText } from './run-children.ts';
 export { isWaiting, waitingFirst } from './run-order.ts';
+export { documentTab, gateTab, tabsOf } from './run-tabs.ts';

@@ -2,11 +2,14 @@
 import {
   type BudgetName,
   type Gate,
+  gateInfoOf,
   type PauseReason,
   sanitizeText,
   type RunStatus,
   type RunView,
   type Stage,
+  stageTitleOf,
+  type WorkflowInfo,
 } from '@autonomous/shared';
 
 const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
@@ -58,17 +61,23 @@ export function statusLabel(run: RunView): string {
   return label;
 }
 
-/** A stage's name as a title; workflows may name their own: `code_review` becomes `Code review`. */
-export function stageTitle(stage: Stage | null): string {
-  if (stage === null) return 'Not started';
-  const words = stage.replaceAll(/[_-]+/g, ' ').trim();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+/**
+ * A stage's title as its workflow declares it; else its name as one: `code_review` becomes `Code review`.
+ * @param workflow absent while it is not known
+ */
+export function stageTitle(stage: Stage | null, workflow?: Pick<WorkflowInfo, 'stages'>): string {
+  return stage === null ? 'Not started' : stageTitleOf(workflow, stage);
+}
+
+/** A title within a sentence: `the plan`, `the PRD`. */
+export function wordsOf(title: string): string {
+  return /^[A-Z][^A-Z]*$/.test(title) ? title.toLowerCase() : title;
 }
 
 /** The one line about an open gate: where the run stands and what is asked. Text, to be escaped where it is shown. */
-export function gateLine(gate: Gate): string {
+export function gateLine(gate: Gate, workflow?: Pick<WorkflowInfo, 'stages'>): string {
   const asked = sanitizeText(gate.question?.question ?? gate.summary);
-  return gate.stage === null ? asked : `${stageTitle(gate.stage)}: ${asked}`;
+  return gate.stage === null ? asked : `${stageTitle(gate.stage, workflow)}: ${asked}`;
 }
 
 /** Address of the pull request that publishing opened; `null` where there is none. */
@@ -79,6 +88,7 @@ export function pullRequestOf(run: RunView): string | null {
 }
 
 /** A kind of gate as a title: `Plan`, `Pause: merge conflict`. */
-export function gateTitle(kind: string, reason?: PauseReason): string {
-  return reason === undefined ? stageTitle(kind) : `${stageTitle(kind)}: ${PAUSE_LABELS[reason]}`;
+export function gateTitle(kind: string, reason?: PauseReason, workflow?: Pick<WorkflowInfo, 'gates'>): string {
+  const { title } = gateInfoOf(workflow, kind);
+  return reason === undefined ? title : `${title}: ${PAUSE_LABELS[reason]}`;
 }

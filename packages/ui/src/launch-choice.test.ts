@@ -1,13 +1,50 @@
-import { expect, it } from 'vitest';
-import { type Choice, choiceLine, choiceOf, configOf } from './launch-choice.ts';
+import { aWorkflow } from '@autonomous/shared/a-run.fixture';
+import { describe, expect, it } from 'vitest';
+import { type Choice, choiceFor, choiceLine, choiceOf, configOf, keptAfter, keptFor, launchOf } from './launch-choice.ts';
 
+const workflow = aWorkflow();
 const CHOICE: Choice = {
+  workflow: 'build',
   projectId: 'p-1',
-  trust: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
+  trust: { planning: 'manual', implementation: 'auto' },
   models: {},
+  minutes: {},
   budgets: {},
   baseBranch: '',
+  input: {},
 };
+
+it('begins with what the workflow declares', () => {
+  expect(choiceFor(workflow, 'p-1')).toEqual(CHOICE);
+});
+
+it('takes of an earlier choice what the workflow has, for roles, stages and fields alike', () => {
+  const input = { type: 'object', properties: { topic: { type: 'string' } } };
+  const research = aWorkflow({
+    name: 'research',
+    needsProject: false,
+    trustModes: [{ name: 'report', title: 'Report', description: '', default: 'manual' }],
+    roles: [{ name: 'reader', title: 'Reader' }],
+    stages: [{ name: 'reading', title: 'Reading', timeoutMinutes: 5 }],
+    input,
+  });
+  const found = {
+    trust: { planning: 'auto', report: 'auto' },
+    models: { planner: 'a:b', reader: 'c:d' },
+    minutes: { planning: '3', reading: '4' },
+    input: { topic: 'bees', gone: 'x' },
+  } as const;
+  expect(choiceFor(research, 'p-1', found)).toEqual({
+    workflow: 'research',
+    projectId: '',
+    trust: { report: 'auto' },
+    models: { reader: 'c:d' },
+    minutes: { reading: '4' },
+    budgets: {},
+    baseBranch: '',
+    input: { topic: 'bees' },
+  });
+});
 
 it('asks for nothing that was not written', () => {
   expect(configOf(CHOICE, false)).toEqual({ trustMode: CHOICE.trust });
@@ -16,13 +53,15 @@ it('asks for nothing that was not written', () => {
 it('asks for what was written, and for a budget of all approaches where there are several', () => {
   const choice: Choice = {
     ...CHOICE,
-    models: { planner: ' openai:gpt-4o ', validator: ' ' },
+    models: { planner: ' openai:gpt-4o ', implementer: ' ' },
+    minutes: { planning: ' 20 ' },
     budgets: { maxCostUsd: '2.5', maxTreeCostUsd: '6' },
     baseBranch: ' next ',
   };
   const alone = {
     trustMode: CHOICE.trust,
     modelRouting: { planner: 'openai:gpt-4o' },
+    timeoutMinutes: { planning: 20 },
     git: { baseBranch: 'next' },
     maxCostUsd: 2.5,
   };
@@ -33,13 +72,47 @@ it('asks for what was written, and for a budget of all approaches where there ar
 it('is read back from what a run was asked for with', () => {
   const choice: Choice = {
     ...CHOICE,
-    trust: { planning: 'auto', implementation: 'manual', fixes: 'auto' },
+    trust: { planning: 'auto', implementation: 'manual' },
     models: { implementer: 'openai:gpt-4o' },
+    minutes: { implementation: '90' },
     budgets: { maxCostUsd: '2.5', maxTreeCostUsd: '6' },
     baseBranch: 'next',
   };
-  expect(choiceOf('p-1', configOf(choice, true))).toEqual(choice);
-  expect(choiceOf('p-1')).toEqual(CHOICE);
+  const launch = { workflow: 'build', projectId: 'p-1', config: configOf(choice, true) };
+  expect(choiceFor(workflow, 'p-1', choiceOf(launch))).toEqual(choice);
+  expect(choiceFor(workflow, 'p-1', choiceOf({ projectId: 'p-1' }))).toEqual(CHOICE);
+});
+
+describe('A launch', () => {
+  it('of a workflow without a project, a request and choices is its name alone', () => {
+    const bare = aWorkflow({ name: 'ping', needsProject: false, trustModes: [], roles: [], stages: [] });
+    expect(launchOf(bare, choiceFor(bare, 'p-1'), ' ')).toEqual({ launch: { workflow: 'ping' }, faults: [] });
+  });
+
+  it('has the input that its fields make, with the faults of those', () => {
+    const input = {
+      type: 'object',
+      properties: { customer: { type: 'string' }, cents: { type: 'integer' } },
+      required: ['customer', 'cents'],
+    };
+    const invoice = aWorkflow({ name: 'invoice', needsProject: false, trustModes: [], input });
+    const choice = choiceFor(invoice, '', { input: { cents: '5' } });
+    const { launch, faults } = launchOf(invoice, choice, '');
+    expect(launch.input).toEqual({ cents: 5 });
+    expect(faults).toEqual([{ path: 'input.customer', message: 'This is needed.' }]);
+  });
+});
+
+it('is kept by workflow, without the input', () => {
+  const research = { ...CHOICE, workflow: 'research', projectId: '', trust: { report: 'auto' }, input: { key: 's' } } as const;
+  const kept = keptAfter(keptAfter({}, { ...CHOICE, models: { planner: 'a:b' } }), research);
+  expect(JSON.stringify(kept)).not.toContain('"key"');
+  expect(kept.projectId).toBe('p-1');
+  expect(keptFor(kept, 'build')).toMatchObject({ models: { planner: 'a:b' }, trust: CHOICE.trust });
+  expect(keptFor(kept, 'research')).toMatchObject({ trust: { report: 'auto' } });
+  expect(keptFor(kept, 'unknown').trust).toBeUndefined();
+  // An earlier program kept one choice, and no workflow.
+  expect(keptFor({ trust: { planning: 'auto' } }, 'build')).toEqual({ trust: { planning: 'auto' } });
 });
 
 it('is told in one line', () => {
@@ -48,8 +121,9 @@ it('is told in one line', () => {
   );
   const models = { planner: 'openai:gpt-5', validator: ' mistral:large ' };
   const budgets = { maxCostUsd: '5', maxToolCalls: '200' };
-  expect(choiceLine({ ...CHOICE, models, budgets, baseBranch: 'next' }, false)).toBe(
-    'planner openai:gpt-5, validator mistral:large, at most 5 US dollars, at most 200 tool calls, from next',
+  const choice = { ...CHOICE, models, minutes: { planning: '20' }, budgets, baseBranch: 'next' };
+  expect(choiceLine(choice, false)).toBe(
+    'planner openai:gpt-5, validator mistral:large, planning 20 min, at most 5 US dollars, at most 200 tool calls, from next',
   );
 });
 

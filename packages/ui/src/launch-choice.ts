@@ -1,20 +1,35 @@
 /** Options of a new run beside its request, the same in the form and in the editor's steps. */
-import type { BudgetName, NewRun } from '@autonomous/shared';
+import {
+  BUDGET_NAMES,
+  type BudgetName,
+  configuredRoles,
+  type NewRun,
+  type TrustLevel,
+  type WorkflowInfo,
+  type WorkflowSummary,
+} from '@autonomous/shared';
+import { fieldsOf, inputOf, type InputTexts } from './input-fields.ts';
 
-export const STAGES = ['planning', 'implementation', 'fixes'] as const;
-export type Trust = Readonly<Record<(typeof STAGES)[number], 'manual' | 'auto'>>;
-export const DEFAULT_TRUST: Trust = { planning: 'manual', implementation: 'auto', fixes: 'auto' };
-
-export const ROLES = ['planner', 'implementer', 'validator'] as const;
 export type Texts<Name extends string> = { readonly [Key in Name]?: string };
 
+/** The parts of a workflow's description that a choice depends on. */
+export type Launchable = Pick<WorkflowSummary, 'name' | 'needsProject' | 'input'> &
+  Pick<WorkflowInfo, 'roles' | 'stages' | 'trustModes'>;
+
 export interface Choice {
+  readonly workflow: string;
+  /** Empty for a workflow that needs no project. */
   readonly projectId: string;
-  readonly trust: Trust;
-  /** As they were written; empty ones are the server's or the project's own. */
-  readonly models: Texts<(typeof ROLES)[number]>;
+  /** By trust mode. */
+  readonly trust: Readonly<Record<string, TrustLevel>>;
+  /** As they were written; empty ones are the server's or the project's own. By role. */
+  readonly models: Readonly<Record<string, string>>;
+  /** Minutes, as they were written. By stage. */
+  readonly minutes: Readonly<Record<string, string>>;
   readonly budgets: Texts<BudgetName>;
   readonly baseBranch: string;
+  /** The fields of the workflow's own input, as they were filled in. */
+  readonly input: InputTexts;
 }
 
 /** What a form for new runs begins with. */
@@ -23,49 +38,92 @@ export interface LaunchDraft {
   readonly id: string;
   /** What was typed so far, one text an approach; none where nothing was. */
   readonly requests: readonly string[];
-  readonly choice: Choice;
+  /** Absent: what was chosen last. */
+  readonly choice: Partial<Choice>;
+}
+
+/**
+ * A choice for a workflow that begins with an earlier one.
+ * @param found an earlier choice, perhaps for another version of the workflow: what the workflow does not have is left out
+ */
+export function choiceFor(workflow: Launchable, projectId: string, found: Partial<Choice> = {}): Choice {
+  const trust = workflow.trustModes.map((mode) => [mode.name, found.trust?.[mode.name] ?? mode.default] as const);
+  const roles = configuredRoles(workflow).map(({ name }) => name);
+  const stages = timedStages(workflow).map(({ name }) => name);
+  const names = new Set(fieldsOf(workflow.input).map(({ name }) => name));
+  return {
+    workflow: workflow.name,
+    projectId: workflow.needsProject ? projectId : '',
+    trust: Object.fromEntries(trust),
+    models: picked(found.models, roles),
+    minutes: picked(found.minutes, stages),
+    budgets: found.budgets ?? {},
+    baseBranch: found.baseBranch ?? '',
+    input: Object.fromEntries(Object.entries(found.input ?? {}).filter(([name]) => names.has(name))),
+  };
+}
+
+/** Stages of which a person may set the time limit. */
+export function timedStages({ stages }: Pick<Launchable, 'stages'>): Launchable['stages'] {
+  return stages.filter(({ timeoutMinutes }) => timeoutMinutes !== undefined);
 }
 
 /** What a choice asks for. What is empty is left to the project and the server. */
-export function configOf({ trust, models, budgets, baseBranch }: Choice, isExploration: boolean): NewRun['config'] {
-  const numbers = budgetsOf(budgets, isExploration);
+export function configOf(choice: Choice, isExploration: boolean): NonNullable<NewRun['config']> {
+  const { trust, models, minutes, budgets, baseBranch } = choice;
   const named = writtenOf(models);
-  return {
-    trustMode: trust,
+  const limits = writtenOf(minutes).map(([stage, text]) => [stage, Number(text)] as const);
+  const numbers = budgetsOf(budgets, isExploration).map(([name, value]) => [name, Number(value)] as const);
+  const config = {
+    ...(Object.keys(trust).length === 0 ? {} : { trustMode: trust }),
     ...(named.length === 0 ? {} : { modelRouting: Object.fromEntries(named) }),
+    ...(limits.length === 0 ? {} : { timeoutMinutes: Object.fromEntries(limits) }),
     ...(baseBranch.trim() === '' ? {} : { git: { baseBranch: baseBranch.trim() } }),
-    ...Object.fromEntries(numbers.map(([name, value]) => [name, Number(value)])),
+    ...Object.fromEntries(numbers),
   };
+  // Names of roles, stages and trust modes are those of the workflow: the server checks them.
+  return config;
+}
+
+/** The request of one run; its faults are in the workflow's own input, by `input.<field>`. */
+export function launchOf(workflow: Launchable, choice: Choice, request: string) {
+  const { input, faults } = inputOf(fieldsOf(workflow.input), choice.input);
+  const config = configOf(choice, false);
+  const launch: NewRun = {
+    workflow: workflow.name,
+    ...(workflow.needsProject ? { projectId: choice.projectId } : {}),
+    ...(request.trim() === '' ? {} : { request: request.trim() }),
+    ...(Object.keys(config).length === 0 ? {} : { config }),
+    ...(input === undefined ? {} : { input }),
+  };
+  return { launch, faults };
 }
 
 /** The choice that a run was asked for with; what else its configuration says is nobody's choice here. */
-export function choiceOf(projectId: string, config: NewRun['config'] = {}): Choice {
-  const { trustMode, modelRouting = {}, git } = config;
-  const budgets = BUDGETS.flatMap((name) => {
+export function choiceOf(launch: Pick<NewRun, 'projectId' | 'workflow' | 'config'>): Partial<Choice> {
+  const { projectId, workflow, config = {} } = launch;
+  const budgets = FORM_BUDGETS.flatMap((name) => {
     const value = config[name];
-    return value === undefined ? [] : [[name, String(value)]];
+    return value === undefined || value === null ? [] : [[name, String(value)]];
   });
-  const models = ROLES.flatMap((role) => {
-    const model = modelRouting[role];
-    return model === undefined ? [] : [[role, model]];
-  });
+  const minutes = Object.entries(config.timeoutMinutes ?? {}).map(([stage, value]) => [stage, String(value)] as const);
   return {
-    projectId,
-    trust: {
-      planning: trustMode?.['planning'] ?? DEFAULT_TRUST.planning,
-      implementation: trustMode?.['implementation'] ?? DEFAULT_TRUST.implementation,
-      fixes: trustMode?.['fixes'] ?? DEFAULT_TRUST.fixes,
-    },
-    models: Object.fromEntries(models) as Choice['models'], // What is computed loses its names.
-    budgets: Object.fromEntries(budgets) as Choice['budgets'],
-    baseBranch: git?.baseBranch ?? '',
+    ...(workflow === undefined ? {} : { workflow }),
+    projectId: projectId ?? '',
+    ...(config.trustMode === undefined ? {} : { trust: { ...config.trustMode } }),
+    // A name that is present has a model.
+    models: { ...config.modelRouting },
+    minutes: Object.fromEntries(minutes),
+    budgets: Object.fromEntries(budgets) as Choice['budgets'], // What is computed loses its names.
+    baseBranch: config.git?.baseBranch ?? '',
   };
 }
 
-/** `implementer openai:gpt-5, at most 5 US dollars, from next`: models, budgets and base branch in one line. */
-export function choiceLine({ models, budgets, baseBranch }: Choice, isExploration: boolean): string {
+/** `implementer openai:gpt-5, at most 5 US dollars, from next`: models, time limits, budgets and base branch in one line. */
+export function choiceLine({ models, minutes, budgets, baseBranch }: Choice, isExploration: boolean): string {
   const written = [
     ...writtenOf(models).map(([role, model]) => `${role} ${model}`),
+    ...writtenOf(minutes).map(([stage, text]) => `${stage} ${text} min`),
     ...budgetsOf(budgets, isExploration).map(([name, value]) => `at most ${value} ${UNITS[name] ?? name}`),
     ...(baseBranch.trim() === '' ? [] : [`from ${baseBranch.trim()}`]),
   ];
@@ -74,8 +132,8 @@ export function choiceLine({ models, budgets, baseBranch }: Choice, isExploratio
     : written.join(', ');
 }
 
-/** What the form has. */
-const BUDGETS = ['maxCostUsd', 'maxTokens', 'maxToolCalls', 'maxTreeCostUsd'] as const satisfies readonly BudgetName[];
+/** Budgets that the form has. */
+export const FORM_BUDGETS = ['maxCostUsd', 'maxTokens', 'maxToolCalls', 'maxTreeCostUsd'] as const satisfies BudgetName[];
 const UNITS: Readonly<Record<string, string>> = {
   maxCostUsd: 'US dollars',
   maxTokens: 'tokens',
@@ -83,12 +141,49 @@ const UNITS: Readonly<Record<string, string>> = {
   maxTreeCostUsd: 'US dollars for all approaches',
 };
 
-/** Of one run alone, the budget of all approaches is none. */
+/** A single run has no budget for all approaches. */
 function budgetsOf(budgets: Choice['budgets'], isExploration: boolean): readonly (readonly [string, string])[] {
-  return writtenOf(budgets).filter(([name]) => isExploration || !name.startsWith('maxTree'));
+  const known = writtenOf(budgets).filter(([name]) => BUDGET_NAMES.some((budget) => budget === name));
+  return known.filter(([name]) => isExploration || !name.startsWith('maxTree'));
+}
+
+function picked(texts: Readonly<Record<string, string>> = {}, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(texts).filter(([name]) => names.includes(name)));
 }
 
 /** Those that say something, without the blanks around them. */
 function writtenOf(texts: Texts<string>): readonly (readonly [string, string])[] {
   return Object.entries(texts).flatMap(([name, text]) => (text?.trim() ? [[name, text.trim()] as const] : []));
+}
+
+/** What is kept of earlier launches. What an earlier program kept has no workflow: it counts for any. */
+export interface KeptChoices extends Partial<Choice> {
+  readonly byWorkflow?: Readonly<Record<string, Pick<Choice, 'trust' | 'models' | 'minutes'>>>;
+}
+
+/** What was chosen last for a workflow; project, budgets and base branch as they were chosen last for any. */
+export function keptFor(kept: KeptChoices, workflow: string): Partial<Choice> {
+  const { byWorkflow, trust, models, minutes, input: _input, ...common } = kept;
+  const own = byWorkflow?.[workflow];
+  if (own !== undefined) return { ...common, ...own };
+  const isItsOwn = kept.workflow === undefined || kept.workflow === workflow;
+  if (!isItsOwn) return common;
+  return {
+    ...common,
+    ...(trust === undefined ? {} : { trust }),
+    ...(models === undefined ? {} : { models }),
+    ...(minutes === undefined ? {} : { minutes }),
+  };
+}
+
+/** What is kept once a choice was launched. The workflow's own input is not: it may be confidential. */
+export function keptAfter(kept: KeptChoices, { input: _input, ...choice }: Choice): KeptChoices {
+  const { trust, models, minutes } = choice;
+  // A choice that names no project or base branch of its own leaves the last ones.
+  const projectId = choice.projectId === '' ? (kept.projectId ?? '') : choice.projectId;
+  return {
+    ...choice,
+    projectId,
+    byWorkflow: { ...kept.byWorkflow, [choice.workflow]: { trust, models, minutes } },
+  };
 }

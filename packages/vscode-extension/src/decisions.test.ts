@@ -1,6 +1,6 @@
 /** Commands that decide, called from each surface of the editor. The editor's own windows are fakes. */
 import type { Decision, Gate, RunView } from '@autonomous/shared';
-import { aWaitingRun, byId } from '@autonomous/shared/a-run.fixture';
+import { aWaitingRun, aWorkflow, byId } from '@autonomous/shared/a-run.fixture';
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { Host, Panels } from './host.ts';
 import { COMMANDS } from './identifiers.ts';
@@ -36,6 +36,7 @@ function commandsAt(gate: Partial<Gate>) {
     connection: { client: { decideGate }, store: { getSnapshot: () => ({ context }) } },
     pending: { during: (_run: string, _label: string, work: () => Promise<unknown>) => work() },
     projects: { names: new Map() },
+    workflows: { getSnapshot: () => ({ context: { workflows: [aWorkflow()], isLoaded: true, fault: null } }) },
   } as unknown as Host; // As far as the commands use it.
   const panels = { openScreen, activeRunId: () => null } as unknown as Panels; // Likewise.
   return decisionCommands(host, panels);
@@ -75,4 +76,19 @@ it.each(surfaces)('%s approves a gate without concerns as it showed it', async (
   await commandsAt({ decisions: ['approve'] })[COMMANDS.approve]?.(target);
   expect(decideGate.mock.calls[0]?.slice(0, 2)).toEqual(['r.4', { decision: 'approve', ...shown }]);
   expect(openScreen).not.toHaveBeenCalled();
+});
+
+it('opens the document that has to be corrected in place of approving it', async () => {
+  await commandsAt({ kind: 'invalid_plan', decisions: ['approve'] })[COMMANDS.approve]?.({ runId: 'r', shown });
+  expect(openScreen).toHaveBeenCalledExactlyOnceWith({ name: 'run', runId: 'r', tab: 'plan' });
+  expect(decideGate).not.toHaveBeenCalled();
+});
+
+it('offers the words that a gate takes with an approval, and approves without them where they stay empty', async () => {
+  const commands = commandsAt({ kind: 'escalation', decisions: ['approve'] });
+  await commands[COMMANDS.approve]?.({ runId: 'r', shown });
+  expect(decideGate.mock.calls[0]?.[1]).toMatchObject({ decision: 'approve', notes: 'Good enough.' });
+  window.showInputBox.mockResolvedValueOnce('');
+  await commands[COMMANDS.approve]?.({ runId: 'r', shown });
+  expect(decideGate.mock.calls[1]?.[1]).not.toHaveProperty('notes');
 });

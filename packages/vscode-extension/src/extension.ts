@@ -1,4 +1,5 @@
 /** Puts the parts together: one connection and one store, from which trees, status, notifications and panels follow. */
+import { createWorkflowCatalog, syncWorkflowCatalog } from '@autonomous/shared';
 import { pathOf, screenOf } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { connectionCommands, startServer } from './commands/connection.ts';
@@ -59,7 +60,9 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     (error) => log.warn(`The names of projects cannot be had: ${String(error)}`),
   );
   const launches = createLaunchMemory(context.globalState);
-  const host: Host = { context, log, connection, server, projects, pending, launches };
+  const workflows = createWorkflowCatalog();
+  const catalog = syncWorkflowCatalog({ catalog: workflows, runs: connection.store, client: () => connection.client });
+  const host: Host = { context, log, connection, server, workflows, projects, pending, launches };
 
   const diffs = createDiffDocuments(host);
   const comments = createReviewComments(host, diffs);
@@ -97,11 +100,15 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     trees.showConnection(state);
     panels.tellNews();
     const next = state.kind === 'unconfigured' ? null : state.url;
-    if (url !== null && next !== null && next !== url) notifications.forget();
+    if (url !== null && next !== null && next !== url) {
+      notifications.forget();
+      workflows.trigger.forgotten();
+    }
     url = next ?? url;
     draw();
   };
   const subscription = connection.store.subscribe(() => draw());
+  const described = workflows.subscribe(() => draw());
 
   registerCommands(host, {
     ...connectionCommands(host),
@@ -114,6 +121,8 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     log,
     { dispose: () => connection.dispose() },
     { dispose: () => subscription.unsubscribe() },
+    { dispose: () => described.unsubscribe() },
+    { dispose: () => catalog.stop() },
     diffs,
     comments,
     panels,

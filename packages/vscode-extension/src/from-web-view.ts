@@ -5,8 +5,8 @@ import {
   type FromWebView,
   type HostAction,
   METRICS_DAYS,
+  isTab,
   pathOf,
-  RUN_TABS,
   type Screen,
   screenOf,
 } from '@autonomous/ui';
@@ -74,13 +74,12 @@ export function readScreen(value: unknown): Screen | null {
       return { name: value['name'] };
     case 'run': {
       const { runId } = value;
-      const tab = RUN_TABS.find((name) => name === value['tab']);
       if (!isId(runId)) return null;
-      const { gate, event } = value;
+      const { tab, gate, event } = value;
       return {
         name: 'run',
         runId,
-        ...(tab === undefined ? {} : { tab }),
+        ...(isTab(tab) ? { tab } : {}),
         ...(isId(gate) ? { gate } : {}),
         ...(typeof event === 'number' && Number.isSafeInteger(event) && event > 0 ? { event } : {}),
       };

@@ -1,5 +1,5 @@
 /** Services that the parts of the extension share. */
-import type { RunView } from '@autonomous/shared';
+import { type RunView, type WorkflowCatalog, workflowOf as workflowIn, type WorkflowSummary } from '@autonomous/shared';
 import type { HostActions } from '@autonomous/ui';
 import type * as vscode from 'vscode';
 import type { Connection } from './connection.ts';
@@ -13,6 +13,8 @@ export interface Host {
   readonly log: vscode.LogOutputChannel;
   readonly connection: Connection;
   readonly server: LocalServer;
+  /** Empty until the server has listed its workflows. */
+  readonly workflows: WorkflowCatalog;
   readonly projects: ProjectNames;
   readonly pending: PendingDecisions;
   readonly launches: LaunchMemory;
@@ -42,6 +44,14 @@ export async function firstClientOf(host: Host): Promise<NonNullable<Connection[
 
 const FIRST_CLIENT_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 100;
+
+/** The workflow that a run follows; `undefined` while it is not known. */
+export function workflowOf(
+  { workflows }: Pick<Host, 'workflows'>,
+  run: { readonly workflow: { readonly name: string } } | undefined,
+): WorkflowSummary | undefined {
+  return run === undefined ? undefined : workflowIn(workflows.getSnapshot().context, run.workflow.name);
+}
 
 export function runsOf({ connection }: Host): Readonly<Record<string, RunView>> {
   return connection.store.getSnapshot().context.runs;

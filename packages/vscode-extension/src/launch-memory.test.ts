@@ -1,4 +1,4 @@
-import { DEFAULT_TRUST } from '@autonomous/ui';
+import { aWorkflow } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
 import { createLaunchMemory, type Memory } from './launch-memory.ts';
 
@@ -9,57 +9,75 @@ function aMemory(kept?: unknown): Memory {
     update: (key, value) => Promise.resolve(void values.set(key, value)),
   };
 }
+const build = aWorkflow();
+const nothing = { models: {}, minutes: {}, budgets: {}, baseBranch: '', input: {} };
 
-it('begins with a plan that is approved and everything else as the project has it', () => {
-  expect(createLaunchMemory(aMemory()).last('p-1')).toEqual({
+it('begins with the trust modes that the workflow declares and everything else as the project has it', () => {
+  expect(createLaunchMemory(aMemory()).last(build, 'p-1')).toEqual({
+    ...nothing,
+    workflow: 'build',
     projectId: 'p-1',
-    trust: DEFAULT_TRUST,
-    models: {},
-    budgets: {},
-    baseBranch: '',
+    trust: { planning: 'manual', implementation: 'auto' },
   });
 });
 
-it('gives the last choice, with the base branch of each project', () => {
+it('gives the last choice of a workflow, with the base branch of each project', () => {
   const launches = createLaunchMemory(aMemory());
-  const trust = { planning: 'auto', implementation: 'manual', fixes: 'auto' } as const;
   const choice = {
+    ...nothing,
+    workflow: 'build',
     projectId: 'p-1',
-    trust,
+    trust: { planning: 'auto', implementation: 'manual' },
     models: { planner: 'a:b' },
     budgets: { maxCostUsd: '3' },
     baseBranch: 'next',
-  };
+  } as const;
   launches.keep(choice);
-  expect(launches.last()).toEqual(choice);
-  expect(launches.last('p-2')).toEqual({ ...choice, projectId: 'p-2', baseBranch: '' });
+  expect(launches.last(build)).toEqual(choice);
+  expect(launches.last(build, 'p-2')).toEqual({ ...choice, projectId: 'p-2', baseBranch: '' });
   launches.keep({ ...choice, projectId: 'p-2', baseBranch: 'main' });
-  expect(launches.last('p-1').baseBranch).toBe('next');
-  expect(launches.draft()).toMatchObject({ requests: [], choice: { projectId: 'p-2', baseBranch: 'main' } });
-  expect(launches.draft().id).not.toBe(launches.draft().id);
+  expect(launches.last(build, 'p-1').baseBranch).toBe('next');
+  expect(launches.draft(build)).toMatchObject({ requests: [], choice: { projectId: 'p-2', baseBranch: 'main' } });
+  expect(launches.draft(build).id).not.toBe(launches.draft(build).id);
+  expect(launches.draft(undefined).choice).toEqual({});
+});
+
+it('keeps the choices of each workflow apart', () => {
+  const launches = createLaunchMemory(aMemory());
+  const report = aWorkflow({
+    name: 'report',
+    needsProject: false,
+    trustModes: [{ name: 'report', title: 'Report', description: '', default: 'manual' }],
+  });
+  launches.keep({ ...launches.last(build, 'p-1'), models: { planner: 'a:b' } });
+  launches.keep({ ...launches.last(report), trust: { report: 'auto' } });
+  expect(launches.last(report).trust).toEqual({ report: 'auto' });
+  expect(launches.last(build).models).toEqual({ planner: 'a:b' });
+  expect([launches.lastWorkflow, launches.lastProjectId]).toEqual(['report', 'p-1']);
 });
 
 it('learns from what a form has launched, a run or approaches', () => {
   const launches = createLaunchMemory(aMemory());
   const config = { trustMode: { planning: 'auto' }, modelRouting: { implementer: 'a:b' }, maxTokens: 9 } as const;
-  launches.keepLaunched({ projectId: 'p-1', request: 'A login', config });
-  expect(launches.last()).toMatchObject({
+  launches.keepLaunched(build, { projectId: 'p-1', request: 'A login', config });
+  expect(launches.last(build)).toMatchObject({
     projectId: 'p-1',
     trust: { planning: 'auto' },
     models: { implementer: 'a:b' },
     budgets: { maxTokens: '9' },
   });
-  launches.keepLaunched({
+  launches.keepLaunched(build, {
     projectId: 'p-2',
     variants: [{ request: 'One', config: { maxTreeCostUsd: 4 } }, { request: 'Two' }],
   });
-  expect(launches.last()).toMatchObject({ projectId: 'p-2', models: {}, budgets: { maxTreeCostUsd: '4' } });
-  launches.keepLaunched({ workflow: 'invoice', input: {} });
-  expect(launches.last().projectId).toBe('p-2');
+  expect(launches.last(build)).toMatchObject({ projectId: 'p-2', models: {}, budgets: { maxTreeCostUsd: '4' } });
+  launches.keepLaunched(aWorkflow({ name: 'invoice', needsProject: false }), { workflow: 'invoice', input: {} });
+  expect(launches.last(build).projectId).toBe('p-2');
 });
 
 it('reads what an earlier version has kept', () => {
-  const launches = createLaunchMemory(aMemory({ projectId: 'p-1', manual: ['fixes'], baseBranch: { 'p-1': 'main' } }));
-  const trust = { planning: 'auto', implementation: 'auto', fixes: 'manual' };
-  expect(launches.last()).toEqual({ projectId: 'p-1', trust, models: {}, budgets: {}, baseBranch: 'main' });
+  const kept = { projectId: 'p-1', manual: ['implementation'], baseBranch: { 'p-1': 'main' } };
+  const launches = createLaunchMemory(aMemory(kept));
+  const trust = { planning: 'auto', implementation: 'manual' };
+  expect(launches.last(build)).toEqual({ ...nothing, workflow: 'build', projectId: 'p-1', trust, baseBranch: 'main' });
 });

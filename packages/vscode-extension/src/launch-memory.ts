@@ -1,23 +1,37 @@
 /** Remembers the options of the last run, from the editor's steps or the form, as defaults of the next one. */
 import type { NewExploration, NewRun } from '@autonomous/shared';
-import { type Choice, choiceOf, DEFAULT_TRUST, type LaunchDraft, STAGES } from '@autonomous/ui';
+import {
+  type Choice,
+  choiceFor,
+  choiceOf,
+  type KeptChoices,
+  keptAfter,
+  keptFor,
+  type Launchable,
+  type LaunchDraft,
+} from '@autonomous/ui';
 
 export interface LaunchMemory {
-  /** The last choice; of the project, where one is named: each has a base branch of its own. */
-  last(projectId?: string): Choice;
+  /** Workflow and project of the last run; absent where there was none. */
+  readonly lastWorkflow: string | undefined;
+  readonly lastProjectId: string | undefined;
+  /** The last choice for a workflow; of the project, where one is named: each has a base branch of its own. */
+  last(workflow: Launchable, projectId?: string): Choice;
   keep(choice: Choice): void;
   /** A web view has launched this, and the server has taken it. */
-  keepLaunched(launched: NewRun | NewExploration): void;
-  /** For a form: the last choice, and nothing typed yet. */
-  draft(): LaunchDraft;
+  keepLaunched(workflow: Launchable, launched: NewRun | NewExploration): void;
+  /**
+   * For a form: the last choice, and nothing typed yet.
+   * @param workflow the last one; absent while it is not known
+   */
+  draft(workflow: Launchable | undefined): LaunchDraft;
 }
 
 /** As it is stored, for as long as the extension is installed: fields are added and never change their meaning. */
-interface Kept {
-  readonly projectId?: string;
+interface Kept extends Omit<KeptChoices, 'baseBranch'> {
+  /** Trust modes that were manual; all others of that time were automatic. `trust` beside it says the same by name. */
   readonly manual?: readonly string[];
-  readonly models?: Choice['models'];
-  readonly budgets?: Choice['budgets'];
+  /** By project. */
   readonly baseBranch?: Readonly<Record<string, string>>;
 }
 const KEY = 'autonomous.lastLaunch';
@@ -30,37 +44,46 @@ export interface Memory {
 
 export function createLaunchMemory(memory: Memory): LaunchMemory {
   const read = (): Kept => memory.get<Kept>(KEY) ?? {};
-  const last = (projectId?: string): Choice => {
-    const kept = read();
-    const { manual } = kept;
+  const last = (workflow: Launchable, projectId?: string): Choice => {
+    const { baseBranch, manual, ...kept } = read();
     const of = projectId ?? kept.projectId ?? '';
-    const trust = Object.fromEntries(STAGES.map((stage) => [stage, manual?.includes(stage) ? 'manual' : 'auto']));
-    return {
-      projectId: of,
-      // All of them were named above.
-      trust: manual === undefined ? DEFAULT_TRUST : (trust as Choice['trust']),
-      models: kept.models ?? {},
-      budgets: kept.budgets ?? {},
-      baseBranch: kept.baseBranch?.[of] ?? '',
-    };
+    const found = keptFor(kept, workflow.name);
+    const isOlder = manual !== undefined && kept.byWorkflow === undefined;
+    const trust = workflow.trustModes.map(({ name }) => [name, manual?.includes(name) ? 'manual' : 'auto'] as const);
+    return choiceFor(workflow, of, {
+      ...found,
+      ...(isOlder ? { trust: Object.fromEntries(trust) } : {}),
+      baseBranch: baseBranch?.[of] ?? '',
+    });
   };
-  const keep = ({ projectId, trust, models, budgets, baseBranch }: Choice): void => {
-    const kept: Kept = {
-      projectId,
-      manual: STAGES.filter((stage) => trust[stage] === 'manual'),
-      models,
-      budgets,
-      baseBranch: { ...read().baseBranch, [projectId]: baseBranch },
+  const keep = (choice: Choice): void => {
+    const { baseBranch, manual: _manual, ...before } = read();
+    const { baseBranch: own = '', ...kept } = keptAfter(before, choice);
+    const next: Kept = {
+      ...kept,
+      manual: Object.entries(choice.trust).flatMap(([name, level]) => (level === 'manual' ? [name] : [])),
+      baseBranch: choice.projectId === '' ? { ...baseBranch } : { ...baseBranch, [choice.projectId]: own },
     };
-    void memory.update(KEY, kept);
+    void memory.update(KEY, next);
   };
   return {
+    get lastWorkflow() {
+      return read().workflow;
+    },
+    get lastProjectId() {
+      return read().projectId;
+    },
     last,
     keep,
-    keepLaunched(launched) {
+    keepLaunched(workflow, launched) {
+      const { projectId } = launched;
       const config = 'variants' in launched ? launched.variants[0]?.config : launched.config;
-      if (launched.projectId !== undefined) keep(choiceOf(launched.projectId, config));
+      keep(choiceFor(workflow, projectId ?? '', choiceOf({ projectId, config })));
     },
-    draft: () => ({ id: crypto.randomUUID(), requests: [], choice: last() }),
+    draft: (workflow) => ({
+      id: crypto.randomUUID(),
+      requests: [],
+      choice: workflow === undefined ? {} : last(workflow),
+    }),
   };
 }

@@ -1,7 +1,9 @@
 import type { RunView } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { aRun, aWaitingRun, byId } from '@autonomous/shared/a-run.fixture';
-import { isOver, linksOf, messageOf, type Notice, noticesOf, ToldNotices } from './notices.ts';
+import { aRun, aWaitingRun, aWorkflow, byId } from '@autonomous/shared/a-run.fixture';
+import { isOver, linksOf, messageOf, type Notice, noticesOf as noticesWith, ToldNotices } from './notices.ts';
+
+const noticesOf = (runs: Readonly<Record<string, RunView>>) => noticesWith(runs, () => aWorkflow());
 
 const merged = { baseBranch: 'main', commit: 'c', strategy: 'squash' };
 const keys = (notices: readonly { readonly key: string }[]) => notices.map(({ key }) => key);

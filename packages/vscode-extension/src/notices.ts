@@ -2,7 +2,16 @@
  * Selects the changes that people are notified of while they look elsewhere: they are needed, a run was merged, a run
  * failed.
  */
-import { acceptsConcerns, bindingOf, type Decision, FINAL_STATUSES, type Gate, type RunView } from '@autonomous/shared';
+import {
+  acceptsConcerns,
+  bindingOf,
+  type Decision,
+  FINAL_STATUSES,
+  type Gate,
+  presentedAt,
+  type RunView,
+  type WorkflowSummary,
+} from '@autonomous/shared';
 import { gateLine, isWaiting } from '@autonomous/ui';
 import { COMMANDS, type CommandId } from './identifiers.ts';
 import { plainMessage } from './plain-message.ts';
@@ -17,16 +26,24 @@ export interface Notice {
   readonly at: string;
   readonly text: string;
   readonly gate: Gate | null;
+  /** The gate is about a document of the run. */
+  readonly isOfDocument?: boolean;
 }
 
+/** `undefined` while a run's workflow is not known. */
+type WorkflowOf = (run: RunView) => WorkflowSummary | undefined;
+
 /** Everything worth a word as the runs are now, oldest first. */
-export function noticesOf(runs: Readonly<Record<string, RunView>>): readonly Notice[] {
+export function noticesOf(
+  runs: Readonly<Record<string, RunView>>,
+  workflowOf: WorkflowOf,
+): readonly Notice[] {
   return Object.values(runs)
-    .flatMap((run) => noticeOf(run) ?? [])
+    .flatMap((run) => noticeOf(run, workflowOf(run)) ?? [])
     .toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)));
 }
 
-function noticeOf(run: RunView): Notice | null {
+function noticeOf(run: RunView, workflow: WorkflowSummary | undefined): Notice | null {
   const title = titleOf(run);
   const about = { runId: run.id, gate: null };
   if (FINAL_STATUSES.has(run.status)) {
@@ -46,8 +63,9 @@ function noticeOf(run: RunView): Notice | null {
     kind: 'needed',
     runId: run.id,
     at: gate.openedAt,
-    text: `“${title}” – ${gateLine(gate)}`,
+    text: `“${title}” – ${gateLine(gate, workflow)}`,
     gate,
+    isOfDocument: presentedAt(workflow, gate, run.artifacts).kind === 'document',
   };
 }
 
@@ -73,8 +91,8 @@ export function messageOf(text: string, links: string): string {
 const ELLIPSIS = '…';
 
 /** Links to the commands for a notice. Each names the gate that the notice shows, so that it acts on no other gate. */
-export function linksOf({ runId, gate }: Notice): string {
-  const links = actionsOf(gate).map(({ title, command, decision }) => {
+export function linksOf({ runId, gate, isOfDocument = false }: Notice): string {
+  const links = actionsOf(gate, isOfDocument).map(({ title, command, decision }) => {
     const shown = gate === null ? {} : { shown: decision === null ? { gateId: gate.id } : bindingOf(decision, gate) };
     return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([{ runId, ...shown }]))} "${title}")`;
   });
@@ -87,8 +105,8 @@ interface Action {
   readonly decision: Decision | null;
 }
 
-function actionsOf(gate: Gate | null): readonly Action[] {
-  const review = gate?.kind === 'plan' ? COMMANDS.openPlan : COMMANDS.openRun;
+function actionsOf(gate: Gate | null, isOfDocument: boolean): readonly Action[] {
+  const review = isOfDocument ? COMMANDS.openPlan : COMMANDS.openRun;
   // Concerns that a message does not show are accepted in the review.
   const decisions = DECIDED_BY_LINK.filter(
     ({ decision }) => gate?.decisions.includes(decision) === true && !acceptsConcerns(decision, gate),

@@ -3,7 +3,7 @@
  * needed of them is taken down when its gate goes.
  */
 import * as vscode from 'vscode';
-import { type Host, type Panels, runsOf } from './host.ts';
+import { type Host, type Panels, runsOf, workflowOf } from './host.ts';
 import { COMMANDS, SETTINGS } from './identifiers.ts';
 import { isOver, linksOf, messageOf, type Notice, noticesOf, ToldNotices } from './notices.ts';
 import { plainMessage } from './plain-message.ts';
@@ -76,7 +76,7 @@ export function createNotifications(host: Host, panels: Panels): Notifications {
     look() {
       withdraw();
       const before = told.until;
-      const fresh = told.fresh(noticesOf(runsOf(host)));
+      const fresh = told.fresh(noticesOf(runsOf(host), (run) => workflowOf(host, run)));
       if (told.until !== before) void globalState.update(MEMORY, told.until);
       const wanted = fresh.filter((notice) => isWanted(notice) && !panels.isVisible(notice.runId));
       if (wanted.length > MAX_AT_ONCE) tellSummary(wanted);

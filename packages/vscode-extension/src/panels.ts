@@ -1,5 +1,6 @@
 /** Web views: one panel a run or screen, used again by what it shows and restored with the window. */
 import { randomBytes } from 'node:crypto';
+import { launchableOf, type NewExploration, type NewRun, type WorkflowSummary } from '@autonomous/shared';
 import type { HostActions, Screen } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { connectionNews } from './connection-words.ts';
@@ -51,8 +52,11 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
           if (isLaunched && entry.screen.name === 'launch') panel.dispose();
         },
       },
-      screen: shown.name === 'launch' ? { ...shown, draft: shown.draft ?? host.launches.draft() } : shown,
-      onLaunched: (launched) => host.launches.keepLaunched(launched),
+      screen: shown.name === 'launch' ? { ...shown, draft: shown.draft ?? host.launches.draft(lastWorkflow(host)) } : shown,
+      onLaunched: (launched) => {
+        const workflow = launchedWorkflow(host, launched);
+        if (workflow !== undefined) host.launches.keepLaunched(workflow, launched);
+      },
       onShows(next, title) {
         if (placeOf(next) !== placeOf(entry.screen)) memory.forget(entry.screen);
         entry.screen = next;
@@ -153,6 +157,19 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
       serializer.dispose();
     },
   };
+}
+
+/** The workflow that was launched last, else the server's first; `undefined` while none is known. */
+function lastWorkflow({ workflows, launches }: Host): WorkflowSummary | undefined {
+  const all = launchableOf(workflows.getSnapshot().context);
+  return all.find(({ name }) => name === launches.lastWorkflow) ?? all[0];
+}
+
+/** Approaches follow the server's own workflow for projects. */
+function launchedWorkflow({ workflows }: Host, launched: NewRun | NewExploration): WorkflowSummary | undefined {
+  const all = launchableOf(workflows.getSnapshot().context);
+  const named = 'workflow' in launched ? launched.workflow : undefined;
+  return all.find(({ name, needsProject }) => (named === undefined ? needsProject : name === named));
 }
 
 /** Labels of all panels of ours that the editor has, those that it has restored and not drawn yet among them. */

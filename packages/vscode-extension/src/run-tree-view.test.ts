@@ -1,5 +1,5 @@
 import type { RunView } from '@autonomous/shared';
-import { aRun, aWaitingRun, byId } from '@autonomous/shared/a-run.fixture';
+import { aRun, aWaitingRun, aWorkflow, byId } from '@autonomous/shared/a-run.fixture';
 import { pullRequestOf } from '@autonomous/ui';
 import { describe, expect, it } from 'vitest';
 import {
@@ -17,6 +17,7 @@ const treesFor = (runs: readonly RunView[], more: Partial<TreeInput> = {}) =>
   treesOf({
     runs: byId(...runs),
     projects: new Map([['p-1', 'Shop']]),
+    workflowOf: () => aWorkflow(),
     pending: new Map(),
     resuming: new Set(),
     now: NOW,
@@ -48,6 +49,48 @@ describe('The views', () => {
     expect(result?.shown).toEqual({ gateId: 'r.9', artifactHash: 'b2' });
     // An action that was pressed on the one cannot be taken for one on the other.
     expect(result?.id).not.toBe(plan?.id);
+  });
+
+  it('show child runs below their parent, where the most urgent of them belongs, with how far it came', () => {
+    const child = (id: string, parts: Partial<RunView> = {}): Partial<RunView> => ({
+      parent: { runId: 'parent', key: `parent/1/${id}`, depth: 1 },
+      ...parts,
+    });
+    const parent = aRun({ id: 'parent', status: 'awaiting_children', progress: { done: 1, total: 3 } });
+    const done = aRun({ id: 'done', ...child('done', { status: 'completed' }) });
+    const works = aRun({ id: 'works', ...child('works', { createdAt: '2030-01-01T00:00:02.000Z' }) });
+    const [line] = treesFor([works, parent, done]).active;
+    expect([line, ...(line === undefined ? [] : childrenOf(line))].map((node) => node?.id)).toEqual([
+      'active/run/parent',
+      'active/run/done',
+      'active/run/works',
+    ]);
+    expect(line?.description).toBe('1 of 3 · Waiting for its child runs');
+    expect(line === undefined ? [] : childrenOf(line).map(({ spoken }) => spoken.slice(0, 10))).toEqual([
+      'Child run:',
+      'Child run:',
+    ]);
+    const asks = aWaitingRun('asks', child('asks'));
+    expect(treesFor([parent, asks]).active).toEqual([]);
+    expect(treesFor([parent, asks]).waiting.map(({ id }) => id)).toEqual(['waiting/run/parent']);
+    expect(treesFor([asks]).waiting.map(({ id }) => id)).toEqual(['waiting/run/asks/asks.4']);
+  });
+
+  it('draw again the one child run that changed', () => {
+    const parent = aRun({ id: 'parent' });
+    const child = aRun({ id: 'child', parent: { runId: 'parent', key: 'k', depth: 1 } });
+    const before = treesFor([parent, child]).active;
+    const after = treesFor([parent, { ...child, currentStage: 'implementation' }]).active;
+    expect(changedNodes(before, after)).toEqual(['active/run/child']);
+  });
+
+  it('name a gate as its workflow does, and after its kind while that is not known', () => {
+    const failed = aWaitingRun('r', {}, { kind: 'fix' });
+    expect(treesFor([failed]).waiting[0]).toMatchObject({
+      description: 'Checks failed · 1 h',
+      icon: { name: 'warning' },
+    });
+    expect(treesFor([failed], { workflowOf: () => undefined }).waiting[0]?.description).toBe('Fix · 1 h');
   });
 
   it('put the longest wait first', () => {

@@ -2,8 +2,32 @@
  * Content of the three tree views, computed from the store's state alone: nodes with stable ids, and the nodes that
  * changed.
  */
-import { ageOf, FINAL_STATUSES, sanitizeText, type RunView, type ShownGate, shownAt } from '@autonomous/shared';
-import { gateLine, isWaiting, pullRequestOf, RESUMING, stageTitle, statusLabel, waitingFirst } from '@autonomous/ui';
+import {
+  ageOf,
+  CHANGES_TYPE,
+  FINAL_STATUSES,
+  gateInfoOf,
+  sanitizeText,
+  type RunView,
+  type ShownGate,
+  shownAt,
+  waitingWordsOf,
+  type WorkflowSummary,
+} from '@autonomous/shared';
+import {
+  childrenByParent,
+  type ChildrenOf,
+  familyOf,
+  gateLine,
+  isTop,
+  isWaiting,
+  progressText,
+  pullRequestOf,
+  RESUMING,
+  stageTitle,
+  statusLabel,
+  waitingFirst,
+} from '@autonomous/ui';
 
 export type Section = 'waiting' | 'active' | 'finished';
 export const SECTIONS: readonly Section[] = ['waiting', 'active', 'finished'];
@@ -30,6 +54,10 @@ export interface RunNode extends NodeBase {
   readonly runId: string;
   /** The open gate that the node shows: what its actions decide. */
   readonly shown?: ShownGate;
+  /** Its child runs, in the order in which they were started. */
+  readonly children: readonly RunNode[];
+  /** It and all runs below it have ended. */
+  readonly isOver: boolean;
 }
 export interface GroupNode extends NodeBase {
   readonly kind: 'project' | 'exploration';
@@ -42,6 +70,8 @@ export interface TreeInput {
   readonly runs: Readonly<Record<string, RunView>>;
   /** Names of projects by id; a project that is not known is shown by its id. */
   readonly projects: ReadonlyMap<string, string>;
+  /** `undefined` while a run's workflow is not known. */
+  readonly workflowOf: (run: RunView) => WorkflowSummary | undefined;
   /** What the person has just decided and the server has not confirmed, by run: `Approving…`. */
   readonly pending: ReadonlyMap<string, string>;
   /** Runs that a server which was started anew is taking up again. */
@@ -55,14 +85,29 @@ export function sectionOf(run: RunView): Section {
   return isWaiting(run) ? 'waiting' : 'active';
 }
 
-/** The nodes of all views. Projects are told apart where there are several; explorations where several runs of one are shown. */
-export function treesOf(input: TreeInput): Readonly<Record<Section, readonly TreeNode[]>> {
-  const bySection = Map.groupBy(waitingFirst(Object.values(input.runs)), sectionOf);
+/** What a view is made from, with the child runs of all. */
+interface Grouping extends TreeInput {
+  readonly childrenOf: ChildrenOf;
+}
+
+/**
+ * The nodes of all views. Projects are told apart where there are several; explorations where several runs of one are shown.
+ * Child runs are below their parent, in the most urgent section among them.
+ */
+export function treesOf(trees: TreeInput): Readonly<Record<Section, readonly TreeNode[]>> {
+  const runs = Object.values(trees.runs);
+  const input: Grouping = { ...trees, childrenOf: childrenByParent(runs) };
+  const tops = waitingFirst(runs.filter((run) => isTop(run, (id) => trees.runs[id] !== undefined)));
+  const urgent = (run: RunView): Section => {
+    const sections = new Set(familyOf(run, input.childrenOf).map(sectionOf));
+    return SECTIONS.find((section) => sections.has(section)) ?? 'finished';
+  };
+  const bySection = Map.groupBy(tops, urgent);
   const nodesOf = (section: Section): readonly TreeNode[] => byProject(bySection.get(section) ?? [], section, input);
   return { waiting: nodesOf('waiting'), active: nodesOf('active'), finished: nodesOf('finished') };
 }
 
-function byProject(runs: readonly RunView[], section: Section, input: TreeInput): readonly TreeNode[] {
+function byProject(runs: readonly RunView[], section: Section, input: Grouping): readonly TreeNode[] {
   const groups = Map.groupBy(runs, (run) => run.projectId);
   if (groups.size < 2) return byExploration(runs, section, input);
   const labelOf = (projectId: string): string =>
@@ -86,7 +131,7 @@ function byProject(runs: readonly RunView[], section: Section, input: TreeInput)
   });
 }
 
-function byExploration(runs: readonly RunView[], section: Section, input: TreeInput): readonly TreeNode[] {
+function byExploration(runs: readonly RunView[], section: Section, input: Grouping): readonly TreeNode[] {
   const groups = Map.groupBy(runs, (run) => run.explorationId ?? run.id);
   return [...groups].flatMap(([explorationId, members]): readonly TreeNode[] => {
     // In the order in which they were asked for, whichever came to its gate first.
@@ -113,21 +158,30 @@ function byExploration(runs: readonly RunView[], section: Section, input: TreeIn
   });
 }
 
-function runNode(run: RunView, section: Section, { now, pending, resuming }: TreeInput): RunNode {
+/** @param view the section of the tree in which it stands: a child run may be further than its parent */
+function runNode(run: RunView, view: Section, input: Grouping): RunNode {
+  const { now, pending, resuming } = input;
+  const workflow = input.workflowOf(run);
+  const section = sectionOf(run);
+  const below = input.childrenOf.get(run.id) ?? [];
   const label = titleOf(run);
   const underWay = pending.get(run.id);
-  const description = underWay ?? (resuming.has(run.id) ? RESUMING : describe(run, section, now));
+  const progress = progressText(run, below);
+  const standing = resuming.has(run.id) ? RESUMING : describe(run, section, now, workflow);
+  const description = underWay ?? (progress === null ? standing : `${progress} · ${standing}`);
   return {
     kind: 'run',
     // Another gate is another node: an action on the line as it was cannot reach what came after.
-    id: `${section}/run/${run.id}${run.gate === null ? '' : `/${run.gate.id}`}`,
+    id: `${view}/run/${run.id}${run.gate === null ? '' : `/${run.gate.id}`}`,
     runId: run.id,
     ...(run.gate === null ? {} : { shown: shownAt(run.gate) }),
     label,
     description,
-    icon: underWay === undefined ? iconOf(run) : { name: 'loading~spin' },
+    icon: underWay === undefined ? iconOf(run, workflow) : { name: 'loading~spin' },
     contextValue: underWay === undefined ? contextOf(run, section) : ';run;',
-    spoken: `${label}, ${underWay ?? statusLabel(run)}, ${description}`,
+    spoken: `${run.parent === undefined ? '' : 'Child run: '}${label}, ${underWay ?? statusLabel(run)}, ${description}`,
+    children: below.map((child) => runNode(child, view, input)),
+    isOver: familyOf(run, input.childrenOf).every((each) => sectionOf(each) === 'finished'),
   };
 }
 
@@ -139,25 +193,16 @@ export function titleOf(run: RunView): string {
 }
 
 /** Short: beside the title there is little room. */
-const GATE_WORDS: Readonly<Record<string, string>> = {
-  plan: 'Plan',
-  invalid_plan: 'Plan cannot be read',
-  implementation: 'Result',
-  fix: 'Checks failed',
-  escalation: 'Too many questions',
-  clarification: 'Question',
-};
-
-function describe(run: RunView, section: Section, now: number): string {
+function describe(run: RunView, section: Section, now: number, workflow: WorkflowSummary | undefined): string {
   switch (section) {
     case 'waiting': {
-      const words = run.status === 'paused' ? statusLabel(run) : gateWords(run);
+      const words = run.status === 'paused' ? statusLabel(run) : gateWords(run, workflow);
       return `${words} · ${ageOf(run.gate?.openedAt ?? run.updatedAt, now)}`;
     }
     case 'active': {
-      if (run.status === 'queued') return statusLabel(run);
+      if (run.status === 'queued' || run.status === 'awaiting_children') return statusLabel(run);
       const visit = run.stages.findLast(({ stage }) => stage === run.currentStage);
-      return `${stageTitle(run.currentStage)} · ${ageOf(visit?.startedAt ?? run.startedAt ?? run.createdAt, now)}`;
+      return `${stageTitle(run.currentStage, workflow)} · ${ageOf(visit?.startedAt ?? run.startedAt ?? run.createdAt, now)}`;
     }
     case 'finished': {
       const age = ageOf(run.completedAt ?? run.updatedAt, now);
@@ -168,9 +213,8 @@ function describe(run: RunView, section: Section, now: number): string {
   }
 }
 
-function gateWords({ gate }: RunView): string {
-  if (gate === null) return '';
-  return GATE_WORDS[gate.kind] ?? stageTitle(gate.kind);
+function gateWords({ gate }: RunView, workflow: WorkflowSummary | undefined): string {
+  return gate === null ? '' : waitingWordsOf(gateInfoOf(workflow, gate.kind));
 }
 
 /** `Merged`, `Pushed`, `Failed` … */
@@ -181,7 +225,8 @@ function endOf(run: RunView): string {
   return run.published?.pushed ? 'Pushed' : 'Completed';
 }
 
-export function iconOf(run: RunView): NodeIcon {
+/** @param workflow absent while it is not known */
+export function iconOf(run: RunView, workflow?: WorkflowSummary): NodeIcon {
   switch (run.status) {
     case 'queued':
       return { name: 'clock' };
@@ -190,7 +235,7 @@ export function iconOf(run: RunView): NodeIcon {
     case 'awaiting_children':
       return { name: 'type-hierarchy-sub', color: 'charts.blue' };
     case 'awaiting_approval':
-      return run.gate?.kind === 'fix'
+      return run.gate !== null && gateInfoOf(workflow, run.gate.kind).isFailure === true
         ? { name: 'warning', color: 'list.warningForeground' }
         : { name: 'bell-dot', color: 'charts.yellow' };
     case 'awaiting_clarification':
@@ -215,7 +260,7 @@ function contextOf(run: RunView, section: Section): string {
     ...(section === 'finished' ? [] : ['open']),
     ...(run.gate?.decisions ?? []),
     ...(run.status === 'running' ? ['works'] : []),
-    ...(run.artifacts.some(({ type }) => type === 'mermaid_diagram') ? ['plan'] : []),
+    ...(run.artifacts.some(({ type }) => type !== CHANGES_TYPE) ? ['document'] : []),
     ...(run.headCommit !== undefined && run.headCommit !== run.baseCommit ? ['diff'] : []),
     ...(run.published?.pushed ? ['branch'] : []),
     ...(pullRequestOf(run) === null ? [] : ['pullRequest']),
@@ -225,14 +270,19 @@ function contextOf(run: RunView, section: Section): string {
 }
 
 /** What is known of a run at a glance, one line each. Plain text. */
-export function tooltipOf(run: RunView, project: string | undefined): readonly string[] {
+export function tooltipOf(
+  run: RunView,
+  project: string | undefined,
+  workflow?: WorkflowSummary,
+): readonly string[] {
   const dollars = run.cost.costUsd;
   return [
-    `${statusLabel(run)}${run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage)}`}`,
-    ...(run.gate === null || FINAL_STATUSES.has(run.status) ? [] : [gateLine(run.gate)]),
+    `${statusLabel(run)}${run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage, workflow)}`}`,
+    ...(run.gate === null || FINAL_STATUSES.has(run.status) ? [] : [gateLine(run.gate, workflow)]),
     ...(run.failure === undefined ? [] : [run.failure]),
     ...(project === undefined ? [] : [`Project ${project}`]),
-    `Branch ${run.branch}`,
+    ...(run.branch === '' ? [] : [`Branch ${run.branch}`]),
+    ...(workflow === undefined ? [] : [`Workflow ${workflow.title}`]),
     ...(run.merged === undefined ? [] : [`Merged into ${run.merged.baseBranch}`]),
     ...(dollars === undefined || dollars === 0 ? [] : [`Cost $${dollars.toFixed(2)}`]),
     ...(run.scriptedModels.length === 0 ? [] : [`Scripted, no real model: ${run.scriptedModels.join(', ')}`]),
@@ -254,7 +304,7 @@ export function changedNodes(before: readonly TreeNode[], after: readonly TreeNo
 }
 
 export function childrenOf(node: TreeNode): readonly TreeNode[] {
-  return node.kind === 'run' ? [] : node.children;
+  return node.children;
 }
 
 function sameIds(before: readonly TreeNode[], after: readonly TreeNode[]): boolean {

@@ -1,14 +1,15 @@
 /** The three views in the activity bar: native trees over the store, of which only what changed is drawn again. */
-import { isResuming, type RunView, type ShownGate } from '@autonomous/shared';
+import { isResuming, type RunView, type ShownGate, type WorkflowSummary } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import { connectionBrief } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';
-import { type Host, runsOf } from './host.ts';
+import { type Host, runsOf, workflowOf } from './host.ts';
 import { COMMANDS, VIEWS } from './identifiers.ts';
 import {
   changedNodes,
   childrenOf,
   SECTIONS,
+  sectionOf,
   type Section,
   titleOf,
   tooltipOf,
@@ -44,12 +45,13 @@ export function createTrees(host: Host): Trees {
     const trees = treesOf({
       runs: context.runs,
       projects,
+      workflowOf: (run) => workflowOf(host, run),
       pending: host.pending.labels,
       resuming: new Set(context.resuming.filter((id) => isResuming(context, id))),
       now: Date.now(),
     });
     for (const section of SECTIONS) views.get(section)?.show(trees[section]);
-    waiting?.setBadge(countRuns(trees.waiting));
+    waiting?.setBadge(Object.values(context.runs).filter((run) => sectionOf(run) === 'waiting').length);
     const isCut = typeof context.older === 'string';
     views.get('finished')?.setMessage(isCut ? 'Older ones are in the list of runs.' : undefined);
   };
@@ -98,7 +100,7 @@ function createTree(host: Host, section: Section) {
     resolveTreeItem(item, element) {
       const run = element.runId === undefined ? undefined : runsOf(host)[element.runId];
       const resolved = item;
-      if (run) resolved.tooltip = tooltip(run, host.projects.names.get(run.projectId));
+      if (run) resolved.tooltip = tooltip(run, host.projects.names.get(run.projectId), workflowOf(host, run));
       return resolved;
     },
   };
@@ -143,10 +145,11 @@ function createTree(host: Host, section: Section) {
 
 function itemOf(node: TreeNode): vscode.TreeItem {
   const isGroup = node.kind !== 'run';
-  const item = new vscode.TreeItem(
-    node.label,
-    isGroup ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
-  );
+  const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+  const hasChildren = childrenOf(node).length > 0;
+  // What is over is closed until somebody opens it.
+  const isClosed = node.kind === 'run' && node.isOver;
+  const item = new vscode.TreeItem(node.label, !hasChildren ? None : isClosed ? Collapsed : Expanded);
   item.id = node.id;
   item.description = node.description;
   item.contextValue = node.contextValue;
@@ -158,11 +161,15 @@ function itemOf(node: TreeNode): vscode.TreeItem {
   return item;
 }
 
-function tooltip(run: RunView, project: string | undefined): vscode.MarkdownString {
+function tooltip(
+  run: RunView,
+  project: string | undefined,
+  workflow: WorkflowSummary | undefined,
+): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   // Requests and failures are other people's words: text, never Markdown.
   text.appendText(titleOf(run));
-  for (const line of tooltipOf(run, project)) {
+  for (const line of tooltipOf(run, project, workflow)) {
     text.appendMarkdown('\n\n');
     text.appendText(line);
   }
@@ -177,8 +184,4 @@ function indexOf(nodes: readonly TreeNode[]): Map<string, TreeNode> {
   };
   for (const node of nodes) add(node);
   return index;
-}
-
-function countRuns(nodes: readonly TreeNode[]): number {
-  return nodes.reduce((sum, node) => sum + (node.kind === 'run' ? 1 : countRuns(node.children)), 0);
 }

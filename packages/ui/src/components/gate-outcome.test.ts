@@ -1,6 +1,7 @@
 import type { GateOutcome } from '@autonomous/shared';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
+import { aWorkflow } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
 import { OutcomeOfGate, outcomeWords } from './gate-outcome.tsx';
 
@@ -15,7 +16,11 @@ it.each<[kind: GateOutcome['kind'], decision: GateOutcome['decision'], words: st
   ['pause', 'extend', 'Pause extended'],
   ['merge_conflict', 'cancel', 'Merge conflict cancelled'],
 ])('of a gate of the kind %s, the decision %s reads “%s”', (kind, decision, words) => {
-  expect(outcomeWords({ kind, decision }).join(' ')).toBe(words);
+  expect(outcomeWords({ kind, decision }, aWorkflow()).join(' ')).toBe(words);
+});
+
+it('names a gate of an unknown workflow after its kind', () => {
+  expect(outcomeWords({ kind: 'go_no_go', decision: 'approve' })).toEqual(['Go no go', 'approved']);
 });
 
 it('calls a decision that it does not know what it is', () => {
@@ -32,7 +37,7 @@ it('E06 says a name and what was said as words, whatever they are made of', () =
     notes: '\u001b[2Jfine <img src=x>',
     at: '2030-01-01T00:00:00.000Z',
   };
-  const html = renderToStaticMarkup(createElement(OutcomeOfGate, { lead: 'Decided elsewhere', outcome }));
+  const html = renderToStaticMarkup(createElement(OutcomeOfGate, { lead: 'Decided elsewhere', outcome, workflow: aWorkflow() }));
   expect(html).toContain('⟨U+202E⟩</span> [x](javascript:1), ');
   expect(html).toContain('<blockquote>fine &lt;img src=x&gt;</blockquote>');
 });

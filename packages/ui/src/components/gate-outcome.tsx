@@ -1,7 +1,6 @@
 /** Words a gate's decision and its author, in the same way on every screen. */
-import { type GateOutcome, withoutTerminal } from '@autonomous/shared';
+import { gateInfoOf, type GateOutcome, type WorkflowInfo, withoutTerminal } from '@autonomous/shared';
 import type { ReactNode } from 'react';
-import { stageTitle } from '../labels.ts';
 import { Link } from './link.tsx';
 import { Ago } from './times.tsx';
 
@@ -17,18 +16,15 @@ const DECIDED: Readonly<Record<GateOutcome['decision'], string>> = {
   cancel: 'cancelled',
 };
 
-/** What is decided, where the gate's kind does not read as such. */
-const KINDS: Readonly<Record<string, string>> = {
-  clarification: 'Question',
-  escalation: 'Questions',
-  fix: 'Failed checks',
-  invalid_plan: 'Plan',
-  implementation: 'Result',
-};
-
-/** `['Plan', 'approved']`. A newer server may know decisions that this program does not: they are called what they are. */
-export function outcomeWords({ kind, decision }: Pick<GateOutcome, 'kind' | 'decision'>): readonly [string, string] {
-  return [KINDS[kind] ?? stageTitle(kind), DECIDED[decision] ?? decision];
+/**
+ * `['Plan', 'approved']`. A newer server may know decisions that this program does not: they are called what they are.
+ * @param workflow absent while it is not known: the gate is then named after its kind
+ */
+export function outcomeWords(
+  { kind, decision }: Pick<GateOutcome, 'kind' | 'decision'>,
+  workflow?: Pick<WorkflowInfo, 'gates'>,
+): readonly [string, string] {
+  return [gateInfoOf(workflow, kind).title, DECIDED[decision] ?? decision];
 }
 
 /**
@@ -40,15 +36,17 @@ export function outcomeWords({ kind, decision }: Pick<GateOutcome, 'kind' | 'dec
 export function OutcomeOfGate({
   lead,
   outcome,
+  workflow,
   linkedIn,
   children,
 }: {
   readonly lead?: string;
   readonly outcome: GateOutcome;
+  readonly workflow: Pick<WorkflowInfo, 'gates'> | undefined;
   readonly linkedIn?: string;
   readonly children?: ReactNode;
 }) {
-  const [what, decided] = outcomeWords(outcome);
+  const [what, decided] = outcomeWords(outcome, workflow);
   const { by, at, notes, gateId } = outcome;
   return (
     <>

@@ -1,13 +1,19 @@
 /** Warnings about a result's changes that a person should read before they decide, beside the lines themselves. */
-import { type DiffReview, type ReviewedFile, reviewDiff, type RunView, textWarnings } from '@autonomous/shared';
+import {
+  type Artifact,
+  type DiffReview,
+  documentInfoOf,
+  presentedAt,
+  type ReviewedFile,
+  reviewDiff,
+  type RunView,
+  textWarnings,
+} from '@autonomous/shared';
 import { useMemo } from 'react';
-import { useHost } from '../hosts/host.ts';
+import { useHost, useWorkflow } from '../hosts/host.ts';
+import { wordsOf } from '../labels.ts';
 import { Icon } from './icon.tsx';
 import { type Loaded, Loading, useLoaded } from './loading.tsx';
-import { plansOf } from './plans.ts';
-
-/** Gates at which there is no result yet. */
-const BEFORE_CODE: ReadonlySet<string> = new Set(['plan', 'invalid_plan', 'clarification', 'escalation']);
 
 /** Differences between git's list and the patch. Nothing below them can be trusted. */
 export function Faults({ review: { faults } }: { readonly review: DiffReview }) {
@@ -34,26 +40,43 @@ export function TextWarnings({ text, where }: { readonly text: string; readonly 
   return <List of={warnings} />;
 }
 
-/** Of the plan or the result that the run's open gate is about: beside the decision, whatever part of the run is shown. */
+/** Of the document or the result that the run's open gate is about: beside the decision, whatever part of the run is shown. */
 export function GateWarnings({ run }: { readonly run: RunView }) {
-  return run.gate?.kind === 'plan' ? <PlanWarnings run={run} /> : <ResultWarnings run={run} />;
+  const workflow = useWorkflow(run);
+  if (run.gate === null) return null;
+  const presented = presentedAt(workflow, run.gate, run.artifacts);
+  if (presented.kind === 'document') {
+    const { title } = documentInfoOf(workflow, presented.type);
+    return presented.artifact === undefined ? null : (
+      <DocumentWarnings run={run} artifact={presented.artifact} title={title} />
+    );
+  }
+  // A pause stops a run that may have a result already.
+  const isOfResult = presented.kind === 'changes' || run.gate.reason !== undefined;
+  return isOfResult ? <ResultWarnings run={run} /> : null;
 }
 
-function PlanWarnings({ run }: { readonly run: RunView }) {
+function DocumentWarnings({
+  run,
+  artifact,
+  title,
+}: {
+  readonly run: RunView;
+  readonly artifact: Artifact;
+  readonly title: string;
+}) {
   const { client } = useHost();
-  const plan = plansOf(run).at(-1);
-  const content = useLoaded(plan?.id ?? null, () => client.getArtifact(run.id, plan?.id ?? ''));
-  if (plan === undefined) return null;
+  const content = useLoaded(artifact.id, () => client.getArtifact(run.id, artifact.id));
   return (
-    <AtGate of={content} what="The plan">
-      {({ content: text }) => <TextWarnings text={text} where="in the plan" />}
+    <AtGate of={content} what={`The ${wordsOf(title)}`}>
+      {({ content: text }) => <TextWarnings text={text} where={`in the ${wordsOf(title)}`} />}
     </AtGate>
   );
 }
 
 function ResultWarnings({ run }: { readonly run: RunView }) {
   const { client } = useHost();
-  const isOfResult = run.headCommit !== undefined && run.gate !== null && !BEFORE_CODE.has(run.gate.kind);
+  const isOfResult = run.headCommit !== undefined;
   const review = useLoaded(isOfResult ? `${run.id} ${run.headCommit ?? ''}` : null, async () =>
     reviewDiff(await client.getDiff(run.id)),
   );

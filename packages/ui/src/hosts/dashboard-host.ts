@@ -1,5 +1,13 @@
 /** The dashboard page: speaks with the server that served it, by the browser's session. */
-import { ApiError, createClient, createRunStore, emptyRunStoreState, syncRecentRuns } from '@autonomous/shared';
+import {
+  ApiError,
+  createClient,
+  createRunStore,
+  createWorkflowCatalog,
+  emptyRunStoreState,
+  syncRecentRuns,
+  syncWorkflowCatalog,
+} from '@autonomous/shared';
 import { feedNews } from '../connection-news.ts';
 import { pathOf, type Screen, screenOf } from '../bridge.ts';
 import { createPlaceStore, type Host } from './host.ts';
@@ -8,6 +16,8 @@ import { messageOf } from './messages.ts';
 export function createDashboardHost(page: Window): Host {
   const client = createClient({ baseUrl: page.location.origin });
   const runs = createRunStore();
+  const workflows = createWorkflowCatalog();
+  const catalog = syncWorkflowCatalog({ catalog: workflows, runs, client: () => client });
   const place = createPlaceStore(screenOf(page.location.pathname));
   runs.subscribe(({ context }) => {
     place.trigger.told({ news: feedNews(place.getSnapshot().context.news, context.connection) });
@@ -25,6 +35,8 @@ export function createDashboardHost(page: Window): Host {
   const connect = async (isSignedIn: boolean): Promise<void> => {
     if (!isSignedIn) await client.me();
     place.trigger.signedIn({ signedIn: true });
+    // Beside the runs, which do not wait for it.
+    void catalog.refresh();
     following = new AbortController();
     const { signal } = following;
     await syncRecentRuns({ client, store: runs, signal, onFault: fail, defer: beforeNextFrame });
@@ -50,6 +62,8 @@ export function createDashboardHost(page: Window): Host {
     kind: 'dashboard',
     client,
     runs,
+    workflows,
+    listWorkflows: () => void catalog.refresh(),
     place,
     hrefOf: pathOf,
     go(screen: Screen) {
@@ -62,6 +76,7 @@ export function createDashboardHost(page: Window): Host {
         following.abort();
         // Nothing that was read stays in sight of who comes next.
         runs.trigger.replaced({ state: emptyRunStoreState });
+        workflows.trigger.forgotten();
         place.trigger.told({ news: null });
         place.trigger.signedIn({ signedIn: false });
       }, fail);

@@ -1,6 +1,7 @@
 /** Services that a host gives to screens. A host is the dashboard page or a web view of the editor. */
-import type { RunStore } from '@autonomous/shared';
+import { type RunStore, type WorkflowCatalog, workflowOf, type WorkflowSummary } from '@autonomous/shared';
 import { createStore } from '@xstate/store';
+import { useSelector } from '@xstate/store-react';
 import { createContext, useContext } from 'react';
 import type { HostActions, Screen, ScreenClient } from '../bridge.ts';
 
@@ -8,6 +9,10 @@ export interface Host {
   readonly kind: 'dashboard' | 'web-view';
   readonly client: ScreenClient;
   readonly runs: RunStore;
+  /** The server's workflows; empty until they are listed. */
+  readonly workflows: WorkflowCatalog;
+  /** Lists the workflows again, where that failed. */
+  readonly listWorkflows: () => void;
   readonly place: PlaceStore;
   /** Shows a screen here. */
   readonly go: (screen: Screen) => void;
@@ -71,4 +76,10 @@ export function useHost(): Host {
   const host = useContext(HostContext);
   if (host === null) throw new Error('There is no host around this component');
   return host;
+}
+
+/** The workflow that a run follows; `undefined` while the server has not listed it. */
+export function useWorkflow(run: { readonly workflow: { readonly name: string } } | undefined): WorkflowSummary | undefined {
+  const { workflows } = useHost();
+  return useSelector(workflows, ({ context }) => (run === undefined ? undefined : workflowOf(context, run.workflow.name)));
 }

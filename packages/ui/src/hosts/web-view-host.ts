@@ -2,9 +2,11 @@
 import {
   ApiError,
   createRunStore,
+  createWorkflowCatalog,
   FINAL_STATUSES,
   type ProblemDetails,
   type RunStoreState,
+  syncWorkflowCatalog,
   withRuns,
 } from '@autonomous/shared';
 import {
@@ -52,6 +54,8 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
   const client = Object.fromEntries(
     CALLS.map((method) => [method, (...args: unknown[]) => call(method, args)]),
   ) as unknown as ScreenClient;
+  const workflows = createWorkflowCatalog();
+  const catalog = syncWorkflowCatalog({ catalog: workflows, runs, client: () => client });
   const act = (action: HostAction, ...args: unknown[]): void => send({ kind: 'action', action, args });
   const show = (screen: Screen): void => {
     place.trigger.went({ screen });
@@ -72,6 +76,7 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
             message.state.older === listedTo ? withOlder(message.state, runs.getSnapshot().context) : message.state,
         });
         listedTo = message.state.older;
+        if (!workflows.getSnapshot().context.isLoaded) void catalog.refresh();
         place.trigger.signedIn({ signedIn: true });
         show(message.screen);
         return;
@@ -108,6 +113,8 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
     kind: 'web-view',
     client,
     runs,
+    workflows,
+    listWorkflows: () => void catalog.refresh(),
     place,
     hrefOf: (screen) => `#${pathOf(screen)}`,
     go(screen) {

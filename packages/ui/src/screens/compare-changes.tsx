@@ -1,5 +1,6 @@
 /** Changes of several runs, file by file, with files that can be taken from one run into another. */
 import { type FileChange, type ReviewedFile, reviewDiff, type RunDiff, type RunView } from '@autonomous/shared';
+import { useSelector } from '@xstate/store-react';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { Loading, useLoaded } from '../components/loading.tsx';
@@ -35,7 +36,9 @@ function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly
   const paths = useMemo(() => pathsOf(results), [results]);
   const [choice, setChoice] = useState<Choice | null>(null);
   const [shown, setShown] = useState<string | null>(null);
-  const canTake = runs.some(takesFiles);
+  const { workflows } = useHost();
+  const catalog = useSelector(workflows, ({ context }) => context);
+  const canTake = runs.some((run) => takesFiles(run, catalog) !== null);
   if (paths.length === 0) return <p className="empty">None of the runs has changed anything yet.</p>;
 
   /** Files come from one other run at a time: a box in another column begins a new choice. */
@@ -78,7 +81,7 @@ function Compared({ runs, diffs }: { readonly runs: readonly RunView[]; readonly
             return (
               <Cell
                 file={result?.byPath.get(path)}
-                canTake={canTake && runs.some((other) => other.id !== run.id && takesFiles(other))}
+                canTake={canTake && runs.some((other) => other.id !== run.id && takesFiles(other, catalog) !== null)}
                 isTaken={choice?.runId === run.id && choice.paths.includes(path)}
                 label={`Take ${path} from “${run.originalRequest}”`}
                 onChoose={() => choose(run.id, result?.diff.to ?? '', path)}

@@ -53,9 +53,9 @@ function whyNotBinding(run: RunView, plan: Artifact): string | null {
   const newest = run.artifacts.findLast(({ stage, type }) => stage === plan.stage && type === plan.type);
   if (newest !== undefined && newest.id !== plan.id)
     return `Version ${plan.version} of the plan was replaced by another.`;
-  const isInReview = run.gate?.kind === 'plan' || run.gate?.kind === 'invalid_plan';
+  const isInReview = run.gate !== null && run.gate.stage === plan.stage && run.gate.decisions.includes('approve');
   if (plan.approvedBy !== undefined && !isInReview) return null;
-  if (isInReview || run.currentStage === 'planning') return 'It binds the run once the plan is approved.';
+  if (isInReview || run.currentStage === plan.stage) return 'It binds the run once the plan is approved.';
   return null;
 }
 
@@ -76,6 +76,6 @@ function whyFailed({ mode, commands }: Evidence, run: RunView): string {
 
 /** Those of the report that was written after this evidence. */
 function currentFindings(run: RunView, evidence: Evidence): Artifact['findings'] {
-  const report = run.artifacts.findLast(({ type }) => type === 'validation_report');
+  const report = run.artifacts.findLast(({ findings }) => findings !== undefined);
   return report !== undefined && report.createdAt >= evidence.recordedAt ? report.findings : undefined;
 }

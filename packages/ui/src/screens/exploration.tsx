@@ -1,8 +1,9 @@
 /** Runs that try different ways, side by side: in figures, by their plans, their changes and their evidence. */
-import { durationText, type RunView } from '@autonomous/shared';
+import { CHANGES_TYPE, durationText, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useMemo, useState } from 'react';
-import { useHost } from '../hosts/host.ts';
+import { useHost, useWorkflow } from '../hosts/host.ts';
+import { tabsOf } from '../run-tabs.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { gateLine, stageTitle } from '../labels.ts';
 import { Link } from '../components/link.tsx';
@@ -11,11 +12,11 @@ import { type RunRow, runRows, RunTable } from '../components/run-table.tsx';
 import { isOver, StatusLine } from '../components/status.tsx';
 import { CompareChanges } from './compare-changes.tsx';
 import { CompareEvidence } from './compare-evidence.tsx';
-import { ComparePlans } from './compare-plans.tsx';
+import { CompareDocuments } from './compare-documents.tsx';
 
 const VIEWS = {
   figures: 'Figures',
-  plans: 'Plans',
+  documents: 'Documents',
   changes: 'Changes',
   evidence: 'Evidence',
 } as const;
@@ -54,6 +55,9 @@ export function Exploration({ explorationId }: { readonly explorationId: string 
 
 function Compared({ runs }: { readonly runs: readonly RunView[] }) {
   const [view, setView] = useState<View>('figures');
+  const [first] = runs;
+  const workflow = useWorkflow(first);
+  const document = first === undefined ? undefined : tabsOf(first, workflow).find((tab) => tab.document !== undefined);
   return (
     <>
       <div className="tabs" role="group" aria-label="What to compare">
@@ -65,7 +69,7 @@ function Compared({ runs }: { readonly runs: readonly RunView[] }) {
             // The keys of the table are the views.
             onClick={() => setView(name as View)}
           >
-            {title}
+            {name === 'documents' ? (document?.title ?? title) : title}
           </button>
         ))}
       </div>
@@ -78,8 +82,8 @@ function Shown({ view, runs }: { readonly view: View; readonly runs: readonly Ru
   switch (view) {
     case 'figures':
       return <Figures runs={runs} />;
-    case 'plans':
-      return <ComparePlans runs={runs} />;
+    case 'documents':
+      return <CompareDocuments runs={runs} />;
     case 'changes':
       return <CompareChanges runs={runs} />;
     case 'evidence':
@@ -89,10 +93,19 @@ function Shown({ view, runs }: { readonly view: View; readonly runs: readonly Ru
   }
 }
 
+function Stage({ run }: { readonly run: RunView }) {
+  return stageTitle(run.currentStage, useWorkflow(run));
+}
+
+function WaitsFor({ run }: { readonly run: RunView }) {
+  const workflow = useWorkflow(run);
+  return run.gate === null ? '–' : gateLine(run.gate, workflow);
+}
+
 const ROWS = runRows([
   ['Status', (run) => <StatusLine run={run} />],
-  ['Stage', (run) => stageTitle(run.currentStage)],
-  ['Waits for', (run) => (run.gate === null ? '–' : gateLine(run.gate))],
+  ['Stage', (run) => <Stage run={run} />],
+  ['Waits for', (run) => <WaitsFor run={run} />],
   ['Files changed', (run) => filesChanged(run)],
   ['Checks', (run) => checks(run)],
   ['Attempts at fixing', (run) => run.fixAttempts],
@@ -157,7 +170,7 @@ function Choose({ run, others }: { readonly run: RunView; readonly others: reado
 }
 
 function filesChanged(run: RunView): React.ReactNode {
-  const code = run.artifacts.findLast(({ type }) => type === 'code');
+  const code = run.artifacts.findLast(({ type }) => type === CHANGES_TYPE);
   if (code?.filesChanged === undefined) return '–';
   return <Link to={{ name: 'run', runId: run.id, tab: 'changes' }}>{code.filesChanged.length}</Link>;
 }

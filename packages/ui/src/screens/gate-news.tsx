@@ -1,6 +1,7 @@
 /** Notice for a gate that was decided elsewhere while its run is open: states why the gate is no longer on the page. */
 import type { GateOutcome, RunView } from '@autonomous/shared';
 import { useState } from 'react';
+import { useWorkflow } from '../hosts/host.ts';
 import { OutcomeOfGate } from '../components/gate-outcome.tsx';
 
 /**
@@ -18,6 +19,7 @@ export function decidedElsewhere(
 }
 
 export function GateNews({ run, here }: { readonly run: RunView; readonly here: ReadonlySet<string> }) {
+  const workflow = useWorkflow(run);
   const [before] = useState(run.gates.length);
   const [dismissed, setDismissed] = useState<GateOutcome | null>(null);
   const outcome = decidedElsewhere(run, before, here);
@@ -25,7 +27,7 @@ export function GateNews({ run, here }: { readonly run: RunView; readonly here: 
   return (
     <div role="status" className={isShown ? 'gate-news' : 'hidden'}>
       {isShown && (
-        <OutcomeOfGate lead="Decided elsewhere" outcome={outcome}>
+        <OutcomeOfGate lead="Decided elsewhere" outcome={outcome} workflow={workflow}>
           {' '}
           <button type="button" className="link" onClick={() => setDismissed(outcome)}>
             Dismiss

@@ -1,6 +1,6 @@
 /** A gate that is not open: who decided what, or why there is nothing to decide. */
 import type { RunView } from '@autonomous/shared';
-import { useHost } from '../hosts/host.ts';
+import { useHost, useWorkflow } from '../hosts/host.ts';
 import { OutcomeOfGate } from '../components/gate-outcome.tsx';
 import { Link } from '../components/link.tsx';
 import { useArrival } from '../components/focus-target.ts';
@@ -61,6 +61,7 @@ function What({
   readonly more: string;
 }) {
   const { client } = useHost();
+  const workflow = useWorkflow(run);
   const outcome = run.gates.findLast((each) => each.gateId === gateId);
   const isUnknown = outcome === undefined && sequence !== null && sequence <= run.lastSequence;
   const event = useLoaded(isUnknown ? `${run.id} ${sequence}` : null, async () => {
@@ -69,7 +70,7 @@ function What({
   });
   if (outcome !== undefined) {
     return (
-      <OutcomeOfGate lead="This gate is decided" outcome={outcome}>
+      <OutcomeOfGate lead="This gate is decided" outcome={outcome} workflow={workflow}>
         .{more}
       </OutcomeOfGate>
     );

@@ -2,21 +2,27 @@
 import {
   baselineText,
   bindingOf,
+  type DecisionField,
+  fieldOf,
+  type GateInfo,
+  gateInfoOf,
   BUDGET_NAMES,
   carriesComments,
   countedComments,
   type Decision,
   type Gate,
   type GateDecision,
+  waitingWordsOf,
   missingBudgetOf,
   sanitizeText,
 } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { type ReactNode, useEffect, useId, useState } from 'react';
-import { useHost } from '../hosts/host.ts';
+import { useHost, useWorkflow } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
 import { useArrival } from '../components/focus-target.ts';
+import { Icon } from '../components/icon.tsx';
 import { GateConcerns } from './gate-concerns.tsx';
 import { CopyLink } from '../components/copy-link.tsx';
 import { createDecisionSender } from '../components/decision-sender.ts';
@@ -36,6 +42,8 @@ interface GatePanelProps {
 export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps) {
   const { client, runs } = useHost();
   const run = useSelector(runs, ({ context }) => context.runs[gate.runId]);
+  const workflow = useWorkflow(run);
+  const info = gateInfoOf(workflow, gate.kind);
   const target = useArrival<HTMLElement>(isTarget);
   const [sender] = useState(() => createDecisionSender({ gate, client, runs, onDecidedElsewhere }));
   useEffect(() => sender.dispose, [sender]);
@@ -51,26 +59,29 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
     <section
       ref={target}
       tabIndex={-1}
-      className={isTarget ? 'gate marked' : 'gate'}
+      className={`gate${isTarget ? ' marked' : ''}${info.isFailure === true ? ' failure' : ''}`}
       aria-labelledby={`gate-${gate.id}`}
     >
       <header>
         <h2 id={`gate-${gate.id}`}>{sanitizeText(gate.question?.question ?? gate.summary)}</h2>
         <p className="quiet">
-          {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage)} waits for you`},{' '}
+          <span className={info.isFailure === true ? 'kind failed' : 'kind'}>
+            {info.isFailure === true && <Icon name="warning" />} {waitingWordsOf(info)}
+          </span>{' '}
+          {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage, workflow)} waits for you`},{' '}
           <Ago at={gate.openedAt} /> <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
         </p>
       </header>
       {gate.question !== undefined && gate.question.context !== '' && (
         <p className="context">{sanitizeText(gate.question.context)}</p>
       )}
-      <BaselineLine gate={gate} />
+      <BaselineLine gate={gate} info={info} />
       <GateConcerns gate={gate} />
       <Accepted gate={gate} />
       <fieldset disabled={isSent}>
         <legend className="hidden">Decide</legend>
         {gate.question !== undefined && gate.decisions.includes('answer') && <Answer gate={gate} onDecide={decide} />}
-        <Decisions gate={gate} comments={run?.comments?.length ?? 0} onDecide={decide} />
+        <Decisions gate={gate} info={info} comments={run?.comments?.length ?? 0} onDecide={decide} />
       </fieldset>
       {run !== undefined && <GateComments run={run} approves={gate.decisions.includes('approve')} />}
       <p role="status" className={sending.state === 'refused' ? 'fault' : 'quiet'}>
@@ -94,14 +105,16 @@ const DONE: Readonly<Record<Decision, string>> = {
   extend: 'Extended',
 };
 
-/** Gates of a plan, of a result and of checks that failed tell how the base commit stands. It may become known while one is open. */
-const TELL_THE_BASE: ReadonlySet<string> = new Set(['plan', 'implementation', 'fix']);
-
-function BaselineLine({ gate }: { readonly gate: Gate }) {
+/** The checks of the base commit, beside a document that can be read and beside changes. They may become known while a gate is open. */
+function BaselineLine({ gate, info }: { readonly gate: Gate; readonly info: GateInfo }) {
   const { runs } = useHost();
   const baseline = useSelector(runs, ({ context }) => context.runs[gate.runId]?.baseline);
-  if (baseline === undefined || !TELL_THE_BASE.has(gate.kind)) return null;
+  if (baseline === undefined || !isAboutCode(info)) return null;
   return <p className="context">{sanitizeText(baselineText(baseline))}</p>;
+}
+
+function isAboutCode({ presents, isFailure = false }: GateInfo): boolean {
+  return presents === 'changes' || (presents === 'document' && !isFailure);
 }
 
 /** What an override would accept, line by line. */
@@ -131,14 +144,36 @@ function Accepted({ gate }: { readonly gate: Gate }) {
 type OnDecide = (decision: GateDecision) => Promise<void>;
 
 /** Each decision that needs words has a field of its own, opened by its button. */
-const FIELDS: Readonly<
-  Partial<Record<Decision, { readonly field: 'feedback' | 'question' | 'reason' | 'minutes'; readonly label: string }>>
-> = {
-  reject: { field: 'feedback', label: 'What should be different?' },
-  ask: { field: 'question', label: 'Your question to the planner' },
-  accept: { field: 'reason', label: 'Why may it pass all the same?' },
-  extend: { field: 'minutes', label: 'How many more minutes?' },
+type TextField = Exclude<DecisionField, 'editedPlan' | 'response'>;
+interface AskedField {
+  readonly field: TextField;
+  readonly label: string;
+  readonly isNeeded: boolean;
+}
+
+const FIELDS: Readonly<Partial<Record<Decision, AskedField>>> = {
+  reject: { field: 'feedback', label: 'What should be different?', isNeeded: true },
+  ask: { field: 'question', label: 'Your question', isNeeded: true },
+  accept: { field: 'reason', label: 'Why may it pass all the same?', isNeeded: true },
+  extend: { field: 'minutes', label: 'How many more minutes?', isNeeded: true },
 };
+const FIELD_LABELS: Readonly<Record<TextField, string>> = {
+  feedback: 'What should be different?',
+  question: 'Your question',
+  reason: 'The reason, which is recorded',
+  minutes: 'How many minutes?',
+  notes: 'Your notes',
+};
+
+/** The field of a decision at this gate: every gate's own, else the one that the workflow declares; none for a field of another place. */
+function askedAt(info: GateInfo, decision: Decision): AskedField | undefined {
+  const own = FIELDS[decision];
+  if (own !== undefined) return own;
+  const declared = fieldOf(info, decision);
+  if (declared === null || declared.field === 'editedPlan' || declared.field === 'response') return undefined;
+  const { field, isNeeded } = declared;
+  return { field, isNeeded, label: `${FIELD_LABELS[field]}${isNeeded ? '' : ' (may stay empty)'}` };
+}
 const LABELS: Readonly<Record<Decision, string>> = {
   approve: 'Approve',
   reject: 'Send back…',
@@ -152,10 +187,12 @@ const LABELS: Readonly<Record<Decision, string>> = {
 
 function Decisions({
   gate,
+  info,
   comments,
   onDecide,
 }: {
   readonly gate: Gate;
+  readonly info: GateInfo;
   /** How many are not sent yet. */
   readonly comments: number;
   readonly onDecide: OnDecide;
@@ -166,28 +203,33 @@ function Decisions({
     keepWords(text);
     if (open !== null) drafts.trigger.wrote({ gateId: gate.id, decision: open, text });
   };
-  // A draft that cannot be parsed is approved only as somebody mends it, beside its text.
-  const elsewhere = gate.kind === 'invalid_plan' ? 'approve' : gate.question === undefined ? null : 'answer';
+  // A document that has to be corrected first is approved beside its text.
+  const approval = fieldOf(info, 'approve');
+  const isCorrected = approval?.field === 'editedPlan' && approval.isNeeded;
+  const elsewhere = isCorrected ? 'approve' : gate.question === undefined ? null : 'answer';
   const choices = gate.decisions.filter((decision) => decision !== elsewhere);
   const primary = ['approve', 'retry'].find((decision) => choices.includes(decision as Decision));
-  const asked = open === null ? undefined : FIELDS[open];
+  const asked = open === null ? undefined : askedAt(info, open);
   // The server sends what was said beside the lines with the words of a decision.
   const carries = (decision: Decision | null): boolean =>
     comments > 0 && decision !== null && carriesComments(decision);
   const isBudget = gate.reason === 'budget' && open === 'extend';
 
   const choose = (decision: Decision): void => {
-    if (FIELDS[decision] === undefined) return void onDecide({ decision });
+    if (askedAt(info, decision) === undefined) return void onDecide({ decision });
     keepWords(draftOf(gate.id, decision));
     setOpen(open === decision ? null : decision);
   };
   // Only a rejection may consist of comments beside lines alone; an acceptance needs a reason as well.
-  const isEmpty = words.trim() === '' && !(carries(open) && open === 'reject');
+  const isEmpty = asked?.isNeeded === true && words.trim() === '' && !(carries(open) && open === 'reject');
   const send = (): void => {
     if (open === null || asked === undefined || isEmpty) return;
     const value = asked.field === 'minutes' ? Number(words) : words.trim();
     void onDecide({ decision: open, ...(value === '' ? {} : { [asked.field]: value }) });
   };
+
+  const labelOf = (decision: Decision): string =>
+    FIELDS[decision] === undefined && askedAt(info, decision) !== undefined ? `${LABELS[decision]}…` : LABELS[decision];
 
   return (
     <>
@@ -196,10 +238,10 @@ function Decisions({
           <vscode-button
             key={decision}
             secondary={decision !== primary}
-            aria-expanded={FIELDS[decision] === undefined ? undefined : open === decision ? 'true' : 'false'}
+            aria-expanded={askedAt(info, decision) === undefined ? undefined : open === decision ? 'true' : 'false'}
             onClick={() => choose(decision)}
           >
-            {LABELS[decision]}
+            {labelOf(decision)}
           </vscode-button>
         ))}
       </div>

@@ -1,88 +1,139 @@
 /** Options of a new run besides its request: approvals, models, budgets and base branch. */
-import type { BudgetName } from '@autonomous/shared';
+import { type BudgetName, configuredRoles, type Fault } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { BUDGET_LABELS } from '../labels.ts';
-import { type Choice, ROLES, type Texts } from '../launch-choice.ts';
+import { type Choice, FORM_BUDGETS, type Launchable, timedStages } from '../launch-choice.ts';
+import { faultAt } from '../launch-faults.ts';
 import { useLoaded } from '../components/loading.tsx';
-
-const MODEL_TITLES: Readonly<Record<(typeof ROLES)[number], string>> = {
-  planner: 'Model of the planner',
-  implementer: 'Model or agent of the implementer',
-  validator: 'Model of the validator',
-};
-const OWN_BUDGETS = ['maxCostUsd', 'maxTokens', 'maxToolCalls'] as const;
+import { FormField } from './form-field.tsx';
 
 const AS_ELSEWHERE = 'as configured by the project or the server';
 
+/** Fields of the options, as the server's faults name them. */
+export function optionPaths(workflow: Launchable): readonly string[] {
+  return [
+    ...configuredRoles(workflow).map(({ name }) => `config.modelRouting.${name}`),
+    ...timedStages(workflow).map(({ name }) => `config.timeoutMinutes.${name}`),
+    ...FORM_BUDGETS.map((name) => `config.${name}`),
+    ...(workflow.needsProject ? ['config.git.baseBranch'] : []),
+  ];
+}
+
 /** What most runs leave as the project has it. */
 export function MoreOptions(props: {
+  readonly workflow: Launchable;
   readonly choice: Choice;
+  readonly faults: readonly Fault[];
   readonly onChoice: (choice: Choice) => void;
   readonly isExploration: boolean;
   /** The person came for them. */
   readonly isAsked: boolean;
 }) {
-  const { choice, onChoice, isExploration, isAsked } = props;
+  const { workflow, choice, faults, onChoice, isExploration, isAsked } = props;
   const { client } = useHost();
   const models = useLoaded('models', () => client.listModels());
   const usable = models.value?.filter((model) => model.usable).map(({ id }) => id) ?? [];
   const byDefault = (role: string) => models.value?.find((model) => model.defaultFor.includes(role))?.id;
-  const budgets: readonly BudgetName[] = [...OWN_BUDGETS, ...(isExploration ? (['maxTreeCostUsd'] as const) : [])];
+  const roles = configuredRoles(workflow);
+  const stages = timedStages(workflow);
+  const budgets: readonly BudgetName[] = FORM_BUDGETS.filter((name) => isExploration || !name.startsWith('maxTree'));
   // As it was when the form opened: it does not close under somebody who empties its last field.
-  const [isOpen] = useState(
+  const [wasOpen] = useState(
     () =>
       isAsked ||
       choice.baseBranch !== '' ||
-      [choice.models, choice.budgets].some((texts) => Object.keys(texts).length > 0),
+      [choice.models, choice.minutes, choice.budgets].some((texts) => Object.keys(texts).length > 0),
   );
+  const isFaulty = optionPaths(workflow).some((path) => faultAt(faults, path) !== null);
+  const titles = [
+    ...(roles.length === 0 ? [] : ['models']),
+    ...(stages.length === 0 ? [] : ['time limits']),
+    'budgets',
+    ...(workflow.needsProject ? ['base branch'] : []),
+  ];
   return (
-    <details className="more" open={isOpen}>
-      <summary>Models, budgets, base branch</summary>
+    <details className="more" open={wasOpen || isFaulty}>
+      <summary>{sentence(titles.join(', '))}</summary>
       <datalist id="usable-models">
         {usable.map((id) => (
           <option key={id} value={id} />
         ))}
       </datalist>
-      {ROLES.map((role) => (
-        <label className="field" key={role}>
-          {MODEL_TITLES[role]}
-          <input
-            type="text"
-            list="usable-models"
-            placeholder={byDefault(role) ?? AS_ELSEWHERE}
-            value={choice.models[role] ?? ''}
-            onChange={({ target }) => onChoice({ ...choice, models: withText(choice.models, role, target.value) })}
-          />
-        </label>
+      {roles.map(({ name, title }) => (
+        <FormField key={name} label={`Model or agent: ${title}`} fault={faultAt(faults, `config.modelRouting.${name}`)}>
+          {(field) => (
+            <input
+              {...field}
+              type="text"
+              list="usable-models"
+              placeholder={byDefault(name) ?? AS_ELSEWHERE}
+              value={choice.models[name] ?? ''}
+              onChange={({ target }) => onChoice({ ...choice, models: withText(choice.models, name, target.value) })}
+            />
+          )}
+        </FormField>
+      ))}
+      {stages.map(({ name, title, timeoutMinutes }) => (
+        <FormField
+          key={name}
+          label={`Time limit in minutes: ${title}`}
+          fault={faultAt(faults, `config.timeoutMinutes.${name}`)}
+        >
+          {(field) => (
+            <input
+              {...field}
+              type="number"
+              min="1"
+              step="any"
+              placeholder={`${timeoutMinutes ?? ''}, or as the project says`}
+              value={choice.minutes[name] ?? ''}
+              onChange={({ target }) => onChoice({ ...choice, minutes: withText(choice.minutes, name, target.value) })}
+            />
+          )}
+        </FormField>
       ))}
       {budgets.map((name) => (
-        <label className="field" key={name}>
-          {`At most: ${BUDGET_LABELS[name]}`}
-          <input
-            type="number"
-            min="0"
-            step={name.endsWith('CostUsd') ? 'any' : '1'}
-            placeholder={AS_ELSEWHERE}
-            value={choice.budgets[name] ?? ''}
-            onChange={({ target }) => onChoice({ ...choice, budgets: withText(choice.budgets, name, target.value) })}
-          />
-        </label>
+        <FormField key={name} label={`At most: ${BUDGET_LABELS[name]}`} fault={faultAt(faults, `config.${name}`)}>
+          {(field) => (
+            <input
+              {...field}
+              type="number"
+              min="0"
+              step={name.endsWith('CostUsd') ? 'any' : '1'}
+              placeholder={AS_ELSEWHERE}
+              value={choice.budgets[name] ?? ''}
+              onChange={({ target }) => onChoice({ ...choice, budgets: withText(choice.budgets, name, target.value) })}
+            />
+          )}
+        </FormField>
       ))}
-      <label className="field">
-        Base branch
-        <input
-          type="text"
-          placeholder="the project's own"
-          value={choice.baseBranch}
-          onChange={({ target }) => onChoice({ ...choice, baseBranch: target.value })}
-        />
-      </label>
+      {workflow.needsProject && (
+        <FormField label="Base branch" fault={faultAt(faults, 'config.git.baseBranch')}>
+          {(field) => (
+            <input
+              {...field}
+              type="text"
+              placeholder="the project's own"
+              value={choice.baseBranch}
+              onChange={({ target }) => onChoice({ ...choice, baseBranch: target.value })}
+            />
+          )}
+        </FormField>
+      )}
     </details>
   );
 }
 
-function withText<Name extends string>(texts: Texts<Name>, name: Name, text: string): Texts<Name> {
+function withText<Texts extends { readonly [name: string]: string | undefined }>(
+  texts: Texts,
+  name: string,
+  text: string,
+): Texts {
   const { [name]: _before, ...rest } = texts;
-  return (text === '' ? rest : { ...rest, [name]: text }) as Texts<Name>; // What is computed loses its names.
+  return (text === '' ? rest : { ...rest, [name]: text }) as Texts; // What is computed loses its names.
+}
+
+function sentence(words: string): string {
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 }

@@ -1,9 +1,9 @@
 /** All runs: who waits for a person first. Thousands of them cost what is visible. */
-import { listOlderRuns, type Project, type RunView, withoutTerminal } from '@autonomous/shared';
+import { listOlderRuns, type Project, type RunView, withoutTerminal, type WorkflowSummary } from '@autonomous/shared';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useSelector } from '@xstate/store-react';
-import { memo, useEffect, useMemo, useRef, useState } from 'react';
-import { useHost } from '../hosts/host.ts';
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useHost, useWorkflow } from '../hosts/host.ts';
 import { gateLine, stageTitle } from '../labels.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { valueOf } from '../components/elements.ts';
@@ -11,6 +11,8 @@ import { Link } from '../components/link.tsx';
 import { useLoaded } from '../components/loading.tsx';
 import { isOver, StatusIcon } from '../components/status.tsx';
 import { Ago } from '../components/times.tsx';
+import { Icon } from '../components/icon.tsx';
+import { childrenByParent, familyOf, isTop, progressText } from '../run-children.ts';
 import { isWaiting, waitingFirst } from '../run-order.ts';
 
 const ROW_PX = 64;
@@ -21,7 +23,16 @@ const LINE_LENGTH = 400;
 
 type Row =
   | { readonly kind: 'heading'; readonly title: string; readonly count: number }
-  | { readonly kind: 'run'; readonly run: RunView };
+  | {
+      readonly kind: 'run';
+      readonly run: RunView;
+      /** How many runs it stands below in the list. */
+      readonly depth: number;
+      /** Its child runs; absent where it has none. */
+      readonly children?: { readonly progress: string; readonly isOpen: boolean };
+      /** The request of its parent, where that is not listed above it. */
+      readonly parent?: string;
+    };
 
 export function RunList() {
   const { runs: store, client } = useHost();
@@ -29,7 +40,13 @@ export function RunList() {
   const connection = useSelector(store, ({ context }) => context.connection.state);
   const [search, setSearch] = useState('');
   const projects = useLoaded('projects', () => client.listProjects({ limit: 200 }));
-  const rows = useMemo(() => rowsOf(Object.values(byId), search), [byId, search]);
+  /** Parents that the person has opened or closed. */
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const toggle = useCallback(
+    (id: string, isOpen: boolean) => setToggled((before) => new Map(before).set(id, isOpen)),
+    [],
+  );
+  const rows = useMemo(() => rowsOf(Object.values(byId), search, toggled), [byId, search, toggled]);
   const total = Object.keys(byId).length;
   const older = useOlder(rows, search !== '');
 
@@ -75,7 +92,7 @@ export function RunList() {
           Looking through older runs, too: {total.toLocaleString()} so far…
         </p>
       )}
-      <Rows rows={rows} projects={projects.value?.items ?? []} hasMore={older.isLeft} onEnd={older.wanted} />
+      <Rows rows={rows} projects={projects.value?.items ?? []} hasMore={older.isLeft} onEnd={older.wanted} onToggle={toggle} />
     </section>
   );
 }
@@ -109,12 +126,13 @@ interface RowsProps {
   readonly hasMore: boolean;
   /** The end of them is near. */
   readonly onEnd: () => void;
+  readonly onToggle: (id: string, isOpen: boolean) => void;
 }
 
 /** So many rows before the end, more are asked for. */
 const NEAR_END = 40;
 
-function Rows({ rows, projects, hasMore, onEnd }: RowsProps) {
+function Rows({ rows, projects, hasMore, onEnd, onToggle }: RowsProps) {
   const frame = useRef<HTMLDivElement>(null);
   const names = useMemo(() => new Map(projects.map(({ id, name }) => [id, name])), [projects]);
   const virtual = useVirtualizer({
@@ -147,8 +165,16 @@ function Rows({ rows, projects, hasMore, onEnd }: RowsProps) {
               </h2>
             </li>
           ) : (
-            <li key={key} style={style}>
-              <RunRow run={row.run} project={names.get(row.run.projectId) ?? null} />
+            <li key={key} style={style} className={row.depth > 0 ? 'child' : undefined} data-depth={row.depth}>
+              <RunRow
+                run={row.run}
+                project={row.depth > 0 ? null : (names.get(row.run.projectId) ?? null)}
+                depth={row.depth}
+                progress={row.children?.progress ?? null}
+                isOpen={row.children?.isOpen ?? false}
+                parent={row.parent ?? null}
+                onToggle={onToggle}
+              />
             </li>
           );
         })}
@@ -157,33 +183,81 @@ function Rows({ rows, projects, hasMore, onEnd }: RowsProps) {
   );
 }
 
+interface RunRowProps {
+  readonly run: RunView;
+  readonly project: string | null;
+  readonly depth: number;
+  /** How far its child runs came; `null` where it has none. */
+  readonly progress: string | null;
+  /** Are its child runs shown? */
+  readonly isOpen: boolean;
+  readonly parent: string | null;
+  readonly onToggle: (id: string, isOpen: boolean) => void;
+}
+
 /** Drawn again when its own run goes on, whatever the others do. */
-const RunRow = memo(function RunRow({ run, project }: { readonly run: RunView; readonly project: string | null }) {
+const RunRow = memo(function RunRow({ run, project, depth, progress, isOpen, parent, onToggle }: RunRowProps) {
+  const workflow = useWorkflow(run);
+  const title = run.originalRequest.slice(0, LINE_LENGTH) || (workflow?.title ?? run.workflow.name);
   return (
-    <Link className="run-row" to={{ name: 'run', runId: run.id }}>
-      <StatusIcon status={run.status} />
-      <span className="request">{run.originalRequest.slice(0, LINE_LENGTH) || run.workflow.name}</span>
-      <span className="facts">
-        {isWaiting(run) && run.gate !== null ? (
-          <strong>{gateLine(run.gate)}</strong>
-        ) : (
-          <span>{isOver(run) ? run.status : stageTitle(run.currentStage)}</span>
-        )}
-        {project !== null && <span>{project}</span>}
-        {run.explorationId !== undefined && <span>exploration</span>}
-        <Ago at={run.gate?.openedAt ?? run.updatedAt} />
-      </span>
-    </Link>
+    <div className="run-line" style={{ paddingInlineStart: `${Math.min(depth, MOST_INDENTED) * INDENT_PX}px` }}>
+      {progress !== null && (
+        <button
+          type="button"
+          className="twistie"
+          aria-expanded={isOpen}
+          aria-label={`Child runs of ${title}: ${progress}`}
+          onClick={() => onToggle(run.id, !isOpen)}
+        >
+          <Icon name={isOpen ? 'chevron-down' : 'chevron-right'} />
+        </button>
+      )}
+      <Link className="run-row" to={{ name: 'run', runId: run.id }}>
+        <StatusIcon status={run.status} />
+        <span className="request">
+          {depth > 0 && <span className="hidden">Child run: </span>}
+          {title}
+        </span>
+        <span className="facts">
+          {isWaiting(run) && run.gate !== null ? (
+            <strong>{gateLine(run.gate, workflow)}</strong>
+          ) : (
+            <span>{standing(run, workflow)}</span>
+          )}
+          {progress !== null && <span>{progress}</span>}
+          {project !== null && <span>{project}</span>}
+          {run.explorationId !== undefined && <span>exploration</span>}
+          {parent !== null && <span>child run of “{parent}”</span>}
+          <Ago at={run.gate?.openedAt ?? run.updatedAt} />
+        </span>
+      </Link>
+    </div>
   );
 });
+
+const INDENT_PX = 22;
+/** On a narrow screen deeper ones would have no room. */
+const MOST_INDENTED = 3;
+
+function standing(run: RunView, workflow: WorkflowSummary | undefined): string {
+  return isOver(run) ? run.status : stageTitle(run.currentStage, workflow);
+}
 
 function keyOf(row: Row | undefined): string {
   if (row === undefined) return '';
   return row.kind === 'run' ? row.run.id : row.title;
 }
 
-/** Runs that match, under the headings of what they are for a person. */
-export function rowsOf(runs: readonly RunView[], search: string): readonly Row[] {
+/**
+ * Runs that match, under the headings of what they are for a person. Child runs stand below their parents; the group of a parent
+ * is the most urgent one among them. While somebody searches, all that matches is shown.
+ * @param toggled parents that the person has opened or closed; the others are open until all below them is over
+ */
+export function rowsOf(
+  runs: readonly RunView[],
+  search: string,
+  toggled: ReadonlyMap<string, boolean> = new Map(),
+): readonly Row[] {
   const words = search
     .toLowerCase()
     .split(/\s+/)
@@ -192,15 +266,31 @@ export function rowsOf(runs: readonly RunView[], search: string): readonly Row[]
     const text = `${originalRequest} ${branch} ${status} ${id}`.toLowerCase();
     return words.every((word) => text.includes(word));
   };
-  const ordered = waitingFirst(words.length === 0 ? runs : runs.filter(matches));
-  const groups = [
-    ['Waiting for you', ordered.filter(isWaiting)],
-    ['Active', ordered.filter((run) => !isWaiting(run) && !isOver(run))],
-    [FINISHED, ordered.filter(isOver)],
-  ] as const;
-  return groups.flatMap(([title, members]): readonly Row[] =>
-    members.length === 0
-      ? []
-      : [{ kind: 'heading', title, count: members.length }, ...members.map((run): Row => ({ kind: 'run', run }))],
-  );
+  const shown = words.length === 0 ? runs : runs.filter(matches);
+  const listed = new Set(shown.map(({ id }) => id));
+  const known = words.length === 0 ? null : new Map(runs.map((run) => [run.id, run]));
+  const children = childrenByParent(shown);
+  const tops = waitingFirst(shown).filter((run) => isTop(run, (id) => listed.has(id)));
+  const rowsBelow = (run: RunView, depth: number): readonly Row[] => {
+    const below = children.get(run.id) ?? [];
+    const parent = depth === 0 && run.parent !== undefined ? known?.get(run.parent.runId) : undefined;
+    const progress = progressText(run, below);
+    const isOpen = toggled.get(run.id) ?? (words.length > 0 || !familyOf(run, children).every(isOver));
+    const row: Row = {
+      kind: 'run',
+      run,
+      depth,
+      ...(below.length === 0 || progress === null ? {} : { children: { progress, isOpen } }),
+      ...(parent === undefined ? {} : { parent: parent.originalRequest.slice(0, 80) }),
+    };
+    return isOpen ? [row, ...below.flatMap((child) => rowsBelow(child, depth + 1))] : [row];
+  };
+  const urgency = (run: RunView): number =>
+    Math.min(...familyOf(run, children).map((each) => (isWaiting(each) ? 0 : isOver(each) ? 2 : 1)));
+  const groups = Map.groupBy(tops, urgency);
+  return ['Waiting for you', 'Active', FINISHED].flatMap((title, index): readonly Row[] => {
+    const members = groups.get(index) ?? [];
+    if (members.length === 0) return [];
+    return [{ kind: 'heading', title, count: members.length }, ...members.flatMap((run) => rowsBelow(run, 0))];
+  });
 }

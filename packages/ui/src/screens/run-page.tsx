@@ -1,18 +1,21 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
 import {
   ApiError,
+  documentInfoOf,
   durationText,
   FINAL_STATUSES,
+  presentedAt,
   sanitizeText,
   type RunView,
   withoutTerminal,
 } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useState } from 'react';
-import { RUN_TABS, type RunTab, type Screen } from '../bridge.ts';
-import { useHost } from '../hosts/host.ts';
+import type { Screen } from '../bridge.ts';
+import { useHost, useWorkflow } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { pullRequestOf, stageTitle } from '../labels.ts';
+import { type ShownTab, tabNamed, tabsOf } from '../run-tabs.ts';
 import { CopyLink } from '../components/copy-link.tsx';
 import { Link } from '../components/link.tsx';
 import { Loading, useLoaded } from '../components/loading.tsx';
@@ -27,24 +30,15 @@ import { EvidenceList } from './evidence.tsx';
 import { GateNews } from './gate-news.tsx';
 import { GateNotice } from './gate-notice.tsx';
 import { GatePanel } from './gate-panel.tsx';
-import { Plan } from './plan.tsx';
-import { PlannerReplies } from './planner-replies.tsx';
+import { GateReplies } from './gate-replies.tsx';
+import { RunDocument } from './run-document.tsx';
+import { ChildRuns, ParentLink } from './child-runs.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
 import { Unsent } from './unsent.tsx';
 import { Icon } from '../components/icon.tsx';
 
 type RunScreen = Extract<Screen, { name: 'run' }>;
-
-const TITLES: Readonly<Record<RunTab, string>> = {
-  overview: 'Overview',
-  plan: 'Plan',
-  changes: 'Changes',
-  evidence: 'Evidence',
-  transcript: 'Transcript',
-  statechart: 'Statechart',
-  events: 'Events',
-};
 
 export function RunPage({ screen }: { readonly screen: RunScreen }) {
   const { runId } = screen;
@@ -85,7 +79,9 @@ function UnknownRun({ runId }: { readonly runId: string }) {
 }
 
 function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: RunScreen }) {
-  const tab = screen.tab ?? 'overview';
+  const workflow = useWorkflow(run);
+  const tabs = tabsOf(run, workflow);
+  const tab = tabNamed(tabs, screen.tab);
   const linked = screen.gate;
   const isLinkOpen = linked !== undefined && run.gate?.id === linked;
   /** A gate whose decision was sent from here and not taken, since somebody else was first. */
@@ -98,10 +94,12 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
   return (
     <section className="run-page" aria-label="Run">
       <header>
-        <h1>{withoutTerminal(run.originalRequest) || run.workflow.name}</h1>
+        <ParentLink run={run} />
+        <h1>{withoutTerminal(run.originalRequest) || (workflow?.title ?? run.workflow.name)}</h1>
         <p className="facts">
           <StatusLine run={run} />
-          <code>{run.branch}</code>
+          {run.branch !== '' && <code>{run.branch}</code>}
+          <span>{workflow?.title ?? run.workflow.name}</span>
           <span>
             started <Ago at={run.createdAt} />
           </span>
@@ -114,7 +112,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
             </a>
           )}
           {run.scriptedModels.length > 0 && <span className="notice">scripted models</span>}
-          <CopyLink to={{ name: 'run', runId: run.id, tab }} what="page" />
+          <CopyLink to={{ name: 'run', runId: run.id, tab: tab?.name }} what="page" />
           <Cancel run={run} />
         </p>
       </header>
@@ -137,29 +135,35 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
       {run.gate !== null && (
         <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={setRefused} />
       )}
-      {(run.currentStage === 'planning' || tab === 'plan') && <PlannerReplies run={run} />}
+      <GateReplies run={run} document={tab?.document?.type ?? null} />
       <nav aria-label="Parts of the run" className="tabs">
-        {RUN_TABS.map((name) => (
-          <Link key={name} to={{ name: 'run', runId: run.id, tab: name }} current={name === tab}>
-            {TITLES[name]}
+        {tabs.map(({ name, title }) => (
+          <Link key={name} to={{ name: 'run', runId: run.id, tab: name }} current={name === tab?.name}>
+            {title}
           </Link>
         ))}
       </nav>
-      <Tab run={run} tab={tab} event={screen.event} />
+      {tab !== undefined && <Tab run={run} tab={tab} event={screen.event} />}
     </section>
   );
 }
 
-function Tab({ run, tab, event }: { readonly run: RunView; readonly tab: RunTab; readonly event: number | undefined }) {
-  switch (tab) {
-    case 'overview':
-      return run.gate?.kind === 'plan' || run.gate?.kind === 'invalid_plan' ? (
-        <Plan run={run} />
-      ) : (
-        <Overview run={run} />
-      );
-    case 'plan':
-      return <Plan run={run} />;
+interface TabProps {
+  readonly run: RunView;
+  readonly tab: ShownTab;
+  readonly event: number | undefined;
+}
+
+function Tab({ run, tab: { name, document }, event }: TabProps) {
+  const workflow = useWorkflow(run);
+  if (document !== undefined) return <RunDocument key={document.type} run={run} {...document} />;
+  switch (name) {
+    case 'overview': {
+      // A document that a person decides about now is the overview.
+      const presented = run.gate === null ? null : presentedAt(workflow, run.gate, run.artifacts);
+      if (presented?.kind !== 'document') return <Overview run={run} />;
+      return <RunDocument key={presented.type} run={run} type={presented.type} info={documentInfoOf(workflow, presented.type)} />;
+    }
     case 'changes':
       return <Changes run={run} />;
     case 'evidence':
@@ -171,12 +175,13 @@ function Tab({ run, tab, event }: { readonly run: RunView; readonly tab: RunTab;
     case 'events':
       return <Events run={run} event={event} />;
     default:
-      return tab satisfies never;
+      return null;
   }
 }
 
 function Overview({ run }: { readonly run: RunView }) {
   const now = useNow();
+  const workflow = useWorkflow(run);
   const { cost } = run;
   return (
     <div className="overview">
@@ -204,6 +209,7 @@ function Overview({ run }: { readonly run: RunView }) {
           ))}
         </ul>
       )}
+      <ChildRuns run={run} />
       <h2>Stages</h2>
       {run.stages.length === 0 ? (
         <p className="empty">None has started.</p>
@@ -215,7 +221,7 @@ function Overview({ run }: { readonly run: RunView }) {
                 className={`status ${completedAt === undefined ? run.status : 'completed'}`}
                 name={completedAt === undefined ? (FINAL_STATUSES.has(run.status) ? 'circle-slash' : 'sync') : 'pass'}
               />{' '}
-              {stageTitle(stage)}{' '}
+              {stageTitle(stage, workflow)}{' '}
               <span className="quiet">
                 {durationText(
                   (completedAt === undefined ? Math.max(now, Date.parse(startedAt)) : Date.parse(completedAt)) -
@@ -232,7 +238,7 @@ function Overview({ run }: { readonly run: RunView }) {
           <ol className="decided">
             {run.gates.map((outcome) => (
               <li key={`${outcome.gateId} ${outcome.at}`}>
-                <OutcomeOfGate outcome={outcome} linkedIn={run.id} />
+                <OutcomeOfGate outcome={outcome} workflow={workflow} linkedIn={run.id} />
               </li>
             ))}
           </ol>

@@ -1,5 +1,6 @@
 /** Takes chosen files of one run into another, as a decision at that one's gate: what will happen is said before. */
-import type { RunView } from '@autonomous/shared';
+import { type Decision, gateInfoOf, type RunView, takesFilesAt, type WorkflowCatalogState, workflowOf } from '@autonomous/shared';
+import { useSelector } from '@xstate/store-react';
 import { useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
@@ -16,12 +17,9 @@ export interface Choice {
   readonly paths: readonly string[];
 }
 
-/** Does the run wait with a result that files can come into? */
-export function takesFiles({ gate }: RunView): boolean {
-  return (
-    (gate?.kind === 'implementation' && gate.decisions.includes('reject')) ||
-    (gate?.kind === 'fix' && gate.decisions.includes('retry'))
-  );
+/** The decision with which files can come into what the run waits with now; `null` where none can. */
+export function takesFiles({ gate, workflow }: RunView, catalog: WorkflowCatalogState): Decision | null {
+  return gate === null ? null : takesFilesAt(gateInfoOf(workflowOf(catalog, workflow.name), gate.kind), gate);
 }
 
 type Sending =
@@ -38,8 +36,9 @@ export function TakeFiles({
   readonly results: readonly RunChanges[];
   readonly onDone: () => void;
 }) {
-  const { client, runs: store } = useHost();
-  const targets = results.filter(({ run }) => run.id !== choice.runId && takesFiles(run));
+  const { client, runs: store, workflows } = useHost();
+  const catalog = useSelector(workflows, ({ context }) => context);
+  const targets = results.filter(({ run }) => run.id !== choice.runId && takesFiles(run, catalog) !== null);
   const [targetId, setTargetId] = useState(targets[0]?.run.id ?? '');
   const [words, setWords] = useState('');
   const [sending, setSending] = useState<Sending>({ state: 'open' });
@@ -68,17 +67,17 @@ export function TakeFiles({
 
   const take = async (): Promise<void> => {
     const { gate } = target.run;
-    if (gate === null) return;
+    const decision = takesFiles(target.run, catalog);
+    if (gate === null || decision === null) return;
     setSending({ state: 'sent' });
     ownDecisions.add(gate.id);
     const said = words.trim();
-    const isFix = gate.kind === 'fix';
     try {
       const run = await client.decideGate(gate.id, {
-        decision: isFix ? 'retry' : 'reject',
+        decision,
         gateId: gate.id,
         take: choice,
-        ...(said === '' ? {} : { [isFix ? 'notes' : 'feedback']: said }),
+        ...(said === '' ? {} : { [decision === 'reject' ? 'feedback' : 'notes']: said }),
       });
       store.trigger.listed({ runs: [run] });
       setSending({ state: 'taken', run });

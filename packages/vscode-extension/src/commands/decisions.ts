@@ -7,15 +7,18 @@ import {
   carriesComments,
   countedComments,
   createDecisionKeys,
+  fieldOf,
+  gateInfoOf,
   type Decision,
+  type DecisionField,
   type Gate,
   type GateDecision,
   missingBudgetOf,
   type Question,
 } from '@autonomous/shared';
-import { gateLine } from '@autonomous/ui';
+import { documentTab, gateLine } from '@autonomous/ui';
 import * as vscode from 'vscode';
-import { clientOf, type Host, type Panels, runsOf } from '../host.ts';
+import { clientOf, type Host, type Panels, runsOf, workflowOf } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
 import { plainMessage } from '../plain-message.ts';
 import { pickGate } from './pick-run.ts';
@@ -34,10 +37,10 @@ interface DecisionCommand {
 export function decisionCommands(host: Host, panels: Panels): CommandTable {
   const unsent = (gate: Gate): number => runsOf(host)[gate.runId]?.comments?.length ?? 0;
   const table: Readonly<Record<Decision, DecisionCommand>> = {
-    approve: { title: 'Approve', underWay: 'Approving…', complete: (gate) => completeApproval(panels, gate) },
+    approve: { title: 'Approve', underWay: 'Approving…', complete: (gate) => completeApproval(host, panels, gate) },
     reject: { title: 'Reject', underWay: 'Rejecting…', complete: (gate) => completeRejection(gate, unsent(gate)) },
     answer: { title: 'Answer', underWay: 'Answering…', complete: (gate) => completeAnswer(host, gate) },
-    ask: { title: 'Ask the Planner', underWay: 'Asking…', complete: completeQuestion },
+    ask: { title: 'Ask a Question', underWay: 'Asking…', complete: completeQuestion },
     retry: { title: 'Retry', underWay: 'Trying again…', complete: (gate) => completeRetry(gate, unsent(gate)) },
     accept: { title: 'Accept', underWay: 'Accepting…', complete: (gate) => completeAcceptance(gate, unsent(gate)) },
     extend: { title: 'Extend', underWay: 'Extending…', complete: completeExtension },
@@ -81,18 +84,31 @@ export function decisionCommands(host: Host, panels: Panels): CommandTable {
   );
 }
 
-async function completeApproval(panels: Panels, gate: Gate): Promise<GateDecision | null> {
-  if (gate.kind === 'invalid_plan') {
-    // It has to be mended first, which takes more than one line.
-    panels.openScreen({ name: 'run', runId: gate.runId, tab: 'plan' });
+async function completeApproval(host: Host, panels: Panels, gate: Gate): Promise<GateDecision | null> {
+  const workflow = workflowOf(host, runsOf(host)[gate.runId]);
+  const info = gateInfoOf(workflow, gate.kind);
+  const asked = fieldOf(info, 'approve');
+  if (asked === null || (asked.field === 'editedPlan' && !asked.isNeeded)) return { decision: 'approve' };
+  if (asked.field === 'editedPlan') {
+    // A correction takes more than one line.
+    const tab = info.document === undefined ? undefined : documentTab(workflow, info.document);
+    panels.openScreen({ name: 'run', runId: gate.runId, tab });
     return null;
   }
-  if (gate.kind === 'escalation') {
-    const notes = await askText('Approve', 'Your answer to the last question', gateLine(gate));
-    return notes === null ? null : { decision: 'approve', notes };
-  }
-  return { decision: 'approve' };
+  const prompt = `${APPROVAL_PROMPTS[asked.field] ?? 'Words that go with the approval'}${asked.isNeeded ? '' : '. May be left empty.'}`;
+  const text = asked.isNeeded
+    ? await askText('Approve', prompt, gateLine(gate, workflow))
+    : await askOptional('Approve', prompt, gateLine(gate, workflow));
+  if (text === null) return null;
+  return { decision: 'approve', ...(text === '' ? {} : { [asked.field]: asked.field === 'minutes' ? Number(text) : text }) };
 }
+
+const APPROVAL_PROMPTS: Readonly<Partial<Record<DecisionField, string>>> = {
+  notes: 'Your notes',
+  feedback: 'Your feedback',
+  reason: 'The reason, which is recorded',
+  minutes: 'Minutes',
+};
 
 async function completeRejection(gate: Gate, comments: number): Promise<GateDecision | null> {
   const hint = withComments('What should be different?', comments);
@@ -146,7 +162,7 @@ async function upload(host: Host, file: vscode.Uri): Promise<string> {
 }
 
 async function completeQuestion(gate: Gate): Promise<GateDecision | null> {
-  const question = await askText('Ask the planner', 'Your question about the plan', gateLine(gate));
+  const question = await askText('Ask a question', 'Your question before you decide', gateLine(gate));
   return question === null ? null : { decision: 'ask', question };
 }
 
@@ -192,6 +208,16 @@ export async function askText(title: string, prompt: string, detail: string): Pr
     validateInput: (value) => (value.trim() === '' ? 'Text is required.' : null),
   });
   return text?.trim() || null;
+}
+
+/** Words that may be empty; `null` when the person goes away. */
+async function askOptional(title: string, prompt: string, detail: string): Promise<string | null> {
+  const text = await vscode.window.showInputBox({
+    title,
+    prompt: plainMessage(`${prompt} (${detail})`),
+    ignoreFocusOut: true,
+  });
+  return text?.trim() ?? null;
 }
 
 async function askNumber(title: string, prompt: string, value: string): Promise<number | null> {

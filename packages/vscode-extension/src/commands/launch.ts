@@ -1,9 +1,19 @@
 /**
- * New runs in a few native steps; the last choices are where the next run begins. Models, budgets and base branch are told in
- * the last step and changed in the form.
+ * New runs in a few native steps, as the workflow needs them; the last choices are where the next run begins. Models, time limits,
+ * budgets and base branch are told in the last step and changed in the form.
  */
-import { ApiError, explainRefusal, type Project } from '@autonomous/shared';
-import { type Choice, choiceLine, configOf, type Screen, STAGES } from '@autonomous/ui';
+import { ApiError, explainRefusal, launchableOf, type Project, type WorkflowSummary } from '@autonomous/shared';
+import {
+  type Choice,
+  choiceLine,
+  configOf,
+  fieldsOf,
+  type InputField,
+  inputOf,
+  type InputTexts,
+  launchOf,
+  type Screen,
+} from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { remoteUrl } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels } from '../host.ts';
@@ -11,7 +21,6 @@ import { COMMANDS } from '../identifiers.ts';
 import { plainMessage } from '../plain-message.ts';
 import type { CommandTable } from './register.ts';
 
-type Stage = (typeof STAGES)[number];
 const MAX_APPROACHES = 20;
 
 export function launchCommands(host: Host, panels: Panels): CommandTable {
@@ -22,53 +31,153 @@ export function launchCommands(host: Host, panels: Panels): CommandTable {
   };
 }
 
+/** `Launch a run (2/4)`: which of its steps each one is. */
+function stepsOf(title: string, steps: readonly boolean[]): () => string {
+  const total = steps.filter(Boolean).length;
+  let step = 0;
+  return () => {
+    step += 1;
+    return `${title} (${step}/${total})`;
+  };
+}
+
 async function launchRun(host: Host, panels: Panels): Promise<void> {
   const title = 'Launch a run';
-  const project = await chooseProject(host, `${title} (1/4)`);
-  if (project === null) return;
-  const request = await askRequest(`${title} (2/4)`, 'What should be done?');
-  const choice = request === null ? null : await chooseTrust(host, project, `${title} (3/4)`);
-  if (request === null || choice === null) return;
-  await launch(host, panels, { title: `${title} (4/4)`, start: 'Start the run', requests: [request], choice });
+  const workflows = await launchable(host);
+  const workflow = await chooseWorkflow(host, workflows, title);
+  if (workflow === null) return;
+  const { needsProject, trustModes } = workflow;
+  const fields = fieldsOf(workflow.input).filter(({ isRequired }) => isRequired);
+  const next = stepsOf(title, [needsProject, true, fields.length > 0, trustModes.length > 0, true]);
+  const project = needsProject ? await chooseProject(host, next()) : null;
+  if (needsProject && project === null) return;
+  const request = await askRequest(next(), 'What should be done?', { isNeeded: needsProject });
+  if (request === null) return;
+  const last = host.launches.last(workflow, project?.id);
+  const requests = request === '' ? [] : [request];
+  if (fields.some((field) => !isSimple(field))) {
+    // A list or a JSON text needs more than one line.
+    panels.openScreen({ name: 'launch', draft: { id: crypto.randomUUID(), requests, choice: last } });
+    return;
+  }
+  const input = fields.length === 0 ? {} : await askInput(fields, next());
+  if (input === null) return;
+  const choice = await chooseTrust(workflow, { ...last, input }, next);
+  if (choice === null) return;
+  await launch(host, panels, { title: next(), start: 'Start the run', workflow, requests, choice });
 }
 
 /** The same request several times, or one request each: what comes of them is compared. */
 async function explore(host: Host, panels: Panels): Promise<void> {
   const title = 'Explore approaches';
-  const project = await chooseProject(host, `${title} (1/5)`);
+  // Approaches follow the server's own workflow for projects.
+  const workflow = (await launchable(host)).find(({ needsProject }) => needsProject);
+  if (workflow === undefined) throw new Error('This server has no workflow for the projects that approaches work on.');
+  const next = stepsOf(title, [true, true, true, workflow.trustModes.length > 0, true]);
+  const project = await chooseProject(host, next());
   if (project === null) return;
   const count = await vscode.window.showQuickPick(['2', '3', '4', '5', 'Another number…'], {
-    title: `${title} (2/5)`,
+    title: next(),
     placeHolder: 'How many approaches?',
   });
   const approaches = count === 'Another number…' ? await askCount(title) : Number(count);
   if (!(approaches >= 1)) return;
   const requests: string[] = [];
+  const step = next();
   for (let number = 1; number <= approaches; number += 1) {
-    const request = await askRequest(
-      `${title} (3/5): ${number} of ${approaches}`,
-      'What should this one do?',
-      requests.at(-1),
-    );
+    const request = await askRequest(`${step}: ${number} of ${approaches}`, 'What should this one do?', {
+      value: requests.at(-1),
+    });
     if (request === null) return;
     requests.push(request);
   }
-  const choice = await chooseTrust(host, project, `${title} (4/5)`);
+  const choice = await chooseTrust(workflow, host.launches.last(workflow, project.id), next);
   if (choice === null) return;
   const start = approaches === 1 ? 'Start the run' : `Start ${approaches} runs`;
-  await launch(host, panels, { title: `${title} (5/5)`, start, requests, choice });
+  await launch(host, panels, { title: next(), start, workflow, requests, choice });
+}
+
+/** Workflows that a person may start. Asks the server where they were not listed yet. */
+async function launchable(host: Host): Promise<readonly WorkflowSummary[]> {
+  const { context } = host.workflows.getSnapshot();
+  if (context.isLoaded) return launchableOf(context);
+  const workflows = await clientOf(host).listWorkflows();
+  host.workflows.trigger.listed({ workflows });
+  return launchableOf({ workflows });
+}
+
+/** @returns the only one there is without a question; `null` when the person went away */
+async function chooseWorkflow(
+  host: Host,
+  workflows: readonly WorkflowSummary[],
+  title: string,
+): Promise<WorkflowSummary | null> {
+  const [only, ...others] = workflows;
+  if (only === undefined) throw new Error('This server has no workflow that a person can start.');
+  if (others.length === 0) return only;
+  const { lastWorkflow } = host.launches;
+  const inOrder = workflows.toSorted(
+    (one, other) => Number(other.name === lastWorkflow) - Number(one.name === lastWorkflow),
+  );
+  const items = inOrder.map((workflow) => ({
+    label: plainMessage(workflow.title),
+    description: workflow.name === lastWorkflow ? 'last used' : '',
+    detail: plainMessage(workflow.description),
+    workflow,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    title,
+    placeHolder: 'Which workflow?',
+    matchOnDetail: true,
+    ignoreFocusOut: true,
+  });
+  return picked?.workflow ?? null;
+}
+
+function isSimple({ kind }: InputField): boolean {
+  return kind === 'text' || kind === 'number' || kind === 'choice' || kind === 'switch';
+}
+
+/** One step for each field; `null` when the person went away. */
+async function askInput(fields: readonly InputField[], title: string): Promise<InputTexts | null> {
+  const texts: Record<string, string> = {};
+  for (const field of fields) {
+    const prompt = plainMessage(field.description ?? field.title);
+    const options = field.kind === 'choice' ? field.options.map(String) : field.kind === 'switch' ? ['true', 'false'] : null;
+    const text =
+      options === null
+        ? await vscode.window.showInputBox({
+            title: `${title}: ${plainMessage(field.title)}`,
+            prompt,
+            ignoreFocusOut: true,
+            validateInput: (given) => inputOf([field], { [field.name]: given }).faults[0]?.message ?? null,
+          })
+        : await vscode.window.showQuickPick(options, {
+            title: `${title}: ${plainMessage(field.title)}`,
+            placeHolder: prompt,
+            ignoreFocusOut: true,
+          });
+    if (text === undefined) return null;
+    texts[field.name] = text;
+  }
+  return texts;
 }
 
 interface Launch {
   readonly title: string;
   /** What the first item of the last step does. */
   readonly start: string;
+  readonly workflow: WorkflowSummary;
   readonly requests: readonly string[];
   readonly choice: Choice;
 }
 
 /** The last step: what was chosen before is taken, or changed in the form. What was typed is never lost to a refusal. */
-async function launch(host: Host, panels: Panels, { title, start, requests, choice }: Launch): Promise<void> {
+async function launch(
+  host: Host,
+  panels: Panels,
+  { title, start, workflow, requests, choice }: Launch,
+): Promise<void> {
   const openForm = (): void =>
     panels.openScreen({ name: 'launch', draft: { id: crypto.randomUUID(), requests, choice } });
   const form = {
@@ -87,7 +196,7 @@ async function launch(host: Host, panels: Panels, { title, start, requests, choi
   if (picked === undefined) return;
   if (picked === form) return openForm();
   try {
-    const screen = await startRuns(host, requests, choice);
+    const screen = await startRuns(host, workflow, requests, choice);
     host.launches.keep(choice);
     panels.openScreen(screen);
   } catch (error) {
@@ -102,14 +211,19 @@ async function launch(host: Host, panels: Panels, { title, start, requests, choi
 }
 
 /** @returns what shows what was started */
-async function startRuns(host: Host, requests: readonly string[], choice: Choice): Promise<Screen> {
+async function startRuns(
+  host: Host,
+  workflow: WorkflowSummary,
+  requests: readonly string[],
+  choice: Choice,
+): Promise<Screen> {
   const { projectId } = choice;
-  const config = configOf(choice, requests.length > 1);
   const [only = '', ...others] = requests;
   if (others.length === 0) {
-    const run = await clientOf(host).launchRun({ projectId, request: only, config }, crypto.randomUUID());
+    const run = await clientOf(host).launchRun(launchOf(workflow, choice, only).launch, crypto.randomUUID());
     return { name: 'run', runId: run.id };
   }
+  const config = configOf(choice, true);
   const variants = requests.map((request) => ({ request, config }));
   const { id } = await clientOf(host).explore({ projectId, variants }, crypto.randomUUID());
   return { name: 'exploration', explorationId: id };
@@ -129,7 +243,7 @@ async function askCount(title: string): Promise<number> {
 
 async function chooseProject(host: Host, title: string): Promise<Project | null> {
   const projects = await host.projects.load(clientOf(host));
-  const { projectId } = host.launches.last();
+  const { lastProjectId: projectId } = host.launches;
   const inOrder = projects.toSorted((one, other) => Number(other.id === projectId) - Number(one.id === projectId));
   if (inOrder.length === 0) return addProject(host);
   const items = inOrder.map((project) => ({
@@ -171,44 +285,40 @@ async function addProject(host: Host): Promise<Project | null> {
   return clientOf(host).createProject({ name: name.trim(), repository: repository.trim() });
 }
 
-async function askRequest(title: string, prompt: string, value = ''): Promise<string | null> {
+/** @returns empty where it may be; `null` when the person went away */
+async function askRequest(
+  title: string,
+  prompt: string,
+  { isNeeded = true, value = '' }: { readonly isNeeded?: boolean; readonly value?: string | undefined } = {},
+): Promise<string | null> {
   const text = await vscode.window.showInputBox({
     title,
-    prompt,
+    prompt: plainMessage(isNeeded ? prompt : `${prompt} May be left empty.`),
     value,
-    placeHolder: 'Add a login page with OAuth',
+    placeHolder: isNeeded ? 'Add a login page with OAuth' : '',
     ignoreFocusOut: true,
-    validateInput: (given) => (given.trim() === '' ? 'Text is required.' : null),
+    validateInput: (given) => (isNeeded && given.trim() === '' ? 'Text is required.' : null),
   });
-  return text?.trim() || null;
+  return text?.trim() ?? null;
 }
 
-const STAGE_WORDS: Readonly<Record<Stage, { readonly label: string; readonly detail: string }>> = {
-  planning: { label: 'The plan', detail: 'You see the plan before anything is written.' },
-  implementation: { label: 'The result', detail: 'You see the changes before they are published.' },
-  fixes: { label: 'Each fix', detail: 'You are asked when checks fail, before the agent tries again.' },
-};
-
-/** @returns the last choice of the project, with what the person wants to approve this time; `null` when they went away */
-async function chooseTrust(host: Host, project: Project, title: string): Promise<Choice | null> {
-  const last = host.launches.last(project.id);
-  const items = STAGES.map((stage) => ({
-    ...STAGE_WORDS[stage],
-    picked: last.trust[stage] === 'manual',
-    stage,
+/** @returns the choice with what the person wants to decide this time; `null` when they went away */
+async function chooseTrust(workflow: WorkflowSummary, last: Choice, next: () => string): Promise<Choice | null> {
+  if (workflow.trustModes.length === 0) return last;
+  const items = workflow.trustModes.map(({ name, title, description }) => ({
+    label: plainMessage(title),
+    detail: plainMessage(description),
+    picked: last.trust[name] === 'manual',
+    name,
   }));
   const picked = await vscode.window.showQuickPick(items, {
-    title,
+    title: next(),
     placeHolder: 'What do you want to approve yourself?',
     canPickMany: true,
     ignoreFocusOut: true,
   });
   if (picked === undefined) return null;
-  const levelOf = (wanted: Stage) => (picked.some(({ stage }) => stage === wanted) ? 'manual' : 'auto');
-  const trust = {
-    planning: levelOf('planning'),
-    implementation: levelOf('implementation'),
-    fixes: levelOf('fixes'),
-  } as const;
-  return { ...last, trust };
+  const manual = new Set(picked.map(({ name }) => name));
+  const trust = workflow.trustModes.map(({ name }) => [name, manual.has(name) ? 'manual' : 'auto'] as const);
+  return { ...last, trust: Object.fromEntries(trust) };
 }

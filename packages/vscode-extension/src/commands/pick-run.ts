@@ -3,7 +3,7 @@ import { acceptsConcerns, type Decision, type Gate, type RunView, type ShownGate
 import { gateLine, statusLabel, waitingFirst } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { documentOf, resultInFront } from '../diff-documents.ts';
-import { type Host, type Panels, runsOf } from '../host.ts';
+import { type Host, type Panels, runsOf, workflowOf } from '../host.ts';
 import { plainMessage } from '../plain-message.ts';
 import { iconOf, titleOf } from '../run-tree-view.ts';
 
@@ -40,10 +40,10 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
     detail: plainMessage(
       [
         host.projects.names.get(run.projectId) ?? run.projectId,
-        ...(run.gate === null ? [] : [gateLine(run.gate)]),
+        ...(run.gate === null ? [] : [gateLine(run.gate, workflowOf(host, run))]),
       ].join(' – '),
     ),
-    iconPath: new vscode.ThemeIcon(iconOf(run).name.replace('~spin', '')),
+    iconPath: new vscode.ThemeIcon(iconOf(run, workflowOf(host, run)).name.replace('~spin', '')),
     run,
   }));
   const picked = await vscode.window.showQuickPick(items, {
@@ -84,7 +84,7 @@ export async function pickGate(
   }
   const isSeen = shownIn(target) !== null || runIdOf(target) === null || target instanceof vscode.Uri;
   // Another extension, or a key binding: nothing was shown of what would be approved.
-  if (!isSeen && decision === 'approve' && !(await confirmed(run, run.gate))) return null;
+  if (!isSeen && decision === 'approve' && !(await confirmed(host, run, run.gate))) return null;
   return run.gate;
 }
 
@@ -112,9 +112,9 @@ function openReview(panels: Panels, run: RunView, { id, concerns = [] }: Gate, t
   );
 }
 
-async function confirmed(run: RunView, gate: Gate): Promise<boolean> {
+async function confirmed(host: Host, run: RunView, gate: Gate): Promise<boolean> {
   const approve = 'Approve';
-  const detail = plainMessage(gateLine(gate));
+  const detail = plainMessage(gateLine(gate, workflowOf(host, run)));
   const asked = `Approve “${titleOf(run)}”?`;
   return (await vscode.window.showWarningMessage(plainMessage(asked), { modal: true, detail }, approve)) === approve;
 }

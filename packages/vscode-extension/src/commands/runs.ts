@@ -1,11 +1,11 @@
 /** The commands about a run that decide no gate: looking at it, its result, steering and cancelling it. */
-import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
-import { pullRequestOf, type RunTab } from '@autonomous/ui';
+import { FINAL_STATUSES, presentedAt, type RunView } from '@autonomous/shared';
+import { documentTab, pullRequestOf, type RunTab, tabsOf } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import type { DiffDocuments } from '../diff-documents.ts';
 import { isWebAddress } from '../from-web-view.ts';
 import { fetchBranch, switchTo, uncommitted } from '../git-checkout.ts';
-import { clientOf, type Host, type Panels, runsOf } from '../host.ts';
+import { clientOf, type Host, type Panels, runsOf, workflowOf } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
 import { titleOf } from '../run-tree-view.ts';
 import { askText } from './decisions.ts';
@@ -26,7 +26,9 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
     [COMMANDS.openRuns]: () => panels.openScreen({ name: 'runs' }),
     [COMMANDS.openMetrics]: () => panels.openScreen({ name: 'metrics' }),
     [COMMANDS.openRun]: open('Open run'),
-    [COMMANDS.openPlan]: open('Open plan', 'plan'),
+    [COMMANDS.openPlan]: withRun({ isFit: () => true, title: 'Open document', none: 'There are no runs yet.' }, (run) =>
+      panels.openScreen({ name: 'run', runId: run.id, ...documentOfRun(host, run) }),
+    ),
     [COMMANDS.openStatechart]: open('Open statechart', 'statechart'),
     [COMMANDS.openExploration]: (target) => openExploration(host, panels, target),
     [COMMANDS.showDiff]: withRun(
@@ -62,6 +64,15 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
       (run) => cancelRun(host, run),
     ),
   };
+}
+
+/** The tab of the document that the run's gate presents, else of its first document; none where it has none. */
+function documentOfRun(host: Host, run: RunView): { readonly tab?: RunTab } {
+  const workflow = workflowOf(host, run);
+  const presented = run.gate === null ? null : presentedAt(workflow, run.gate, run.artifacts);
+  if (presented?.kind === 'document') return { tab: documentTab(workflow, presented.type) };
+  const first = tabsOf(run, workflow).find(({ document }) => document !== undefined);
+  return first === undefined ? {} : { tab: first.name };
 }
 
 const hasResult = ({ headCommit, baseCommit }: RunView): boolean =>

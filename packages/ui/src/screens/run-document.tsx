@@ -1,43 +1,55 @@
-/** The plan of a run: the document as it is drawn, its source beside it, earlier versions, and what the plan requires. */
+/** A document of a run: as it is drawn, its source beside it, earlier versions, and the constraints that a plan among them makes. */
 import {
   type Artifact,
   type ArtifactContent,
+  type DocumentInfo,
+  gateInfoOf,
   type JsonObject,
   type JsonValue,
+  presentedAt,
   withoutTerminal,
   type RunView,
 } from '@autonomous/shared';
 import { constraintsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
 import { useMemo, useState } from 'react';
-import { useHost } from '../hosts/host.ts';
+import { useHost, useWorkflow } from '../hosts/host.ts';
+import { wordsOf } from '../labels.ts';
+import { editingGate } from '../workflows/index.ts';
 import { Constraints, type ListedConstraint } from '../components/constraints.tsx';
 import { Document } from '../components/document.tsx';
 import { valueOf } from '../components/elements.ts';
 import { Loading, useLoaded } from '../components/loading.tsx';
-import { plansOf } from '../components/plans.ts';
 import { TextWarnings } from '../components/review-warnings.tsx';
 import { DEMAND_LABELS, constraintStanding } from './constraint-states.ts';
-import { EditedPlan } from './edited-plan.tsx';
+import { EditedDocument } from './edited-document.tsx';
 import { PlanChanges } from './plan-changes.tsx';
 
-export function Plan({ run }: { readonly run: RunView }) {
+interface DocumentProps {
+  readonly run: RunView;
+  /** Artifact type. */
+  readonly type: string;
+  readonly info: DocumentInfo;
+}
+
+export function RunDocument({ run, type, info }: DocumentProps) {
   const { client } = useHost();
-  const versions = plansOf(run);
+  const workflow = useWorkflow(run);
+  const versions = run.artifacts.filter((artifact) => artifact.type === type);
   const [chosen, setChosen] = useState<string | null>(null);
   const [showsSource, setShowsSource] = useState(false);
   const [isEditing, setEditing] = useState(false);
   const [comparesTo, setComparesTo] = useState<string | null>(null);
-  // A plan is edited where it can be approved.
-  const gate = run.gate?.kind === 'plan' && run.gate.decisions.includes('approve') ? run.gate : null;
+  // A document is edited where it can be approved.
+  const gate = editingGate(run, workflow, type);
   const artifact = versions.find(({ id }) => id === chosen) ?? versions.at(-1);
   const content = useLoaded(artifact?.id ?? null, () => client.getArtifact(run.id, artifact?.id ?? ''));
   const earlier = artifact === undefined ? [] : versions.slice(0, versions.indexOf(artifact));
   const compared = earlier.find(({ id }) => id === comparesTo);
   const before = useLoaded(compared?.id ?? null, () => client.getArtifact(run.id, compared?.id ?? ''));
-  if (artifact === undefined) return <Draft run={run} />;
+  if (artifact === undefined) return <Draft run={run} type={type} info={info} />;
 
   return (
-    <section aria-label="Plan" className="plan">
+    <section aria-label={info.title} className="plan">
       <div className="toolbar">
         {versions.length > 1 && (
           <label>
@@ -76,7 +88,7 @@ export function Plan({ run }: { readonly run: RunView }) {
         </label>
         {gate !== null && !isEditing && artifact.id === versions.at(-1)?.id && (
           <button type="button" className="link" onClick={() => setEditing(true)}>
-            Edit the plan
+            {`Edit the ${wordsOf(info.title)}`}
           </button>
         )}
         {artifact.approvedBy !== undefined && (
@@ -84,12 +96,12 @@ export function Plan({ run }: { readonly run: RunView }) {
         )}
         {artifact.scripted === true && <span className="notice">written by a scripted model</span>}
       </div>
-      <Loading of={content} what="The plan" isDecided={run.gate !== null}>
+      <Loading of={content} what={`The ${wordsOf(info.title)}`} isDecided={run.gate !== null}>
         {(plan) =>
           isEditing && gate !== null ? (
-            <EditedPlan gate={gate} text={plan.content} onClose={() => setEditing(false)} />
+            <EditedDocument info={info} gate={gate} text={plan.content} onClose={() => setEditing(false)} />
           ) : compared === undefined ? (
-            <Shown run={run} plan={plan} showsSource={showsSource} />
+            <Shown run={run} plan={plan} info={info} showsSource={showsSource} />
           ) : (
             <Loading of={before} what={`Version ${compared.version}`}>
               {({ content, version }) => (
@@ -109,24 +121,28 @@ export function Plan({ run }: { readonly run: RunView }) {
 function Shown({
   run,
   plan,
+  info,
   showsSource,
 }: {
   readonly run: RunView;
   readonly plan: ArtifactContent;
+  readonly info: DocumentInfo;
   readonly showsSource: boolean;
 }) {
+  const workflow = useWorkflow(run);
   const found = listedConstraints(run, plan, plan.parsedConstraints);
   const key = JSON.stringify(found);
   // A run moves on with every event, and its plan is marked anew only where that says something else of it.
   const constraints = useMemo(() => found, [key]);
-  const isWarnedOfAtGate = run.gate?.kind === 'plan' && plan.id === plansOf(run).at(-1)?.id;
+  const presented = run.gate === null ? null : presentedAt(workflow, run.gate, run.artifacts);
+  const isWarnedOfAtGate = presented?.kind === 'document' && presented.artifact?.id === plan.id;
   return (
     <Constraints all={constraints}>
-      {!isWarnedOfAtGate && <TextWarnings text={plan.content} where="in the plan" />}
+      {!isWarnedOfAtGate && <TextWarnings text={plan.content} where={`in the ${wordsOf(info.title)}`} />}
       <div className={showsSource ? 'beside' : ''}>
-        <Document text={plan.content} title="Plan" />
+        <Document text={plan.content} title={info.title} />
         {showsSource && (
-          <pre className="source" tabIndex={0} aria-label="Source of the plan">
+          <pre className="source" tabIndex={0} aria-label={`Source of the ${wordsOf(info.title)}`}>
             {plan.content}
           </pre>
         )}
@@ -135,21 +151,26 @@ function Shown({
   );
 }
 
-/** A plan that could not be parsed is in its gate alone. */
-function Draft({ run }: { readonly run: RunView }) {
+/** A document that could not be parsed is in its gate alone. */
+function Draft({ run, type, info }: DocumentProps) {
+  const workflow = useWorkflow(run);
   const [isEditing, setEditing] = useState(false);
-  const draft = run.gate?.details['draft'];
-  if (typeof draft !== 'string') return <p className="empty">There is no plan yet.</p>;
+  const gate = editingGate(run, workflow, type);
+  const isPresented = run.gate !== null && gateInfoOf(workflow, run.gate.kind).document === type;
+  const draft = isPresented ? run.gate?.details['draft'] : undefined;
+  if (typeof draft !== 'string') return <p className="empty">There is no {wordsOf(info.title)} yet.</p>;
   return (
-    <section aria-label="Plan">
+    <section aria-label={info.title}>
       <p className="fault">This draft could not be used: see the parser's message at the gate.</p>
-      {isEditing && run.gate !== null ? (
-        <EditedPlan gate={run.gate} text={draft} onClose={() => setEditing(false)} />
+      {isEditing && gate !== null ? (
+        <EditedDocument info={info} gate={gate} text={draft} onClose={() => setEditing(false)} />
       ) : (
         <>
-          <button type="button" className="link" onClick={() => setEditing(true)}>
-            Mend it yourself
-          </button>
+          {gate !== null && (
+            <button type="button" className="link" onClick={() => setEditing(true)}>
+              Correct it yourself
+            </button>
+          )}
           <pre className="source" tabIndex={0} aria-label="Source of the draft">
             {draft}
           </pre>

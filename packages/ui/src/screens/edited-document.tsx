@@ -1,17 +1,20 @@
-/** A plan corrected by the person who reviews it: written here, drawn as it is written, approved as it then is. */
-import { type Gate, shownAt } from '@autonomous/shared';
+/** A document corrected by the person who reviews it: written here, drawn as it is written, approved as it then is. */
+import { type DocumentInfo, type Gate, shownAt } from '@autonomous/shared';
 import { useDeferredValue, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
+import { wordsOf } from '../labels.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { Document } from '../components/document.tsx';
 import { valueOf } from '../components/elements.ts';
 import { ownDecisions } from '../components/own-decisions.ts';
 
-export function EditedPlan({
+export function EditedDocument({
+  info,
   gate,
   text,
   onClose,
 }: {
+  readonly info: DocumentInfo;
   readonly gate: Gate;
   readonly text: string;
   readonly onClose: () => void;
@@ -38,11 +41,11 @@ export function EditedPlan({
     }
   };
   return (
-    <section aria-label="Edit the plan">
+    <section aria-label={`Edit the ${wordsOf(info.title)}`}>
       <div className="beside">
         <vscode-textarea
           className="editor"
-          label="The plan, in Markdown with Mermaid"
+          label={`The ${wordsOf(info.title)}, in Markdown${info.drawnAs === 'diagrams' ? ' with Mermaid' : ''}`}
           rows={28}
           resize="vertical"
           value={edited}

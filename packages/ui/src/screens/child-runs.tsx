@@ -1,0 +1,74 @@
+/** Links between a run and its child runs. */
+import { type RunView, withoutTerminal } from '@autonomous/shared';
+import { useSelector } from '@xstate/store-react';
+import { useMemo } from 'react';
+import { useHost, useWorkflow } from '../hosts/host.ts';
+import { gateLine, stageTitle, statusLabel } from '../labels.ts';
+import { childrenByParent, progressText } from '../run-children.ts';
+import { isWaiting } from '../run-order.ts';
+import { Link } from '../components/link.tsx';
+import { isOver, StatusIcon } from '../components/status.tsx';
+import { Ago } from '../components/times.tsx';
+
+/** Leads from a child run to the run that started it; nothing for any other run. */
+export function ParentLink({ run }: { readonly run: RunView }) {
+  const { runs } = useHost();
+  const parentId = run.parent?.runId;
+  const parent = useSelector(runs, ({ context }) => (parentId === undefined ? undefined : context.runs[parentId]));
+  if (parentId === undefined) return null;
+  return (
+    <p className="quiet parent">
+      Child run of{' '}
+      <Link to={{ name: 'run', runId: parentId }}>{withoutTerminal(parent?.originalRequest ?? '') || parentId}</Link>
+    </p>
+  );
+}
+
+/** The child runs of a run in the order in which they were started, with how far it came; nothing where it has none. */
+export function ChildRuns({ run }: { readonly run: RunView }) {
+  const { runs } = useHost();
+  const byId = useSelector(runs, ({ context }) => context.runs);
+  const children = useMemo(() => childrenByParent(Object.values(byId)).get(run.id) ?? [], [byId, run.id]);
+  const progress = progressText(run, children);
+  if (progress === null) return null;
+  return (
+    <>
+      <h2>
+        {children.length === 0 ? 'Progress' : 'Child runs'} <span className="quiet">{progress}</span>
+      </h2>
+      {run.progress !== undefined && run.progress.total > 0 && (
+        <progress aria-label="Progress of the run" max={run.progress.total} value={run.progress.done} />
+      )}
+      {children.length > 0 && (
+        <ul className="children">
+          {children.map((child) => (
+            <Child key={child.id} run={child} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Child({ run }: { readonly run: RunView }) {
+  const workflow = useWorkflow(run);
+  return (
+    <li>
+      <Link className="run-row" to={{ name: 'run', runId: run.id }}>
+        <StatusIcon status={run.status} />
+        <span className="request">{withoutTerminal(run.originalRequest) || (workflow?.title ?? run.workflow.name)}</span>
+        <span className="facts">
+          {isWaiting(run) && run.gate !== null ? (
+            <strong>{gateLine(run.gate, workflow)}</strong>
+          ) : (
+            <span>
+              {statusLabel(run)}
+              {isOver(run) || run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage, workflow)}`}
+            </span>
+          )}
+          <Ago at={run.gate?.openedAt ?? run.updatedAt} />
+        </span>
+      </Link>
+    </li>
+  );
+}
