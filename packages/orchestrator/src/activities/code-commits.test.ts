@@ -3,11 +3,11 @@ import { rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Fixture, mainHead, openFixture, temporaryFolder } from '../../../repository/git-fixture.fixture.ts';
-import type { Activity, ActivityContext } from '../../../core/activity.ts';
-import type { ActivityTools } from '../../../activities/tools.ts';
-import { checkpoint } from './implementing.ts';
-import { openFolder } from '../../../activities/work-folders.ts';
+import { type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
+import type { Activity, ActivityContext } from '../core/activity.ts';
+import type { ActivityTools } from './tools.ts';
+import { checkpoint } from './code-commits.ts';
+import { openFolder } from './work-folders.ts';
 
 const BRANCH = 'autonomous/r-1-login';
 

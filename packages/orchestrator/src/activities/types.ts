@@ -47,3 +47,21 @@ export type CheckInput = RunHeader & {
   readonly timeoutMinutes: number;
 };
 export type BaselineInput = Omit<CheckInput, 'mode' | 'commit'>;
+
+/** What an interrupted agent left; `commit` is `null` where that was nothing. */
+export interface Checkpoint {
+  readonly commit: string | null;
+  readonly refused: readonly string[];
+}
+
+export interface CommittedCode {
+  readonly commit: string;
+  readonly codeTree: string;
+  readonly filesChanged: readonly string[];
+}
+
+export interface Published {
+  readonly commit: string;
+  readonly pushed: boolean;
+  readonly note?: string;
+}

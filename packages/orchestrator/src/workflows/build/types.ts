@@ -3,15 +3,18 @@ import type {
   BaselineInput,
   Checked,
   CheckInput,
+  Checkpoint,
+  CommittedCode,
   Cost,
   Note,
   ProjectCommand,
+  Published,
   RunHeader,
 } from '../../activities/types.ts';
 import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
 import type { ClarifyingContext } from '../parts/clarification.ts';
 import type { PausableContext } from '../parts/pausing.ts';
-import type { IntegratedBase, Merged, Published, PublishingContext, Recorded } from '../parts/publishing.ts';
+import type { IntegratedBase, Merged, PublishingContext, Recorded } from '../parts/publishing.ts';
 import type {
   ActivityError,
   Baseline,
@@ -110,18 +113,6 @@ export type Implemented =
       readonly refused: readonly string[];
       readonly cost: Cost;
     };
-
-/** What an interrupted agent left; `commit` is `null` where that was nothing. */
-export interface Checkpoint {
-  readonly commit: string | null;
-  readonly refused: readonly string[];
-}
-
-export interface CommittedCode {
-  readonly commit: string;
-  readonly codeTree: string;
-  readonly filesChanged: readonly string[];
-}
 
 export interface Reviewed {
   readonly verdict: 'pass' | 'fail';
@@ -320,4 +311,4 @@ export type BuildActivities = {
   };
 };
 
-export type { ActivityError, Merged, Published, Recorded };
+export type { ActivityError, Checkpoint, CommittedCode, Merged, Published, Recorded };

@@ -2,20 +2,13 @@
  * Publishing: the latest base comes into the run's branch, the record is committed, the branch is pushed, and merged where
  * the configuration says so. A base that moves in between is integrated once more.
  */
+import type { Published } from '../../activities/types.ts';
 import type { RunConfig } from '@autonomous/shared';
 import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
 import type { RunHeader } from '../../activities/types.ts';
 import { changeOf } from './change.ts';
 import { headerOf } from './run-context.ts';
 import type { RunFact } from './signals.ts';
-
-/** The branch as it was pushed. */
-export interface Published {
-  readonly commit: string;
-  /** False where the project has no remote. */
-  readonly pushed: boolean;
-  readonly note?: string;
-}
 
 export type Merged =
   | { readonly merged: true; readonly commit: string; readonly strategy: string }

@@ -7,7 +7,6 @@ import { hashOf } from '../../../artifacts/content-hash.ts';
 import { findProjectCommands } from '../../../artifacts/project-commands.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
 import { planReply } from '../roles/plan-reply.ts';
-import { roles } from '../roles/index.ts';
 import { planner } from '../roles/planner.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { ProjectCommand } from '../../../activities/types.ts';
@@ -16,7 +15,7 @@ import { parseProjectConfig } from '../../../run-config/run-config.ts';
 import { callAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { commitOnBranch } from '../../../activities/commits.ts';
-import { readOverrides } from '../../../activities/project-guidance.ts';
+import { type ConfiguredRole, readOverrides } from '../../../activities/project-guidance.ts';
 import { withReadOnlyCheckout } from '../../../activities/read-only-checkout.ts';
 import { fetchRemote } from '../../../activities/remote.ts';
 
@@ -24,7 +23,8 @@ type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['in
 
 const CONFIG_PATH = '.autonomous/config.json';
 
-export function prepare(tools: ActivityTools): Of<'prepare'> {
+/** @param roles of the workflow, whose role files in the project count */
+export function prepare(tools: ActivityTools, roles: readonly ConfiguredRole[]): Of<'prepare'> {
   return {
     retry: THREE_TRIES,
     async perform(input, context): Promise<Prepared> {

@@ -11,9 +11,10 @@ import {
 } from '../../../repository/git-fixture.fixture.ts';
 import type { Activity, ActivityContext } from '../../../core/activity.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
-import { commitCode } from './implementing.ts';
+import { commitCode } from '../../../activities/code-commits.ts';
 import { commitOnBranch } from '../../../activities/commits.ts';
-import { copyRecord, integrate, merge, pushBranch } from './publishing.ts';
+import { copyRecord, integrate, merge } from './publishing.ts';
+import { pushBranch } from '../../../activities/push-branch.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 const OTHERS = {

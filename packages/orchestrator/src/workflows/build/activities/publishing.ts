@@ -23,49 +23,6 @@ const MAX_MEMORY = 1_000_000;
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 
-export function pushBranch(tools: ActivityTools): Of<'pushBranch'> {
-  return {
-    retry: THREE_TRIES,
-    async perform(input, context) {
-      const project = await tools.project(input.projectId);
-      const commit = await outgoingCommit(tools, context, { ...input, project });
-      await pushOwn(tools, context, project, input.branch, commit);
-      return { commit, pushed: true };
-    },
-  };
-}
-
-/** Pushes to the run's own branch; what is there must be an earlier state of it. A branch that was deleted is made again. */
-async function pushOwn(
-  tools: ActivityTools,
-  context: ActivityContext,
-  project: RemoteProject,
-  branch: string,
-  commit: string,
-): Promise<void> {
-  const { repository } = tools;
-  const contains = async (there: string | null): Promise<boolean> =>
-    there === null || (await repository.isAncestor(project, there, commit).catch(() => false));
-  let there = await repository.remoteHead(project, branch);
-  if (!(await contains(there))) {
-    // Somebody may have moved the branch out of the way since the last fetch.
-    await fetchRemote(tools, context, project);
-    there = await repository.remoteHead(project, branch);
-  }
-  for (let tries = 1; tries <= PUSH_TRIES && (await contains(there)); tries++) {
-    const pushed = await pushRemote(tools, context, project, branch, commit, there);
-    if (pushed.ok) return;
-    there = pushed.remoteCommit;
-  }
-  throw new NeedsHuman(
-    'push_rejected',
-    `The remote branch ${branch} is at ${there ?? 'no commit'}, which this run did not push. Move it out of the way, then retry.`,
-  );
-}
-
-/** The remote's branch may have moved since the last fetch, and may move once more. */
-const PUSH_TRIES = 3;
-
 export function integrate(tools: ActivityTools): Of<'integrate'> {
   return {
     retry: THREE_TRIES,
