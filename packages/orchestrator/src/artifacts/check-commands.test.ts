@@ -18,7 +18,7 @@ it.each([
   [{ 'README.md': 'Run `npm test`.', 'CONTRIBUTING.md': '`just test`' }, 'just test', null],
   [{ 'package.json': '{' }, null, null],
 ])('finds the commands of %j', async (files, test, lint) => {
-  const commands = await found(files as Readonly<Record<string, string>>);
+  const commands = await found(files);
   expect([commands.test?.command ?? null, commands.lint?.command ?? null]).toEqual([test, lint]);
 });
 
