@@ -156,8 +156,6 @@ async function openTab(page: Page, name: string): Promise<void> {
 
 async function ask(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Ask…' }).click();
-  await page
-    .getByRole('textbox', { name: 'Your question' })
-    .fill("Why? <script>top.PWN='asked'</script>");
+  await page.getByRole('textbox', { name: 'Your question' }).fill("Why? <script>top.PWN='asked'</script>");
   await page.getByRole('button', { name: 'Ask', exact: true }).click();
 }

@@ -104,7 +104,13 @@ export function aWorkflow(parts: Partial<WorkflowSummary> = {}): WorkflowSummary
         needs: { approve: 'editedPlan' },
       },
       implementation: { title: 'Result', presents: 'changes', takesFilesOn: 'reject' },
-      fix: { title: 'Failed checks', waiting: 'Checks failed', presents: 'changes', isFailure: true, takesFilesOn: 'retry' },
+      fix: {
+        title: 'Failed checks',
+        waiting: 'Checks failed',
+        presents: 'changes',
+        isFailure: true,
+        takesFilesOn: 'retry',
+      },
     },
     documents: {
       mermaid_diagram: { title: 'Plan', drawnAs: 'diagrams' },

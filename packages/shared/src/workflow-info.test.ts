@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { aGate, aWorkflow } from './a-run.fixture.ts';
 import type { Artifact } from './run.ts';
-import { documentInfoOf, fieldOf, gateInfoOf, presentedAt, stageTitleOf, takesFilesAt, waitingWordsOf } from './workflow-info.ts';
+import {
+  documentInfoOf,
+  fieldOf,
+  gateInfoOf,
+  presentedAt,
+  stageTitleOf,
+  takesFilesAt,
+  waitingWordsOf,
+} from './workflow-info.ts';
 
 const workflow = aWorkflow();
 const plan = { id: 'a', type: 'mermaid_diagram', hash: 'h' } as Artifact;
@@ -27,9 +35,24 @@ describe('A gate', () => {
     ['the document that it declares', workflow, aGate(), { kind: 'document', type: 'mermaid_diagram', artifact: plan }],
     ['the changes that it declares', workflow, aGate({ kind: 'implementation' }), { kind: 'changes' }],
     ['a question', undefined, aGate({ kind: 'clarification' }), { kind: 'question' }],
-    ['its message at a pause', workflow, aGate({ kind: 'pause', reason: 'budget', codeTree: 't' }), { kind: 'message' }],
-    ['the document of its hash, undeclared', undefined, aGate({ artifactHash: 'h' }), { kind: 'document', type: plan.type, artifact: plan }],
-    ['the changes of its tree, undeclared', undefined, aGate({ kind: 'x', artifactHash: 'h', codeTree: 't' }), { kind: 'changes' }],
+    [
+      'its message at a pause',
+      workflow,
+      aGate({ kind: 'pause', reason: 'budget', codeTree: 't' }),
+      { kind: 'message' },
+    ],
+    [
+      'the document of its hash, undeclared',
+      undefined,
+      aGate({ artifactHash: 'h' }),
+      { kind: 'document', type: plan.type, artifact: plan },
+    ],
+    [
+      'the changes of its tree, undeclared',
+      undefined,
+      aGate({ kind: 'x', artifactHash: 'h', codeTree: 't' }),
+      { kind: 'changes' },
+    ],
     ['its message, undeclared', undefined, aGate({ kind: 'x' }), { kind: 'message' }],
   ])('presents %s', (_, described, gate, presented) => {
     expect(presentedAt(described, gate, [plan, code])).toEqual(presented);

@@ -159,7 +159,11 @@ export function documentInfoOf(workflow: Pick<WorkflowInfo, 'documents'> | undef
 export const CHANGES_TYPE = 'code';
 
 /** Roles that have a model of their own, in the workflow's order. */
-export function configuredRoles<Role extends RoleInfo>({ roles }: { readonly roles: readonly Role[] }): readonly Role[] {
+export function configuredRoles<Role extends RoleInfo>({
+  roles,
+}: {
+  readonly roles: readonly Role[];
+}): readonly Role[] {
   return roles.filter(({ configuredAs }) => configuredAs === undefined);
 }
 

@@ -12,7 +12,12 @@ const SCHEMA: JsonObject = {
     cents: { type: 'integer', exclusiveMinimum: 0, maximum: 9_007_199_254_740_991 },
     rate: { type: 'number', minimum: 0, maximum: 1 },
     currency: { type: 'string', enum: ['EUR', 'USD'], default: 'EUR' },
-    level: { anyOf: [{ type: 'number', const: 1 }, { type: 'number', const: 2 }] },
+    level: {
+      anyOf: [
+        { type: 'number', const: 1 },
+        { type: 'number', const: 2 },
+      ],
+    },
     express: { default: false, type: 'boolean' },
     tags: { type: 'array', items: { type: 'string' } },
     days: { type: 'array', items: { type: 'string', enum: ['Mon', 'Tue'] } },
@@ -26,7 +31,11 @@ const SCHEMA: JsonObject = {
 
 describe('Fields of an input', () => {
   it('are of the kind that the schema of each says', () => {
-    const kinds = fieldsOf(SCHEMA).map(({ name, kind, isRequired }) => [name, kind, ...(isRequired ? ['required'] : [])]);
+    const kinds = fieldsOf(SCHEMA).map(({ name, kind, isRequired }) => [
+      name,
+      kind,
+      ...(isRequired ? ['required'] : []),
+    ]);
     expect(kinds).toEqual([
       ['customer', 'text', 'required'],
       ['letter', 'text'],
@@ -45,7 +54,11 @@ describe('Fields of an input', () => {
 
   it('have titles, descriptions, limits and defaults', () => {
     const fields = new Map(fieldsOf(SCHEMA).map((field) => [field.name, field]));
-    expect(fields.get('customer')).toMatchObject({ title: 'Customer', description: 'Whom the invoice is for.', isLong: false });
+    expect(fields.get('customer')).toMatchObject({
+      title: 'Customer',
+      description: 'Whom the invoice is for.',
+      isLong: false,
+    });
     expect(fields.get('letter')).toMatchObject({ isLong: true });
     expect(fields.get('cents')).toMatchObject({ isInteger: true, minimum: 1 });
     expect(fields.get('cents')).not.toHaveProperty('maximum');

@@ -65,7 +65,12 @@ function fieldOf(name: string, given: JsonValue | undefined, isRequired: boolean
   switch (schema['type']) {
     case 'string': {
       const maxLength = numberIn(schema['maxLength']);
-      return { ...base, kind: 'text', isLong: isLong(schema, maxLength), ...(maxLength === undefined ? {} : { maxLength }) };
+      return {
+        ...base,
+        kind: 'text',
+        isLong: isLong(schema, maxLength),
+        ...(maxLength === undefined ? {} : { maxLength }),
+      };
     }
     case 'integer':
     case 'number': {
@@ -139,8 +144,10 @@ function valueOf(field: InputField, text: string | undefined): Read {
       const number = Number(given);
       if (!Number.isFinite(number)) return { fault: `'${given}' is not a number.` };
       if (field.isInteger && !Number.isInteger(number)) return { fault: 'A whole number is needed.' };
-      if (field.minimum !== undefined && number < field.minimum) return { fault: `At least ${field.minimum} is needed.` };
-      if (field.maximum !== undefined && number > field.maximum) return { fault: `At most ${field.maximum} is possible.` };
+      if (field.minimum !== undefined && number < field.minimum)
+        return { fault: `At least ${field.minimum} is needed.` };
+      if (field.maximum !== undefined && number > field.maximum)
+        return { fault: `At most ${field.maximum} is possible.` };
       return { value: number };
     }
     case 'list':

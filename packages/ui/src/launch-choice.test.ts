@@ -1,6 +1,15 @@
 import { aWorkflow } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
-import { type Choice, choiceFor, choiceLine, choiceOf, configOf, keptAfter, keptFor, launchOf } from './launch-choice.ts';
+import {
+  type Choice,
+  choiceFor,
+  choiceLine,
+  choiceOf,
+  configOf,
+  keptAfter,
+  keptFor,
+  launchOf,
+} from './launch-choice.ts';
 
 const workflow = aWorkflow();
 const CHOICE: Choice = {
@@ -104,7 +113,13 @@ describe('A launch', () => {
 });
 
 it('is kept by workflow, without the input', () => {
-  const research = { ...CHOICE, workflow: 'research', projectId: '', trust: { report: 'auto' }, input: { key: 's' } } as const;
+  const research = {
+    ...CHOICE,
+    workflow: 'research',
+    projectId: '',
+    trust: { report: 'auto' },
+    input: { key: 's' },
+  } as const;
   const kept = keptAfter(keptAfter({}, { ...CHOICE, models: { planner: 'a:b' } }), research);
   expect(JSON.stringify(kept)).not.toContain('"key"');
   expect(kept.projectId).toBe('p-1');

@@ -133,7 +133,12 @@ export function choiceLine({ models, minutes, budgets, baseBranch }: Choice, isE
 }
 
 /** Budgets that the form has. */
-export const FORM_BUDGETS = ['maxCostUsd', 'maxTokens', 'maxToolCalls', 'maxTreeCostUsd'] as const satisfies BudgetName[];
+export const FORM_BUDGETS = [
+  'maxCostUsd',
+  'maxTokens',
+  'maxToolCalls',
+  'maxTreeCostUsd',
+] as const satisfies BudgetName[];
 const UNITS: Readonly<Record<string, string>> = {
   maxCostUsd: 'US dollars',
   maxTokens: 'tokens',
@@ -147,7 +152,10 @@ function budgetsOf(budgets: Choice['budgets'], isExploration: boolean): readonly
   return known.filter(([name]) => isExploration || !name.startsWith('maxTree'));
 }
 
-function picked(texts: Readonly<Record<string, string>> = {}, names: readonly string[]): Readonly<Record<string, string>> {
+function picked(
+  texts: Readonly<Record<string, string>> = {},
+  names: readonly string[],
+): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(texts).filter(([name]) => names.includes(name)));
 }
 

@@ -13,7 +13,9 @@ const refusal = (...paths: string[]): ApiError =>
   });
 
 it('shows the faults of a refusal beside the fields that have them, and the others apart', () => {
-  const faults = faultsOf(refusal('input.customer', 'input.lines.0.text', 'config.modelRouting.reader', 'config.git.createPR'));
+  const faults = faultsOf(
+    refusal('input.customer', 'input.lines.0.text', 'config.modelRouting.reader', 'config.git.createPR'),
+  );
   expect(faultAt(faults, 'input.customer')).toBe('input.customer is wrong');
   expect(faultAt(faults, 'input.lines')).toBe('0.text: input.lines.0.text is wrong');
   expect(faultAt(faults, 'input')).toContain('customer');

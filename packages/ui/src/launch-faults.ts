@@ -18,7 +18,9 @@ export function faultsOf(error: unknown): readonly Fault[] {
 export function faultAt(faults: readonly Fault[], field: string): string | null {
   const own = faults.filter(({ path }) => path === field || path.startsWith(`${field}.`));
   if (own.length === 0) return null;
-  return own.map(({ path, message }) => (path === field ? message : `${path.slice(field.length + 1)}: ${message}`)).join(' ');
+  return own
+    .map(({ path, message }) => (path === field ? message : `${path.slice(field.length + 1)}: ${message}`))
+    .join(' ');
 }
 
 /** Faults that none of the fields shows. */

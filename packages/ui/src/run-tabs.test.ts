@@ -58,9 +58,9 @@ describe('The tabs of a run', () => {
   });
 
   it('of a document whose title another tab has is named after its type', () => {
-    expect(documentTab(aWorkflow({ documents: { event_list: { title: 'Events', drawnAs: 'markdown' } } }), 'event_list')).toBe(
-      'event-list',
-    );
+    expect(
+      documentTab(aWorkflow({ documents: { event_list: { title: 'Events', drawnAs: 'markdown' } } }), 'event_list'),
+    ).toBe('event-list');
   });
 });
 

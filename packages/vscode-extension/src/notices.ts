@@ -34,10 +34,7 @@ export interface Notice {
 type WorkflowOf = (run: RunView) => WorkflowSummary | undefined;
 
 /** Everything worth a word as the runs are now, oldest first. */
-export function noticesOf(
-  runs: Readonly<Record<string, RunView>>,
-  workflowOf: WorkflowOf,
-): readonly Notice[] {
+export function noticesOf(runs: Readonly<Record<string, RunView>>, workflowOf: WorkflowOf): readonly Notice[] {
   return Object.values(runs)
     .flatMap((run) => noticeOf(run, workflowOf(run)) ?? [])
     .toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)));

@@ -52,7 +52,8 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
           if (isLaunched && entry.screen.name === 'launch') panel.dispose();
         },
       },
-      screen: shown.name === 'launch' ? { ...shown, draft: shown.draft ?? host.launches.draft(lastWorkflow(host)) } : shown,
+      screen:
+        shown.name === 'launch' ? { ...shown, draft: shown.draft ?? host.launches.draft(lastWorkflow(host)) } : shown,
       onLaunched: (launched) => {
         const workflow = launchedWorkflow(host, launched);
         if (workflow !== undefined) host.launches.keepLaunched(workflow, launched);

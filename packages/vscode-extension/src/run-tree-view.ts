@@ -270,11 +270,7 @@ function contextOf(run: RunView, section: Section): string {
 }
 
 /** What is known of a run at a glance, one line each. Plain text. */
-export function tooltipOf(
-  run: RunView,
-  project: string | undefined,
-  workflow?: WorkflowSummary,
-): readonly string[] {
+export function tooltipOf(run: RunView, project: string | undefined, workflow?: WorkflowSummary): readonly string[] {
   const dollars = run.cost.costUsd;
   return [
     `${statusLabel(run)}${run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage, workflow)}`}`,

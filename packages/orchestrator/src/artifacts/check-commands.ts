@@ -19,7 +19,8 @@ const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 const MAX_READ = 400_000;
 
 /** Words that begin a command which a text may name. Anything else in code style is no command to be run unasked. */
-const RUNNERS = /^(?:npm|pnpm|yarn|bun|npx|make|just|task|cargo|go|python3?|pytest|tox|poetry|uv|bundle|rake|composer|mvn|gradle|\.\/gradlew|\.\/mvnw|deno|ruff|eslint|golangci-lint) /;
+const RUNNERS =
+  /^(?:npm|pnpm|yarn|bun|npx|make|just|task|cargo|go|python3?|pytest|tox|poetry|uv|bundle|rake|composer|mvn|gradle|\.\/gradlew|\.\/mvnw|deno|ruff|eslint|golangci-lint) /;
 
 /** @param paths all files of the tree */
 export async function findCheckCommands(paths: readonly string[], read: ReadFile): Promise<CheckCommands> {

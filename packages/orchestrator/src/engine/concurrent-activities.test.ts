@@ -33,7 +33,10 @@ const region = (id: string) => ({
 
 /** One activity in each of these regions at the same time. */
 const beside = (ids: readonly string[], more: Partial<WorkflowDefinition> = {}) =>
-  aWorkflow({ a: { type: 'parallel', states: Object.fromEntries(ids.map((id) => [id, region(id)])), onDone: 'done' } }, more);
+  aWorkflow(
+    { a: { type: 'parallel', states: Object.fromEntries(ids.map((id) => [id, region(id)])), onDone: 'done' } },
+    more,
+  );
 
 interface Call {
   readonly context: ActivityContext;
@@ -62,8 +65,7 @@ describe('the activities of a run', () => {
     store = openSqliteEventStore({ file: ':memory:', writer: 'inline' });
     const work: Activity<null, string> = {
       retry: { attempts: 2, firstDelayMs: 60_000, maxDelayMs: 60_000, jitter: 0 },
-      perform: (_input, context) =>
-        new Promise((complete, fail) => void calls.push({ context, complete, fail })),
+      perform: (_input, context) => new Promise((complete, fail) => void calls.push({ context, complete, fail })),
       ...of,
     };
     const log = pino({ level: 'silent' });

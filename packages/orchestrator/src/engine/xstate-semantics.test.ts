@@ -22,7 +22,11 @@ const cancelled = { type: 'final', meta: { status: 'cancelled' } };
 /** A workflow of a machine that need not fit XState's types. */
 function aWorkflow(config: object, more: Partial<WorkflowDefinition> = {}, actors: object = {}): WorkflowDefinition {
   const machine = setup({ actors }).createMachine({ id: 'm', ...config } as never);
-  const signals = { GO: any, ASK: any, ...('cancelled' in (config as { states: object }).states ? { RUN_CANCELLED: any } : {}) };
+  const signals = {
+    GO: any,
+    ASK: any,
+    ...('cancelled' in (config as { states: object }).states ? { RUN_CANCELLED: any } : {}),
+  };
   return defineWorkflow({
     name: 'own',
     version: 1,
@@ -191,7 +195,11 @@ describe('a run', () => {
 
 describe('a machine is refused by name', () => {
   it.each<[string, () => unknown, string]>([
-    ['with a state __proto__', () => aWorkflow({ initial: 'a', states: { a: {}, ['__proto__']: {} } }), 'a state is named'],
+    [
+      'with a state __proto__',
+      () => aWorkflow({ initial: 'a', states: { a: {}, ['__proto__']: {} } }),
+      'a state is named',
+    ],
     [
       'with an activity __proto__',
       () =>
@@ -207,7 +215,11 @@ describe('a machine is refused by name', () => {
       () => aWorkflow({ initial: 'a', states: { a: {} }, entry: raise({ type: 'X' }, { id: '__proto__', delay: 1 }) }),
       "a delayed event is named '__proto__'",
     ],
-    ['with an actor __proto__', () => aWorkflow({ states: {} }, {}, { ['__proto__']: activity<null, null>() }), 'an actor is'],
+    [
+      'with an actor __proto__',
+      () => aWorkflow({ states: {} }, {}, { ['__proto__']: activity<null, null>() }),
+      'an actor is',
+    ],
     ...NAMES_OF_EVERY_OBJECT.flatMap((name): [string, () => unknown, string][] => [
       [
         `with a guard ${name} that nobody defines`,

@@ -264,7 +264,9 @@ describe('a child run', () => {
 
   it('reaches nothing with roles that its parent lacks where the parent is limited', () => {
     const limited = { ...BUILD_CONFIG, egress: { implementer: ['a.test', 'b.test'] } };
-    const { egress } = policy.child({ config: limited, branch }, 'phase', { egress: { implementer: ['b.test', 'c.test'] } });
+    const { egress } = policy.child({ config: limited, branch }, 'phase', {
+      egress: { implementer: ['b.test', 'c.test'] },
+    });
     expect(egress).toMatchObject({ implementer: ['b.test'], reviewer: [] });
   });
 });

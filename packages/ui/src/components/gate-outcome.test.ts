@@ -37,7 +37,9 @@ it('E06 says a name and what was said as words, whatever they are made of', () =
     notes: '\u001b[2Jfine <img src=x>',
     at: '2030-01-01T00:00:00.000Z',
   };
-  const html = renderToStaticMarkup(createElement(OutcomeOfGate, { lead: 'Decided elsewhere', outcome, workflow: aWorkflow() }));
+  const html = renderToStaticMarkup(
+    createElement(OutcomeOfGate, { lead: 'Decided elsewhere', outcome, workflow: aWorkflow() }),
+  );
   expect(html).toContain('⟨U+202E⟩</span> [x](javascript:1), ');
   expect(html).toContain('<blockquote>fine &lt;img src=x&gt;</blockquote>');
 });

@@ -79,7 +79,11 @@ export function useHost(): Host {
 }
 
 /** The workflow that a run follows; `undefined` while the server has not listed it. */
-export function useWorkflow(run: { readonly workflow: { readonly name: string } } | undefined): WorkflowSummary | undefined {
+export function useWorkflow(
+  run: { readonly workflow: { readonly name: string } } | undefined,
+): WorkflowSummary | undefined {
   const { workflows } = useHost();
-  return useSelector(workflows, ({ context }) => (run === undefined ? undefined : workflowOf(context, run.workflow.name)));
+  return useSelector(workflows, ({ context }) =>
+    run === undefined ? undefined : workflowOf(context, run.workflow.name),
+  );
 }

@@ -56,7 +56,9 @@ function Child({ run }: { readonly run: RunView }) {
     <li>
       <Link className="run-row" to={{ name: 'run', runId: run.id }}>
         <StatusIcon status={run.status} />
-        <span className="request">{withoutTerminal(run.originalRequest) || (workflow?.title ?? run.workflow.name)}</span>
+        <span className="request">
+          {withoutTerminal(run.originalRequest) || (workflow?.title ?? run.workflow.name)}
+        </span>
         <span className="facts">
           {isWaiting(run) && run.gate !== null ? (
             <strong>{gateLine(run.gate, workflow)}</strong>

@@ -27,7 +27,9 @@ function Column({ run }: { readonly run: RunView }) {
   return (
     <section aria-label={`${title} of ${run.originalRequest}`}>
       <h2>
-        <Link to={{ name: 'run', runId: run.id, ...(shown === undefined ? {} : { tab: shown.name }) }}>{run.originalRequest}</Link>
+        <Link to={{ name: 'run', runId: run.id, ...(shown === undefined ? {} : { tab: shown.name }) }}>
+          {run.originalRequest}
+        </Link>
       </h2>
       {newest === undefined ? (
         <p className="quiet">There is no {words} yet.</p>

@@ -93,7 +93,12 @@ function OneField({ field, text, fault, onText }: OneFieldProps) {
             );
           case 'text':
             return field.isLong ? (
-              <textarea {...common} rows={5} maxLength={field.maxLength} onChange={({ target }) => onText(target.value)} />
+              <textarea
+                {...common}
+                rows={5}
+                maxLength={field.maxLength}
+                onChange={({ target }) => onText(target.value)}
+              />
             ) : (
               <input
                 {...common}

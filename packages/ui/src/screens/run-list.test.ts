@@ -34,7 +34,12 @@ describe('The list of runs', () => {
   describe('with child runs', () => {
     const parent = aRun({ id: 'parent', status: 'awaiting_children', originalRequest: 'The whole' });
     const child = (id: string, parts: Parameters<typeof aRun>[0] = {}) =>
-      aRun({ id, parent: { runId: 'parent', key: `parent/1/${id}`, depth: 1 }, originalRequest: `Phase ${id}`, ...parts });
+      aRun({
+        id,
+        parent: { runId: 'parent', key: `parent/1/${id}`, depth: 1 },
+        originalRequest: `Phase ${id}`,
+        ...parts,
+      });
     const lines = (...[runs, ...more]: Parameters<typeof rowsOf>) =>
       rowsOf(runs, ...more).map((row) =>
         row.kind === 'heading'

@@ -92,7 +92,13 @@ export function RunList() {
           Looking through older runs, too: {total.toLocaleString()} so far…
         </p>
       )}
-      <Rows rows={rows} projects={projects.value?.items ?? []} hasMore={older.isLeft} onEnd={older.wanted} onToggle={toggle} />
+      <Rows
+        rows={rows}
+        projects={projects.value?.items ?? []}
+        hasMore={older.isLeft}
+        onEnd={older.wanted}
+        onToggle={toggle}
+      />
     </section>
   );
 }

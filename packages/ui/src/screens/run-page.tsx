@@ -162,7 +162,14 @@ function Tab({ run, tab: { name, document }, event }: TabProps) {
       // A document that a person decides about now is the overview.
       const presented = run.gate === null ? null : presentedAt(workflow, run.gate, run.artifacts);
       if (presented?.kind !== 'document') return <Overview run={run} />;
-      return <RunDocument key={presented.type} run={run} type={presented.type} info={documentInfoOf(workflow, presented.type)} />;
+      return (
+        <RunDocument
+          key={presented.type}
+          run={run}
+          type={presented.type}
+          info={documentInfoOf(workflow, presented.type)}
+        />
+      );
     }
     case 'changes':
       return <Changes run={run} />;

@@ -100,7 +100,10 @@ async function completeApproval(host: Host, panels: Panels, gate: Gate): Promise
     ? await askText('Approve', prompt, gateLine(gate, workflow))
     : await askOptional('Approve', prompt, gateLine(gate, workflow));
   if (text === null) return null;
-  return { decision: 'approve', ...(text === '' ? {} : { [asked.field]: asked.field === 'minutes' ? Number(text) : text }) };
+  return {
+    decision: 'approve',
+    ...(text === '' ? {} : { [asked.field]: asked.field === 'minutes' ? Number(text) : text }),
+  };
 }
 
 const APPROVAL_PROMPTS: Readonly<Partial<Record<DecisionField, string>>> = {

@@ -143,7 +143,8 @@ async function askInput(fields: readonly InputField[], title: string): Promise<I
   const texts: Record<string, string> = {};
   for (const field of fields) {
     const prompt = plainMessage(field.description ?? field.title);
-    const options = field.kind === 'choice' ? field.options.map(String) : field.kind === 'switch' ? ['true', 'false'] : null;
+    const options =
+      field.kind === 'choice' ? field.options.map(String) : field.kind === 'switch' ? ['true', 'false'] : null;
     const text =
       options === null
         ? await vscode.window.showInputBox({
@@ -173,11 +174,7 @@ interface Launch {
 }
 
 /** The last step: what was chosen before is taken, or changed in the form. What was typed is never lost to a refusal. */
-async function launch(
-  host: Host,
-  panels: Panels,
-  { title, start, workflow, requests, choice }: Launch,
-): Promise<void> {
+async function launch(host: Host, panels: Panels, { title, start, workflow, requests, choice }: Launch): Promise<void> {
   const openForm = (): void =>
     panels.openScreen({ name: 'launch', draft: { id: crypto.randomUUID(), requests, choice } });
   const form = {

@@ -2,10 +2,9 @@
  * Publishing: the latest base comes into the run's branch, the record is committed, the branch is pushed, and merged where
  * the configuration says so. A base that moves in between is integrated once more.
  */
-import type { Published } from '../../activities/types.ts';
 import type { RunConfig } from '@autonomous/shared';
 import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
-import type { RunHeader } from '../../activities/types.ts';
+import type { Published, RunHeader } from '../../activities/types.ts';
 import { changeOf } from './change.ts';
 import { headerOf } from './run-context.ts';
 import type { RunFact } from './signals.ts';

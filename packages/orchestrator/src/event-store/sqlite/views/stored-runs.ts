@@ -418,7 +418,10 @@ function readContextHashes(runId: string, { sequence, context = null }: StepRow)
   } catch {
     // Said below.
   }
-  throw new DamagedRun(runId, { sequence, message: `the hashes of the context after event ${sequence} cannot be read` });
+  throw new DamagedRun(runId, {
+    sequence,
+    message: `the hashes of the context after event ${sequence} cannot be read`,
+  });
 }
 
 /** Which event of a step cannot be read. */

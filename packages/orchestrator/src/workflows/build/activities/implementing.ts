@@ -82,4 +82,3 @@ export function takeFiles(tools: ActivityTools): Of<'takeFiles'> {
     },
   };
 }
-
