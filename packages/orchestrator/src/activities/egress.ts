@@ -1,4 +1,4 @@
-/** What a role may reach from its sandbox, and word on the run of what it was refused. */
+/** Resolves the hosts that a role may reach from its sandbox, and reports refused requests in the run. */
 import type { RunConfig } from '@autonomous/shared';
 import type { EgressRefusal, SandboxSpec } from '../sandboxes/sandbox.ts';
 import type { ActivityContext } from '../core/activity.ts';

@@ -1,4 +1,4 @@
-/** What an activity is to the engine: work that happens outside, at least once, and is recognised when it repeats. */
+/** Activity: work that happens outside the machine, is performed at least once, and recognises its own repetition. */
 import {
   type JsonValue,
   PAUSE_REASONS,

@@ -1,6 +1,6 @@
 /**
- * What makes an ordinary XState machine a workflow: its name and version, the signals it takes, and `meta` that says
- * what a person sees. What cannot be made durable is refused here, by name.
+ * Workflow definition: an ordinary XState machine with a name, a version, the signals that it accepts, and `meta` that
+ * describes its states to people. A machine that cannot be made durable is refused here, with each fault named.
  */
 import { createHash } from 'node:crypto';
 import {

@@ -1,4 +1,4 @@
-/** What XState does with rare parts of a machine, the engine does too, also when the run is reopened from its file in between. */
+/** Tests that the engine treats rare parts of a machine like XState, also when the run is reopened from its file in between. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
