@@ -70,7 +70,7 @@ describe('the context of a run', () => {
       },
       'n',
     ],
-  ])('that depends on %s sets its run aside when it is reopened, by name', async (_, define, field) => {
+  ])('that depends on %s quarantines its run when it is reopened, by name', async (_, define, field) => {
     const definition = define() as WorkflowDefinition;
     await start(definition);
     await engine.run('own', { id: 'r' });
@@ -80,7 +80,7 @@ describe('the context of a run', () => {
     const { status, gate } = await engine.view('r');
     expect([status, gate?.reason]).toEqual(['paused', 'poisoned']);
     expect(gate?.summary).toContain(`replay changes context.${field} in another way than GO did when it was stored`);
-    await expect(engine.signal('r', 'NEXT', {})).rejects.toThrow('is set aside');
+    await expect(engine.signal('r', 'NEXT', {})).rejects.toThrow('is quarantined');
   });
 
   it('that the context function takes from chance is noticed too', async () => {
