@@ -61,7 +61,7 @@ const asProgram = (code) => ({
     id.endsWith(PROGRAM) && importer !== undefined ? path.resolve(path.dirname(importer), id) : undefined,
   load: (id) => (id.endsWith(PROGRAM) ? { code, moduleType: 'js' } : undefined),
 });
-const drawing = await programOf(path.join(here, 'src', 'parts', 'drawing-frame.ts'));
+const drawing = await programOf(path.join(here, 'src', 'components', 'drawing-frame.ts'));
 const inside = asProgram(`export default async () => ${JSON.stringify(drawing)};`);
 writeFileSync(path.join(out, DIAGRAMS), drawing);
 const apart = asProgram(
