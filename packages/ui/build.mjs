@@ -101,7 +101,7 @@ async function writeOneFile(input, file, plugins) {
 }
 
 /**
- * `app.js` with what is shown first, `others.js` with what `import()` asks for, and `runtime.js` with the few lines of the
+ * `app.js` with what is shown first, `lazy-screens.js` with what `import()` asks for, and `runtime.js` with the few lines of the
  * bundler that both need.
  * @param {string} input
  * @param {string} dir
@@ -118,7 +118,7 @@ async function writeFiles(input, dir, plugins) {
   });
   await bundle.close();
   const made = output.map(({ fileName }) => fileName).toSorted();
-  if (made.join() !== 'app.js,others.js,runtime.js')
+  if (made.join() !== 'app.js,lazy-screens.js,runtime.js')
     throw new Error(`Of ${input}, there were made: ${made.join(', ')}`);
 }
 

@@ -58,9 +58,9 @@ describe('the dashboard', () => {
         ([, name]) => name,
       );
     expect(await preloaded(await server.fetch('/'))).toEqual(['runtime.js']);
-    expect(await preloaded(await server.fetch('/runs/r-1'))).toEqual(['runtime.js', 'others.js']);
+    expect(await preloaded(await server.fetch('/runs/r-1'))).toEqual(['runtime.js', 'lazy-screens.js']);
     // To sign in is such a screen.
-    expect(await preloaded(await asAnybody('/'))).toEqual(['runtime.js', 'others.js']);
+    expect(await preloaded(await asAnybody('/'))).toEqual(['runtime.js', 'lazy-screens.js']);
   });
 
   it('asks for the runs while its script loads, for who is signed in alone', async () => {
@@ -98,7 +98,7 @@ describe('the dashboard', () => {
       'codicon.css',
       'app.css',
       'runtime.js',
-      'others.js',
+      'lazy-screens.js',
       'app.js',
     ]);
     for (const path of paths) {

@@ -40,7 +40,7 @@ const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z]+\.[a-z]+)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   'app.js': 'text/javascript; charset=utf-8',
-  'others.js': 'text/javascript; charset=utf-8',
+  'lazy-screens.js': 'text/javascript; charset=utf-8',
   'runtime.js': 'text/javascript; charset=utf-8',
   'diagrams.js': 'text/javascript; charset=utf-8',
   'app.css': 'text/css; charset=utf-8',
@@ -146,7 +146,7 @@ function pageOf(version: string, nonce: string, isSignedIn: boolean, path: strin
     (asked) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${asked.replaceAll('&', '&amp;')}">`,
   );
   // What `app.js` imports would be asked for when it is there; the list of runs needs no other screen.
-  const imported = isSignedIn && path === '/' ? ['runtime.js'] : ['runtime.js', 'others.js'];
+  const imported = isSignedIn && path === '/' ? ['runtime.js'] : ['runtime.js', 'lazy-screens.js'];
   const preloads = imported.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="${at(name)}">`);
   return `<!doctype html>
 <html lang="en" data-session="${isSignedIn ? 'open' : 'none'}">
