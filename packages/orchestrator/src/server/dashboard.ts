@@ -36,7 +36,7 @@ export const DASHBOARD_PAGES = [
   '/runs/:id/:tab/:entry',
   '/explorations/:id',
 ];
-const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z]+\.[a-z]+)$/;
+const FILE = /^\/assets\/([0-9a-f]{16})\/([a-z-]+\.[a-z]+)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   'app.js': 'text/javascript; charset=utf-8',
