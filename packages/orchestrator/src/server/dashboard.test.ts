@@ -54,7 +54,7 @@ describe('the dashboard', () => {
 
   it('names the scripts that it needs at once: the list of runs does without the other screens', async () => {
     const preloaded = async (answer: Response): Promise<readonly (string | undefined)[]> =>
-      [...(await answer.text()).matchAll(/<link rel="modulepreload" nonce="[^"]+" href="[^"]*\/([a-z.]+)">/g)].map(
+      [...(await answer.text()).matchAll(/<link rel="modulepreload" nonce="[^"]+" href="[^"]*\/([a-z.-]+)">/g)].map(
         ([, name]) => name,
       );
     expect(await preloaded(await server.fetch('/'))).toEqual(['runtime.js']);

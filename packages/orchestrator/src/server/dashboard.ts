@@ -23,7 +23,7 @@ export function dashboardPolicy(nonce: string): string {
  * nothing that a router could take for another path.
  */
 const PAGE =
-  /^\/(?:launch|metrics(?:\/\d{1,2}(?:\/[\w-]+)?)?|runs\/[\w-]+(?:\/[a-z]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
+  /^\/(?:launch|metrics(?:\/\d{1,2}(?:\/[\w-]+)?)?|runs\/[\w-]+(?:\/[\w-]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
 /** The same for the router. */
 export const DASHBOARD_PAGES = [
   '/',
