@@ -10,6 +10,7 @@ import { mayNameJudges } from '../artifacts/judge-names.ts';
 import type { SelfRunningChange, Surroundings } from '../artifacts/self-running.ts';
 import type { RemoteProject, TreeChange } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
+import { acceptedConcernsOf } from './child-heads.ts';
 import type { ActivityTools } from './tools.ts';
 import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
 import { concernsOfTests } from './test-concerns.ts';
@@ -57,7 +58,8 @@ export async function concernsOf(tools: ActivityTools, result: Result): Promise<
  * @throws {NeedsHuman} `review_needed` with the others
  */
 export async function assertAccepted(tools: ActivityTools, result: Result): Promise<void> {
-  const open = openConcerns(await concernsOf(tools, result), result.view.acceptedConcerns ?? []);
+  const accepted = await acceptedConcernsOf(tools, result.project, result.view.acceptedConcerns ?? [], result);
+  const open = openConcerns(await concernsOf(tools, result), accepted);
   if (open.length === 0) return;
   const titles = open.map(({ title }) => title).join('; ');
   throw new NeedsHuman(

@@ -9,6 +9,7 @@ import { readForeignText } from '../artifacts/foreign-text.ts';
 import type { ScannedText, SecretFinding } from '../artifacts/secret-scan.ts';
 import type { NewHistory, RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../core/activity.ts';
+import { acceptedConcernsOf } from './child-heads.ts';
 import type { ActivityTools } from './tools.ts';
 
 export interface Outgoing {
@@ -78,8 +79,11 @@ async function findingsIn(
   ];
   if (found.length === 0) return [];
   const before = await repositoryBefore(tools, context, project, view.baseCommit ?? commit, commit);
+  const range = { baseCommit: view.baseCommit ?? commit, head: commit };
   const accepted = new Set(
-    (view.acceptedConcerns ?? []).filter(({ kind }) => kind === 'secrets').flatMap(({ items }) => items),
+    (await acceptedConcernsOf(tools, project, view.acceptedConcerns ?? [], range))
+      .filter(({ kind }) => kind === 'secrets')
+      .flatMap(({ items }) => items),
   );
   return (
     found

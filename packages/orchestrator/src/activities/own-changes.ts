@@ -6,6 +6,7 @@ import { NeedsHuman } from '@autonomous/shared';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import { RecentAnswers } from '../repository/recent-answers.ts';
 import type { BranchCommit, RemoteProject, TreeChange } from '../repository/repository.ts';
+import { childTakenInBy } from './child-heads.ts';
 import type { ActivityTools } from './tools.ts';
 
 export interface Change {
@@ -29,18 +30,41 @@ const PATHS_NAMED = 5;
  * @throws {NeedsHuman} `merge_conflict`
  */
 export async function assertOwnChanges(tools: ActivityTools, change: Change): Promise<void> {
-  const { repository } = tools;
   const { project, baseCommit, head } = change;
-  const commits = (await repository.commitsBetween(project, baseCommit, head)).toReversed();
+  const { own, undone } = await pathsOf(tools, project, change);
+  const changes = await tools.repository.changes(project, baseCommit, head);
+  const changed = changes.map(({ path }) => path).filter((path) => undone.has(path) || !own.has(path));
+  if (changed.length > 0) throw notOwn(change, changed.sort());
+}
+
+interface Paths {
+  /** Changed by the run itself, or by a child run that was merged into it. */
+  readonly own: ReadonlySet<string>;
+  readonly undone: ReadonlySet<string>;
+}
+
+async function pathsOf(
+  tools: ActivityTools,
+  project: RemoteProject,
+  { baseCommit, head }: Pick<Change, 'baseCommit' | 'head'>,
+): Promise<Paths> {
+  const commits = (await tools.repository.commitsBetween(project, baseCommit, head)).toReversed();
   const steps = await stepsOf(tools, project, commits);
   const own = new Set<string>();
   const undone = new Set<string>();
   for (const [index, commit] of commits.entries()) {
-    for (const path of undoneBy(commit, steps[index] ?? { undone: [], changed: [] }, own)) undone.add(path);
+    const step = steps[index] ?? { undone: [], changed: [] };
+    const child = await childTakenInBy(tools, commit);
+    if (child === null) {
+      for (const path of undoneBy(commit, step, own)) undone.add(path);
+      continue;
+    }
+    const ofChild = await pathsOf(tools, project, child);
+    for (const path of ofChild.own) own.add(path);
+    // The memory file has the lines of both.
+    for (const path of [...ofChild.undone, ...step.undone]) if (path !== MEMORY_PATH) undone.add(path);
   }
-  const changes = await repository.changes(project, baseCommit, head);
-  const changed = changes.map(({ path }) => path).filter((path) => undone.has(path) || !own.has(path));
-  if (changed.length > 0) throw notOwn(change, changed.sort());
+  return { own, undone };
 }
 
 /** A commit of the run's branch. It never changes, so that each is looked at once however often its run comes to a merge. */

@@ -11,6 +11,8 @@ export function pushBranch(tools: ActivityTools): Activity<RunHeader & { readonl
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
+      // The branch of a child run is for its parent, which has it in the mirror.
+      if ((await tools.view(input.runId)).parent !== undefined) return { commit: input.commit, pushed: false };
       const project = await tools.project(input.projectId);
       const commit = await outgoingCommit(tools, context, { ...input, project });
       await pushOwn(tools, context, project, input.branch, commit);

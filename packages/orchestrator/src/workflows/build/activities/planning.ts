@@ -1,6 +1,6 @@
 /** Activities of the stage planning: the configuration, the plan, its place in the repository, questions about it. */
 import { isAbsolute } from 'node:path';
-import { type Concern, type Fault, NeedsHuman, type ProjectConfig } from '@autonomous/shared';
+import { type Concern, type Fault, NeedsHuman, type ProjectConfig, type RunConfigRequest } from '@autonomous/shared';
 import { memoryConcern } from '../../../artifacts/memory-concern.ts';
 import { nextSpecNumber, renderPlanDocument, specPath } from '../documents/plan-document.ts';
 import { hashOf } from '../../../artifacts/content-hash.ts';
@@ -32,20 +32,19 @@ export function prepare(tools: ActivityTools, roles: readonly ConfiguredRole[]):
       tools.parser.warmUp();
       const project = await tools.project(input.projectId);
       await fetchRemote(tools, context, project);
+      const { parent } = await tools.view(context.runId);
       const branch = input.requestedConfig.git?.baseBranch ?? project.baseBranch;
-      const baseCommit = await repository.remoteHead(project, branch);
-      if (baseCommit === null) {
-        throw new NeedsHuman(
-          'remote_unavailable',
-          `The remote ${project.repository} has no branch '${branch}'. Push it, then retry.`,
-        );
-      }
+      const baseCommit =
+        parent === undefined
+          ? await baseOnRemote(tools, project, branch)
+          : await headOfParent(tools, project, parent.runId);
       await refuseLostRun(tools, context, project);
       const text = await repository.readFile(project, baseCommit, CONFIG_PATH);
       const parsed = text === null ? null : parseProjectConfig(text);
       const projectConfig = parsed?.ok ? parsed.config : null;
       const overrides = await readOverrides(tools, project, baseCommit, projectConfig, roles);
-      const { config, notices } = tools.runConfig.resolve('build', overrides.projectConfig, input.requestedConfig);
+      const requested = parent === undefined ? input.requestedConfig : withoutBaseBranch(input.requestedConfig);
+      const { config, notices } = tools.runConfig.resolve('build', overrides.projectConfig, requested);
       const found = await findProjectCommands(await repository.listFiles(project, baseCommit), (path) =>
         repository.readFile(project, baseCommit, path),
       );
@@ -60,7 +59,7 @@ export function prepare(tools: ActivityTools, roles: readonly ConfiguredRole[]):
             ? [`${CONFIG_PATH} is not valid and is ignored: ${parsed.faults.map(faultText).join('; ')}`]
             : []),
           ...overrides.notices,
-          ...otherBranchNotice(projectConfig, branch),
+          ...(parent === undefined ? otherBranchNotice(projectConfig, branch) : []),
           ...(await localNotices(tools, project)),
           ...(await leftOutNotices(tools, project, baseCommit)),
         ],
@@ -73,6 +72,33 @@ export function prepare(tools: ActivityTools, roles: readonly ConfiguredRole[]):
       };
     },
   };
+}
+
+/** @throws {NeedsHuman} `remote_unavailable` */
+async function baseOnRemote({ repository }: ActivityTools, project: RemoteProject, branch: string): Promise<string> {
+  const commit = await repository.remoteHead(project, branch);
+  if (commit !== null) return commit;
+  throw new NeedsHuman(
+    'remote_unavailable',
+    `The remote ${project.repository} has no branch '${branch}'. Push it, then retry.`,
+  );
+}
+
+/** Where the parent of a child run is in the mirror: its branch need not be on the remote. @throws {NeedsHuman} */
+async function headOfParent(tools: ActivityTools, project: RemoteProject, parentId: string): Promise<string> {
+  const { branch, headCommit, baseCommit } = await tools.view(parentId);
+  const commit = (await tools.repository.branchHead(project, branch)) ?? headCommit ?? baseCommit;
+  if (commit !== undefined) return commit;
+  throw new NeedsHuman(
+    'agent_failed',
+    `Run ${parentId}, which started this one, has no commit yet that a child run could begin with. Cancel this run; the parent has to prepare its base before it starts children.`,
+  );
+}
+
+/** The base of a child run is its parent's branch, which nobody may name in a request. */
+function withoutBaseBranch({ git, ...requested }: RunConfigRequest): RunConfigRequest {
+  const { baseBranch: _ofParent, ...others } = git ?? {};
+  return { ...requested, git: others };
 }
 
 /** Of each kind. */

@@ -1,0 +1,68 @@
+/** Which child runs a branch has taken in: told by the keys of its merges, and checked against the runs themselves. */
+import { type AcceptedConcern, type RunView, TerminalFailure } from '@autonomous/shared';
+import type { BranchCommit, RemoteProject } from '../repository/repository.ts';
+import type { ActivityTools } from './tools.ts';
+
+/** A child run that has completed with commits of its own. */
+export interface MergedChild {
+  readonly runId: string;
+  readonly request: string;
+  readonly baseCommit: string;
+  readonly head: string;
+  /** ISO 8601. */
+  readonly endedAt: string;
+  readonly accepted: readonly AcceptedConcern[];
+}
+
+/** Key of the merge of a child, the same for every attempt. */
+export function effectKeyOfChild(runId: string, childId: string): string {
+  return `${runId}/child/${childId}`;
+}
+
+/** @throws {TerminalFailure} where it is no child run of the run, has not completed, or has no commit */
+export async function childHead(
+  tools: Pick<ActivityTools, 'view'>,
+  runId: string,
+  childId: string,
+): Promise<MergedChild> {
+  const view = await tools.view(childId);
+  if (view.parent?.runId !== runId) throw new TerminalFailure(`Run ${childId} is no child run of ${runId}.`);
+  const child = mergedChildOf(view);
+  if (child === null)
+    throw new TerminalFailure(`Child run ${childId} is ${view.status} and has no commit that could be merged.`);
+  return child;
+}
+
+/** The child that a commit takes in; `null` for a commit that takes in something else, or nothing. */
+export async function childTakenInBy(
+  tools: Pick<ActivityTools, 'view'>,
+  { effectKey, parents }: Pick<BranchCommit, 'effectKey' | 'parents'>,
+): Promise<MergedChild | null> {
+  const [runId, kind, childId] = effectKey?.split('/') ?? [];
+  if (kind !== 'child' || childId === undefined || parents[1] === undefined) return null;
+  const view = await tools.view(childId);
+  const child = view.parent?.runId === runId ? mergedChildOf(view) : null;
+  return child?.head === parents[1] ? child : null;
+}
+
+/** What people accepted in a run and in the child runs that its branch has taken in: acceptances are of exact contents. */
+export async function acceptedConcernsOf(
+  tools: Pick<ActivityTools, 'view' | 'repository'>,
+  project: RemoteProject,
+  accepted: readonly AcceptedConcern[],
+  range: { readonly baseCommit: string; readonly head: string },
+): Promise<readonly AcceptedConcern[]> {
+  const all = [...accepted];
+  for (const commit of await tools.repository.commitsBetween(project, range.baseCommit, range.head)) {
+    const child = await childTakenInBy(tools, commit);
+    if (child !== null) all.push(...(await acceptedConcernsOf(tools, project, child.accepted, child)));
+  }
+  return all;
+}
+
+function mergedChildOf(view: RunView): MergedChild | null {
+  const { id, status, originalRequest, baseCommit, headCommit, completedAt, updatedAt, acceptedConcerns = [] } = view;
+  if (status !== 'completed' || baseCommit === undefined || headCommit === undefined) return null;
+  const endedAt = completedAt ?? updatedAt;
+  return { runId: id, request: originalRequest, baseCommit, head: headCommit, endedAt, accepted: acceptedConcerns };
+}
