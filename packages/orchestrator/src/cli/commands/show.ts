@@ -1,10 +1,10 @@
 /** The command `show`: shows a run, as it is or as it was. */
-import type { Client } from '@autonomous/shared';
+import type { Client, RunView } from '@autonomous/shared';
 import { type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, say, sayJson } from '../io.ts';
-import { runPage, type Shown, showOf } from '../run-texts.ts';
+import { runLine, runPage, type Shown, showOf } from '../run-texts.ts';
 
 interface ShowOptions extends JsonOptions, Partial<Readonly<Record<Shown, boolean>>> {
   readonly at?: number;
@@ -42,6 +42,21 @@ async function show(
   if (parts.length > 0) return EXIT.done;
   const found = await client.getRun(runId, at);
   if (json) sayJson(io, found);
-  else say(io, runPage(found));
+  else {
+    say(io, runPage(found));
+    for (const child of await childrenOf(client, runId)) say(io, `child      ${runLine(child)}`);
+  }
   return EXIT.done;
+}
+
+/** Child runs of a run, oldest first. */
+async function childrenOf(client: Client, parentId: string): Promise<readonly RunView[]> {
+  const children: RunView[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.listRuns({ parentId, limit: 200, cursor });
+    children.push(...page.items);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return children.toReversed();
 }
