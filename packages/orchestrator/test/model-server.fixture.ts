@@ -28,6 +28,8 @@ import type { WorkflowDefinition } from '../src/core/definition.ts';
 import { createRegistry } from '../src/core/registry.ts';
 import type { RunLimits } from '../src/run-config/run-config.ts';
 import { createRunConfigPolicy } from '../src/run-config/run-config-policy.ts';
+import { build } from '../src/workflows/build/index.ts';
+import { settingsOf } from '../src/workflows/workflow-settings.ts';
 
 const TOKEN = 'test-token-of-at-least-forty-three-characters-';
 export const PROJECT = 'p-1';
@@ -184,7 +186,7 @@ export class ModelServer {
       defaultModels: {},
       runConfig: {
         ...createRunConfigPolicy({
-          settings: [],
+          settings: [settingsOf(build, () => 'scripted:any')],
           defaults: {},
           limits: NO_LIMITS,
           checkModel: (id) => ({ ok: true, id }),
