@@ -48,7 +48,7 @@ export const journey: Journey = {
     const gates = page.getByRole('region', { name: 'Waiting by gate, in all' });
     for (const [name, ms] of [
       ['Plan', waited.plan],
-      ['Clarification', waited.clarification],
+      ['Question', waited.clarification],
     ] as const) {
       const cells = await gates.getByRole('row', { name }).getByRole('cell').allTextContents();
       assert.deepEqual(cells, ['1', secondsText(ms), secondsText(ms), secondsText(ms), '–']);

@@ -14,7 +14,11 @@ it('begins at its parent, is pushed nowhere, and is merged into the branch of it
   await expect.poll(async () => (await children()).length, { timeout: 30_000 }).toBe(1);
   const [child] = await children();
   const childId = child?.id ?? '';
-  expect(child).toMatchObject({ workflow: { name: 'build' }, treeId: parent.id, parent: { runId: parent.id, depth: 1 } });
+  expect(child).toMatchObject({
+    workflow: { name: 'build' },
+    treeId: parent.id,
+    parent: { runId: parent.id, depth: 1 },
+  });
   expect(child?.branch).toBe(`autonomous/${childId}-phase-1`);
   expect((await client.getRun(parent.id)).status).toBe('awaiting_children');
 
