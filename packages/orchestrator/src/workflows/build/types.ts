@@ -51,9 +51,9 @@ export interface BuildInput extends Omit<RunStart, 'config'> {
   readonly startedAt: string;
 }
 
-export interface Prepared {
+export interface Prepared<Config extends RunConfig = BuildConfig> {
   readonly baseCommit: string;
-  readonly config: BuildConfig;
+  readonly config: Config;
   readonly notices: readonly string[];
   readonly excludePaths: readonly string[];
   readonly setup: ProjectCommand | null;

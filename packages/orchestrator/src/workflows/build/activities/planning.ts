@@ -1,6 +1,13 @@
 /** Activities of the stage planning: the configuration, the plan, its place in the repository, questions about it. */
 import { isAbsolute } from 'node:path';
-import { type Concern, type Fault, NeedsHuman, type ProjectConfig, type RunConfigRequest } from '@autonomous/shared';
+import {
+  type Concern,
+  type Fault,
+  NeedsHuman,
+  type ProjectConfig,
+  type RunConfig,
+  type RunConfigRequest,
+} from '@autonomous/shared';
 import { memoryConcern } from '../../../artifacts/memory-concern.ts';
 import { nextSpecNumber, renderPlanDocument, specPath } from '../documents/plan-document.ts';
 import { hashOf } from '../../../artifacts/content-hash.ts';
@@ -10,7 +17,7 @@ import { planReply } from '../roles/plan-reply.ts';
 import { planner } from '../roles/planner.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { ProjectCommand } from '../../../activities/types.ts';
-import type { BuildActivities, BuildConfig, CommittedPlan, Prepared } from '../types.ts';
+import type { BuildActivities, CommittedPlan, Prepared } from '../types.ts';
 import { parseProjectConfig } from '../../../run-config/run-config.ts';
 import { callAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
@@ -23,11 +30,19 @@ type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['in
 
 const CONFIG_PATH = '.autonomous/config.json';
 
-/** @param roles of the workflow, whose role files in the project count */
-export function prepare(tools: ActivityTools, roles: readonly ConfiguredRole[]): Of<'prepare'> {
+/**
+ * Reads the project's configuration and commands at the commit that the run starts from.
+ * @param workflow name of the workflow, whose settings count
+ * @param roles of the workflow, whose role files in the project count
+ */
+export function prepare<Config extends RunConfig>(
+  tools: ActivityTools,
+  workflow: string,
+  roles: readonly ConfiguredRole[],
+): Activity<BuildActivities['prepare']['input'], Prepared<Config>> {
   return {
     retry: THREE_TRIES,
-    async perform(input, context): Promise<Prepared> {
+    async perform(input, context): Promise<Prepared<Config>> {
       const { repository } = tools;
       tools.parser.warmUp();
       const project = await tools.project(input.projectId);
@@ -44,14 +59,14 @@ export function prepare(tools: ActivityTools, roles: readonly ConfiguredRole[]):
       const projectConfig = parsed?.ok ? parsed.config : null;
       const overrides = await readOverrides(tools, project, baseCommit, projectConfig, roles);
       const requested = parent === undefined ? input.requestedConfig : withoutBaseBranch(input.requestedConfig);
-      const { config, notices } = tools.runConfig.resolve('build', overrides.projectConfig, requested);
+      const { config, notices } = tools.runConfig.resolve(workflow, overrides.projectConfig, requested);
       const found = await findProjectCommands(await repository.listFiles(project, baseCommit), (path) =>
         repository.readFile(project, baseCommit, path),
       );
       return {
         baseCommit,
-        // The policy gives every setting that this workflow has.
-        config: { ...config, git: { ...config.git, baseBranch: branch } } as BuildConfig,
+        // The policy gives every setting that the workflow has, which its own type says.
+        config: { ...config, git: { ...config.git, baseBranch: branch } } as Config,
         notices: [
           ...notices,
           ...(parsed?.ok ? parsed.notices : []),

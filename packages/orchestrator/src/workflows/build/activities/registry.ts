@@ -19,7 +19,7 @@ type Implementations = {
 
 export function buildActivities(tools: ActivityTools): ActivityRegistry {
   const activities: Implementations = {
-    prepare: prepare(tools, roles),
+    prepare: prepare(tools, 'build', roles),
     plan: plan(tools),
     commitPlan: commitPlan(tools),
     revisePlan: revisePlan(tools),
