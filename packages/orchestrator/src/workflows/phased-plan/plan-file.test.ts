@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { MAX_PHASES, readPlan, wavesOf } from './plan-file.ts';
+
+const phasesOf = (text: string) => {
+  const read = readPlan(text);
+  if (!read.ok) throw new Error(read.faults.join('\n'));
+  return read.plan.phases;
+};
+const faultsOf = (text: string) => {
+  const read = readPlan(text);
+  return read.ok ? [] : read.faults;
+};
+const dependenciesOf = (text: string) =>
+  Object.fromEntries(phasesOf(text).map(({ number, dependsOn }) => [number, dependsOn]));
+
+const FOUR = `---
+title: "Sign-in"
+dependencies: {2: [1], 3: [1]}
+---
+# Plan for sign-in
+
+## Phase 1: Data model
+
+Make the table.
+
+### Success Criteria:
+
+#### Automated Verification:
+- [ ] the table exists
+- [x] \`npm test\` passes
+
+#### Manual Verification:
+1. a person sees it
+
+### Notes
+- not a criterion
+
+## Phase 2 - Routes
+## Phase 3 — Screen
+\`\`\`md
+## Phase 9: in a fence, which depends on Phase 8
+\`\`\`
+## Phase 4
+This phase depends on Phases 2 and 3.
+
+## Open questions
+depends on Phase 77
+`;
+
+describe('readPlan', () => {
+  it('reads phases by heading, with the section of each and its success criteria', () => {
+    const read = readPlan(FOUR);
+    expect(read.ok && read.plan.title).toBe('Sign-in');
+    const phases = phasesOf(FOUR);
+    expect(phases.map(({ number, title }) => [number, title])).toEqual([
+      [1, 'Data model'],
+      [2, 'Routes'],
+      [3, 'Screen'],
+      [4, ''],
+    ]);
+    expect(phases[0]?.criteria).toEqual(['the table exists', '`npm test` passes', 'a person sees it']);
+    expect(phases[0]?.text).toMatch(/^Make the table\.[^]*not a criterion$/);
+    expect(phases[3]?.text).toBe('This phase depends on Phases 2 and 3.');
+  });
+
+  it('takes dependencies from front matter and from the text together, and lays them out in waves', () => {
+    expect(dependenciesOf(FOUR)).toEqual({ 1: [], 2: [1], 3: [1], 4: [2, 3] });
+    expect(wavesOf(phasesOf(FOUR))).toEqual([[1], [2, 3], [4]]);
+  });
+
+  it('takes phases one after the other where nothing else is said, by their numbers', () => {
+    expect(dependenciesOf('# Phase 3\n# Phase 1\n# Phase 7: last\n')).toEqual({ 1: [], 3: [1], 7: [3] });
+  });
+
+  it.each([
+    ['Depends on: 1, 2', [1, 2]],
+    ['- **Depends on:** Phase 1 and Phase 2', [1, 2]],
+    ['**Depends on**: Phases 1-2', [1, 2]],
+    ['It depends on phase 2, because of the 3 tables of 1999.', [2]],
+    ['Depends on: none', []],
+    ['Depends on: Set up', [1]],
+    ['Everything here depends on the database of 2019.', [2]],
+    ['Depending on Phase 1 this may be quick.', [1]],
+  ])('reads "%s"', (line, expected) => {
+    const plan = `## Phase 1: Set up\n## Phase 2: More\n## Phase 3: Last\n${line}\n`;
+    expect(dependenciesOf(plan)[3]).toEqual(expected);
+  });
+
+  it('reads dependencies of front matter in lines of their own', () => {
+    const front = '---\nowner: me\ndependencies:\n  2: []\n  "3":\n    - 1\n    - 2 # both\nlast: 9\n---\n';
+    expect(dependenciesOf(`${front}# Phase 1\n# Phase 2\n# Phase 3\n`)).toEqual({ 1: [], 2: [], 3: [1, 2] });
+  });
+
+  it('takes "### Phase 1 success criteria" inside phase 1 for a part of it', () => {
+    const [phase] = phasesOf('## Phase 1: A\n### Phase 1 notes\n- x\n\n**Success Criteria:**\n- it works\n');
+    expect(phase?.criteria).toEqual(['it works']);
+    expect(phasesOf('## Phase 1 First things\n## Phase 2 More\n').map(({ title }) => title)).toEqual([
+      'First things',
+      'More',
+    ]);
+  });
+
+  it.each([
+    ['', /no phases/],
+    ['# Plan\n\nDo it all.\n', /no phases/],
+    ['# Phase 1\n# Phase 1: again\n', /2 phases with the number 1/],
+    ['# Phase 1\nDepends on: Phase 1\n', /Phase 1 depends on itself/],
+    ['# Phase 1\ndepends on Phase 9\n', /Phase 1 depends on phase 9, which is not there; the plan has 1/],
+    ['# Phase 1\nDepends on: Setting up\n', /Phase 1 depends on 'Setting up'/],
+    ['# Phase 1\ndepends on Phase 2\n# Phase 2\ndepends on Phase 1\n', /circle: Phase 1 → Phase 2 → Phase 1/],
+    ['# Phase 1.5: half\n', /'Phase 1\.5: half' has no whole number/],
+    ['# Phase 99999\n', /no whole number/],
+    ['---\ndependencies: {4: [1]}\n---\n# Phase 1\n', /front matter's 'dependencies' name phase 4/],
+    ['---\ndependencies: [1, 2]\n---\n# Phase 1\n', /cannot be read at '1'/],
+    ['---\ndependencies: {2: !!js x}\n---\n# Phase 1\n', /cannot be read at '!'/],
+    ['x'.repeat(5_000_000), /5000000 characters; at most 500000/],
+    [Array.from({ length: 101 }, (_, index) => `# Phase ${index}`).join('\n'), /101 phases; at most 100/],
+  ])('refuses by name: %.60j', (text, message) => {
+    expect(faultsOf(text).join('\n')).toMatch(message);
+  });
+
+  it('takes linear time of a text that a stranger wrote', { timeout: 60_000 }, () => {
+    const parts = ['# ', 'depends on ', 'depends on Phase 1', '`', '#'.repeat(50), '- ', '**', '\n', ' '];
+    // Where the time grows with the square, one of these takes minutes.
+    const started = performance.now();
+    for (const part of parts) readPlan(`# Phase 1\n${part.repeat(Math.floor(480_000 / part.length))}`);
+    const many = Array.from({ length: MAX_PHASES }, (_, n) => `# Phase ${n}\n${'depends on Phase 1, '.repeat(200)}`);
+    readPlan(many.join('\n'));
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});

@@ -1,0 +1,431 @@
+/**
+ * Reads a plan in Markdown: its phases by heading, the success criteria of each, and what each depends on. Pure; takes linear
+ * time of the text, whoever wrote it.
+ */
+
+/** One phase of a plan. */
+export interface PlanPhase {
+  /** As its heading says, from 0 to 9999. */
+  readonly number: number;
+  readonly title: string;
+  /** Markdown of its section, without the heading. */
+  readonly text: string;
+  /** Items of its lists under "Success criteria", without their bullets. */
+  readonly criteria: readonly string[];
+  /** Numbers of the phases that have to be finished before, ascending, each once. */
+  readonly dependsOn: readonly number[];
+}
+
+export interface PlanDocument {
+  /** Front matter `title`, else the first heading that is no phase; `null` without either. */
+  readonly title: string | null;
+  /** By their numbers, ascending. */
+  readonly phases: readonly PlanPhase[];
+}
+
+export type ReadPlan =
+  | { readonly ok: true; readonly plan: PlanDocument }
+  /** Each fault is a sentence that names the thing and the way out. */
+  | { readonly ok: false; readonly faults: readonly string[] };
+
+/** Characters of a plan, at most. */
+export const MAX_PLAN_CHARACTERS = 500_000;
+/** Phases of a plan, at most. */
+export const MAX_PHASES = 100;
+const MAX_NUMBER = 9_999;
+const LONGEST_TITLE = 200;
+const MOST_CRITERIA = 100;
+
+/**
+ * Reads a plan. A phase without a marker depends on the phase before it; `Depends on: none` makes it independent. A marker is
+ * "depends on Phase 2" in its section, or its entry in the front matter's `dependencies`; both count together.
+ */
+export function readPlan(text: string): ReadPlan {
+  if (text.length > MAX_PLAN_CHARACTERS)
+    return fault(
+      `The plan has ${text.length} characters; at most ${MAX_PLAN_CHARACTERS} are taken. Split it into several plans.`,
+    );
+  const { front, lines } = splitFrontMatter(text);
+  const { title, sections, faults } = sectionsOf(lines);
+  if (sections.length === 0)
+    return fault("The plan has no phases. Give each phase a heading such as '## Phase 1: Data model'.", ...faults);
+  if (sections.length > MAX_PHASES)
+    return fault(
+      `The plan has ${sections.length} phases; at most ${MAX_PHASES} are taken. Split it into several plans.`,
+    );
+  const all = [...faults, ...duplicateFaults(sections)];
+  const named = readDependencies(front);
+  all.push(...named.faults);
+  const phases = phasesOf(sections, named.dependencies, all);
+  all.push(...dependencyFaults(phases, named.dependencies));
+  if (all.length === 0) all.push(...cycleFaults(phases));
+  return all.length > 0
+    ? fault(...all)
+    : { ok: true, plan: { title: titleIn(front) ?? title, phases: phases.toSorted((a, b) => a.number - b.number) } };
+}
+
+/**
+ * Phases in waves: each wave depends only on earlier ones.
+ * @param phases without cycles
+ */
+export function wavesOf(phases: readonly PlanPhase[]): readonly (readonly number[])[] {
+  const waves: number[][] = [];
+  const done = new Set<number>();
+  let left = phases;
+  while (left.length > 0) {
+    const ready = left.filter(({ dependsOn }) => dependsOn.every((number) => done.has(number)));
+    if (ready.length === 0) throw new Error('the phases depend on each other in a circle');
+    waves.push(ready.map(({ number }) => number));
+    for (const { number } of ready) done.add(number);
+    left = left.filter(({ number }) => !done.has(number));
+  }
+  return waves;
+}
+
+const fault = (...faults: readonly string[]): ReadPlan => ({ ok: false, faults });
+
+// ---- lines
+
+interface Line {
+  readonly text: string;
+  /** In a fenced block, whose content is neither heading nor marker. */
+  readonly isCode: boolean;
+}
+
+/** Front matter as its lines, and the rest of the text. An unclosed one belongs to the text. */
+function splitFrontMatter(text: string): { readonly front: readonly string[]; readonly lines: readonly Line[] } {
+  const all = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
+  const end = all[0]?.trimEnd() === '---' ? all.findIndex((line, index) => index > 0 && line.trimEnd() === '---') : -1;
+  return end === -1
+    ? { front: [], lines: marked(all) }
+    : { front: all.slice(1, end), lines: marked(all.slice(end + 1)) };
+}
+
+function marked(lines: readonly string[]): Line[] {
+  let fence: string | null = null;
+  return lines.map((text) => {
+    const bar = /^ {0,3}(`{3,}|~{3,})/.exec(text)?.[1];
+    if (fence === null) {
+      if (bar !== undefined) fence = bar;
+      return { text, isCode: bar !== undefined };
+    }
+    if (bar !== undefined && bar.startsWith(fence) && text.trim() === bar) fence = null;
+    return { text, isCode: true };
+  });
+}
+
+interface Heading {
+  readonly level: number;
+  readonly text: string;
+}
+
+function headingOf({ text, isCode }: Line): Heading | null {
+  if (isCode) return null;
+  const start = text.slice(0, 4).search(/[^ ]/);
+  if (start < 0 || text[start] !== '#') return null;
+  let level = 0;
+  while (level < 7 && text[start + level] === '#') level += 1;
+  const rest = text.slice(start + level);
+  if (level > 6 || (rest !== '' && !/^[ \t]/.test(rest))) return null;
+  return { level, text: withoutClosing(rest.trim()) };
+}
+
+/** `Title ##` is closed by its hashes. */
+function withoutClosing(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === '#') end -= 1;
+  if (end === 0) return '';
+  return end < text.length && /[ \t]/.test(text[end - 1] ?? '') ? text.slice(0, end).trimEnd() : text;
+}
+
+// ---- sections
+
+interface Section {
+  readonly number: number;
+  readonly title: string;
+  readonly level: number;
+  readonly lines: Line[];
+}
+
+/** Phases in the order of the text. A phase ends at the next phase, or at a heading of its own level or above. */
+function sectionsOf(lines: readonly Line[]) {
+  const sections: Section[] = [];
+  const faults: string[] = [];
+  let title: string | null = null;
+  let open: Section | null = null;
+  for (const line of lines) {
+    const heading = headingOf(line);
+    const phase = heading === null ? null : phaseHeading(heading.text);
+    const isInside = open !== null && heading !== null && heading.level > open.level;
+    if (heading !== null && phase?.kind === 'fault') faults.push(phase.message);
+    if (heading !== null && phase?.kind === 'phase' && (phase.isSeparated || !isInside)) {
+      open = { number: phase.number, title: phase.title, level: heading.level, lines: [] };
+      sections.push(open);
+      continue;
+    }
+    if (heading !== null && !isInside) open = null;
+    if (heading !== null && heading.text !== '' && sections.length === 0)
+      title ??= heading.text.slice(0, LONGEST_TITLE);
+    open?.lines.push(line);
+  }
+  return { title, sections, faults };
+}
+
+type PhaseHeading =
+  | { readonly kind: 'phase'; readonly number: number; readonly title: string; readonly isSeparated: boolean }
+  | { readonly kind: 'fault'; readonly message: string };
+
+/** `Phase 1: Title`, `Phase 2 - Title`, `Phase 3`; `null` for any other heading. */
+function phaseHeading(heading: string): PhaseHeading | null {
+  const match = /^[*_]{0,3}phase[ \t]{1,10}(\d{1,20})(.?)/i.exec(heading);
+  if (match === null) return null;
+  const [all, digits = '', next = ''] = match;
+  const number = Number(digits);
+  const after = heading.slice(all.length - next.length);
+  const said = heading.slice(0, 60);
+  if (/^[.,]\d|^[A-Za-z]/.test(after) || number > MAX_NUMBER)
+    return {
+      kind: 'fault',
+      message: `The heading '${said}' has no whole number from 0 to ${MAX_NUMBER}; number its phase anew.`,
+    };
+  const trimmed = after.trimStart();
+  const separator = /^(?:[*_]{0,3})(?:[:.)\u2013\u2014-]{1,3})/.exec(trimmed)?.[0] ?? '';
+  const isSeparated = separator !== '' || trimmed === '' || /^[*_]{1,3}$/.test(trimmed);
+  const title = trimmed.slice(separator.length).trim();
+  return { kind: 'phase', number, title: withoutEmphasis(title).slice(0, LONGEST_TITLE), isSeparated };
+}
+
+function withoutEmphasis(text: string): string {
+  let end = text.length;
+  while (end > 0 && /[*_]/.test(text[end - 1] ?? '')) end -= 1;
+  let start = 0;
+  while (start < end && /[*_ ]/.test(text[start] ?? '')) start += 1;
+  return text.slice(start, end).trim();
+}
+
+function duplicateFaults(sections: readonly Section[]): string[] {
+  const counts = new Map<number, number>();
+  for (const { number } of sections) counts.set(number, (counts.get(number) ?? 0) + 1);
+  return [...counts].flatMap(([number, count]) =>
+    count === 1 ? [] : [`The plan has ${count} phases with the number ${number}; give each a number of its own.`],
+  );
+}
+
+function phasesOf(
+  sections: readonly Section[],
+  named: ReadonlyMap<number, readonly number[]>,
+  faults: string[],
+): PlanPhase[] {
+  const byTitle = new Map(sections.map(({ title, number }) => [title.toLowerCase(), number]));
+  const sorted = sections.toSorted((a, b) => a.number - b.number);
+  return sorted.map(({ number, title, lines }, index) => {
+    const marker = markersIn(`Phase ${number}`, [{ text: title, isCode: false }, ...lines], byTitle, faults);
+    const before = sorted[index - 1]?.number;
+    const isMarked = marker !== null || named.has(number);
+    const dependsOn = isMarked
+      ? [...(marker ?? []), ...(named.get(number) ?? [])]
+      : before === undefined || before === number
+        ? []
+        : [before];
+    return {
+      number,
+      title,
+      text: lines
+        .map(({ text }) => text)
+        .join('\n')
+        .trim(),
+      criteria: criteriaIn(lines),
+      dependsOn: [...new Set(dependsOn)].sort((a, b) => a - b),
+    };
+  });
+}
+
+/** Items of all lists under a heading or a line "Success criteria", until the next heading or paragraph that names another list. */
+function criteriaIn(lines: readonly Line[]): string[] {
+  const criteria: string[] = [];
+  let level: number | null = null;
+  let isIn = false;
+  for (const line of lines) {
+    const heading = headingOf(line);
+    const words = withoutEmphasis((heading?.text ?? line.text).trim()).toLowerCase();
+    if (!line.isCode && (heading !== null || !isItem(line.text)) && isCriteriaTitle(words)) {
+      isIn = true;
+      level = heading?.level ?? null;
+      continue;
+    }
+    if (heading !== null && (level === null || heading.level <= level)) isIn = false;
+    else if (isIn && level === null && !line.isCode && isLabel(line.text)) isIn = isCriteriaKind(words);
+    if (!isIn || line.isCode || !isItem(line.text) || criteria.length === MOST_CRITERIA) continue;
+    const item = itemText(line.text);
+    if (item !== '') criteria.push(item);
+  }
+  return criteria;
+}
+
+function isCriteriaTitle(words: string): boolean {
+  return words.startsWith('success criteria') || words.startsWith('acceptance criteria');
+}
+
+/** "Automated verification:" below "Success criteria:" divides the same list. */
+function isCriteriaKind(words: string): boolean {
+  return /\b(?:automated|manual|verification|criteria)\b/.test(words.slice(0, 200));
+}
+
+/** A line of its own that ends with a colon. */
+function isLabel(text: string): boolean {
+  return !isItem(text) && withoutEmphasis(text.trim()).endsWith(':');
+}
+
+function isItem(text: string): boolean {
+  return /^[ \t]{0,20}(?:[-*+]|\d{1,9}[.)])[ \t]/.test(text);
+}
+
+function itemText(text: string): string {
+  const item = text.trim().replace(/^(?:[-*+]|\d{1,9}[.)])[ \t]/, '');
+  return item
+    .trim()
+    .replace(/^\[[ xX]\]/, '')
+    .trim();
+}
+
+// ---- dependencies
+
+/** Markers in one line, at most. */
+const MOST_MARKERS = 50;
+
+/** Numbers that "depends on …" names in a phase, and `[]` where it says none; `null` where nothing is said. */
+function markersIn(
+  phase: string,
+  lines: readonly Line[],
+  byTitle: ReadonlyMap<string, number>,
+  faults: string[],
+): number[] | null {
+  const found = new Set<number>();
+  let isMarked = false;
+  for (const { text, isCode } of lines) {
+    if (isCode) continue;
+    let left = MOST_MARKERS;
+    for (const { 0: words, index } of text.matchAll(/\bdepend(?:s|ent|ing)? on\b/gi)) {
+      if (left-- === 0) break;
+      const rest = text.slice(index + words.length);
+      const isLine = isMarkerLine(text.slice(0, index), rest);
+      const named = isLine ? withoutEmphasis(rest.replace(/^[\s*_:]{1,10}/, '').slice(0, LONGEST_TITLE)) : '';
+      const numbers = numbersAfter(rest, isLine) ?? byTitle.get(named.toLowerCase()) ?? null;
+      if (numbers !== null) {
+        isMarked = true;
+        for (const number of [numbers].flat()) found.add(number);
+      } else if (isLine)
+        faults.push(
+          `${phase} depends on '${named.slice(0, 60)}', which the plan does not have; name phases by their numbers, or write 'none'.`,
+        );
+    }
+  }
+  return isMarked ? [...found] : null;
+}
+
+/** "Depends on: …" and "- **Depends on:** …" are markers whatever follows; other words may be prose. */
+function isMarkerLine(before: string, after: string): boolean {
+  return /^[\s>*_+-]*$/.test(before.slice(-40)) && before.length <= 40 && /^[*_]{0,3}[ \t]?:/.test(after);
+}
+
+/** `: Phase 1, 2 and 4`, ` Phases 1–3`, `: none`; `null` for other words. */
+function numbersAfter(text: string, isLine: boolean): number[] | null {
+  const words = text.slice(0, 2_000).match(/\d{1,20}|[a-zA-Z]{1,40}|[^\s\da-zA-Z]/g) ?? [];
+  const numbers: number[] = [];
+  let isNamed = isLine;
+  let range = false;
+  for (const [index, word] of words.entries()) {
+    const lower = word.toLowerCase();
+    if (/^\d/.test(word)) {
+      if (!isNamed) break;
+      const last = numbers.at(-1);
+      const number = Number(word);
+      if (range && last !== undefined && number > last && number - last <= MAX_PHASES)
+        for (let next = last + 1; next < number; next++) numbers.push(next);
+      numbers.push(number);
+      range = false;
+    } else if (lower === 'phase' || lower === 'phases') isNamed = true;
+    else if (['none', 'nothing'].includes(lower) && numbers.length === 0) return isLine || index === 0 ? [] : null;
+    else if (lower === 'and' || /^[,&+#:*_`([]$/.test(word)) range = false;
+    else if (lower === 'to' || lower === 'through' || /^[-\u2013]$/.test(word)) range = numbers.length > 0;
+    else break;
+  }
+  return numbers.length === 0 ? null : numbers;
+}
+
+interface NamedDependencies {
+  readonly dependencies: ReadonlyMap<number, readonly number[]>;
+  readonly faults: readonly string[];
+}
+
+/** `dependencies: {3: [1], 4: [2, 3]}`, or the same as indented lines. */
+function readDependencies(front: readonly string[]): NamedDependencies {
+  const dependencies = new Map<number, number[]>();
+  const at = front.findIndex((line) => line.startsWith('dependencies:'));
+  if (at === -1) return { dependencies, faults: [] };
+  const after = front.findIndex((line, index) => index > at && /^[^\s#}\]-]/.test(line));
+  const block = front.slice(at, after === -1 ? front.length : after);
+  const text = block
+    .map((line) => line.split(' #', 1)[0] ?? '')
+    .join('\n')
+    .slice('dependencies:'.length);
+  const tokens = text.match(/\d{1,20}|[a-zA-Z]{1,40}|[^\s]/g) ?? [];
+  let entry: number[] | null = null;
+  for (const [index, token] of tokens.entries()) {
+    const rest = tokens[index + 1] === '"' || tokens[index + 1] === "'" ? tokens[index + 2] : tokens[index + 1];
+    if (/^\d/.test(token)) {
+      const number = Number(token);
+      if (rest === ':') dependencies.set(number, (entry = dependencies.get(number) ?? []));
+      else if (entry !== null) entry.push(number);
+      else return { dependencies, faults: [unreadable(token)] };
+    } else if (!/^(?:phases?|[-:,[\]{}"'])$/i.test(token)) return { dependencies, faults: [unreadable(token)] };
+  }
+  return { dependencies, faults: [] };
+}
+
+function unreadable(token: string): string {
+  return `The front matter's 'dependencies' cannot be read at '${token}'; write them as {3: [1], 4: [2, 3]}.`;
+}
+
+function titleIn(front: readonly string[]): string | null {
+  const line = front.find((each) => each.startsWith('title:'));
+  const title = line?.slice('title:'.length).trim() ?? '';
+  const plain = /^(["']).*\1$/.test(title.slice(0, LONGEST_TITLE + 2)) ? title.slice(1, -1) : title;
+  return plain === '' ? null : plain.slice(0, LONGEST_TITLE);
+}
+
+function dependencyFaults(phases: readonly PlanPhase[], named: ReadonlyMap<number, readonly number[]>): string[] {
+  const known = new Set(phases.map(({ number }) => number));
+  const has = `the plan has ${[...known].slice(0, 20).join(', ')}${known.size > 20 ? ', …' : ''}`;
+  const unknown = [...named.keys()].filter((number) => !known.has(number));
+  return [
+    ...unknown.map((number) => `The front matter's 'dependencies' name phase ${number}, which is not there; ${has}.`),
+    ...phases.flatMap(({ number, dependsOn }) =>
+      dependsOn.flatMap((other) => {
+        if (other === number) return [`Phase ${number} depends on itself; take that out.`];
+        return known.has(other) ? [] : [`Phase ${number} depends on phase ${other}, which is not there; ${has}.`];
+      }),
+    ),
+  ];
+}
+
+function cycleFaults(phases: readonly PlanPhase[]): string[] {
+  const left = new Map(phases.map(({ number, dependsOn }) => [number, dependsOn]));
+  for (let isFree = true; isFree;) {
+    const free = [...left].filter(([, dependsOn]) => !dependsOn.some((number) => left.has(number)));
+    for (const [number] of free) left.delete(number);
+    isFree = free.length > 0;
+  }
+  const [first] = left.keys();
+  if (first === undefined) return [];
+  const way: number[] = [];
+  let at: number | undefined = first;
+  while (at !== undefined && !way.includes(at)) {
+    way.push(at);
+    at = left.get(at)?.find((number) => left.has(number));
+  }
+  const circle = [...way.slice(way.indexOf(at ?? first)), at ?? first];
+  return [
+    `Phases depend on each other in a circle: ${circle.map((number) => `Phase ${number}`).join(' → ')}. Take one of these dependencies out.`,
+  ];
+}
