@@ -13,12 +13,26 @@ export function pushBranch(tools: ActivityTools): Activity<RunHeader & { readonl
     async perform(input, context) {
       // The branch of a child run is for its parent, which has it in the mirror.
       if ((await tools.view(input.runId)).parent !== undefined) return { commit: input.commit, pushed: false };
-      const project = await tools.project(input.projectId);
-      const commit = await outgoingCommit(tools, context, { ...input, project });
-      await pushOwn(tools, context, project, input.branch, commit);
-      return { commit, pushed: true };
+      return pushedForPeople(tools, context, input);
     },
   };
+}
+
+/** The same for a run whose work a person has to see on the remote, a child run included. */
+export function shareBranch(tools: ActivityTools): Activity<RunHeader & { readonly commit: string }, Published> {
+  return { retry: THREE_TRIES, perform: (input, context) => pushedForPeople(tools, context, input) };
+}
+
+/** @throws {NeedsHuman} `secret_found`, `push_rejected`, `remote_unavailable` or `auth_expired` */
+async function pushedForPeople(
+  tools: ActivityTools,
+  context: ActivityContext,
+  input: RunHeader & { readonly commit: string },
+): Promise<Published> {
+  const project = await tools.project(input.projectId);
+  const commit = await outgoingCommit(tools, context, { ...input, project });
+  await pushOwn(tools, context, project, input.branch, commit);
+  return { commit, pushed: true };
 }
 
 /** Pushes to the run's own branch; what is there must be an earlier state of it. A branch that was deleted is made again. */

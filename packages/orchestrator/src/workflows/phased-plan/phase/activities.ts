@@ -6,7 +6,7 @@ import { runChecks } from '../../../activities/checks.ts';
 import { checkpoint, CODE_FOLDER, commitCode, committed, described, setUp } from '../../../activities/code-commits.ts';
 import { commitOnBranch } from '../../../activities/commits.ts';
 import { setupOf } from '../../../activities/install-step.ts';
-import { pushBranch } from '../../../activities/push-branch.ts';
+import { shareBranch } from '../../../activities/push-branch.ts';
 import { withReadOnlyCheckout } from '../../../activities/read-only-checkout.ts';
 import { fetchRemote } from '../../../activities/remote.ts';
 import { reviewedDiff, reviewText } from '../../../activities/reviewed-diff.ts';
@@ -38,7 +38,7 @@ export function phaseActivities(tools: ActivityTools): ActivityRegistry {
     review: review(tools),
     commitPhase: commitPhase(tools),
     checkpoint: checkpoint(tools),
-    pushBranch: pushBranch(tools),
+    shareBranch: shareBranch(tools),
     takeHandFix: takeHandFix(tools),
   };
   return tidiedAll(tools, activities);

@@ -161,7 +161,7 @@ export const phaseMachine = setup({
     review: activity<Input<'review'>, Output<'review'>>(),
     commitPhase: activity<Input<'commitPhase'>, Output<'commitPhase'>>(),
     checkpoint: activity<Input<'checkpoint'>, Output<'checkpoint'>>(),
-    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
+    shareBranch: activity<Input<'shareBranch'>, Output<'shareBranch'>>(),
     takeHandFix: activity<Input<'takeHandFix'>, Output<'takeHandFix'>>(),
   },
   delays: {
@@ -657,8 +657,8 @@ export const phaseMachine = setup({
           meta: { status: 'running', stage: 'review' },
           entry: says('blocked'),
           invoke: {
-            id: 'pushBlocked',
-            src: 'pushBranch',
+            id: 'shareBranch',
+            src: 'shareBranch',
             input: ({ context }) => ({ ...header(context), commit: context.head }),
             onDone: { target: 'blocked', actions: assign({ isShared: ({ event }) => event.output.pushed }) },
             onError: {

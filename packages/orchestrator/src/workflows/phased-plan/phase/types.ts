@@ -165,7 +165,7 @@ export type PhaseActivities = {
   review: { input: PhaseAgentInput & { readonly checked: Checked | null }; output: PhaseReviewed };
   commitPhase: { input: Omit<CommitCodeInput, 'tree'>; output: CommittedCode };
   checkpoint: { input: CheckpointInput; output: Checkpoint };
-  pushBranch: { input: RunHeader & { readonly commit: string }; output: Published };
+  shareBranch: { input: RunHeader & { readonly commit: string }; output: Published };
   takeHandFix: {
     input: RunHeader & { readonly head: string; readonly baseCommit: string; readonly message: string };
     output: HandFix;
