@@ -1,0 +1,81 @@
+/**
+ * The bare mirrors, one per project: where each lies, how it is made, and how its remote is reached. The remote's branches
+ * are `refs/remotes/origin/*`, the server's own are `refs/heads/*`.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beyondGitBounds } from './git-bounds.ts';
+import { type GitPlace, type Patience, runGit } from './git.ts';
+import type { RemoteAccess } from './git-remote.ts';
+import { parseRemoteAddress, type RemoteAddress } from './remote-url.ts';
+import type { RemoteProject } from './repository.ts';
+import { assertProjectId } from './repository-paths.ts';
+import { SOURCE_AS_TEXT } from './text-files.ts';
+import { Turns } from './turns.ts';
+
+export interface MirrorOptions {
+  /** Absolute folder in which the mirrors lie; made when it is absent. */
+  readonly folder: string;
+  /** Sent to http(s) remotes of `tokenHost` and to no other. */
+  readonly token?: string;
+  /** Host of the token, with its port where that is not the scheme's own; default `github.com`. */
+  readonly tokenHost?: string;
+}
+
+/** A mirror, and access to its remote. */
+export interface MirrorOfRemote {
+  readonly place: GitPlace;
+  readonly access: RemoteAccess;
+}
+
+/** Files are written as they are stored: no line endings, no keywords, no filters, no encodings. Source code is text in diffs. */
+const MIRROR_ATTRIBUTES = `* -text -ident -filter !eol !crlf !working-tree-encoding !diff !merge\n${SOURCE_AS_TEXT}`;
+
+export class GitMirrors {
+  /** Home folder of every git process: no configuration of the machine applies to it. */
+  readonly home: string;
+  /** Work that changes a mirror and must not overlap, by its kind and project. */
+  readonly turns = new Turns();
+  readonly #options: MirrorOptions;
+  readonly #made = new Map<string, Promise<GitPlace>>();
+
+  constructor(options: MirrorOptions) {
+    this.#options = options;
+    this.home = join(options.folder, '.home');
+  }
+
+  /** The project's mirror, made when it is absent; making it again changes nothing. */
+  of(project: RemoteProject): Promise<GitPlace> {
+    const gitDir = join(this.#options.folder, `${assertProjectId(project.id)}.git`);
+    const known = this.#made.get(gitDir);
+    if (known !== undefined) return known;
+    const made = beyondGitBounds(() => makeMirror({ gitDir, home: this.home }));
+    this.#made.set(gitDir, made);
+    made.catch(() => this.#made.delete(gitDir));
+    return made;
+  }
+
+  async withRemote(project: RemoteProject, signal?: AbortSignal): Promise<MirrorOfRemote> {
+    const access = this.accessTo(parseRemoteAddress(project.repository), { signal });
+    return { place: await this.of(project), access };
+  }
+
+  accessTo(address: RemoteAddress, patience: Patience): RemoteAccess {
+    const { token, tokenHost = 'github.com' } = this.#options;
+    return { address, token, tokenHost, ...patience };
+  }
+}
+
+async function makeMirror(place: GitPlace): Promise<GitPlace> {
+  await mkdir(place.home, { recursive: true });
+  await mkdir(place.gitDir, { recursive: true });
+  await initBare(place);
+  await mkdir(join(place.gitDir, 'info'), { recursive: true });
+  await writeFile(join(place.gitDir, 'info', 'attributes'), MIRROR_ATTRIBUTES);
+  return place;
+}
+
+/** Makes an empty bare repository; one that is there stays as it is. */
+export async function initBare(place: GitPlace): Promise<void> {
+  await runGit(place, { args: ['init', '--quiet', '--bare', '--template=', '--initial-branch=main'] });
+}

@@ -1,0 +1,106 @@
+/** Moves commits between a mirror and its remote: whole fetches, pushes by compare-and-swap, and the branch of the record. */
+import { Conflict } from '@autonomous/shared';
+import { type GitPlace, runGit } from './git.ts';
+import { type Author, commitTree } from './git-commits.ts';
+import type { GitMirrors, MirrorOfRemote } from './git-mirrors.ts';
+import {
+  assertCommit,
+  ignoreConflict,
+  isAncestor,
+  localRef,
+  mergeBase,
+  moveRef,
+  readRef,
+  trackingRef,
+} from './git-refs.ts';
+import { fetchBranches, listRemote, pushCommit } from './git-remote.ts';
+import type { KnownTrees } from './known-trees.ts';
+import type { RecordRefs } from './record-branch.ts';
+import { type PushResult, RECORD_BRANCH, type RemoteProject } from './repository.ts';
+import { assertObjectId } from './repository-paths.ts';
+
+/**
+ * Fetches branches of the remote, one fetch of a project at a time.
+ * @param branch all of them when absent
+ * @param signal ends the wait, for an earlier fetch too, which may take minutes
+ */
+export async function fetchInTurn(
+  mirrors: GitMirrors,
+  project: RemoteProject,
+  { place, access }: MirrorOfRemote,
+  branch?: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  await mirrors.turns.take(`fetch ${project.id}`, () => fetchBranches(place, access, branch), signal);
+}
+
+/**
+ * Pushes a commit to a branch of the remote, never by force over unknown work.
+ * @param expected what the remote branch must be at; `null` when it must not exist
+ * @returns not ok, with the remote's commit, when the branch is elsewhere
+ * @throws {Conflict} when `commit` does not contain `expected`
+ */
+export async function pushBranch(
+  { place, access }: MirrorOfRemote,
+  branch: string,
+  commit: string,
+  expected: string | null,
+): Promise<PushResult> {
+  await assertCommit(place, commit);
+  if (expected !== null && !(await isAncestor(place, assertObjectId(expected), commit))) {
+    throw new Conflict(
+      `${commit} does not contain ${expected}, where ${branch} is expected to be; a push only adds to a branch`,
+    );
+  }
+  const tracking = trackingRef(branch);
+  const before = await readRef(place, tracking);
+  const pushed = await pushCommit(place, access, branch, commit, expected);
+  if (pushed.outcome === 'moved') return { ok: false, remoteCommit: pushed.remoteCommit };
+  // Update the tracking ref without fetching. When a concurrent fetch has already moved it, its value stays.
+  await moveRef(place, tracking, commit, before).catch(ignoreConflict);
+  return { ok: true };
+}
+
+/** Brings what the mirror knows of the remote's record up to date. @returns its commit; `null` when the remote has no record */
+export async function fetchRecord(
+  mirrors: GitMirrors,
+  project: RemoteProject,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  const remote = await mirrors.withRemote(project, signal);
+  const commit = (await listRemote(remote.place, remote.access)).branches.get(RECORD_BRANCH) ?? null;
+  if (commit === null) await forgetRecord(remote.place);
+  else if ((await readRef(remote.place, trackingRef(RECORD_BRANCH))) !== commit)
+    await fetchInTurn(mirrors, project, remote, RECORD_BRANCH, signal);
+  return commit;
+}
+
+async function forgetRecord(place: GitPlace): Promise<void> {
+  await runGit(place, { args: ['update-ref', '-d', trackingRef(RECORD_BRANCH)] });
+}
+
+/** Access of {@link recordFiles} to a mirror and its remote. @param by author and date of the record's commits */
+export function recordRefs(
+  mirrors: GitMirrors,
+  project: RemoteProject,
+  remote: MirrorOfRemote,
+  trees: KnownTrees,
+  by: { readonly author: Author; readonly at: Date },
+): RecordRefs {
+  const { place } = remote;
+  const local = localRef(RECORD_BRANCH);
+  return {
+    localHead: () => readRef(place, local),
+    remoteHead: () => readRef(place, trackingRef(RECORD_BRANCH)),
+    treeOf: (commit) => trees.treeOf(place, commit),
+    mergeBase: (a, b) => mergeBase(place, a, b),
+    commitTree: (tree, parent, text) =>
+      commitTree(place, by, tree, parent === null ? [] : [parent], `${text.trimEnd()}\n`),
+    moveLocal: (commit, before) => moveRef(place, local, commit, before),
+    push: (commit, expected) => pushBranch(remote, RECORD_BRANCH, commit, expected),
+    refresh: async (remoteCommit) => {
+      if (remoteCommit === null) await forgetRecord(place);
+      else await fetchInTurn(mirrors, project, remote, RECORD_BRANCH);
+    },
+  };
+}
