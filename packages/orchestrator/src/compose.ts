@@ -366,9 +366,15 @@ export async function startOrchestrator({
     await recorder.start();
     // Not awaited: the start does not depend on the paused runs.
     void selfResume.start();
-    void quickCheck(config.databasePath).then((found) => {
+    const ended = new AbortController();
+    const checked = quickCheck(config.databasePath, ended.signal).then((found) => {
       damage = found;
       if (found !== null) log.error(found);
+    });
+    // Its thread would make the files beside the database anew in a folder that is given up.
+    stops.push(() => {
+      ended.abort();
+      return checked;
     });
     archiver.start();
     mirrorKeeper.start();

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { projectConfigSchema, runConfigRequestSchema } from '@autonomous/shared';
 import { generateText } from 'ai';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createRunConfigPolicy } from '../run-config/run-config-policy.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
+import { NO_SETTINGS } from '../run-config/workflow-settings.ts';
 import { createProviderFetch } from './provider-fetch.ts';
 import { createModels } from './registry.ts';
 
@@ -73,8 +75,6 @@ describe('I07: the address of a provider', () => {
     { baseUrl: 'https://evil.test/v1' },
     { baseUrls: { openai: 'https://evil.test/v1' } },
     { keys: { openai: KEY } },
-    { modelRouting: { planner: 'gpt-4o', baseUrl: 'https://evil.test/v1' } },
-    { modelRouting: { planner: 'gpt-4o', apiKey: KEY } },
     { OPENAI_BASE_URL: 'https://evil.test/v1' },
     { endpoints: [{ name: 'evil', baseUrl: 'https://evil.test/v1' }] },
   ])('is not for a run, its API caller or a project to set: %j', (config) => {
@@ -85,6 +85,23 @@ describe('I07: the address of a provider', () => {
     expect(parsed).toMatchObject({ ok: true, config: { defaultRunConfig: { maxFixAttempts: 1 } } });
     expect(JSON.stringify(parsed.ok && parsed.config)).not.toMatch(/evil|canary/);
     expect(parsed.ok && parsed.notices).toEqual([expect.stringContaining('is not known and is ignored')]);
+  });
+
+  it.each([{ baseUrl: 'https://evil.test/v1' }, { apiKey: KEY }])('is no role whose model is set: %j', (setting) => {
+    const policy = createRunConfigPolicy({
+      settings: [{ ...NO_SETTINGS, workflow: 'build', models: { planner: 'openai:gpt-4o' } }],
+      defaults: {},
+      limits: { autoStages: null, autoMerge: true, models: null },
+      checkModel: (id) => ({ ok: true, id }),
+    });
+    const [name] = Object.keys(setting);
+    const config = { modelRouting: { planner: 'openai:o3', ...setting } };
+    expect(policy.check('build', config)).toEqual([expect.objectContaining({ path: `modelRouting.${name}` })]);
+    // Of a project's file all else holds, and a person is told.
+    const resolved = policy.resolve('build', { defaultRunConfig: config }, {});
+    expect(resolved.config.modelRouting).toEqual({ planner: 'openai:o3' });
+    expect(JSON.stringify(resolved.config)).not.toMatch(/evil|canary/);
+    expect(resolved.notices).toEqual([expect.stringContaining(`modelRouting.${name}`)]);
   });
 
   it('takes no model for an address: what stands before the colon is a name and nothing else', () => {

@@ -225,7 +225,8 @@ describe('the feed', () => {
     // What the kernel took and what waited are far less than 20 clients times 20 MB.
     expect(process.memoryUsage().rss - before).toBeLessThan(250 * 1024 * 1024);
     for (const { socket } of slow) socket.resume();
-    expect(new Set(await Promise.all(slow.map(({ closed }) => closed)))).toEqual(new Set([1013]));
+    // One that took longer than the closing handshake may take was cut without a word.
+    expect([1013, 1006]).toEqual(expect.arrayContaining(await Promise.all(slow.map(({ closed }) => closed))));
 
     const [one] = slow;
     const last = one!.positions().at(-1)!;

@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'better-sqlite3';
@@ -28,4 +28,19 @@ it('finds pages that hold noise, and nothing in a file that is whole, while it i
 
 it('says nothing of a file that is not there', async () => {
   expect(await quickCheck('/nowhere/runs.db')).toBeNull();
+});
+
+it('lets go of the file when it is ended, and makes none anew', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'quick-check-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'runs.db');
+  await openSqliteEventStore({ file }).close();
+  const ended = new AbortController();
+  const checked = quickCheck(file, ended.signal);
+  ended.abort();
+  expect(await checked).toBeNull();
+  rmSync(folder, { recursive: true });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(existsSync(folder)).toBe(false);
+  expect(await quickCheck(file, AbortSignal.abort())).toBeNull();
 });

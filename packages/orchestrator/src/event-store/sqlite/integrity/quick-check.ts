@@ -4,8 +4,13 @@ import { Worker } from 'node:worker_threads';
 /** A gigabyte takes some seconds on a usual disk; a larger one is looked at as far as this goes. */
 const LONGEST_MS = 60_000;
 
-/** @returns what is damaged, in SQLite's words and with the way out; `null` when nothing was found in time */
-export async function quickCheck(file: string): Promise<string | null> {
+/**
+ * @param signal ends the thread; the check then counts as one that found nothing
+ * @returns what is damaged, in SQLite's words and with the way out; `null` when nothing was found in time. Settles only after
+ *   the thread has let go of the file.
+ */
+export async function quickCheck(file: string, signal?: AbortSignal): Promise<string | null> {
+  if (signal?.aborted === true) return null;
   const thread = import.meta.url.endsWith('.ts') ? './quick-check-thread.ts' : './quick-check-thread.js';
   const worker = new Worker(new URL(thread, import.meta.url), {
     workerData: { file },
@@ -18,7 +23,10 @@ export async function quickCheck(file: string): Promise<string | null> {
   worker.once('error', () => resolve(null));
   const timer = setTimeout(() => resolve(null), LONGEST_MS);
   timer.unref();
+  const end = (): void => resolve(null);
+  signal?.addEventListener('abort', end, { once: true });
   const found = await promise;
+  signal?.removeEventListener('abort', end);
   clearTimeout(timer);
   await worker.terminate();
   if (found === null) return null;
