@@ -39,6 +39,8 @@ export function completeWorkflow(value: WorkflowValue): Workflow {
     trustModes: value.trustModes ?? [],
     gates: value.gates ?? gatesOf(versions),
     documents: value.documents ?? {},
+    ...(value.children === undefined ? {} : { children: value.children }),
+    ...(value.recordFiles === undefined ? {} : { recordFiles: value.recordFiles }),
     activities: typeof activities === 'function' ? activities : () => activities,
   };
 }
