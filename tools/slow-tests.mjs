@@ -46,6 +46,8 @@ export const SLOW_TESTS = {
   'packages/orchestrator/test/hostile-files.test.ts': 136,
   'packages/orchestrator/test/hostile-work.test.ts': 122,
   'packages/orchestrator/test/custom-workflow.test.ts': 75,
+  'packages/orchestrator/test/phased-plan.test.ts': 150,
+  'packages/orchestrator/test/plan-phase.test.ts': 41,
   'packages/orchestrator/test/providers.test.ts': 185,
   'packages/orchestrator/test/repeated-requests.test.ts': 54,
   'packages/orchestrator/test/restores.test.ts': 88,

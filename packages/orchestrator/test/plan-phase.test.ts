@@ -1,5 +1,4 @@
 /** The run of one phase, whole: real git, real checks, a script instead of models. */
-import { fileURLToPath } from 'node:url';
 import type { JsonObject, RunView, WorkflowEvent } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import type { ScriptCall } from '../src/models/script.ts';
@@ -40,8 +39,7 @@ const blocks = finish({
 });
 
 async function phaseServer(roles: Readonly<Record<string, ScriptCall[]>>, files: Files = FILES): Promise<Fixture> {
-  const env = { AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('./plan-phase.fixture.ts', import.meta.url)) };
-  return aServer({ files, env, script: JSON.stringify({ name: 'test', roles }) });
+  return aServer({ files, script: JSON.stringify({ name: 'test', roles }) });
 }
 
 async function launched(server: Fixture, change: JsonObject = {}): Promise<RunView> {

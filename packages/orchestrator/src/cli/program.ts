@@ -17,6 +17,7 @@ import { addIgnore } from './commands/ignore.ts';
 import { addList } from './commands/list.ts';
 import { addMessage } from './commands/message.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addPlan } from './commands/plan.ts';
 import { addReject } from './commands/reject.ts';
 import { addRetry } from './commands/retry.ts';
 import { addRun } from './commands/run.ts';
@@ -36,6 +37,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addServe,
   addDoctor,
   addRun,
+  addPlan,
   addWatch,
   addApprove,
   addReject,

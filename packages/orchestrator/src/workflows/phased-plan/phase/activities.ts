@@ -136,7 +136,7 @@ async function phaseOf(
 }
 
 /** The project's tests, and its lint after them, each in a fresh checkout: one piece of evidence. */
-function checkWithLint(tools: ActivityTools): Of<'check'> {
+export function checkWithLint(tools: ActivityTools): Of<'check'> {
   const tests = check(tools);
   return {
     retry: THREE_TRIES,

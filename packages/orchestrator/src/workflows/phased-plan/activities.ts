@@ -1,0 +1,191 @@
+/** The activities of a plan's run, by the names that its machine gives them. */
+import { type Concern, openConcerns, TerminalFailure } from '@autonomous/shared';
+import { acceptedConcernsOf } from '../../activities/child-heads.ts';
+import { commitOnBranch, committedBefore } from '../../activities/commits.ts';
+import { assertAccepted, concernsOf } from '../../activities/concerns.ts';
+import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
+import { pushBranch } from '../../activities/push-branch.ts';
+import { tidiedAll } from '../../activities/tidied.ts';
+import type { ActivityTools } from '../../activities/tools.ts';
+import { findCheckCommands } from '../../artifacts/check-commands.ts';
+import { readForeignText } from '../../artifacts/foreign-text.ts';
+import { MEMORY_PATH, parseMemory } from '../../artifacts/memory.ts';
+import { RecordRedactor } from '../../artifacts/record-redactor.ts';
+import { renderEventLog, renderRunContext } from '../../artifacts/run-context.ts';
+import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
+import type { RemoteProject } from '../../repository/repository.ts';
+import { prepare } from '../build/activities/planning.ts';
+import { integrate, merge } from '../build/activities/publishing.ts';
+import { COMMANDS_QUESTION, commandsIn } from './commands-question.ts';
+import { stateFiles } from './orchestrator-state.ts';
+import { checkWithLint } from './phase/activities.ts';
+import { readPlan as read, wavesOf } from './plan-file.ts';
+import { roles } from './roles/index.ts';
+import type { PlanActivities, PlanConfig, PlanRead } from './types.ts';
+
+type Of<Name extends keyof PlanActivities> = Activity<PlanActivities[Name]['input'], PlanActivities[Name]['output']>;
+type Implementations = { readonly [Name in keyof PlanActivities]: Of<Name> };
+
+/** Characters of a memory file that is read and extended. */
+const MAX_MEMORY = 1_000_000;
+
+export function planActivities(tools: ActivityTools): ActivityRegistry {
+  const activities: Implementations = {
+    prepare: prepare<PlanConfig>(tools, 'phased-plan', roles),
+    readPlan: readPlan(tools),
+    findCommands: findCommands(tools),
+    integrateChild: integrateChild(tools),
+    mergeChild: mergeChild(tools),
+    check: checkWithLint(tools),
+    findConcerns: findConcerns(tools),
+    integrate: integrate(tools),
+    recordRun: recordRun(tools),
+    pushBranch: pushBranch(tools),
+    merge: merge(tools),
+  };
+  return tidiedAll(tools, activities);
+}
+
+/** Reads the plan that was given with the request, or the file at the base commit. */
+function readPlan(tools: ActivityTools): Of<'readPlan'> {
+  return {
+    retry: THREE_TRIES,
+    async perform({ projectId, baseCommit, planPath, plan }): Promise<PlanRead> {
+      const { repository } = tools;
+      const project = await tools.project(projectId);
+      const path = planPath.replaceAll('\\', '/').replace(/^(?:\.?\/)+/, '');
+      const inBase = await repository.readFile(project, baseCommit, path);
+      const nothing = { title: null, phases: [], waves: [], planFile: null };
+      const text = plan ?? inBase;
+      if (text === null)
+        return {
+          ...nothing,
+          faults: [`The base commit has no file ${path}. Commit the plan and push it, or give its text.`],
+        };
+      const result = read(text);
+      if (!result.ok) return { ...nothing, faults: result.faults };
+      const { title, phases } = result.plan;
+      const planFile = inBase === text ? path : null;
+      return { title, phases, waves: wavesOf(phases), planFile, faults: [] };
+    },
+  };
+}
+
+/** Looks for the project's commands at the base commit, and for what a person said of them in an earlier run. */
+function findCommands(tools: ActivityTools): Of<'findCommands'> {
+  return {
+    retry: THREE_TRIES,
+    async perform({ projectId, baseCommit }) {
+      const { repository } = tools;
+      const project = await tools.project(projectId);
+      const readFile = (path: string) => repository.readFile(project, baseCommit, path);
+      const found = await findCheckCommands(await repository.listFiles(project, baseCommit), readFile);
+      if (found.test !== null) return found;
+      const told = toldBefore(await readFile(MEMORY_PATH));
+      return told === null ? found : { ...found, ...commandsIn(told, `a person, in ${MEMORY_PATH}`, found.lint) };
+    },
+  };
+}
+
+/** The latest answer to the question for the commands in the project's memory. */
+function toldBefore(memory: string | null): string | null {
+  if (memory === null || memory.length > MAX_MEMORY) return null;
+  const lines = parseMemory(memory).pastDecisions.flatMap((decision) => decision.lines);
+  const line = lines.findLast((each) => each.includes(COMMANDS_QUESTION.question));
+  return line === undefined ? null : (/`([^`]+)`/.exec(line)?.[1]?.replaceAll(' ⏎ ', '\n') ?? null);
+}
+
+/** Concerns of the whole result that nobody has accepted yet, here or in a phase. */
+function findConcerns(tools: ActivityTools): Of<'findConcerns'> {
+  return {
+    retry: THREE_TRIES,
+    async perform({ runId, projectId, baseCommit, head }, { signal }): Promise<{ concerns: readonly Concern[] }> {
+      const project = await tools.project(projectId);
+      const view = await tools.view(runId);
+      const result = { project, view, baseCommit, head, signal };
+      const accepted = await acceptedConcernsOf(tools, project, view.acceptedConcerns ?? [], result);
+      return { concerns: openConcerns(await concernsOf(tools, result), accepted) };
+    },
+  };
+}
+
+/** Copies the run's record into its branch: the last commit before it is published. */
+function recordRun(tools: ActivityTools): Of<'recordRun'> {
+  return {
+    retry: THREE_TRIES,
+    async find(input, context) {
+      const project = await tools.project(input.projectId);
+      const commit = await committedBefore(tools, context, { ...input, project });
+      if (commit === null) return undefined;
+      const { notices } = await memoryWith(tools, context, project, input);
+      return { commit, codeTree: await tools.repository.codeTree(project, commit), notices };
+    },
+    async perform(input, context) {
+      const { repository } = tools;
+      const { runId, projectId, baseCommit, head, branch } = input;
+      const project = await tools.project(projectId);
+      const [view, events] = await Promise.all([tools.view(runId), tools.events(runId)]);
+      await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal });
+      const memory = await memoryWith(tools, context, project, input);
+      const redactor = new RecordRedactor({ scrub: (text) => tools.scrub(text) });
+      const record = {
+        'context.json': renderRunContext({ ...view, completedAt: context.startedAt }),
+        'events.jsonl': renderEventLog(events),
+      };
+      const { files } = await redactor.redact(runId, record, [], context.signal);
+      context.signal.throwIfAborted();
+      const written = {
+        'context.json': `${JSON.stringify(JSON.parse(files['context.json']), null, 2)}\n`,
+        'events.jsonl': files['events.jsonl'],
+        ...scrubbed(tools, stateFiles(events)),
+        ...(input.plan === null ? {} : scrubbed(tools, { 'plan.md': input.plan })),
+      };
+      const folder = `.autonomous/runs/${runId}`;
+      const tree = await repository.writeFiles(project, await repository.treeOf(project, head), {
+        ...Object.fromEntries(Object.entries(written).map(([name, text]) => [`${folder}/${name}`, text])),
+        ...(memory.text === null ? {} : { [MEMORY_PATH]: tools.scrub(memory.text) }),
+      });
+      const message = `Record of run ${runId}`;
+      const commit = await commitOnBranch(tools, context, { project, branch, head, tree, message });
+      const codeTree = await repository.codeTree(project, commit);
+      if (codeTree !== input.codeTree)
+        throw new TerminalFailure(
+          `The branch ${branch} holds the code tree ${codeTree}, verified was ${input.codeTree}. Cancel the run.`,
+        );
+      return { commit, codeTree, notices: memory.notices };
+    },
+  };
+}
+
+function scrubbed(tools: ActivityTools, files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, tools.scrub(text)]));
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+/** The project's memory with the commands that a person named; `null` where it stays as it is. */
+async function memoryWith(
+  { repository }: ActivityTools,
+  context: ActivityContext,
+  project: RemoteProject & { readonly name: string },
+  { runId, head, title, answered }: PlanActivities['recordRun']['input'],
+): Promise<{ readonly text: string | null; readonly notices: readonly string[] }> {
+  if (answered === null) return { text: null, notices: [] };
+  const text = await repository.readFile(project, head, MEMORY_PATH);
+  const left = (why: string) => ({
+    text: null,
+    notices: [`${MEMORY_PATH} ${why}. The commands were not remembered there; set them in .autonomous/config.json.`],
+  });
+  if (text !== null && text.length > MAX_MEMORY) return left(`has more than ${MAX_MEMORY} characters`);
+  const choice = `\`${linesOf(answered).join(' ⏎ ')}\``;
+  const decision = { topic: COMMANDS_QUESTION.question, choice, rationale: 'answered by a person' };
+  const date = context.startedAt.slice(0, 10);
+  const update = { project: project.name, date, runId, title, decisions: [decision], techStack: [], patterns: [] };
+  const extended = await readForeignText('extendMemory', [text, update], { signal: context.signal });
+  return extended.ok ? extended.value : left(extended.why);
+}

@@ -1,0 +1,15 @@
+/** Version 1 of the workflow. */
+import { defineWorkflow } from '../../core/definition.ts';
+import { planMachine, planSignals } from './machine.ts';
+import { type PlanContext, planInputSchema } from './types.ts';
+
+export const phasedPlanV1 = defineWorkflow({
+  name: 'phased-plan',
+  version: 1,
+  description: 'Carries out a plan phase by phase: each is implemented, verified, reviewed, committed and merged',
+  machine: planMachine,
+  signals: planSignals,
+  input: planInputSchema,
+  needsProject: true,
+  workspace: (context: PlanContext) => context.head || null,
+});

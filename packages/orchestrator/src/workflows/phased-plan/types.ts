@@ -1,0 +1,154 @@
+/** The data of a plan's run: its input, its context, and what its activities take and give. All plain JSON. */
+import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
+import { z } from 'zod';
+import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
+import type { Checked, CheckInput, Note, ProjectCommand, Published, RunHeader } from '../../activities/types.ts';
+import type { CheckCommands } from '../../artifacts/check-commands.ts';
+import type { BuildActivities, Prepared } from '../build/types.ts';
+import type { FanOut } from '../parts/fan-out.ts';
+import type { Pause } from '../parts/pausing.ts';
+import type { IntegratedBase, Merged, Recorded } from '../parts/publishing.ts';
+import { MAX_PLAN_CHARACTERS, type PlanPhase } from './plan-file.ts';
+
+const command = z.string().trim().min(1).max(4_000);
+
+export const planInputSchema = z.strictObject({
+  planPath: z.string().trim().min(1).max(1_000).meta({
+    title: 'Path of the plan',
+    description: 'In the repository, such as plans/feature.md. Where the text is given below, it only names the plan.',
+  }),
+  plan: z
+    .string()
+    .max(MAX_PLAN_CHARACTERS, {
+      error: `The plan has more than ${MAX_PLAN_CHARACTERS} characters. Split it into several plans.`,
+    })
+    .meta({ title: 'Text of the plan', description: "Markdown with a heading such as '## Phase 1: …' for each phase." })
+    .optional(),
+  maxRetries: z.number().int().min(0).max(20).default(3).meta({
+    title: 'Retries a phase',
+    description: 'After a failed verification or review, both together. Then a person is asked.',
+  }),
+  maxIterations: z.number().int().min(1).max(1_000).default(50).meta({
+    title: 'Iterations',
+    description: 'Calls of agents that write code, in all phases together. A phase may use what is left when it starts.',
+  }),
+  commits: z.enum(['phase', 'squash']).default('phase').meta({
+    title: 'Commits',
+    description: 'One commit for each phase, or one for all of them at the end.',
+  }),
+  test: command.optional().meta({ title: 'Test command', description: "Found in the project's files when empty." }),
+  lint: command.optional().meta({ title: 'Lint command', description: "Found in the project's files when empty." }),
+});
+export type PlanInputValues = z.infer<typeof planInputSchema>;
+
+/** The run's configuration with everything that this workflow asks of it: its stages and trust modes are set. */
+export type PlanConfig = RunConfig & {
+  readonly trustMode: Readonly<Record<'implementation', 'auto' | 'manual'>>;
+  /** Minutes. */
+  readonly timeoutMinutes: Readonly<Record<'implementation' | 'validation', number>>;
+};
+
+export interface PlanRunInput extends Omit<RunStart, 'config'> {
+  readonly config: PlanConfig;
+  readonly runId: string;
+  readonly startedAt: string;
+}
+
+/** A phase whose child run has completed and waits for its merge. */
+export interface FinishedPhase {
+  readonly childId: string;
+  readonly commit: string;
+}
+
+export interface PlanContext extends RunHeader {
+  readonly input: PlanInputValues;
+  readonly config: PlanConfig;
+  readonly requestedConfig: RunConfigRequest;
+  readonly baseCommit: string;
+  /** Head of the run's branch in the mirror; empty before it exists. */
+  readonly head: string;
+  readonly codeTree: string | null;
+  readonly excludePaths: readonly string[];
+  readonly setup: ProjectCommand | null;
+  readonly setupDone: boolean;
+  /** `null` before it is known. An empty command says that there is none; the same below. */
+  readonly test: ProjectCommand | null;
+  readonly lint: ProjectCommand | null;
+  /** A person's answer to the question for the commands. */
+  readonly answered: string | null;
+  readonly notes: readonly Note[];
+  readonly clarificationCount: number;
+  /** Title of the plan; `null` where it has none. */
+  readonly title: string | null;
+  /** Path of the plan at the base commit; `null` where the base has another text there, or none. */
+  readonly planFile: string | null;
+  readonly phases: readonly PlanPhase[];
+  /** Numbers of phases; each wave depends only on those before it. */
+  readonly waves: readonly (readonly number[])[];
+  /** Index of the wave that is under way. */
+  readonly wave: number;
+  /** Child runs of the wave; `null` between two waves. */
+  readonly children: FanOut | null;
+  /** How often each phase was started, by number: it tells a child from its predecessors. */
+  readonly starts: Readonly<Record<string, number>>;
+  /** What the next child of a phase has to know, by number. */
+  readonly hints: Readonly<Record<string, string>>;
+  /** Not merged yet, by number. */
+  readonly finished: Readonly<Record<string, FinishedPhase>>;
+  /** Numbers of the phases that are merged, in the order of their merges. */
+  readonly mergedPhases: readonly number[];
+  /** Phase that is being merged, with its merge commit once that is known. */
+  readonly merging: { readonly phase: number; readonly integrated: ChildIntegrated | null } | null;
+  /** Calls of agents that wrote code, in all phases that have ended. */
+  readonly iterations: number;
+  readonly iterationLimit: number;
+  /** Phases that a retry starts anew, with what stopped them; `null` where a retry goes on from where it stopped. */
+  readonly anew: Readonly<Record<string, string>> | null;
+  /** Why a person must look at the result; `null` without a reason. */
+  readonly failure: string | null;
+  readonly concerns: readonly Concern[];
+  readonly published: Published | null;
+  readonly merged: boolean;
+  readonly paused: Pause | null;
+  readonly resumedByItself?: number | undefined;
+}
+
+/** A plan as it was read; `faults` says why it cannot be carried out. */
+export interface PlanRead {
+  readonly title: string | null;
+  readonly phases: readonly PlanPhase[];
+  readonly waves: readonly (readonly number[])[];
+  readonly planFile: string | null;
+  readonly faults: readonly string[];
+}
+
+export type PlanActivities = {
+  prepare: { input: BuildActivities['prepare']['input']; output: Prepared<PlanConfig> };
+  readPlan: {
+    input: RunHeader & { readonly baseCommit: string; readonly planPath: string; readonly plan: string | null };
+    output: PlanRead;
+  };
+  findCommands: { input: RunHeader & { readonly baseCommit: string }; output: CheckCommands };
+  integrateChild: { input: MergeChildInput; output: ChildIntegrated };
+  mergeChild: { input: MergeChildInput; output: ChildMerged };
+  check: { input: CheckInput & { readonly lint: ProjectCommand | null }; output: Checked };
+  findConcerns: {
+    input: RunHeader & { readonly baseCommit: string; readonly head: string };
+    output: { readonly concerns: readonly Concern[] };
+  };
+  integrate: { input: BuildActivities['integrate']['input']; output: IntegratedBase };
+  recordRun: {
+    input: RunHeader & {
+      readonly head: string;
+      readonly baseCommit: string;
+      readonly codeTree: string;
+      readonly title: string;
+      /** Text of the plan, where the base does not have it. */
+      readonly plan: string | null;
+      readonly answered: string | null;
+    };
+    output: Recorded;
+  };
+  pushBranch: { input: RunHeader & { readonly commit: string }; output: Published };
+  merge: { input: BuildActivities['merge']['input']; output: Merged };
+};
