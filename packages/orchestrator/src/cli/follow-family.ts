@@ -1,12 +1,5 @@
 /** Follows a run together with its child runs, until it ends or nothing goes on without a person. */
-import {
-  type Client,
-  FINAL_STATUSES,
-  foldRun,
-  type Gate,
-  type RunView,
-  type WorkflowEvent,
-} from '@autonomous/shared';
+import { type Client, FINAL_STATUSES, foldRun, type Gate, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { type CliIo, sayEntry, sayJson } from './io.ts';
 import { describeEvent } from './timeline.ts';
 

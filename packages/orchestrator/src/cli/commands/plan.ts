@@ -3,7 +3,14 @@ import { execFile } from 'node:child_process';
 import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type Client, FINAL_STATUSES, type Gate, type Project, type RunConfigRequest, type RunView } from '@autonomous/shared';
+import {
+  type Client,
+  FINAL_STATUSES,
+  type Gate,
+  type Project,
+  type RunConfigRequest,
+  type RunView,
+} from '@autonomous/shared';
 import { type CheckCommands, findCheckCommands } from '../../artifacts/check-commands.ts';
 import { type PlanDocument, readPlan, wavesOf } from '../../workflows/phased-plan/plan-file.ts';
 import { collectModels, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
@@ -114,9 +121,14 @@ async function resume(
   const blocked = (await openChildren(client, open.id)).flatMap(({ gate }) => (gate?.kind === BLOCKED ? [gate] : []));
   const isPaused = open.gate?.decisions.includes('retry') === true;
   if (guidance !== undefined && blocked.length === 0 && !isPaused)
-    throw new CommandFailure(`No phase of ${planPath} is blocked, so that nobody takes the guidance. Leave --guidance out.`);
+    throw new CommandFailure(
+      `No phase of ${planPath} is blocked, so that nobody takes the guidance. Leave --guidance out.`,
+    );
   for (const { id } of blocked)
-    await client.decideGate(id, guidance === undefined ? { decision: 'retry' } : { decision: 'reject', feedback: guidance });
+    await client.decideGate(
+      id,
+      guidance === undefined ? { decision: 'retry' } : { decision: 'reject', feedback: guidance },
+    );
   if (isPaused && open.gate !== null) await client.decideGate(open.gate.id, { decision: 'retry', notes: guidance });
   if (options.detach) {
     say(io, `${open.id} goes on`);

@@ -11,13 +11,7 @@ import { failed, fanOut, startable, started, succeeded, verdictOf } from '../par
 import { approvalGate, approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions, takenEverywhere } from '../parts/notes.ts';
 import { pausedState, pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import {
-  choosingState,
-  mergingState,
-  publishingActions,
-  publishingGuards,
-  pushingState,
-} from '../parts/publishing.ts';
+import { choosingState, mergingState, publishingActions, publishingGuards, pushingState } from '../parts/publishing.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
 import { decisionSignals, type DecisionSignal, type RunFact } from '../parts/signals.ts';
 import { clockActions } from '../parts/stage-clock.ts';
@@ -195,8 +189,7 @@ const planSetup = withParts.extend({
       const children = context.children;
       if (children === null) return;
       const ids = startable(children);
-      for (const id of ids)
-        enqueue.spawnChild('phase', { id, input: childRequest(context, numberOf(id)) });
+      for (const id of ids) enqueue.spawnChild('phase', { id, input: childRequest(context, numberOf(id)) });
       enqueue.assign({ children: started(children, ids) });
       for (const id of ids) enqueue.emit(said(numberOf(id), 'implementing', context.hints[numberOf(id)] ?? null));
     }),
@@ -209,7 +202,10 @@ const planSetup = withParts.extend({
     }),
     /** Keeps what a retry starts anew, with its reason for the pause. */
     stopPhases: enqueueActions(
-      ({ enqueue, context }, { phases, reason }: { phases: Readonly<Record<string, string>>; reason: 'agent_failed' | 'merge_conflict' }) => {
+      (
+        { enqueue, context },
+        { phases, reason }: { phases: Readonly<Record<string, string>>; reason: 'agent_failed' | 'merge_conflict' },
+      ) => {
         const numbers = Object.keys(phases).map(Number);
         const [first = 0] = numbers;
         const rest = numbers.length > 1 ? `, and ${numbers.length - 1} more` : '';
@@ -410,7 +406,10 @@ const dispatching = planSetup.createStateConfig({
 const phases = planSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
   entry: 'startPhases',
-  always: { guard: ({ context }) => context.children === null || verdictOf(context.children) !== 'running', target: 'judging' },
+  always: {
+    guard: ({ context }) => context.children === null || verdictOf(context.children) !== 'running',
+    target: 'judging',
+  },
   on: {
     'xstate.done.actor.*': {
       target: 'phases',
@@ -537,7 +536,8 @@ const mergingPhases = planSetup.createStateConfig({
                 params: ({ context, event }) => ({
                   reason: 'agent_failed',
                   phases: {
-                    [context.merging?.phase ?? 0]: `merged with the phases before it, the checks fail: ${redCommands(event.output)}\n${redOutput(event.output)}`,
+                    [context.merging?.phase ?? 0]:
+                      `merged with the phases before it, the checks fail: ${redCommands(event.output)}\n${redOutput(event.output)}`,
                   },
                 }),
               },
@@ -596,7 +596,9 @@ const validation = planSetup.createStateConfig({
         },
         {
           target: 'findingConcerns',
-          actions: assign({ failure: 'The project has no test command: nothing but a person can vouch for the result.' }),
+          actions: assign({
+            failure: 'The project has no test command: nothing but a person can vouch for the result.',
+          }),
         },
       ],
     },
@@ -720,7 +722,10 @@ const publishing = planSetup.createStateConfig({
           plan: context.planFile === null ? (context.input.plan ?? null) : null,
           answered: context.answered,
         }),
-        onDone: { target: 'pushing', actions: { type: 'keepRecord', params: ({ event }) => ({ output: event.output }) } },
+        onDone: {
+          target: 'pushing',
+          actions: { type: 'keepRecord', params: ({ event }) => ({ output: event.output }) },
+        },
         onError: failedAt('publishing'),
       },
     },

@@ -30,7 +30,8 @@ export const planInputSchema = z.strictObject({
   }),
   maxIterations: z.number().int().min(1).max(1_000).default(50).meta({
     title: 'Iterations',
-    description: 'Calls of agents that write code, in all phases together. A phase may use what is left when it starts.',
+    description:
+      'Calls of agents that write code, in all phases together. A phase may use what is left when it starts.',
   }),
   commits: z.enum(['phase', 'squash']).default('phase').meta({
     title: 'Commits',

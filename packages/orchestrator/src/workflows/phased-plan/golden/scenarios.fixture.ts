@@ -100,7 +100,8 @@ const verified = (run: DrivenRun): DrivenRun =>
     .ended('findConcerns', { concerns: [] });
 const recorded = (run: DrivenRun): DrivenRun =>
   run.ended('recordRun', { commit: 'c-record', codeTree: 't-merged', notices: ['The memory is long.'] });
-const published = (run: DrivenRun): DrivenRun => recorded(run).ended('pushBranch', { commit: 'c-record', pushed: true });
+const published = (run: DrivenRun): DrivenRun =>
+  recorded(run).ended('pushBranch', { commit: 'c-record', pushed: true });
 const retried = (run: DrivenRun, notes?: string): DrivenRun =>
   run.send('RETRY_REQUESTED', { by, ...(notes === undefined ? {} : { notes }) });
 const approved = (run: DrivenRun): DrivenRun =>
@@ -123,8 +124,7 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   mergeChild: () => ready(onePhase).ended('phase-1-1', child(1)).ended('integrateChild', integrated(true)),
   checkAsIs: () => done(),
   checkBaseTests: () => done().ended('checkAsIs', checked('as_is')),
-  findConcerns: () =>
-    done().ended('checkAsIs', checked('as_is')).ended('checkBaseTests', checked('base_tests')),
+  findConcerns: () => done().ended('checkAsIs', checked('as_is')).ended('checkBaseTests', checked('base_tests')),
   integrate: () => verified(done(merging)),
   recordRun: () => verified(done()),
   pushBranch: () => recorded(verified(done())),
@@ -135,10 +135,18 @@ export const scenarios: Scenarios = {
   'three-phases-two-at-once-merged': () =>
     published(
       verified(
-        merged(merged(ready(threePhases, merging).ended('phase-1-1', child(1))).ended('phase-2-1', child(2)).ended('phase-3-1', child(3))).ended('integrateChild', integrated(false)).ended('checkMerge', checked('as_is')).ended('mergeChild', moved),
+        merged(
+          merged(ready(threePhases, merging).ended('phase-1-1', child(1)))
+            .ended('phase-2-1', child(2))
+            .ended('phase-3-1', child(3)),
+        )
+          .ended('integrateChild', integrated(false))
+          .ended('checkMerge', checked('as_is'))
+          .ended('mergeChild', moved),
       ).ended('integrate', { moved: false }),
     ).ended('merge', { merged: true, commit: 'c-final', strategy: 'merge' }),
-  'one-phase-pushed': () => published(verified(done({}, { plan: '## Phase 1', commits: 'squash', test: 'make test', lint: 'make lint' }))),
+  'one-phase-pushed': () =>
+    published(verified(done({}, { plan: '## Phase 1', commits: 'squash', test: 'make test', lint: 'make lint' }))),
   'result-approved-by-a-person': () => published(approved(verified(done(manual)))),
   'concerns-approved-by-a-person': () =>
     approved(
@@ -181,7 +189,9 @@ export const scenarios: Scenarios = {
       ).ended('phase-3-2', child(3)),
     ),
   'checks-fail-on-the-merged-tree': () =>
-    retried(merged(bothEnded()).ended('integrateChild', integrated(false)).ended('checkMerge', checked('as_is', false))),
+    retried(
+      merged(bothEnded()).ended('integrateChild', integrated(false)).ended('checkMerge', checked('as_is', false)),
+    ),
   'a-phase-fails-the-other-is-merged': () =>
     retried(
       merged(
