@@ -311,6 +311,7 @@ export async function startOrchestrator({
       repository: instrumented.repository,
       workflows,
       describeWorkflow: (name) => describeIn(launchable, all, name),
+      ...(launchable[0] === undefined ? {} : { defaultWorkflow: launchable[0].name }),
       models,
       prices,
       defaultModels,
@@ -436,11 +437,16 @@ async function whyNotStorable(config: ServerConfig, store: EventStore): Promise<
   return null;
 }
 
-/** @param launchable the workflows of `all` that people may launch */
+/** @param launchable the workflows of `all` that people may launch; the first one is the default */
 function describeIn(launchable: readonly Workflow[], all: readonly Workflow[], name: string): DescribedWorkflow {
   const workflow = all.find((each) => each.name === name);
   if (workflow === undefined) throw new Error(`workflow '${name}' is not on this server`);
-  return { ...workflowInfoOf(workflow), isChildOnly: !launchable.includes(workflow) };
+  const isDefault = workflow === launchable[0];
+  return {
+    ...workflowInfoOf(workflow),
+    isChildOnly: !launchable.includes(workflow),
+    ...(isDefault ? { isDefault } : {}),
+  };
 }
 
 async function idsOfProjects(store: EventStore): Promise<ReadonlySet<string>> {

@@ -282,7 +282,7 @@ export const SERVER_VARIABLES = {
   AUTONOMOUS_AGENTS: variable(text, 'the path of a JSON file'),
   DEFAULT_MODELS: variable(
     pairs(SETTING_NAME, /^\S{1,200}$/),
-    'ROLE=MODEL with commas between them, such as planner=openai:gpt-5-mini',
+    `ROLE=MODEL with commas between them, such as ${workflows[0]?.roles[0]?.role.name ?? 'ROLE'}=openai:gpt-5-mini`,
   ),
   DEFAULT_PLANNER_MODEL: modelId(),
   DEFAULT_IMPLEMENTER_MODEL: modelId(),

@@ -248,7 +248,7 @@ describe('a run whose gates are all trusted', () => {
       expect(await server.payloads(view.id, 'VALIDATION_PASSED')).toMatchObject([{ summary: 'Told.' }]);
       const [concern] = view.gate?.concerns?.filter(({ kind }) => kind === 'not_reviewed') ?? [];
       expect(concern).toMatchObject({
-        title: 'The validator was not shown all of a changed file',
+        title: 'The reviewer was not shown all of a changed file',
         items: [{ path: expect.stringMatching(/^lib/), reason: expect.stringContaining(reason) }],
       });
       await server.commit({ 'other.txt': 'theirs\n' });

@@ -94,7 +94,12 @@ export function aWorkflow(parts: Partial<WorkflowSummary> = {}): WorkflowSummary
     ],
     gates: {
       ...COMMON_GATES,
-      plan: { title: 'Plan', presents: 'document', document: 'mermaid_diagram' },
+      plan: {
+        title: 'Plan',
+        presents: 'document',
+        document: 'mermaid_diagram',
+        offers: { approve: 'editedPlan' },
+      },
       invalid_plan: {
         title: 'Plan',
         waiting: 'Plan cannot be read',

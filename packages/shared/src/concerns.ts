@@ -10,7 +10,7 @@ export const CONCERN_KINDS = [
   'runs_code',
   /** The run adds something to the memory that later runs are given. */
   'memory',
-  /** The validator was not shown all of the result: too much was changed, or a file is of no known kind. */
+  /** The reviewer was not shown all of the result: too much was changed, or a file is of no known kind. */
   'not_reviewed',
   /** The result is the base: nothing was done. */
   'no_change',

@@ -59,7 +59,7 @@ export interface Gate {
   /** `<run>.<sequence of the event that opened it>`; a gate that opens again has another id. */
   readonly id: string;
   readonly runId: string;
-  /** `plan`, `invalid_plan`, `implementation`, `fix`, `escalation`, `clarification`, `pause` in the build workflow. */
+  /** Key of the workflow's `gates`, or of `COMMON_GATES`. */
   readonly kind: string;
   readonly stage: Stage | null;
   readonly openedAt: string;

@@ -28,7 +28,8 @@ describe('A gate', () => {
     expect(waitingWordsOf(gateInfoOf(undefined, 'go_no_go'))).toBe('Go no go');
     expect(fieldOf(gateInfoOf(workflow, 'invalid_plan'), 'approve')).toEqual({ field: 'editedPlan', isNeeded: true });
     expect(fieldOf(gateInfoOf(undefined, 'escalation'), 'approve')).toEqual({ field: 'notes', isNeeded: false });
-    expect(fieldOf(gateInfoOf(workflow, 'plan'), 'approve')).toBeNull();
+    expect(fieldOf(gateInfoOf(workflow, 'plan'), 'approve')).toEqual({ field: 'editedPlan', isNeeded: false });
+    expect(fieldOf(gateInfoOf(workflow, 'implementation'), 'approve')).toBeNull();
   });
 
   it.each([

@@ -60,6 +60,8 @@ export interface GateInfo {
   readonly presents: GatePresents;
   /** Type of the document that it presents, for `document`. */
   readonly document?: string;
+  /** Type of the document that reports on the changes, for `changes`. Default: none does. */
+  readonly report?: string;
   /** True for a gate that opens because something failed: clients show it as a warning. Default: false. */
   readonly isFailure?: boolean;
   /** The decision that may bring files of another run's result. Default: none does. */
@@ -171,6 +173,25 @@ export function configuredRoles<Role extends RoleInfo>({
 export function titleOfName(name: string): string {
   const words = name.replaceAll(/[_-]+/g, ' ').trim();
   return words === '' ? name : `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+}
+
+/** A title within a sentence: `the plan`, `the PRD`. */
+export function wordsOf(title: string): string {
+  return /^[A-Z][^A-Z]*$/.test(title) ? title.toLowerCase() : title;
+}
+
+/**
+ * One word for the documents of a type, for lines of a terminal and options of commands: the last word of its title, such as
+ * `report` for `Validation report`, or the type where another document of the workflow has the same last word.
+ */
+export function documentWordOf(workflow: Pick<WorkflowInfo, 'documents'> | undefined, type: string): string {
+  const word = lastWordOf(documentInfoOf(workflow, type).title);
+  const others = Object.entries(workflow?.documents ?? {}).filter(([other]) => other !== type);
+  return others.some(([, { title }]) => lastWordOf(title) === word) ? type : word;
+}
+
+function lastWordOf(title: string): string {
+  return wordsOf(title.slice(title.lastIndexOf(' ') + 1));
 }
 
 /** The subject of an open gate, as a client finds it. */

@@ -69,11 +69,6 @@ export function stageTitle(stage: Stage | null, workflow?: Pick<WorkflowInfo, 's
   return stage === null ? 'Not started' : stageTitleOf(workflow, stage);
 }
 
-/** A title within a sentence: `the plan`, `the PRD`. */
-export function wordsOf(title: string): string {
-  return /^[A-Z][^A-Z]*$/.test(title) ? title.toLowerCase() : title;
-}
-
 /** The one line about an open gate: where the run stands and what is asked. Text, to be escaped where it is shown. */
 export function gateLine(gate: Gate, workflow?: Pick<WorkflowInfo, 'stages'>): string {
   const asked = sanitizeText(gate.question?.question ?? gate.summary);

@@ -43,7 +43,10 @@ describe('the checkpoint of an interrupted implementation', () => {
   const context = { key: 'r-1/9/checkpoint', runId: 'r-1', startedAt: '2026-03-01T12:00:00.000Z' } as ActivityContext;
   /** As the activity runner does it. */
   const carryOut = async () => {
-    const { find, perform } = checkpoint(tools) as Activity<never, { readonly commit: string | null }>;
+    const { find, perform } = checkpoint(tools, 'implementation') as Activity<
+      never,
+      { readonly commit: string | null }
+    >;
     const input = {
       runId: 'r-1',
       projectId: 'p-1',

@@ -79,20 +79,23 @@ export async function committed(
   };
 }
 
-/** Keeps what an interrupted implementer left in its folder, if it left anything. */
-export function checkpoint(tools: ActivityTools): Activity<CheckpointInput, Checkpoint> {
+/**
+ * Keeps the files that an interrupted agent left in its folder, if it left any.
+ * @param writingStage stage whose agent writes code; an interruption of another stage leaves nothing
+ */
+export function checkpoint(tools: ActivityTools, writingStage: string): Activity<CheckpointInput, Checkpoint> {
   return {
     retry: THREE_TRIES,
     // Its folder may be gone by now: without this, what was kept would not be known to the run.
     async find(input, context) {
-      if (input.stage !== 'implementation') return undefined;
+      if (input.stage !== writingStage) return undefined;
       const project = await tools.project(input.projectId);
       const commit = await committedBefore(tools, context, { ...input, project });
       return commit === null ? undefined : { commit, refused: [] };
     },
     async perform(input, context: ActivityContext) {
       const folder = path.join(runFolder(tools, input.runId), CODE_FOLDER);
-      const installed = input.stage === 'implementation' ? await installedInto(folder) : null;
+      const installed = input.stage === writingStage ? await installedInto(folder) : null;
       if (installed === null) return { commit: null, refused: [] };
       const { repository } = tools;
       const project = await tools.project(input.projectId);

@@ -32,7 +32,7 @@ export function reviewText({ files, patch }: RunDiff): string {
   return showHidden([...preface, ...notes, patch].join(''));
 }
 
-/** Concerns for changes that the validator was not shown. Lockfiles are left out: the server itself reads them. */
+/** Concerns for changes that the reviewer was not shown. Lockfiles are left out: the server itself reads them. */
 export function notReviewed({ files }: Pick<RunDiff, 'files'>, changes: readonly TreeChange[]): readonly Concern[] {
   const contents = new Map(changes.map(({ path, after }) => [path, after?.oid ?? null]));
   const found = files.flatMap((file) => {
@@ -51,7 +51,7 @@ export function notReviewed({ files }: Pick<RunDiff, 'files'>, changes: readonly
   return [
     {
       kind: 'not_reviewed',
-      title: `The validator was not shown all of ${found.length === 1 ? 'a changed file' : `${found.length} changed files`}`,
+      title: `The reviewer was not shown all of ${found.length === 1 ? 'a changed file' : `${found.length} changed files`}`,
       items: [...items.slice(0, LISTED), ...more],
       hash: digestOf(['not_reviewed', items.map(({ hash }) => hash).sort()]),
     },

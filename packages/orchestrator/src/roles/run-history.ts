@@ -24,7 +24,7 @@ function lineOf(event: WorkflowEvent): string | null {
   if (isEvent(event, 'DECISION_RECORDED')) return `decided: ${event.payload.topic}: ${event.payload.choice}`;
   if (isEvent(event, 'IMPLEMENTATION_SUCCEEDED')) {
     const { summary, filesChanged } = event.payload;
-    return `the implementer finished (${filesChanged.length} files changed so far): ${summary}`;
+    return `the implementation finished (${filesChanged.length} files changed so far): ${summary}`;
   }
   if (isEvent(event, 'EVIDENCE_RECORDED')) {
     const { mode, passed } = event.payload;

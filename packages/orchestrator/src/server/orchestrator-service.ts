@@ -70,6 +70,8 @@ export interface ServiceOptions {
   readonly defaultModels: Readonly<Record<string, string>>;
   /** Describes a workflow of the registry. */
   describeWorkflow(name: string): DescribedWorkflow;
+  /** Workflow of a request that names none. Absent: each request has to name one. */
+  readonly defaultWorkflow?: string;
   readonly models: Models;
   readonly prices: Prices;
   readonly sandboxes: SandboxProvider;
@@ -92,7 +94,6 @@ export interface ServiceOptions {
   readonly runConfig: RunConfigPolicy;
 }
 
-const DEFAULT_WORKFLOW = 'build';
 const DAMAGED = 'The database has damaged pages. The log names them; restore a copy.';
 const BEHIND_GIT =
   'Git has runs or events that the database does not have, or could not be asked. The log, the notices of projects and `autonomous doctor` name them.';
@@ -155,9 +156,16 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   const checkConfig = (workflow: string, requested: RunConfigRequest): readonly Fault[] =>
     runConfig.check(workflow, requested).map((fault) => ({ ...fault, path: `config.${fault.path}` }));
 
+  const workflowNamed = ({ workflow = options.defaultWorkflow }: NewRun): string => {
+    if (workflow !== undefined) return workflow;
+    const known = workflows.list().map(({ name }) => `'${name}'`);
+    const message = `names no workflow; name one of ${known.join(', ')}.`;
+    throw new InvalidRequest(`workflow: The request ${message}`, { faults: [{ path: 'workflow', message }] });
+  };
+
   /** Builds the start of a run after all checks that are possible beforehand. */
   const startOf = async (caller: Caller, wanted: NewRun, runId: string, explorationId?: string): Promise<RunStart> => {
-    const name = wanted.workflow ?? DEFAULT_WORKFLOW;
+    const name = workflowNamed(wanted);
     const definition = workflows.latest(name);
     const requested = wanted.config ?? {};
     const checked = checkRunInput(definition, wanted);

@@ -7,6 +7,8 @@ import { activitiesOf, diagramOf } from '../core/diagram.ts';
 export interface DescribedWorkflow extends WorkflowInfo {
   /** True: only runs of other workflows start it. */
   readonly isChildOnly: boolean;
+  /** True: a request that names no workflow starts it. Default: false. */
+  readonly isDefault?: boolean;
 }
 
 export function summaryOf(definition: WorkflowDefinition, info: DescribedWorkflow): WorkflowSummary {

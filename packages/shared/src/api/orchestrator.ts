@@ -41,7 +41,7 @@ export interface NewProject {
 }
 
 export interface NewRun {
-  /** Needed where the workflow says so; `build` does. */
+  /** Required if `needsProject` of the workflow is true. */
   readonly projectId?: string | undefined;
   readonly workflow?: string | undefined;
   /** Needed where a project is. */
@@ -230,6 +230,8 @@ export interface WorkflowSummary extends WorkflowInfo {
   readonly input: JsonObject | null;
   /** True: only runs of other workflows start it, as their child. Launch forms leave it out. */
   readonly isChildOnly: boolean;
+  /** True: a launch that names no workflow starts this one. Default: false. */
+  readonly isDefault?: boolean;
   /** Types of the signals that it takes. */
   readonly signals: readonly string[];
   readonly mermaid: string;

@@ -519,7 +519,7 @@ const routes = {
   ask: route({
     method: 'post',
     path: '/api/runs/{id}/ask',
-    summary: 'Ask the planner something before deciding',
+    summary: 'Ask the agent something before deciding',
     request: { params, body: takes(schemas.askBody) },
     responses: theRun,
   }),

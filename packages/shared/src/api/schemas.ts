@@ -360,7 +360,7 @@ const artifactShape: Shape<Artifact> = {
   id: z.string(),
   workflowRunId: z.string(),
   stage: z.string(),
-  type: z.enum(['mermaid_diagram', 'spec', 'code', 'validation_report']),
+  type: z.string(),
   gitPath: z.string().optional(),
   commitSha: z.string().optional(),
   hash: z.string(),
@@ -657,15 +657,19 @@ const gateInfo = answer<GateInfo>('GateInfo', {
   waiting: z.string().optional(),
   presents: z.enum(GATE_PRESENTS),
   document: z.string().optional(),
+  report: z.string().optional(),
   isFailure: z.boolean().optional(),
   takesFilesOn: z.enum(DECISIONS).optional(),
   needs: z.partialRecord(z.enum(DECISIONS), z.enum(DECISION_FIELDS)).optional(),
   offers: z.partialRecord(z.enum(DECISIONS), z.enum(DECISION_FIELDS)).optional(),
 });
 
-const workflowInfoShape: Shape<Omit<WorkflowInfo, 'name'> & Pick<WorkflowSummary, 'input' | 'isChildOnly'>> = {
+const workflowInfoShape: Shape<
+  Omit<WorkflowInfo, 'name'> & Pick<WorkflowSummary, 'input' | 'isChildOnly' | 'isDefault'>
+> = {
   title: z.string(),
   isChildOnly: z.boolean(),
+  isDefault: z.boolean().optional(),
   input: z.union([jsonObject, z.null()]),
   roles: z.array(
     answer<RoleInfo>('RoleInfo', { name: z.string(), title: z.string(), configuredAs: z.string().optional() }),

@@ -8,10 +8,10 @@ import {
   reviewDiff,
   type RunView,
   textWarnings,
+  wordsOf,
 } from '@autonomous/shared';
 import { useMemo } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
-import { wordsOf } from '../labels.ts';
 import { Icon } from './icon.tsx';
 import { type Loaded, Loading, useLoaded } from './loading.tsx';
 

@@ -1,7 +1,6 @@
 /** The newest versions of the runs' first document, drawn next to each other. */
-import { withoutTerminal, type RunView } from '@autonomous/shared';
+import { withoutTerminal, type RunView, wordsOf } from '@autonomous/shared';
 import { useHost, useWorkflow } from '../hosts/host.ts';
-import { wordsOf } from '../labels.ts';
 import { tabsOf } from '../run-tabs.ts';
 import { Document } from '../components/document.tsx';
 import { Link } from '../components/link.tsx';

@@ -1,8 +1,7 @@
 /** A document corrected by the person who reviews it: written here, drawn as it is written, approved as it then is. */
-import { type DocumentInfo, type Gate, shownAt } from '@autonomous/shared';
+import { type DocumentInfo, type Gate, shownAt, wordsOf } from '@autonomous/shared';
 import { useDeferredValue, useState } from 'react';
 import { useHost } from '../hosts/host.ts';
-import { wordsOf } from '../labels.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { Document } from '../components/document.tsx';
 import { valueOf } from '../components/elements.ts';

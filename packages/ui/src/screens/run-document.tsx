@@ -9,12 +9,12 @@ import {
   presentedAt,
   withoutTerminal,
   type RunView,
+  wordsOf,
 } from '@autonomous/shared';
 import { constraintsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
 import { useMemo, useState } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
-import { wordsOf } from '../labels.ts';
-import { editingGate } from '../workflows/index.ts';
+import { editingGate } from '../editing-gate.ts';
 import { Constraints, type ListedConstraint } from '../components/constraints.tsx';
 import { Document } from '../components/document.tsx';
 import { valueOf } from '../components/elements.ts';

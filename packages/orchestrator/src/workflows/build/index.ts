@@ -31,7 +31,12 @@ export const build: Workflow = {
   ],
   gates: {
     ...COMMON_GATES,
-    plan: { title: 'Plan', presents: 'document', document: 'mermaid_diagram' },
+    plan: {
+      title: 'Plan',
+      presents: 'document',
+      document: 'mermaid_diagram',
+      offers: { approve: 'editedPlan' },
+    },
     invalid_plan: {
       title: 'Plan',
       waiting: 'Plan cannot be read',
@@ -40,11 +45,17 @@ export const build: Workflow = {
       isFailure: true,
       needs: { approve: 'editedPlan' },
     },
-    implementation: { title: 'Result', presents: 'changes', takesFilesOn: 'reject' },
+    implementation: {
+      title: 'Result',
+      presents: 'changes',
+      report: 'validation_report',
+      takesFilesOn: 'reject',
+    },
     fix: {
       title: 'Failed checks',
       waiting: 'Checks failed',
       presents: 'changes',
+      report: 'validation_report',
       isFailure: true,
       takesFilesOn: 'retry',
     },

@@ -29,7 +29,7 @@ export function buildActivities(tools: ActivityTools): ActivityRegistry {
     implement: implement(tools),
     commitCode: commitCode(tools),
     takeFiles: takeFiles(tools),
-    checkpoint: checkpoint(tools),
+    checkpoint: checkpoint(tools, 'implementation'),
     baseline: baseline(tools),
     check: check(tools),
     review: review(tools),

@@ -37,7 +37,7 @@ export function phaseActivities(tools: ActivityTools): ActivityRegistry {
     check: checkWithLint(tools),
     review: review(tools),
     commitPhase: commitPhase(tools),
-    checkpoint: checkpoint(tools),
+    checkpoint: checkpoint(tools, 'implementation'),
     shareBranch: shareBranch(tools),
     takeHandFix: takeHandFix(tools),
   };
