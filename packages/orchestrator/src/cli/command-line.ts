@@ -48,8 +48,6 @@ export function createCommandLine(io: CliIo, program: Command, end: (exitCode: n
   };
 }
 
-const ROLES = ['planner', 'implementer', 'validator'];
-
 /** Collects the values of a repeated option `ROLE=MODEL`. @throws {InvalidArgumentError} when a value is not of this form */
 export function collectModels(
   value: string,
@@ -58,9 +56,9 @@ export function collectModels(
   const at = value.indexOf('=');
   const role = value.slice(0, Math.max(0, at));
   const model = value.slice(at + 1);
-  if (!ROLES.includes(role) || model === '') {
+  if (role === '' || model === '') {
     throw new InvalidArgumentError(
-      `Write ROLE=MODEL with one of ${ROLES.join(', ')}, such as planner=anthropic:claude-sonnet-4-5.`,
+      'Write ROLE=MODEL: a role of the workflow and PROVIDER:MODEL, such as anthropic:claude-sonnet-4-5.',
     );
   }
   return { ...before, [role]: model };

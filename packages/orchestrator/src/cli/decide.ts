@@ -5,8 +5,11 @@ import {
   type BudgetChange,
   type Client,
   type Decision,
+  type DecisionField,
+  fieldOf,
   type Gate,
   type GateDecision,
+  type GateInfo,
   type Question,
   shownAt,
 } from '@autonomous/shared';
@@ -33,9 +36,25 @@ export async function openGate(client: Client, runId: string, decision: Decision
   throw new CommandFailure(`Run ${runId} is not waiting for a decision: it is ${statusOf(run)}${before}.`);
 }
 
-/** Approves what the gate shows: the server refuses it when plan or code have moved since. */
-export function approvalOf(gate: Gate, notes: string | undefined, editedPlan?: string): GateDecision {
-  return { decision: 'approve', ...shownAt(gate), notes, editedPlan };
+/**
+ * The field that a person is asked for with an approval; `null` where it is asked for nothing. An edited document that is only
+ * offered is sent by `approve --edit`.
+ */
+export function approvalField(info: GateInfo): { readonly field: DecisionField; readonly isNeeded: boolean } | null {
+  const asked = fieldOf(info, 'approve');
+  return asked?.field === 'editedPlan' && !asked.isNeeded ? null : asked;
+}
+
+/** The option of `approve` for the field that a gate asks for, with a space before it; empty where it asks for none. */
+export function approvalOption(info: GateInfo): string {
+  const asked = approvalField(info);
+  if (asked === null) return '';
+  return asked.field === 'editedPlan' ? ' --edit FILE' : ' --notes "…"';
+}
+
+/** Approves what the gate shows: the server refuses it when the document or the code has changed since. */
+export function approvalOf(gate: Gate, fields: Partial<Pick<GateDecision, DecisionField>>): GateDecision {
+  return { decision: 'approve', ...shownAt(gate), ...fields };
 }
 
 /** `maxCostUsd=20`; `null` for anything else. */

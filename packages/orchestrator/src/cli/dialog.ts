@@ -6,15 +6,18 @@ import {
   type Decision,
   type Gate,
   type GateDecision,
+  type GateInfo,
+  gateInfoOf,
   ServerUnreachable,
   shownAt,
   vouches,
 } from '@autonomous/shared';
-import { answerOf, approvalOf, budgetOf } from './decide.ts';
+import { answerOf, approvalField, approvalOf, budgetOf } from './decide.ts';
 import { CommandFailure, explainError, UsageError } from './exit.ts';
 import type { AskPerson } from './follow.ts';
 import { readTextFile } from './input-files.ts';
 import { type CliIo, note, say } from './io.ts';
+import { workflowOfRun } from './run-workflow.ts';
 import { showForGate } from './run-texts.ts';
 
 /** @returns asks until the gate is decided, here or elsewhere, or the person leaves */
@@ -52,7 +55,7 @@ async function askOnce(
     say(io, await showForGate(client, gate));
     seen.isShown = true;
   };
-  const choice = gate.kind === 'clarification' ? await askAnswer(ask, gate) : await askChoice(ask, gate);
+  const choice = gate.decisions.includes('answer') ? await askAnswer(ask, gate) : await askChoice(ask, gate);
   if (choice === null) return signal.aborted ? 'again' : 'left';
   switch (choice.kind) {
     case 'leave':
@@ -78,7 +81,9 @@ async function askOnce(
         await show();
         if (!isYes(await ask(`${choice.decision} this? (yes or no) > `))) return 'again';
       }
-      const decision = await complete(ask, io, gate, choice.decision);
+      const workflow = await workflowOfRun(client, await client.getRun(gate.runId));
+      const info = gateInfoOf(workflow, gate.kind);
+      const decision = await complete(ask, io, { gate, info }, choice.decision);
       if (decision === null) return 'again';
       await client.decideGate(gate.id, decision);
       return 'decided';
@@ -138,17 +143,25 @@ async function askAnswer(ask: Ask, gate: Gate): Promise<Choice | null> {
 }
 
 /** Asks for the words that a decision needs; `null` when the person gives none. */
-async function complete(ask: Ask, io: CliIo, gate: Gate, decision: Decision): Promise<GateDecision | null> {
-  const text = async (question: string) => (await ask(`${question} > `))?.trim() || null;
+async function complete(
+  ask: Ask,
+  io: CliIo,
+  { gate, info }: { readonly gate: Gate; readonly info: GateInfo },
+  decision: Decision,
+): Promise<GateDecision | null> {
+  const given = async (question: string) => (await ask(`${question} > `))?.trim();
+  const text = async (question: string) => (await given(question)) || null;
   switch (decision) {
     case 'approve': {
-      if (gate.kind === 'escalation') {
-        const notes = await text('your answer to the last question');
-        return notes === null ? null : approvalOf(gate, notes);
+      const asked = approvalField(info);
+      if (asked === null) return approvalOf(gate, {});
+      if (asked.field === 'editedPlan') {
+        const path = await text('file with the corrected document');
+        return path === null ? null : approvalOf(gate, { editedPlan: await readTextFile(io, path) });
       }
-      if (gate.kind !== 'invalid_plan') return approvalOf(gate, undefined);
-      const path = await text('file with the corrected plan');
-      return path === null ? null : approvalOf(gate, undefined, await readTextFile(io, path));
+      const words = await given(asked.isNeeded ? 'your notes' : 'your notes (may stay empty)');
+      if (words === undefined || (words === '' && asked.isNeeded)) return null;
+      return approvalOf(gate, words === '' ? {} : { [asked.field]: words });
     }
     case 'reject': {
       const feedback = await text('what should be different');

@@ -1,11 +1,12 @@
 /** Follows a run until its command ends, and prints how to continue. */
-import { type Client, type Gate, type GateDecision, type RunView, vouches } from '@autonomous/shared';
+import { type Client, type Gate, type GateDecision, gateInfoOf, type RunView, vouches } from '@autonomous/shared';
+import { approvalOption } from './decide.ts';
 import { withConcerns } from './decided-gate.ts';
 import { personAtTerminal } from './dialog.ts';
 import { EXIT, exitCodeOf } from './exit.ts';
 import { type Followed, followRun } from './follow.ts';
 import { type CliIo, hasPerson, note, say, sayJson } from './io.ts';
-import { shownOptions, statusOf } from './run-texts.ts';
+import { optionsToShow, shownOptions, statusOf } from './run-texts.ts';
 
 /**
  * Follows a run that was just started, and asks the person at the terminal at its gates.
@@ -31,24 +32,21 @@ export async function followStarted(
 }
 
 /** Prints the commands that can follow. @returns the exit code */
-export function endOf(io: CliIo, { run: last, interrupted }: Followed, json: boolean): number {
+export function endOf(io: CliIo, followed: Followed, json: boolean): number {
+  const { run: last, interrupted } = followed;
   if (!json) {
     if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${last.id}`);
-    else if (last.gate) for (const line of [...wayOn(io, last.gate), ...concernsAt(last.gate)]) say(io, line);
+    else if (last.gate) for (const line of [...wayOn(io, last.gate, followed), ...concernsAt(last.gate)]) say(io, line);
   }
   return exitCodeOf(last);
 }
 
-function wayOn(io: CliIo, gate: Gate): readonly string[] {
+function wayOn(io: CliIo, gate: Gate, { run, workflow }: Followed): readonly string[] {
   const start = `  ${io.program}`;
   const shown = ` ${shownOptions(gate)}`;
-  const look: Readonly<Record<string, readonly string[]>> = {
-    plan: [`${start} show ${gate.runId} --plan`],
-    implementation: [`${start} show ${gate.runId} --diff`],
-    fix: [`${start} show ${gate.runId} --report`],
-  };
+  const info = gateInfoOf(workflow, gate.kind);
   const rest: Readonly<Record<GateDecision['decision'], string>> = {
-    approve: `${shown}${gate.kind === 'invalid_plan' ? ' --edit FILE' : gate.kind === 'escalation' ? ' --notes "…"' : ''}`,
+    approve: `${shown}${approvalOption(info)}`,
     reject: ' --feedback "…"',
     answer: gate.question?.responseType === 'file_upload' ? ' --file PATH' : ' "…"',
     ignore: '',
@@ -57,7 +55,10 @@ function wayOn(io: CliIo, gate: Gate): readonly string[] {
     accept: `${shown} --reason "…"`,
     extend: ' MINUTES',
   };
-  return [...(look[gate.kind] ?? []), ...gate.decisions.map((kind) => `${start} ${kind} ${gate.runId}${rest[kind]}`)];
+  return [
+    ...optionsToShow(workflow, gate, run.artifacts).map((option) => `${start} show ${gate.runId} ${option}`),
+    ...gate.decisions.map((kind) => `${start} ${kind} ${gate.runId}${rest[kind]}`),
+  ];
 }
 
 /** The hash of the lines above covers them. */

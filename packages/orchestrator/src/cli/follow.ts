@@ -7,9 +7,11 @@ import {
   type Progress,
   type RunView,
   type WorkflowEvent,
+  type WorkflowInfo,
 } from '@autonomous/shared';
 import { describeEvent, describeProgress } from './timeline.ts';
 import { type CliIo, note, sayEntry, sayJson } from './io.ts';
+import { workflowOfRun } from './run-workflow.ts';
 
 export interface FollowOptions {
   readonly client: Client;
@@ -31,6 +33,8 @@ export type AskPerson = (gate: Gate, signal: AbortSignal) => Promise<boolean>;
 
 export interface Followed {
   readonly run: RunView;
+  /** The workflow of the run; `undefined` where the server has it no more. */
+  readonly workflow: WorkflowInfo | undefined;
   /** Ended by Ctrl+C; the run goes on. */
   readonly interrupted: boolean;
 }
@@ -53,6 +57,7 @@ class Follower {
   readonly #options: FollowOptions;
   readonly #stop = new AbortController();
   #run: RunView | null = null;
+  #workflow: WorkflowInfo | undefined;
   #position = 0;
   #isLive = false;
   #isInterrupted = false;
@@ -71,6 +76,7 @@ class Follower {
 
   async follow(): Promise<Followed> {
     const { client, runId } = this.#options;
+    this.#workflow = await workflowOfRun(client, await client.getRun(runId));
     await this.#catchUp();
     this.#decideWhatNext();
     if (!this.#stop.signal.aborted) {
@@ -95,7 +101,7 @@ class Follower {
     // A step stores several events; what ended the following need not be the last of them.
     if (!this.#isInterrupted) await this.#catchUp();
     if (this.#run === null) throw new Error(`run ${runId} has no events`);
-    return { run: this.#run, interrupted: this.#isInterrupted };
+    return { run: this.#run, workflow: this.#workflow, interrupted: this.#isInterrupted };
   }
 
   async #catchUp(): Promise<void> {
@@ -120,7 +126,7 @@ class Follower {
   #tell(event: WorkflowEvent, before: RunView | null): void {
     const { io, json } = this.#options;
     if (json) return sayJson(io, event);
-    const entry = describeEvent(event, before);
+    const entry = describeEvent(event, before, this.#workflow);
     if (entry) sayEntry(io, { ...entry, atMs: this.#sinceStart(event.timestamp) });
   }
 

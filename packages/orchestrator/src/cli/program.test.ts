@@ -32,7 +32,8 @@ describe('the command line', () => {
     [['run'], 'The request is empty'],
     [['run', ' '], 'The request is empty'],
     [['run', 'x', '--planning', 'perhaps'], 'Allowed choices are auto, manual'],
-    [['run', 'x', '--model', 'cook=x'], 'Write ROLE=MODEL'],
+    [['run', 'x', '--model', 'cook='], 'Write ROLE=MODEL'],
+    [['run', 'x', '--trust', 'planning=perhaps'], 'Write MODE=manual or MODE=auto'],
     [['run', 'x', '--config', 'nowhere.json'], 'nowhere.json cannot be read (ENOENT)'],
     [['run', 'x', '--server', 'ftp://x'], "--server is 'ftp://x'"],
     [['reject', 'r-1'], "required option '--feedback <text>' not specified"],
@@ -133,7 +134,11 @@ describe('the command line', () => {
     expect(await command('approve', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
     expect(await command('run', 'x', '--workflow', 'dance')).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining("There is no workflow 'dance'"),
+      stderr: "There is no workflow 'dance'; name one of 'build' with --workflow.\n",
+    });
+    expect(await command('run', 'x', '--model', 'cook=x')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('cook'),
     });
   });
 

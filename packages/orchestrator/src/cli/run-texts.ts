@@ -3,29 +3,42 @@ import {
   type Artifact,
   baselineText,
   changeNotes,
+  CHANGES_TYPE,
   type Client,
+  documentInfoOf,
+  documentWordOf,
   dollars,
   type Evidence,
   type Gate,
+  gateInfoOf,
   hashWordOf,
+  presentedAt,
   sanitizeText,
   reviewDiff,
   type RunDiff,
   type RunView,
   showHidden,
+  stageTitleOf,
   testCountText,
   textWarnings,
+  type WorkflowInfo,
+  wordsOf,
 } from '@autonomous/shared';
-import { ARTIFACT_NAMES, modelName } from './timeline.ts';
 import { CommandFailure } from './exit.ts';
+import { workflowOfRun } from './run-workflow.ts';
+import { modelName } from './timeline.ts';
 
-/** `plan` and `report` are documents of the run, `diff` is what it changed. */
-export type Shown = 'plan' | 'report' | 'diff';
+/** Documents for which `show` has an option of its own; it shows any other one with `--document`. */
+export const DOCUMENT_OPTIONS = ['plan', 'report'] as const;
 
-/** Status in words, with the stage where there is one. */
-export function statusOf({ status, currentStage, queuePosition }: RunView): string {
+/**
+ * Status in words, with the stage where there is one.
+ * @param workflow the workflow of the run; absent: the stage is titled after its name
+ */
+export function statusOf({ status, currentStage, queuePosition }: RunView, workflow?: WorkflowInfo): string {
   const place = queuePosition === undefined ? '' : `, place ${queuePosition}`;
-  return `${status.replaceAll('_', ' ')}${currentStage === null ? '' : ` in ${currentStage}`}${place}`;
+  const stage = currentStage === null ? '' : ` in ${wordsOf(stageTitleOf(workflow, currentStage))}`;
+  return `${status.replaceAll('_', ' ')}${stage}${place}`;
 }
 
 /** One run in a list. */
@@ -35,9 +48,13 @@ export function runLine(run: RunView): string {
   return `${run.id}  ${statusOf(run).padEnd(40)}  ${run.createdAt.slice(0, 16).replace('T', ' ')}  ${cut}`;
 }
 
-/** One gate in a list, and below it its concerns and the options that name what it shows. */
-export function gateLine(gate: Gate): string {
-  const line = `${gate.runId}  ${gate.kind.replaceAll('_', ' ').padEnd(14)}  ${gate.summary.replaceAll(/\s+/g, ' ')}  (${gate.decisions.join(', ')})`;
+/**
+ * One gate in a list, and below it its concerns and the options that name what it shows.
+ * @param workflow the workflow of its run; absent: the gate is titled after its kind
+ */
+export function gateLine(gate: Gate, workflow?: WorkflowInfo): string {
+  const { title } = gateInfoOf(workflow, gate.kind);
+  const line = `${gate.runId}  ${wordsOf(title).padEnd(14)}  ${gate.summary.replaceAll(/\s+/g, ' ')}  (${gate.decisions.join(', ')})`;
   return [line, ...[...concernLines(gate), shownOptions(gate)].map((each) => `    ${each}`)].join('\n');
 }
 
@@ -67,13 +84,16 @@ function linesOf(text: string): readonly string[] {
     .map((line, index) => (index === 0 ? line : `| ${line}`));
 }
 
-/** A run on one screen. */
-export function runPage(run: RunView): string {
+/**
+ * A run on one screen.
+ * @param workflow the workflow of the run; absent: its stages and documents are titled after their names
+ */
+export function runPage(run: RunView, workflow?: WorkflowInfo): string {
   const rows: readonly (readonly [string, string | undefined])[] = [
     ['run', run.id],
-    ['workflow', run.workflow.name === 'build' ? undefined : `${run.workflow.name} ${run.workflow.version}`],
+    ['workflow', `${run.workflow.name} ${run.workflow.version}`],
     ['request', run.originalRequest === '' ? undefined : run.originalRequest.replaceAll(/\s+/g, ' ')],
-    ['status', statusOf(run)],
+    ['status', statusOf(run, workflow)],
     ['waits for', run.gate ? `${run.gate.summary} (${run.gate.decisions.join(', ')})` : undefined],
     ['decide', run.gate ? shownOptions(run.gate) : undefined],
     ...(run.gate === null ? [] : concernLines(run.gate)).map((line, index): readonly [string, string] => [
@@ -93,7 +113,7 @@ export function runPage(run: RunView): string {
     ['tokens', `${run.cost.inputTokens} in, ${run.cost.outputTokens} out, ${run.cost.calls} calls`],
     ['cost', costOf(run)],
     ...run.artifacts.map((artifact): readonly [string, string] => [
-      `${ARTIFACT_NAMES[artifact.type]} ${artifact.version}`,
+      `${documentWordOf(workflow, artifact.type)} ${artifact.version}`,
       `${artifact.gitPath ?? artifact.hash}${artifact.scripted ? ' (scripted)' : ''}`,
     ]),
     ...run.evidence.map((evidence): readonly [string, string] => [
@@ -107,7 +127,7 @@ export function runPage(run: RunView): string {
     ...run.notices.map((notice): readonly [string, string] => ['notice', notice]),
   ];
   return rows
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(11)}${indented(value)}`]))
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(10)} ${indented(value)}`]))
     .join('\n');
 }
 
@@ -133,33 +153,49 @@ function costOf({ cost, config: { maxCostUsd } }: RunView): string | undefined {
 }
 
 /**
- * The newest plan or report of a run, or its changes.
+ * The changes of a run.
+ * @throws {CommandFailure} when there are none yet
+ */
+export async function changesOf(client: Client, runId: string): Promise<string> {
+  const diff = await client.getDiff(runId);
+  if (diff.files.length === 0) throw new CommandFailure(`Run ${runId} has changed nothing yet.`);
+  return diffText(diff);
+}
+
+/**
+ * The newest document of a run that has a name.
+ * @param name type of the document, its title, or its word such as `report`; upper and lower case are the same
  * @throws {CommandFailure} when there is none yet
  */
-export async function showOf(client: Client, runId: string, what: Shown): Promise<string> {
-  if (what === 'diff') {
-    const diff = await client.getDiff(runId);
-    if (diff.files.length === 0) throw new CommandFailure(`Run ${runId} has changed nothing yet.`);
-    return diffText(diff);
-  }
-  const types: readonly Artifact['type'][] = what === 'plan' ? ['mermaid_diagram', 'spec'] : ['validation_report'];
-  const artifact = (await client.listArtifacts(runId)).findLast(({ type }) => types.includes(type));
-  if (!artifact) throw new CommandFailure(`Run ${runId} has no ${what} yet.`);
-  return documentText(client, artifact, what);
+export async function documentOf(client: Client, runId: string, name: string): Promise<string> {
+  const workflow = await workflowOfRun(client, await client.getRun(runId));
+  const wanted = name.toLowerCase();
+  const isNamed = (type: string): boolean =>
+    [type, documentInfoOf(workflow, type).title, documentWordOf(workflow, type)].some(
+      (each) => each.toLowerCase() === wanted,
+    );
+  const artifacts = (await client.listArtifacts(runId)).filter(({ type }) => type !== CHANGES_TYPE);
+  const artifact = artifacts.findLast(({ type }) => isNamed(type));
+  if (artifact !== undefined) return documentText(client, artifact, workflow);
+  const words = [...new Set(artifacts.map(({ type }) => documentWordOf(workflow, type)))];
+  throw new CommandFailure(
+    `Run ${runId} has no ${name} yet.${words.length === 0 ? '' : ` Its documents are: ${words.join(', ')}.`}`,
+  );
 }
 
-/** The plan or report that a gate shows, of a gate that was open in the past too; `null` where it shows none. */
+/** The document that a gate shows, of a gate that was open in the past too; `null` where it shows none. */
 export async function documentAt(client: Client, { runId, artifactHash }: Gate): Promise<string | null> {
   const artifact = (await client.listArtifacts(runId)).find(
-    ({ hash, type }) => hash === artifactHash && type !== 'code',
+    ({ hash, type }) => hash === artifactHash && type !== CHANGES_TYPE,
   );
   if (artifact === undefined) return null;
-  return documentText(client, artifact, artifact.type === 'validation_report' ? 'report' : 'plan');
+  return documentText(client, artifact, await workflowOfRun(client, await client.getRun(runId)));
 }
 
-async function documentText(client: Client, artifact: Artifact, what: Shown): Promise<string> {
+async function documentText(client: Client, artifact: Artifact, workflow: WorkflowInfo | undefined): Promise<string> {
   const { content } = await client.getArtifact(artifact.workflowRunId, artifact.id);
-  const warnings = textWarnings(content, `in the ${what}`).map((warning) => `! ${warning}\n`);
+  const where = `in the ${documentWordOf(workflow, artifact.type)}`;
+  const warnings = textWarnings(content, where).map((warning) => `! ${warning}\n`);
   return `${artifact.scripted ? '(scripted)\n' : ''}${warnings.join('')}${showHidden(content.trimEnd())}`;
 }
 
@@ -178,22 +214,35 @@ function diffText(diff: RunDiff): string {
  * Everything that a person needs to see before they decide a gate: its subject, then the concerns that they accept with it.
  */
 export async function showForGate(client: Client, gate: Gate): Promise<string> {
-  const shown = await subjectOf(client, gate);
+  const run = await client.getRun(gate.runId);
+  const workflow = await workflowOfRun(client, run);
+  const shown = await subjectOf(client, gate, run, workflow);
   // The page of a run has the gate's concerns among its rows.
-  if (shown === null) return runPage({ ...(await client.getRun(gate.runId)), gate });
+  if (shown === null) return runPage({ ...run, gate }, workflow);
   const concerns = concernText(gate);
   return concerns === '' ? shown : `${shown}\n\n${concerns}`;
 }
 
 /** The text that a gate is about; `null` where it is the run as a whole. */
-async function subjectOf(client: Client, gate: Gate): Promise<string | null> {
-  if (gate.kind === 'plan') return showOf(client, gate.runId, 'plan');
-  if (gate.kind === 'invalid_plan')
-    return showHidden(`${String(gate.details['draft'] ?? '')}\n\n${String(gate.details['parserMessage'] ?? '')}`);
-  if (gate.kind === 'implementation' || gate.kind === 'fix') {
-    const parts = (['diff', 'report'] as const).map((what) => showOf(client, gate.runId, what).catch(whyMissing));
-    const { baseline } = await client.getRun(gate.runId);
-    return [...(await Promise.all(parts)), ...(baseline === undefined ? [] : [baselineText(baseline)])].join('\n\n');
+async function subjectOf(
+  client: Client,
+  gate: Gate,
+  run: RunView,
+  workflow: WorkflowInfo | undefined,
+): Promise<string | null> {
+  const { draft, parserMessage } = gate.details;
+  const presented = presentedAt(workflow, gate, run.artifacts);
+  if (presented.kind === 'document') {
+    if (typeof draft === 'string') return showHidden(`${draft}\n\n${String(parserMessage ?? '')}`);
+    return presented.artifact === undefined ? null : documentText(client, presented.artifact, workflow);
+  }
+  if (presented.kind === 'changes') {
+    const { report } = gateInfoOf(workflow, gate.kind);
+    const parts = await Promise.all([
+      changesOf(client, run.id).catch(whyMissing),
+      ...(report === undefined ? [] : [documentOf(client, run.id, documentWordOf(workflow, report)).catch(whyMissing)]),
+    ]);
+    return [...parts, ...(run.baseline === undefined ? [] : [baselineText(run.baseline)])].join('\n\n');
   }
   if (gate.question) {
     const { question, context, options = [] } = gate.question;
@@ -202,6 +251,24 @@ async function subjectOf(client: Client, gate: Gate): Promise<string | null> {
       .join('\n');
   }
   return null;
+}
+
+/** Options of `show` for what a gate presents: `--plan`, `--diff`, `--document summary`. None for a question or a message. */
+export function optionsToShow(
+  workflow: WorkflowInfo | undefined,
+  gate: Gate,
+  artifacts: readonly Artifact[],
+): readonly string[] {
+  const presented = presentedAt(workflow, gate, artifacts);
+  const optionOf = (type: string): string => {
+    const word = documentWordOf(workflow, type);
+    return DOCUMENT_OPTIONS.some((own) => own === word) ? `--${word}` : `--document ${word}`;
+  };
+  if (presented.kind === 'document') return gate.artifactHash === undefined ? [] : [optionOf(presented.type)];
+  if (presented.kind !== 'changes') return [];
+  const { report, isFailure } = gateInfoOf(workflow, gate.kind);
+  const reports = report === undefined ? [] : [optionOf(report)];
+  return isFailure === true ? [...reports, '--diff'] : ['--diff', ...reports];
 }
 
 /** A result without a change or a report is decided as well. */

@@ -1,4 +1,5 @@
 import type { EventPayloads, Progress, RunView, WorkflowEvent, WorkflowEventType } from '@autonomous/shared';
+import { aWorkflow } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
 import { describeEvent, describeProgress, formatTimeline, printable } from './timeline.ts';
 
@@ -27,8 +28,20 @@ const evidence = (fields: Partial<EventPayloads['EVIDENCE_RECORDED']>): Workflow
     ...fields,
   });
 
-const runWith = (planner: string, validator = 'openai:gpt-4o-mini', passed = true): RunView =>
+/** A workflow with a role for each stage but the last. */
+const WORKFLOW = aWorkflow({
+  roles: ['planner', 'implementer', 'validator'].map((name) => ({ name, title: name })),
+  stages: [
+    { name: 'planning', title: 'Planning', role: 'planner' },
+    { name: 'implementation', title: 'Implementation', role: 'implementer' },
+    { name: 'validation', title: 'Validation', role: 'validator' },
+    { name: 'ci', title: 'CI checks' },
+  ],
+});
+
+const runWith = (currentStage: string, planner: string, validator = 'openai:gpt-4o-mini', passed = true): RunView =>
   ({
+    currentStage,
     config: { modelRouting: { planner, implementer: 'anthropic:x', validator } },
     evidence: [{ passed }],
   }) as unknown as RunView;
@@ -58,6 +71,7 @@ describe('describeEvent', () => {
       text: 'code review',
       tone: 'stage',
     });
+    expect(describeEvent(event('STAGE_STARTED', { stage: 'ci' }), null, WORKFLOW)?.text).toBe('CI checks');
   });
 
   it('gives evidence with command, exit code, time and sandbox', () => {
@@ -100,18 +114,31 @@ describe('describeEvent', () => {
 
   it('labels the words of roles that play a script, and no others', () => {
     const reply = event('QUESTION_REPLIED', { question: 'Why?', reply: 'Because.' });
-    expect(describeEvent(reply, runWith('scripted:demo'))?.text).toBe('reply (scripted): Because.');
-    expect(describeEvent(reply, runWith('anthropic:x'))?.text).toBe('reply: Because.');
+    const said = (stage: string, planner: string, validator?: string): string | undefined =>
+      describeEvent(reply, runWith(stage, planner, validator), WORKFLOW)?.text;
+    expect(said('planning', 'scripted:demo')).toBe('reply (scripted): Because.');
+    expect(said('planning', 'anthropic:x', 'scripted')).toBe('reply: Because.');
     const passed = event('VALIDATION_PASSED', { codeTree: 'c', summary: 'Fine.' });
-    expect(describeEvent(passed, runWith('anthropic:x', 'scripted'))?.text).toBe('validated (scripted): Fine.');
+    expect(describeEvent(passed, runWith('validation', 'anthropic:x', 'scripted'), WORKFLOW)?.text).toBe(
+      'validated (scripted): Fine.',
+    );
+  });
+
+  it('labels words as scripted in a stage without a known role if any model of the run plays a script', () => {
+    const reply = event('QUESTION_REPLIED', { question: 'Why?', reply: 'Because.' });
+    const said = (workflow: typeof WORKFLOW | undefined, validator: string): string | undefined =>
+      describeEvent(reply, runWith('ci', 'anthropic:x', validator), workflow)?.text;
+    expect(said(WORKFLOW, 'scripted')).toBe('reply (scripted): Because.');
+    expect(said(undefined, 'scripted')).toBe('reply (scripted): Because.');
+    expect(said(undefined, 'openai:x')).toBe('reply: Because.');
   });
 
   it('labels a failed validation only where the reviewer, not a check, found the fault', () => {
     const failed = event('VALIDATION_FAILED', { codeTree: 'c', severity: 'minor', summary: 'Not so.', feedback: '' });
-    expect(describeEvent(failed, runWith('x', 'scripted', true))?.text).toBe(
-      'validation failed (minor) (scripted): Not so.',
-    );
-    expect(describeEvent(failed, runWith('x', 'scripted', false))?.text).toBe('validation failed (minor): Not so.');
+    const said = (isPassed: boolean): string | undefined =>
+      describeEvent(failed, runWith('validation', 'x', 'scripted', isPassed), WORKFLOW)?.text;
+    expect(said(true)).toBe('validation failed (minor) (scripted): Not so.');
+    expect(said(false)).toBe('validation failed (minor): Not so.');
   });
 
   it('labels scripted models by name and the plans they wrote', () => {
@@ -120,9 +147,9 @@ describe('describeEvent', () => {
       'planner: scripted:demo (scripted), 1 call, 1,200 tokens in, 30 out',
     );
     const artifact = { stage: 'planning', type: 'mermaid_diagram', gitPath: 'p.md', hash: 'h', version: 2 } as const;
-    expect(describeEvent(event('ARTIFACT_CREATED', { artifact: { ...artifact, scripted: true } }))?.text).toBe(
-      'plan 2: p.md (scripted)',
-    );
+    expect(
+      describeEvent(event('ARTIFACT_CREATED', { artifact: { ...artifact, scripted: true } }), null, WORKFLOW)?.text,
+    ).toBe('plan 2: p.md (scripted)');
   });
 
   it('gives the merge commit and says where a branch was not pushed', () => {

@@ -4,18 +4,22 @@
  */
 import { styleText } from 'node:util';
 import {
-  type Artifact,
   BUDGET_NAMES,
+  documentWordOf,
   type EventPayloads,
+  gateInfoOf,
   type GateOpening,
   type JsonValue,
   sanitizeText,
   type PauseReason,
   type Progress,
   type RunView,
+  stageTitleOf,
   testCountText,
   type WorkflowEvent,
   type WorkflowEventType,
+  type WorkflowInfo,
+  wordsOf,
 } from '@autonomous/shared';
 
 /** `wait` stands out: a person has to act. `quiet` is what may be overlooked. */
@@ -27,18 +31,23 @@ export interface TimelineEntry {
   readonly tone: Tone;
 }
 
-/** What of a run says which words came from a script. */
-export type RunFacts = Pick<RunView, 'config' | 'evidence'>;
+/** Parts of a run that show which words came from a script. */
+export type RunFacts = Pick<RunView, 'config' | 'evidence' | 'currentStage'>;
 
 /**
  * What an event means to a person.
  * @param run the run as it was before the event; absent: only events that say themselves that a script made them are labelled
+ * @param workflow the workflow of the run; absent: stages, gates and documents are titled after their names
  * @returns `null` for events that say nothing to a person
  */
-export function describeEvent(event: WorkflowEvent, run: RunFacts | null = null): TimelineEntry | null {
+export function describeEvent(
+  event: WorkflowEvent,
+  run: RunFacts | null = null,
+  workflow?: WorkflowInfo,
+): TimelineEntry | null {
   // The table is total over the vocabulary; the payload's type follows from the event's type.
   const describe = DESCRIPTIONS[event.type as WorkflowEventType] as Describe<never> | undefined;
-  if (describe) return describe(event.payload as never, { event, run });
+  if (describe) return describe(event.payload as never, { event, run, workflow });
   return plain(`${event.type} ${oneLine(JSON.stringify(event.payload))}`);
 }
 
@@ -98,14 +107,6 @@ export function modelName(id: string): string {
   return isScriptedModel(id) ? `${id} (scripted)` : id;
 }
 
-/** What artifacts are called in front of a person. */
-export const ARTIFACT_NAMES: Readonly<Record<Artifact['type'], string>> = {
-  mermaid_diagram: 'plan',
-  spec: 'spec',
-  code: 'code',
-  validation_report: 'report',
-};
-
 type Format = Parameters<typeof styleText>[0];
 
 /** What ends a call of an agent shows in the events that follow. */
@@ -126,6 +127,7 @@ const TONES: Readonly<Record<Tone, { readonly sign: string; readonly format: For
 interface Facts {
   readonly event: WorkflowEvent;
   readonly run: RunFacts | null;
+  readonly workflow: WorkflowInfo | undefined;
 }
 type Describe<Payload> = (payload: Payload, facts: Facts) => TimelineEntry | null;
 
@@ -140,34 +142,32 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
       `run ${event.workflowRunId}${request === '' ? '' : `: ${oneLine(request)}`}\nworkflow ${workflow.name}${branch === '' ? '' : `, branch ${branch}`}`,
     ),
   RUN_ADMITTED: ({ waitedMs }) => plain(`left the queue after ${seconds(waitedMs)}`),
-  RUN_CONFIGURED: ({ config, baseCommit, notices }) => {
-    const { planning, implementation, fixes } = config.trustMode;
-    const trust = `planning ${planning}, implementation ${implementation}, fixes ${fixes}`;
-    return plain(
-      lines(`from ${config.git.baseBranch} at ${short(baseCommit)}; ${trust}`, models(config.modelRouting), ...notices),
-    );
+  RUN_CONFIGURED: ({ config, baseCommit, notices }, { workflow }) => {
+    const from = `from ${config.git.baseBranch} at ${short(baseCommit)}`;
+    const trust = trustOf(config.trustMode, workflow);
+    return plain(lines([from, ...trust].join('; '), models(config.modelRouting), ...notices));
   },
-  STAGE_STARTED: ({ stage }) => entry('stage', stage.replaceAll(/[_-]+/g, ' ')),
+  STAGE_STARTED: ({ stage }, { workflow }) => entry('stage', wordsOf(stageTitleOf(workflow, stage))),
   STAGE_COMPLETED: nothing,
   STATE_CHANGED: nothing,
   APPROVAL_REQUESTED: (opening, facts) => {
     const asked = record(opening.details['question'])?.['question'];
     return gate(
       opening,
-      `${words(opening.gate)} gate: ${opening.summary}`,
+      `${wordsOf(gateInfoOf(facts.workflow, opening.gate).title)} gate: ${opening.summary}`,
       ...[opening.details['path'], opening.details['report']].flatMap(string),
       ...string(opening.details['parserMessage']),
-      ...string(asked).map((question) => `last question${scriptedIn(facts, ...askersIn(opening.stage))}: ${question}`),
+      ...string(asked).map((question) => `last question${scriptedIn(facts, opening.stage)}: ${question}`),
     );
   },
   APPROVAL_GRANTED: ({ by, notes, editedPlan }) =>
-    entry('good', `approved by ${by}${editedPlan === undefined ? '' : ' with changes to the plan'}${said(notes)}`),
+    entry('good', `approved by ${by}${editedPlan === undefined ? '' : ' with changes'}${said(notes)}`),
   APPROVAL_REJECTED: ({ by, feedback }) => entry('bad', `sent back by ${by}${said(feedback)}`),
   CLARIFICATION_REQUESTED: (opening, facts) => {
     const { question, context, options = [] } = opening.question;
     return gate(
       opening,
-      `question${scriptedIn(facts, ...askersIn(opening.stage))}: ${question}`,
+      `question${scriptedIn(facts, opening.stage)}: ${question}`,
       oneLine(context),
       ...options.map((option, index) => `${index + 1}. ${option}`),
     );
@@ -175,18 +175,19 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   CLARIFICATION_ANSWERED: ({ by, response }) => entry('good', `answered by ${by}${said(response)}`),
   CLARIFICATION_IGNORED: ({ by }) => plain(`question ignored by ${by}`),
   QUESTION_ASKED: ({ by, question }) => plain(`${by} asks: ${oneLine(question)}`),
-  QUESTION_REPLIED: ({ reply }, facts) => plain(`reply${scriptedIn(facts, 'planner')}: ${reply}`),
-  ARTIFACT_CREATED: ({ artifact }) => {
+  QUESTION_REPLIED: ({ reply }, facts) => plain(`reply${scriptedIn(facts)}: ${reply}`),
+  ARTIFACT_CREATED: ({ artifact }, { workflow }) => {
     const { type, version, gitPath, commitSha, filesChanged } = artifact;
     const about = [
       ...(gitPath === undefined ? [] : [gitPath]),
       ...(commitSha === undefined ? [] : [`commit ${short(commitSha)}`]),
       ...(filesChanged === undefined ? [] : [files(filesChanged)]),
     ];
-    return plain(`${ARTIFACT_NAMES[type]} ${version}: ${about.join(', ')}${artifact.scripted ? ' (scripted)' : ''}`);
+    const word = documentWordOf(workflow, type);
+    return plain(`${word} ${version}: ${about.join(', ')}${artifact.scripted ? ' (scripted)' : ''}`);
   },
   IMPLEMENTATION_SUCCEEDED: ({ summary }, facts) =>
-    entry('good', `implemented${scriptedIn(facts, 'implementer')}: ${oneLine(summary)}`),
+    entry('good', `implemented${scriptedIn(facts)}: ${oneLine(summary)}`),
   // The pause that follows says the same and what can be done.
   IMPLEMENTATION_FAILED: nothing,
   EVIDENCE_RECORDED: ({ mode, passed, commands, sandbox, restored = [], ...counted }) => {
@@ -213,11 +214,10 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
           : `not run: ${oneLine(failure)}`
       }`,
     ),
-  VALIDATION_PASSED: ({ summary }, facts) =>
-    entry('good', `validated${scriptedIn(facts, 'validator')}${said(summary)}`),
+  VALIDATION_PASSED: ({ summary }, facts) => entry('good', `validated${scriptedIn(facts)}${said(summary)}`),
   VALIDATION_FAILED: ({ severity, summary }, facts) => {
     const isFromReview = facts.run?.evidence.at(-1)?.passed === true;
-    const label = isFromReview ? scriptedIn(facts, 'validator') : '';
+    const label = isFromReview ? scriptedIn(facts) : '';
     return entry('bad', `validation failed (${severity})${label}${said(summary)}`);
   },
   FIX_DECIDED: ({ by, decision, attempt, reason, accepted = [] }) => {
@@ -229,7 +229,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   },
   PROGRESS_CHANGED: ({ done, total }) => plain(`${done} of ${total} done`),
   DECISION_RECORDED: ({ topic, choice }, facts) =>
-    plain(`decided${scriptedIn(facts, 'planner', 'implementer')}: ${oneLine(topic)}: ${oneLine(choice)}`),
+    plain(`decided${scriptedIn(facts)}: ${oneLine(topic)}: ${oneLine(choice)}`),
   RUN_PAUSED: (opening) => gate(opening, `paused, ${PAUSES[opening.reason]}: ${opening.message}`),
   RETRY_REQUESTED: ({ by, accepts, notes }) =>
     plain(accepts === undefined ? `retried by ${by}` : `accepted by ${by}${said(notes)}`),
@@ -339,10 +339,6 @@ function files(paths: readonly string[]): string {
   return paths.length > 3 ? `${shown} and ${paths.length - 3} more` : shown;
 }
 
-function words(name: string): string {
-  return name.replaceAll(/[_-]+/g, ' ');
-}
-
 function string(value: JsonValue | undefined): readonly string[] {
   return typeof value === 'string' && value !== '' ? [value] : [];
 }
@@ -361,17 +357,26 @@ function models(routing: RunView['config']['modelRouting']): string {
   return roles.map(([role, model]) => `${role} ${modelName(model)}`).join(', ');
 }
 
-type ModelRole = keyof RunView['config']['modelRouting'];
-
-/** Who asks in a stage; what validation asks comes from the workflow itself. */
-function askersIn(stage: string | null): readonly ModelRole[] {
-  if (stage === 'planning') return ['planner'];
-  return stage === 'implementation' ? ['implementer'] : [];
+/** `planning manual, fixes auto`; none where the run has no trust modes. */
+function trustOf(trustMode: RunView['config']['trustMode'], workflow: WorkflowInfo | undefined): readonly string[] {
+  const names = workflow?.trustModes.map(({ name }) => name) ?? Object.keys(trustMode);
+  const levels = names.flatMap((name) => (trustMode[name] === undefined ? [] : [`${name} ${trustMode[name]}`]));
+  return levels.length === 0 ? [] : [levels.join(', ')];
 }
 
-/** The label for words that came from one of these roles. */
-function scriptedIn({ run }: Facts, ...roles: readonly ModelRole[]): string {
-  return roles.some((role) => isScriptedModel(run?.config.modelRouting[role])) ? ' (scripted)' : '';
+/**
+ * The label for words of an agent in a stage, if its model only plays a script. Where the workflow names no role for the stage,
+ * the label stands if any model of the run does.
+ * @param stage default: the stage in which the run was before the event
+ */
+function scriptedIn({ run, workflow }: Facts, stage: string | null = run?.currentStage ?? null): string {
+  if (run === null) return '';
+  const { modelRouting } = run.config;
+  const name = workflow?.stages.find((each) => each.name === stage)?.role;
+  const configuredAs = workflow?.roles.find((role) => role.name === name)?.configuredAs;
+  const model = name === undefined ? undefined : modelRouting[configuredAs ?? name];
+  const models = model === undefined ? Object.values(modelRouting) : [model];
+  return models.some(isScriptedModel) ? ' (scripted)' : '';
 }
 
 function isScriptedModel(id: string | undefined): boolean {

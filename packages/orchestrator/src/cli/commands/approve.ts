@@ -1,4 +1,4 @@
-/** The command `approve`: approves the plan or the result that a gate shows. */
+/** The command `approve`: approves the document or the result that a gate shows. */
 import type { CommandLine, DecidingOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { whatIsApproved } from '../decide.ts';
@@ -15,9 +15,9 @@ interface ApproveOptions extends DecidingOptions {
 
 export function addApprove(line: CommandLine): void {
   line
-    .deciding('approve <run>', 'approves the plan or the result that the run shows')
+    .deciding('approve <run>', 'approves the document or the result that the gate shows')
     .option('--notes <text>', 'kept with the approval')
-    .option('--edit <file>', 'a corrected plan instead of the one shown')
+    .option('--edit <file>', 'an edited document instead of the one shown')
     .action(line.ending((runId: string, options: ApproveOptions) => approve(line.io, runId, options)));
 }
 

@@ -1,4 +1,4 @@
-/** The command `ask`: asks the planner about its plan and prints the reply. */
+/** The command `ask`: asks the agent about what a gate shows and prints the reply. */
 import type { CommandLine, DecidingOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { openGate } from '../decide.ts';
@@ -8,7 +8,7 @@ import type { CliIo } from '../io.ts';
 
 export function addAsk(line: CommandLine): void {
   line
-    .deciding('ask <run> <question...>', 'asks the planner about its plan and prints the reply')
+    .deciding('ask <run> <question...>', 'asks the agent about what the gate shows and prints the reply')
     .action(
       line.ending((runId: string, words: string[], options: DecidingOptions) =>
         ask(line.io, runId, words.join(' '), options),

@@ -28,11 +28,7 @@ export function addFork(line: CommandLine): void {
   line
     .client('fork <run>', 'starts a new run where another was after one of its events')
     .requiredOption('--at <event>', 'number of that event, as history shows it', numberFrom(1, Number.MAX_SAFE_INTEGER))
-    .option(
-      '--model <role=model>',
-      'another model for planner, implementer or validator; may be repeated',
-      collectModels,
-    )
+    .option('--model <role=model>', 'another model for a role of its workflow; may be repeated', collectModels)
     .option('--config <key=value>', 'another setting, such as trustMode.fixes=manual; may be repeated', collect)
     .option(
       '--answer <decision>',

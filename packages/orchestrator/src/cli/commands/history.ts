@@ -1,9 +1,10 @@
 /** The command `history`: lists the events of a run. */
-import type { WorkflowEvent } from '@autonomous/shared';
+import type { WorkflowEvent, WorkflowInfo } from '@autonomous/shared';
 import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';
 import { type CliIo, say, sayJson } from '../io.ts';
+import { workflowOfRun } from '../run-workflow.ts';
 import { describeEvent } from '../timeline.ts';
 
 export function addHistory(line: CommandLine): void {
@@ -15,12 +16,14 @@ export function addHistory(line: CommandLine): void {
 
 async function history(io: CliIo, runId: string, { server, json }: JsonOptions): Promise<number> {
   const client = await connect(io, server);
-  const { lastSequence } = await client.getRun(runId);
+  const run = await client.getRun(runId);
+  const { lastSequence } = run;
+  const workflow = json ? undefined : await workflowOfRun(client, run);
   for (let after = 0; after < lastSequence;) {
     const events = await client.listEvents(runId, after, 1_000);
     for (const event of events)
       if (json) sayJson(io, event);
-      else say(io, historyLine(event, String(lastSequence).length));
+      else say(io, historyLine(event, String(lastSequence).length, workflow));
     const last = events.at(-1);
     if (!last) break;
     after = last.sequence;
@@ -29,8 +32,8 @@ async function history(io: CliIo, runId: string, { server, json }: JsonOptions):
 }
 
 /** One event in a history: its sequence, its time, its type and what it says. */
-export function historyLine(event: WorkflowEvent, width: number): string {
-  const [said = ''] = (describeEvent(event)?.text ?? JSON.stringify(event.payload)).split('\n');
+export function historyLine(event: WorkflowEvent, width: number, workflow?: WorkflowInfo): string {
+  const [said = ''] = (describeEvent(event, null, workflow)?.text ?? JSON.stringify(event.payload)).split('\n');
   const text = said.startsWith(`${event.type} `) ? said.slice(event.type.length + 1) : said;
   const cut = text.length > 120 ? `${text.slice(0, 120)}…` : text;
   const time = event.timestamp.slice(0, 19).replace('T', ' ');

@@ -4,7 +4,7 @@ import { sendDecision } from '../send-decision.ts';
 
 export function addIgnore(line: CommandLine): void {
   line
-    .deciding('ignore <run>', 'leaves a question unanswered: the planner plans without it')
+    .deciding('ignore <run>', 'leaves a question unanswered: the agent continues without it')
     .action(
       line.ending((runId: string, options: DecidingOptions) =>
         sendDecision(line.io, runId, { decision: 'ignore' }, options),

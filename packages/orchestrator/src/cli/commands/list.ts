@@ -9,6 +9,7 @@ import { runLine } from '../run-texts.ts';
 
 interface ListOptions extends JsonOptions {
   readonly status?: RunStatus;
+  readonly workflow?: string;
   readonly limit: number;
 }
 
@@ -16,13 +17,14 @@ export function addList(line: CommandLine): void {
   line
     .client('list', 'lists runs, newest first')
     .addOption(new Option('--status <status>', 'only these').choices(RUN_STATUSES))
+    .option('--workflow <name>', 'only runs of this workflow')
     .option('--limit <number>', 'how many, up to 200', numberFrom(1, 200), 20)
     .option('--json', 'one JSON line a run')
     .action(line.ending((options: ListOptions) => list(line.io, options)));
 }
 
-async function list(io: CliIo, { server, status, limit, json }: ListOptions): Promise<number> {
-  const { items } = await (await connect(io, server)).listRuns({ limit, status });
+async function list(io: CliIo, { server, status, workflow, limit, json }: ListOptions): Promise<number> {
+  const { items } = await (await connect(io, server)).listRuns({ limit, status, workflow });
   for (const item of items)
     if (json) sayJson(io, item);
     else say(io, runLine(item));

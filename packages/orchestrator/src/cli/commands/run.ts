@@ -1,6 +1,6 @@
 /** The command `run`: starts a run and follows it. */
 import type { RunConfigRequest, TrustLevel } from '@autonomous/shared';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { collectModels, type CommandLine, type JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { UsageError } from '../exit.ts';
@@ -8,14 +8,17 @@ import { followStarted } from '../follow-started.ts';
 import { readConfigFile, readJson } from '../input-files.ts';
 import { type CliIo, say } from '../io.ts';
 import { chooseProject } from '../project.ts';
+import { workflowToLaunch } from '../run-workflow.ts';
 
-interface RunOptions extends JsonOptions {
+/** Trust modes that have an option of their own, such as `--planning manual`, with what is decided there. */
+const TRUST_OPTIONS = { planning: 'the plan', implementation: 'the result', fixes: 'what to do about failed checks' };
+type TrustOptions = { readonly [Mode in keyof typeof TRUST_OPTIONS]?: TrustLevel };
+
+interface RunOptions extends JsonOptions, TrustOptions {
   readonly project?: string;
-  readonly workflow: string;
+  readonly workflow?: string;
   readonly input?: string;
-  readonly planning?: TrustLevel;
-  readonly implementation?: TrustLevel;
-  readonly fixes?: TrustLevel;
+  readonly trust?: Readonly<Record<string, TrustLevel>>;
   readonly autoMerge?: boolean;
   readonly base?: string;
   readonly model?: Readonly<Record<string, string>>;
@@ -24,45 +27,61 @@ interface RunOptions extends JsonOptions {
 }
 
 export function addRun(line: CommandLine): void {
-  line
+  const command = line
     .client('run [request...]', 'starts a run and follows it')
     .option('--project <project>', 'id, name, path or URL; else the repository you stand in')
-    .option('--workflow <name>', 'what kind of run', 'build')
-    .option('--input <json>', 'what a workflow of your own starts from: JSON, or @FILE')
-    .addOption(trust('--planning', 'the plan'))
-    .addOption(trust('--implementation', 'the result'))
-    .addOption(trust('--fixes', 'what to do about failed checks'))
+    .option('--workflow <name>', "what kind of run; else the server's default")
+    .option('--input <json>', 'input of a workflow that takes one: JSON, or @FILE')
+    .option(
+      '--trust <mode=level>',
+      'a trust mode of the workflow, manual or auto, such as review=manual; may be repeated',
+      collectTrust,
+    );
+  for (const [mode, what] of Object.entries(TRUST_OPTIONS)) command.addOption(trustOption(mode, what));
+  command
     .option('--auto-merge', 'merge when every gate is passed')
     .option('--base <branch>', 'branch to start from and to merge into')
-    .option('--model <role=model>', 'model of planner, implementer or validator; may be repeated', collectModels)
+    .option('--model <role=model>', 'model of a role of the workflow; may be repeated', collectModels)
     .option('--config <file>', 'run configuration in JSON; options win over it')
     .option('--detach', 'only start it')
     .option('--json', 'events as JSON lines; with --detach the run as JSON')
     .action(line.ending((request: string[], options: RunOptions) => run(line.io, request.join(' '), options)));
 }
 
-function trust(flag: string, what: string): Option {
-  return new Option(`${flag} <mode>`, `manual asks you about ${what}, auto continues without asking`).choices([
+function trustOption(mode: string, what: string): Option {
+  return new Option(`--${mode} <mode>`, `manual asks you about ${what}, auto continues without asking`).choices([
     'auto',
     'manual',
   ]);
 }
 
+/** Collects the values of `--trust`. @throws {InvalidArgumentError} when a value is not of the form `MODE=manual` or `MODE=auto` */
+function collectTrust(
+  value: string,
+  before: Readonly<Record<string, TrustLevel>> | undefined,
+): Readonly<Record<string, TrustLevel>> {
+  const [, mode, level] = /^([^=]+)=(auto|manual)$/.exec(value) ?? [];
+  if (mode === undefined || level === undefined)
+    throw new InvalidArgumentError('Write MODE=manual or MODE=auto with a trust mode of the workflow.');
+  return { ...before, [mode]: level as TrustLevel }; // the expression takes no other words
+}
+
+const EMPTY_REQUEST = 'The request is empty; say what is to be done.';
+
 async function run(io: CliIo, request: string, options: RunOptions): Promise<number> {
   const config = await runConfig(io, options);
   const input = options.input === undefined ? undefined : await readJson(io, options.input, 'The input');
-  if (request.trim() === '' && options.workflow === 'build') {
-    throw new UsageError('The request is empty; say what is to be built.');
-  }
+  const isEmpty = request.trim() === '';
+  if (isEmpty && options.workflow === undefined && input === undefined) throw new UsageError(EMPTY_REQUEST);
   const client = await connect(io, options.server);
-  const { workflow } = options;
-  const needsProject = workflow === 'build' || (await client.getWorkflow(workflow)).needsProject;
+  const { name: workflow, needsProject } = await workflowToLaunch(client, options.workflow);
+  if (isEmpty && needsProject) throw new UsageError(EMPTY_REQUEST);
   const project =
     needsProject || options.project !== undefined ? await chooseProject(client, io, options.project) : undefined;
   const launched = await client.launchRun({
     projectId: project?.id,
     workflow,
-    request: request.trim() === '' ? undefined : request,
+    request: isEmpty ? undefined : request,
     config,
     input,
   });
@@ -75,10 +94,11 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
 /** The file's configuration under what the options say. */
 async function runConfig(io: CliIo, options: RunOptions): Promise<RunConfigRequest> {
   const file = options.config === undefined ? {} : await readConfigFile(io, options.config);
-  const { planning, implementation, fixes, autoMerge, base, model } = options;
+  const { autoMerge, base, model, trust } = options;
+  const named = Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(TRUST_OPTIONS, name)));
   return {
     ...file,
-    ...section('trustMode', file.trustMode, { planning, implementation, fixes }),
+    ...section('trustMode', file.trustMode, { ...named, ...trust }),
     ...section('git', file.git, { autoMerge, baseBranch: base }),
     ...section('modelRouting', file.modelRouting, { ...model }),
   };

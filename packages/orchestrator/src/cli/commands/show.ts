@@ -1,21 +1,26 @@
 /** The command `show`: shows a run, as it is or as it was. */
 import type { Client, RunView } from '@autonomous/shared';
-import { type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
+import { collect, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, say, sayJson } from '../io.ts';
-import { runLine, runPage, type Shown, showOf } from '../run-texts.ts';
+import { changesOf, DOCUMENT_OPTIONS, documentOf, runLine, runPage } from '../run-texts.ts';
+import { workflowOfRun } from '../run-workflow.ts';
 
-interface ShowOptions extends JsonOptions, Partial<Readonly<Record<Shown, boolean>>> {
+interface ShowOptions extends JsonOptions, Partial<Readonly<Record<(typeof DOCUMENT_OPTIONS)[number], boolean>>> {
+  /** Names of documents, in the order in which they were given. */
+  readonly document?: readonly string[];
+  readonly diff?: boolean;
   readonly at?: number;
   readonly statechart?: boolean;
 }
 
 export function addShow(line: CommandLine): void {
-  line
+  const command = line
     .client('show <run>', 'shows a run')
-    .option('--plan', 'its plan')
-    .option('--report', 'its validation report')
+    .option('--document <name>', 'its newest document of this title or type; may be repeated', collect);
+  for (const word of DOCUMENT_OPTIONS) command.option(`--${word}`, `the same as --document ${word}`);
+  command
     .option('--diff', 'its changes')
     .option('--statechart', 'where it is in its statechart, as a Mermaid diagram')
     .option('--at <event>', 'the run as it was after this event', numberFrom(1, Number.MAX_SAFE_INTEGER))
@@ -35,15 +40,18 @@ async function show(
     else say(io, chart.mermaid);
     return EXIT.done;
   }
-  const parts = (['plan', 'report', 'diff'] as const).filter((part) => wanted[part]);
-  if (at !== undefined && parts.length > 0)
-    throw new UsageError(`--at shows the run as it was; --${parts[0]} is always the newest one. Give one of the two.`);
-  for (const part of parts) say(io, await showOf(client, runId, part));
-  if (parts.length > 0) return EXIT.done;
+  const { document = [], diff = false } = wanted;
+  const own = DOCUMENT_OPTIONS.filter((word) => wanted[word]);
+  const [first] = [...own, ...(document.length > 0 ? ['document'] : []), ...(diff ? ['diff'] : [])];
+  if (at !== undefined && first !== undefined)
+    throw new UsageError(`--at shows the run as it was; --${first} is always the newest one. Give one of the two.`);
+  for (const name of [...own, ...document]) say(io, await documentOf(client, runId, name));
+  if (diff) say(io, await changesOf(client, runId));
+  if (first !== undefined) return EXIT.done;
   const found = await client.getRun(runId, at);
   if (json) sayJson(io, found);
   else {
-    say(io, runPage(found));
+    say(io, runPage(found, await workflowOfRun(client, found)));
     for (const child of await childrenOf(client, runId)) say(io, `child      ${runLine(child)}`);
   }
   return EXIT.done;
