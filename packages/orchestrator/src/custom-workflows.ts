@@ -31,8 +31,12 @@ export interface CustomWorkflowOptions {
   readonly builtIn: readonly Workflow[];
 }
 
-/** The module that custom workflows import from the server that loads them. */
-const ENTRY = '@autonomous/orchestrator/engine';
+/** The module from which authors of custom workflows import, and a smaller one that programs without the server use, too. */
+const ENTRY = '@autonomous/orchestrator/workflow';
+const ENTRIES: Readonly<Record<string, string>> = {
+  [ENTRY]: 'workflow-library',
+  '@autonomous/orchestrator/engine': 'library',
+};
 /** Libraries that they may use without installing them. */
 const SHARED: ReadonlySet<string> = new Set(['xstate', 'zod']);
 const VARIABLE = 'AUTONOMOUS_WORKFLOWS';
@@ -276,12 +280,16 @@ function whyNot(error: unknown, name: string, file: string | null, folder: strin
  */
 function shareServerModules(folder: string): () => void {
   const server = import.meta.url;
-  const library = new URL(server.endsWith('.ts') ? './library.ts' : './library.js', server).href;
+  const ending = server.endsWith('.ts') ? 'ts' : 'js';
+  const entries = new Map(
+    Object.entries(ENTRIES).map(([entry, file]) => [entry, new URL(`./${file}.${ending}`, server).href]),
+  );
   const from = pathToFileURL(path.join(folder, 'package.json')).href;
   let isLoading = true;
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier === ENTRY) return next(library, context);
+      const entry = entries.get(specifier);
+      if (entry !== undefined) return next(entry, context);
       // A package that the configuration names is looked for where the server was started.
       if (isLoading && context.parentURL === server && !specifier.startsWith('file:')) {
         return next(specifier, { ...context, parentURL: from });

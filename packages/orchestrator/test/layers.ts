@@ -33,7 +33,16 @@ const LAYERS: readonly Layer[] = [
   {
     row: 6,
     apart: 'freely',
-    members: ['main.ts', 'cli', 'compose.ts', 'config.ts', 'data-folder.ts', 'library.ts', 'custom-workflows.ts'],
+    members: [
+      'main.ts',
+      'cli',
+      'compose.ts',
+      'config.ts',
+      'data-folder.ts',
+      'library.ts',
+      'workflow-library.ts',
+      'custom-workflows.ts',
+    ],
   },
   { row: 5, apart: 'never', members: ['server'] },
   { row: 4, apart: 'freely', members: ['workflows'] },

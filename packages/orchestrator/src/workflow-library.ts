@@ -1,0 +1,155 @@
+/**
+ * Entry point for authors of custom workflows: `@autonomous/orchestrator/workflow`. Everything here is what the shipped
+ * workflows are made of. docs/write-your-own-workflow.md says what is promised of it.
+ */
+import type { BuildActivities } from './workflows/build/types.ts';
+
+// ---- the workflow as a value
+export type { Workflow, WorkflowRole } from './workflows/workflow.ts';
+export type { WorkflowValue } from './workflows/complete-workflow.ts';
+export { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from './core/definition.ts';
+export { childRun, type ChildRequest, type ChildResult } from './core/child-runs.ts';
+export {
+  type Activity,
+  type ActivityContext,
+  type ActivityRegistry,
+  ONE_TRY,
+  ONE_TRY_A_SANDBOX,
+  type RetryPolicy,
+  THREE_TRIES,
+} from './core/activity.ts';
+
+// ---- roles
+export type { Role, ToolName } from './roles/role.ts';
+export { callLine } from './roles/role.ts';
+export type { PromptPart } from './roles/prompt-budget.ts';
+export {
+  ASKING_RULES,
+  COMMON_RULES,
+  type CommonInput,
+  fence,
+  filesPart,
+  fixedPart,
+  guideParts,
+  historyPart,
+  memoryPart,
+  noteParts,
+  requestPart,
+  resultPart,
+  skillsPart,
+} from './roles/prompt-parts.ts';
+
+// ---- parts of machines
+export { type ApprovalGate, approvalGate, approves, type Shown } from './workflows/parts/gate.ts';
+export { decisionSignals, type DecisionSignal, type Forked, type RunFact } from './workflows/parts/signals.ts';
+export { headerOf } from './workflows/parts/run-context.ts';
+export { callActions, callEnded, type CallingContext, notTaken } from './workflows/parts/costs.ts';
+export {
+  budgetActions,
+  type BudgetedContext,
+  changeBudget,
+  type NotedContext,
+  noteFeedback,
+  notingActions,
+  takenEverywhere,
+} from './workflows/parts/notes.ts';
+export {
+  type Pause,
+  type PausableContext,
+  pausedState,
+  pausesAt,
+  pausingActions,
+  pausingDelays,
+  pausingGuards,
+} from './workflows/parts/pausing.ts';
+export { clockActions, clockDelays, clockTo, type TimedContext } from './workflows/parts/stage-clock.ts';
+export {
+  clarificationStates,
+  clarifyingActions,
+  type ClarifyingContext,
+  clarifyingGuards,
+} from './workflows/parts/clarification.ts';
+export {
+  choosingState,
+  type IntegratedBase,
+  type Merged,
+  mergingState,
+  publishingActions,
+  type PublishingContext,
+  publishingGuards,
+  pushInput,
+  pushingState,
+} from './workflows/parts/publishing.ts';
+export {
+  failed,
+  type FailurePolicy,
+  type FanOut,
+  fanOut,
+  type FanOutcome,
+  startable,
+  started,
+  succeeded,
+  verdictOf,
+} from './workflows/parts/fan-out.ts';
+
+// ---- activities
+export type { ActivityTools } from './activities/tools.ts';
+export type {
+  BaselineInput,
+  Checked,
+  CheckInput,
+  CommittedCode,
+  Cost,
+  Note,
+  ProjectCommand,
+  Published,
+  RunHeader,
+} from './activities/types.ts';
+export { type AgentCall, callAgent, type ProjectFacts, projectFacts, promptNotes } from './activities/agent-call.ts';
+export { withReadOnlyCheckout } from './activities/read-only-checkout.ts';
+export { baseline } from './activities/baseline.ts';
+export { check } from './activities/check.ts';
+export { checkpoint, commitCode, committed, setUp } from './activities/code-commits.ts';
+export { commitOnBranch, type NewCommit } from './activities/commits.ts';
+export {
+  type ChildIntegrated,
+  type ChildMerged,
+  integrateChild,
+  mergeChild,
+  type MergeChildInput,
+} from './activities/merge-child.ts';
+export { pushBranch } from './activities/push-branch.ts';
+export { fetchRemote } from './activities/remote.ts';
+export { tidiedAll } from './activities/tidied.ts';
+export { type WorkFolder, closeFolder, openFolder } from './activities/work-folders.ts';
+export { hashOf } from './artifacts/content-hash.ts';
+export { prepare } from './workflows/build/activities/planning.ts';
+export { merge } from './workflows/build/activities/publishing.ts';
+export type { Prepared } from './workflows/build/types.ts';
+
+/** Input of `prepare`, which reads the project's configuration at the commit that the run starts from. */
+export type PrepareInput = BuildActivities['prepare']['input'];
+/** Input of `merge`, which merges the run's branch into the base branch and pushes that. */
+export type MergeInput = BuildActivities['merge']['input'];
+
+// ---- errors and data of runs
+export {
+  type ActivityError,
+  type Baseline,
+  Conflict,
+  type DocumentInfo,
+  type EventPayloads,
+  type GateInfo,
+  InvalidRequest,
+  type JsonObject,
+  type JsonValue,
+  NeedsHuman,
+  NotFound,
+  RetryableFailure,
+  type RunConfig,
+  type RunStart,
+  type RunView,
+  TerminalFailure,
+  type TrustLevel,
+  type WorkflowEvent,
+} from '@autonomous/shared';

@@ -1,0 +1,146 @@
+/** The example of a custom workflow with agents and child runs, on a server process of its own with real git. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Client, createClient, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { aPlan, aScript, FILES, finish, git, makeRemote, passes, when, writes } from './orchestrator.fixture.ts';
+import { startServerProcess } from './server-process.fixture.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+const EXAMPLE = path.resolve(import.meta.dirname, '../../../examples/two-changes/workflow.ts');
+const PATIENCE = { timeout: 90_000, interval: 100 };
+
+const split = (title: string) => ({
+  title,
+  summary: 'First the name, then the greeting.',
+  changes: [
+    { title: 'Name', request: 'Add `name.sh`, which prints a name.', reason: 'Nothing uses it yet.' },
+    { title: 'Greeting', request: 'Greet the name in `greet.sh`.', reason: 'It builds on the name.' },
+  ],
+});
+
+const SCRIPT = aScript({
+  surveyor: [when('Mention the tests', finish(split('Greet by name, tested'))), finish(split('Greet by name'))],
+  planner: [
+    when('An earlier run has built', aPlan({ title: 'Greeting' })),
+    when('Another run builds', aPlan({ title: 'Name' })),
+  ],
+  implementer: [
+    when('An earlier run has built', writes({ 'greet.sh': 'echo "hello $(sh name.sh)"\n' })),
+    when('Another run builds', writes({ 'name.sh': 'echo Ada\n' })),
+  ],
+  validator: [passes(), passes()],
+});
+
+interface Place {
+  readonly client: Client;
+  launch(config?: RunConfigRequest): Promise<RunView>;
+  /** Resolves with the run at its open gate. */
+  gate(runId: string): Promise<RunView>;
+  /** Approves what the child runs show at their gates until the run ends, or rests at a gate of its own. */
+  ends(runId: string): Promise<RunView>;
+  remote(...args: readonly string[]): Promise<string>;
+}
+
+async function aPlace(files = FILES): Promise<Place> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'two-changes-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const remote = path.join(folder, 'remote.git');
+  await makeRemote(remote, files);
+  const script = path.join(folder, 'script.yaml');
+  await writeFile(script, SCRIPT);
+  const server = await startServerProcess({
+    dataFolder: path.join(folder, 'data'),
+    port: '0',
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      LOG_LEVEL: 'warn',
+      AUTONOMOUS_SCRIPT: script,
+      AUTONOMOUS_WORKFLOWS: EXAMPLE,
+    },
+  });
+  onTestFinished(async () => void (await server.end('SIGKILL')));
+  const client = createClient({ baseUrl: server.url, token: server.token });
+  const project = await client.createProject({ name: 'notes', repository: remote });
+  const reaches = async (runId: string, isThere: (run: RunView) => boolean): Promise<RunView> => {
+    await expect.poll(async () => isThere(await client.getRun(runId)), PATIENCE).toBe(true);
+    return client.getRun(runId);
+  };
+  return {
+    client,
+    launch: (config = {}) =>
+      client.launchRun({ projectId: project.id, workflow: 'two-changes', request: 'Greet by name', config }),
+    gate: (runId) => reaches(runId, ({ gate }) => gate !== null),
+    ends: async (runId) => {
+      const approved = new Set<string>();
+      const approve = async ({ gate }: RunView): Promise<void> => {
+        if (gate === null || approved.has(gate.id)) return;
+        approved.add(gate.id);
+        await client.decideGate(gate.id, { decision: 'approve', ...shownAt(gate) });
+      };
+      const isAtEnd = async (): Promise<boolean> => {
+        for (const child of (await client.listRuns({ parentId: runId })).items) await approve(child);
+        const { status, gate } = await client.getRun(runId);
+        return status === 'completed' || gate !== null;
+      };
+      await expect.poll(isAtEnd, PATIENCE).toBe(true);
+      return client.getRun(runId);
+    },
+    remote: (...args) => git('--git-dir', remote, ...args),
+  };
+}
+
+it('splits a request, asks a person, and builds and merges both changes in their order', async () => {
+  const place = await aPlace();
+  const { client } = place;
+  const info = (await client.listWorkflows()).find(({ name }) => name === 'two-changes');
+  expect(info).toMatchObject({ title: 'Two changes', roles: [{ name: 'surveyor', title: 'Surveyor' }] });
+
+  const { id, branch } = await place.launch({ trustMode: { planning: 'auto' }, git: { autoMerge: true } });
+  const first = await place.gate(id);
+  expect(first).toMatchObject({
+    status: 'awaiting_approval',
+    gate: { kind: 'split', decisions: ['approve', 'reject'], summary: "Build 'Greet by name' as two changes?" },
+  });
+  const [document] = first.artifacts;
+  expect(document).toMatchObject({ type: 'split', hash: first.gate?.artifactHash, scripted: true });
+  expect((await client.getArtifact(id, document?.id ?? '')).content).toContain('## 2. Greeting');
+
+  // What was shown first cannot be approved once the split is another one.
+  await client.decideOpenGate(id, { decision: 'reject', feedback: 'Mention the tests.' });
+  await expect.poll(async () => (await client.getRun(id)).gate?.summary, PATIENCE).toMatch(/tested/);
+  if (first.gate === null) throw new Error('there is no gate');
+  await expect(client.decideGate(first.gate.id, { decision: 'approve', ...shownAt(first.gate) })).rejects.toThrow();
+  const second = await place.gate(id);
+  if (second.gate === null) throw new Error('there is no gate');
+  await client.decideGate(second.gate.id, { decision: 'approve', ...shownAt(second.gate) });
+
+  const done = await place.ends(id);
+  expect(done).toMatchObject({ status: 'completed', progress: { done: 2, total: 2 }, merged: { baseBranch: 'main' } });
+  const children = (await client.listRuns({ parentId: id })).items.toSorted((a, b) =>
+    a.createdAt < b.createdAt ? -1 : 1,
+  );
+  expect(children.map(({ workflow, status, branch: of }) => [workflow.name, status, of.replace(/^.*-/, '')])).toEqual([
+    ['build', 'completed', 'name'],
+    ['build', 'completed', 'greeting'],
+  ]);
+  // The second change was built on top of the first.
+  expect(children[1]?.baseCommit).not.toBe(children[0]?.baseCommit);
+  expect(await place.remote('show', 'main:name.sh')).toBe('echo Ada\n');
+  expect(await place.remote('show', 'main:greet.sh')).toContain('hello');
+  expect(await place.remote('show', `${branch}:.autonomous/runs/${id}/split.md`)).toContain('# Greet by name, tested');
+  // Both merges were checked by the run itself before its branch moved.
+  const evidence = (await client.listEvents(id, 0, 1_000)).filter(({ type }) => type === 'EVIDENCE_RECORDED');
+  expect(evidence.map(({ payload }) => payload['passed'])).toEqual([true, true]);
+  expect(evidence.at(-1)?.payload['codeTree']).toBe(done.codeTree);
+});
+
+it('pauses with the way out where the project names no test command', async () => {
+  const { '.autonomous/config.json': _config, 'test/app.test.sh': _test, ...files } = FILES;
+  const place = await aPlace(files);
+  const { gate } = await place.gate((await place.launch()).id);
+  expect(gate).toMatchObject({ kind: 'pause', reason: 'setup_failed', decisions: ['retry'] });
+  expect(gate?.summary).toContain("'commands.test' in .autonomous/config.json");
+});
