@@ -1042,9 +1042,10 @@ export class Engine {
    * not happen again when the run resumes.
    */
   async #poisoned(runId: string, run: LiveRun, { type, payload }: RunInput, message: string): Promise<RunView> {
-    await run.tail.catch(() => undefined);
     const undelivered = type === 'ACTIVITY_COMPLETED' ? { undelivered: payload } : {};
-    await this.#park(runId, 'poisoned', `${type} cannot be processed: ${message}`, undelivered);
+    const reason = `${type} cannot be processed: ${message}`;
+    // Closed at once: an input that came at the same time, such as another due timer, waits and finds the run quarantined.
+    await this.#alone(runId, () => this.#setAside(runId, 'poisoned', reason, undelivered), run.tail);
     if (await this.#options.store.loadHead(runId)) return this.view(runId);
     throw new Unprocessable(
       `A run of workflow '${run.definition.name}' cannot start with this input: ${message}. Nothing was started.`,
@@ -1191,7 +1192,7 @@ export class Engine {
   async #use<Result>(runId: string, work: (run: LiveRun) => Promise<Result>): Promise<Result> {
     for (;;) {
       const run = await this.#open(runId);
-      if (this.#runs.get(runId) !== run) continue;
+      if (this.#runs.get(runId) !== run || this.#closed.has(runId)) continue;
       try {
         return await work(run);
       } finally {
@@ -1403,13 +1404,16 @@ export class Engine {
   /**
    * Writes to a run that is not in memory, and keeps it closed until the write is done: a step that was computed
    * without this write must not be stored after it.
+   * @param tail steps of the run that are being stored; the write follows them, also when they fail
    */
-  async #alone<Result>(runId: string, write: () => Promise<Result>): Promise<Result> {
+  async #alone<Result>(runId: string, write: () => Promise<Result>, tail?: Promise<unknown>): Promise<Result> {
     for (let other = this.#closed.get(runId); other !== undefined; other = this.#closed.get(runId)) await other;
-    this.#forget(runId);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#closed.set(runId, promise);
     try {
+      // The run stays in memory until then: a step that fails has to find it there.
+      if (tail !== undefined) await tail.catch(() => undefined);
+      this.#forget(runId);
       return await write();
     } finally {
       this.#closed.delete(runId);

@@ -153,6 +153,30 @@ describe('a run', () => {
     expect(await engine.cancel('r', 'me')).toMatchObject({ status: 'cancelled' });
   });
 
+  it('takes no input that came at the same time as the one that quarantines it', async () => {
+    const bad = { guard: throwing, target: 'b' };
+    const armed = [raise({ type: 'FIRST' }, { id: 'first', delay: 5 }), raise({ type: 'NEXT' }, { id: 'next', delay: 5 })];
+    await start(
+      aWorkflow({
+        initial: 'a',
+        states: { a: { entry: armed, on: { FIRST: bad, NEXT: 'b', ASK: bad, GO: 'b' } }, b: completed },
+      }),
+    );
+    for (const id of ['timers', 'signals']) await engine.run('own', { id });
+    const [asked, gone] = await Promise.allSettled([
+      engine.signal('signals', 'ASK', {}),
+      engine.signal('signals', 'GO', {}),
+    ]);
+    expect(asked).toMatchObject({ value: { status: 'paused', gate: { reason: 'poisoned' } } });
+    expect(gone).toMatchObject({ reason: { message: expect.stringMatching(/is quarantined .* does not accept GO/s) } });
+    clock.advance(5);
+    await engine.checkTimers();
+    for (const id of ['timers', 'signals']) {
+      expect((await store.readRun(id, 0)).map(({ type }) => type)).not.toContain('RUN_COMPLETED');
+      expect(await engine.view(id)).toMatchObject({ status: 'paused', state: 'a', gate: { reason: 'poisoned' } });
+    }
+  });
+
   it('is cancelled even when the guard of its cancellation throws', async () => {
     await start(
       aWorkflow({
