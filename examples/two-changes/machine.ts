@@ -120,319 +120,320 @@ const withParts = setup({
 });
 
 export const machine = withParts
-.extend({
-  guards: {
-    splitIsTrusted: ({ context }) => context.config.trustMode.split === 'auto',
-    namesTheSplit: approves(shownSplit),
-    isAnotherChangeLeft: ({ context }) => context.done + 1 < CHANGES,
-  },
-  actions: {
-    keepChange: enqueueActions(({ enqueue, context }, { commit, codeTree }: ChildMerged) => {
-      const done = context.done + 1;
-      enqueue.assign({ head: commit, codeTree, done, childId: '', integrated: null });
-      enqueue.emit({
-        type: 'ARTIFACT_CREATED',
-        artifact: {
-          stage: 'building',
-          type: 'code',
-          commitSha: commit,
-          hash: codeTree,
-          version: done,
-          scripted: context.scripted,
-        },
-      });
+  .extend({
+    guards: {
+      splitIsTrusted: ({ context }) => context.config.trustMode.split === 'auto',
+      namesTheSplit: approves(shownSplit),
+      isAnotherChangeLeft: ({ context }) => context.done + 1 < CHANGES,
+    },
+    actions: {
+      keepChange: enqueueActions(({ enqueue, context }, { commit, codeTree }: ChildMerged) => {
+        const done = context.done + 1;
+        enqueue.assign({ head: commit, codeTree, done, childId: '', integrated: null });
+        enqueue.emit({
+          type: 'ARTIFACT_CREATED',
+          artifact: {
+            stage: 'building',
+            type: 'code',
+            commitSha: commit,
+            hash: codeTree,
+            version: done,
+            scripted: context.scripted,
+          },
+        });
+      }),
+      reportProgress: emit(({ context }) => ({ type: 'PROGRESS_CHANGED', done: context.done, total: CHANGES })),
+    },
+  })
+  .createMachine({
+    id: 'two-changes',
+    initial: 'active',
+    context: ({ input }) => ({
+      runId: input.runId,
+      projectId: input.projectId,
+      request: input.request,
+      branch: input.branch,
+      startedAt: input.startedAt,
+      config: input.config,
+      requestedConfig: input.requestedConfig,
+      notes: [],
+      calls: {},
+      paused: null,
+      baseCommit: '',
+      head: '',
+      excludePaths: [],
+      setup: null,
+      test: null,
+      split: null,
+      scripted: false,
+      document: null,
+      documentVersion: 0,
+      done: 0,
+      childId: '',
+      integrated: null,
+      codeTree: null,
+      published: null,
+      merged: false,
     }),
-    reportProgress: emit(({ context }) => ({ type: 'PROGRESS_CHANGED', done: context.done, total: CHANGES })),
-  },
-}).createMachine({
-  id: 'two-changes',
-  initial: 'active',
-  context: ({ input }) => ({
-    runId: input.runId,
-    projectId: input.projectId,
-    request: input.request,
-    branch: input.branch,
-    startedAt: input.startedAt,
-    config: input.config,
-    requestedConfig: input.requestedConfig,
-    notes: [],
-    calls: {},
-    paused: null,
-    baseCommit: '',
-    head: '',
-    excludePaths: [],
-    setup: null,
-    test: null,
-    split: null,
-    scripted: false,
-    document: null,
-    documentVersion: 0,
-    done: 0,
-    childId: '',
-    integrated: null,
-    codeTree: null,
-    published: null,
-    merged: false,
-  }),
-  on: takenEverywhere('.cancelled'),
-  states: {
-    active: {
-      initial: 'preparing',
-      states: {
-        preparing: {
-          meta: { status: 'running', stage: 'survey' },
-          invoke: {
-            id: 'prepare',
-            src: 'prepare',
-            input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
-            onDone: [
-              {
-                guard: ({ event }) => (event.output.test?.command ?? '') !== '',
-                target: 'measuring',
-                actions: [
-                  assign(({ event: { output } }) => ({
-                    baseCommit: output.baseCommit,
-                    head: output.baseCommit,
-                    config: output.config,
-                    excludePaths: output.excludePaths,
-                    setup: output.setup,
-                    test: output.test,
-                  })),
-                  emit(({ event: { output } }) => ({
-                    type: 'RUN_CONFIGURED',
-                    config: output.config,
-                    baseCommit: output.baseCommit,
-                    notices: output.notices,
-                  })),
-                ],
-              },
-              // The result of both changes has to be checked: without a command there is nothing to check it with.
-              {
-                target: '#two-changes.paused',
-                actions: assign({
-                  paused: {
-                    reason: 'setup_failed',
-                    stage: 'survey',
-                    message:
-                      "No test command is known. Name one as 'commands.test' in .autonomous/config.json of the base branch, then retry.",
-                  },
+    on: takenEverywhere('.cancelled'),
+    states: {
+      active: {
+        initial: 'preparing',
+        states: {
+          preparing: {
+            meta: { status: 'running', stage: 'survey' },
+            invoke: {
+              id: 'prepare',
+              src: 'prepare',
+              input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
+              onDone: [
+                {
+                  guard: ({ event }) => (event.output.test?.command ?? '') !== '',
+                  target: 'measuring',
+                  actions: [
+                    assign(({ event: { output } }) => ({
+                      baseCommit: output.baseCommit,
+                      head: output.baseCommit,
+                      config: output.config,
+                      excludePaths: output.excludePaths,
+                      setup: output.setup,
+                      test: output.test,
+                    })),
+                    emit(({ event: { output } }) => ({
+                      type: 'RUN_CONFIGURED',
+                      config: output.config,
+                      baseCommit: output.baseCommit,
+                      notices: output.notices,
+                    })),
+                  ],
+                },
+                // The result of both changes has to be checked: without a command there is nothing to check it with.
+                {
+                  target: '#two-changes.paused',
+                  actions: assign({
+                    paused: {
+                      reason: 'setup_failed',
+                      stage: 'survey',
+                      message:
+                        "No test command is known. Name one as 'commands.test' in .autonomous/config.json of the base branch, then retry.",
+                    },
+                  }),
+                },
+              ],
+              onError: failed('survey'),
+            },
+          },
+
+          // The project's tests before any change: the result of both is compared with them.
+          measuring: {
+            meta: { status: 'running', stage: 'survey' },
+            invoke: {
+              id: 'baseline',
+              src: 'baseline',
+              input: ({ context }) => baselineInput(context),
+              onDone: {
+                target: 'surveying',
+                actions: enqueueActions(({ enqueue, event }) => {
+                  if (event.output !== null) enqueue.emit({ type: 'BASELINE_RECORDED', ...event.output });
                 }),
               },
-            ],
-            onError: failed('survey'),
+              onError: failed('survey'),
+            },
           },
-        },
 
-        // The project's tests before any change: the result of both is compared with them.
-        measuring: {
-          meta: { status: 'running', stage: 'survey' },
-          invoke: {
-            id: 'baseline',
-            src: 'baseline',
-            input: ({ context }) => baselineInput(context),
-            onDone: {
-              target: 'surveying',
-              actions: enqueueActions(({ enqueue, event }) => {
-                if (event.output !== null) enqueue.emit({ type: 'BASELINE_RECORDED', ...event.output });
+          surveying: {
+            type: 'parallel',
+            meta: { status: 'running', stage: 'survey' },
+            states: {
+              work: {
+                initial: 'calling',
+                states: {
+                  calling: {
+                    invoke: {
+                      id: 'surveyor',
+                      src: 'survey',
+                      input: ({ context }) => ({
+                        ...headerOf(context),
+                        config: context.config,
+                        head: context.head,
+                        baseCommit: context.baseCommit,
+                        excludePaths: context.excludePaths,
+                        notes: context.notes,
+                        call: (context.calls['surveyor'] ?? 0) + 1,
+                      }),
+                      onDone: {
+                        target: 'writing',
+                        actions: [
+                          ...callEnded('surveyor'),
+                          assign({
+                            split: ({ event }) => event.output.split,
+                            scripted: ({ event }) => event.output.cost.scripted,
+                          }),
+                        ],
+                      },
+                      onError: failed('survey'),
+                    },
+                  },
+                  writing: {
+                    invoke: {
+                      id: 'writeSplit',
+                      src: 'writeSplit',
+                      input: ({ context }) => {
+                        if (context.split === null) throw new Error('there is no split');
+                        return { ...headerOf(context), head: context.head, split: context.split };
+                      },
+                      onDone: {
+                        target: '#two-changes.active.deciding',
+                        actions: enqueueActions(({ enqueue, context, event: { output } }) => {
+                          const version = context.documentVersion + 1;
+                          enqueue.assign({ document: output, documentVersion: version, head: output.commit });
+                          enqueue.emit({
+                            type: 'ARTIFACT_CREATED',
+                            artifact: {
+                              stage: 'survey',
+                              type: 'split',
+                              gitPath: output.path,
+                              commitSha: output.commit,
+                              hash: output.hash,
+                              version,
+                              scripted: context.scripted,
+                            },
+                          });
+                        }),
+                      },
+                      onError: failed('survey'),
+                    },
+                  },
+                },
+              },
+              clock: clock('survey'),
+            },
+          },
+
+          deciding: {
+            always: [{ guard: 'splitIsTrusted', target: 'building' }, { target: 'awaitingApproval' }],
+          },
+
+          awaitingApproval: {
+            meta: approvalGate<Context>({
+              stage: 'survey',
+              kind: 'split',
+              decisions: ['approve', 'reject'],
+              summary: (context) => `Build '${titleOf(context)}' as two changes?`,
+              shows: shownSplit,
+              details: ({ split }) => ({ changes: (split?.changes ?? []).map(({ title }) => title) }),
+            }),
+            on: {
+              APPROVAL_GRANTED: { guard: 'namesTheSplit', target: 'building' },
+              APPROVAL_REJECTED: { target: 'surveying', actions: noteFeedback },
+            },
+          },
+
+          building: {
+            meta: { status: 'running', stage: 'building' },
+            entry: 'reportProgress',
+            invoke: {
+              id: 'buildChange',
+              src: 'buildChange',
+              input: ({ context }) => changeRequest(context),
+              onDone: { target: 'integrating', actions: assign({ childId: ({ event }) => event.output.runId }) },
+              onError: failed('building'),
+            },
+          },
+
+          // The merge is computed and checked before the run's branch moves.
+          integrating: {
+            meta: { status: 'running', stage: 'building' },
+            invoke: {
+              id: 'integrateChild',
+              src: 'integrateChild',
+              input: ({ context }) => mergeChildInput(context),
+              onDone: { target: 'checking', actions: assign({ integrated: ({ event }) => event.output }) },
+              onError: failed('building'),
+            },
+          },
+
+          checking: {
+            meta: { status: 'running', stage: 'building' },
+            invoke: {
+              id: 'check',
+              src: 'check',
+              input: ({ context }) => checkInput(context),
+              onDone: [
+                {
+                  guard: ({ event }) => event.output.passed,
+                  target: 'merging',
+                  actions: emit(({ event }) => ({ type: 'EVIDENCE_RECORDED', ...event.output })),
+                },
+                {
+                  target: '#two-changes.paused',
+                  actions: [
+                    emit(({ event }) => ({ type: 'EVIDENCE_RECORDED', ...event.output })),
+                    assign({
+                      paused: ({ context }) => ({
+                        reason: 'setup_failed',
+                        stage: 'building',
+                        message: `The checks failed with change ${context.done + 1} merged. Retry runs them again; else cancel the run.`,
+                      }),
+                    }),
+                  ],
+                },
+              ],
+              onError: failed('building'),
+            },
+          },
+
+          merging: {
+            meta: { status: 'running', stage: 'building' },
+            invoke: {
+              id: 'mergeChild',
+              src: 'mergeChild',
+              input: ({ context }) => mergeChildInput(context),
+              onDone: [
+                {
+                  guard: 'isAnotherChangeLeft',
+                  target: 'building',
+                  actions: { type: 'keepChange', params: ({ event }) => event.output },
+                },
+                { target: 'publishing', actions: { type: 'keepChange', params: ({ event }) => event.output } },
+              ],
+              onError: failed('building'),
+            },
+          },
+
+          publishing: {
+            meta: { status: 'running', stage: 'publishing' },
+            entry: 'reportProgress',
+            initial: 'pushing',
+            states: {
+              pushing: pushingState('choosing', failed('publishing')),
+              choosing: choosingState('merging', '#two-changes.completed'),
+              merging: mergingState({
+                title: titleOf,
+                done: '#two-changes.completed',
+                // The base has moved since the changes were checked: the pushed branch is left to a person.
+                again: '#two-changes.completed',
+                onError: failed('publishing'),
               }),
             },
-            onError: failed('survey'),
           },
-        },
 
-        surveying: {
-          type: 'parallel',
-          meta: { status: 'running', stage: 'survey' },
-          states: {
-            work: {
-              initial: 'calling',
-              states: {
-                calling: {
-                  invoke: {
-                    id: 'surveyor',
-                    src: 'survey',
-                    input: ({ context }) => ({
-                      ...headerOf(context),
-                      config: context.config,
-                      head: context.head,
-                      baseCommit: context.baseCommit,
-                      excludePaths: context.excludePaths,
-                      notes: context.notes,
-                      call: (context.calls['surveyor'] ?? 0) + 1,
-                    }),
-                    onDone: {
-                      target: 'writing',
-                      actions: [
-                        ...callEnded('surveyor'),
-                        assign({
-                          split: ({ event }) => event.output.split,
-                          scripted: ({ event }) => event.output.cost.scripted,
-                        }),
-                      ],
-                    },
-                    onError: failed('survey'),
-                  },
-                },
-                writing: {
-                  invoke: {
-                    id: 'writeSplit',
-                    src: 'writeSplit',
-                    input: ({ context }) => {
-                      if (context.split === null) throw new Error('there is no split');
-                      return { ...headerOf(context), head: context.head, split: context.split };
-                    },
-                    onDone: {
-                      target: '#two-changes.active.deciding',
-                      actions: enqueueActions(({ enqueue, context, event: { output } }) => {
-                        const version = context.documentVersion + 1;
-                        enqueue.assign({ document: output, documentVersion: version, head: output.commit });
-                        enqueue.emit({
-                          type: 'ARTIFACT_CREATED',
-                          artifact: {
-                            stage: 'survey',
-                            type: 'split',
-                            gitPath: output.path,
-                            commitSha: output.commit,
-                            hash: output.hash,
-                            version,
-                            scripted: context.scripted,
-                          },
-                        });
-                      }),
-                    },
-                    onError: failed('survey'),
-                  },
-                },
-              },
-            },
-            clock: clock('survey'),
-          },
+          last: { type: 'history', history: 'deep' },
         },
-
-        deciding: {
-          always: [{ guard: 'splitIsTrusted', target: 'building' }, { target: 'awaitingApproval' }],
-        },
-
-        awaitingApproval: {
-          meta: approvalGate<Context>({
-            stage: 'survey',
-            kind: 'split',
-            decisions: ['approve', 'reject'],
-            summary: (context) => `Build '${titleOf(context)}' as two changes?`,
-            shows: shownSplit,
-            details: ({ split }) => ({ changes: (split?.changes ?? []).map(({ title }) => title) }),
-          }),
-          on: {
-            APPROVAL_GRANTED: { guard: 'namesTheSplit', target: 'building' },
-            APPROVAL_REJECTED: { target: 'surveying', actions: noteFeedback },
-          },
-        },
-
-        building: {
-          meta: { status: 'running', stage: 'building' },
-          entry: 'reportProgress',
-          invoke: {
-            id: 'buildChange',
-            src: 'buildChange',
-            input: ({ context }) => changeRequest(context),
-            onDone: { target: 'integrating', actions: assign({ childId: ({ event }) => event.output.runId }) },
-            onError: failed('building'),
-          },
-        },
-
-        // The merge is computed and checked before the run's branch moves.
-        integrating: {
-          meta: { status: 'running', stage: 'building' },
-          invoke: {
-            id: 'integrateChild',
-            src: 'integrateChild',
-            input: ({ context }) => mergeChildInput(context),
-            onDone: { target: 'checking', actions: assign({ integrated: ({ event }) => event.output }) },
-            onError: failed('building'),
-          },
-        },
-
-        checking: {
-          meta: { status: 'running', stage: 'building' },
-          invoke: {
-            id: 'check',
-            src: 'check',
-            input: ({ context }) => checkInput(context),
-            onDone: [
-              {
-                guard: ({ event }) => event.output.passed,
-                target: 'merging',
-                actions: emit(({ event }) => ({ type: 'EVIDENCE_RECORDED', ...event.output })),
-              },
-              {
-                target: '#two-changes.paused',
-                actions: [
-                  emit(({ event }) => ({ type: 'EVIDENCE_RECORDED', ...event.output })),
-                  assign({
-                    paused: ({ context }) => ({
-                      reason: 'setup_failed',
-                      stage: 'building',
-                      message: `The checks failed with change ${context.done + 1} merged. Retry runs them again; else cancel the run.`,
-                    }),
-                  }),
-                ],
-              },
-            ],
-            onError: failed('building'),
-          },
-        },
-
-        merging: {
-          meta: { status: 'running', stage: 'building' },
-          invoke: {
-            id: 'mergeChild',
-            src: 'mergeChild',
-            input: ({ context }) => mergeChildInput(context),
-            onDone: [
-              {
-                guard: 'isAnotherChangeLeft',
-                target: 'building',
-                actions: { type: 'keepChange', params: ({ event }) => event.output },
-              },
-              { target: 'publishing', actions: { type: 'keepChange', params: ({ event }) => event.output } },
-            ],
-            onError: failed('building'),
-          },
-        },
-
-        publishing: {
-          meta: { status: 'running', stage: 'publishing' },
-          entry: 'reportProgress',
-          initial: 'pushing',
-          states: {
-            pushing: pushingState('choosing', failed('publishing')),
-            choosing: choosingState('merging', '#two-changes.completed'),
-            merging: mergingState({
-              title: titleOf,
-              done: '#two-changes.completed',
-              // The base has moved since the changes were checked: the pushed branch is left to a person.
-              again: '#two-changes.completed',
-              onError: failed('publishing'),
-            }),
-          },
-        },
-
-        last: { type: 'history', history: 'deep' },
       },
-    },
 
-    paused: pausedState('#two-changes.active.last'),
+      paused: pausedState('#two-changes.active.last'),
 
-    completed: {
-      type: 'final',
-      meta: {
-        status: 'completed',
-        message: (context) =>
-          context.merged
-            ? `Merged into ${context.config.git.baseBranch}`
-            : `Branch ${context.branch} ${context.published?.pushed === false ? 'is ready' : 'is pushed'}`,
+      completed: {
+        type: 'final',
+        meta: {
+          status: 'completed',
+          message: (context) =>
+            context.merged
+              ? `Merged into ${context.config.git.baseBranch}`
+              : `Branch ${context.branch} ${context.published?.pushed === false ? 'is ready' : 'is pushed'}`,
+        },
       },
+      cancelled: { type: 'final', meta: { status: 'cancelled' } },
     },
-    cancelled: { type: 'final', meta: { status: 'cancelled' } },
-  },
-});
+  });

@@ -112,7 +112,9 @@ it('splits a request, asks a person, and builds and merges both changes in their
   await client.decideOpenGate(id, { decision: 'reject', feedback: 'Mention the tests.' });
   await expect.poll(async () => (await client.getRun(id)).gate?.summary, PATIENCE).toMatch(/tested/);
   if (first.gate === null) throw new Error('there is no gate');
-  await expect(client.decideGate(first.gate.id, { decision: 'approve', ...shownAt(first.gate) })).rejects.toThrow();
+  await expect(client.decideGate(first.gate.id, { decision: 'approve', ...shownAt(first.gate) })).rejects.toThrow(
+    /is already decided/,
+  );
   const second = await place.gate(id);
   if (second.gate === null) throw new Error('there is no gate');
   await client.decideGate(second.gate.id, { decision: 'approve', ...shownAt(second.gate) });

@@ -155,7 +155,10 @@ describe('a run', () => {
 
   it('takes no input that came at the same time as the one that quarantines it', async () => {
     const bad = { guard: throwing, target: 'b' };
-    const armed = [raise({ type: 'FIRST' }, { id: 'first', delay: 5 }), raise({ type: 'NEXT' }, { id: 'next', delay: 5 })];
+    const armed = [
+      raise({ type: 'FIRST' }, { id: 'first', delay: 5 }),
+      raise({ type: 'NEXT' }, { id: 'next', delay: 5 }),
+    ];
     await start(
       aWorkflow({
         initial: 'a',

@@ -30,8 +30,8 @@ export const planPhase: Workflow = {
     { name: 'preparation', title: 'Preparation' },
     { name: 'implementation', title: 'Implementation', timeoutMinutes: 60 },
     { name: 'validation', title: 'Verification', timeoutMinutes: 5 },
-    { name: 'review', title: 'Review' },
-    { name: 'commit', title: 'Commit' },
+    { name: 'phase-review', title: 'Review' },
+    { name: 'phase-commit', title: 'Commit' },
   ],
   trustModes: [],
   gates: {

@@ -593,7 +593,7 @@ export const phaseMachine = setup({
         },
 
         reviewing: {
-          meta: { status: 'running', stage: 'review' },
+          meta: { status: 'running', stage: 'phase-review' },
           entry: says('reviewing'),
           invoke: {
             id: 'review',
@@ -640,7 +640,7 @@ export const phaseMachine = setup({
                   })),
                 ],
               },
-              paused('review'),
+              paused('phase-review'),
             ],
           },
         },
@@ -654,7 +654,7 @@ export const phaseMachine = setup({
 
         // A person who fixes it by hand needs the work; where it cannot be pushed, guidance is the way on.
         sharing: {
-          meta: { status: 'running', stage: 'review' },
+          meta: { status: 'running', stage: 'phase-review' },
           entry: says('blocked'),
           invoke: {
             id: 'shareBranch',
@@ -677,7 +677,7 @@ export const phaseMachine = setup({
         blocked: {
           meta: {
             status: 'paused',
-            stage: 'review',
+            stage: 'phase-review',
             gate: {
               kind: 'phase_blocked',
               decisions: ['retry', 'reject'],
@@ -745,7 +745,7 @@ export const phaseMachine = setup({
         },
 
         committing: {
-          meta: { status: 'running', stage: 'commit' },
+          meta: { status: 'running', stage: 'phase-commit' },
           entry: says('committing'),
           invoke: {
             id: 'commitPhase',
@@ -780,7 +780,7 @@ export const phaseMachine = setup({
                 says('completed'),
               ],
             },
-            onError: paused('commit'),
+            onError: paused('phase-commit'),
           },
         },
 
