@@ -19,6 +19,7 @@ import { workflows } from '../src/workflows/index.ts';
 import { knownRolesOf } from '../src/workflows/workflow.ts';
 import { personAtTerminal } from '../src/cli/dialog.ts';
 import { explainError } from '../src/cli/exit.ts';
+import { followFamily } from '../src/cli/follow-family.ts';
 import type { CliIo } from '../src/cli/io.ts';
 import { startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
@@ -30,7 +31,11 @@ import { describeEvent, describeProgress, formatTimeline } from '../src/cli/time
 import { type DemoOptions, readOptions } from './options.ts';
 import { type DemoPlace, DemoRefused, makePlace, removePlace, updateProject } from './place.ts';
 
-const BUNDLED_SCRIPT = fileURLToPath(new URL('./login.script.yaml', import.meta.url));
+const BUNDLED_SCRIPTS = {
+  build: fileURLToPath(new URL('./login.script.yaml', import.meta.url)),
+  'phased-plan': fileURLToPath(new URL('./notes-plan.script.yaml', import.meta.url)),
+};
+const BUNDLED_PLAN = fileURLToPath(new URL('./notes-plan.md', import.meta.url));
 /** Exit code for a run that needs a person or failed. */
 const NOT_COMPLETED = 1;
 
@@ -53,7 +58,7 @@ else process.exitCode = await demo(options).catch(report);
 
 async function demo(options: DemoOptions): Promise<number> {
   const startedAt = performance.now();
-  const script = options.script ?? BUNDLED_SCRIPT;
+  const script = options.script ?? BUNDLED_SCRIPTS[options.workflow];
   parseScript(await readScript(script), script, knownRolesOf(workflows, false));
   const place = await makePlace(options.out, options.project);
   try {
@@ -86,7 +91,10 @@ async function runIn(place: DemoPlace, script: string, options: DemoOptions, sta
     const launched = await launch(client, place, options).catch((error: unknown) => {
       throw new DemoRefused(explainError(error).message);
     });
-    const run = await follow(client, launched, options, startedAt);
+    const run =
+      options.workflow === 'phased-plan'
+        ? (await followFamily({ client, io: terminal(options), runId: launched.id, json: false })).run
+        : await follow(client, launched, options, startedAt);
     await orchestrator.settled();
     if (run.status === 'completed') await updateProject(place);
     await summarize(client, run, place, orchestrator.server.url, options);
@@ -100,6 +108,7 @@ async function runIn(place: DemoPlace, script: string, options: DemoOptions, sta
       gates: run.gates.length,
       questions: run.clarifications.length,
       fixes: run.fixAttempts,
+      ...(options.workflow === 'phased-plan' ? { phases: await phasesOf(client, run) } : {}),
       durationMs: Math.round(performance.now() - startedAt),
     };
     if (options.keep) await waitForSignal(options, orchestrator.server.createSignInLink());
@@ -132,13 +141,40 @@ async function demoSandbox(options: DemoOptions): Promise<{ readonly sandboxes?:
   return { sandboxes: createUnsandboxedProvider() };
 }
 
-async function launch(client: Client, place: DemoPlace, { request }: DemoOptions): Promise<RunView> {
+async function launch(client: Client, place: DemoPlace, { request, workflow }: DemoOptions): Promise<RunView> {
   const project = await client.createProject({ name: 'demo', repository: place.remote });
+  if (workflow === 'phased-plan')
+    return client.launchRun({
+      projectId: project.id,
+      workflow,
+      request: 'Carry out plans/notes-plan.md',
+      input: { planPath: 'plans/notes-plan.md', plan: await readFile(BUNDLED_PLAN, 'utf8') },
+      config: { git: { autoMerge: true } },
+    });
   return client.launchRun({
     projectId: project.id,
     request,
     config: { trustMode: { planning: 'manual' }, git: { autoMerge: true } },
   });
+}
+
+/** One row a phase, in the order of their start. */
+async function phasesOf(client: Client, run: RunView) {
+  const { items } = await client.listRuns({ parentId: run.id, limit: 200 });
+  const children = items.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+  return Promise.all(
+    children.map(async ({ id, originalRequest, status, headCommit, createdAt, completedAt }) => {
+      const events = await client.listEvents(id, 0, 1_000);
+      return {
+        phase: originalRequest,
+        run: id,
+        status,
+        tries: 1 + events.filter(({ type }) => type === 'VALIDATION_FAILED').length,
+        commit: headCommit ?? null,
+        durationMs: Date.parse(completedAt ?? createdAt) - Date.parse(createdAt),
+      };
+    }),
+  );
 }
 
 /** Tells the run's events as they come and decides its gates, until it ends or needs what the demo cannot give. */
@@ -258,7 +294,7 @@ async function summarize(
 function heading(place: DemoPlace, url: string, options: DemoOptions): string {
   return [
     styleText('bold', 'Autonomous'),
-    `A build run on ${options.project ?? 'a small web application'}. The models play a script; all else is real.`,
+    `A ${options.workflow === 'build' ? 'build run' : 'plan of four phases'} on ${options.project ?? 'a small web application'}. The models play a script; all else is real.`,
     `Server ${url}, everything below ${place.folder}`,
     '',
   ].join('\n');

@@ -1,6 +1,6 @@
 /** Options of the demo. */
 import path from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 
 export interface DemoOptions {
   /** Ask the person at the terminal instead of deciding for them. */
@@ -13,9 +13,13 @@ export interface DemoOptions {
   /** Absolute path of a project of the person's own; `null` is the bundled one. */
   readonly project: string | null;
   readonly request: string;
+  readonly workflow: (typeof DEMO_WORKFLOWS)[number];
   /** Absolute path of the script; `null` is the bundled one. */
   readonly script: string | null;
 }
+
+/** Workflows that there is a bundled script for. */
+const DEMO_WORKFLOWS = ['build', 'phased-plan'] as const;
 
 const BUNDLED_REQUEST = 'Create login flow with OAuth';
 
@@ -38,6 +42,11 @@ export function readOptions(
     .option('--project <path>', 'a git repository of your own; it is cloned and stays untouched')
     .option('--request <text>', 'what to ask for')
     .option('--script <file>', 'script that the models play')
+    .addOption(
+      new Option('--workflow <name>', 'build, or phased-plan: a plan of four phases')
+        .choices(DEMO_WORKFLOWS)
+        .default('build'),
+    )
     .exitOverride();
   try {
     command.parse(args, { from: 'user' });
@@ -53,9 +62,14 @@ export function readOptions(
     project?: string;
     request?: string;
     script?: string;
+    workflow: DemoOptions['workflow'];
   }>();
   if (given.project !== undefined && (given.request === undefined || given.script === undefined)) {
     console.error('--project needs --request and --script: the bundled script fits the bundled project alone.');
+    return { exitCode: 64 };
+  }
+  if (given.workflow !== 'build' && (given.project ?? given.script ?? given.request) !== undefined) {
+    console.error(`--workflow ${given.workflow} plays the bundled plan: leave --project, --request and --script out.`);
     return { exitCode: 64 };
   }
   const absolute = (file: string | undefined) => (file === undefined ? null : path.resolve(workingFolder, file));
@@ -66,6 +80,7 @@ export function readOptions(
     json: given.json ?? false,
     project: absolute(given.project),
     request: given.request ?? BUNDLED_REQUEST,
+    workflow: given.workflow,
     script: absolute(given.script),
   };
 }

@@ -60,6 +60,8 @@ describe('without any variable', () => {
       planner: 'deepseek-reasoner',
       implementer: 'claude-3-5-sonnet-20241022',
       validator: 'gpt-4o-mini',
+      'phase-implementer': 'claude-3-5-sonnet-20241022',
+      'phase-reviewer': 'gpt-4o-mini',
     });
     const models = createModels(config.models).list({ ...config.runDefaults.modelRouting });
     const planner = models.find((model) => model.defaultFor.includes('planner'));
@@ -224,6 +226,8 @@ it('takes every variable', () => {
         planner: 'openai:gpt-4o',
         implementer: 'claude-sonnet-4-5',
         validator: 'openai-compatible:llama3:8b',
+        'phase-implementer': 'claude-sonnet-4-5',
+        'phase-reviewer': 'openai-compatible:llama3:8b',
       },
       maxClarifications: 0,
       git: { autoMerge: true },
@@ -481,6 +485,8 @@ describe('default models', () => {
     planner: 'deepseek-reasoner',
     implementer: 'claude-3-5-sonnet-20241022',
     validator: 'gpt-4o-mini',
+    'phase-implementer': 'claude-3-5-sonnet-20241022',
+    'phase-reviewer': 'gpt-4o-mini',
   };
 
   it('are those of the one provider that has a key', () => {
@@ -488,6 +494,8 @@ describe('default models', () => {
       planner: 'openai:gpt-5-mini',
       implementer: 'openai:gpt-5-mini',
       validator: 'gpt-4o-mini',
+      'phase-implementer': 'openai:gpt-5-mini',
+      'phase-reviewer': 'gpt-4o-mini',
     });
   });
 
@@ -502,10 +510,16 @@ describe('default models', () => {
       planner: 'scripted:play',
       implementer: 'scripted:play',
       validator: 'scripted:play',
+      'phase-implementer': 'scripted:play',
+      'phase-reviewer': 'scripted:play',
     });
     expect(modelsOf({ OPENAI_API_KEY: 'x' })['planner']).toBe('openai:gpt-5-mini');
     expect(modelsOf({ OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:1/v1' })).toEqual(documented);
-    expect(modelsOf({ DEFAULT_VALIDATOR_MODEL: 'openai:x' })).toEqual({ ...documented, validator: 'openai:x' });
+    expect(modelsOf({ DEFAULT_VALIDATOR_MODEL: 'openai:x' })).toEqual({
+      ...documented,
+      validator: 'openai:x',
+      'phase-reviewer': 'openai:x',
+    });
   });
 
   it('are the first allowed one where the documented ones are not allowed', () => {
@@ -513,6 +527,8 @@ describe('default models', () => {
       planner: 'anthropic:claude-x',
       implementer: 'anthropic:claude-x',
       validator: 'gpt-4o-mini',
+      'phase-implementer': 'anthropic:claude-x',
+      'phase-reviewer': 'gpt-4o-mini',
     });
   });
 

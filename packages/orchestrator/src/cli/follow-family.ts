@@ -74,10 +74,16 @@ export async function openChildren(client: Client, runId: string): Promise<reado
   return items.filter(({ status }) => !FINAL_STATUSES.has(status));
 }
 
+/** A child run names its parent in the event that creates it. */
 function isChildOf({ type, payload }: WorkflowEvent, views: ReadonlyMap<string, RunView>): boolean {
-  if (type !== 'RUN_CREATED') return false;
-  const { parent } = payload as { readonly parent?: { readonly runId: string } };
+  if (type !== 'RUN_STARTED' && type !== 'RUN_QUEUED') return false;
+  const { start, ...own } = payload as Created & { readonly start?: Created };
+  const parent = (start ?? own).parent;
   return parent !== undefined && views.has(parent.runId);
+}
+
+interface Created {
+  readonly parent?: { readonly runId: string };
 }
 
 /** The run has ended, or a person is waited for and nothing else is under way. */
