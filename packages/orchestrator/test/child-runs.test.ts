@@ -238,6 +238,11 @@ describe('what is refused', () => {
       `Run ${a?.id} cannot be forked at event 1: it is a child run of p`,
     );
     (await family.call('work', 'Do a')).complete('1');
+    await expect.poll(async () => (await family.store.openKeys('p')).activities).toEqual(['p/1/phase-b']);
+    const { lastSequence: between } = await family.engine.view('p');
+    await expect(family.engine.fork('f', 'p', { ...fork, at: between })).rejects.toThrow(
+      `Run p cannot be forked at event ${between}: it waits there for the child runs 'phase-b'; choose an event before`,
+    );
     (await family.call('work', 'Do b')).complete('2');
     await family.call('note');
     const { lastSequence } = await family.engine.view('p');
