@@ -23,6 +23,8 @@ const POINTS = [
   // Two commits of an integration are there, nobody knows of them, and another run is merged.
   'base-moved:integrate.commit.after#2~base',
   'base-moved:pushBranch.push.after~branch-taken',
+  'children:merge.commit.after#2',
+  'fan-out:append.ACTIVITY_COMPLETED.letter-3.before',
 ];
 
 describe('the crash sweep', () => {
@@ -41,7 +43,7 @@ describe('the crash sweep', () => {
     expect({ said, ok }, lines.join('\n')).toEqual({ said: [expect.stringMatching(/boundaries in/)], ok: true });
     expect(result.played.map(({ reached }) => reached)).toEqual(POINTS.map(() => true));
     expect(lines.at(-1)).toMatch(
-      /^crash-sweep: 7 points, 0 duplicates, 0 differences, [1-9] repeated model calls \(all booked\) in \d+ (?:s|min)$/,
+      /^crash-sweep: 9 points, 0 duplicates, 0 differences, [1-9] repeated model calls \(all booked\) in \d+ (?:s|min)$/,
     );
   });
 

@@ -3,23 +3,30 @@
  * that was quarantined for its crashes. Such a playback ends differently from an undisturbed one. So it is checked
  * against the rules that hold in every case: no work of others is lost, no effect is there twice, and every run ends.
  */
+import { readFile } from 'node:fs/promises';
 import { brokenPromises, type Fault, heardFaults, logFaults, recordFaults, type Verdict } from './judge.ts';
 import { IN_THE_RECORD, type OutsideMove, REMEMBERED } from './outside-moves.ts';
 import type { Playback } from './play.ts';
 import { readRepository, type RepositoryState, type StoredCommit } from './repository-state.ts';
 import type { Scenario } from './scenario.ts';
-import { EFFECT_KINDS, RECORD_BRANCH } from './story.ts';
+import { EFFECT_KINDS, mirrorOf, RECORD_BRANCH } from './story.ts';
 
 export async function judgeMoved(
   scenario: Scenario,
   move: OutsideMove | undefined,
   playback: Playback,
 ): Promise<Verdict> {
-  const remote = await readRepository(playback.world.place.remote);
+  const [remote, mirror] = await Promise.all([
+    readRepository(playback.world.place.remote),
+    readRepository(mirrorOf(playback)),
+  ]);
   const faults: Fault[] = [
     ...(await brokenPromises(scenario, playback)).filter((fault) => !isOfTheMove(move, fault)),
     ...lostWork(remote),
     ...doubledCommits(remote, playback),
+    // Child runs and the merges of them are in the mirror alone.
+    ...(scenario.children === undefined ? [] : doubledCommits(mirror, playback)),
+    ...(await doubledLetters(playback)),
     ...lostRecords(move, remote),
     ...(await recordFaults(playback)),
     ...heardFaults(playback),
@@ -67,6 +74,14 @@ function doubledCommits(remote: RepositoryState, { runs }: Playback): readonly F
     kind: 'duplicate',
     what,
   }));
+}
+
+/** Each effect of a custom workflow is a line with its key. */
+async function doubledLetters({ world }: Playback): Promise<readonly Fault[]> {
+  const lines = (await readFile(world.place.letters, 'utf8').catch(() => '')).split('\n').slice(0, -1);
+  return [...Map.groupBy(lines, (key) => key)]
+    .filter(([, times]) => times.length > 1)
+    .map(([key, times]) => ({ kind: 'duplicate', what: `the effect ${key} was made ${times.length} times` }));
 }
 
 function twice(commits: readonly StoredCommit[], keyOf: (commit: StoredCommit) => string | null): readonly string[] {

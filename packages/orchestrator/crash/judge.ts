@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LedgerLine } from './ledger.ts';
 import { type Playback, Unplayable } from './play.ts';
 import type { Scenario } from './scenario.ts';
-import { EFFECT_KINDS, type EffectKind, isOfTheBooks, RECORD_BRANCH, type Story, tell } from './story.ts';
+import { EFFECT_KINDS, type EffectKind, isOfTheBooks, mirrorOf, RECORD_BRANCH, type Story, tell } from './story.ts';
 import { readRepository } from './repository-state.ts';
 
 export interface Fault {
@@ -47,7 +47,7 @@ export async function refer(scenario: Scenario, playback: Playback): Promise<Ref
   if (fault) throw new Unplayable(fault.what);
   const ledger = playback.lives.flatMap((life) => life.ledger);
   return {
-    story: await tell(playback),
+    story: await tell(scenario, playback),
     ...countModel(playback),
     asks: countAsks(ledger),
     askedAtOnce: countAsksAtOnce(ledger),
@@ -58,7 +58,7 @@ export async function refer(scenario: Scenario, playback: Playback): Promise<Ref
 
 export async function judge(scenario: Scenario, reference: Reference, playback: Playback): Promise<Verdict> {
   const crashes = playback.lives.filter(({ end }) => end === 'killed').length;
-  const story = await tell(playback);
+  const story = await tell(scenario, playback);
   const duplicates = countDuplicates(reference.story, story);
   const { calls, requests } = countModel(playback);
   const repeatedCalls = excess(calls, reference.calls);
@@ -199,7 +199,7 @@ function modelFaults(scenario: Scenario, reference: Reference, playback: Playbac
   const { calls, requests } = countModel(playback);
   const faults: string[] = [];
   const repeated = sum(excess(calls, reference.calls));
-  const allowed = crashes * scenario.runs.length;
+  const allowed = crashes * playback.runs.length;
   if (repeated > allowed) faults.push(`${repeated} model calls were repeated for ${crashes} crashes`);
   for (const [name, count] of excess(requests, reference.requests)) {
     if (count > crashes) faults.push(`the model request ${name} was repeated ${count} times for ${crashes} crashes`);
@@ -307,14 +307,19 @@ function repeatedEffects(reference: Reference, { lives }: Playback, crashes: num
 
 /** Whatever the undisturbed playback came to: a run ends as it should, and what it says of the remote is there. */
 export async function brokenPromises(scenario: Scenario, { runs, world }: Playback): Promise<readonly Fault[]> {
-  const remote = await readRepository(world.place.remote);
+  const [remote, mirror] = await Promise.all([
+    readRepository(world.place.remote),
+    readRepository(mirrorOf({ runs, world })),
+  ]);
   const has = (branch: string, commit: string): boolean => remote.historyOf(branch).some(({ id }) => id === commit);
   const promises = runs.flatMap(({ view: { id, projectId, status, published, merged } }) => [
     { what: `run ${id} ended ${status}`, kept: status === (scenario.ends ?? 'completed') },
     { what: `run ${id} pushed nothing`, kept: status !== 'completed' || projectId === '' || published !== undefined },
     {
-      what: `run ${id} says that it pushed ${published?.commit ?? ''}, and the remote's branch is elsewhere`,
-      kept: published === undefined || remote.branches.get(published.branch) === published.commit,
+      what: `run ${id} says that it ${published?.pushed === false ? 'left' : 'pushed'} ${published?.commit ?? ''}, and the ${published?.pushed === false ? "mirror's" : "remote's"} branch is elsewhere`,
+      kept:
+        published === undefined ||
+        (published.pushed ? remote : mirror).branches.get(published.branch) === published.commit,
     },
     {
       what: `run ${id} says that it merged ${merged?.commit ?? ''}, and the remote's base has no such commit`,

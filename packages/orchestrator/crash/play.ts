@@ -36,6 +36,7 @@ export interface EndedRun {
 
 export interface Playback {
   readonly lives: readonly Life[];
+  /** Those that were launched, then their children. */
   readonly runs: readonly EndedRun[];
   /** Every run that the last server knows; more than were launched would be doubled ones. */
   readonly runIds: readonly string[];
@@ -97,7 +98,9 @@ async function live(
   heard: WorkflowEvent[],
   { ledger, killAt, crashes }: Pick<ServerSetting, 'ledger' | 'killAt'> & { readonly crashes: number },
 ): Promise<Life & { readonly told: Told | null }> {
-  const labels = Object.fromEntries(scenario.runs.map(({ request, label }) => [request, label]));
+  const labels = Object.fromEntries(
+    [...scenario.runs, ...(scenario.children ?? [])].map(({ request, label }) => [request, label]),
+  );
   const setting: ServerSetting = {
     ledger,
     killAt,
@@ -243,10 +246,21 @@ class Driver {
   async drive(): Promise<Told> {
     this.#follow();
     const launched = await this.#launch();
-    await Promise.all(launched.map(({ id }) => this.#accompany(id)));
+    const { children: declared = [], whileHeld } = this.#scenario;
+    const [parent] = declared.length > 0 ? launched : [];
+    const [children] = await Promise.all([
+      parent ? this.#accompanyChildren(parent.id) : [],
+      ...launched.map(({ id }) => this.#accompany(id, whileHeld)),
+    ]);
+    const labelled = [
+      ...launched.map(({ id }, index) => ({ id, label: this.#scenario.runs[index]?.label ?? '' })),
+      ...children
+        .map(({ id, originalRequest }) => ({ id, label: labelIn(declared, originalRequest) }))
+        .toSorted((a, b) => (a.label < b.label ? -1 : 1)),
+    ];
     const runs = await Promise.all(
-      launched.map(async ({ id }, index) => ({
-        label: this.#scenario.runs[index]?.label ?? '',
+      labelled.map(async ({ id, label }) => ({
+        label,
         view: await this.#client.getRun(id),
         events: await this.#client.listEvents(id, 0, 1_000),
       })),
@@ -260,7 +274,8 @@ class Driver {
   /** The same key under every server, so that what an earlier one has done is not done again. */
   async #launch(): Promise<readonly RunView[]> {
     const { runs, own } = this.#scenario;
-    if (own !== undefined) return [await this.#client.launchRun(own, LAUNCH_KEY)];
+    if (own?.input !== undefined)
+      return [await this.#client.launchRun({ workflow: own.workflow, input: own.input }, LAUNCH_KEY)];
     const { id: projectId } = await this.#client.createProject({
       name: 'notes',
       repository: this.#world.place.remote,
@@ -268,13 +283,34 @@ class Driver {
     const variants = runs.map(({ request, config }) => ({ request, config }));
     const [only] = variants;
     return variants.length === 1 && only !== undefined
-      ? [await this.#client.launchRun({ projectId, ...only }, LAUNCH_KEY)]
+      ? [await this.#client.launchRun({ projectId, ...only, ...own }, LAUNCH_KEY)]
       : (await this.#client.explore({ projectId, variants }, LAUNCH_KEY)).runs;
   }
 
+  /** Stays with the children of a run, whenever it starts them, until it and they have ended. */
+  async #accompanyChildren(parentId: string): Promise<readonly Pick<RunView, 'id' | 'originalRequest'>[]> {
+    const accompanied = new Map<string, Promise<void>>();
+    while (true) {
+      const news = this.#news.promise;
+      const { status } = await this.#client.getRun(parentId);
+      const { items } = await this.#client.listRuns({ parentId, limit: 100 });
+      for (const { id } of items) {
+        if (accompanied.has(id)) continue;
+        const ended = this.#accompany(id);
+        accompanied.set(id, ended);
+        // Awaited below; the server may be killed before that.
+        ended.catch(() => undefined);
+      }
+      if (FINAL_STATUSES.has(status)) {
+        await Promise.all(accompanied.values());
+        return items;
+      }
+      await news;
+    }
+  }
+
   /** Stays with a run until it has ended. */
-  async #accompany(runId: string): Promise<void> {
-    const { whileHeld } = this.#scenario;
+  async #accompany(runId: string, whileHeld?: Scenario['whileHeld']): Promise<void> {
     while (true) {
       const run = await this.#client.getRun(runId);
       if (FINAL_STATUSES.has(run.status)) return;
@@ -345,6 +381,11 @@ class Driver {
       event.workflowRunId === runId && event.sequence > sequence && STOPS.has(event.type);
     while (!this.#heard.some(isIt)) await this.#news.promise;
   }
+}
+
+/** A child run that nobody expects is called by its request, and is a difference. */
+function labelIn(declared: NonNullable<Scenario['children']>, wanted: string): string {
+  return declared.find(({ request }) => request === wanted)?.label ?? wanted;
 }
 
 function approveOrAnswer(gate: Gate): GateDecision {

@@ -9,10 +9,17 @@ export interface Scenario {
   readonly name: string;
   /** What is special about it, in a few words. */
   readonly about: string;
-  /** A workflow of one's own and its input, which needs no project; absent: the built-in workflow `build`. */
-  readonly own?: { readonly workflow: string; readonly input: JsonObject };
+  /**
+   * A custom workflow; absent: the built-in workflow `build`. With an `input` it needs no project, without one it gets the
+   * project and the request of the scenario's only run.
+   */
+  readonly own?: { readonly workflow: string; readonly input?: JsonObject };
   /** One run, or several that are launched together as an exploration. */
   readonly runs: readonly ScenarioRun[];
+  /** Child runs that the scenario's only run starts, by their requests. Default: none. */
+  readonly children?: readonly Pick<ScenarioRun, 'label' | 'request'>[];
+  /** Several things end at the same time, so that the order of events is a matter of time: they are compared without it. */
+  readonly inAnyOrder?: true;
   /** What the models say. */
   readonly roles: Script['roles'];
   /** Files of the project beside those that every one has. */

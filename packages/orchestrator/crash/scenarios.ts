@@ -53,6 +53,8 @@ export const FILES: Readonly<Record<string, string>> = {
 /** Files of a colleague, whose plan has the same number as the run's plan. */
 const COLLEAGUE = { 'other.txt': 'other\n', '.autonomous/specs/001-other.md': '# Other\n' };
 
+const FAMILY = { AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('family-workflows.ts', import.meta.url)) };
+
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'plain',
@@ -189,6 +191,38 @@ export const SCENARIOS: readonly Scenario[] = [
     about: 'a workflow of one’s own: two letters, a timer and an approval between them',
     own: { workflow: 'letters', input: { to: 'Ada' } },
     env: { AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('own-workflow.ts', import.meta.url)) },
+    runs: [{ label: '', request: '', config: {} }],
+    roles: {},
+  },
+  {
+    name: 'children',
+    about: 'two child runs at once, each with a commit, which their parent merges into its branch in order',
+    own: { workflow: 'book' },
+    env: FAMILY,
+    inAnyOrder: true,
+    runs: [{ label: '', request: 'Write the book', config: {} }],
+    children: ['a', 'b'].map((label) => ({ label, request: `Write chapter ${label}` })),
+    roles: {},
+  },
+  {
+    name: 'children-cancelled',
+    about: 'cancelled while the implementer of its only child run works',
+    own: { workflow: 'supervisor' },
+    env: FAMILY,
+    // A workflow without trust modes of its own takes none; its child asks before it implements the plan.
+    runs: [{ label: '', request: 'Supervise the feature', config: { commands: { test: 'sh check.sh' } } }],
+    children: [{ label: 'child', request: `${REQUEST} below` }],
+    roles: roles(),
+    ends: 'cancelled',
+    holds: ({ role }) => role === 'implementer',
+    whileHeld: (client, { id }) => client.cancelRun(id, 'No longer needed'),
+  },
+  {
+    name: 'fan-out',
+    about: 'six letters of one state, at most two at the same time',
+    own: { workflow: 'mailing', input: { letters: 6 } },
+    env: FAMILY,
+    inAnyOrder: true,
     runs: [{ label: '', request: '', config: {} }],
     roles: {},
   },

@@ -7,6 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { LedgerLine } from './ledger.ts';
 import type { EndedRun, Playback } from './play.ts';
+import type { Scenario } from './scenario.ts';
 import { countMoves, readRepository, type RepositoryState } from './repository-state.ts';
 
 /** Branch of the record in git: how many commits it takes is a matter of time, what it holds at the end is not. */
@@ -32,32 +33,40 @@ export const EFFECT_KINDS = [
 ] as const;
 export type EffectKind = (typeof EFFECT_KINDS)[number];
 
-export async function tell(playback: Playback): Promise<Story> {
+export async function tell(scenario: Scenario, playback: Playback): Promise<Story> {
+  const inAnyOrder = scenario.inAnyOrder === true;
   const { runs, lives, world } = playback;
   const { place } = world;
   const [remote, mirror, moves, letters, leftFolders] = await Promise.all([
     readRepository(place.remote),
-    readRepository(path.join(place.data, 'mirrors', `${runs[0]?.view.projectId ?? ''}.git`)),
+    readRepository(mirrorOf(playback)),
     countMoves(place.remote),
     readFile(place.letters, 'utf8').catch(() => ''),
     readdir(path.join(place.data, 'work')).catch(() => []),
   ]);
-  const counts = new Map(runs.map(({ view, events }) => [view.id, counterOf(events)]));
-  const name = namer(playback, counts);
+  const counts = new Map(runs.map(({ view, events }) => [view.id, inAnyOrder ? uncounted : counterOf(events)]));
+  const name = namer(playback, counts, inAnyOrder);
   const lines = [
-    ...runs.flatMap((run) => tellRun(run)),
+    ...runs.flatMap((run) => tellRun(run, counts.get(run.view.id) ?? uncounted)),
     ...tellRepository('remote', remote, counts),
     ...tellRepository('mirror', mirror, counts),
     `runs: ${playback.runIds.length}`,
     ...leftFolders.map((folder) => `left work folder: ${folder}`),
     ...(lives.at(-1)?.ledger ?? []).flatMap((line) => tellLeft(line)),
   ].map(name);
-  return { lines, effects: countEffects({ remote, mirror, moves, letters }, name) };
+  return {
+    lines: inAnyOrder ? lines.toSorted() : lines,
+    effects: countEffects({ remote, mirror, moves, letters }, name),
+  };
 }
 
-function tellRun({ label, view, events }: EndedRun): readonly string[] {
+/** The server's own bare repository of the scenario's project. */
+export function mirrorOf({ runs, world }: Pick<Playback, 'runs' | 'world'>): string {
+  return path.join(world.place.data, 'mirrors', `${runs[0]?.view.projectId ?? ''}.git`);
+}
+
+function tellRun({ label, view, events }: EndedRun, count: Count): readonly string[] {
   const title = label === '' ? 'run' : `run ${label}`;
-  const count = counterOf(events);
   const told = events.filter((event) => !isBeside(event));
   // What a repeated call has cost is in the books, which are looked at for themselves.
   const { cost: _cost, ...shown } = { ...view, lastSequence: count(view.lastSequence) };
@@ -74,6 +83,9 @@ function tellRun({ label, view, events }: EndedRun): readonly string[] {
 
 /** The number that an event would have if no call had been booked and no baseline been made. */
 type Count = (sequence: number) => number;
+
+/** Of events whose order is a matter of time. */
+const uncounted: Count = () => 0;
 
 /** A call that is repeated is booked once more, and all that follows moves on by two. */
 function counterOf(events: EndedRun['events']): Count {
@@ -185,8 +197,12 @@ const DURATION = /("(?:durationMs|waitedMs)": ?)\d+/g;
 /** The same in the tables of reports. */
 const SECONDS = /\| \d+\.\d \|/g;
 
-/** Gives the same names to the same things, text by text. */
-function namer({ runs, world }: Playback, counts: ReadonlyMap<string, Count>): (text: string) => string {
+/** Gives the same names to the same things, text by text; in any order, all hashes have one name. */
+function namer(
+  { runs, world }: Playback,
+  counts: ReadonlyMap<string, Count>,
+  inAnyOrder: boolean,
+): (text: string) => string {
   const known: readonly (readonly [string, string])[] = [
     [world.place.folder, '<place>'],
     [new URL(world.models.baseUrl).host, '<models>'],
@@ -218,7 +234,7 @@ function namer({ runs, world }: Playback, counts: ReadonlyMap<string, Count>): (
       .replace(DAY, '<day>')
       .replace(DURATION, '$10')
       .replace(SECONDS, '| 0.0 |')
-      .replace(HASH, nameOf);
+      .replace(HASH, inAnyOrder ? () => '<hash>' : nameOf);
 }
 
 /** Short, for telling whether two stories are the same. */

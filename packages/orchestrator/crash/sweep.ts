@@ -167,8 +167,8 @@ interface Queued {
 }
 
 /**
- * Every situation once, then the same situations on other ways; some of them go on with kills while the run is taken up.
- * Drawn where there are too many; `spare` are those that were not.
+ * Every situation once, one of each scenario first, then the same situations on other ways; some of them go on with kills while
+ * the run is taken up. Drawn where there are too many; `spare` are those that were not.
  */
 function choose(
   references: ReadonlyMap<Scenario, Reference>,
@@ -191,7 +191,7 @@ function choose(
     known.add(situation);
   }
   const moved = drawn(movedPoints([...situationOf.keys()]), seed);
-  const candidates = [...fresh, ...again];
+  const candidates = [...oneOfEachFirst(fresh), ...again];
   const wanted = points === 'all' ? candidates.length : points;
   const thrice = Math.round(wanted * THRICE);
   const twice = Math.round(wanted * TWICE);
@@ -201,6 +201,16 @@ function choose(
     .slice(0, once)
     .map((point, index) => ({ point, more: index < thrice ? 2 : index < thrice + twice ? 1 : 0 }));
   return { queue: [...queue, ...ofOthers.map((point) => ({ point, more: 0 }))], spare: candidates.slice(once) };
+}
+
+/** The first point of each scenario, then all others, so that a short sweep plays most scenarios. */
+function oneOfEachFirst(points: readonly Point[]): readonly Point[] {
+  const firsts = new Set(
+    [...new Set(points.map(({ scenario }) => scenario))].map((wanted) =>
+      points.find(({ scenario }) => scenario === wanted),
+    ),
+  );
+  return [...points.filter((point) => firsts.has(point)), ...points.filter((point) => !firsts.has(point))];
 }
 
 /** The same points, with all that others can do there before the next server starts. */
