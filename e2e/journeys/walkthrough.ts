@@ -41,6 +41,7 @@ export const journey: Journey = {
     await isTicked(editor, 'Launch a run', false);
 
     await press(editor, 'Launch a run', 'Launch a Run');
+    await editor.accept('Which workflow?');
     // There is no project yet: its repository, and the name that follows from it.
     await editor.type(place.remote);
     await editor.accept('Its name');
