@@ -44,7 +44,12 @@ export const budgetChangeShape = {
 };
 
 /** Shell commands of the project, run in the sandbox. `null`: there is none. */
-const commandsShape = { setup: z.string().min(1).max(4_000).nullable(), test: z.string().min(1).max(4_000).nullable() };
+const commandsShape = {
+  setup: z.string().min(1).max(4_000).nullable(),
+  test: z.string().min(1).max(4_000).nullable(),
+  /** Whether packages may run code of their own while the install step installs them. Absent: no. */
+  installScripts: z.boolean(),
+};
 
 /** The install step's name beside the roles of agents, where hosts are listed by role. */
 export const SETUP_ROLE = 'setup';
@@ -101,6 +106,8 @@ export const projectConfigSchema = z
         autoMerge: z.boolean(),
         createPR: z.boolean(),
         mergeStrategy: gitShape.mergeStrategy,
+        /** Branch that gets commits of engine-owned files. Absent: the base, unless it refused an earlier push. */
+        ownedFiles: z.enum(['base', 'branch']),
         requireApprovalFor: z.array(settingName),
       })
       .partial(),

@@ -3,7 +3,7 @@
  * Anything else that is thrown is a bug and is logged with its stack.
  */
 import type { JsonObject } from './json.ts';
-import type { PauseReason, RaisedConcerns } from './run.ts';
+import type { PauseReason, RaisedConcerns, WayOn } from './run.ts';
 import type { BudgetName } from './budgets.ts';
 
 /** Stable machine-readable name of an error, part of the API. */
@@ -109,17 +109,20 @@ export class NeedsHuman extends Error {
   readonly budget: BudgetName | undefined;
   /** Concerns that the person has to accept, for reasons `review_needed` and `secret_found`. */
   readonly raised: RaisedConcerns | undefined;
+  /** Ways on that the person may choose beside a retry. */
+  readonly ways: readonly WayOn[] | undefined;
 
   constructor(
     reason: PauseReason,
     message: string,
-    options: { cause?: unknown; budget?: BudgetName; raised?: RaisedConcerns } = {},
+    options: { cause?: unknown; budget?: BudgetName; raised?: RaisedConcerns; ways?: readonly WayOn[] } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'NeedsHuman';
     this.reason = reason;
     this.budget = options.budget;
     this.raised = options.raised;
+    this.ways = options.ways;
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Concern } from './concerns.ts';
 import type { RunConfig, RunConfigRequest } from './config.ts';
+import type { AtWork } from './at-work.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { ReviewNote } from './review-notes.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   Baseline,
   Decision,
   Evidence,
+  OwnedFiles,
   ParentOfRun,
   PauseReason,
   Question,
@@ -19,6 +21,7 @@ import type {
   RunProgress,
   RunStatus,
   Stage,
+  WayOn,
 } from './run.ts';
 import type { BudgetChange, BudgetName } from './budgets.ts';
 
@@ -40,6 +43,8 @@ export interface RunStart {
   readonly treeId?: string;
   /** Input of the workflow, as parsed by its input schema. Absent: the workflow has none. */
   readonly input?: JsonObject;
+  /** Absent: neither the run nor a run above it has any. */
+  readonly ownedFiles?: OwnedFiles;
 }
 
 /** Failure of an activity, with the kind of actor that can resolve it. */
@@ -53,6 +58,8 @@ export interface ActivityError {
   readonly retryAfterMs?: number;
   /** Concerns that a person must accept before the work can be done. Absent in older logs. */
   readonly raised?: RaisedConcerns;
+  /** Ways on that a person may choose beside a retry. Absent: there is none, and in older logs. */
+  readonly ways?: readonly WayOn[];
   /** The thrown error, for `bug`. Absent in older logs. */
   readonly error?: ThrownError;
 }
@@ -169,7 +176,8 @@ export interface EventPayloads {
   };
   IMPLEMENTATION_FAILED: { readonly message: string; readonly reason: PauseReason };
   EVIDENCE_RECORDED: Omit<Evidence, 'recordedAt'>;
-  BASELINE_RECORDED: Baseline;
+  /** `timeoutMinutes`: limits of stages that follow from its duration. Absent: they stay, and in older logs. */
+  BASELINE_RECORDED: Baseline & { readonly timeoutMinutes?: Readonly<Record<string, number>> };
   VALIDATION_PASSED: { readonly codeTree: string; readonly summary: string };
   VALIDATION_FAILED: {
     readonly codeTree: string;
@@ -195,6 +203,8 @@ export interface EventPayloads {
     readonly reason: PauseReason;
     readonly message: string;
     readonly budget?: BudgetName;
+    /** The ways on as options. Absent: there is none beside the decisions, and in older logs. */
+    readonly question?: Question;
   };
   /** `accepts`: digest of the concerns that the gate showed and the person accepts; `notes` says why. */
   RETRY_REQUESTED: {
@@ -242,6 +252,17 @@ export interface EventPayloads {
     readonly commit: string;
     readonly codeTree: string;
   };
+  /** Engine-owned files were committed by the server. `refused`: why the base branch did not take the push. */
+  OWNED_FILES_COMMITTED: {
+    readonly to: OwnedFiles['to'];
+    /** Name of that branch. */
+    readonly branch: string;
+    readonly commit: string;
+    readonly paths: readonly string[];
+    /** Why they are not committed to the base. Absent: they are. */
+    readonly why?: string;
+    readonly refused?: true;
+  };
   CHANGES_PUBLISHED: {
     readonly branch: string;
     readonly commit: string;
@@ -251,7 +272,12 @@ export interface EventPayloads {
   RUN_MERGED: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
   ACTIVITY_COMPLETED: { readonly key: string; readonly activity: string; readonly output: JsonValue };
   ACTIVITY_FAILED: { readonly key: string; readonly activity: string; readonly error: ActivityError };
-  TIMER_FIRED: { readonly key: string; readonly event: string };
+  TIMER_FIRED: {
+    readonly key: string;
+    readonly event: string;
+    /** The activities that were under way, longest first. Absent: none was, and in older logs. */
+    readonly during?: readonly AtWork[];
+  };
   RUN_COMPLETED: { readonly summary?: string };
   RUN_FAILED: { readonly message: string };
   RUN_CANCELLED: { readonly by: string; readonly reason?: string };

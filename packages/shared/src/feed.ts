@@ -8,14 +8,34 @@ export const FEED_PROTOCOL = 1;
 export interface Progress {
   readonly runId: string;
   readonly activity: string;
-  /** `prompt` is the first line of an agent's call: what it was given. `message` is what a person said to it. */
-  readonly kind: 'prompt' | 'message' | 'text' | 'tool_call' | 'tool_result' | 'command' | 'output' | 'usage' | 'note';
+  /**
+   * `prompt` is the first line of an agent's call: what it was given. `message` is what a person said to it. `pulse` says every
+   * two seconds what the activity is at; it replaces the activity's last one and is in no transcript.
+   */
+  readonly kind:
+    | 'prompt'
+    | 'message'
+    | 'text'
+    | 'tool_call'
+    | 'tool_result'
+    | 'command'
+    | 'output'
+    | 'usage'
+    | 'note'
+    | 'pulse';
   /** A line a person can read. */
   readonly text: string;
   readonly role?: string;
   readonly model?: string;
   readonly scripted?: boolean;
   readonly data?: JsonObject;
+  /** Of a `pulse`: the command or step, the milliseconds since it began, and the last line that it wrote, if it wrote one. */
+  readonly what?: string;
+  readonly elapsedMs?: number;
+  readonly lastLine?: string;
+  /** Of a `pulse`: bytes and files that were written, copied or checked out so far, where they are known. */
+  readonly bytes?: number;
+  readonly files?: number;
   readonly at: string;
 }
 

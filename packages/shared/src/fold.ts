@@ -15,6 +15,7 @@ import {
   type ReviewComment,
   type RunView,
 } from './run.ts';
+import { ownedFilesNotice, ownedFilesNotices } from './owned-files.ts';
 import { addBooked, addSpending, spentOf, withBudgets } from './spending.ts';
 
 /**
@@ -57,6 +58,7 @@ export function viewAtStart(runId: string, start: RunStart, at: string): RunView
     ...(start.explorationId === undefined ? {} : { explorationId: start.explorationId }),
     ...(start.parent === undefined ? {} : { parent: start.parent }),
     ...(start.treeId === undefined ? {} : { treeId: start.treeId }),
+    ...(start.ownedFiles === undefined ? {} : { ownedFiles: start.ownedFiles }),
     originalRequest: start.request,
     status: 'queued',
     currentStage: null,
@@ -75,7 +77,7 @@ export function viewAtStart(runId: string, start: RunStart, at: string): RunView
     stages: [],
     cost: { inputTokens: 0, outputTokens: 0, calls: 0 },
     scriptedModels: [],
-    notices: [],
+    notices: ownedFilesNotices(start),
     lastSequence: 0,
     updatedAt: at,
   };
@@ -144,6 +146,7 @@ const folders: {
     ...openGate(withoutRaised(view), opening, event, {
       ...raisedAt(view, opening),
       reason: opening.reason,
+      ...(opening.question === undefined ? {} : { question: opening.question }),
       ...(opening.budget === undefined ? {} : { budget: opening.budget }),
     }),
     status: 'paused',
@@ -183,7 +186,13 @@ const folders: {
       notes,
     ),
   ACTIVITY_FAILED: (view, { error }) => (error.raised === undefined ? view : { ...view, raisedConcerns: error.raised }),
-  BASELINE_RECORDED: (view, baseline) => ({ ...view, baseline }),
+  BASELINE_RECORDED: (view, { timeoutMinutes, ...baseline }) => ({
+    ...view,
+    baseline,
+    ...(timeoutMinutes === undefined
+      ? {}
+      : { config: { ...view.config, timeoutMinutes: { ...view.config.timeoutMinutes, ...timeoutMinutes } } }),
+  }),
   STAGE_EXTENDED: (view, { by, minutes }, event) => {
     const extended = { ...view, config: withTimeout(view, minutes) };
     return view.gate === null ? extended : decided(extended, 'extend', by, event, `${minutes} minutes`);
@@ -272,6 +281,25 @@ const folders: {
     ],
   }),
   NOTICE: (view, { message }) => ({ ...view, notices: [...view.notices, message] }),
+  OWNED_FILES_COMMITTED: (view, { to, branch, commit, why, refused }) => {
+    const { paths = [], inherited, to: before = 'base' } = view.ownedFiles ?? {};
+    const moved = to === 'branch' && before === 'base';
+    return {
+      ...view,
+      ownedFiles: {
+        paths,
+        ...(inherited === undefined ? {} : { inherited }),
+        to,
+        ...(why === undefined ? {} : { why }),
+        ...(refused === undefined ? {} : { refused }),
+        commit,
+      },
+      ...(to === 'branch' ? { headCommit: commit } : {}),
+      notices: moved
+        ? [...view.notices, ownedFilesNotice({ paths, to, ...(why === undefined ? {} : { why }) }, branch)]
+        : view.notices,
+    };
+  },
   CHANGES_PUBLISHED: (view, published) => ({ ...view, published, headCommit: published.commit }),
   RUN_MERGED: (view, merged) => ({ ...view, merged }),
   RUN_COMPLETED: (view, _payload, event) => ({ ...ended(view, event), status: 'completed' }),

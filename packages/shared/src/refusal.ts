@@ -33,10 +33,33 @@ function reasonOf(error: unknown, now: number): string {
       const notes = winner.notes === undefined ? '' : `: “${winner.notes}”`;
       return `Somebody was first: ${winner.by} has ${DECIDED[winner.decision] ?? winner.decision} this ${ago === 'now' ? 'just now' : ago}${notes}.`;
     }
-    const faults = error.problem.faults ?? [];
-    return [error.problem.detail, ...faults.map(({ path, message }) => `${path} ${message}`)].join(' ');
+    const { detail, faults = [] } = error.problem;
+    // Most refusals name their faults in the detail as well.
+    const unsaid = faults.filter(({ message }) => !detail.includes(withoutDot(message)));
+    return [detail, ...unsaid.map(({ path, message }) => `${path} ${message}`)].join(' ');
   }
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * A refusal in lines, for a terminal: what was refused, then each fault on a line of its own. One line where there are
+ * fewer than two faults.
+ */
+export function refusalLines({ detail, faults = [] }: Pick<ProblemDetails, 'detail' | 'faults'>): readonly string[] {
+  const [first, ...others] = faults;
+  if (first === undefined || others.length === 0) return [detail];
+  const lines = faults.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`);
+  const isList = withoutDot(detail).endsWith(withoutDot(faults.at(-1)?.message ?? ''));
+  const start = [`${first.path}: ${first.message}`, first.message]
+    .map((text) => detail.indexOf(text))
+    .find((at) => at >= 0);
+  if (!isList || start === undefined) return [detail, ...lines];
+  const heading = detail.slice(0, start).trim().replace(/:$/, '');
+  return [`${heading === '' ? 'The server refuses the request' : heading}:`, ...lines];
+}
+
+function withoutDot(text: string): string {
+  return text.replace(/\.$/, '');
 }
 
 /** Who decided the gate before; `null` where nobody did. */

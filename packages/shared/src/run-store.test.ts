@@ -140,6 +140,33 @@ describe('progress', () => {
   });
 });
 
+describe('the pulse of a run', () => {
+  const pulse = (activity: string, elapsedMs: number) => ({
+    ...line('a', 'npm test'),
+    activity,
+    kind: 'pulse' as const,
+    what: 'npm test',
+    elapsedMs,
+  });
+
+  it('is the newest of each activity, until that has ended or the run does not run', () => {
+    const event = aLog();
+    let state = after(event('a', 'RUN_STARTED', start));
+    for (const each of [pulse('check', 2_000), pulse('baseline', 4_000), pulse('check', 4_000)])
+      state = withProgress(state, each);
+    expect(Object.values(state.pulses['a'] ?? {}).map((each) => [each.activity, each.elapsedMs])).toEqual([
+      ['check', 4_000],
+      ['baseline', 4_000],
+    ]);
+    expect(state.progress['a']).toBeUndefined();
+    state = withEvents(state, [event('a', 'ACTIVITY_COMPLETED', { key: 'k', activity: 'check', output: null })]);
+    expect(Object.keys(state.pulses['a'] ?? {})).toEqual(['baseline']);
+    state = withEvents(state, [event('a', 'RUN_COMPLETED')]);
+    expect(state.pulses).toEqual({});
+    expect(withProgress(state, pulse('baseline', 6_000)).pulses).toEqual({});
+  });
+});
+
 describe('the connection', () => {
   const event = aLog();
   const full = { ...withProgress(after(event('a', 'RUN_STARTED', start)), line('a', 'x')), feedId: 'one' };

@@ -9,6 +9,7 @@ import type { FeedStatus } from './api/feed-options.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
 import { foldRun } from './fold.ts';
+import { type Pulses, withoutPulse, withPulse } from './pulse.ts';
 import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.ts';
 
 /** As many as one page may have. */
@@ -23,6 +24,8 @@ export interface RunStoreState {
   readonly older?: string | null;
   /** Newest lines of what running activities report, oldest first, by run; none once the run is final. */
   readonly progress: Readonly<Record<string, readonly Progress[]>>;
+  /** Progress of the activities under way, by run; empty while a run is not running. */
+  readonly pulses: Readonly<Record<string, Pulses>>;
   /** Feed that `position` belongs to; `null` before the first connection. */
   readonly feedId: string | null;
   /** Position of the last event folded in. */
@@ -40,6 +43,7 @@ export const MAX_PROGRESS_LINES = 200;
 export const emptyRunStoreState: RunStoreState = {
   runs: {},
   progress: {},
+  pulses: {},
   feedId: null,
   position: 0,
   connection: { state: 'idle' },
@@ -79,7 +83,7 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
 export function withEvents(state: RunStoreState, events: readonly WorkflowEvent[]): RunStoreState {
   const runs: Record<string, RunView> = { ...state.runs };
   const progress: Record<string, readonly Progress[]> = { ...state.progress };
-  let position = state.position;
+  let { position, pulses } = state;
   for (const event of events) {
     if (event.position <= position) continue;
     position = event.position;
@@ -87,12 +91,14 @@ export function withEvents(state: RunStoreState, events: readonly WorkflowEvent[
     if (view === null) continue;
     runs[event.workflowRunId] = view;
     if (FINAL_STATUSES.has(view.status)) delete progress[event.workflowRunId];
+    pulses = withoutEnded(pulses, view, event);
   }
   if (position === state.position) return state;
   return {
     ...state,
     runs,
     progress,
+    pulses,
     position,
     resuming: without(state.resuming, events, (event) => event.workflowRunId),
   };
@@ -107,16 +113,37 @@ export function withRuns(state: RunStoreState, listed: readonly RunView[]): RunS
 }
 
 export function withProgress(state: RunStoreState, line: Progress): RunStoreState {
+  if (line.kind === 'pulse') {
+    // One that is late says nothing of a run that waits or has ended.
+    if ((state.runs[line.runId]?.status ?? 'running') !== 'running') return state;
+    const pulses = { ...state.pulses, [line.runId]: withPulse(state.pulses[line.runId], line) };
+    return { ...state, pulses, resuming: without(state.resuming, [line], ({ runId }) => runId) };
+  }
   const lines = [...(state.progress[line.runId] ?? []), line].slice(-MAX_PROGRESS_LINES);
   const progress = { ...state.progress, [line.runId]: lines };
   return { ...state, progress, resuming: without(state.resuming, [line], ({ runId }) => runId) };
+}
+
+/** Without the activity that the event ends, or without all of a run that is not running. */
+function withoutEnded(
+  pulses: RunStoreState['pulses'],
+  { id, status }: RunView,
+  { type, payload }: WorkflowEvent,
+): RunStoreState['pulses'] {
+  const ofRun = pulses[id];
+  if (ofRun === undefined) return pulses;
+  const hasEnded = type === 'ACTIVITY_COMPLETED' || type === 'ACTIVITY_FAILED';
+  if (status === 'running' && !hasEnded) return pulses;
+  const { [id]: _before, ...others } = pulses;
+  const left = status === 'running' ? withoutPulse(ofRun, String(payload['activity'])) : undefined;
+  return left === undefined ? others : { ...others, [id]: left };
 }
 
 /** Another feed than before makes all that was folded void; another process of the server begins its work again. */
 export function withStatus(state: RunStoreState, status: FeedStatus): RunStoreState {
   if (status.state === 'offline') {
     const atWork = Object.values(state.runs).filter((run) => run.status === 'running');
-    return { ...state, connection: status, resuming: atWork.map(({ id }) => id) };
+    return { ...state, connection: status, pulses: {}, resuming: atWork.map(({ id }) => id) };
   }
   if (status.state !== 'replaying') return { ...state, connection: status };
   const { process = null } = status;

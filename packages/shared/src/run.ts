@@ -47,6 +47,16 @@ export const PAUSE_REASONS = [
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
+/** Way on from a pause that a person may choose. A type, not an interface, so that it is a JSON value. */
+export type WayOn = {
+  /** Name by which the workflow knows it. */
+  readonly way: string;
+  /** For the person: what happens then. */
+  readonly text: string;
+  /** Said of the run's result when it completes this way. */
+  readonly note?: string;
+};
+
 /** All decisions. A gate's `decisions` lists those that it accepts. */
 export const DECISIONS = ['approve', 'reject', 'answer', 'ignore', 'ask', 'retry', 'accept', 'extend'] as const;
 export type Decision = (typeof DECISIONS)[number];
@@ -219,6 +229,8 @@ export interface Baseline {
   readonly command: CommandEvidence;
   /** Name of the sandbox that ran it. */
   readonly sandbox: string;
+  /** Milliseconds that the checkout with its dependencies took before the command. Absent in older logs. */
+  readonly preparedMs?: number;
   /** Absent: the runner is unknown or wrote no report. */
   readonly tests?: TestCount;
   /** Program that the command needs and the sandbox does not have. Absent: none. */
@@ -256,6 +268,8 @@ export interface Evidence {
   readonly tests?: TestCount;
   /** For `base_tests`: files of the check command that the run changed and that were not put back. */
   readonly doubtful?: readonly string[];
+  /** The run for which the server made these checks of the same code tree before. Absent: they were made for this evidence. */
+  readonly reusedFrom?: string;
   /** Baseline of the comparison, for `base_tests` and for a failed `as_is`. Absent in older logs and if it is unknown. */
   readonly baseline?: Baseline;
   /** True if the check failed in the same way on the base commit. */
@@ -357,6 +371,22 @@ export interface ParentOfRun {
   readonly depth: number;
 }
 
+/** Engine-owned files of a run: the server alone writes them, no agent changes them, and the code tree does not contain them. */
+export interface OwnedFiles {
+  /** Repository paths and patterns that the run's workflow declares. Empty: it owns only what the runs above it own. */
+  readonly paths: readonly string[];
+  /** Those of the runs above it. Absent: none. */
+  readonly inherited?: readonly string[];
+  /** Branch that gets their commits: the base branch, or that of the run. */
+  readonly to: 'base' | 'branch';
+  /** Why they are not committed to the base. Absent: they are. */
+  readonly why?: string;
+  /** The base branch refused a push of this run, or of an earlier run of the project. Absent: neither is known. */
+  readonly refused?: true;
+  /** The latest commit of them by this run. Absent: none yet. */
+  readonly commit?: string;
+}
+
 /** How far a run came, in steps that its workflow counts. */
 export interface RunProgress {
   readonly done: number;
@@ -373,6 +403,8 @@ export interface RunView {
   readonly explorationId?: string;
   /** Absent for a run that a person or a program started. */
   readonly parent?: ParentOfRun;
+  /** Absent: neither the run nor a run above it has any. */
+  readonly ownedFiles?: OwnedFiles;
   /** Absent where the workflow does not say how far a run came. */
   readonly progress?: RunProgress;
   /** Source of a fork, and the sequence of the last event that was copied from it. Absent: not a fork. */

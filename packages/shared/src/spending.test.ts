@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { EventPayloads, WorkflowEvent } from './events.ts';
 import { foldRun, viewAtStart } from './fold.ts';
 import type { RunView } from './run.ts';
-import { dollars, isTreeBudget, missingBudgetOf, usedUpBudget, usedUpTreeBudget, withBudgets } from './spending.ts';
+import {
+  dollars,
+  isTreeBudget,
+  missingBudgetOf,
+  totalSpending,
+  usedUpBudget,
+  usedUpTreeBudget,
+  withBudgets,
+} from './spending.ts';
 
 const charge = { call: 'r/1/planner#1.1', stage: 'planning', role: 'planner', model: 'a:b' };
 const booked = { inputTokens: 300, outputTokens: 8_000, costUsd: 0.1 };
@@ -176,3 +184,17 @@ it.each([
 function withoutCall({ call: _call, ...key }: typeof charge) {
   return key;
 }
+
+it('sums up what several runs have cost, without a price where none has one', () => {
+  const one = { inputTokens: 10, outputTokens: 2, calls: 1 };
+  const other = { inputTokens: 5, outputTokens: 1, calls: 2, toolCalls: 4, costUsd: 0.1 };
+  expect(totalSpending([one, one])).toEqual({ inputTokens: 20, outputTokens: 4, calls: 2 });
+  expect(totalSpending([one, other, { ...other, costUsd: 0.2 }])).toEqual({
+    inputTokens: 20,
+    outputTokens: 4,
+    calls: 5,
+    toolCalls: 8,
+    costUsd: 0.3,
+  });
+  expect(totalSpending([])).toEqual({ inputTokens: 0, outputTokens: 0, calls: 0 });
+});

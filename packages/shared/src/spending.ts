@@ -47,6 +47,13 @@ export function addSpending(cost: RunCost, key: SpendingKey, change: SpendingCha
   };
 }
 
+/** Sums of several runs, without parts and reservations. */
+export function totalSpending(costs: Iterable<Spending>): Spending {
+  let total: Spending = NOTHING;
+  for (const cost of costs) total = summed(total, cost);
+  return total;
+}
+
 /** Changes the reserved part of the sums. */
 export function addBooked(cost: RunCost, change: { readonly calls: number; readonly costUsd: number }): RunCost {
   const { calls = 0, costUsd = 0 } = cost.booked ?? {};

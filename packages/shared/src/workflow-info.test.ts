@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { aGate, aWorkflow } from './a-run.fixture.ts';
 import type { Artifact } from './run.ts';
 import {
+  commonTitles,
   documentInfoOf,
+  documentWordOf,
   fieldOf,
   gateInfoOf,
   presentedAt,
@@ -69,4 +71,33 @@ it('Stages and documents that no workflow declares are named after themselves', 
   expect(stageTitleOf(workflow, 'code_review')).toBe('Code review');
   expect(documentInfoOf(undefined, 'code')).toEqual({ title: 'Changes', drawnAs: 'changes' });
   expect(documentInfoOf(workflow, 'toString')).toEqual({ title: 'ToString', drawnAs: 'markdown' });
+});
+
+it('Workflows that are counted together have the titles on which all of them agree that declare a name', () => {
+  const other = aWorkflow({
+    stages: [
+      { name: 'planning', title: 'Outline' },
+      { name: 'drafting', title: 'Writing the draft' },
+    ],
+    gates: { plan: { title: 'Plan', presents: 'message' }, fix: { title: 'Proof', presents: 'changes' } },
+  });
+  const { stages, gates } = commonTitles([workflow, other]);
+  expect(stages.map(({ name }) => name)).toEqual(['implementation', 'publishing', 'drafting']);
+  expect(gates['plan']?.title).toBe('Plan');
+  expect(gates).not.toHaveProperty('fix');
+  expect(commonTitles([])).toEqual({ stages: [], gates: {} });
+});
+
+it('A document has the last word of its title, or its type where another one has the same word', () => {
+  const documents = {
+    review: { title: 'Report', drawnAs: 'markdown' },
+    checks: { title: 'Report of the CI', drawnAs: 'markdown' },
+    validation: { title: 'Validation report', drawnAs: 'markdown' },
+  } as const;
+  expect(['review', 'checks', 'validation', 'own_notes'].map((type) => documentWordOf({ documents }, type))).toEqual([
+    'review',
+    'CI',
+    'validation',
+    'notes',
+  ]);
 });

@@ -70,6 +70,20 @@ export interface GateInfo {
   readonly needs?: { readonly [Kind in Decision]?: DecisionField };
   /** Fields that clients offer with a decision and that may stay empty. */
   readonly offers?: { readonly [Kind in Decision]?: DecisionField };
+  /** Words for decisions whose common ones do not fit. */
+  readonly labels?: { readonly [Kind in Decision]?: DecisionLabel };
+  /**
+   * Titles of the details that clients show at the gate, by their keys and in this order: a text as it is, a list numbered.
+   * Default: the details of every gate.
+   */
+  readonly details?: Readonly<Record<string, string>>;
+}
+
+export interface DecisionLabel {
+  /** `Give guidance`. */
+  readonly button: string;
+  /** Label of the field of the decision. Default: the common one. */
+  readonly field?: string;
 }
 
 /** How clients draw a document. */
@@ -82,6 +96,21 @@ export interface DocumentInfo {
   readonly drawnAs: DocumentKind;
 }
 
+/** How the line of an event of a timeline looks: as progress, as good or bad news. */
+export const EVENT_TONES = ['plain', 'good', 'bad', 'quiet'] as const;
+export type EventTone = (typeof EVENT_TONES)[number];
+
+/** How an event that the workflow emits is shown in timelines. */
+export interface EventInfo {
+  /**
+   * One line, with fields of the event in braces: `Phase {phase} {status}[: {lastError}]`. A part in brackets is left out where one
+   * of its fields is absent, `null`, `false`, empty or 0. Hashes are shortened. Empty: the event is not shown.
+   */
+  readonly text: string;
+  /** Default: `plain`. */
+  readonly tone?: EventTone;
+}
+
 /** What clients read of a workflow. Keys of `gates` are gate kinds; keys of `documents` are artifact types. */
 export interface WorkflowInfo {
   readonly name: string;
@@ -92,6 +121,10 @@ export interface WorkflowInfo {
   readonly trustModes: readonly TrustModeInfo[];
   readonly gates: Readonly<Record<string, GateInfo>>;
   readonly documents: Readonly<Record<string, DocumentInfo>>;
+  /** By type of the event. Absent, or an event that is not named: it is shown by its name and its fields. */
+  readonly events?: Readonly<Record<string, EventInfo>>;
+  /** One word for what the progress of its runs counts: `merged` in `3 of 7 merged`. Default: none. */
+  readonly progressWord?: string;
 }
 
 /** Gates that a run of any workflow may have; a workflow may describe them in its own words. */
@@ -138,6 +171,15 @@ export function fieldOf(
   return offered === undefined ? null : { field: offered, isNeeded: false };
 }
 
+/** How far a run came, as its workflow counts: `3 of 7 merged`. The word is left out where everything is done. */
+export function progressOf(
+  { done, total }: { readonly done: number; readonly total: number },
+  workflow: Pick<WorkflowInfo, 'progressWord'> | undefined,
+): string {
+  const word = workflow?.progressWord;
+  return `${done} of ${total}${word === undefined || done === total ? '' : ` ${word}`}`;
+}
+
 /** A stage's title; one made from its name where the workflow declares none. */
 export function stageTitleOf(workflow: Pick<WorkflowInfo, 'stages'> | undefined, stage: string): string {
   return workflow?.stages.find(({ name }) => name === stage)?.title ?? titleOfName(stage);
@@ -175,6 +217,27 @@ export function titleOfName(name: string): string {
   return words === '' ? name : `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 }
 
+/**
+ * Titles of stages and gates where runs of several workflows are counted together: those on which all of these workflows agree
+ * that declare the name.
+ */
+export function commonTitles(
+  workflows: readonly Pick<WorkflowInfo, 'stages' | 'gates'>[],
+): Pick<WorkflowInfo, 'stages' | 'gates'> {
+  const stages = agreed(workflows.flatMap((workflow) => workflow.stages.map((stage) => [stage.name, stage] as const)));
+  const gates = agreed(workflows.flatMap((workflow) => Object.entries(workflow.gates)));
+  return { stages: stages.map(([, stage]) => stage), gates: Object.fromEntries(gates) };
+}
+
+function agreed<Titled extends { readonly title: string }>(
+  named: readonly (readonly [string, Titled])[],
+): readonly (readonly [string, Titled])[] {
+  return [...Map.groupBy(named, ([name]) => name).values()].flatMap((group) => {
+    const [first] = group;
+    return first !== undefined && group.every(([, { title }]) => title === first[1].title) ? [first] : [];
+  });
+}
+
 /** A title within a sentence: `the plan`, `the PRD`. */
 export function wordsOf(title: string): string {
   return /^[A-Z][^A-Z]*$/.test(title) ? title.toLowerCase() : title;
@@ -201,7 +264,7 @@ export type Presented =
   | { readonly kind: 'changes' | 'question' | 'message' };
 
 /**
- * What an open gate puts before a person. A gate that is not declared presents what an approval of it has to name: the run's
+ * Content that an open gate shows. A gate that is not declared shows the content that its approval has to name: the run's
  * changes where it names a code tree, else the document of its hash.
  */
 export function presentedAt(

@@ -35,6 +35,7 @@ import type {
   WorkflowSummary,
 } from './orchestrator.ts';
 import type { Api } from './routes.ts';
+import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
 export interface ClientOptions {
   /** Address of the server, such as `http://127.0.0.1:3001`. */
@@ -103,6 +104,18 @@ export interface Client {
   /** Success, time, waiting and cost of runs over a time. */
   getMetrics(wanted?: MetricsQuery): Promise<Metrics>;
   readiness(): Promise<Readiness>;
+  /** Keys of providers, agents of the server's machine and default models. */
+  getSetup(): Promise<Setup>;
+  /** Gives a provider a key, tested first by one call; runs use it at once. */
+  setKey(provider: string, key: NewKey): Promise<ProviderSetup>;
+  /** Forgets the key of a provider. */
+  removeKey(provider: string): Promise<ProviderSetup>;
+  /** Tests the key of a provider by one call. */
+  testProvider(provider: string): Promise<ProviderSetup>;
+  /** Starts an agent and opens a session, without a prompt. */
+  testAgent(agent: string): Promise<AgentSetup>;
+  /** Sets default models by role; an empty text gives the role its own default again. */
+  setDefaultModels(models: Readonly<Record<string, string>>): Promise<Setup>;
   me(): Promise<Caller>;
   /** An address that signs one browser in, once. */
   createSignInLink(): Promise<string>;
@@ -143,8 +156,8 @@ export function createClient(options: ClientOptions): Client {
     getProject: async (id) => read(await api.projects[':id'].$get(path(id))),
 
     launchRun: async (run, key) => read(await api.runs.$post({ json: run }, keyed(key))),
-    explore: async ({ projectId, variants }, key) =>
-      read(await api.explorations.$post({ json: { projectId, variants: [...variants] } }, keyed(key))),
+    explore: async (exploration, key) =>
+      read(await api.explorations.$post({ json: { ...exploration, variants: [...exploration.variants] } }, keyed(key))),
     listRuns: async (filter = {}) => read(await api.runs.$get({ query: query(filter) })),
     forkRun: async (id, fork, key) =>
       read(await api.runs[':id'].fork.$post({ ...path(id), json: fork as never }, keyed(key))),
@@ -188,6 +201,12 @@ export function createClient(options: ClientOptions): Client {
     listModels: async () => items(await api.models.$get()),
     getMetrics: async (wanted = {}) => read(await api.metrics.$get({ query: query(wanted) })),
     readiness: async () => read(await readyz.$get(), [503]),
+    getSetup: async () => read(await api.setup.$get()),
+    setKey: async (id, key) => read(await api.setup.providers[':id'].key.$put({ ...path(id), json: { ...key } })),
+    removeKey: async (id) => read(await api.setup.providers[':id'].key.$delete(path(id))),
+    testProvider: async (id) => read(await api.setup.providers[':id'].test.$post(path(id))),
+    testAgent: async (id) => read(await api.setup.agents[':id'].test.$post(path(id))),
+    setDefaultModels: async (models) => read(await api.setup['default-models'].$put({ json: { ...models } })),
     me: async () => read(await api.me.$get()),
     createSignInLink: async () => (await read<{ url: string }>(await api['sign-in-links'].$post())).url,
     signOut: async (options = {}) =>

@@ -10,6 +10,8 @@ export const MAX_METRICS_DAYS = 400;
 export interface MetricsQuery {
   /** Absent: runs of all projects, and of none. */
   readonly projectId?: string | undefined;
+  /** Name of a workflow. Absent: runs of all workflows. */
+  readonly workflow?: string | undefined;
   /** First day, `YYYY-MM-DD` in the time zone. Absent: so that there are 30 days. */
   readonly from?: string | undefined;
   /** Last day, itself included. Absent: today. */
@@ -86,6 +88,12 @@ export interface MetricsPart extends MetricsFigures {
   readonly to: string;
 }
 
+/** Figures of the runs of one workflow, over the whole range. */
+export interface WorkflowFigures extends MetricsFigures {
+  /** Name of the workflow; `GET /api/workflows` has its title. */
+  readonly workflow: string;
+}
+
 export interface Metrics {
   readonly from: string;
   readonly to: string;
@@ -94,6 +102,8 @@ export interface Metrics {
   readonly total: MetricsFigures;
   /** The whole range, oldest first, also where nothing happened. */
   readonly parts: readonly MetricsPart[];
+  /** By workflow, that with the most runs started first; without workflows of which nothing happened in the range. */
+  readonly workflows: readonly WorkflowFigures[];
   /** As it is now, whatever the range. */
   readonly now: {
     readonly openRuns: number;

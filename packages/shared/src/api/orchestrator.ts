@@ -7,6 +7,7 @@ import type { ShownFields } from '../shown-gate.ts';
 import type { BudgetChange } from '../budgets.ts';
 import type { WorkflowInfo } from '../workflow-info.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
+import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
 /** Who makes a request. The local token's owner is `local`. */
 export interface Caller {
@@ -64,7 +65,17 @@ export interface NewFork {
 
 export interface NewExploration {
   readonly projectId: string;
-  readonly variants: readonly { readonly request: string; readonly config?: RunConfigRequest | undefined }[];
+  /** Of all variants; absent: the server's own workflow for projects. */
+  readonly workflow?: string | undefined;
+  readonly variants: readonly NewVariant[];
+}
+
+/** One of the runs of an exploration. */
+export interface NewVariant {
+  readonly request: string;
+  readonly config?: RunConfigRequest | undefined;
+  /** What the workflow's own input schema takes. */
+  readonly input?: JsonObject | undefined;
 }
 
 export interface Exploration {
@@ -325,4 +336,25 @@ export interface Orchestrator {
   /** Success, time, waiting and cost of runs over a time. */
   getMetrics(query: MetricsQuery): Promise<Metrics>;
   readiness(): Promise<Readiness>;
+
+  /** Keys, agents and default models of this server. Starts nothing and asks no provider on the internet. */
+  getSetup(): Promise<Setup>;
+  /**
+   * Gives a provider a key, which runs use at once.
+   * @throws {InvalidRequest} when it cannot be this provider's key
+   * @throws {Conflict} when the environment names a key for the provider
+   * @throws {Unprocessable} when the test of the key fails; the key is not kept then
+   */
+  setKey(provider: string, key: NewKey): Promise<ProviderSetup>;
+  /** Forgets a key that was given by `setKey`. @throws {Conflict} when the environment names it */
+  removeKey(provider: string): Promise<ProviderSetup>;
+  /** Makes one call with the provider's key. */
+  testProvider(provider: string): Promise<ProviderSetup>;
+  /** Starts the agent and opens a session, without a prompt. */
+  testAgent(agent: string): Promise<AgentSetup>;
+  /**
+   * Sets default models by role; roles that are not named keep theirs.
+   * @throws {InvalidRequest} with a fault for each role or model that cannot be taken
+   */
+  setDefaultModels(models: Readonly<Record<string, string>>): Promise<Setup>;
 }

@@ -24,6 +24,8 @@ export interface ApiOptions {
   readonly onInternalError: (error: unknown, c: Context) => void;
   /** Runs on every POST after its body was read and before its route, such as the memory of idempotency keys. */
   readonly onPost?: MiddlewareHandler;
+  /** Runs on every PUT and DELETE after its body was read and before its route. */
+  readonly onChange?: MiddlewareHandler;
 }
 
 /** Type of the API for the Hono client. */
@@ -31,12 +33,7 @@ export type Api = ReturnType<typeof createApi>;
 
 /** The application with all routes of the API; the server adds its own pages and stands a guard before it. */
 export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
-  const { caller } = options;
-  const app = new OpenAPIHono({
-    defaultHook: (result) => {
-      if (!result.success) throw invalidRequest(result.target, result.error);
-    },
-  });
+  const app = createRoutes();
   app.onError((error, c) => answerError(error, c, options.onInternalError));
   app.notFound((c) => answerProblem(c, toProblem(new NotFound(`There is no ${c.req.method} ${c.req.path}.`))));
   app.post('/api/uploads', async (c, next) => readUploadBody(c).then(next));
@@ -45,31 +42,64 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     await next();
   });
   if (options.onPost) app.on('POST', '*', options.onPost);
-
-  const decide = (c: Context, runId: string, decision: Parameters<Orchestrator['decideOpenGate']>[2]) =>
-    orchestrator.decideOpenGate(caller(c), runId, decision);
+  if (options.onChange) app.on(['PUT', 'DELETE'], '*', options.onChange);
 
   const api = app
+    .route('/', sessionRoutes(orchestrator, options))
+    .route('/', projectRoutes(orchestrator, options))
+    .route('/', runRoutes(orchestrator, options))
+    .route('/', runReadingRoutes(orchestrator, options))
+    .route('/', gateRoutes(orchestrator, options))
+    .route('/', openGateRoutes(orchestrator, options))
+    .route('/', commandRoutes(orchestrator, options))
+    .route('/', clarificationRoutes(orchestrator, options))
+    .route('/', serverRoutes(orchestrator))
+    .route('/', setupRoutes(orchestrator));
+
+  describeSecurity(app);
+  app.get('/api/openapi.json', (c) => c.json(openApiDocument(app)));
+  return api;
+}
+
+function createRoutes() {
+  return new OpenAPIHono({
+    defaultHook: (result) => {
+      if (!result.success) throw invalidRequest(result.target, result.error);
+    },
+  });
+}
+
+/** The state of the server, and who is signed in. */
+function sessionRoutes(orchestrator: Orchestrator, { caller, issueTicket, issueSignInLink, signOut }: ApiOptions) {
+  return createRoutes()
     .openapi(routes.health, (c) => c.json({ status: 'ok' as const }, 200))
     .openapi(routes.ready, async (c) => {
       const readiness = await orchestrator.readiness();
       return c.json(readiness, readiness.ready ? 200 : 503);
     })
     .openapi(routes.me, (c) => c.json({ userId: caller(c).userId }, 200))
-    .openapi(routes.createTicket, (c) => c.json({ ticket: options.issueTicket(c) }, 201))
-    .openapi(routes.createSignInLink, (c) => c.json({ url: options.issueSignInLink(caller(c)) }, 201))
+    .openapi(routes.createTicket, (c) => c.json({ ticket: issueTicket(c) }, 201))
+    .openapi(routes.createSignInLink, (c) => c.json({ url: issueSignInLink(caller(c)) }, 201))
     .openapi(routes.signOut, async (c) => {
       const { everywhere = false } = c.req.valid('json');
-      return c.json({ ended: await options.signOut(c, everywhere) }, 200);
-    })
+      return c.json({ ended: await signOut(c, everywhere) }, 200);
+    });
+}
 
+/** Projects. */
+function projectRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
+  return createRoutes()
     .openapi(routes.createProject, async (c) => {
       const project = await orchestrator.createProject(caller(c), c.req.valid('json'));
       return c.json(project, 201, { Location: `/api/projects/${project.id}` });
     })
     .openapi(routes.listProjects, async (c) => c.json(await orchestrator.listProjects(c.req.valid('query')), 200))
-    .openapi(routes.getProject, async (c) => c.json(await orchestrator.getProject(c.req.valid('param').id), 200))
+    .openapi(routes.getProject, async (c) => c.json(await orchestrator.getProject(c.req.valid('param').id), 200));
+}
 
+/** Runs: launched, listed, forked and migrated. */
+function runRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
+  return createRoutes()
     .openapi(routes.launchRun, async (c) => {
       const run = await orchestrator.launchRun(caller(c), c.req.valid('json'), c.req.header('idempotency-key'));
       return c.json(run, 201, { Location: `/api/runs/${run.id}` });
@@ -88,13 +118,18 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     })
     .openapi(routes.migrateRun, async (c) =>
       c.json(await orchestrator.migrateRun(caller(c), c.req.valid('param').id, c.req.valid('json').to), 200),
-    )
+    );
+}
+
+/** What runs did and made, and the feed of all of them. */
+function runReadingRoutes(orchestrator: Orchestrator, { readFeed }: ApiOptions) {
+  return createRoutes()
     .openapi(routes.exportRun, async (c) => c.json(await orchestrator.exportRun(c.req.valid('param').id), 200))
     .openapi(routes.listEvents, async (c) => {
       const { after, limit } = c.req.valid('query');
       return c.json({ items: await orchestrator.listEvents(c.req.valid('param').id, after, limit) }, 200);
     })
-    .openapi(routes.readFeed, async (c) => c.json(await options.readFeed(c.req.valid('query')), 200))
+    .openapi(routes.readFeed, async (c) => c.json(await readFeed(c.req.valid('query')), 200))
     .openapi(routes.listArtifacts, async (c) =>
       c.json({ items: await orchestrator.listArtifacts(c.req.valid('param').id) }, 200),
     )
@@ -109,8 +144,12 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     .openapi(routes.getRunTree, async (c) => c.json(await orchestrator.getRunTree(c.req.valid('param').id), 200))
     .openapi(routes.getStatechart, async (c) =>
       c.json(await orchestrator.getStatechart(c.req.valid('param').id, c.req.valid('query').at), 200),
-    )
+    );
+}
 
+/** Open gates, their decisions and the comments beside what they show. */
+function gateRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
+  return createRoutes()
     .openapi(routes.listGates, async (c) =>
       c.json({ items: await orchestrator.listGates(c.req.valid('query').runId) }, 200),
     )
@@ -131,7 +170,14 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     )
     .openapi(routes.retryGates, async (c) =>
       c.json({ items: await orchestrator.retryGates(caller(c), c.req.valid('json').gateIds) }, 200),
-    )
+    );
+}
+
+/** Decisions at the gate at which a run waits. */
+function openGateRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
+  const decide = (c: Context, runId: string, decision: Parameters<Orchestrator['decideOpenGate']>[2]) =>
+    orchestrator.decideOpenGate(caller(c), runId, decision);
+  return createRoutes()
     .openapi(routes.approve, async (c) =>
       c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'approve' }), 200),
     )
@@ -155,7 +201,12 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     )
     .openapi(routes.extend, async (c) =>
       c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'extend' }), 200),
-    )
+    );
+}
+
+/** Other commands to a run. */
+function commandRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
+  return createRoutes()
     .openapi(routes.cancel, async (c) =>
       c.json(await orchestrator.cancelRun(caller(c), c.req.valid('param').id, c.req.valid('json').reason), 200),
     )
@@ -164,8 +215,12 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     )
     .openapi(routes.sendSignal, async (c) =>
       c.json(await orchestrator.sendSignal(caller(c), c.req.valid('param').id, c.req.valid('json')), 200),
-    )
+    );
+}
 
+/** Questions of agents to people. */
+function clarificationRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
+  return createRoutes()
     .openapi(routes.listClarifications, async (c) =>
       c.json({ items: await orchestrator.listClarifications(c.req.valid('query').status) }, 200),
     )
@@ -181,8 +236,12 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
         }),
         200,
       ),
-    )
+    );
+}
 
+/** Uploads, and what the server offers: workflows, models and figures. */
+function serverRoutes(orchestrator: Orchestrator) {
+  return createRoutes()
     .openapi(routes.upload, async (c) =>
       c.json(await orchestrator.upload(c.req.valid('query').name, new Uint8Array(await c.req.arrayBuffer())), 201),
     )
@@ -190,10 +249,21 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     .openapi(routes.getWorkflow, async (c) => c.json(await orchestrator.getWorkflow(c.req.valid('param').name), 200))
     .openapi(routes.listModels, async (c) => c.json({ items: await orchestrator.listModels() }, 200))
     .openapi(routes.getMetrics, async (c) => c.json(await orchestrator.getMetrics(c.req.valid('query')), 200));
+}
 
-  describeSecurity(app);
-  app.get('/api/openapi.json', (c) => c.json(openApiDocument(app)));
-  return api;
+/** Keys, agents and default models. */
+function setupRoutes(orchestrator: Orchestrator) {
+  return createRoutes()
+    .openapi(routes.getSetup, async (c) => c.json(await orchestrator.getSetup(), 200))
+    .openapi(routes.setKey, async (c) =>
+      c.json(await orchestrator.setKey(c.req.valid('param').id, c.req.valid('json')), 200),
+    )
+    .openapi(routes.removeKey, async (c) => c.json(await orchestrator.removeKey(c.req.valid('param').id), 200))
+    .openapi(routes.testProvider, async (c) => c.json(await orchestrator.testProvider(c.req.valid('param').id), 200))
+    .openapi(routes.testAgent, async (c) => c.json(await orchestrator.testAgent(c.req.valid('param').id), 200))
+    .openapi(routes.setDefaultModels, async (c) =>
+      c.json(await orchestrator.setDefaultModels(c.req.valid('json')), 200),
+    );
 }
 
 /** How long a disk is full, or a part of the server away, nobody knows: a restart takes about as long, in seconds. */
@@ -230,6 +300,10 @@ function invalidRequest(target: string, error: ZodError): InvalidRequest {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: 'is not a known key' }));
     }
+    if (issue.code === 'invalid_key')
+      return [
+        { path: pathOf(issue.path), message: 'is not a valid name: begin with a-z and use letters, digits, _ and -' },
+      ];
     return [{ path: pathOf(issue.path), message: issue.message }];
   });
   const place = { json: 'body', query: 'query', param: 'path' }[target] ?? target;
@@ -243,7 +317,7 @@ const pathOf = (path: readonly PropertyKey[]): string => path.map(String).join('
 
 // ---------- the routes, as OpenAPI describes them ----------
 
-type Method = 'get' | 'post';
+type Method = 'get' | 'post' | 'put' | 'delete';
 
 const jsonContent = <Schema extends z.ZodType>(schema: Schema) => ({ 'application/json': { schema } });
 const gives = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
@@ -626,6 +700,48 @@ const routes = {
     summary: 'Success, time to completion, waiting by gate and cost by stage and model over a time, by day or week',
     request: { query: schemas.metricsQuery },
     responses: { 200: gives(schemas.metrics, 'The figures') },
+  }),
+
+  getSetup: route({
+    method: 'get',
+    path: '/api/setup',
+    summary: 'Keys of providers, agents of this machine and default models; no key is shown',
+    responses: { 200: gives(schemas.setup, 'What there is') },
+  }),
+  setKey: route({
+    method: 'put',
+    path: '/api/setup/providers/{id}/key',
+    summary: 'Give a provider a key, tested first by one call; runs use it at once',
+    request: { params, body: takes(schemas.newKey) },
+    responses: { 200: gives(schemas.providerSetup, 'The provider after it') },
+  }),
+  removeKey: route({
+    method: 'delete',
+    path: '/api/setup/providers/{id}/key',
+    summary: 'Forget the key of a provider',
+    request: { params },
+    responses: { 200: gives(schemas.providerSetup, 'The provider after it') },
+  }),
+  testProvider: route({
+    method: 'post',
+    path: '/api/setup/providers/{id}/test',
+    summary: 'Test the key of a provider by one call',
+    request: { params },
+    responses: { 200: gives(schemas.providerSetup, 'The provider after it') },
+  }),
+  testAgent: route({
+    method: 'post',
+    path: '/api/setup/agents/{id}/test',
+    summary: 'Start an agent and open a session, without a prompt',
+    request: { params },
+    responses: { 200: gives(schemas.agentSetup, 'The agent after it') },
+  }),
+  setDefaultModels: route({
+    method: 'put',
+    path: '/api/setup/default-models',
+    summary: 'Set default models by role; an empty text gives the role its own default again',
+    request: { body: takes(schemas.defaultModels) },
+    responses: { 200: gives(schemas.setup, 'What there is after it') },
   }),
 };
 

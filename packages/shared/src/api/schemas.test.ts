@@ -117,6 +117,7 @@ const baseline: Required<Baseline> = {
   passed: false,
   command: { command: 'npm test', exitCode: 127, durationMs: 12.5, output: '' },
   sandbox: 'bubblewrap',
+  preparedMs: 900,
   tests,
   missingTool: 'npm',
   isFromEarlierRun: true,
@@ -124,6 +125,7 @@ const baseline: Required<Baseline> = {
 };
 
 const evidence: Required<Evidence> = {
+  reusedFrom: 'r-0',
   mode: 'base_tests',
   codeTree: 't',
   commit: 'c',
@@ -168,6 +170,14 @@ const run: Required<RunView> = {
   workflow: { name: 'build', version: 1 },
   explorationId: 'x-1',
   parent: { runId: 'r-0', key: 'r-0/4/phase-1', depth: 1 },
+  ownedFiles: {
+    paths: ['ai/backlog.md'],
+    inherited: ['ai/diary.md'],
+    to: 'branch',
+    why: 'main refused a push',
+    refused: true,
+    commit: 'c0ffee',
+  },
   progress: { done: 3, total: 7 },
   forkedFrom: { runId: 'r-0', at: 7, spent: { inputTokens: 1, outputTokens: 2, toolCalls: 3, costUsd: 0.25 } },
   treeId: 'x-0',

@@ -38,7 +38,10 @@ import { BUDGET_NAMES } from '../budgets.ts';
 import {
   DECISION_FIELDS,
   DOCUMENT_KINDS,
+  EVENT_TONES,
+  type DecisionLabel,
   type DocumentInfo,
+  type EventInfo,
   GATE_PRESENTS,
   type GateInfo,
   type RoleInfo,
@@ -53,10 +56,19 @@ import {
   METRICS_BUCKETS,
   type MetricsFigures,
   type MetricsPart,
+  type WorkflowFigures,
   type ModelSpending,
   type SpendingFigures,
   type StageSpending,
 } from './metrics.ts';
+import {
+  AGENT_STATUSES,
+  type AgentSetup,
+  KEY_SOURCES,
+  PROVIDER_STATUSES,
+  type ProviderSetup,
+  type Setup,
+} from './setup.ts';
 import type {
   ArtifactContent,
   Exploration,
@@ -127,6 +139,7 @@ export const clarificationsQuery = z.strictObject({ status: z.enum(['pending', '
 const date = z.iso.date('must be a date such as 2026-03-01').regex(/^20/, 'must be of the years 2000 to 2099');
 export const metricsQuery = z.strictObject({
   projectId: id.optional(),
+  workflow: id.optional(),
   from: date.optional(),
   to: date.optional(),
   bucket: z.enum(METRICS_BUCKETS).optional(),
@@ -140,22 +153,24 @@ export const newProject = z.strictObject({
   baseBranch: text(200).optional(),
 });
 const requestText = text(MAX_REQUEST_CHARACTERS);
+const workflowInput = z
+  .looseObject({})
+  // Its schema belongs to the workflow. What was parsed from JSON consists of JSON values; zod can only say `unknown`.
+  .transform((input) => input as JsonObject)
+  .optional();
 /** Which of these a run needs is a matter of its workflow. */
 export const newRun = z.strictObject({
   projectId: id.optional(),
   workflow: id.optional(),
   request: requestText.optional(),
   config: runConfigRequestSchema.optional(),
-  input: z
-    .looseObject({})
-    // Its schema belongs to the workflow. What was parsed from JSON consists of JSON values; zod can only say `unknown`.
-    .transform((input) => input as JsonObject)
-    .optional(),
+  input: workflowInput,
 });
 export const newExploration = z.strictObject({
   projectId: id,
+  workflow: id.optional(),
   variants: z
-    .array(z.strictObject({ request: requestText, config: runConfigRequestSchema.optional() }))
+    .array(z.strictObject({ request: requestText, config: runConfigRequestSchema.optional(), input: workflowInput }))
     .min(1)
     .max(20),
 });
@@ -412,6 +427,7 @@ const baseline = answer<Baseline>('Baseline', {
   passed: z.boolean(),
   command: commandEvidence,
   sandbox: z.string(),
+  preparedMs: z.number().optional(),
   tests: testCount.optional(),
   missingTool: z.string().optional(),
   isFromEarlierRun: z.boolean().optional(),
@@ -428,6 +444,7 @@ const evidence = answer<Evidence>('Evidence', {
   restored: strings.optional(),
   tests: testCount.optional(),
   doubtful: strings.optional(),
+  reusedFrom: z.string().optional(),
   baseline: baseline.optional(),
   failsAsBefore: z.literal(true).optional(),
   changedTests: z
@@ -492,6 +509,16 @@ export const runView = answer<RunView>('Run', {
   workflow: z.object({ name: z.string(), version: count }),
   explorationId: z.string().optional(),
   parent: z.object({ runId: z.string(), key: z.string(), depth: count }).optional(),
+  ownedFiles: z
+    .object({
+      paths: z.array(z.string()),
+      inherited: z.array(z.string()).optional(),
+      to: z.enum(['base', 'branch']),
+      why: z.string().optional(),
+      refused: z.literal(true).optional(),
+      commit: z.string().optional(),
+    })
+    .optional(),
   progress: z.object({ done: count, total: count }).optional(),
   forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape).optional() }).optional(),
   treeId: z.string().optional(),
@@ -662,6 +689,13 @@ const gateInfo = answer<GateInfo>('GateInfo', {
   takesFilesOn: z.enum(DECISIONS).optional(),
   needs: z.partialRecord(z.enum(DECISIONS), z.enum(DECISION_FIELDS)).optional(),
   offers: z.partialRecord(z.enum(DECISIONS), z.enum(DECISION_FIELDS)).optional(),
+  labels: z
+    .partialRecord(
+      z.enum(DECISIONS),
+      answer<DecisionLabel>('DecisionLabel', { button: z.string(), field: z.string().optional() }),
+    )
+    .optional(),
+  details: z.record(z.string(), z.string()).optional(),
 });
 
 const workflowInfoShape: Shape<
@@ -695,6 +729,10 @@ const workflowInfoShape: Shape<
     z.string(),
     answer<DocumentInfo>('DocumentInfo', { title: z.string(), drawnAs: z.enum(DOCUMENT_KINDS) }),
   ),
+  events: z
+    .record(z.string(), answer<EventInfo>('EventInfo', { text: z.string(), tone: z.enum(EVENT_TONES).optional() }))
+    .optional(),
+  progressWord: z.string().optional(),
 };
 
 export const workflowSummary = answer<WorkflowSummary>('Workflow', {
@@ -765,7 +803,45 @@ export const metrics = answer<Metrics>('Metrics', {
   bucket: z.enum(METRICS_BUCKETS),
   total: answer<MetricsFigures>('MetricsFigures', metricsFigures),
   parts: z.array(answer<MetricsPart>('MetricsPart', { ...metricsFigures, from: z.iso.date(), to: z.iso.date() })),
+  workflows: z.array(answer<WorkflowFigures>('WorkflowFigures', { ...metricsFigures, workflow: z.string() })),
   now: z.object({ openRuns: count, waiting: z.array(z.object({ ...waitingAt, runs: count, since: time })) }),
+});
+
+export const newKey = z.strictObject({
+  key: z.string().max(4_000, 'must have at most 4,000 characters'),
+  keep: z.enum(['file', 'memory']),
+  check: z.boolean().optional(),
+  baseUrl: z.string().max(2_000, 'must have at most 2,000 characters').optional(),
+});
+export const defaultModels = z.record(z.string().max(64), z.string().trim().max(200));
+
+export const providerSetup = answer<ProviderSetup>('ProviderSetup', {
+  id: z.string(),
+  title: z.string(),
+  status: z.enum(PROVIDER_STATUSES),
+  source: z.enum(KEY_SOURCES).nullable(),
+  hint: z.string().nullable(),
+  keysUrl: z.string(),
+  models: strings,
+  detail: z.string().nullable(),
+  baseUrl: z.string().optional(),
+  takesBaseUrl: z.boolean().optional(),
+});
+
+export const agentSetup = answer<AgentSetup>('AgentSetup', {
+  id: z.string(),
+  title: z.string(),
+  status: z.enum(AGENT_STATUSES),
+  version: z.string().nullable(),
+  detail: z.string().nullable(),
+  way: z.string().nullable(),
+});
+
+export const setup = answer<Setup>('Setup', {
+  isReady: z.boolean(),
+  providers: z.array(providerSetup),
+  agents: z.array(agentSetup),
+  defaultModels: z.record(z.string(), z.string()),
 });
 
 export const me = z.object({ userId: z.string() }).openapi('Me');
