@@ -8,7 +8,9 @@ import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowDefinition } from '../src/core/definition.ts';
+import type { Workflow } from '../src/workflows/workflow.ts';
 import { workflows } from '../src/workflows/index.ts';
+import { folderOf } from './folders.ts';
 
 export interface Released {
   readonly definition: WorkflowDefinition;
@@ -18,21 +20,31 @@ export interface Released {
 
 const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
 const CORE = 'orchestrator/src/core';
-const WORKFLOWS = 'orchestrator/src/workflows';
 
 /**
- * Every version of every workflow of this product. A version's files are the one that defines it,
- * `<workflow>/<workflow>-<version>.ts`, and the roles of its workflow.
+ * Every version of every workflow of this product, child workflows included. A version's files are the one that defines it,
+ * `<workflow>-<version>.ts`, and the roles of its workflow, which a child workflow shares with the one whose runs start it.
  */
-export const released: readonly Released[] = workflows.flatMap(({ name, versions }) =>
-  versions.map((definition) => ({
-    definition,
-    files: [`${WORKFLOWS}/${name}/${name}-${definition.version}.ts`, ...roleFiles(name)],
-  })),
-);
+export const released: readonly Released[] = workflows.flatMap(versionsOf);
+
+function versionsOf(workflow: Workflow): readonly Released[] {
+  const roles = roleFiles(workflow.name);
+  const own = [workflow, ...(workflow.children ?? [])];
+  return own.flatMap(({ name, versions }) =>
+    versions.map((definition) => ({
+      definition,
+      files: [path.posix.join(folderIn(name), `${name}-${definition.version}.ts`), ...roles],
+    })),
+  );
+}
+
+/** Folder of a workflow, from `packages/`. */
+function folderIn(workflow: string): string {
+  return path.relative(PACKAGES, folderOf(workflow)).replaceAll(path.sep, '/');
+}
 
 function roleFiles(workflow: string): readonly string[] {
-  const folder = `${WORKFLOWS}/${workflow}/roles`;
+  const folder = `${folderIn(workflow)}/roles`;
   return globSync('*.ts', { cwd: path.join(PACKAGES, folder) })
     .filter((file) => file !== 'index.ts' && !/\.(?:test|fixture)\.ts$/.test(file))
     .map((file) => `${folder}/${file}`);

@@ -3,6 +3,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowDefinition } from '../src/core/definition.ts';
+import { folderOf } from './folders.ts';
 import type { GoldenStep, Heading, History } from './history.ts';
 import type { Pinned } from './released.ts';
 
@@ -18,7 +19,6 @@ export interface StoredHistory {
   readonly history: History;
 }
 
-const WORKFLOWS = fileURLToPath(new URL('../src/workflows', import.meta.url));
 const VERSIONS = fileURLToPath(new URL('versions.json', import.meta.url));
 /** Histories of real runs: what a server stored, not what a script drove. */
 const REAL = 'real-';
@@ -26,7 +26,7 @@ const REAL = 'real-';
 type Version = Pick<WorkflowDefinition, 'name' | 'version'>;
 
 export function readHistories({ name, version }: Version): readonly StoredHistory[] {
-  return globSync('*.jsonl', { cwd: path.join(WORKFLOWS, name, 'golden', String(version)) })
+  return globSync('*.jsonl', { cwd: path.join(folderOf(name), 'golden', String(version)) })
     .sort()
     .map((file) => `${name}-${version}/${file}`)
     .map((file) => ({ file, history: readHistory(file) }));
@@ -38,7 +38,7 @@ export function writeHistories(
   kind: 'driven' | 'real',
   histories: readonly History[],
 ): void {
-  const folder = path.join(WORKFLOWS, name, 'golden', String(version));
+  const folder = path.join(folderOf(name), 'golden', String(version));
   mkdirSync(folder, { recursive: true });
   for (const file of globSync('*.jsonl', { cwd: folder }))
     if (file.startsWith(REAL) === (kind === 'real')) rmSync(path.join(folder, file));
@@ -94,10 +94,10 @@ function readHistory(file: string): History {
   };
 }
 
-/** A history lies in the folder of its workflow: `src/workflows/<workflow>/golden/<version>/<name>.jsonl`. */
+/** A history lies in the folder of its workflow: `golden/<version>/<name>.jsonl`. */
 function pathOf(file: string): string {
   const [, workflow = '', version = '', name = ''] = /^(.+)-(\d+)\/([^/]+)$/.exec(file) ?? [];
-  return path.join(WORKFLOWS, workflow, 'golden', version, name);
+  return path.join(folderOf(workflow), 'golden', version, name);
 }
 
 function readLines(file: string): readonly unknown[] {

@@ -5,29 +5,35 @@
 import {
   COMMON_GATES,
   DOCUMENT_KINDS,
+  EVENT_TONES,
+  eventTextFault,
   GATE_PRESENTS,
   type GateInfo,
+  gateInfoOf,
   type StageInfo,
   titleOfName,
 } from '@autonomous/shared';
 import type { AnyStateNode } from 'xstate';
 import type { ActivityTools } from '../activities/tools.ts';
 import type { Activity, ActivityRegistry } from '../core/activity.ts';
+import { artifactTypeOf, undeclaredDocument, undeclaredStage } from '../core/declared-names.ts';
 import { sourcesOf, type StateMeta, type WorkflowDefinition } from '../core/definition.ts';
-import { nodesOf } from '../core/machine-nodes.ts';
+import { actionsOf, type BuiltInAction, nodesOf } from '../core/machine-nodes.ts';
 import type { Role } from '../roles/role.ts';
 import { TOOL_NAMES } from '../roles/role.ts';
 import { newestOf, type Workflow } from './workflow.ts';
+import { shapeFaults } from './workflow-shape.ts';
 
 /** A workflow as its author writes it: a definition or all versions of it, its activities, and anything else of `Workflow`. */
-export type WorkflowValue = Partial<Omit<Workflow, 'activities'>> & {
+export type WorkflowValue = Partial<Omit<Workflow, 'activities' | 'children'>> & {
+  readonly children?: readonly WorkflowValue[];
   readonly definition?: WorkflowDefinition;
   readonly activities: ActivityRegistry | ((tools: ActivityTools) => ActivityRegistry);
 };
 
 /** The whole workflow. Call it only for a value without faults (`faultsOf`). */
 export function completeWorkflow(value: WorkflowValue): Workflow {
-  const versions = versionsOf(value);
+  const versions = declaredVersionsOf(value);
   const newest = newestOf({ name: value.name ?? '', versions });
   const { activities } = value;
   return {
@@ -39,7 +45,9 @@ export function completeWorkflow(value: WorkflowValue): Workflow {
     trustModes: value.trustModes ?? [],
     gates: value.gates ?? gatesOf(versions),
     documents: value.documents ?? {},
-    ...(value.children === undefined ? {} : { children: value.children }),
+    ...(value.events === undefined ? {} : { events: value.events }),
+    ...(value.progressWord === undefined ? {} : { progressWord: value.progressWord }),
+    ...(value.children === undefined ? {} : { children: value.children.map(completeWorkflow) }),
     ...(value.recordFiles === undefined ? {} : { recordFiles: value.recordFiles }),
     activities: typeof activities === 'function' ? activities : () => activities,
   };
@@ -50,17 +58,34 @@ export function versionsOf({ definition, versions }: Pick<WorkflowValue, 'defini
   return [...(versions ?? []), ...(definition === undefined ? [] : [definition])].sort((a, b) => a.version - b.version);
 }
 
+/** All versions of a value, which allow only the stages and documents that the value declares, if it does. */
+export function declaredVersionsOf(value: WorkflowValue): readonly WorkflowDefinition[] {
+  const { stages, documents } = value;
+  const declared = {
+    ...(stages === undefined ? {} : { stages: stages.map(({ name }) => name) }),
+    ...(documents === undefined ? {} : { documents: Object.keys(documents) }),
+  };
+  return versionsOf(value).map((definition) => ({ declared, ...definition }));
+}
+
 /** Everything in a value that contradicts itself or is not declared, one sentence each. The definitions are sound already. */
 export function faultsOf(value: WorkflowValue): readonly string[] {
   const versions = versionsOf(value);
   const named = `workflow '${versions.at(-1)?.name ?? ''}'`;
+  const misshapen = shapeFaults(value);
+  const wrong = new Set(misshapen.map(({ section }) => section));
+  // What is of another shape cannot be checked any further; the rest can.
+  const sound = Object.fromEntries(Object.entries(value).filter(([section]) => !wrong.has(section))) as WorkflowValue;
   return [
-    ...nameFaults(value, versions),
-    ...roleFaults(value, named),
-    ...gateFaults(value, versions, named),
-    ...stageFaults(value, versions, named),
-    ...documentFaults(value, named),
-    ...trustFaults(value, named),
+    ...misshapen.map(({ message }) => `${named}: ${message}`),
+    ...nameFaults(sound, versions),
+    ...roleFaults(sound, named),
+    ...(wrong.has('documents') ? [] : gateFaults(sound, versions, named)),
+    ...stageFaults(sound, versions, named),
+    ...(wrong.has('roles') ? [] : stageRoleFaults(sound, named)),
+    ...documentFaults(sound, versions, named),
+    ...trustFaults(sound, named),
+    ...eventFaults(sound, named),
   ];
 }
 
@@ -137,37 +162,92 @@ function gateFaults(
     ...Object.entries(gates).flatMap(([kind, gate]) => {
       if (!GATE_PRESENTS.includes(gate.presents) || typeof gate.title !== 'string' || gate.title === '')
         return [`${named}: gate '${kind}' needs a title, and presents one of ${GATE_PRESENTS.join(', ')}.`];
-      if (gate.presents === 'document' && (gate.document === undefined || !Object.hasOwn(documents, gate.document)))
-        return [
-          `${named}: gate '${kind}' presents the document '${gate.document ?? ''}', which 'documents' does not declare; add it.`,
-        ];
-      return [];
+      if (gate.presents === 'document' && gate.document === undefined)
+        return [`${named}: gate '${kind}' presents a document and names none; give its type as 'document'.`];
+      return [gate.document, gate.report].flatMap((type) =>
+        type === undefined || Object.hasOwn(documents, type)
+          ? []
+          : [`${named}: gate '${kind}' presents the document '${type}', which 'documents' does not declare; add it.`],
+      );
     }),
   ];
 }
 
 function stageFaults({ stages }: WorkflowValue, versions: readonly WorkflowDefinition[], named: string): string[] {
   if (stages === undefined) return [];
-  const names = new Set(stages.map(({ name }) => name));
-  return stagesOf(versions)
-    .filter(({ name }) => !names.has(name))
-    .map(({ name }) => `${named} has states of the stage '${name}', which 'stages' does not declare; add it.`);
+  const names = stages.map(({ name }) => name);
+  return [
+    ...stagesOf(versions)
+      .filter(({ name }) => !names.includes(name))
+      .map(({ name }) => undeclaredStage(versions.at(-1)?.name ?? '', name, names)),
+    ...twice(names).map((name) => `${named}: stage '${name}' is there twice; give one of them another name.`),
+  ];
 }
 
-function documentFaults({ documents = {} }: WorkflowValue, named: string): string[] {
-  return Object.entries(documents).flatMap(([type, { title, drawnAs }]) =>
-    DOCUMENT_KINDS.includes(drawnAs) && typeof title === 'string' && title !== ''
+function stageRoleFaults({ stages = [], roles = [] }: WorkflowValue, named: string): string[] {
+  const names = new Set(roles.map(({ role }) => role.name));
+  return stages.flatMap(({ name, role }) =>
+    role === undefined || names.has(role)
       ? []
-      : [`${named}: document '${type}' needs a title, and is drawn as one of ${DOCUMENT_KINDS.join(', ')}.`],
+      : [`${named}: stage '${name}' has the role '${role}', which 'roles' does not declare; add it.`],
+  );
+}
+
+function documentFaults(
+  { documents }: WorkflowValue,
+  versions: readonly WorkflowDefinition[],
+  named: string,
+): string[] {
+  if (documents === undefined) return [];
+  const types = Object.keys(documents);
+  return [
+    ...Object.entries(documents).flatMap(([type, { title, drawnAs }]) =>
+      DOCUMENT_KINDS.includes(drawnAs) && title !== ''
+        ? []
+        : [`${named}: document '${type}' needs a title, and is drawn as one of ${DOCUMENT_KINDS.join(', ')}.`],
+    ),
+    ...[...createdTypes(versions)]
+      .filter((type) => !types.includes(type))
+      .map((type) => undeclaredDocument(versions.at(-1)?.name ?? '', type, types)),
+  ];
+}
+
+/** Types of the artifacts that machines emit outright; those that a function gives are not seen. */
+function createdTypes(versions: readonly WorkflowDefinition[]): ReadonlySet<string> {
+  const actions = versions.flatMap(({ machine }) => [
+    ...[...nodesOf(machine.root as AnyStateNode)].flatMap(actionsOf),
+    ...Object.values(machine.implementations.actions as Readonly<Record<string, unknown>>),
+  ]);
+  return new Set(
+    actions.flatMap((action) => {
+      const { type, event } = (action ?? {}) as Partial<BuiltInAction>; // only actions of XState's own have these fields
+      if (type !== 'xstate.emit' || typeof event !== 'object' || event === null) return [];
+      const { type: fact, ...payload } = event as Readonly<Record<string, unknown>>;
+      return fact === 'ARTIFACT_CREATED' ? (artifactTypeOf(payload) ?? []) : [];
+    }),
   );
 }
 
 function trustFaults({ trustModes = [] }: WorkflowValue, named: string): string[] {
-  return trustModes.flatMap(({ name, title, default: level }) =>
-    typeof name === 'string' && typeof title === 'string' && (level === 'auto' || level === 'manual')
-      ? []
-      : [`${named}: trust mode '${name}' needs a title, a description and a default, 'auto' or 'manual'.`],
+  return twice(trustModes.map(({ name }) => name)).map(
+    (name) => `${named}: trust mode '${name}' is there twice; give one of them another name.`,
   );
+}
+
+function eventFaults({ events = {} }: WorkflowValue, named: string): string[] {
+  return Object.entries(events).flatMap(([type, { text, tone }]) => {
+    if (typeof text !== 'string')
+      return [`${named}: event '${type}' has no text; give it one, such as '{file} is written'.`];
+    const fault = eventTextFault(text);
+    if (fault !== null) return [`${named}: the text of event '${type}', '${text}', ${fault}.`];
+    return tone === undefined || EVENT_TONES.includes(tone)
+      ? []
+      : [`${named}: event '${type}' has the tone '${tone}', which is not one of ${EVENT_TONES.join(', ')}.`];
+  });
+}
+
+function twice(names: readonly string[]): string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 
 /** Stages that states name outright; those that a function gives are not seen. */
@@ -178,12 +258,7 @@ function stagesOf(versions: readonly WorkflowDefinition[]): StageInfo[] {
 }
 
 function gatesOf(versions: readonly WorkflowDefinition[]): Record<string, GateInfo> {
-  return Object.fromEntries(
-    [...gateKindsOf(versions)].map((kind) => [
-      kind,
-      COMMON_GATES[kind] ?? { title: titleOfName(kind), presents: 'message' as const },
-    ]),
-  );
+  return Object.fromEntries([...gateKindsOf(versions)].map((kind) => [kind, gateInfoOf(undefined, kind)]));
 }
 
 function gateKindsOf(versions: readonly WorkflowDefinition[]): ReadonlySet<string> {

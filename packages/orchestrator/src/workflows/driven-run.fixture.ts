@@ -106,7 +106,7 @@ export class DrivenRun {
     return Object.keys(this.state.activities);
   }
 
-  /** What the activity that the last step started was given. */
+  /** Input of the activity that the last step started. */
   get input(): JsonObject {
     return (this.steps.at(-1)?.started[0]?.input ?? {}) as JsonObject;
   }

@@ -4,6 +4,7 @@
  */
 import type {
   DocumentInfo,
+  EventInfo,
   GateInfo,
   RoleInfo,
   RunView,
@@ -42,6 +43,10 @@ export interface Workflow {
   readonly gates: Readonly<Record<string, GateInfo>>;
   /** By artifact type. */
   readonly documents: Readonly<Record<string, DocumentInfo>>;
+  /** Texts of events that its machines emit, by type. Default: an event is shown by its name and its fields. */
+  readonly events?: Readonly<Record<string, EventInfo>>;
+  /** One word for what the progress of its runs counts: `merged` in `3 of 7 merged`. Default: none. */
+  readonly progressWord?: string;
   /**
    * Workflows that runs of this one start as children and nobody launches by itself: a phase of a plan. They are registered with
    * it. Default: none.
@@ -57,7 +62,8 @@ export interface Workflow {
 }
 
 /** Returns the part of a workflow that clients read. */
-export function workflowInfoOf({ name, title, roles, stages, trustModes, gates, documents }: Workflow): WorkflowInfo {
+export function workflowInfoOf(workflow: Workflow): WorkflowInfo {
+  const { name, title, roles, stages, trustModes, gates, documents, events, progressWord } = workflow;
   return {
     name,
     title,
@@ -70,6 +76,8 @@ export function workflowInfoOf({ name, title, roles, stages, trustModes, gates, 
     trustModes,
     gates,
     documents,
+    ...(events === undefined ? {} : { events }),
+    ...(progressWord === undefined ? {} : { progressWord }),
   };
 }
 

@@ -163,11 +163,12 @@ export class DrivenRun {
     return this.send('ACTIVITY_COMPLETED', { key: this.key(activity), activity, output });
   }
 
-  fail(activity: string, reason = 'agent_failed', message = 'it broke'): this {
+  /** @param more further fields of the error */
+  fail(activity: string, reason = 'agent_failed', message = 'it broke', more: JsonObject = {}): this {
     return this.send('ACTIVITY_FAILED', {
       key: this.key(activity),
       activity,
-      error: { kind: 'needs_human', reason, message },
+      error: { kind: 'needs_human', reason, message, ...more },
     });
   }
 
@@ -177,12 +178,12 @@ export class DrivenRun {
     return this.send('ACTIVITY_FAILED', { key: this.key(activity), activity, error });
   }
 
-  /** Fires the open timer. */
-  fire(): this {
+  /** Fires the open timer. @param extra fields of the event */
+  fire(extra: JsonObject = {}): this {
     const [timer] = Object.values(this.state.timers);
     if (!timer) throw new Error('no timer is armed');
     this.now = Date.parse(timer.dueAt);
-    return this.send('TIMER_FIRED', { key: timer.key, event: timer.event });
+    return this.send('TIMER_FIRED', { key: timer.key, event: timer.event, ...extra });
   }
 
   takes(type: string, payload: JsonObject): boolean {

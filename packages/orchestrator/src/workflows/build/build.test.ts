@@ -1,3 +1,4 @@
+import type { JsonObject } from '@autonomous/shared';
 import { Actor } from 'xstate';
 import { describe, expect, it, vi } from 'vitest';
 import { newRun } from '../../core/advance.ts';
@@ -346,12 +347,106 @@ describe('the build workflow', () => {
     expect(Date.parse(timer?.dueAt ?? '') - run.now).toBe(90 * 60_000);
   });
 
+  it('says what was under way when a stage took too long, and which setting is its limit', () => {
+    const run = DrivenRun.start().toImplementation().implemented();
+    const during = [{ activity: 'checkAsIs', what: 'npm test', elapsedMs: 290_000, lastLine: 'ok 12 - adds' }];
+    run.fire({ during }).done('checkpoint', outputs.nothingLeft);
+    expect(run.view?.gate?.summary).toBe(
+      'The stage validation took longer than 5 minutes. Under way was `npm test`, for 4 min 50 s; its last line: ok 12 - adds. Extend the stage for this run, or set defaultRunConfig.timeoutMinutes.validation in .autonomous/config.json for the next ones.',
+    );
+  });
+
+  it('gives validation more time where the baseline took long, unless somebody set the limit', () => {
+    const slow = {
+      ...outputs.baseline,
+      preparedMs: 10 * 60_000,
+      command: { ...outputs.baseline.command, durationMs: 4 * 60_000 },
+    };
+    const limitAfter = (validation: number, baseline: JsonObject) => {
+      const run = DrivenRun.start({ timeoutMinutes: { ...aConfig.timeoutMinutes, validation } });
+      run.ended('prepare', outputs.prepare(run.view?.config ?? aConfig)).ended('baseline', baseline);
+      return run.view?.config.timeoutMinutes['validation'];
+    };
+    expect(limitAfter(30, slow)).toBe(4 * (10 + 2 * 4) + 10);
+    expect(limitAfter(20, slow)).toBe(20);
+    expect(limitAfter(30, outputs.baseline)).toBe(30);
+    expect(limitAfter(30, { ...slow, command: { ...slow.command, exitCode: null } })).toBe(30);
+  });
+
   it('extends a running stage without touching its work', () => {
     const run = DrivenRun.start().toImplementation();
     const key = run.key('implementer');
     run.send('STAGE_EXTENDED', { by: 'me', minutes: 120 });
     expect(run.key('implementer')).toBe(key);
     expect(run.view?.config.timeoutMinutes['implementation']).toBe(120);
+  });
+
+  describe('stopped while it publishes', () => {
+    const ways = [
+      { way: 'pull_request', text: 'Open a pull request', note: 'Open the pull request: https://x.test' },
+      { way: 'resolve_base', text: 'Have the agent resolve it' },
+      { way: 'leave_branch', text: 'Leave it as the branch', note: 'It conflicts.' },
+      { way: 'of_another_workflow', text: 'Never offered' },
+    ];
+    const stoppedAt = (activity: 'integrate' | 'merge', reason = 'merge_conflict') => {
+      const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+      if (activity === 'merge')
+        run
+          .done('integrate', { moved: false })
+          .done('copyRecord', outputs.copyRecord)
+          .done('pushBranch', { commit: 'c-record', pushed: true });
+      return run.fail(activity, reason, 'Stopped.', { ways }).done('checkpoint', outputs.nothingLeft);
+    };
+    const answer = (response: string) => ({ by: 'me', response });
+
+    it('offers the ways on that it takes, beside a retry', () => {
+      const run = stoppedAt('merge', 'push_rejected');
+      expect(run.view?.gate).toMatchObject({
+        kind: 'pause',
+        reason: 'push_rejected',
+        decisions: ['answer', 'retry'],
+        question: {
+          question: 'Stopped.',
+          responseType: 'single_choice',
+          options: ['Open a pull request', 'Have the agent resolve it', 'Leave it as the branch'],
+        },
+      });
+      expect(run.takes('CLARIFICATION_ANSWERED', answer('Never offered'))).toBe(false);
+      expect(run.send('RETRY_REQUESTED', { by: 'me' }).open).toEqual(['merge']);
+    });
+
+    it('completes as the pushed branch, with the link of the pull request', () => {
+      const run = stoppedAt('merge', 'push_rejected').send('CLARIFICATION_ANSWERED', answer('Open a pull request'));
+      expect(run.view).toMatchObject({
+        status: 'completed',
+        published: { pushed: true, commit: 'c-record', note: 'Open the pull request: https://x.test' },
+      });
+      expect(run.view?.merged).toBeUndefined();
+    });
+
+    it('pushes the branch and does not merge where that is chosen before the push', () => {
+      const run = stoppedAt('integrate').send('CLARIFICATION_ANSWERED', answer('Leave it as the branch'));
+      run.done('copyRecord', outputs.copyRecord).done('pushBranch', { commit: 'c-record', pushed: true });
+      expect(run.view).toMatchObject({ status: 'completed', published: { note: 'It conflicts.' } });
+    });
+
+    it('has the implementer resolve conflicts, and checks the result again', () => {
+      const run = stoppedAt('integrate').send('CLARIFICATION_ANSWERED', answer('Have the agent resolve it'));
+      expect(run.input).toMatchObject({ from: 'base', head: 'c-report' });
+      run.done('takeInBase', {
+        commit: 'c-taken',
+        codeTree: 't-taken',
+        baseCommit: 'base2',
+        planPath: outputs.commitPlan.path,
+        conflicts: ['src/cart.js'],
+      });
+      expect(run.open).toEqual(['implementer']);
+      expect(JSON.stringify(run.input['notes'])).toContain('src/cart.js');
+      run.done('implementer', outputs.implementer);
+      expect(run.input).toMatchObject({ head: 'c-taken', baseCommit: 'base2', conflicts: ['src/cart.js'] });
+      run.done('commitCode', outputs.commitCode);
+      expect(run.open).toEqual(['checkAsIs']);
+    });
   });
 
   it('checks everything again when the base moved', () => {

@@ -171,6 +171,7 @@ export const implementationStates = (version: Version) => ({
                 baseCommit: context.baseCommit,
                 tree: context.implemented?.tree ?? '',
                 message: commitMessage(context),
+                ...(context.conflicts === undefined ? {} : { conflicts: context.conflicts }),
               }),
               onDone: {
                 target: toValidation(version),
@@ -180,6 +181,7 @@ export const implementationStates = (version: Version) => ({
                     head: event.output.commit,
                     codeTree: event.output.codeTree,
                     ...(version >= 2 ? { isEmpty: event.output.filesChanged.length === 0 } : {}),
+                    ...(context.conflicts === undefined ? {} : { conflicts: undefined }),
                     codeVersion: context.codeVersion + 1,
                   })),
                   emit(({ context, event }) => ({

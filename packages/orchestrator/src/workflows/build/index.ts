@@ -6,6 +6,7 @@ import type { Workflow } from '../workflow.ts';
 import { buildActivities } from './activities/registry.ts';
 import { buildV1 } from './build-1.ts';
 import { buildV2 } from './build-2.ts';
+import { VALIDATION_MINUTES } from './inputs.ts';
 import { roles } from './roles/index.ts';
 
 export const build: Workflow = {
@@ -16,7 +17,7 @@ export const build: Workflow = {
   stages: [
     { name: 'planning', title: 'Planning', timeoutMinutes: 10, role: 'planner' },
     { name: 'implementation', title: 'Implementation', timeoutMinutes: 60, role: 'implementer' },
-    { name: 'validation', title: 'Validation', timeoutMinutes: 5, role: 'validator' },
+    { name: 'validation', title: 'Validation', timeoutMinutes: VALIDATION_MINUTES, role: 'validator' },
     { name: 'publishing', title: 'Publishing' },
   ],
   trustModes: [

@@ -1,4 +1,5 @@
-/** Inputs of activities, and the content that gates show, from the context of a run. */
+/** Inputs of activities, limits that follow from the baseline, and the content that gates show, from the context of a run. */
+import type { Baseline } from '@autonomous/shared';
 import type { BaselineInput, Checked, CheckInput } from '../../activities/types.ts';
 import type { Shown } from '../parts/gate.ts';
 import { headerOf } from '../parts/run-context.ts';
@@ -33,6 +34,23 @@ export const baselineInput = (context: BuildContext): BaselineInput => ({
   excludePaths: context.excludePaths,
   timeoutMinutes: context.config.timeoutMinutes.validation,
 });
+
+/** Time limit of validation where nobody sets one, in minutes. It grows with the baseline. */
+export const VALIDATION_MINUTES = 30;
+const REVIEW_MINUTES = 10;
+const LONGEST_MINUTES = 24 * 60;
+
+/**
+ * The limit of validation that follows from how long the baseline took: four times a checkout with its dependencies and two
+ * runs of the tests, and the review.
+ * @returns minutes; `null` where the limit stays: somebody set it, it is enough, or the baseline did not come to its end
+ */
+export function validationLimit({ config }: BuildContext, { command, preparedMs = 0 }: Baseline): number | null {
+  if (config.timeoutMinutes.validation !== VALIDATION_MINUTES || command.exitCode === null) return null;
+  const measured = (4 * (preparedMs + 2 * command.durationMs)) / 60_000;
+  const minutes = Math.min(Math.ceil(measured + REVIEW_MINUTES), LONGEST_MINUTES);
+  return minutes > VALIDATION_MINUTES ? minutes : null;
+}
 
 export const reportInput = (context: BuildContext): ReportInput => ({
   ...headerOf(context),

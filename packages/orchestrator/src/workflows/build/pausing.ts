@@ -1,8 +1,9 @@
 /** The pause: where failed work, a stage that is out of time and an unsupported result lead, and the ways back. */
 import { enqueueActions } from 'xstate';
+import { WAYS } from '../../activities/ways.ts';
 import { notTaken } from '../parts/costs.ts';
 import { noteFeedback } from '../parts/notes.ts';
-import { pausedState, pausesAt } from '../parts/pausing.ts';
+import { chosenWay, type PausableContext, pausedState, pausesAt } from '../parts/pausing.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { clockTo } from '../parts/stage-clock.ts';
 import { buildSetup, isAboutTheResult } from './setup.ts';
@@ -38,14 +39,25 @@ export const pausingStates = (version: Version) => ({
     },
   }),
   paused: buildSetup.createStateConfig(
-    version === 1 ? pausedState('#build.active.last') : pausedState('#build.active.last', aboutTheResult),
+    version === 1 ? pausedState('#build.active.last') : pausedState('#build.active.last', waysOn),
   ),
 });
 
-/** A pause about the result: a person may send the result back, or accept it. */
-const aboutTheResult = {
+const leaving = {
+  type: 'leaveAsBranch',
+  params: ({ context, event }: { readonly context: PausableContext; readonly event: { readonly type: string } }) => ({
+    note: chosenWay(context, event)?.note,
+  }),
+} as const;
+
+/**
+ * A pause about the result: a person may send the result back, or accept it. A pause of publishing: the ways on that the
+ * activity names.
+ */
+const waysOn = {
   decisions: (context: Parameters<typeof isAboutTheResult>[0]) =>
     isAboutTheResult(context) ? (['retry', 'reject', 'accept'] as const) : null,
+  ways: Object.values(WAYS),
   on: {
     APPROVAL_REJECTED: [
       {
@@ -57,6 +69,38 @@ const aboutTheResult = {
         guard: 'pauseIsAboutTheResult',
         target: '#build.active.implementation.work.implementing',
         actions: [noteFeedback, 'endPause'],
+      },
+    ],
+    CLARIFICATION_ANSWERED: [
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
+        target: '#build.completed',
+        actions: [leaving, 'reportLeft', 'endPause'],
+      },
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
+        target: '#build.active.publishing.recording',
+        actions: [leaving, 'endPause'],
+      },
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
+        target: '#build.active.publishing.pushingBeside',
+        actions: 'endPause',
+      },
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
+        target: '#build.active.publishing.takingIn',
+        actions: 'endPause',
+      },
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.resolveBase] } },
+        target: '#build.active.publishing.takingInBase',
+        actions: 'endPause',
+      },
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.resolveRest] } },
+        target: '#build.active.implementation.work.implementing',
+        actions: ['countFix', 'endPause'],
       },
     ],
   },

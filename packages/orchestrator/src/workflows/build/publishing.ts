@@ -1,11 +1,12 @@
 /** Publishing: the base comes in, the record is committed, the branch is pushed, and merged where the configuration says so. */
 import { not } from 'xstate';
+import { TAKING_IN } from '../../activities/ways.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
 import { choosingState, mergingState, pushingState } from '../parts/publishing.ts';
 import { planOf, reportInput } from './inputs.ts';
 import { failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
-import type { BuildContext, Version } from './types.ts';
+import type { BuildContext, TakenIn, Version } from './types.ts';
 import { toValidation } from './validation.ts';
 
 export const publishingStates = (version: Version) => ({
@@ -30,6 +31,9 @@ export const publishingStates = (version: Version) => ({
         again: 'integrating',
         onError: failed('publishing'),
       }),
+      ...(version >= 2
+        ? { takingIn: takingIn(version, 'branch'), takingInBase: takingIn(version, 'base'), pushingBeside }
+        : {}),
     },
   }),
 });
@@ -65,6 +69,59 @@ const integrating = (version: Version) =>
       onError: failed('publishing'),
     },
   });
+
+/** Commits that a person had taken in at a pause are checked again; conflicts go to the implementer first. */
+const takingIn = (version: Version, from: 'base' | 'branch') =>
+  buildSetup.createStateConfig({
+    invoke: {
+      // The commit is recognised by this name.
+      id: TAKING_IN[from],
+      src: 'takeIn',
+      input: ({ context }) => ({
+        ...headerOf(context),
+        head: context.head,
+        baseCommit: context.baseCommit,
+        baseBranch: context.config.git.baseBranch,
+        planPath: planOf(context).path,
+        from,
+      }),
+      onDone: [
+        {
+          guard: ({ event }) => event.output.conflicts.length > 0,
+          target: '#build.active.implementation.work.implementing',
+          actions: [...taken(from), 'countFix'],
+        },
+        { target: toValidation(version), actions: [...taken(from)] },
+      ],
+      onError: failed('publishing'),
+    },
+  });
+
+const taken = (from: 'base' | 'branch') =>
+  [
+    'forgetValidation',
+    {
+      type: 'keepTakenIn',
+      params: ({ event }: { readonly event: { readonly output: TakenIn } }) => ({ taken: event.output }),
+    },
+    {
+      type: 'sayTakenIn',
+      params: ({
+        context,
+        event,
+      }: {
+        readonly context: BuildContext;
+        readonly event: { readonly output: TakenIn };
+      }) => ({
+        taken: event.output,
+        from: from === 'base' ? context.config.git.baseBranch : `what was pushed to ${context.branch}`,
+      }),
+    },
+  ] as const;
+
+const pushingBeside = buildSetup.createStateConfig(
+  pushingState('choosing', failed('publishing'), { id: 'pushBeside', beside: true }),
+);
 
 const recording = buildSetup.createStateConfig({
   invoke: {

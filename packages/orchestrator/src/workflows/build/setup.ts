@@ -23,7 +23,7 @@ import {
   NOTHING_CHANGED,
   withoutOutput,
 } from './checks.ts';
-import { baselineInput, shownPlan, shownResult } from './inputs.ts';
+import { baselineInput, shownPlan, shownResult, validationLimit } from './inputs.ts';
 import {
   type ActivityError,
   type BuildActivities,
@@ -37,12 +37,12 @@ import {
   type Integrated,
   type Merged,
   type Planned,
-  type Prepared,
   type Published,
   type Recorded,
   type Reported,
   type Reviewed,
   type Revised,
+  type TakenIn,
   TIMED_STAGES,
   type Version,
 } from './types.ts';
@@ -65,7 +65,7 @@ const withParts = setup({
     meta: {} as StateMeta<BuildContext>,
   },
   actors: {
-    prepare: activity<BuildActivities['prepare']['input'], Prepared>(),
+    prepare: activity<BuildActivities['prepare']['input'], BuildActivities['prepare']['output']>(),
     plan: activity<BuildActivities['plan']['input'], Planned>(),
     commitPlan: activity<BuildActivities['commitPlan']['input'], CommittedPlan>(),
     revisePlan: activity<BuildActivities['revisePlan']['input'], Revised>(),
@@ -81,6 +81,7 @@ const withParts = setup({
     review: activity<BuildActivities['review']['input'], Reviewed>(),
     report: activity<BuildActivities['report']['input'], Reported>(),
     integrate: activity<BuildActivities['integrate']['input'], Integrated>(),
+    takeIn: activity<BuildActivities['takeIn']['input'], TakenIn>(),
     copyRecord: activity<BuildActivities['copyRecord']['input'], Recorded>(),
     merge: activity<BuildActivities['merge']['input'], Merged>(),
   },
@@ -179,10 +180,15 @@ export const buildSetup = withParts.extend({
       enqueue.assign({ baseline: 'running' });
       enqueue.spawnChild('baseline', { id: 'baseline', input: ({ context: now }) => baselineInput(now) });
     }),
-    keepBaseline: enqueueActions(({ enqueue, event }) => {
+    keepBaseline: enqueueActions(({ enqueue, context, event }) => {
       const output = event.type === 'xstate.done.actor.baseline' ? event.output : null;
       enqueue.assign({ baseline: 'known' });
-      if (output !== null) enqueue.emit({ type: 'BASELINE_RECORDED', ...output });
+      if (output === null) return;
+      const validation = validationLimit(context, output);
+      if (validation === null) return enqueue.emit({ type: 'BASELINE_RECORDED', ...output });
+      const { config } = context;
+      enqueue.assign({ config: { ...config, timeoutMinutes: { ...config.timeoutMinutes, validation } } });
+      enqueue.emit({ type: 'BASELINE_RECORDED', ...output, timeoutMinutes: { validation } });
     }),
     forgetValidation: assign({ evidence: [], review: null, failure: null, accepted: null }),
     keepEvidence: enqueueActions(
@@ -230,6 +236,26 @@ export const buildSetup = withParts.extend({
     acceptConcerns: assign({ openConcerns: [] }),
 
     // ---- publishing
+    keepTakenIn: assign(({ context }, { taken }: { taken: TakenIn }) => ({
+      head: taken.commit,
+      baseCommit: taken.baseCommit,
+      codeTree: taken.codeTree,
+      ...(context.plan === null ? {} : { plan: { ...context.plan, path: taken.planPath } }),
+      ...(taken.conflicts.length === 0
+        ? {}
+        : { conflicts: taken.conflicts, notes: [...context.notes, noteOfConflicts(taken.conflicts)] }),
+    })),
+    sayTakenIn: emit((_, { taken, from }: { taken: TakenIn; from: string }) => ({
+      type: 'NOTICE',
+      message: `Taken in: ${from}, as commit ${taken.commit.slice(0, 8)}${taken.conflicts.length === 0 ? '' : `, with conflicts in ${taken.conflicts.join(', ')}`}. The result is checked again.`,
+    })),
+    reportLeft: emit(({ context }) => ({
+      type: 'CHANGES_PUBLISHED',
+      branch: context.published?.branch ?? context.branch,
+      commit: context.published?.commit ?? context.head,
+      pushed: context.published?.pushed ?? false,
+      ...(context.publishedNote === undefined ? {} : { note: context.publishedNote }),
+    })),
     refuseUnsupported: assign({
       paused: ({ context }) => ({
         reason: 'poisoned' as const,
@@ -269,6 +295,14 @@ function forked(
     ...(setUp === context.config.commands.setup
       ? {}
       : { setup: setUp ? { command: setUp, source } : null, setupDone: false }),
+  };
+}
+
+/** Note to the implementer about files with conflict markers. */
+function noteOfConflicts(conflicts: readonly string[]): Note {
+  return {
+    kind: 'feedback',
+    text: `The newest changes of others were merged in, and these files have conflict markers of git (<<<<<<<, =======, >>>>>>>): ${conflicts.join(', ')}. Resolve all of them so that both sides' intentions hold, and leave no marker. Change nothing else.`,
   };
 }
 

@@ -11,10 +11,15 @@ import type {
   Published,
   RunHeader,
 } from '../../activities/types.ts';
+import type { CommitCodeInput } from '../../activities/code-commits.ts';
+import type { Integrated, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
+import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
+import type { PushInput } from '../../activities/push-branch.ts';
+import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
 import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
 import type { ClarifyingContext } from '../parts/clarification.ts';
 import type { PausableContext } from '../parts/pausing.ts';
-import type { IntegratedBase, Merged, PublishingContext, Recorded } from '../parts/publishing.ts';
+import type { PublishingContext, Recorded } from '../parts/publishing.ts';
 import type {
   ActivityError,
   Baseline,
@@ -49,16 +54,6 @@ export interface BuildInput extends Omit<RunStart, 'config'> {
   readonly config: BuildConfig;
   readonly runId: string;
   readonly startedAt: string;
-}
-
-export interface Prepared<Config extends RunConfig = BuildConfig> {
-  readonly baseCommit: string;
-  readonly config: Config;
-  readonly notices: readonly string[];
-  readonly excludePaths: readonly string[];
-  readonly setup: ProjectCommand | null;
-  readonly test: ProjectCommand | null;
-  readonly autoRetry: boolean;
 }
 
 export interface PlanDraft {
@@ -134,14 +129,6 @@ export interface Reported {
   readonly openConcerns?: readonly Concern[];
 }
 
-/** The base as it was integrated, and where the run's plan is then. */
-export type Integrated =
-  | Extract<IntegratedBase, { moved: false }>
-  | (Extract<IntegratedBase, { moved: true }> & {
-      /** Differs from the previous path if the base has meanwhile used the plan's number. */
-      readonly planPath: string;
-    });
-
 /** Where in the validation a result failed. */
 export type Failure = {
   readonly from: 'checks' | 'base_tests' | 'review' | 'constraints';
@@ -213,6 +200,8 @@ export interface BuildContext extends ClarifyingContext, PausableContext, Publis
   readonly isEmpty?: boolean;
   /** Number of times that the implementer was sent back because it had changed nothing. */
   readonly emptyResults?: number;
+  /** Files with conflict markers, which the implementer resolves; absent where there are none. */
+  readonly conflicts?: readonly string[] | undefined;
 }
 
 /** Input of each call of an agent. */
@@ -237,7 +226,7 @@ export type ReportInput = RunHeader & {
 };
 
 export type BuildActivities = {
-  prepare: { input: RunHeader & Pick<BuildContext, 'requestedConfig'>; output: Prepared };
+  prepare: { input: PrepareInput; output: Prepared<BuildConfig> };
   plan: { input: AgentInput; output: Planned };
   commitPlan: {
     input: RunHeader & { head: string; draft: PlanDraft; existing: CommittedPlan | null };
@@ -258,7 +247,8 @@ export type BuildActivities = {
     input: AgentInput & { plan: CommittedPlan | null; question: string };
     output: { reply: string; cost: Cost };
   };
-  pushBranch: { input: RunHeader & { commit: string }; output: Published };
+  pushBranch: { input: PushInput; output: Published };
+  takeIn: { input: TakeInInput; output: TakenIn };
   setUp: {
     input: RunHeader & { head: string; setup: ProjectCommand; excludePaths: readonly string[] };
     output: { ran: boolean };
@@ -268,7 +258,7 @@ export type BuildActivities = {
     output: Implemented;
   };
   commitCode: {
-    input: RunHeader & { head: string; tree: string; message: string; baseCommit: string };
+    input: CommitCodeInput;
     output: CommittedCode;
   };
   takeFiles: {
@@ -284,10 +274,7 @@ export type BuildActivities = {
   check: { input: CheckInput; output: Checked };
   review: { input: AgentInput & { plan: CommittedPlan; evidence: readonly Checked[] }; output: Reviewed };
   report: { input: ReportInput & { version: number }; output: Reported };
-  integrate: {
-    input: RunHeader & { head: string; baseCommit: string; baseBranch: string; planPath: string };
-    output: Integrated;
-  };
+  integrate: { input: IntegrateInput; output: Integrated };
   copyRecord: {
     input: ReportInput & {
       accepted: boolean;
@@ -298,17 +285,7 @@ export type BuildActivities = {
     };
     output: Recorded;
   };
-  merge: {
-    input: RunHeader & {
-      head: string;
-      baseCommit: string;
-      baseBranch: string;
-      strategy: BuildConfig['git']['mergeStrategy'];
-      codeTree: string;
-      title: string;
-    };
-    output: Merged;
-  };
+  merge: { input: MergeInput; output: Merged };
 };
 
-export type { ActivityError, Checkpoint, CommittedCode, Merged, Published, Recorded };
+export type { ActivityError, Checkpoint, CommittedCode, Integrated, Merged, Published, Recorded, TakenIn };

@@ -71,7 +71,7 @@ function ended(fan: FanOut, id: string, outcome: FanOutcome): FanOut {
   return { ...fan, running, outcomes: { ...fan.outcomes, [id]: outcome } };
 }
 
-/** `running` until all have ended, or until the policy says before that how it ends. */
+/** `running` until all have ended, or until the policy decides earlier. */
 export function verdictOf({ ids, policy, outcomes }: FanOut): 'running' | 'succeeded' | 'failed' {
   const all = ids.flatMap((id) => (Object.hasOwn(outcomes, id) ? [outcomes[id]] : []));
   const failures = all.filter((outcome) => outcome?.ok === false).length;

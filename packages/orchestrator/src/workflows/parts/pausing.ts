@@ -2,7 +2,7 @@
  * A pause with its reason, and the ways out of it: a retry, an extension, another budget, or the end of a provider's limit.
  * A failed activity leads to the pause; the workflow's history state leads back to the work.
  */
-import type { ActivityError, BudgetName, Decision, PauseReason } from '@autonomous/shared';
+import type { ActivityError, BudgetName, Decision, PauseReason, Question, WayOn } from '@autonomous/shared';
 import { assign, type EventObject, type MachineContext } from 'xstate';
 import { changeOf } from './change.ts';
 import { changeBudget, type NotedContext } from './notes.ts';
@@ -15,6 +15,8 @@ export interface Pause {
   readonly budget?: BudgetName;
   /** Milliseconds after which the run resumes by itself. Absent: a person has to resume it. */
   readonly resumesInMs?: number;
+  /** Ways on beside a retry, of which the person chooses one. Absent: none. */
+  readonly ways?: readonly WayOn[];
 }
 
 export interface PausableContext {
@@ -57,8 +59,22 @@ export function pausingActions<
 export const pausingGuards = {
   isPausedFor: ({ context }: { readonly context: PausableContext }, { reason }: { reason: PauseReason }) =>
     context.paused?.reason === reason,
+  /** Is the answer this way on? */
+  takesWay: (
+    { context, event }: { readonly context: PausableContext; readonly event: { readonly type: string } },
+    { ways }: { ways: readonly string[] },
+  ) => {
+    const chosen = chosenWay(context, event);
+    return chosen !== undefined && ways.includes(chosen.way);
+  },
   resumesByItself: ({ context }: { readonly context: PausableContext }) => context.paused?.resumesInMs !== undefined,
 };
+
+/** The way on that an answer names; `undefined` for any other event. */
+export function chosenWay({ paused }: PausableContext, event: { readonly type: string }): WayOn | undefined {
+  const { response } = event as { readonly response?: string }; // only answers have one
+  return event.type === 'CLARIFICATION_ANSWERED' ? paused?.ways?.find(({ text }) => text === response) : undefined;
+}
 
 export const pausingDelays = {
   reset: ({ context }: { readonly context: PausableContext }) => context.paused?.resumesInMs ?? 0,
@@ -84,6 +100,8 @@ interface OwnWays<On> {
   readonly on: On;
   /** Decisions for pauses that are neither a timeout nor a used-up budget; `null`: a retry alone. */
   readonly decisions: (context: PausableContext) => readonly Decision[] | null;
+  /** Ways on that its transitions on CLARIFICATION_ANSWERED take. Default: none, and none is offered. */
+  readonly ways?: readonly string[];
 }
 
 /**
@@ -103,14 +121,21 @@ export function pausedState<const Target extends string, const On extends object
         decisions: (context: PausableContext): readonly Decision[] =>
           context.paused?.reason === 'timeout' || context.paused?.reason === 'budget'
             ? ['retry', 'extend']
-            : (own?.decisions(context) ?? ['retry']),
+            : questionOf(context, own?.ways) === null
+              ? (own?.decisions(context) ?? ['retry'])
+              : ['answer', 'retry'],
         summary: ({ paused }: PausableContext) => paused?.message ?? '',
-        facts: ({ paused }: PausableContext) => ({
-          reason: paused?.reason,
-          message: paused?.message,
-          budget: paused?.budget,
-          details: { resumesInMs: paused?.resumesInMs },
-        }),
+        facts: (context: PausableContext) => {
+          const { paused } = context;
+          const question = questionOf(context, own?.ways);
+          return {
+            reason: paused?.reason,
+            message: paused?.message,
+            budget: paused?.budget,
+            ...(question === null ? {} : { question: { ...question } }),
+            details: { resumesInMs: paused?.resumesInMs },
+          };
+        },
       },
     },
     initial: 'choosing',
@@ -150,14 +175,27 @@ export function pausedState<const Target extends string, const On extends object
   } as const;
 }
 
-function pausedByFailure(context: PausableContext, stage: string, error: ActivityError): Pause {
-  const { reason, message, retryAfterMs, budget } = error;
-  const isLimit = reason === 'rate_limited' && retryAfterMs !== undefined;
-  const pause = isLimit ? pausedByLimit(context, message, retryAfterMs) : { message };
-  return { reason, stage, ...pause, ...(budget === undefined ? {} : { budget }) };
+/** The ways on that the workflow takes, as a question with options; `null` where there is none. */
+function questionOf({ paused }: PausableContext, taken: readonly string[] = []): Question | null {
+  const options = (paused?.ways ?? []).filter(({ way }) => taken.includes(way)).map(({ text }) => text);
+  if (paused === null || options.length === 0) return null;
+  return { question: paused.message, context: '', options, responseType: 'single_choice' };
 }
 
-/** The first pause lasts as long as the provider says, each further one longer. */
+function pausedByFailure(context: PausableContext, stage: string, error: ActivityError): Pause {
+  const { reason, message, retryAfterMs, budget, ways } = error;
+  const isLimit = reason === 'rate_limited' && retryAfterMs !== undefined;
+  const pause = isLimit ? pausedByLimit(context, message, retryAfterMs) : { message };
+  return {
+    reason,
+    stage,
+    ...pause,
+    ...(budget === undefined ? {} : { budget }),
+    ...(ways === undefined ? {} : { ways }),
+  };
+}
+
+/** The first pause has the length that the provider names; each further one is longer. */
 function pausedByLimit({ resumedByItself = 0 }: PausableContext, message: string, resetMs: number) {
   if (resumedByItself >= MOST_RESUMES)
     return {

@@ -4,20 +4,12 @@
  */
 import type { RunConfig } from '@autonomous/shared';
 import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import type { IntegratedBase } from '../../activities/integrate-base.ts';
+import type { Merged } from '../../activities/merge-into-base.ts';
 import type { Published, RunHeader } from '../../activities/types.ts';
 import { changeOf } from './change.ts';
 import { headerOf } from './run-context.ts';
 import type { RunFact } from './signals.ts';
-
-export type Merged =
-  | { readonly merged: true; readonly commit: string; readonly strategy: string }
-  /** The base moved since it was integrated. */
-  | { readonly merged: false };
-
-/** The base branch as it was brought into the run's branch. */
-export type IntegratedBase =
-  | { readonly moved: false }
-  | { readonly moved: true; readonly baseCommit: string; readonly commit: string; readonly codeTree: string };
 
 /** The record of a run as it was committed. */
 export interface Recorded {
@@ -36,6 +28,10 @@ export interface PublishingContext extends RunHeader {
   readonly codeTree: string | null;
   readonly published: Published | null;
   readonly merged: boolean;
+  /** A person chose at a pause that the branch is the result: nothing is merged. Here and below: absent otherwise. */
+  readonly leftAsBranch?: true;
+  /** Note about the published branch in that case. */
+  readonly publishedNote?: string;
 }
 
 type Has = { readonly context: PublishingContext };
@@ -52,13 +48,17 @@ export function publishingActions<Context extends MachineContext & PublishingCon
     ),
     reportPublished: emit<Context, Event, { published: Published }, Event, RunFact>(({ context }, { published }) => ({
       type: 'CHANGES_PUBLISHED',
-      branch: context.branch,
+      branch: published.branch ?? context.branch,
       commit: published.commit,
       pushed: published.pushed,
+      ...(context.publishedNote === undefined ? {} : { note: context.publishedNote }),
       ...(context.config.git.createPR
         ? { note: 'No forge is configured: the branch is pushed; open the pull request from it by hand.' }
         : {}),
     })),
+    leaveAsBranch: assign<Context, Event, { note: string | undefined }, Event, never>((_, { note }) =>
+      changed({ leftAsBranch: true, ...(note === undefined ? {} : { publishedNote: note }) }),
+    ),
     keepMerged: enqueueActions<Context, Event, { output: Merged }, Event, never, never, never, never, RunFact>(
       ({ enqueue, context }, { output }) => {
         if (!output.merged) return;
@@ -95,18 +95,26 @@ export function publishingActions<Context extends MachineContext & PublishingCon
 
 export const publishingGuards = {
   /** A pull request is merged by people. */
-  merges: ({ context }: Has) => context.config.git.autoMerge && !context.config.git.createPR,
+  merges: ({ context }: Has) =>
+    context.config.git.autoMerge && !context.config.git.createPR && context.leftAsBranch !== true,
 };
 
 const published = ({ event }: { readonly event: { readonly output: Published } }) => ({ published: event.output });
 
-/** Pushes the run's branch. Sets `published` and emits CHANGES_PUBLISHED. */
-export function pushingState<const Next extends string, const OnError>(next: Next, onError: OnError) {
+/**
+ * Pushes the run's branch. Sets `published` and emits CHANGES_PUBLISHED.
+ * @param push name of the invocation, and whether the commits go to a branch beside the run's own
+ */
+export function pushingState<const Next extends string, const OnError>(
+  next: Next,
+  onError: OnError,
+  { id, beside }: { readonly id: string; readonly beside?: true } = { id: 'pushBranch' },
+) {
   return {
     invoke: {
-      id: 'pushBranch',
+      id,
       src: 'pushBranch',
-      input: pushInput,
+      input: beside === undefined ? pushInput : (has: Has) => ({ ...pushInput(has), beside }),
       onDone: {
         target: next,
         actions: [

@@ -2,6 +2,7 @@
  * The clock of a stage, a region beside its work: it fires once after the stage's time, and an extension starts it again
  * without touching the work.
  */
+import type { AtWork } from '@autonomous/shared';
 import { assign, type EventObject, type MachineContext } from 'xstate';
 import { changeOf } from './change.ts';
 import type { PausableContext } from './pausing.ts';
@@ -23,11 +24,11 @@ export function clockActions<
       config: { ...config, timeoutMinutes: { ...config.timeoutMinutes, [stage]: minutes } },
     });
   return {
-    rememberTimeout: assign<Context, Event, { stage: string }, Event, never>(({ context }, { stage }) =>
+    rememberTimeout: assign<Context, Event, { stage: string }, Event, never>(({ context, event }, { stage }) =>
       changeOf<Context, PausableContext>({
         paused: {
           reason: 'timeout',
-          message: `The stage ${stage} took longer than ${context.config.timeoutMinutes[stage]} minutes.`,
+          message: `The stage ${stage} took longer than ${context.config.timeoutMinutes[stage]} minutes.${wayOn(event, stage)}`,
           stage,
         },
       }),
@@ -40,6 +41,25 @@ export function clockActions<
       context.paused === null ? {} : extended(context, context.paused.stage, minutes),
     ),
   };
+}
+
+/** At most so many of the activities that were under way are named. */
+const NAMED = 2;
+
+/** Work that was under way, and the setting; empty for an event of an older log, which does not say. */
+function wayOn(event: object, stage: string): string {
+  const { during } = event as { readonly during?: readonly AtWork[] }; // the engine adds it to every timer's event
+  if (during === undefined) return '';
+  const work = during.slice(0, NAMED).map(({ what, elapsedMs, lastLine }) => {
+    const said = lastLine === undefined ? '' : `; its last line: ${lastLine}`;
+    return ` Under way was \`${what.replaceAll('`', "'")}\`, for ${duration(elapsedMs)}${said}.`;
+  });
+  return `${work.join('')} Extend the stage for this run, or set defaultRunConfig.timeoutMinutes.${stage} in .autonomous/config.json for the next ones.`;
+}
+
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 /** Delay of a stage's clock by the name `<stage>Timeout`, in milliseconds. */

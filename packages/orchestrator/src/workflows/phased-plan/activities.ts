@@ -4,6 +4,9 @@ import { acceptedConcernsOf } from '../../activities/child-heads.ts';
 import { commitOnBranch, committedBefore } from '../../activities/commits.ts';
 import { assertAccepted, concernsOf } from '../../activities/concerns.ts';
 import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
+import { integrate } from '../../activities/integrate-base.ts';
+import { merge } from '../../activities/merge-into-base.ts';
+import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/push-branch.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
@@ -13,9 +16,8 @@ import { MEMORY_PATH, parseMemory } from '../../artifacts/memory.ts';
 import { RecordRedactor } from '../../artifacts/record-redactor.ts';
 import { renderEventLog, renderRunContext } from '../../artifacts/run-context.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
+import { pathFault } from '../../repository/repository-paths.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
-import { prepare } from '../build/activities/planning.ts';
-import { integrate, merge } from '../build/activities/publishing.ts';
 import { COMMANDS_QUESTION, commandsIn } from './commands-question.ts';
 import { stateFiles } from './orchestrator-state.ts';
 import { checkWithLint } from './phase/activities.ts';
@@ -50,17 +52,18 @@ export function planActivities(tools: ActivityTools): ActivityRegistry {
 function readPlan(tools: ActivityTools): Of<'readPlan'> {
   return {
     retry: THREE_TRIES,
-    async perform({ projectId, baseCommit, planPath, plan }): Promise<PlanRead> {
+    async perform({ projectId, baseCommit, planPath, plan }, context): Promise<PlanRead> {
       const { repository } = tools;
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, context.runId);
       const path = planPath.replaceAll('\\', '/').replace(/^(?:\.?\/)+/, '');
-      const inBase = await repository.readFile(project, baseCommit, path);
+      // A plan from elsewhere may have a name that no file in git has.
+      const inBase = pathFault(path) === null ? await repository.readFile(project, baseCommit, path) : null;
       const nothing = { title: null, phases: [], waves: [], planFile: null };
       const text = plan ?? inBase;
       if (text === null)
         return {
           ...nothing,
-          faults: [`The base commit has no file ${path}. Commit the plan and push it, or give its text.`],
+          faults: [`The base commit has no file '${planPath}'. Commit the plan and push it, or give its text.`],
         };
       const result = read(text);
       if (!result.ok) return { ...nothing, faults: result.faults };
@@ -75,9 +78,9 @@ function readPlan(tools: ActivityTools): Of<'readPlan'> {
 function findCommands(tools: ActivityTools): Of<'findCommands'> {
   return {
     retry: THREE_TRIES,
-    async perform({ projectId, baseCommit }) {
+    async perform({ projectId, baseCommit }, context) {
       const { repository } = tools;
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, context.runId);
       const readFile = (path: string) => repository.readFile(project, baseCommit, path);
       const found = await findCheckCommands(await repository.listFiles(project, baseCommit), readFile);
       if (found.test !== null) return found;
@@ -100,7 +103,7 @@ function findConcerns(tools: ActivityTools): Of<'findConcerns'> {
   return {
     retry: THREE_TRIES,
     async perform({ runId, projectId, baseCommit, head }, { signal }): Promise<{ concerns: readonly Concern[] }> {
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, runId);
       const view = await tools.view(runId);
       const result = { project, view, baseCommit, head, signal };
       const accepted = await acceptedConcernsOf(tools, project, view.acceptedConcerns ?? [], result);
@@ -114,7 +117,7 @@ function recordRun(tools: ActivityTools): Of<'recordRun'> {
   return {
     retry: THREE_TRIES,
     async find(input, context) {
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       const commit = await committedBefore(tools, context, { ...input, project });
       if (commit === null) return undefined;
       const { notices } = await memoryWith(tools, context, project, input);
@@ -123,7 +126,7 @@ function recordRun(tools: ActivityTools): Of<'recordRun'> {
     async perform(input, context) {
       const { repository } = tools;
       const { runId, projectId, baseCommit, head, branch } = input;
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, context.runId);
       const [view, events] = await Promise.all([tools.view(runId), tools.events(runId)]);
       await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal });
       const memory = await memoryWith(tools, context, project, input);

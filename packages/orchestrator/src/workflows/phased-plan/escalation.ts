@@ -3,9 +3,9 @@
 /** One attempt at a phase: what an agent did, and what was found wrong with it. */
 export interface Attempt {
   readonly action: 'implement' | 'fix' | 'review' | 'verify';
-  /** What the agent said of its work; empty where it said nothing. */
+  /** The agent's summary of its work; empty if it gave none. */
   readonly summary: string;
-  /** What was wrong, in full. */
+  /** The failure of the attempt, in full. */
   readonly error: string;
 }
 

@@ -2,6 +2,7 @@
 import { COMMON_GATES } from '@autonomous/shared';
 import type { Workflow } from '../workflow.ts';
 import { planActivities } from './activities.ts';
+import { PLAN_EVENTS } from './event-texts.ts';
 import { stateFiles } from './orchestrator-state.ts';
 import { phasedPlanV1 } from './phased-plan-1.ts';
 import { planPhase } from './phase/index.ts';
@@ -15,7 +16,7 @@ export const phasedPlan: Workflow = {
   stages: [
     { name: 'preparation', title: 'Preparation' },
     { name: 'implementation', title: 'Phases', timeoutMinutes: 60, role: 'phase-implementer' },
-    { name: 'validation', title: 'Verification', timeoutMinutes: 5 },
+    { name: 'validation', title: 'Verification', timeoutMinutes: 30 },
     { name: 'publishing', title: 'Publishing' },
   ],
   trustModes: [
@@ -28,9 +29,11 @@ export const phasedPlan: Workflow = {
   ],
   gates: {
     ...COMMON_GATES,
-    plan_result: { title: 'Result', presents: 'changes' },
+    plan_result: { title: 'Result', presents: 'changes', needs: { reject: 'feedback' } },
   },
   documents: { code: { title: 'Changes', drawnAs: 'changes' } },
+  events: PLAN_EVENTS,
+  progressWord: 'merged',
   children: [planPhase],
   recordFiles: (_view, events) => stateFiles(events),
   activities: planActivities,

@@ -1,6 +1,7 @@
 /** Version 1 of the workflow. */
 import { defineWorkflow } from '../../core/definition.ts';
-import { planMachine, planSignals } from './machine.ts';
+import { planMachine } from './machine.ts';
+import { planSignals } from './setup.ts';
 import { type PlanContext, planInputSchema } from './types.ts';
 
 export const phasedPlanV1 = defineWorkflow({

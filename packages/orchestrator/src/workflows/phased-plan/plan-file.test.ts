@@ -114,9 +114,23 @@ describe('readPlan', () => {
     ['---\ndependencies: [1, 2]\n---\n# Phase 1\n', /cannot be read at '1'/],
     ['---\ndependencies: {2: !!js x}\n---\n# Phase 1\n', /cannot be read at '!'/],
     ['x'.repeat(5_000_000), /5000000 characters; at most 500000/],
+    [`## Phase 3: A\n${'x'.repeat(50_001)}\n`, /section of phase 3 has 50001 characters; at most 50000/],
     [Array.from({ length: 101 }, (_, index) => `# Phase ${index}`).join('\n'), /101 phases; at most 100/],
   ])('refuses by name: %.60j', (text, message) => {
     expect(faultsOf(text).join('\n')).toMatch(message);
+  });
+
+  it('takes no phase and no marker from a comment in HTML, which nobody sees who reads the plan as a page', () => {
+    const plan =
+      '<!-- drafts\n## Phase 8: Later\n-->\n## Phase 1: A\n<!-- depends on Phase 8 -->\n## Phase 2: B\nText.\n';
+    expect(dependenciesOf(plan)).toEqual({ 1: [], 2: [1] });
+    expect(phasesOf('```\n<!--\n```\n## Phase 1: After a fence\n')).toHaveLength(1);
+  });
+
+  it('names the first faults of a plan that has very many', () => {
+    const faults = faultsOf(`# Phase 1\n${'Depends on: nothing like it\nDepends on: foo\n'.repeat(10_000)}`);
+    expect(faults).toHaveLength(21);
+    expect(faults.at(-1)).toMatch(/^… and \d+ more\.$/);
   });
 
   it('takes linear time of a text that a stranger wrote', { timeout: 60_000 }, () => {

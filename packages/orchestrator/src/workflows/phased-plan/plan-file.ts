@@ -1,11 +1,11 @@
 /**
  * Reads a plan in Markdown: its phases by heading, the success criteria of each, and what each depends on. Pure; takes linear
- * time of the text, whoever wrote it.
+ * time in the length of the text, for any text.
  */
 
 /** One phase of a plan. */
 export interface PlanPhase {
-  /** As its heading says, from 0 to 9999. */
+  /** Number in its heading, from 0 to 9999. */
   readonly number: number;
   readonly title: string;
   /** Markdown of its section, without the heading. */
@@ -32,9 +32,14 @@ export type ReadPlan =
 export const MAX_PLAN_CHARACTERS = 500_000;
 /** Phases of a plan, at most. */
 export const MAX_PHASES = 100;
-const MAX_NUMBER = 9_999;
+/** Highest number of a phase. */
+export const MAX_PHASE_NUMBER = 9_999;
+/** Characters of a phase's section, at most: its agents get all of it. */
+export const MAX_PHASE_CHARACTERS = 50_000;
 const LONGEST_TITLE = 200;
 const MOST_CRITERIA = 100;
+/** Faults of a plan that are named. */
+const MOST_FAULTS = 20;
 
 /**
  * Reads a plan. A phase without a marker depends on the phase before it; `Depends on: none` makes it independent. A marker is
@@ -57,7 +62,7 @@ export function readPlan(text: string): ReadPlan {
   const named = readDependencies(front);
   all.push(...named.faults);
   const phases = phasesOf(sections, named.dependencies, all);
-  all.push(...dependencyFaults(phases, named.dependencies));
+  all.push(...lengthFaults(phases), ...dependencyFaults(phases, named.dependencies));
   if (all.length === 0) all.push(...cycleFaults(phases));
   return all.length > 0
     ? fault(...all)
@@ -82,13 +87,16 @@ export function wavesOf(phases: readonly PlanPhase[]): readonly (readonly number
   return waves;
 }
 
-const fault = (...faults: readonly string[]): ReadPlan => ({ ok: false, faults });
+function fault(...faults: readonly string[]): ReadPlan {
+  const beyond = faults.length - MOST_FAULTS;
+  return { ok: false, faults: beyond > 0 ? [...faults.slice(0, MOST_FAULTS), `… and ${beyond} more.`] : faults };
+}
 
 // ---- lines
 
 interface Line {
   readonly text: string;
-  /** In a fenced block, whose content is neither heading nor marker. */
+  /** In a fenced block or a comment in HTML, whose content is neither heading nor marker. */
   readonly isCode: boolean;
 }
 
@@ -103,8 +111,13 @@ function splitFrontMatter(text: string): { readonly front: readonly string[]; re
 
 function marked(lines: readonly string[]): Line[] {
   let fence: string | null = null;
+  let isComment = false;
   return lines.map((text) => {
     const bar = /^ {0,3}(`{3,}|~{3,})/.exec(text)?.[1];
+    if (isComment || (fence === null && /^ {0,3}<!--/.test(text))) {
+      isComment = !text.includes('-->');
+      return { text, isCode: true };
+    }
     if (fence === null) {
       if (bar !== undefined) fence = bar;
       return { text, isCode: bar !== undefined };
@@ -183,10 +196,10 @@ function phaseHeading(heading: string): PhaseHeading | null {
   const number = Number(digits);
   const after = heading.slice(all.length - next.length);
   const said = heading.slice(0, 60);
-  if (/^[.,]\d|^[A-Za-z]/.test(after) || number > MAX_NUMBER)
+  if (/^[.,]\d|^[A-Za-z]/.test(after) || number > MAX_PHASE_NUMBER)
     return {
       kind: 'fault',
-      message: `The heading '${said}' has no whole number from 0 to ${MAX_NUMBER}; number its phase anew.`,
+      message: `The heading '${said}' has no whole number from 0 to ${MAX_PHASE_NUMBER}; number its phase anew.`,
     };
   const trimmed = after.trimStart();
   const separator = /^(?:[*_]{0,3})(?:[:.)\u2013\u2014-]{1,3})/.exec(trimmed)?.[0] ?? '';
@@ -208,6 +221,16 @@ function duplicateFaults(sections: readonly Section[]): string[] {
   for (const { number } of sections) counts.set(number, (counts.get(number) ?? 0) + 1);
   return [...counts].flatMap(([number, count]) =>
     count === 1 ? [] : [`The plan has ${count} phases with the number ${number}; give each a number of its own.`],
+  );
+}
+
+function lengthFaults(phases: readonly PlanPhase[]): string[] {
+  return phases.flatMap(({ number, text }) =>
+    text.length <= MAX_PHASE_CHARACTERS
+      ? []
+      : [
+          `The section of phase ${number} has ${text.length} characters; at most ${MAX_PHASE_CHARACTERS} are taken. Divide it into several phases.`,
+        ],
   );
 }
 
@@ -293,7 +316,7 @@ function itemText(text: string): string {
 /** Markers in one line, at most. */
 const MOST_MARKERS = 50;
 
-/** Numbers that "depends on …" names in a phase, and `[]` where it says none; `null` where nothing is said. */
+/** Phase numbers of all "depends on …" markers of a phase; `[]` for "none", `null` without a marker. */
 function markersIn(
   phase: string,
   lines: readonly Line[],

@@ -1,4 +1,4 @@
-/** What people may tell the runs of a plan and of its phases. */
+/** Signals that the run of a phase accepts. */
 import type { EventPayloads } from '@autonomous/shared';
 import { decisionSignals as all } from '../parts/signals.ts';
 

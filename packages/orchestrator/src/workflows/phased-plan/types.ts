@@ -1,21 +1,31 @@
 /** The data of a plan's run: its input, its context, and what its activities take and give. All plain JSON. */
 import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
 import { z } from 'zod';
+import type { IntegratedBase, IntegrateInput } from '../../activities/integrate-base.ts';
 import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
+import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
+import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
 import type { Checked, CheckInput, Note, ProjectCommand, Published, RunHeader } from '../../activities/types.ts';
 import type { CheckCommands } from '../../artifacts/check-commands.ts';
-import type { BuildActivities, Prepared } from '../build/types.ts';
 import type { FanOut } from '../parts/fan-out.ts';
 import type { Pause } from '../parts/pausing.ts';
-import type { IntegratedBase, Merged, Recorded } from '../parts/publishing.ts';
+import type { Recorded } from '../parts/publishing.ts';
 import { MAX_PLAN_CHARACTERS, type PlanPhase } from './plan-file.ts';
 
-const command = z.string().trim().min(1).max(4_000);
+const command = z
+  .string()
+  .trim()
+  .min(1)
+  .max(4_000)
+  .refine((text) => !text.includes('\0'), {
+    error: 'The command holds a NUL character, which no shell takes. Remove it.',
+  });
 
 export const planInputSchema = z.strictObject({
   planPath: z.string().trim().min(1).max(1_000).meta({
     title: 'Path of the plan',
     description: 'In the repository, such as plans/feature.md. Where the text is given below, it only names the plan.',
+    repositoryFile: 'text/markdown',
   }),
   plan: z
     .string()
@@ -72,7 +82,7 @@ export interface PlanContext extends RunHeader {
   readonly excludePaths: readonly string[];
   readonly setup: ProjectCommand | null;
   readonly setupDone: boolean;
-  /** `null` before it is known. An empty command says that there is none; the same below. */
+  /** `null` before it is known; an empty command means that the project has none. The same holds for `lint`. */
   readonly test: ProjectCommand | null;
   readonly lint: ProjectCommand | null;
   /** A person's answer to the question for the commands. */
@@ -92,7 +102,7 @@ export interface PlanContext extends RunHeader {
   readonly children: FanOut | null;
   /** How often each phase was started, by number: it tells a child from its predecessors. */
   readonly starts: Readonly<Record<string, number>>;
-  /** What the next child of a phase has to know, by number. */
+  /** Hints for the next child run of a phase, by number. */
   readonly hints: Readonly<Record<string, string>>;
   /** Not merged yet, by number. */
   readonly finished: Readonly<Record<string, FinishedPhase>>;
@@ -103,7 +113,7 @@ export interface PlanContext extends RunHeader {
   /** Calls of agents that wrote code, in all phases that have ended. */
   readonly iterations: number;
   readonly iterationLimit: number;
-  /** Phases that a retry starts anew, with what stopped them; `null` where a retry goes on from where it stopped. */
+  /** Phases that a retry starts anew, with the reason of each; `null` if a retry resumes the interrupted step. */
   readonly anew: Readonly<Record<string, string>> | null;
   /** Why a person must look at the result; `null` without a reason. */
   readonly failure: string | null;
@@ -114,7 +124,7 @@ export interface PlanContext extends RunHeader {
   readonly resumedByItself?: number | undefined;
 }
 
-/** A plan as it was read; `faults` says why it cannot be carried out. */
+/** Result of reading a plan. With `faults` it cannot be carried out. */
 export interface PlanRead {
   readonly title: string | null;
   readonly phases: readonly PlanPhase[];
@@ -124,7 +134,7 @@ export interface PlanRead {
 }
 
 export type PlanActivities = {
-  prepare: { input: BuildActivities['prepare']['input']; output: Prepared<PlanConfig> };
+  prepare: { input: PrepareInput; output: Prepared<PlanConfig> };
   readPlan: {
     input: RunHeader & { readonly baseCommit: string; readonly planPath: string; readonly plan: string | null };
     output: PlanRead;
@@ -137,7 +147,7 @@ export type PlanActivities = {
     input: RunHeader & { readonly baseCommit: string; readonly head: string };
     output: { readonly concerns: readonly Concern[] };
   };
-  integrate: { input: BuildActivities['integrate']['input']; output: IntegratedBase };
+  integrate: { input: IntegrateInput; output: IntegratedBase };
   recordRun: {
     input: RunHeader & {
       readonly head: string;
@@ -151,5 +161,5 @@ export type PlanActivities = {
     output: Recorded;
   };
   pushBranch: { input: RunHeader & { readonly commit: string }; output: Published };
-  merge: { input: BuildActivities['merge']['input']; output: Merged };
+  merge: { input: MergeInput; output: Merged };
 };

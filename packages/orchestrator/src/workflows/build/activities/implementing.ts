@@ -16,7 +16,7 @@ export function implement(tools: ActivityTools): Of<'implement'> {
     retry: ONE_TRY_A_SANDBOX,
     async perform(input, context): Promise<Implemented> {
       const { repository } = tools;
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       const work = await openFolder(tools, {
         project,
         runId: input.runId,
@@ -24,17 +24,18 @@ export function implement(tools: ActivityTools): Of<'implement'> {
         treeish: input.head,
         excludePaths: input.excludePaths,
         setup: await setupOf(tools, { project, runId: input.runId, treeish: input.head }, input.setup),
-        goOn: keptByAgent(context) !== null,
+        continues: keptByAgent(context) !== null,
         signal: context.signal,
         progress: context.progress,
       });
+      const plan = (await repository.readFile(project, input.head, input.plan.path)) ?? '';
       const { outcome, cost } = await callAgent(tools, context, {
         role: implementer,
         input: {
           call: input.call,
           request: input.request,
           notes: promptNotes(input.notes),
-          plan: (await repository.readFile(project, input.head, input.plan.path)) ?? '',
+          plan,
           constraints: input.plan.constraints,
           testCommand: input.test?.command || null,
         },
@@ -48,6 +49,7 @@ export function implement(tools: ActivityTools): Of<'implement'> {
         folder: work.folder,
         baseTree: await repository.treeOf(project, input.head),
         excludePaths: [...input.excludePaths, ...work.installed],
+        asked: `${input.request}\n${plan}`,
       });
       await closeFolder(work.folder);
       const refused = described(imported);
@@ -71,7 +73,7 @@ export function takeFiles(tools: ActivityTools): Of<'takeFiles'> {
     retry: THREE_TRIES,
     async perform({ projectId, branch, head, baseCommit, take }, context) {
       const { repository } = tools;
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, context.runId);
       const before = await repository.treeOf(project, head);
       const tree = await repository.restorePaths(project, before, take.commit, take.paths);
       const title = `Take ${take.paths.length === 1 ? 'a file' : `${take.paths.length} files`} from run ${take.runId}`;

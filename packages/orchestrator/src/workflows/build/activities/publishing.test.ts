@@ -13,7 +13,9 @@ import type { Activity, ActivityContext } from '../../../core/activity.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { commitCode } from '../../../activities/code-commits.ts';
 import { commitOnBranch } from '../../../activities/commits.ts';
-import { copyRecord, integrate, merge } from './publishing.ts';
+import { integrate } from '../../../activities/integrate-base.ts';
+import { merge } from '../../../activities/merge-into-base.ts';
+import { copyRecord } from './publishing.ts';
 import { pushBranch } from '../../../activities/push-branch.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';

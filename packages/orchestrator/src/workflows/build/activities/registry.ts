@@ -4,12 +4,15 @@ import type { BuildActivities } from '../types.ts';
 import { baseline } from '../../../activities/baseline.ts';
 import { check } from '../../../activities/check.ts';
 import { checkpoint, commitCode, setUp } from '../../../activities/code-commits.ts';
+import { integrate, takeIn } from '../../../activities/integrate-base.ts';
+import { merge } from '../../../activities/merge-into-base.ts';
+import { prepare } from '../../../activities/prepare.ts';
 import { pushBranch } from '../../../activities/push-branch.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { roles } from '../roles/index.ts';
 import { implement, takeFiles } from './implementing.ts';
-import { commitPlan, plan, prepare, replyToPerson, revisePlan } from './planning.ts';
-import { copyRecord, integrate, merge } from './publishing.ts';
+import { commitPlan, plan, replyToPerson, revisePlan } from './planning.ts';
+import { copyRecord } from './publishing.ts';
 import { report, review } from './validating.ts';
 import { tidiedAll } from '../../../activities/tidied.ts';
 
@@ -35,6 +38,7 @@ export function buildActivities(tools: ActivityTools): ActivityRegistry {
     review: review(tools),
     report: report(tools),
     integrate: integrate(tools),
+    takeIn: takeIn(tools),
     copyRecord: copyRecord(tools),
     merge: merge(tools),
   };

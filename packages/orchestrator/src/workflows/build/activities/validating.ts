@@ -58,7 +58,7 @@ export function report(tools: ActivityTools): Of<'report'> {
     retry: THREE_TRIES,
     async perform(input, context): Promise<Reported> {
       const { repository } = tools;
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       const view = await tools.view(input.runId);
       const { signal } = context;
       const result = { project, view, baseCommit: view.baseCommit ?? input.head, head: input.head, signal };

@@ -72,6 +72,21 @@ const checksFail = (run: DrivenRun): DrivenRun =>
   run.implemented().done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
 const pausedAt = (run: DrivenRun, activity: string, reason?: string): DrivenRun =>
   run.fail(activity, reason).done('checkpoint', outputs.nothingLeft);
+/** A publication that is stopped, and the way on that a person chooses. */
+const way = (run: DrivenRun, activity: string, reason: string, chosen: string): DrivenRun =>
+  run
+    .fail(activity, reason, 'Stopped.', { ways: [{ way: chosen, text: `Choose ${chosen}`, note: 'As chosen.' }] })
+    .done('checkpoint', outputs.nothingLeft)
+    .send('CLARIFICATION_ANSWERED', { by, response: `Choose ${chosen}`, choices: [`Choose ${chosen}`] });
+const validatedToMerge = (): DrivenRun => reviewed(approved({ git: merging }).implemented());
+const toPush = (): DrivenRun => reviewed(approved().implemented()).done('copyRecord', outputs.copyRecord);
+const takenIn = {
+  commit: 'c-taken',
+  codeTree: 't-taken',
+  baseCommit: 'base',
+  planPath: outputs.commitPlan.path,
+  conflicts: [],
+};
 const retried = (run: DrivenRun): DrivenRun => run.send('RETRY_REQUESTED', { by });
 const published = (run: DrivenRun): DrivenRun =>
   run.done('copyRecord', outputs.copyRecord).done('pushBranch', { commit: 'c-record', pushed: true });
@@ -166,6 +181,44 @@ export const buildScenarios: Scenarios = {
       'RETRY_REQUESTED',
       { by, notes: 'I have read it.', accepts: 'hash' },
     ),
+  'base refuses the push, left as a pushed branch': () =>
+    way(published(validatedToMerge().done('integrate', { moved: false })), 'merge', 'push_rejected', 'leave_pushed'),
+  'conflict with the base, left as a branch': () =>
+    published(way(validatedToMerge(), 'integrate', 'merge_conflict', 'leave_branch')),
+  'conflict with the base, resolved by the agent at the second attempt': () =>
+    way(
+      way(validatedToMerge(), 'integrate', 'merge_conflict', 'resolve_base')
+        .done('takeInBase', { ...takenIn, conflicts: ['src/login.js'] })
+        .done('implementer', outputs.implementer),
+      'commitCode',
+      'merge_conflict',
+      'resolve_rest',
+    ).implemented(),
+  'taking the base in fails': () =>
+    pausedAt(
+      way(validatedToMerge(), 'integrate', 'merge_conflict', 'resolve_base'),
+      'takeInBase',
+      'remote_unavailable',
+    ),
+  'base taken in without a conflict after all': () =>
+    way(validatedToMerge(), 'integrate', 'merge_conflict', 'resolve_base').done('takeInBase', takenIn),
+  'commits of others on the branch, taken in': () =>
+    way(toPush(), 'pushBranch', 'push_rejected', 'take_in').done('takeIn', takenIn),
+  'commits of others on the branch, taken in with a conflict': () =>
+    way(toPush(), 'pushBranch', 'push_rejected', 'take_in').done('takeIn', {
+      ...takenIn,
+      conflicts: ['src/login.js'],
+    }),
+  'commits of others on the branch that cannot be taken in': () =>
+    pausedAt(way(toPush(), 'pushBranch', 'push_rejected', 'take_in'), 'takeIn', 'remote_unavailable'),
+  'commits of others on the branch, pushed beside': () =>
+    way(toPush(), 'pushBranch', 'push_rejected', 'push_beside').done('pushBeside', {
+      commit: 'c-record',
+      pushed: true,
+      branch: 'autonomous/r-login-flow-beside',
+    }),
+  'push beside fails': () =>
+    pausedAt(way(toPush(), 'pushBranch', 'push_rejected', 'push_beside'), 'pushBeside', 'push_rejected'),
   'plan approved, merged': () =>
     published(reviewed(approved({ git: merging }).implemented()).done('integrate', { moved: false })).done(
       'merge',

@@ -148,6 +148,16 @@ export const scenarios: Scenarios = {
   'one-phase-pushed': () =>
     published(verified(done({}, { plan: '## Phase 1', commits: 'squash', test: 'make test', lint: 'make lint' }))),
   'result-approved-by-a-person': () => published(approved(verified(done(manual)))),
+  'result-rejected-changed-in-one-more-phase': () =>
+    approved(
+      verified(
+        merged(
+          verified(done(manual))
+            .send('APPROVAL_REJECTED', { by, feedback: 'Name it otherwise.' })
+            .ended('phase-2-1', child(2)),
+        ),
+      ),
+    ),
   'concerns-approved-by-a-person': () =>
     approved(
       done()

@@ -14,9 +14,10 @@ import { tidiedAll } from '../../../activities/tidied.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { closeFolder, openFolder } from '../../../activities/work-folders.ts';
 import { findCheckCommands } from '../../../artifacts/check-commands.ts';
+import { ownedPaths } from '../../../artifacts/owned-files.ts';
 import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
-import { prepare } from '../../build/activities/planning.ts';
+import { prepare } from '../../../activities/prepare.ts';
 import { roles } from '../roles/index.ts';
 import { phaseFixer } from '../roles/phase-fixer.ts';
 import { phaseImplementer } from '../roles/phase-implementer.ts';
@@ -48,9 +49,9 @@ export function phaseActivities(tools: ActivityTools): ActivityRegistry {
 export function findCommands(tools: ActivityTools): Of<'findCommands'> {
   return {
     retry: THREE_TRIES,
-    async perform({ projectId, baseCommit }) {
+    async perform({ projectId, baseCommit }, context) {
       const { repository } = tools;
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, context.runId);
       return findCheckCommands(await repository.listFiles(project, baseCommit), (path) =>
         repository.readFile(project, baseCommit, path),
       );
@@ -65,7 +66,7 @@ function attempt(tools: ActivityTools): Of<'attempt'> {
     async perform(input, context): Promise<Attempted> {
       const { repository } = tools;
       const { runId, head, excludePaths, issues } = input;
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       const work = await openFolder(tools, {
         project,
         runId,
@@ -73,7 +74,7 @@ function attempt(tools: ActivityTools): Of<'attempt'> {
         treeish: head,
         excludePaths,
         setup: await setupOf(tools, { project, runId, treeish: head }, input.setup),
-        goOn: keptByAgent(context) !== null,
+        continues: keptByAgent(context) !== null,
         signal: context.signal,
         progress: context.progress,
       });
@@ -100,6 +101,7 @@ function attempt(tools: ActivityTools): Of<'attempt'> {
         folder: work.folder,
         baseTree: await repository.treeOf(project, head),
         excludePaths: [...excludePaths, ...work.installed],
+        asked: [common.request, common.plan ?? '', common.phase.text].join('\n'),
       });
       await closeFolder(work.folder);
       const { outcome: word, summary } = outcome.result;
@@ -118,21 +120,32 @@ function asked(role: string): NeedsHuman {
   return new NeedsHuman('agent_failed', `The ${role} asked a question instead of finishing.`);
 }
 
-/** What every role of a phase is told of it. */
+/** Input that the prompts of all roles of a phase share. */
 async function phaseOf(
-  { repository }: ActivityTools,
+  tools: ActivityTools,
   project: RemoteProject,
-  { request, call, notes, input, baseCommit }: PhaseAgentInput,
+  { runId, request, call, notes, input, baseCommit }: PhaseAgentInput,
 ): Promise<Omit<PhaseInput, 'memory' | 'files' | 'guides' | 'skills' | 'history'>> {
   const { planPath, planFile, number, total, title, text, criteria } = input;
+  const plan = async (file: string) =>
+    tools.repository.readFile(project, await planCommitOf(tools, runId, baseCommit), file);
   return {
     call,
     request,
     notes: promptNotes(notes),
     planPath,
-    plan: planFile === null ? null : await repository.readFile(project, baseCommit, planFile),
+    plan: planFile === null ? null : await plan(planFile),
     phase: { number, total, title, text, criteria },
   };
+}
+
+/** Commit with the plan as the run of the plan read it: agents of earlier phases may have written to the file since. */
+async function planCommitOf(tools: ActivityTools, runId: string, baseCommit: string): Promise<string> {
+  const { parent } = await tools.view(runId);
+  if (parent === undefined) return baseCommit;
+  const configured = (await tools.events(parent.runId)).find(({ type }) => type === 'RUN_CONFIGURED');
+  const { baseCommit: commit } = (configured?.payload ?? {}) as { readonly baseCommit?: string };
+  return commit ?? baseCommit;
 }
 
 /** The project's tests, and its lint after them, each in a fresh checkout: one piece of evidence. */
@@ -142,7 +155,7 @@ export function checkWithLint(tools: ActivityTools): Of<'check'> {
     retry: THREE_TRIES,
     async perform({ lint, ...input }, context) {
       const { repository } = tools;
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       const hasTests = input.test.command !== '';
       const tested = hasTests ? await tests.perform(input, context) : null;
       if (lint === null || lint.command === '' || tested?.passed === false) return tested ?? nothingRan();
@@ -208,7 +221,7 @@ function commitPhase(tools: ActivityTools): Of<'commitPhase'> {
   return {
     retry: THREE_TRIES,
     async perform({ projectId, branch, head, baseCommit, message }, context) {
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, context.runId);
       const tree = await tools.repository.treeOf(project, head);
       const commit = await commitOnBranch(tools, context, { project, branch, head: baseCommit, tree, message });
       return committed(tools, project, baseCommit, commit);
@@ -222,18 +235,23 @@ function takeHandFix(tools: ActivityTools): Of<'takeHandFix'> {
     retry: THREE_TRIES,
     async perform({ projectId, branch, head, baseCommit, message }, context): Promise<HandFix> {
       const { repository } = tools;
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, context.runId);
       await fetchRemote(tools, context, project);
       const theirs = await repository.remoteHead(project, branch);
-      if (theirs === null || theirs === head || !(await repository.isAncestor(project, head, theirs)))
-        return { commit: null };
+      if (theirs === null || (await repository.isAncestor(project, theirs, head))) return { commit: null };
+      if (!(await repository.isAncestor(project, head, theirs)))
+        throw new NeedsHuman(
+          'push_rejected',
+          `The branch ${branch} is at ${theirs} on the remote, which does not contain ${head}: its changes cannot be taken as a fix. Put your commits on top of ${head}, push the branch and retry; or delete it on the remote and retry without them.`,
+        );
       const tree = await repository.treeOf(project, theirs);
       const own = await repository.treeOf(project, head);
       if (tree === own) return { commit: null };
-      // Nothing of what a person's tree has in the server's own folder is taken.
+      // Nothing of what a person's tree has in the server's own folder or in engine-owned files is taken.
+      const owned = ownedPaths(project.ownedFiles);
       const record = (await repository.changes(project, head, theirs))
         .map(({ path }) => path)
-        .filter((path) => path.startsWith('.autonomous/'));
+        .filter((path) => path.startsWith('.autonomous/') || owned.has(path));
       const taken = record.length === 0 ? tree : await repository.restorePaths(project, tree, head, record);
       const commit = await commitOnBranch(tools, context, {
         project,

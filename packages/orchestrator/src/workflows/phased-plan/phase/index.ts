@@ -1,25 +1,11 @@
 /** A phase of a plan as a workflow: runs of `phased-plan` start one for each phase. */
 import { COMMON_GATES } from '@autonomous/shared';
-import { defineWorkflow } from '../../../core/definition.ts';
 import type { Workflow } from '../../workflow.ts';
+import { PLAN_EVENTS } from '../event-texts.ts';
 import { stateFiles } from '../orchestrator-state.ts';
 import { roles } from '../roles/index.ts';
-import { signals } from '../signals.ts';
 import { phaseActivities } from './activities.ts';
-import { phaseMachine } from './machine.ts';
-import { type PhaseContext, phaseInputSchema } from './types.ts';
-
-/** Version 1 of `plan-phase`. */
-export const planPhaseV1 = defineWorkflow({
-  name: 'plan-phase',
-  version: 1,
-  description: 'Implements one phase of a plan, verifies and reviews it, and commits it',
-  machine: phaseMachine,
-  signals,
-  input: phaseInputSchema,
-  needsProject: true,
-  workspace: (context: PhaseContext) => context.head || null,
-});
+import { planPhaseV1 } from './plan-phase-1.ts';
 
 export const planPhase: Workflow = {
   name: 'plan-phase',
@@ -29,7 +15,7 @@ export const planPhase: Workflow = {
   stages: [
     { name: 'preparation', title: 'Preparation' },
     { name: 'implementation', title: 'Implementation', timeoutMinutes: 60 },
-    { name: 'validation', title: 'Verification', timeoutMinutes: 5 },
+    { name: 'validation', title: 'Verification', timeoutMinutes: 30 },
     { name: 'phase-review', title: 'Review' },
     { name: 'phase-commit', title: 'Commit' },
   ],
@@ -42,9 +28,16 @@ export const planPhase: Workflow = {
       presents: 'changes',
       isFailure: true,
       needs: { reject: 'feedback' },
+      labels: {
+        retry: { button: 'I fixed it: verify' },
+        reject: { button: 'Give guidance', field: 'Guidance for the next attempt' },
+      },
+      details: { lastError: 'Last error', attempts: 'Attempts', branch: 'Branch for a fix by hand' },
     },
   },
   documents: { code: { title: 'Changes', drawnAs: 'changes' } },
+  // The plan's run tells of the plan.
+  events: { ...PLAN_EVENTS, PLAN_READ: { text: '' } },
   recordFiles: (_view, events) => stateFiles(events),
   activities: phaseActivities,
 };

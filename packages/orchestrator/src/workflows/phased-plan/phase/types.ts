@@ -1,13 +1,5 @@
 /** The data of a phase's run: its input, its context, and what its activities take and give. All plain JSON. */
-import type {
-  ActivityError,
-  BudgetName,
-  JsonValue,
-  PauseReason,
-  RunConfig,
-  RunConfigRequest,
-  RunStart,
-} from '@autonomous/shared';
+import type { RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
 import { z } from 'zod';
 import type {
   Checked,
@@ -22,7 +14,8 @@ import type {
 } from '../../../activities/types.ts';
 import type { CheckpointInput, CommitCodeInput, SetUpInput } from '../../../activities/code-commits.ts';
 import type { CheckCommands } from '../../../artifacts/check-commands.ts';
-import type { BuildActivities, Prepared } from '../../build/types.ts';
+import type { Prepared, PrepareInput } from '../../../activities/prepare.ts';
+import type { Pause } from '../../parts/pausing.ts';
 import type { Attempt } from '../escalation.ts';
 import { MAX_PLAN_CHARACTERS } from '../plan-file.ts';
 
@@ -94,7 +87,7 @@ export interface PhaseContext extends RunHeader {
   readonly excludePaths: readonly string[];
   readonly setup: ProjectCommand | null;
   readonly setupDone: boolean;
-  /** `null` before it is known. An empty command says that there is none; the same below. */
+  /** `null` before it is known; an empty command means that the project has none. The same holds for `lint`. */
   readonly test: ProjectCommand | null;
   readonly lint: ProjectCommand | null;
   /** Finished calls by role, which tell a call from its predecessors. */
@@ -103,11 +96,11 @@ export interface PhaseContext extends RunHeader {
   readonly notes: readonly Note[];
   /** A person's guidance, for the next attempt alone. */
   readonly guidance: string | null;
-  /** What the next fixer has to fix. */
+  /** Issues for the next fixer. */
   readonly issues: string;
-  /** What the next attempt does. */
+  /** Action of the next attempt. */
   readonly next: Attempt['action'];
-  /** What the latest agent that wrote code said of its work. */
+  /** Summary that the latest agent that wrote code gave of its work. */
   readonly summary: string;
   /** Since the phase began or a person last decided. */
   readonly attempts: readonly Attempt[];
@@ -123,16 +116,8 @@ export interface PhaseContext extends RunHeader {
   /** False where the branch of a blocked phase could not be pushed. */
   readonly isShared: boolean;
   readonly committed: CommittedCode | null;
-  readonly paused: {
-    readonly reason: PauseReason;
-    readonly message: string;
-    readonly stage: string;
-    readonly budget?: BudgetName;
-    /** Milliseconds after which the run resumes by itself; absent where a person has to say so. */
-    readonly resumesInMs?: number;
-  } | null;
-  /** How often the run resumed after a provider's limit without an end of an agent's call. */
-  readonly resumedByItself: number;
+  readonly paused: Pause | null;
+  readonly resumedByItself?: number | undefined;
   /** Number of questions to people. */
   readonly clarificationCount: number;
 }
@@ -149,13 +134,13 @@ export type PhaseAgentInput = RunHeader & {
 };
 
 export type PhaseActivities = {
-  prepare: { input: BuildActivities['prepare']['input']; output: Prepared<PhaseConfig> };
+  prepare: { input: PrepareInput; output: Prepared<PhaseConfig> };
   findCommands: { input: RunHeader & { readonly baseCommit: string }; output: CheckCommands };
   setUp: { input: SetUpInput; output: { ran: boolean } };
   attempt: {
     input: PhaseAgentInput & {
       readonly setup: ProjectCommand | null;
-      /** What the fixer has to fix; `null` calls the implementer. */
+      /** Issues for the fixer; `null` calls the implementer. */
       readonly issues: string | null;
     };
     output: Attempted;
@@ -172,11 +157,9 @@ export type PhaseActivities = {
   };
 };
 
-/** What a phase's run comes to, for the run of its plan. */
+/** Output of a phase's run. */
 export type PhaseOutput = {
   readonly phase: number;
   readonly iterations: number;
   readonly message: string;
 };
-
-export type { ActivityError, JsonValue };

@@ -16,7 +16,7 @@ import { commandsPart } from './phase-implementer.ts';
 import { ONE_PHASE_RULE, type PhaseInput, phaseParts } from './phase-part.ts';
 
 export interface PhaseFixerInput extends PhaseInput {
-  /** What verification or review found, in full. */
+  /** Findings of verification or review, in full. */
   readonly issues: string;
   /** Shell commands that verify the phase. */
   readonly commands: readonly string[];

@@ -1,4 +1,4 @@
-/** The implementer of one phase: carries out what its section of the plan says, and nothing of other phases. */
+/** The implementer of one phase: carries out its section of the plan, and no other phase. */
 import { z } from 'zod';
 import {
   COMMON_RULES,

@@ -18,7 +18,7 @@ import { type PhaseInput, phaseParts } from './phase-part.ts';
 export interface PhaseReviewerInput extends PhaseInput {
   /** Unified diff of this phase alone, new files included. */
   readonly diff: string;
-  /** What the server ran on the same files. */
+  /** Commands that the server ran on the same files. */
   readonly evidence: readonly Pick<CommandEvidence, 'command' | 'exitCode' | 'output'>[];
 }
 

@@ -1,0 +1,291 @@
+/** Types, signals and actions of the machine, and what its fragments read of the context. */
+import type { ActivityError } from '@autonomous/shared';
+import { assign, emit, enqueueActions, setup } from 'xstate';
+import type { Checked, CheckInput } from '../../activities/types.ts';
+import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
+import { activity, type StateMeta } from '../../core/definition.ts';
+import { startable, started } from '../parts/fan-out.ts';
+import { approves, type Shown } from '../parts/gate.ts';
+import { budgetActions, notingActions } from '../parts/notes.ts';
+import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
+import { publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { headerOf } from '../parts/run-context.ts';
+import { type DecisionSignal, decisionSignals, type RunFact } from '../parts/signals.ts';
+import { clockActions } from '../parts/stage-clock.ts';
+import type { PhaseStatus, PlanFact } from './orchestrator-state.ts';
+import type { PhaseOutput } from './phase/types.ts';
+import { MAX_PHASE_NUMBER, type PlanPhase } from './plan-file.ts';
+import type { PlanActivities, PlanConfig, PlanContext, PlanRunInput } from './types.ts';
+
+/** Signals that the run of a plan accepts. */
+export const planSignals = {
+  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
+  APPROVAL_REJECTED: decisionSignals.APPROVAL_REJECTED,
+  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
+  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
+  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
+  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
+  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
+  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
+};
+
+/** The ends of child runs, which are spawned and belong to no state. */
+type PhaseEnd =
+  | { readonly type: `xstate.done.actor.phase-${string}`; readonly output: ChildResult<PhaseOutput> }
+  | { readonly type: `xstate.error.actor.phase-${string}`; readonly error: unknown };
+
+type PlanEvent = Extract<DecisionSignal, { type: keyof typeof planSignals }> | PhaseEnd;
+
+type Input<Name extends keyof PlanActivities> = PlanActivities[Name]['input'];
+
+type Output<Name extends keyof PlanActivities> = PlanActivities[Name]['output'];
+
+/** Phases of a wave at the same time, at most; a smaller `maxConcurrency` of the run counts. */
+export const AT_ONCE = 3;
+
+const waveOf = ({ waves, wave }: PlanContext): readonly number[] => waves[wave] ?? [];
+
+export const phaseOf = ({ phases }: PlanContext, number: number): PlanPhase => {
+  const phase = phases.find((each) => each.number === number);
+  if (phase === undefined) throw new Error(`the plan has no phase ${number}`);
+  return phase;
+};
+
+export const nameOf = ({ number, title }: PlanPhase): string =>
+  title === '' ? `Phase ${number}` : `Phase ${number}: ${title}`;
+
+/** Id of the actor that is a phase's present child run. */
+export const actorOf = ({ starts }: PlanContext, number: number): string => `phase-${number}-${starts[number] ?? 0}`;
+
+export const numberOf = (actor: string): number => Number(/^phase-(\d+)-/.exec(actor)?.[1]);
+
+/** The actor that an event of its end names. */
+export const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
+
+/** Next phase of the wave to be merged: in the order of their numbers. */
+export const nextMerge = (context: PlanContext): number | undefined =>
+  waveOf(context).find((number) => !context.mergedPhases.includes(number) && context.finished[number] !== undefined);
+
+export const waiting = (context: PlanContext): readonly number[] =>
+  waveOf(context).filter((number) => !context.mergedPhases.includes(number) && context.finished[number] === undefined);
+
+export const hasCommands = ({ test, lint }: PlanContext): boolean =>
+  (test?.command ?? '') !== '' || (lint?.command ?? '') !== '';
+
+export const checkInput = (context: PlanContext, commit: string, mode: Checked['mode']): Input<'check'> => ({
+  ...headerOf(context),
+  mode,
+  commit,
+  baseCommit: context.baseCommit,
+  setup: context.setup,
+  test: context.test ?? { command: '', source: 'none' },
+  // The base's tests say what is to hold; lint has nothing to do with them.
+  lint: mode === 'as_is' ? context.lint : null,
+  excludePaths: context.excludePaths,
+  timeoutMinutes: context.config.timeoutMinutes.validation,
+});
+
+export const merging = (context: PlanContext) => {
+  const phase = context.merging?.phase ?? 0;
+  return { ...headerOf(context), head: context.head, childId: context.finished[phase]?.childId ?? '' };
+};
+
+export const redCommands = ({ commands }: Checked): string =>
+  commands
+    .filter(({ exitCode }) => exitCode !== 0)
+    .map(({ command, exitCode }) => `\`${command}\` (exit code ${exitCode ?? 'none'})`)
+    .join(', ');
+
+export const redOutput = ({ commands }: Checked): string =>
+  commands
+    .filter(({ exitCode }) => exitCode !== 0)
+    .map(({ command, output }) => `$ ${command}\n${output.slice(-4_000)}`)
+    .join('\n\n');
+
+/** Section of a phase, with the messages of people and the reason why its last child run could not be used. */
+const toldOf = ({ notes, hints }: PlanContext, { number, text }: PlanPhase): string =>
+  [
+    text,
+    ...notes.map((note) => `Note of a person: ${note.text}`),
+    ...(hints[number] === undefined ? [] : [`An earlier attempt at this phase could not be used: ${hints[number]}`]),
+  ].join('\n\n');
+
+const childRequest = (context: PlanContext, number: number): ChildRequest => {
+  const phase = phaseOf(context, number);
+  const { planPath, maxRetries } = context.input;
+  const { test, lint } = context;
+  return {
+    request: nameOf(phase),
+    title: nameOf(phase),
+    input: {
+      planPath,
+      planFile: context.planFile,
+      number,
+      total: context.phases.length,
+      title: phase.title,
+      text: toldOf(context, phase),
+      criteria: [...phase.criteria],
+      maxRetries,
+      maxIterations: Math.max(1, context.iterationLimit - context.iterations),
+      ...(test === null ? {} : { test: { ...test } }),
+      ...(lint === null ? {} : { lint: { ...lint } }),
+    },
+  };
+};
+
+export const shownResult = ({ codeTree, concerns }: PlanContext): Shown => ({ codeTree, concerns });
+
+/** Limit of iterations after a person's decision: there is room for one phase with all its retries. */
+const limitAnew = ({ iterationLimit, iterations, input }: PlanContext): number =>
+  Math.max(iterationLimit, iterations + input.maxRetries + 1);
+
+export const progress = ({ phases, mergedPhases }: PlanContext) =>
+  ({ type: 'PROGRESS_CHANGED', done: mergedPhases.length, total: phases.length }) as const;
+
+/** The engine gives every failed activity and child run an error of this shape. */
+export const messageOf = (error: unknown): string => (error as ActivityError).message;
+
+export const failedAt = pausesAt('#phased-plan.paused');
+
+/** Types, activities, and what the parts bring. */
+const withParts = setup({
+  types: {
+    context: {} as PlanContext,
+    input: {} as PlanRunInput,
+    events: {} as PlanEvent,
+    emitted: {} as RunFact | PlanFact,
+    meta: {} as StateMeta<PlanContext>,
+  },
+  actors: {
+    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
+    readPlan: activity<Input<'readPlan'>, Output<'readPlan'>>(),
+    findCommands: activity<Input<'findCommands'>, Output<'findCommands'>>(),
+    phase: childRun<ChildRequest, PhaseOutput>('plan-phase'),
+    integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),
+    mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
+    check: activity<CheckInput & Pick<Input<'check'>, 'lint'>, Output<'check'>>(),
+    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
+    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
+    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
+    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
+    merge: activity<Input<'merge'>, Output<'merge'>>(),
+  },
+  delays: { ...pausingDelays },
+  guards: { ...pausingGuards, ...publishingGuards },
+  actions: {
+    ...budgetActions<PlanContext, PlanEvent>(),
+    ...clockActions<PlanContext, PlanEvent>(),
+    ...notingActions<PlanContext, PlanEvent>(),
+    ...pausingActions<PlanContext, PlanEvent>(),
+    ...publishingActions<PlanContext, PlanEvent>(),
+  },
+});
+
+export const planSetup = withParts.extend({
+  guards: {
+    namesTheResult: approves(shownResult),
+    startsAnew: ({ context }) => context.anew !== null,
+  },
+  actions: {
+    /** Starts as many child runs of the wave as may run now. */
+    startPhases: enqueueActions(({ enqueue, context }) => {
+      const children = context.children;
+      if (children === null) return;
+      const ids = startable(children);
+      for (const id of ids) enqueue.spawnChild('phase', { id, input: childRequest(context, numberOf(id)) });
+      enqueue.assign({ children: started(children, ids) });
+      for (const id of ids) enqueue.emit(said(numberOf(id), 'implementing', context.hints[numberOf(id)] ?? null));
+    }),
+    keepEvidence: emit((_, { checked }: { checked: Checked }) => ({ type: 'EVIDENCE_RECORDED', ...checked })),
+    reportValidation: emit(({ context }) => {
+      const codeTree = context.codeTree ?? '';
+      return context.failure === null
+        ? { type: 'VALIDATION_PASSED', codeTree, summary: 'The checks pass on the result of all phases.' }
+        : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
+    }),
+    /** Keeps what a retry starts anew, with its reason for the pause. */
+    stopPhases: enqueueActions(
+      (
+        { enqueue, context },
+        { phases, reason }: { phases: Readonly<Record<string, string>>; reason: 'agent_failed' | 'merge_conflict' },
+      ) => {
+        const numbers = Object.keys(phases).map(Number);
+        const [first = 0] = numbers;
+        const rest = numbers.length > 1 ? `, and ${numbers.length - 1} more` : '';
+        enqueue.assign({
+          anew: phases,
+          paused: {
+            reason,
+            stage: 'implementation',
+            message: `${nameOf(phaseOf(context, first))} cannot be used: ${phases[first] ?? ''}${rest}\nRetry starts ${numbers.length === 1 ? 'the phase' : 'these phases'} anew from the present branch; notes that you give go along.`,
+          },
+        });
+        for (const number of numbers) enqueue.emit(said(number, 'blocked', phases[number] ?? null));
+      },
+    ),
+    /** Adds a phase after all others, in which the result is changed as a person asked for. */
+    addPhase: enqueueActions(({ enqueue, context }, { feedback }: { feedback: string }) => {
+      const number = nextNumber(context);
+      const dependsOn = context.phases.map((phase) => phase.number);
+      const asked = 'All phases are merged. A person looked at the result and asks for this change:';
+      const phases: PlanPhase[] = [
+        ...context.phases,
+        { number, title: 'Changes to the result', text: `${asked}\n\n${feedback}`, criteria: [], dependsOn },
+      ];
+      enqueue.assign({
+        phases,
+        waves: [...context.waves, [number]],
+        wave: context.waves.length,
+        children: null,
+        iterationLimit: limitAnew(context),
+      });
+      enqueue.emit({
+        type: 'PLAN_READ',
+        planPath: context.input.planPath,
+        phases: phases.map((phase) => phase.number),
+        total: phases.length,
+        maxRetries: context.input.maxRetries,
+      });
+      enqueue.emit(progress({ ...context, phases }));
+    }),
+    /** Starts the stopped phases anew, in the present wave. */
+    beginAnew: assign(({ context }) => {
+      const again = Object.keys(context.anew ?? {});
+      return {
+        hints: { ...context.hints, ...context.anew },
+        finished: without(context.finished, again),
+        children: null,
+        merging: null,
+        anew: null,
+        iterationLimit: limitAnew(context),
+      };
+    }),
+  },
+});
+
+/** Number for one more phase: the next after the highest, as long as a heading may have it. */
+function nextNumber({ phases }: PlanContext): number {
+  const taken = new Set(phases.map(({ number }) => number));
+  const next = Math.max(...taken, 0) + 1;
+  if (next <= MAX_PHASE_NUMBER) return next;
+  let free = 1;
+  while (taken.has(free)) free += 1;
+  return free;
+}
+
+/** Sets the merge strategy: that of the request, else the one that the input's `commits` implies. */
+export function withStrategy({ requestedConfig, input }: PlanContext, config: PlanConfig): PlanConfig {
+  const asked = requestedConfig.git?.mergeStrategy;
+  const mergeStrategy = asked ?? (input.commits === 'squash' ? 'squash' : 'merge');
+  return { ...config, git: { ...config.git, mergeStrategy } };
+}
+
+export const said = (phase: number, status: PhaseStatus, lastError: string | null) =>
+  ({ type: 'PHASE_CHANGED', phase, status, retryCount: 0, lastError }) as const;
+
+export function without<Value>(
+  record: Readonly<Record<string, Value>>,
+  keys: readonly string[],
+): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.includes(key)));
+}

@@ -1,0 +1,112 @@
+/** The whole result: verified as it is and with the base's tests, looked through for concerns, shown to a person where it has to be. */
+import { assign } from 'xstate';
+import { approvalGate } from '../parts/gate.ts';
+import { headerOf } from '../parts/run-context.ts';
+import { checkInput, failedAt, planSetup, redCommands, shownResult } from './setup.ts';
+import type { PlanContext } from './types.ts';
+
+/** All phases are merged: the whole is verified as it is and with the base's tests, and looked through for concerns. */
+export const validation = planSetup.createStateConfig({
+  meta: { status: 'running', stage: 'validation' },
+  initial: 'choosing',
+  entry: assign({ failure: null, concerns: [] }),
+  states: {
+    choosing: {
+      always: [
+        {
+          guard: ({ context }) => (context.test?.command ?? '') !== '',
+          target: 'checkingAsIs',
+        },
+        {
+          target: 'findingConcerns',
+          actions: assign({
+            failure: 'The project has no test command: nothing but a person can vouch for the result.',
+          }),
+        },
+      ],
+    },
+    checkingAsIs: {
+      invoke: {
+        id: 'checkAsIs',
+        src: 'check',
+        input: ({ context }) => checkInput(context, context.head, 'as_is'),
+        onDone: [
+          {
+            guard: ({ event }) => event.output.passed,
+            target: 'checkingBaseTests',
+            actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+          },
+          {
+            target: 'findingConcerns',
+            actions: [
+              { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+              assign({ failure: ({ event }) => `The checks fail on the result: ${redCommands(event.output)}.` }),
+            ],
+          },
+        ],
+        onError: failedAt('validation'),
+      },
+    },
+    checkingBaseTests: {
+      invoke: {
+        id: 'checkBaseTests',
+        src: 'check',
+        input: ({ context }) => checkInput(context, context.head, 'base_tests'),
+        onDone: {
+          target: 'findingConcerns',
+          actions: [
+            { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+            assign({
+              failure: ({ event }) =>
+                event.output.passed
+                  ? null
+                  : `The checks pass only with the changed tests; with the base commit's they fail: ${redCommands(event.output)}.`,
+            }),
+          ],
+        },
+        onError: failedAt('validation'),
+      },
+    },
+    findingConcerns: {
+      invoke: {
+        id: 'findConcerns',
+        src: 'findConcerns',
+        input: ({ context }) => ({ ...headerOf(context), baseCommit: context.baseCommit, head: context.head }),
+        onDone: { target: 'deciding', actions: assign({ concerns: ({ event }) => event.output.concerns }) },
+        onError: failedAt('validation'),
+      },
+    },
+    deciding: {
+      always: [
+        {
+          guard: ({ context }) =>
+            context.failure === null &&
+            context.concerns.length === 0 &&
+            context.config.trustMode.implementation === 'auto',
+          target: '#phased-plan.active.publishing',
+          actions: 'reportValidation',
+        },
+        { target: '#phased-plan.active.awaitingApproval', actions: 'reportValidation' },
+      ],
+    },
+  },
+});
+
+/** A person sees the whole result, and publishes it or has it changed in one more phase. */
+export const awaitingApproval = planSetup.createStateConfig({
+  meta: approvalGate<PlanContext>({
+    stage: 'validation',
+    kind: 'plan_result',
+    decisions: ['approve', 'reject'],
+    summary: (context) => context.failure ?? `All ${context.phases.length} phases are done. Publish the result?`,
+    shows: shownResult,
+    details: (context) => (context.failure === null ? {} : { failure: context.failure }),
+  }),
+  on: {
+    APPROVAL_GRANTED: { guard: 'namesTheResult', target: 'publishing' },
+    APPROVAL_REJECTED: {
+      target: 'dispatching',
+      actions: { type: 'addPhase', params: ({ event }) => ({ feedback: event.feedback }) },
+    },
+  },
+});
