@@ -4,6 +4,7 @@
  */
 import { checkConstraints } from './constraint-check.ts';
 import { newDependencies } from './dependencies.ts';
+import { manifestFaults } from './manifest-faults.ts';
 import { judgesNewlyNamed } from './judge-names.ts';
 import { extendMemory } from './memory.ts';
 import type { Redacted, RedactionTask } from './record-redaction.ts';
@@ -28,6 +29,7 @@ async function findSecretValues(texts: readonly ScannedText[]): Promise<readonly
 
 export const FOREIGN_TEXT_TASKS = {
   checkConstraints,
+  manifestFaults,
   newDependencies,
   judgesNewlyNamed,
   extendMemory,

@@ -10,6 +10,8 @@ const find = (files: Readonly<Record<string, string>>) =>
 const setupOf = async (files: Readonly<Record<string, string>>) => (await find(files)).setup;
 const testOf = async (files: Readonly<Record<string, string>>) => (await find(files)).test;
 
+const PYTHON = 'python3 ~/.install-python.py';
+const deps = (name: string, more: object = {}) => JSON.stringify({ devDependencies: { [name]: '*' }, ...more });
 const npmLock = (packages: object) =>
   JSON.stringify({ lockfileVersion: 3, packages: { '': { name: 'shop' }, ...packages } });
 const withTest = (script: string, more: object = {}) => JSON.stringify({ scripts: { test: script }, ...more });
@@ -75,13 +77,13 @@ describe('the install step', () => {
     [
       'Yarn from version 2 on',
       { 'yarn.lock': '__metadata:\n  version: 8\n\n"hono@npm:^4.0.0":\n  version: 4.0.0\n' },
-      '$(command -v yarn || echo npx --yes @yarnpkg/cli-dist) install --immutable',
+      'env -u YARN_IGNORE_SCRIPTS $(command -v yarn || echo npx --yes @yarnpkg/cli-dist) install --immutable',
       'yarn.lock',
     ],
     [
       'Yarn that the repository brings along',
       { 'yarn.lock': '__metadata:\n  version: 8\n\n"hono@npm:^4.0.0":\n', '.yarn/releases/yarn-4.5.0.cjs': '' },
-      'node .yarn/releases/yarn-4.5.0.cjs install --immutable',
+      'env -u YARN_IGNORE_SCRIPTS node .yarn/releases/yarn-4.5.0.cjs install --immutable',
       'yarn.lock',
     ],
     [
@@ -96,14 +98,56 @@ describe('the install step', () => {
       '$(command -v bun || echo npx --yes bun) install --frozen-lockfile',
       'bun.lockb',
     ],
-    ['uv', { 'uv.lock': '[[package]]\nname = "flask"\nsource = { registry = "x" }\n' }, 'uv sync --frozen', 'uv.lock'],
-    ['Poetry', { 'poetry.lock': '[[package]]\nname = "flask"\n' }, 'poetry install --no-interaction', 'poetry.lock'],
-    ['Pipenv', { 'Pipfile.lock': '{"default":{"flask":{}},"develop":{}}' }, 'pipenv sync --dev', 'Pipfile.lock'],
+    ['uv', { 'uv.lock': '[[package]]\nname = "flask"\nsource = { registry = "x" }\n' }, PYTHON, 'uv.lock'],
+    ['Poetry', { 'poetry.lock': '[[package]]\nname = "flask"\n' }, PYTHON, 'poetry.lock'],
+    ['Pipenv', { 'Pipfile.lock': '{"default":{"flask":{}},"develop":{}}' }, PYTHON, 'Pipfile.lock'],
+    ['pip', { 'requirements.txt': 'flask==3.0\n', 'requirements-dev.txt': 'pytest\n' }, PYTHON, 'requirements.txt'],
+    ['a Python package', { 'pyproject.toml': '[project]\nname = "shop"\n' }, PYTHON, 'pyproject.toml'],
+    ['setup.py', { 'setup.py': 'from setuptools import setup\nsetup()\n' }, PYTHON, 'setup.py'],
+    ['npm without a lockfile', { 'package.json': deps('xo') }, 'npm install --no-package-lock', 'package.json'],
     [
-      'pip',
-      { 'requirements.txt': 'flask==3.0\n', 'requirements-dev.txt': 'pytest\n' },
-      'PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --user -r requirements.txt -r requirements-dev.txt',
-      'requirements.txt',
+      'npm workspaces without a lockfile',
+      { 'package.json': '{"workspaces":["packages/*"]}' },
+      'npm install --no-package-lock',
+      'package.json',
+    ],
+    [
+      'pnpm without a lockfile',
+      { 'package.json': deps('vitest'), 'pnpm-workspace.yaml': 'packages: []\n' },
+      '$(command -v pnpm || echo npx --yes pnpm) install --no-lockfile',
+      'package.json',
+    ],
+    [
+      'classic Yarn without a lockfile',
+      { 'package.json': deps('jest', { packageManager: 'yarn@1.22.19' }) },
+      '$(command -v yarn || echo npx --yes yarn@1.22.19) install --no-lockfile',
+      'package.json',
+    ],
+    [
+      'Yarn from version 2 on without a lockfile',
+      { 'package.json': deps('jest', { packageManager: 'yarn@4.5.0' }) },
+      'env -u YARN_IGNORE_SCRIPTS $(command -v yarn || echo npx --yes @yarnpkg/cli-dist@4.5.0) install --no-immutable',
+      'package.json',
+    ],
+    [
+      'Bun without a lockfile',
+      { 'package.json': deps('hono'), 'bunfig.toml': '' },
+      '$(command -v bun || echo npx --yes bun) install --no-save',
+      'package.json',
+    ],
+    ['Cargo without a lockfile', { 'Cargo.toml': '[dependencies]\nserde = "1"\n' }, 'cargo fetch', 'Cargo.toml'],
+    [
+      'Cargo with dependencies of tests alone',
+      { 'Cargo.toml': '[dev-dependencies.serde]\nversion = "1"\n' },
+      'cargo fetch',
+      'Cargo.toml',
+    ],
+    ['Bundler without a lockfile', { Gemfile: "gem 'rack'\n" }, 'bundle install', 'Gemfile'],
+    [
+      'Composer without a lockfile',
+      { 'composer.json': '{"require":{"php":">=8","a/b":"1"}}' },
+      'composer install --no-interaction',
+      'composer.json',
     ],
     [
       'Cargo',
@@ -129,7 +173,11 @@ describe('the install step', () => {
   });
 
   it.each<[string, Record<string, string>]>([
-    ['no lockfile', { 'package.json': '{"dependencies":{"hono":"4"}}', 'README.md': '' }],
+    ['package.json', { 'package.json': '{"dependencies":{}}', 'README.md': '' }],
+    ['Cargo.toml', { 'Cargo.toml': '[package]\nname = "shop"\n' }],
+    ['a pyproject.toml of tools', { 'pyproject.toml': '[tool.pytest.ini_options]\n' }],
+    ['composer.json', { 'composer.json': '{"require":{"php":">=8"}}' }],
+    ['go.mod', { 'go.mod': 'module x\nrequire a/b v1.0.0\n', 'vendor/modules.txt': '' }],
     ['package-lock', { 'package-lock.json': npmLock({}) }],
     ['an old package-lock', { 'package-lock.json': '{"lockfileVersion":1}' }],
     ['pnpm-lock', { 'pnpm-lock.yaml': "lockfileVersion: '9.0'\n\nimporters:\n\n  .: {}\n" }],
@@ -153,7 +201,7 @@ describe('the install step', () => {
     expect(
       await setupOf({ 'requirements.txt': 'flask\n', 'package-lock.json': npmLock({ 'node_modules/a': {} }) }),
     ).toEqual({
-      command: 'npm ci && PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --user -r requirements.txt',
+      command: `npm ci && ${PYTHON}`,
       source: 'package-lock.json',
     });
   });
@@ -209,8 +257,20 @@ describe('the test command', () => {
     ],
     ['pytest by pyproject', { 'pyproject.toml': '', 'tests/test_a.py': '' }, 'python3 -m pytest', 'pyproject.toml'],
     ['pytest by its files', { 'shop/cart_test.py': '' }, 'python3 -m pytest', 'shop/cart_test.py'],
-    ['pytest under uv', { 'uv.lock': '', 'test_a.py': '' }, 'uv run --no-sync python -m pytest', 'test_a.py'],
-    ['pytest under Poetry', { 'poetry.lock': '', 'test_a.py': '' }, 'poetry run python -m pytest', 'test_a.py'],
+    ['pytest under uv', { 'uv.lock': '', 'test_a.py': '' }, 'python3 -m pytest', 'test_a.py'],
+    ['a folder below the root', { 'backend/go.mod': 'module x' }, '(cd backend && go test ./...)', 'backend/go.mod'],
+    [
+      'two folders below the root',
+      { 'apps/web/package.json': withTest('jest'), 'server/Cargo.toml': '', 'docs/package.json': withTest('jest') },
+      '(cd apps/web && npm test) && (cd server && cargo test)',
+      'apps/web/package.json',
+    ],
+    [
+      'a folder, where the root has tools alone',
+      { 'package.json': deps('prettier'), 'web/package.json': withTest('jest') },
+      '(cd web && npm test)',
+      'web/package.json',
+    ],
     ['Cargo', { 'Cargo.toml': '' }, 'cargo test', 'Cargo.toml'],
     ['Go', { 'go.mod': 'module x' }, 'go test ./...', 'go.mod'],
     [
@@ -241,9 +301,32 @@ describe('the test command', () => {
     ['has a Makefile without the target', { Makefile: '.PHONY: test\ntests:\n\t./x\nlatest: x\nmytest :\n' }],
     ['has a Makefile variable of that name', { Makefile: 'test := 1\ntest ::= 2\ntest = 3\nall:\n\techo test: no\n' }],
     ['has Python without tests', { 'pyproject.toml': '', 'shop/main.py': '' }],
-    ['has its package.json in a folder', { 'web/package.json': withTest('jest') }],
+    ['has its package.json in examples', { 'examples/web/package.json': withTest('jest') }],
+    ['has its package.json in a folder with a name for a shell', { 'a;b/package.json': withTest('jest') }],
   ])('is none where the project %s', async (_what, files) => {
     expect(await testOf(files)).toBeNull();
+  });
+});
+
+describe('people', () => {
+  it('are told where no lockfile pins versions, and which tests are not run', async () => {
+    const files = { 'package.json': withTest('jest', { devDependencies: { jest: '*' } }), 'test_a.py': '' };
+    expect((await find(files)).notices).toEqual([
+      'package.json has no lockfile: the install step takes the versions that are newest when it runs. Commit package-lock.json to pin them.',
+      'Not among the checks: `python3 -m pytest` (test_a.py). To run them as well, set defaultRunConfig.commands.test in .autonomous/config.json to `npm test && python3 -m pytest`.',
+    ]);
+    expect((await find({ 'go.mod': '', Makefile: 'test:\n\tgo test ./...\n' })).notices).toEqual([]);
+  });
+});
+
+describe('the programs of the commands', () => {
+  it.each<[string, Record<string, string>, readonly string[]]>([
+    ['npm', { 'package.json': withTest('xo') }, ['npm']],
+    ['pnpm, which npx can bring', { 'package.json': withTest('xo'), 'pnpm-lock.yaml': '' }, ['npx', '?pnpm']],
+    ['make and the one compiler of the project', { 'go.mod': '', Makefile: 'test:\n' }, ['make', 'go']],
+    ['make alone, with several', { 'go.mod': '', 'Cargo.toml': '', Makefile: 'test:\n' }, ['make']],
+  ])('are %s', async (_what, files, programs) => {
+    expect((await find(files)).programs.test).toEqual(programs);
   });
 });
 

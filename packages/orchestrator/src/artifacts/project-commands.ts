@@ -5,8 +5,10 @@
  */
 
 import { folded } from './folded-path.ts';
-import { linesOf } from './named-paths.ts';
+import { findInstallSteps } from './install-steps.ts';
+import type { FoundCommand, ProjectTree } from './project-tree.ts';
 import { shadowsRunner } from './runner-modules.ts';
+import { findTestCommands } from './test-commands.ts';
 
 export interface ProjectCommand {
   /** For `sh -c` in the project's root. */
@@ -20,252 +22,97 @@ export interface ProjectCommands {
   readonly setup: ProjectCommand | null;
   /** Runs the tests without network; `null` where none were found. */
   readonly test: ProjectCommand | null;
+  /** For people: versions that no lockfile pins, tests that are not run. */
+  readonly notices: readonly string[];
+  /** Programs that the commands start. */
+  readonly programs: { readonly setup: readonly string[]; readonly test: readonly string[] };
 }
 
 /** Text of a file of the tree; `null` when there is none. */
 export type ReadFile = (path: string) => string | null | Promise<string | null>;
 
 /**
- * Looks at files in the root alone. A project in several languages gets the install steps of all, joined by `&&`;
- * its tests are run by the first that says how: package.json, Makefile, pytest, Cargo, Go.
+ * Looks at files in the root, and where those name no tests, at manifests up to two folders below it. A project in several
+ * languages gets the install steps of all, joined by `&&`. The tests of a folder are run by the first that says how:
+ * package.json, Makefile, pytest, Cargo, Go.
  * @param paths all files of the tree
  */
 export async function findProjectCommands(paths: readonly string[], read: ReadFile): Promise<ProjectCommands> {
-  const known = new Set(paths);
-  const tree: Tree = {
-    paths: known,
-    read: async (path) => (known.has(path) ? ((await read(path)) ?? '').slice(0, MAX_READ) : ''),
+  const root = await commandsIn(paths, '', read);
+  const below = root.tests.length > 0 ? [] : foldersWithManifests(paths);
+  const others = await Promise.all(below.map((folder) => commandsIn(paths, folder, read)));
+  // A folder without tests, such as one of documentation, needs nothing installed.
+  const folders = [root, ...others.filter(({ tests }) => tests.length > 0)];
+  const setups = folders.flatMap((folder) => folder.setups);
+  const tests = folders.flatMap((folder) => folder.tests.slice(0, 1));
+  const left = folders.flatMap((folder) => folder.tests.slice(1));
+  return {
+    setup: joined(setups),
+    test: joined(tests),
+    notices: [...setups.flatMap(({ notice }) => notice ?? []), ...notRun(tests, left)],
+    programs: { setup: programsOf(setups), test: programsOf(tests) },
   };
-  const setups: ProjectCommand[] = [];
-  for (const find of [setupOfNode, setupOfPython, setupOfRust, setupOfGo, setupOfRuby, setupOfPhp]) {
-    const setup = await find(tree);
-    if (setup !== null) setups.push(setup);
-  }
-  const [first] = setups;
-  const setup =
-    first === undefined ? null : { command: setups.map(({ command }) => command).join(' && '), source: first.source };
-  for (const find of [testOfNode, testOfMake, testOfPython, testOfRust, testOfGo]) {
-    const test = await find(tree);
-    if (test !== null) return { setup, test };
-  }
-  return { setup, test: null };
 }
 
 /** Characters of a file that are read. A lockfile in JSON that is longer counts as one that names packages. */
 const MAX_READ = 4_000_000;
+const MAX_FOLDERS = 6;
+const MANIFEST =
+  /^(?:package\.json|pyproject\.toml|setup\.py|requirements\.txt|Cargo\.toml|go\.mod|Gemfile|composer\.json)$/;
+/** Folders whose manifests are not the project's own work. */
+const NOT_OWN =
+  /^(?:\..*|node_modules|vendor|third_party|docs?|examples?|samples?|templates?|fixtures?|testdata|tests?|dist|build)$/i;
 
-interface Tree {
-  readonly paths: ReadonlySet<string>;
-  /** Empty where there is no such file. */
-  readonly read: (path: string) => Promise<string>;
+interface FolderCommands {
+  readonly setups: readonly FoundCommand[];
+  readonly tests: readonly FoundCommand[];
 }
 
-/**
- * Whether a line of the text passes. Anybody may have written the text, so it is read line by line: an expression that looks
- * for its place in the whole text takes the square of its length.
- */
-function hasLine(text: string, passes: (line: string) => boolean): boolean {
-  return linesOf(text).some(passes);
-}
-
-// ---- Node ----
-
-type NodeTool = 'npm' | 'pnpm' | 'yarn' | 'bun';
-
-const NODE_LOCKFILES: readonly (readonly [file: string, tool: NodeTool])[] = [
-  ['pnpm-lock.yaml', 'pnpm'],
-  ['yarn.lock', 'yarn'],
-  ['bun.lock', 'bun'],
-  ['bun.lockb', 'bun'],
-  ['npm-shrinkwrap.json', 'npm'],
-  ['package-lock.json', 'npm'],
-];
-
-async function setupOfNode(tree: Tree): Promise<ProjectCommand | null> {
-  const [source, tool] = NODE_LOCKFILES.find(([file]) => tree.paths.has(file)) ?? [];
-  if (source === undefined || tool === undefined) return null;
-  const lock = await tree.read(source);
-  switch (tool) {
-    case 'npm':
-      return npmLockIsEmpty(lock) ? null : { command: 'npm ci', source };
-    case 'pnpm':
-      if (!hasLine(lock, (line) => line.trimEnd() === 'packages:') && !lock.includes('link:')) return null;
-      return { command: `${await caller(tree, 'pnpm')} install --frozen-lockfile`, source };
-    case 'yarn':
-      if (yarnLockIsEmpty(lock)) return null;
-      return {
-        command: `${await caller(tree, 'yarn')} install ${isYarnBerry(lock) ? '--immutable' : '--frozen-lockfile'}`,
-        source,
-      };
-    case 'bun':
-      if (lock.replaceAll(/\s/g, '').includes('"packages":{}')) return null;
-      return { command: `${await caller(tree, 'bun')} install --frozen-lockfile`, source };
-    default:
-      return tool satisfies never;
-  }
-}
-
-async function testOfNode(tree: Tree): Promise<ProjectCommand | null> {
-  const source = 'package.json';
-  const scripts = fieldOf(parseJson(await tree.read(source)), 'scripts');
-  const script = fieldOf(scripts, 'test');
-  if (typeof script !== 'string' || script.trim() === '' || script.includes('no test specified')) return null;
-  const tool = NODE_LOCKFILES.find(([file]) => tree.paths.has(file))?.[1] ?? 'npm';
-  if (tool === 'npm') return { command: 'npm test', source };
-  return { command: `${await caller(tree, tool)} ${tool === 'bun' ? 'run test' : 'test'}`, source };
-}
-
-/** The tool by its name, or where it is not installed by npx, in the version that package.json asks for. */
-async function caller(tree: Tree, tool: Exclude<NodeTool, 'npm'>): Promise<string> {
-  const release =
-    tool === 'yarn' ? [...tree.paths].sort().find((path) => /^\.yarn\/releases\/[\w.-]+\.cjs$/.test(path)) : undefined;
-  if (release !== undefined) return `node ${release}`;
-  const asked = fieldOf(parseJson(await tree.read('package.json')), 'packageManager');
-  const version = typeof asked === 'string' ? /^(?:pnpm|yarn|bun)@(\d+\.\d+\.\d+)/.exec(asked)?.[1] : undefined;
-  const berry = tool === 'yarn' && isYarnBerry(await tree.read('yarn.lock'));
-  const name = berry ? '@yarnpkg/cli-dist' : tool;
-  return `$(command -v ${tool} || echo npx --yes ${name}${version === undefined ? '' : `@${version}`})`;
-}
-
-/** A lock that names no package besides the project itself. */
-function npmLockIsEmpty(lock: string): boolean {
-  const parsed = parseJson(lock);
-  const packages = fieldOf(parsed, 'packages');
-  if (isRecord(packages)) return Object.keys(packages).every((path) => path === '');
-  const dependencies = fieldOf(parsed, 'dependencies');
-  return isRecord(parsed) && (!isRecord(dependencies) || Object.keys(dependencies).length === 0);
-}
-
-function isYarnBerry(lock: string): boolean {
-  return /^__metadata:/m.test(lock);
-}
-
-function yarnLockIsEmpty(lock: string): boolean {
-  return !hasLine(lock, (line) => {
-    const entry = line.trimEnd();
-    return /^[^\s#]/.test(entry) && entry.endsWith(':') && !/^__metadata:|@workspace:\."?:$/.test(entry);
-  });
-}
-
-// ---- Python ----
-
-const PYTHON_LOCKFILES = {
-  'uv.lock': { setup: 'uv sync --frozen', runner: 'uv run --no-sync ' },
-  'poetry.lock': { setup: 'poetry install --no-interaction', runner: 'poetry run ' },
-  'Pipfile.lock': { setup: 'pipenv sync --dev', runner: 'pipenv run ' },
-} as const;
-
-const REQUIREMENTS = [
-  'requirements.txt',
-  'requirements-dev.txt',
-  'requirements-test.txt',
-  'dev-requirements.txt',
-  'test-requirements.txt',
-];
-
-async function setupOfPython(tree: Tree): Promise<ProjectCommand | null> {
-  const source = pythonLockfile(tree);
-  if (source !== undefined) {
-    return pythonLockIsEmpty(source, await tree.read(source))
-      ? null
-      : { command: PYTHON_LOCKFILES[source].setup, source };
-  }
-  const files: string[] = [];
-  for (const file of REQUIREMENTS) {
-    if (hasLine(await tree.read(file), (line) => /^[^#]/.test(line.trimStart()))) files.push(file);
-  }
-  const [first] = files;
-  if (first === undefined) return null;
-  // Distributions forbid pip to install beside their own packages; in a sandbox's HOME it harms none of them.
-  const command = `PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --user ${files.map((file) => `-r ${file}`).join(' ')}`;
-  return { command, source: first };
-}
-
-async function testOfPython(tree: Tree): Promise<ProjectCommand | null> {
-  const tests = [...tree.paths].filter((path) => /(^|\/)(test_[^/]*|[^/]*_test)\.py$/.test(path)).sort();
-  const [first] = tests;
-  if (first === undefined) return null;
-  const configuration = ['pytest.ini', 'pyproject.toml', 'tox.ini', 'setup.cfg'].find((file) => tree.paths.has(file));
-  const lockfile = pythonLockfile(tree);
-  const runner = lockfile === undefined ? '' : PYTHON_LOCKFILES[lockfile].runner;
-  return {
-    command: `${runner}${lockfile === undefined ? 'python3' : 'python'} -m pytest`,
-    source: configuration ?? first,
+async function commandsIn(all: readonly string[], folder: string, read: ReadFile): Promise<FolderCommands> {
+  const prefix = folder === '' ? '' : `${folder}/`;
+  const paths = new Set(all.flatMap((path) => (path.startsWith(prefix) ? [path.slice(prefix.length)] : [])));
+  const tree: ProjectTree = {
+    paths,
+    read: async (path) => (paths.has(path) ? ((await read(`${prefix}${path}`)) ?? '').slice(0, MAX_READ) : ''),
   };
+  const placed = (found: FoundCommand): FoundCommand =>
+    folder === ''
+      ? found
+      : { ...found, command: `(cd ${folder} && ${found.command})`, source: `${prefix}${found.source}` };
+  const [setups, tests] = await Promise.all([findInstallSteps(tree), findTestCommands(tree)]);
+  return { setups: setups.map(placed), tests: tests.map(placed) };
 }
 
-function pythonLockfile(tree: Tree): keyof typeof PYTHON_LOCKFILES | undefined {
-  return (['uv.lock', 'poetry.lock', 'Pipfile.lock'] as const).find((file) => tree.paths.has(file));
-}
-
-function pythonLockIsEmpty(file: keyof typeof PYTHON_LOCKFILES, lock: string): boolean {
-  if (file === 'Pipfile.lock') {
-    const parsed = parseJson(lock);
-    return (
-      isRecord(parsed) &&
-      ['default', 'develop'].every((group) => Object.keys(fieldOf(parsed, group) ?? {}).length === 0)
-    );
+/** The topmost ones, in the order of their paths. Their names go into a shell. */
+function foldersWithManifests(paths: readonly string[]): readonly string[] {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    const parts = path.split('/');
+    const file = parts.pop() ?? '';
+    if (parts.length === 0 || parts.length > 2 || !MANIFEST.test(file)) continue;
+    if (parts.every((part) => /^\w[\w.-]*$/.test(part) && !NOT_OWN.test(part))) folders.add(parts.join('/'));
   }
-  const packages = lock.split(/^\[\[package\]\]/m).slice(1);
-  // uv locks the project itself too.
-  return packages.every((entry) =>
-    hasLine(entry, (line) => /^source\s*=\s*\{\s*(virtual|editable)\s*=\s*"\."/.test(line)),
-  );
+  const topmost = [...folders].filter((folder) => !folders.has(folder.slice(0, Math.max(folder.indexOf('/'), 0))));
+  return topmost.sort().slice(0, MAX_FOLDERS);
 }
 
-// ---- make, Rust, Go, Ruby, PHP ----
-
-async function testOfMake(tree: Tree): Promise<ProjectCommand | null> {
-  const source = ['GNUmakefile', 'makefile', 'Makefile'].find((file) => tree.paths.has(file));
-  if (source === undefined) return null;
-  return hasLine(await tree.read(source), isMakeTestRule) ? { command: 'make test', source } : null;
+function joined(found: readonly FoundCommand[]): ProjectCommand | null {
+  const [first] = found;
+  if (first === undefined) return null;
+  return { command: found.map(({ command }) => command).join(' && '), source: first.source };
 }
 
-/** A rule may name several targets; `test := x` is a variable. */
-function isMakeTestRule(line: string): boolean {
-  const colon = line.indexOf(':');
-  const targets = line.slice(0, Math.max(colon, 0));
-  if (/^\s|[#=]/.test(targets) || /^:?[:=]/.test(line.slice(colon + 1))) return false;
-  return targets.split(/[ \t]/).includes('test');
+function notRun(tests: readonly FoundCommand[], left: readonly FoundCommand[]): readonly string[] {
+  if (left.length === 0) return [];
+  const named = left.map(({ command, source }) => `\`${command}\` (${source})`).join(', ');
+  const all = [...tests, ...left].map(({ command }) => command).join(' && ');
+  return [
+    `Not among the checks: ${named}. To run them as well, set defaultRunConfig.commands.test in .autonomous/config.json to \`${all}\`.`,
+  ];
 }
 
-async function setupOfRust(tree: Tree): Promise<ProjectCommand | null> {
-  const source = 'Cargo.lock';
-  return hasLine(await tree.read(source), (line) => /^source\s*=/.test(line))
-    ? { command: 'cargo fetch --locked', source }
-    : null;
-}
-
-function testOfRust(tree: Tree): ProjectCommand | null {
-  return tree.paths.has('Cargo.toml') ? { command: 'cargo test', source: 'Cargo.toml' } : null;
-}
-
-async function setupOfGo(tree: Tree): Promise<ProjectCommand | null> {
-  const source = 'go.mod';
-  return hasLine(await tree.read(source), (line) => /^require\b/.test(line.trimStart()))
-    ? { command: 'go mod download', source }
-    : null;
-}
-
-function testOfGo(tree: Tree): ProjectCommand | null {
-  return tree.paths.has('go.mod') ? { command: 'go test ./...', source: 'go.mod' } : null;
-}
-
-async function setupOfRuby(tree: Tree): Promise<ProjectCommand | null> {
-  const source = 'Gemfile.lock';
-  return hasLine(await tree.read(source), (line) => /^ {4}\S+ \(/.test(line))
-    ? { command: 'BUNDLE_FROZEN=true bundle install', source }
-    : null;
-}
-
-async function setupOfPhp(tree: Tree): Promise<ProjectCommand | null> {
-  const source = 'composer.lock';
-  if (!tree.paths.has(source)) return null;
-  const parsed = parseJson(await tree.read(source));
-  const isEmpty =
-    isRecord(parsed) &&
-    ['packages', 'packages-dev'].every((group) => [fieldOf(parsed, group) ?? []].flat().length === 0);
-  return isEmpty ? null : { command: 'composer install --no-interaction', source };
+function programsOf(found: readonly FoundCommand[]): readonly string[] {
+  return [...new Set(found.flatMap(({ programs }) => programs))];
 }
 
 // ---- what an install step reads ----
@@ -275,7 +122,7 @@ const INSTALL_INPUTS: readonly RegExp[] = [
   /^(pnpm-lock|pnpm-workspace)[.]yaml$|^[.]pnpmfile[.]c?js$/,
   /^yarn[.]lock$|^bun[.]lockb?$|^bunfig[.]toml$|^[.](npmrc|yarnrc|yarnrc[.]yml|nvmrc|node-version|python-version)$/,
   /^(?=.*requirements).*[.]txt$/,
-  /^(pyproject|uv|rust-toolchain)[.]toml$|^(uv|poetry|Pipfile|Cargo|Gemfile|composer)[.]lock$/,
+  /^(pyproject|uv|rust-toolchain)[.]toml$|^(uv|poetry|pdm|Pipfile|Cargo|Gemfile|composer)[.]lock$/,
   /^(Pipfile|Gemfile|Makefile|GNUmakefile|makefile|rust-toolchain)$|^setup[.](py|cfg)$|[.]gemspec$/,
   /^Cargo[.]toml$|^go[.](mod|sum|work)$/,
 ];
@@ -284,24 +131,6 @@ const INSTALL_INPUTS: readonly RegExp[] = [
 export function isInstallInput(path: string): boolean {
   const file = path.slice(path.lastIndexOf('/') + 1);
   return !isOwnRecord(path) && INSTALL_INPUTS.some((pattern) => pattern.test(file));
-}
-
-// ---- JSON ----
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch {
-    return undefined;
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 // ---- the files that decide about tests ----

@@ -74,6 +74,17 @@ const TEXT_RULES: readonly TokenRule[] = [
   },
 ];
 
+/** An expression for a text in upper and lower case. Node 22 has no `(?i:…)`. */
+function inAnyCase(text: string): string {
+  const inBothCases = (character: string): string => {
+    const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
+    const hasCases = lower !== upper && lower.length === 1 && upper.length === 1;
+    return hasCases ? `[${lower}${upper}]` : character.replace(/[.*+?^${}()|[\]\\]/, '\\$&');
+  };
+  // By code unit, as the expression reads it.
+  return text.split('').map(inBothCases).join('');
+}
+
 /**
  * Compiles a scrubber once for many texts.
  * @param knownSecrets values that must never appear, in any usual encoding; values shorter than 8 characters are ignored
@@ -81,9 +92,7 @@ const TEXT_RULES: readonly TokenRule[] = [
 export function createScrubber(knownSecrets: readonly string[]): Scrubber {
   const values = knownSecrets.map((secret) => secret.trim()).filter((secret) => secret.length >= MIN_KNOWN_LENGTH);
   // The longest first: one form may be part of another.
-  const literals = [...new Set(values.flatMap(encodingsOf))]
-    .sort((a, b) => b.length - a.length)
-    .map((form) => `(?i:${form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')})`);
+  const literals = [...new Set(values.flatMap(encodingsOf))].sort((a, b) => b.length - a.length).map(inAnyCase);
   // oxlint-disable-next-line autonomous/linear-expressions -- words and expressions that are judged where they are written
   const pattern = new RegExp(
     [...literals, ...[...TOKEN_RULES, ...TEXT_RULES].map((rule) => rule.pattern.source)].join('|'),
@@ -100,6 +109,26 @@ export function createScrubber(knownSecrets: readonly string[]): Scrubber {
     return (at === 0 ? text : rest + text.slice(at)).replace(pattern, MARK);
   };
   return { scrub, scrubJson: (value) => scrubValue(value, scrub) };
+}
+
+export interface LearningScrubber extends Scrubber {
+  /** From now on these values are removed as well. */
+  learn(values: readonly string[]): void;
+}
+
+/** A scrubber whose functions know, wherever they were passed on to, also what it learns later. */
+export function createLearningScrubber(knownSecrets: readonly string[]): LearningScrubber {
+  const known = new Set(knownSecrets);
+  let current = createScrubber(knownSecrets);
+  return {
+    scrub: (text) => current.scrub(text),
+    scrubJson: (value) => current.scrubJson(value),
+    learn(values) {
+      if (values.every((value) => known.has(value))) return;
+      for (const value of values) known.add(value);
+      current = createScrubber([...known]);
+    },
+  };
 }
 
 /** Characters before a cut that are scrubbed with what is kept: a secret on the cut is no longer than that. */

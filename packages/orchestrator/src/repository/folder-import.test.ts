@@ -8,10 +8,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
@@ -24,13 +27,14 @@ import {
   commitFiles,
   type Fixture,
   git,
+  MAIN_FILES,
   mainHead,
   makeProjectFolder,
   openFixture,
   temporaryFolder,
   write,
 } from './git-fixture.fixture.ts';
-import type { ImportResult } from './repository.ts';
+import type { ImportResult, LeftOut } from './repository.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -49,7 +53,7 @@ afterEach(() => folder.remove());
 async function checkOut(
   files: Readonly<Record<string, string>> = {},
   excludePaths: readonly string[] = [],
-): Promise<readonly string[]> {
+): Promise<readonly LeftOut[]> {
   const { repository, project } = fixture;
   base = await repository.writeFiles(project, await mainHead(fixture), files);
   return (await repository.checkout(project, base, work, excludePaths)).leftOut;
@@ -57,8 +61,10 @@ async function checkOut(
 
 async function takeBack(
   excludePaths: readonly string[] = [],
+  ownedFiles: readonly string[] = [],
 ): Promise<ImportResult & { readonly changes: readonly string[] }> {
-  const result = await fixture.repository.importFolder(fixture.project, { folder: work, baseTree: base, excludePaths });
+  const project = { ...fixture.project, ownedFiles };
+  const result = await fixture.repository.importFolder(project, { folder: work, baseTree: base, excludePaths });
   return { ...result, changes: result.files.map(({ path, status }) => `${status} ${path}`) };
 }
 
@@ -102,9 +108,10 @@ describe('Taking files back', () => {
     expect(readFileSync(join(again, 'crlf.txt'), 'utf8')).toBe('a\r\nb\r\n');
   });
 
-  it("takes nothing that the project's own rules ignore, and does not look into ignored folders", async () => {
+  it("takes nothing new that the project's own rules ignore, and does not look into ignored folders", async () => {
     await checkOut({
       'kept.log': 'tracked',
+      'gone.log': 'tracked',
       'packages/a/.gitignore': '/out\n!important.log\n',
       'whitelist/.gitignore': '*\n!*/\n!*.ts\n!.gitignore\n',
     });
@@ -118,23 +125,26 @@ describe('Taking files back', () => {
       'whitelist/deep/a.ts': 'a',
       'whitelist/deep/a.js': 'a',
     });
+    rmSync(join(work, 'gone.log'));
     // What cannot be read would be refused, if anybody looked.
     symlinkSync('/etc/passwd', join(work, 'node_modules', 'link'));
     execFileSync('mkfifo', [join(work, 'node_modules', 'pipe')]);
     const { tree, changes, refused } = await takeBack();
     expect(changes).toEqual([
+      'deleted gone.log',
+      'modified kept.log',
       'added packages/a/important.log',
       'added packages/b/out/x.js',
       'added whitelist/deep/a.ts',
     ]);
     expect(refused).toEqual([]);
-    expect(await read(tree, 'kept.log')).toBe('tracked');
+    expect(await read(tree, 'kept.log')).toBe('changed');
   });
 
   it('is not slowed down by tens of thousands of files in an ignored folder', async () => {
-    await checkOut();
+    await checkOut({ '.gitignore': 'generated/\n' });
     for (let index = 0; index < 51; index++) {
-      const inside = join(work, 'node_modules', `p${index}`);
+      const inside = join(work, 'generated', `p${index}`);
       mkdirSync(inside, { recursive: true });
       for (let file = 0; file < 1_000; file++) writeFileSync(join(inside, `${file}.js`), '');
     }
@@ -145,7 +155,7 @@ describe('Taking files back', () => {
       `The run's folder contains more than ${MAX_NEW_ENTRIES} new files and folders. Add generated files to .gitignore or excludePaths, then retry`,
     );
     await expect(takeBack()).rejects.toThrow(NeedsHuman);
-  });
+  }, 240_000);
 
   it('is not held up by ignore patterns that would be matched for ever, and names them', async () => {
     await checkOut({ 'a.txt': 'a' });
@@ -188,6 +198,61 @@ describe('Taking files back', () => {
     await expect(takeBack(['a\nb'])).rejects.toThrow(InvalidRequest);
   });
 
+  it('takes no change of an engine-owned file, however it was made, and the rest', async () => {
+    const owned = ['ai/backlog.md', 'ai/features/*.md', 'roadmap/roadmap.json', 'logs/progress.md'];
+    await checkOut({
+      'ai/backlog.md': 'rows',
+      'ai/features/a.md': 'a',
+      'ai/notes.md': 'n',
+      'roadmap/roadmap.json': '{}',
+    });
+    write(work, {
+      'ai/backlog.md': 'all done',
+      'AI/Backlog.md': 'all done',
+      'ai/features/b.md': 'new',
+      'ai/notes.md': 'mine',
+      'ai/.gitignore': '*.md\n',
+      logs: 'a file in the place of a folder',
+    });
+    rmSync(join(work, 'ai/features/a.md'));
+    rmSync(join(work, 'roadmap'), { recursive: true });
+    write(work, { roadmap: 'a file in the place of a folder' });
+    const { changes, refused } = await takeBack([], owned);
+    const reason = 'it is engine-owned: the server alone writes it';
+    const isFolder = 'an engine-owned file needs a folder of this name';
+    expect(refused).toEqual([
+      { path: 'AI/Backlog.md', reason },
+      { path: 'ai/backlog.md', reason },
+      { path: 'ai/features/a.md', reason },
+      { path: 'ai/features/b.md', reason },
+      { path: 'logs', reason: isFolder },
+      { path: 'roadmap', reason: isFolder },
+    ]);
+    expect(changes).toEqual(['added ai/.gitignore', 'modified ai/notes.md']);
+    expect(await takeBack()).not.toMatchObject({ changes });
+  });
+
+  it('takes no file that would take the place of a folder with engine-owned files', async () => {
+    await checkOut({ 'docs/a/status.md': 'open', 'docs/b/c/status.md': 'open', 'docs/d/notes.md': 'n' });
+    for (const folderName of ['docs/a', 'docs/b', 'docs/d']) {
+      rmSync(join(work, folderName), { recursive: true });
+      write(work, { [folderName]: 'a file' });
+    }
+    const { tree, changes, refused } = await takeBack([], ['docs/**/status.md']);
+    const reason = 'an engine-owned file needs a folder of this name';
+    expect(refused).toEqual([
+      { path: 'docs/a', reason },
+      { path: 'docs/b', reason },
+    ]);
+    expect(changes).toEqual(['added docs/d', 'deleted docs/d/notes.md']);
+    expect(await read(tree, 'docs/b/c/status.md')).toBe('open');
+  });
+
+  it('says nothing about engine-owned files that are as they were', async () => {
+    await checkOut({ 'ai/backlog.md': 'rows', '.gitignore': 'ai/\n' });
+    expect(await takeBack([], ['ai/backlog.md', 'ai/diary.md'])).toMatchObject({ changes: [], refused: [] });
+  });
+
   it('keeps what agents write under .autonomous out and reports it', async () => {
     await checkOut({
       '.autonomous/config.json': '{}',
@@ -212,7 +277,7 @@ describe('Taking files back', () => {
     ]);
   });
 
-  it('leaves symlinks and submodules of the project as they are', async () => {
+  it('leaves out links that lead out of the project, and submodules that cannot be had, and says why', async () => {
     const seed = makeProjectFolder(join(folder.path, 'seed'));
     symlinkSync('/etc', join(seed, 'link'));
     git(seed, 'add', 'link');
@@ -222,8 +287,12 @@ describe('Taking files back', () => {
     const project = { id: 'p-2', repository: seed, baseBranch: 'main' };
     await repository.fetch(project);
     base = await repository.treeOf(project, await mainHead({ repository, project }));
-    expect(await repository.checkout(project, base, work, [])).toEqual({ leftOut: ['link', 'vendor/lib'] });
-    expect(await repository.leftOut(project, base)).toEqual({ symlinks: ['link'], submodules: ['vendor/lib'] });
+    const leftOut = [
+      { path: 'link', kind: 'symlink', reason: 'its target is an absolute path' },
+      { path: 'vendor/lib', kind: 'submodule', reason: '.gitmodules does not name its address' },
+    ];
+    expect(await repository.checkout(project, base, work, [])).toEqual({ leftOut });
+    expect(await repository.leftOut(project, base)).toEqual(leftOut);
     expect(existsSync(join(work, 'link')) || existsSync(join(work, 'vendor'))).toBe(false);
     write(work, { 'link/passwd': 'x', 'vendor/lib/x.js': 'x', 'vendor/other.js': 'o' });
     const { files, refused } = await repository.importFolder(project, {
@@ -236,6 +305,135 @@ describe('Taking files back', () => {
       { path: 'link', reason: 'the project has a symlink here, which stays as it is' },
       { path: 'vendor/lib', reason: 'the project has a submodule here, which stays as it is' },
     ]);
+  });
+
+  /** A project of its own with these links, checked out. */
+  async function checkOutLinks(links: Readonly<Record<string, string>>) {
+    const seed = makeProjectFolder(join(folder.path, 'seed'), { ...MAIN_FILES, 'src/deep/a.js': 'a' });
+    for (const [path, target] of Object.entries(links)) symlinkSync(target, join(seed, path));
+    git(seed, 'add', '--all');
+    git(seed, 'commit', '--quiet', '--message', 'Links');
+    const { repository } = fixture;
+    const project = { id: 'p-links', repository: seed, baseBranch: 'main' };
+    await repository.fetch(project);
+    base = await repository.treeOf(project, await mainHead({ repository, project }));
+    const { leftOut } = await repository.checkout(project, base, work, []);
+    const takeLinksBack = async () => {
+      const result = await repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] });
+      const changes = result.files.map(({ path, status }) => `${status} ${path}`);
+      return { ...result, changes, links: await repository.symlinks(project, result.tree) };
+    };
+    return { leftOut: leftOut.map(({ path }) => path), takeLinksBack };
+  }
+
+  it('writes links that stay within the project, and takes unchanged ones back as they were', async () => {
+    const links = { README: 'README.md', 'src/up': '../src/deep', loose: 'nowhere/x', bin: 'src/up/a.js' };
+    const { leftOut, takeLinksBack } = await checkOutLinks(links);
+    expect(leftOut).toEqual([]);
+    for (const [path, target] of Object.entries(links)) expect(readlinkSync(join(work, path))).toBe(target);
+    expect(readFileSync(join(work, 'bin'), 'utf8')).toBe('a');
+    expect(await takeLinksBack()).toMatchObject({ tree: base, files: [], refused: [] });
+  });
+
+  it('takes new, changed, removed and replaced links as links', async () => {
+    const links = { changed: 'README.md', gone: 'README.md', toFile: 'README.md', toFolder: 'src', late: 'src' };
+    const { takeLinksBack } = await checkOutLinks(links);
+    for (const path of Object.keys(links)) rmSync(join(work, path));
+    rmSync(join(work, 'src/deep'), { recursive: true });
+    symlinkSync('src/cart.js', join(work, 'changed'));
+    write(work, { toFile: 'file', 'toFolder/x': 'x' });
+    symlinkSync('../toFolder', join(work, 'src/deep'));
+    symlinkSync('src/deep/x', join(work, 'late'));
+    const { changes, refused, links: after } = await takeLinksBack();
+    expect(refused).toEqual([]);
+    expect(changes.sort()).toEqual([
+      'added src/deep',
+      'added toFolder/x',
+      'deleted gone',
+      'deleted src/deep/a.js',
+      'deleted toFolder',
+      'modified changed',
+      'modified late',
+      'modified toFile',
+    ]);
+    expect(Object.fromEntries(after)).toEqual({
+      changed: 'src/cart.js',
+      late: 'src/deep/x',
+      'src/deep': '../toFolder',
+    });
+  });
+
+  it('refuses links that lead out through another one, and keeps what stood there', async () => {
+    const { takeLinksBack } = await checkOutLinks({ inner: 'src/deep', keeps: 'README.md' });
+    rmSync(join(work, 'inner'));
+    rmSync(join(work, 'keeps'));
+    rmSync(join(work, 'src/deep'), { recursive: true });
+    symlinkSync('..', join(work, 'src/deep'));
+    symlinkSync('src', join(work, 'inner'));
+    // Fine where 'inner' led before, and not where it leads now.
+    symlinkSync('inner/../../etc', join(work, 'keeps'));
+    symlinkSync('src/deep/.git/config', join(work, 'git'));
+    symlinkSync(work, join(work, 'absolute'));
+    const { changes, refused, links } = await takeLinksBack();
+    expect(refused).toEqual([
+      { path: 'absolute', reason: 'the symlink is not imported: its target is an absolute path' },
+      { path: 'git', reason: "the symlink is not imported: it leads to git's own files" },
+      { path: 'keeps', reason: 'the symlink is not imported: it leads out of the project' },
+    ]);
+    expect(changes.sort()).toEqual(['added src/deep', 'deleted src/deep/a.js', 'modified inner']);
+    expect(links.get('keeps')).toBe('README.md');
+  });
+
+  it('checks out and takes back ten thousand links', async () => {
+    const next = (index: number): string => (index % 100 === 0 ? 'README.md' : `l${index - 1}`);
+    const { leftOut, takeLinksBack } = await checkOutLinks(
+      Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`l${index}`, next(index)])),
+    );
+    // Linux follows forty links and no more; the others could not be opened anywhere.
+    expect(leftOut).toHaveLength(100 * 59);
+    symlinkSync('README.md', join(work, 'new'));
+    expect((await takeLinksBack()).changes).toEqual(['added new']);
+  }, 240_000);
+
+  it('leaves by-products of tools out that no rule ignores, opens none of them and names them', async () => {
+    await checkOut({ 'package.json': '{}', 'lib/kept/old.snap': '', 'py/setup.py': '' });
+    write(work, {
+      'py/__pycache__/a.pyc': 'x',
+      'py/b.pyc': 'x',
+      'py/a.py': 'a',
+      'coverage/lcov.info': 'x',
+      'src/coverage/index.js': 'product code',
+      'target/x': 'no Rust here',
+      '.DS_Store': 'x',
+    });
+    const { changes, refused } = await takeBack();
+    expect(changes.toSorted()).toEqual(['added py/a.py', 'added src/coverage/index.js', 'added target/x']);
+    const said = 'and not committed';
+    const way = 'name it in the plan if it belongs to the project';
+    expect(refused).toEqual([
+      { path: '.DS_Store', reason: `it is a by-product of the desktop ${said}; ${way}` },
+      { path: 'coverage/', reason: `it is a by-product of JavaScript tests ${said}; ${way}` },
+      { path: 'py/__pycache__/', reason: `it is a by-product of Python ${said}, like py/b.pyc; ${way}` },
+    ]);
+  });
+
+  it('takes by-products that the plan names, that the project has, and others of a kind that it has', async () => {
+    await checkOut({ 'package.json': '{}', 'fixtures/old.pyc': 'old', 'tsconfig.json': '{}' });
+    write(work, { 'fixtures/old.pyc': 'new', 'fixtures/new.pyc': 'n', 'dist/index.js': 'd', 'coverage/x': 'x' });
+    const { repository, project } = fixture;
+    const asked = 'Ship the bundle in `dist/index.js`, with more test coverage.';
+    const request = { folder: work, baseTree: base, excludePaths: [], asked };
+    const { files, refused } = await repository.importFolder(project, request);
+    expect(files.map(({ path }) => path)).toEqual(['dist/index.js', 'fixtures/new.pyc', 'fixtures/old.pyc']);
+    expect(refused.map(({ path }) => path)).toEqual(['coverage/']);
+  });
+
+  it('reads a file again whose size and time of change were put back', async () => {
+    await checkOut({ 'a.txt': 'old' });
+    const { mtime, atime } = statSync(join(work, 'a.txt'));
+    writeFileSync(join(work, 'a.txt'), 'new');
+    utimesSync(join(work, 'a.txt'), atime, mtime);
+    expect((await takeBack()).changes).toEqual(['modified a.txt']);
   });
 
   it('keeps files whose names are no UTF-8 as they are', async () => {
@@ -325,14 +523,14 @@ describe('A hostile folder', () => {
       expect(changes).toEqual([]);
       expect(tree).toBe(base);
       expect(refused.map(({ path, reason }) => `${path}: ${reason}`)).toEqual([
-        '.gitignore: pipes are not imported, only regular files',
-        'config.json: symlinks are not imported, only regular files',
-        'docs: symlinks are not imported, only regular files',
-        'loop: symlinks are not imported, only regular files',
-        'out: symlinks are not imported, only regular files',
-        'pipe: pipes are not imported, only regular files',
-        'socket: sockets are not imported, only regular files',
-        'sub/.gitignore: pipes are not imported, only regular files',
+        '.gitignore: pipes are not imported, only files and symlinks',
+        'config.json: the symlink is not imported: it leads out of the project',
+        'docs: the symlink is not imported: its target is an absolute path',
+        'loop: the symlink is not imported: it leads back to itself',
+        'out: the symlink is not imported: its target is an absolute path',
+        'pipe: pipes are not imported, only files and symlinks',
+        'socket: sockets are not imported, only files and symlinks',
+        'sub/.gitignore: pipes are not imported, only files and symlinks',
       ]);
     } finally {
       await new Promise((closed) => socket.close(closed));

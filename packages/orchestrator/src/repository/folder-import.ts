@@ -1,12 +1,15 @@
 /**
  * Takes what an agent left in a folder back into a tree. The folder is hostile: only regular files that were opened without
- * following anything are read, git never looks into it, and what is not taken stays as it was in the base tree.
+ * following anything are read, of links only where they lead, git never looks into it, and what is not taken stays as it was in
+ * the base tree.
  */
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, opendir, readlink, realpath, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants, type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readFile, readlink, realpath, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman, NotFound, showHidden } from '@autonomous/shared';
+import type { OwnedPaths } from '../artifacts/owned-files.ts';
 import { type GitPlace, gitText } from './git.ts';
 import {
   diffFiles,
@@ -14,16 +17,22 @@ import {
   editTree,
   FILE_MODE,
   isFileMode,
-  listTree,
+  SUBMODULE_MODE,
+  SYMLINK_MODE,
   type TreeEdit,
   type TreeEntry,
   withScratch,
   writeBlobsFrom,
 } from './git-trees.ts';
+import { type ByProducts, createByProducts } from './by-products.ts';
+import { linksOf, type PlacedSubmodule } from './folder-checkout.ts';
 import { createIgnoreMatcher, type IgnoreMatcher, withoutTooWild } from './ignore-matcher.ts';
+import { type KnownContent, readKnownStats, submodulesFileOf } from './known-stats.ts';
 import type { ImportRequest, ImportResult } from './repository.ts';
+import { type LfsPointer, lfsPointersOf } from './lfs-pointers.ts';
 import { collidingPaths, nameFault } from './portable-names.ts';
 import { isDotGit, isOwnPath, onEachFolder, OWN_FOLDER, pathFault } from './repository-paths.ts';
+import { linkFaults } from './tree-links.ts';
 
 /** Largest file taken: sources are far smaller, and a file is held in memory while it is compared. */
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
@@ -37,26 +46,51 @@ const MAX_SEEN_ENTRIES = 400_000;
 const MAX_REFUSED_NAMED = 500;
 /** Files compared at the same time: enough to keep the disk busy, and 16 of the largest fit into memory. */
 const PARALLEL_FILES = 16;
+/** Files looked at after which the rest of the server has its turn: some ten milliseconds' worth. */
+const FILES_A_TURN = 1_000;
+const FOLDERS_A_TURN = 100;
+const ENTRIES_A_PART = 1_000;
 /** A larger `.gitignore` is taken as a file and not obeyed. */
 const MAX_RULES_BYTES = 1024 * 1024;
 
+/** Reason for a refused change, to be read after the path. */
+const ENGINE_OWNED = 'it is engine-owned: the server alone writes it';
+
+/** The server fetches from the addresses in it, wherever they lead and whatever they tell there. */
+const OF_SUBMODULES = 'it names where the submodules are fetched from, and changes of it are not taken';
+
+const CHANGED_IN_LFS = 'the project keeps it in Git LFS, and changes of such files are not taken';
+
 type Refusal = ImportResult['refused'][number];
 
-/** @throws {NeedsHuman} `agent_failed` when the folder holds more than is ever taken; `storage_full` */
-export async function importFolderTree(place: GitPlace, request: ImportRequest): Promise<ImportResult> {
-  const base = await readBase(place, request.baseTree);
+/**
+ * @param entries all of the base tree
+ * @throws {NeedsHuman} `agent_failed` when the folder holds more than is ever taken; `storage_full`
+ */
+export async function importFolderTree(
+  place: GitPlace,
+  request: ImportRequest,
+  entries: readonly TreeEntry[],
+  owned: OwnedPaths,
+): Promise<ImportResult> {
+  const base = await readBase(place, request, entries);
   return withScratch(place, async (scratch) => {
     const matchers = {
       excluded: await createIgnoreMatcher(place, join(scratch, 'excluded'), request.excludePaths),
       ignored: await createIgnoreMatcher(place, join(scratch, 'ignored'), []),
     };
     const root = await resolveRoot(request.folder);
-    const walk = await walkFolder(root, base, matchers);
-    const deleted = await findDeletedFiles(base, walk, matchers);
-    refuseCollisions(base, walk, deleted);
+    const byProducts = createByProducts(base.byPath.keys(), request.asked ?? '');
+    const walk = await walkFolder(root, base, { ...matchers, byProducts }, owned);
+    await refuseSubmoduleChanges(root, base, walk);
+    const deleted = await findDeletedFiles(base, walk, matchers, owned);
+    refuseCollisions(base, walk, deleted, owned);
     const staged = join(scratch, 'changed');
     await mkdir(staged);
-    const changed = await stageChangedFiles(place, root, base, walk, staged);
+    const known = await readKnownStats(request.folder);
+    const files = await stageChangedFiles({ place, root, base, walk, staged, owned, known });
+    const links = takeChangedLinks(base, walk, deleted, owned);
+    const changed = [...files, ...(await stageLinks(links, staged))];
     const oids = await writeBlobsFrom(
       place,
       changed.map(({ stagedPath }) => stagedPath),
@@ -80,10 +114,41 @@ interface Base {
   readonly entries: readonly TreeEntry[];
   readonly byPath: ReadonlyMap<string, TreeEntry>;
   readonly folders: ReadonlySet<string>;
+  /** Targets of all links by path. */
+  readonly links: ReadonlyMap<string, string>;
+  /** Paths that no checkout has as they are in the tree: links that are not made, and all submodules. */
+  readonly leftOut: ReadonlySet<string>;
+  /** Files in whose place the folder may have the content that Git LFS has, by path. */
+  readonly lfs: ReadonlyMap<string, LfsPointer>;
+  /** Submodules that were written into the folder, by path. */
+  readonly submodules: ReadonlyMap<string, PlacedSubmodule>;
 }
 
-async function readBase(place: GitPlace, baseTree: string): Promise<Base> {
-  const entries = await listTree(place, baseTree);
+async function readBase(
+  place: GitPlace,
+  { baseTree, folder }: ImportRequest,
+  entries: readonly TreeEntry[],
+): Promise<Base> {
+  const links = await linksOf(place, baseTree, entries);
+  const placed = await readFile(submodulesFileOf(folder), 'utf8').catch(() => '[]');
+  const submodules = JSON.parse(placed) as readonly PlacedSubmodule[];
+  return {
+    tree: baseTree,
+    entries,
+    links,
+    leftOut: new Set([
+      ...linkFaults(links).keys(),
+      ...entries.filter(({ mode }) => mode === SUBMODULE_MODE).map(({ path }) => path),
+    ]),
+    lfs: new Map((await lfsPointersOf(place, entries)).map((each) => [each.path, each])),
+    submodules: new Map(submodules.map((each) => [each.path, each])),
+    byPath: new Map(entries.map((entry) => [entry.path, entry])),
+    folders: foldersOf(entries),
+  };
+}
+
+/** Paths of all folders in which entries lie. */
+function foldersOf(entries: readonly TreeEntry[]): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const { path } of entries) {
     for (
@@ -94,17 +159,14 @@ async function readBase(place: GitPlace, baseTree: string): Promise<Base> {
       folders.add(path.slice(0, end));
     }
   }
-  return {
-    tree: baseTree,
-    entries,
-    byPath: new Map(entries.map((entry) => [entry.path, entry])),
-    folders,
-  };
+  return folders;
 }
 
 interface Walk {
   /** Paths that look like regular files and are neither ignored nor excluded. */
   readonly candidates: string[];
+  /** Where links lead that are neither ignored nor excluded, by their paths. */
+  readonly links: Map<string, Buffer>;
   /** Files that were found as they are in the base, or taken, or refused: none of them was deleted. */
   readonly present: Set<string>;
   readonly refused: Refusal[];
@@ -117,28 +179,37 @@ interface Matchers {
 
 interface Found {
   readonly path: string;
-  readonly kind: 'file' | 'folder' | 'other';
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
   readonly what: string;
 }
 
 /** Goes down level by level, so that git is asked once a level and no ignored folder is ever opened. */
-async function walkFolder(root: string, base: Base, matchers: Matchers): Promise<Walk> {
-  const walk: Walk = { candidates: [], present: new Set(), refused: [] };
-  const counts = { seen: 0, added: 0 };
+async function walkFolder(
+  root: string,
+  base: Base,
+  matchers: Matchers & { readonly byProducts: ByProducts },
+  owned: OwnedPaths,
+): Promise<Walk> {
+  const walk: Walk = { candidates: [], links: new Map(), present: new Set(), refused: [] };
+  const counts = { seen: 0, added: 0, folders: 0 };
   for (let level = ['']; level.length > 0;) {
     const found: Found[] = [];
     for (const folder of level) {
+      let hasRules = false;
       try {
-        for await (const entry of readFolder(root, folder)) {
-          if (++counts.seen > MAX_SEEN_ENTRIES + base.entries.length)
+        for await (const part of readFolder(root, folder)) {
+          counts.seen += part.length;
+          if (counts.seen > MAX_SEEN_ENTRIES + base.entries.length)
             throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
-          if (!refuseName(entry, base, walk)) found.push(entry);
+          hasRules ||= part.some(({ path, kind }) => kind === 'file' && basename(path) === '.gitignore');
+          for (const entry of part) if (!refuseName(entry, base, walk)) found.push(entry);
         }
+        if (++counts.folders % FOLDERS_A_TURN === 0) await setImmediate();
       } catch (error) {
         if (folder === '' || !isUnreadable(error)) throw error;
         refuse(walk, folder, 'the folder cannot be read');
       }
-      const rules = await readRules(root, folder);
+      const rules = hasRules ? await readRules(root, folder) : null;
       if (rules !== null) {
         const { rules: kept, left } = withoutTooWild(rules);
         await matchers.ignored.addRules(folder, kept);
@@ -146,43 +217,153 @@ async function walkFolder(root: string, base: Base, matchers: Matchers): Promise
           refuse(walk, join(folder, '.gitignore'), `its pattern ${pattern.slice(0, 100)} contains ** too many times`);
       }
     }
-    const taken = await withoutIgnored(found, matchers);
+    const unignored = await withoutIgnored(found, base, matchers, owned);
+    const taken = withoutByProducts(unignored, found, base, matchers.byProducts);
     counts.added += taken.filter(({ path }) => !base.byPath.has(path) && !base.folders.has(path)).length;
     if (counts.added > MAX_NEW_ENTRIES) throw tooMuch(`more than ${MAX_NEW_ENTRIES} new files and folders`);
     level = [];
     for (const { path, kind, what } of taken) {
       if (kind === 'folder') level.push(path);
       else if (kind === 'file') walk.candidates.push(path);
-      else refuse(walk, path, `${what} are not imported, only regular files`);
+      else if (kind !== 'link') refuse(walk, path, `${what} are not imported, only files and symlinks`);
+    }
+    const links = taken.filter(({ kind }) => kind === 'link').map(({ path }) => path);
+    for (const [folder, inside] of Map.groupBy(links, (path) => dirname(path))) {
+      const targets = await readTargets(root, folder, inside);
+      for (const path of inside) {
+        const target = targets.get(path);
+        if (target === undefined) refuse(walk, path, 'the symlink cannot be read');
+        else walk.links.set(path, target);
+      }
     }
   }
+  walk.refused.push(...matchers.byProducts.described());
   return walk;
 }
 
-async function* readFolder(root: string, folder: string): AsyncGenerator<Found> {
-  const absolute = join(root, folder);
-  // The type was read in the folder above; a symlink that stands here now must not lead the walk elsewhere.
-  if (!(await lstat(absolute)).isDirectory()) return;
-  for await (const entry of await opendir(absolute, { bufferSize: 256 })) {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isFile()) yield { path, kind: 'file', what: 'files' };
-    else if (entry.isDirectory()) yield { path, kind: 'folder', what: 'folders' };
-    else if (entry.isSymbolicLink()) yield { path, kind: 'other', what: 'symlinks' };
-    else yield { path, kind: 'other', what: entry.isFIFO() ? 'pipes' : entry.isSocket() ? 'sockets' : 'devices' };
+/** @param found all of the folders in which they lie */
+function withoutByProducts(
+  paths: readonly Found[],
+  found: readonly Found[],
+  base: Base,
+  byProducts: ByProducts,
+): Found[] {
+  const names = Map.groupBy(
+    found.map(({ path }) => path),
+    (path) => dirname(path),
+  );
+  return paths.filter(({ path, kind }) => {
+    if (base.byPath.has(path) || base.folders.has(path) || isOwnPath(path)) return true;
+    const beside = names.get(dirname(path)) ?? [];
+    const hasBeside = (name: string): boolean =>
+      beside.some((each) => (name.startsWith('*') ? each.endsWith(name.slice(1)) : basename(each) === name));
+    return !byProducts.isByProduct({ path, isFolder: kind === 'folder', hasBeside });
+  });
+}
+
+/** Names the submodules that an agent has changed: the project's commits of them stay as they are. */
+async function refuseSubmoduleChanges(root: string, base: Base, walk: Walk): Promise<void> {
+  for (const { path, entries } of base.submodules.values()) {
+    const missing = new Map(entries.map((entry) => [`${path}/${entry.path}`, entry]));
+    let changed = 0;
+    let seen = 0;
+    for (let level = [path]; level.length > 0;) {
+      const below: string[] = [];
+      for (const folder of level) {
+        for (const { path: inside, kind } of await entriesOf(root, folder)) {
+          if (++seen > MAX_SEEN_ENTRIES) throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
+          if (kind === 'folder') {
+            if (!base.submodules.has(inside)) below.push(inside);
+            continue;
+          }
+          const before = missing.get(inside);
+          missing.delete(inside);
+          if (before === undefined || !(await isSame(root, inside, kind, before))) changed += 1;
+        }
+      }
+      level = below;
+    }
+    changed += missing.size;
+    const files = changed === 1 ? 'a file' : `${changed} files`;
+    if (changed > 0) refuse(walk, path, `it is a submodule: the change of ${files} in it is not taken`);
   }
 }
 
+/** Everything in a folder; nothing where it cannot be read. */
+async function entriesOf(root: string, folder: string): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  try {
+    for await (const part of readFolder(root, folder)) {
+      found.push(...part);
+      if (found.length > MAX_SEEN_ENTRIES) throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
+    }
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+  }
+  return found;
+}
+
+async function isSame(
+  root: string,
+  path: string,
+  kind: Found['kind'],
+  before: Pick<TreeEntry, 'mode' | 'oid'>,
+): Promise<boolean> {
+  if (kind === 'link') {
+    const target = (await readTargets(root, dirname(path), [path])).get(path);
+    return before.mode === SYMLINK_MODE && target !== undefined && blobId(target) === before.oid;
+  }
+  const file = kind === 'file' ? await openRegularFile(join(root, path)) : null;
+  if (file === null) return false;
+  try {
+    return file.mode === before.mode && (await blobIdOfFile(file.handle, file.size)) === before.oid;
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/** Reads on its own thread in bounded parts: the system calls themselves are quick, and there may be thousands of folders. */
+async function* readFolder(root: string, folder: string): AsyncGenerator<readonly Found[]> {
+  const absolute = join(root, folder);
+  // The type was read in the folder above; a symlink that stands here now must not lead the walk elsewhere.
+  if (!lstatSync(absolute).isDirectory()) return;
+  const entries = opendirSync(absolute, { bufferSize: 256 });
+  try {
+    for (let isRead = false; !isRead;) {
+      const part: Found[] = [];
+      while (part.length < ENTRIES_A_PART) {
+        const entry = entries.readSync();
+        isRead = entry === null;
+        if (entry === null) break;
+        part.push(foundAt(folder === '' ? entry.name : `${folder}/${entry.name}`, entry));
+      }
+      yield part;
+      if (!isRead) await setImmediate();
+    }
+  } finally {
+    entries.closeSync();
+  }
+}
+
+function foundAt(path: string, entry: Dirent): Found {
+  if (entry.isFile()) return { path, kind: 'file', what: 'files' };
+  if (entry.isDirectory()) return { path, kind: 'folder', what: 'folders' };
+  if (entry.isSymbolicLink()) return { path, kind: 'link', what: 'symlinks' };
+  return { path, kind: 'other', what: entry.isFIFO() ? 'pipes' : entry.isSocket() ? 'sockets' : 'devices' };
+}
+
 /** Refuses what no tree may hold under this name. A name that the base has already stays as it is there, without a word. */
-function refuseName({ path }: Found, base: Base, walk: Walk): boolean {
+function refuseName({ path, kind }: Found, base: Base, walk: Walk): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const before = base.byPath.get(path);
   if (isDotGit(name)) refuse(walk, path, 'a git repository inside the folder is not imported');
-  else if (before !== undefined && !isFileMode(before.mode)) {
+  else if (kind === 'folder' && base.submodules.has(path)) keep(walk, path);
+  else if (before !== undefined && base.leftOut.has(path)) {
     // The checkout left it out, so whatever stands here now is new.
     refuse(
       walk,
       path,
-      `the project has a ${before.mode === '160000' ? 'submodule' : 'symlink'} here, which stays as it is`,
+      `the project has a ${before.mode === SUBMODULE_MODE ? 'submodule' : 'symlink'} here, which stays as it is`,
     );
   } else {
     const isKnown = before !== undefined || base.folders.has(path);
@@ -197,14 +378,28 @@ function refuseName({ path }: Found, base: Base, walk: Walk): boolean {
   return true;
 }
 
-async function withoutIgnored(found: readonly Found[], matchers: Matchers): Promise<Found[]> {
-  for (const { path } of found.filter(({ kind }) => kind === 'folder')) {
-    await Promise.all([matchers.excluded.addFolder(path), matchers.ignored.addFolder(path)]);
+/** As git has it, no rule ignores what the project has already. */
+async function withoutIgnored(
+  found: readonly Found[],
+  base: Base,
+  matchers: Matchers,
+  owned: OwnedPaths,
+): Promise<Found[]> {
+  const isNew = ({ path }: Found): boolean => !base.byPath.has(path) && !base.folders.has(path);
+  for (const each of found) {
+    if (each.kind !== 'folder') continue;
+    matchers.excluded.addFolder(each.path);
+    if (isNew(each)) matchers.ignored.addFolder(each.path);
   }
   const paths = found.map(({ path }) => path);
-  const [excluded, ignored] = await Promise.all([matchers.excluded.match(paths), matchers.ignored.match(paths)]);
-  // The orchestrator's own folder cannot be hidden by a rule that an agent wrote: what lies there is reported.
-  return found.filter(({ path }) => !excluded.has(path) && (!ignored.has(path) || isOwnPath(path)));
+  const [excluded, ignored] = await Promise.all([
+    matchers.excluded.match(paths),
+    matchers.ignored.match(found.filter(isNew).map(({ path }) => path)),
+  ]);
+  // Neither the orchestrator's own folder nor an owned file can be hidden by a rule that an agent wrote: what lies there is reported.
+  const isShown = ({ path, kind }: Found): boolean =>
+    isOwnPath(path) || owned.has(path) || (kind === 'folder' && owned.isAbove(path));
+  return found.filter((each) => !excluded.has(each.path) && (!ignored.has(each.path) || isShown(each)));
 }
 
 async function readRules(root: string, folder: string): Promise<Buffer | null> {
@@ -224,29 +419,44 @@ interface ChangedFile {
   readonly stagedPath: string;
 }
 
+interface Staging {
+  readonly place: GitPlace;
+  readonly root: string;
+  readonly base: Base;
+  readonly walk: Walk;
+  /** Folder of the server for what is taken. */
+  readonly staged: string;
+  readonly owned: OwnedPaths;
+  readonly known: KnownContent;
+}
+
 /** Copies the files that differ from the base out of the folder; what was compared is what is stored. */
-async function stageChangedFiles(
-  place: GitPlace,
-  root: string,
-  base: Base,
-  walk: Walk,
-  staged: string,
-): Promise<ChangedFile[]> {
+async function stageChangedFiles({ place, root, base, walk, staged, owned, known }: Staging): Promise<ChangedFile[]> {
   const changed: ChangedFile[] = [];
-  const queue = [...walk.candidates].sort();
+  const queue: string[] = [];
+  for (const [index, path] of walk.candidates.toSorted().entries()) {
+    if (index % FILES_A_TURN === 0) await setImmediate();
+    if (isUnchanged(join(root, path), base.byPath.get(path), (found) => known(path, found))) keep(walk, path);
+    else queue.push(path);
+  }
+  const placeFault = faultOfPlace(base, owned);
   let bytes = 0;
   const compare = async (path: string): Promise<void> => {
     const before = base.byPath.get(path);
     const file = await openRegularFile(join(root, path));
     if (file === null) return refuse(walk, path, 'it is not a regular file that can be read');
     try {
+      const pointer = base.lfs.get(path);
+      if (pointer !== undefined && before?.mode === file.mode && (await hasContentOf(pointer, file)))
+        return keep(walk, path);
       const content = file.size > MAX_FILE_BYTES ? null : await file.handle.readFile();
       if (content === null) {
         if (await isSameLargeFile(place, file.handle, file.size, before)) return keep(walk, path);
         return refuse(walk, path, `it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB`);
       }
       if (before?.mode === file.mode && before.oid === blobId(content)) return keep(walk, path);
-      if (isOwnPath(path)) return refuse(walk, path, `agents do not write under ${OWN_FOLDER}/`);
+      const fault = pointer === undefined ? placeFault(path) : CHANGED_IN_LFS;
+      if (fault !== null) return refuse(walk, path, fault);
       bytes += content.length;
       if (bytes > MAX_CHANGED_BYTES)
         throw tooMuch(`more than ${MAX_CHANGED_BYTES / 1024 / 1024} MB of new and changed files`);
@@ -268,6 +478,123 @@ async function stageChangedFiles(
   };
   await Promise.all(Array.from({ length: PARALLEL_FILES }, worker));
   return changed;
+}
+
+/** Whether a file of the base is there as its checkout wrote it, without reading it. */
+function isUnchanged(
+  file: string,
+  before: TreeEntry | undefined,
+  known: (found: Stats) => ReturnType<KnownContent>,
+): boolean {
+  if (before === undefined) return false;
+  // A call on another thread takes ten times as long.
+  const found = statOf(file);
+  const content = found?.isFile() === true ? known(found) : null;
+  return content !== null && content.oid === before.oid && content.mode === before.mode;
+}
+
+function statOf(file: string): Stats | null {
+  try {
+    return lstatSync(file);
+  } catch (error) {
+    if (isUnreadable(error)) return null;
+    throw error;
+  }
+}
+
+/** Why no file or link of an agent is taken at a path. */
+function faultOfPlace(base: Base, owned: OwnedPaths): (path: string) => string | null {
+  const foldersOfOwned = foldersOf(base.entries.filter(({ path }) => owned.has(path)));
+  const hasSubmodules = base.entries.some(({ mode }) => mode === SUBMODULE_MODE);
+  return (path) => {
+    if (isOwnPath(path)) return `agents do not write under ${OWN_FOLDER}/`;
+    if (owned.has(path)) return ENGINE_OWNED;
+    if (hasSubmodules && path === '.gitmodules') return OF_SUBMODULES;
+    if (owned.isAbove(path) || foldersOfOwned.has(path)) return 'an engine-owned file needs a folder of this name';
+    return null;
+  };
+}
+
+/**
+ * Links that differ from the base and stay within the tree as it will be. One that is refused leaves the base's entry in its
+ * place, through which others may lead elsewhere, so all are looked at again.
+ * @param deleted entries of the base that are gone
+ */
+function takeChangedLinks(
+  base: Base,
+  walk: Walk,
+  deleted: readonly TreeEntry[],
+  owned: OwnedPaths,
+): ReadonlyMap<string, Buffer> {
+  const placeFault = faultOfPlace(base, owned);
+  const links = new Map(base.links);
+  for (const path of [...deleted.map((entry) => entry.path), ...walk.candidates]) links.delete(path);
+  const taken = new Map<string, Buffer>();
+  for (const [path, target] of walk.links) {
+    const before = base.byPath.get(path);
+    if (before?.mode === SYMLINK_MODE && before.oid === blobId(target)) continue;
+    const fault = placeFault(path);
+    if (fault !== null) {
+      refuse(walk, path, fault);
+      continue;
+    }
+    taken.set(path, target);
+    links.set(path, target.toString('utf8'));
+  }
+  for (let isSettled = taken.size === 0; !isSettled;) {
+    isSettled = true;
+    const faults = linkFaults(links);
+    for (const path of taken.keys()) {
+      const fault = faults.get(path);
+      if (fault === undefined) continue;
+      isSettled = false;
+      taken.delete(path);
+      refuse(walk, path, `the symlink is not imported: ${fault}`);
+      const before = base.links.get(path);
+      if (before === undefined) links.delete(path);
+      else links.set(path, before);
+    }
+  }
+  return taken;
+}
+
+async function stageLinks(links: ReadonlyMap<string, Buffer>, staged: string): Promise<ChangedFile[]> {
+  return Promise.all(
+    [...links].map(async ([path, target], index) => {
+      const stagedPath = join(staged, `link-${index}`);
+      await writeFile(stagedPath, target);
+      return { path, mode: SYMLINK_MODE, stagedPath };
+    }),
+  );
+}
+
+/**
+ * Where links of one folder lead, read without following anything. Paths at which no link can be read are left out.
+ * @param paths of the links, with the folder
+ */
+async function readTargets(root: string, folder: string, paths: readonly string[]): Promise<Map<string, Buffer>> {
+  const targets = new Map<string, Buffer>();
+  const real = folder === '.' ? root : join(root, folder);
+  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY).catch(
+    noneReadable,
+  );
+  if (handle === null) return targets;
+  try {
+    if ((await pathOf(handle, real)) !== real) return targets;
+    const above = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : real;
+    for (const path of paths) {
+      const target = await readlink(join(above, basename(path)), 'buffer').catch(noneReadable);
+      if (target !== null) targets.set(path, target);
+    }
+    return targets;
+  } finally {
+    await handle.close();
+  }
+}
+
+function noneReadable(error: unknown): null {
+  if (isErrno(error, 'EINVAL') || isUnreadable(error)) return null;
+  throw error;
 }
 
 /**
@@ -298,11 +625,11 @@ async function pathOf(handle: FileHandle, path: string): Promise<string> {
 }
 
 function isUnreadable(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    ['ENOENT', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENOTDIR'].includes(String(error.code))
-  );
+  return isErrno(error, 'ENOENT', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENOTDIR');
+}
+
+function isErrno(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
 /** Large files that the project has always had are compared as a stream; only one of the base's size is read at all. */
@@ -314,43 +641,67 @@ async function isSameLargeFile(
 ): Promise<boolean> {
   if (before === undefined || Number(await gitText(place, { args: ['cat-file', '-s', before.oid] })) !== size)
     return false;
+  return (await blobIdOfFile(handle, size)) === before.oid;
+}
+
+async function hasContentOf(
+  { oid, size }: LfsPointer,
+  file: { readonly handle: FileHandle; readonly size: number },
+): Promise<boolean> {
+  if (file.size !== size) return false;
+  const hash = createHash('sha256');
+  // It may grow meanwhile; the last byte belongs to the range.
+  const range = { autoClose: false, start: 0, end: Math.max(size - 1, 0) };
+  if (size > 0) for await (const chunk of file.handle.createReadStream(range)) hash.update(chunk as Buffer);
+  return hash.digest('hex') === oid;
+}
+
+async function blobIdOfFile(handle: FileHandle, size: number): Promise<string> {
+  if (size === 0) return blobId(Buffer.alloc(0));
   const hash = createHash('sha1').update(`blob ${size}\0`);
   for await (const chunk of handle.createReadStream({ autoClose: false, start: 0, end: size - 1 })) {
     hash.update(chunk as Buffer);
   }
-  return hash.digest('hex') === before.oid;
+  return hash.digest('hex');
 }
 
 function blobId(content: Buffer): string {
   return createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
 }
 
-/** Files that the checkout wrote and that are gone, unless something stands in their place that was not taken. */
-async function findDeletedFiles(base: Base, walk: Walk, matchers: Matchers): Promise<TreeEntry[]> {
-  const present = new Set([...walk.present, ...walk.candidates]);
+/** Files and links that the checkout wrote and that are gone, unless something stands in their place that was not taken. */
+async function findDeletedFiles(base: Base, walk: Walk, matchers: Matchers, owned: OwnedPaths): Promise<TreeEntry[]> {
+  const present = new Set([...walk.present, ...walk.candidates, ...walk.links.keys()]);
   /** Whether this path, or something on the way to it, was found in the folder. */
   const isPresent = onEachFolder<boolean>((above, path) => above === true || present.has(path));
-  const missing = base.entries.filter(({ path, mode }) => isFileMode(mode) && !isPresent(path));
-  const paths = missing.map(({ path }) => path);
-  const [excluded, ignored] = await Promise.all([matchers.excluded.match(paths), matchers.ignored.match(paths)]);
+  const missing = base.entries.filter(
+    ({ path, mode }) => (isFileMode(mode) || mode === SYMLINK_MODE) && !base.leftOut.has(path) && !isPresent(path),
+  );
+  const excluded = await matchers.excluded.match(missing.map(({ path }) => path));
   return missing.filter(({ path }) => {
     if (excluded.has(path)) return false;
     if (isOwnPath(path)) {
       refuse(walk, path, `agents do not remove anything under ${OWN_FOLDER}/`);
       return false;
     }
-    return !ignored.has(path);
+    if (owned.has(path)) {
+      refuse(walk, path, ENGINE_OWNED);
+      return false;
+    }
+    return true;
   });
 }
 
 /** Refuses new names that some file system takes for another of the result. A name in another case instead of the old one is taken. */
-function refuseCollisions(base: Base, walk: Walk, deleted: readonly TreeEntry[]): void {
+function refuseCollisions(base: Base, walk: Walk, deleted: readonly TreeEntry[], owned: OwnedPaths): void {
   const gone = new Set(deleted.map(({ path }) => path));
   const left = base.entries.map(({ path }) => path).filter((path) => !gone.has(path));
   const isKnown = (path: string): boolean => base.byPath.has(path) || base.folders.has(path);
-  // The orchestrator's own folder is refused under every spelling, in words of its own.
-  const added = walk.candidates.filter((path) => !isKnown(path) && !isOwnPath(path));
-  const colliding = collidingPaths(new Set([...left, ...walk.candidates]), added, isKnown);
+  // The orchestrator's own folder and owned files are refused under every spelling, in words of their own.
+  const found = [...walk.candidates, ...walk.links.keys()];
+  const added = found.filter((path) => !isKnown(path) && !isOwnPath(path) && !owned.has(path));
+  if (added.length === 0) return;
+  const colliding = collidingPaths(new Set([...left, ...found]), added, isKnown);
   for (const [path, other] of colliding) {
     refuse(
       walk,
@@ -358,6 +709,7 @@ function refuseCollisions(base: Base, walk: Walk, deleted: readonly TreeEntry[])
       `some systems take it for ${showHidden(other)}: the names differ in case or in how letters are stored`,
     );
   }
+  for (const path of colliding.keys()) walk.links.delete(path);
   const kept = walk.candidates.filter((path) => !colliding.has(path));
   walk.candidates.splice(0, walk.candidates.length, ...kept);
 }

@@ -7,7 +7,6 @@ import {
   isFileMode,
   readTexts,
   SUBMODULE_MODE,
-  SYMLINK_MODE,
   type TreeEdit,
   type TreeEntry,
   withoutLarge,
@@ -24,15 +23,6 @@ export function pathsOfFiles(entries: readonly TreeEntry[]): readonly string[] {
     .filter(({ mode }) => mode !== SUBMODULE_MODE)
     .map(({ path }) => path)
     .sort();
-}
-
-/** Paths among the entries of a tree that no checkout has. */
-export function pathsLeftOut(entries: readonly TreeEntry[]): {
-  readonly symlinks: readonly string[];
-  readonly submodules: readonly string[];
-} {
-  const pathsOf = (wanted: string) => entries.filter(({ mode }) => mode === wanted).map(({ path }) => path);
-  return { symlinks: pathsOf(SYMLINK_MODE), submodules: pathsOf(SUBMODULE_MODE) };
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Checks a remote that a person has just named: it can be reached, has commits, and has the base branch. */
-import { mkdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { Unprocessable } from '@autonomous/shared';
 import { type GitMirrors, initBare } from './git-mirrors.ts';
 import { asUnprocessable, hasUncommittedChanges, listRemote, type RemoteRefs } from './git-remote.ts';
@@ -25,7 +26,10 @@ export async function inspectRemote(
 ): Promise<{ readonly baseBranch: string; readonly notices: readonly string[] }> {
   const address = parseRemoteAddress(repository);
   if (baseBranch !== undefined) assertBranchName(baseBranch);
-  if (address.kind === 'local') await assertFolder(address.path);
+  if (address.kind === 'local') {
+    await assertFolder(address.path);
+    await assertWholeRepository(address.path);
+  }
   const refs = await listBranches(mirrors, address);
   const chosen = chooseBaseBranch(address.url, refs, baseBranch);
   const isDirty =
@@ -51,13 +55,59 @@ async function listBranches(mirrors: GitMirrors, address: RemoteAddress): Promis
 }
 
 /** @throws {Unprocessable} when a local path is no folder */
-async function assertFolder(path: string): Promise<void> {
-  const found = await stat(path).catch(() => null);
+async function assertFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch(() => null);
   if (found === null)
     throw new Unprocessable(
-      `There is no folder ${path} on the server's machine; give the absolute path or the URL of a git repository`,
+      `There is no folder ${folder} on the server's machine; give the absolute path or the URL of a git repository`,
     );
-  if (!found.isDirectory()) throw new Unprocessable(`${path} is a file; give the folder of a git repository`);
+  if (!found.isDirectory()) throw new Unprocessable(`${folder} is a file; give the folder of a git repository`);
+}
+
+/**
+ * Nothing is said of a folder without a repository: git does that.
+ * @throws {Unprocessable} for a folder below the root of a repository, and for a shallow clone
+ */
+async function assertWholeRepository(folder: string): Promise<void> {
+  const gitFolder = await gitFolderOf(folder);
+  if (gitFolder === null) {
+    const root = await rootAbove(folder);
+    if (root !== null)
+      throw new Unprocessable(`${folder} is a folder inside the repository ${root}; give ${root} as the project`);
+    return;
+  }
+  if (await exists(path.join(gitFolder, 'shallow')))
+    throw new Unprocessable(
+      `${folder} is a shallow clone, which lacks commits that runs need; complete it with "git -C ${folder} fetch --unshallow", then try again`,
+    );
+}
+
+/** The folder with git's data; `null` where the folder itself is no repository. */
+async function gitFolderOf(folder: string): Promise<string | null> {
+  const dotGit = path.join(folder, '.git');
+  const found = await stat(dotGit).catch(() => null);
+  if (found?.isDirectory()) return dotGit;
+  if (found?.isFile()) {
+    // A worktree or a submodule names its data in a file.
+    const [, named] = /^gitdir: (.+)$/m.exec(await readFile(dotGit, 'utf8').catch(() => '')) ?? [];
+    return named === undefined ? dotGit : path.resolve(folder, named);
+  }
+  const isBare = (await exists(path.join(folder, 'HEAD'))) && (await exists(path.join(folder, 'objects')));
+  return isBare ? folder : null;
+}
+
+async function rootAbove(folder: string): Promise<string | null> {
+  for (let above = path.dirname(folder); ; above = path.dirname(above)) {
+    if (await exists(path.join(above, '.git'))) return above;
+    if (above === path.dirname(above)) return null;
+  }
+}
+
+function exists(file: string): Promise<boolean> {
+  return lstat(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** @throws {Unprocessable} when there is nothing to start from */

@@ -5,6 +5,8 @@ import { gitBounds } from './git-bounds.ts';
 import type { GitCancellation, GitOrder, GitReport } from './git-launcher-process.ts';
 
 const COMPILED = process.env['NODE_COMPILE_CACHE'];
+/** Electron starts an editor instead of Node without it. */
+const AS_NODE = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' };
 
 export type GitRun = Omit<Extract<GitReport, { readonly exitCode: number }>, 'id'>;
 
@@ -36,7 +38,7 @@ class Launcher {
     this.#process = fork(PROGRAM, [], {
       serialization: 'advanced',
       // Nothing of the server's own environment: what git needs comes with each command.
-      env: COMPILED === undefined ? {} : { NODE_COMPILE_CACHE: COMPILED },
+      env: { ...(COMPILED === undefined ? {} : { NODE_COMPILE_CACHE: COMPILED }), ...AS_NODE },
       execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });

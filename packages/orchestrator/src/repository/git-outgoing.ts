@@ -4,6 +4,7 @@
  */
 import { type GitPlace, runGit, splitNul } from './git.ts';
 import type { NewHistory, TreeChange } from './repository.ts';
+import { MAX_TARGET_BYTES } from './tree-links.ts';
 
 const NOTHING = '0'.repeat(40);
 
@@ -50,9 +51,6 @@ function readChanges(parts: readonly string[]): TreeChange[] {
   }
   return changes;
 }
-
-/** As many bytes as systems take for the target of a link. */
-const MAX_TARGET_BYTES = 4_096;
 
 /** Targets of a tree's symbolic links by path. */
 export async function symlinksOf(place: GitPlace, tree: string): Promise<Map<string, string>> {

@@ -71,6 +71,16 @@ export async function fetchBranches(place: GitPlace, access: RemoteAccess, branc
   }
 }
 
+/**
+ * Fetches one commit that need not be the head of a branch. Not every remote gives such.
+ * @throws {NeedsHuman} `remote_unavailable`, `auth_expired`, `storage_full`
+ */
+export async function fetchCommit(place: GitPlace, access: RemoteAccess, commit: string): Promise<void> {
+  const options = ['--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--progress'];
+  const refspec = `${commit}:refs/autonomous/commits/${commit}`;
+  await speak(place, access, ['fetch', ...options, '--', access.address.url, refspec]);
+}
+
 /** A push of this server may move a tracking ref while a fetch looks at it; the next fetch sees where both have led. */
 const REF_MOVED = /cannot lock ref '[^']*': (?:is at [0-9a-f]+ but expected [0-9a-f]+|reference already exists)/;
 const FETCH_TRIES = 5;
@@ -125,9 +135,15 @@ function ask(place: GitPlace, access: RemoteAccess, args: readonly string[]): Pr
   return runRemoteGit(place, { args, transport: access.address.kind, config: tokenSettings(access), signal, limitMs });
 }
 
-function tokenSettings({ address, token, tokenHost }: RemoteAccess): Setting[] {
-  if (token === undefined || !takesToken(address, tokenHost)) return [];
-  return [[`http.${address.origin}/.extraHeader`, `Authorization: Basic ${basic(token)}`]];
+/** Value of the header `Authorization` for requests to the remote; `null` where it does not get the token. */
+export function authorizationOf({ address, token, tokenHost }: RemoteAccess): string | null {
+  return token !== undefined && takesToken(address, tokenHost) ? `Basic ${basic(token)}` : null;
+}
+
+function tokenSettings(access: RemoteAccess): Setting[] {
+  const authorization = authorizationOf(access);
+  if (authorization === null || access.address.kind !== 'http') return [];
+  return [[`http.${access.address.origin}/.extraHeader`, `Authorization: ${authorization}`]];
 }
 
 function basic(token: string): string {

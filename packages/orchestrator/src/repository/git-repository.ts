@@ -4,21 +4,26 @@
  * `git-refs`, `git-commits`, `git-files`, `git-outgoing` or `git-trees`.
  */
 import { rm } from 'node:fs/promises';
-import { checkoutTree } from './folder-checkout.ts';
+import { ownedPaths } from '../artifacts/owned-files.ts';
+import { checkoutTree, type LfsFile, linksLeftOut } from './folder-checkout.ts';
 import { importFolderTree } from './folder-import.ts';
 import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git-commits.ts';
-import { pathsLeftOut, pathsOfFiles, readTextFile, readTextFiles, restoreFrom, writeTextFiles } from './git-files.ts';
+import { pathsOfFiles, readTextFile, readTextFiles, restoreFrom, writeTextFiles } from './git-files.ts';
 import { inspectRemote } from './git-inspection.ts';
 import { GitMirrors, type MirrorOptions } from './git-mirrors.ts';
 import { changesOfTrees, newHistory, readBlobs, symlinksOf, treeChanges } from './git-outgoing.ts';
 import { assertCommit, createBranch, isAncestor, localRef, missingCommits, readRef, trackingRef } from './git-refs.ts';
 import { fetchInTurn, fetchRecord, pushBranch, recordRefs } from './git-sync.ts';
+import type { GitPlace } from './git.ts';
 import { mergeCommits, scratchOf } from './git-trees.ts';
 import { KnownDiffs } from './known-diffs.ts';
 import { KnownTrees } from './known-trees.ts';
+import { LfsObjects } from './lfs-objects.ts';
+import { lfsPointersOf } from './lfs-pointers.ts';
 import { packMirror } from './mirror-packing.ts';
 import { recordFiles } from './record-branch.ts';
-import type { Repository } from './repository.ts';
+import type { LeftOut, RemoteProject, Repository } from './repository.ts';
+import { type Submodule, Submodules } from './submodules.ts';
 import { assertBranchName, assertFilePath, assertObjectId } from './repository-paths.ts';
 
 export interface GitRepositoryOptions extends MirrorOptions {
@@ -34,6 +39,33 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
   const mirrors = new GitMirrors(options);
   const trees = new KnownTrees();
   const diffs = new KnownDiffs();
+  const submodules = new Submodules(mirrors, trees);
+  const lfs = new LfsObjects(mirrors);
+
+  /** Contents of a tree that lie outside of its own objects; those that cannot be fetched are in `leftOut`. */
+  const openOutside = async (
+    { repository }: RemoteProject,
+    place: GitPlace,
+    tree: string,
+  ): Promise<{ submodules: readonly Submodule[]; files: readonly LfsFile[]; leftOut: readonly LeftOut[] }> => {
+    const entries = await trees.entries(place, tree);
+    const subs = await submodules.open(repository, place, tree, entries);
+    const pointers = await lfsPointersOf(place, entries);
+    const contents = await lfs.fetch(repository, place, pointers);
+    const files = pointers.flatMap(({ path, oid }) => {
+      const file = contents.files.get(oid);
+      return file === undefined ? [] : [{ path, file }];
+    });
+    const leftOut = pointers.flatMap(({ path, oid }): readonly LeftOut[] => {
+      const fault = contents.faults.get(oid);
+      return fault === undefined ? [] : [{ path, kind: 'lfs', reason: fault }];
+    });
+    for (const sub of subs.found) {
+      for (const { path } of await lfsPointersOf(sub.place, sub.entries))
+        leftOut.push({ path: `${sub.path}/${path}`, kind: 'lfs', reason: 'Git LFS in submodules is not fetched' });
+    }
+    return { submodules: subs.found, files, leftOut: [...subs.leftOut, ...leftOut] };
+  };
 
   return {
     inspectRemote: (repository, baseBranch) => inspectRemote(mirrors, repository, baseBranch),
@@ -76,7 +108,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     },
 
     async codeTree(project, treeish) {
-      return trees.codeTree(await mirrors.of(project), treeish);
+      return trees.codeTree(await mirrors.of(project), treeish, project.ownedFiles);
     },
 
     async listFiles(project, treeish) {
@@ -110,16 +142,34 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
 
     async checkout(project, treeish, folder, excludePaths) {
       const place = await mirrors.of(project);
-      return checkoutTree(place, await trees.treeOf(place, treeish), folder, excludePaths);
+      const tree = await trees.treeOf(place, treeish);
+      const entries = await trees.entries(place, tree);
+      const outside = await openOutside(project, place, tree);
+      const { leftOut } = await checkoutTree(
+        place,
+        tree,
+        entries,
+        folder,
+        excludePaths,
+        outside.submodules,
+        outside.files,
+      );
+      return { leftOut: [...leftOut, ...outside.leftOut] };
     },
 
     async leftOut(project, treeish) {
-      return pathsLeftOut(await trees.entries(await mirrors.of(project), treeish));
+      const place = await mirrors.of(project);
+      const tree = await trees.treeOf(place, treeish);
+      const entries = await trees.entries(place, tree);
+      const outside = await openOutside(project, place, tree);
+      return [...(await linksLeftOut(place, tree, entries)), ...outside.leftOut];
     },
 
     async importFolder(project, request) {
       const place = await mirrors.of(project);
-      return importFolderTree(place, { ...request, baseTree: await trees.treeOf(place, request.baseTree) });
+      const baseTree = await trees.treeOf(place, request.baseTree);
+      const entries = await trees.entries(place, baseTree);
+      return importFolderTree(place, { ...request, baseTree }, entries, ownedPaths(project.ownedFiles));
     },
 
     async commit(project, request) {
@@ -175,7 +225,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
     async mergeTrees(project, ours, theirs) {
       const place = await mirrors.of(project);
       await Promise.all([assertCommit(place, ours), assertCommit(place, theirs)]);
-      return mergeCommits(place, ours, theirs);
+      return mergeCommits(place, ours, theirs, ownedPaths(project.ownedFiles));
     },
 
     async push(project, branch, commit, expected, signal) {

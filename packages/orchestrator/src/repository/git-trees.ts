@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
+import type { OwnedPaths } from '../artifacts/owned-files.ts';
 import { GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
 import type { MergeResult } from './repository.ts';
 import { EMPTY_TREE, isAtOrUnder, OWN_FOLDER } from './repository-paths.ts';
@@ -122,8 +123,17 @@ export async function writeBlobsFrom(place: GitPlace, paths: readonly string[]):
   return text.split('\n');
 }
 
-/** The tree without `.autonomous/runs/` and `.autonomous/memory.md`; where nothing else is in that folder, without it. */
-export async function makeCodeTree(place: GitPlace, tree: string): Promise<string> {
+/**
+ * The tree without `.autonomous/runs/`, `.autonomous/memory.md` and engine-owned files; a folder that then holds nothing is left
+ * out as well.
+ */
+export async function makeCodeTree(place: GitPlace, tree: string, owned: OwnedPaths | null = null): Promise<string> {
+  const own = owned === null ? [] : (await listTree(place, tree)).filter(({ path }) => owned.has(path));
+  const removed = own.map(({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }));
+  return withoutRecord(place, await editTree(place, tree, removed));
+}
+
+async function withoutRecord(place: GitPlace, tree: string): Promise<string> {
   const root = await listLevel(place, tree);
   const own = root.find(({ path, mode }) => path === OWN_FOLDER && mode === '040000');
   if (own === undefined) return tree;
@@ -210,17 +220,36 @@ function lines(count: string): number {
 
 /**
  * Merges two commits in the object store alone. Files in the own folder are merged path by path: git would take similar
- * plans for renames of each other, and apply the changes of one run to the plan of another.
+ * plans for renames of each other, and apply the changes of one run to the plan of another. An engine-owned file whose lines
+ * both have changed is taken from `theirs`.
  */
-export async function mergeCommits(place: GitPlace, ours: string, theirs: string): Promise<MergeResult> {
+export async function mergeCommits(
+  place: GitPlace,
+  ours: string,
+  theirs: string,
+  owned: OwnedPaths,
+): Promise<MergeResult> {
   const { stdout } = await runGit(place, {
     args: ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs],
     accept: [0, 1],
   });
-  const [tree = '', ...named] = splitNul(stdout).map((part) => part.toString('utf8'));
-  const conflicts = new Set(named.filter((path) => !isAtOrUnder(path, OWN_FOLDER)));
-  if (conflicts.size > 0) return { ok: false, conflicts: [...conflicts].sort() };
-  return { ok: true, tree: await withOwnFolder(place, tree, await mergeOwnFolder(place, ours, theirs)) };
+  const [merged = '', ...named] = splitNul(stdout).map((part) => part.toString('utf8'));
+  const inOwn = named.filter((path) => owned.has(path));
+  const conflicts = new Set(named.filter((path) => !isAtOrUnder(path, OWN_FOLDER) && !owned.has(path)));
+  const files = await withFilesOf(place, merged, theirs, inOwn);
+  const tree = await withOwnFolder(place, files, await mergeOwnFolder(place, ours, theirs));
+  return conflicts.size > 0 ? { ok: false, conflicts: [...conflicts].sort(), tree } : { ok: true, tree };
+}
+
+/** The tree with these files as another one has them, absent ones included. */
+async function withFilesOf(place: GitPlace, tree: string, from: string, paths: readonly string[]): Promise<string> {
+  if (paths.length === 0) return tree;
+  const entries = new Map((await listTree(place, from)).map((entry) => [entry.path, entry]));
+  const edits = paths.map((path): TreeEdit => {
+    const entry = entries.get(path);
+    return { path, mode: entry?.mode ?? FILE_MODE, oid: entry?.oid ?? null };
+  });
+  return editTree(place, tree, edits);
 }
 
 /** The entries of the own folder after a merge: of what only one side has changed its word, of what both have changed theirs. */

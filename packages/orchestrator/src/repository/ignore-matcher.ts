@@ -2,6 +2,7 @@
  * Decides which paths gitignore patterns match, by asking git itself. The patterns are copied into a shadow folder that
  * contains nothing else, so that git never reads a folder that an agent can write.
  */
+import { mkdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
@@ -10,8 +11,8 @@ import { excludesFile } from './repository-paths.ts';
 
 export interface IgnoreMatcher {
   /** Says that this path is a folder: patterns such as `build/` match folders alone. */
-  addFolder(path: string): Promise<void>;
-  /** Takes the `.gitignore` of a folder that was added; `''` is the root. */
+  addFolder(path: string): void;
+  /** Takes the `.gitignore` of a folder; `''` is the root. */
   addRules(folder: string, rules: Buffer): Promise<void>;
   /** Those of the paths that are ignored, by themselves or by a folder they lie in. */
   match(paths: readonly string[]): Promise<ReadonlySet<string>>;
@@ -55,11 +56,13 @@ export async function createIgnoreMatcher(
   await writeFile(excludes, excludesFile(patterns));
   let hasRules = patterns.length > 0;
   return {
-    async addFolder(path) {
-      await mkdir(join(workTree, path), { recursive: true });
+    addFolder(path) {
+      // A call on another thread takes several times as long as the folder.
+      if (hasRules) mkdirSync(join(workTree, path), { recursive: true });
     },
     async addRules(folder, rules) {
       hasRules = true;
+      await mkdir(join(workTree, folder), { recursive: true });
       await writeFile(join(workTree, folder, '.gitignore'), rules);
     },
     async match(paths) {

@@ -1,5 +1,6 @@
 /** Trees of commits and their entries, cached by object id: an id always names the same content. */
 import { NotFound } from '@autonomous/shared';
+import { ownedPaths } from '../artifacts/owned-files.ts';
 import { type GitPlace, runGit } from './git.ts';
 import { listTree, makeCodeTree, type TreeEntry } from './git-trees.ts';
 import { RecentAnswers } from './recent-answers.ts';
@@ -8,7 +9,7 @@ import { isObjectId, resolveTreeish } from './repository-paths.ts';
 /** Trees of commits that are known without asking git. */
 const TREES_KEPT = 2_000;
 /** Files of the tree lists that are cached: a step of a run reads from the same tree again and again. */
-const LISTED_FILES_KEPT = 60_000;
+const LISTED_FILES_KEPT = 400_000;
 
 export class KnownTrees {
   readonly #trees = new RecentAnswers<string>(TREES_KEPT, () => 1);
@@ -24,10 +25,14 @@ export class KnownTrees {
     return remembered(this.#trees, place, treeish, () => readTreeOf(place, treeish));
   }
 
-  /** The tree without `.autonomous/runs/` and `.autonomous/memory.md`. */
-  async codeTree(place: GitPlace, treeish: string): Promise<string> {
+  /**
+   * The tree without `.autonomous/runs/`, `.autonomous/memory.md` and engine-owned files.
+   * @param owned paths and patterns of these
+   */
+  async codeTree(place: GitPlace, treeish: string, owned: readonly string[] = []): Promise<string> {
     const tree = await this.treeOf(place, treeish);
-    return remembered(this.#codeTrees, place, tree, () => makeCodeTree(place, tree));
+    const key = owned.length === 0 ? tree : `${tree} ${JSON.stringify(owned)}`;
+    return remembered(this.#codeTrees, place, key, () => makeCodeTree(place, tree, ownedPaths(owned)));
   }
 
   /** Everything in a tree, in all of its folders. */
@@ -37,7 +42,7 @@ export class KnownTrees {
   }
 }
 
-/** The cached answer for an object of the mirror, else the one that `ask` gives. */
+/** The cached answer for an object of the mirror, or for an object and what is asked of it, else the one that `ask` gives. */
 async function remembered<Value>(
   answers: RecentAnswers<Value>,
   { gitDir }: GitPlace,

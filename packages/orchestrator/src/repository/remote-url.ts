@@ -98,3 +98,12 @@ export function takesToken(
   if (address.kind !== 'http' || address.host.toLowerCase() !== tokenHost.toLowerCase()) return false;
   return address.secure || /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?$/.test(address.host);
 }
+
+/** Whether a host's name says that it is no host of the public network: an address, a name without a dot, or of a private domain. */
+export function isPrivateHost(host: string): boolean {
+  // A dot at the end says only that the name is complete.
+  const name = host.replace(/:\d+$/, '').replace(/\.$/, '').toLowerCase();
+  return (
+    name.startsWith('[') || /^[\d.]+$/.test(name) || !name.includes('.') || /\.(?:local|internal|localhost)$/.test(name)
+  );
+}

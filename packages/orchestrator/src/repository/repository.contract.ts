@@ -163,6 +163,34 @@ export function describeRepository(
       expect(await repository.codeTree(project, code)).toBe(code);
     });
 
+    it('leaves engine-owned files out of the code tree, with folders that then hold nothing', async () => {
+      const { repository, project } = fixture;
+      const plain = await repository.treeOf(project, await mainHead(fixture));
+      const owning = { ...project, ownedFiles: ['ai/backlog.md', 'roadmap/**'] };
+      const tree = await repository.writeFiles(project, plain, {
+        'ai/backlog.md': 'rows',
+        'roadmap/a/b.json': '{}',
+        '.autonomous/memory.md': 'm',
+      });
+      expect(await repository.codeTree(owning, tree)).toBe(plain);
+      expect(await repository.codeTree(project, tree)).not.toBe(plain);
+      const withMore = await repository.writeFiles(project, tree, { 'ai/other.md': 'code' });
+      const code = await repository.codeTree(owning, withMore);
+      expect(await repository.listFiles(project, code)).toEqual([...Object.keys(MAIN_FILES), 'ai/other.md'].sort());
+    });
+
+    it('takes engine-owned files from theirs where a merge of them conflicts, and only those', async () => {
+      const { repository, project } = fixture;
+      const owning = { ...project, ownedFiles: ['ai/**'] };
+      const ours = await commitFiles(fixture, 'autonomous/ours', { 'ai/a.md': 'ours', 'ai/b.md': 'b' }, 'r1/1/a');
+      const theirs = await commitFiles(fixture, 'autonomous/theirs', { 'ai/a.md': 'theirs', 'c.md': 'c' }, 'r1/1/b');
+      const merged = await repository.mergeTrees(owning, ours, theirs);
+      if (!merged.ok) throw new Error('a conflict');
+      const texts = await repository.readFiles(project, merged.tree, ['ai/a.md', 'ai/b.md', 'c.md']);
+      expect([...texts.values()].sort()).toEqual(['b', 'c', 'theirs']);
+      expect(await repository.mergeTrees(project, ours, theirs)).toMatchObject({ ok: false, conflicts: ['ai/a.md'] });
+    });
+
     it('puts files and folders back to how another tree has them, absent ones included', async () => {
       const { repository, project } = fixture;
       const before = await repository.writeFiles(project, await repository.treeOf(project, await mainHead(fixture)), {
@@ -550,7 +578,10 @@ export function describeRepository(
         'b.txt',
         'src/cart.js',
       ]);
-      expect(await repository.mergeTrees(project, ours, against)).toEqual({ ok: false, conflicts: ['README.md'] });
+      expect(await repository.mergeTrees(project, ours, against)).toMatchObject({
+        ok: false,
+        conflicts: ['README.md'],
+      });
       expect(await repository.isAncestor(project, await mainHead(fixture), ours)).toBe(true);
       expect(await repository.isAncestor(project, ours, apart)).toBe(false);
     });

@@ -12,6 +12,8 @@ export interface RemoteProject {
   /** Absolute path or URL, without credentials. */
   readonly repository: string;
   readonly baseBranch: string;
+  /** Paths and patterns of engine-owned files of the run for which the project is used. Absent: none. */
+  readonly ownedFiles?: readonly string[];
 }
 
 export interface CommitRequest {
@@ -47,16 +49,26 @@ export interface ImportRequest {
   readonly baseTree: string;
   /** gitignore patterns of files that agents neither see nor change. */
   readonly excludePaths: readonly string[];
+  /** Text that names what was to be made, such as a plan: by-products of tools that it names are imported. Default: none. */
+  readonly asked?: string;
 }
 
 export interface ImportResult {
   readonly tree: string;
   readonly files: readonly FileChange[];
   /**
-   * Files that were not imported, with reasons: symlinks, special files, oversized files, files under `.autonomous/`,
-   * nested `.git`.
+   * Files that were not imported, with reasons: by-products of tools (one of each tool, which names the others), symlinks that lead out of the folder, special files, oversized files, files under
+   * `.autonomous/`, engine-owned files, nested `.git`.
    */
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/** Part of a tree that a checkout does not have as git would have it. */
+export interface LeftOut {
+  readonly path: string;
+  readonly kind: 'symlink' | 'submodule' | 'lfs';
+  /** To be read after the path. */
+  readonly reason: string;
 }
 
 /** File or submodule that differs between two trees; `null` on the side that does not have it. */
@@ -85,7 +97,8 @@ export interface DiffOptions {
 
 export type MergeResult =
   | { readonly ok: true; readonly tree: string }
-  | { readonly ok: false; readonly conflicts: readonly string[] };
+  /** `tree` has both sides with git's markers in the conflicted files; of a binary file it has the one of `ours`. */
+  | { readonly ok: false; readonly conflicts: readonly string[]; readonly tree: string };
 
 export type PushResult = { readonly ok: true } | { readonly ok: false; readonly remoteCommit: string | null };
 
@@ -136,7 +149,10 @@ export interface Repository {
    * @throws {NotFound} when the mirror has no such commit, tree or branch
    */
   treeOf(project: RemoteProject, treeish: string): Promise<string>;
-  /** Returns the code tree: without `.autonomous/runs/` and `.autonomous/memory.md`. Evidence and approvals name it. */
+  /**
+   * Returns the code tree: without `.autonomous/runs/`, `.autonomous/memory.md` and engine-owned files. Evidence and approvals
+   * name it.
+   */
   codeTree(project: RemoteProject, treeish: string): Promise<string>;
   /** Lists the paths of all files, sorted. */
   listFiles(project: RemoteProject, treeish: string): Promise<readonly string[]>;
@@ -159,21 +175,26 @@ export interface Repository {
   /** Makes a new tree whose `paths` are as in `from`, also if they are absent there, and returns its id. */
   restorePaths(project: RemoteProject, tree: string, from: string, paths: readonly string[]): Promise<string>;
 
-  /** Writes a tree's files into an empty or absent folder, without `.git` and `excludePaths`. Returns the symlinks, which are left out. */
+  /**
+   * Writes a tree's files, its submodules and those symlinks that stay within it into an empty or absent folder, without `.git` and
+   * `excludePaths`. Writes git's index of the files to `FOLDER.index`, and what submodules have to `FOLDER.submodules.json`: with these
+   * `importFolder` knows what is unchanged.
+   * @returns what was left out, except excluded paths
+   */
   checkout(
     project: RemoteProject,
     treeish: string,
     folder: string,
     excludePaths: readonly string[],
-  ): Promise<{ readonly leftOut: readonly string[] }>;
-  /** Lists the paths of a tree that no checkout contains, including those under excluded paths. */
-  leftOut(
-    project: RemoteProject,
-    treeish: string,
-  ): Promise<{ readonly symlinks: readonly string[]; readonly submodules: readonly string[] }>;
+  ): Promise<{ readonly leftOut: readonly LeftOut[] }>;
   /**
-   * Imports the regular files of a folder into a new tree. Ignored files, excluded paths and paths that the checkout left out
-   * stay as in the base tree.
+   * Lists the paths of a tree that a checkout does not have as git would have them, including those under excluded paths. Fetches
+   * submodules that are missing.
+   */
+  leftOut(project: RemoteProject, treeish: string): Promise<readonly LeftOut[]>;
+  /**
+   * Imports the files of a folder, and its symlinks that stay within it, into a new tree. New files that are ignored, excluded
+   * paths and paths that the checkout left out stay as in the base tree. New by-products of tools, such as caches, are left out.
    * @throws {NeedsHuman} `agent_failed` when the folder exceeds the limits; `storage_full`
    */
   importFolder(project: RemoteProject, request: ImportRequest): Promise<ImportResult>;
@@ -218,7 +239,7 @@ export interface Repository {
   readBlobs(project: RemoteProject, oids: readonly string[], maxBytes: number): Promise<ReadonlyMap<string, Buffer>>;
   /**
    * Merges two commits without moving any ref. A file under `.autonomous/` that both changed is taken from `theirs`, and
-   * renames are not detected there.
+   * renames are not detected there. An engine-owned file is taken from `theirs` where both changed the same lines.
    */
   mergeTrees(project: RemoteProject, ours: string, theirs: string): Promise<MergeResult>;
 

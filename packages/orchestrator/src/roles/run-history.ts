@@ -2,6 +2,8 @@
 import { isEvent, type WorkflowEvent } from '@autonomous/shared';
 
 const LONGEST_LINE = 300;
+/** Beginning of the notice about a file that an agent changed and that was left out. */
+const NOT_TAKEN = 'Not taken from the sandbox: ';
 
 /**
  * What a call of an agent should know of the log, oldest first. Answers, feedback and messages are left out: a call is told of
@@ -9,9 +11,12 @@ const LONGEST_LINE = 300;
  * @param through sequence of the event that started the call: a repeated call is told the same
  */
 export function historyOf(events: readonly WorkflowEvent[], through: number): string[] {
+  const told = new Set<string>();
   return events.flatMap((event) => {
     const line = event.sequence <= through ? lineOf(event) : null;
-    return line === null ? [] : [`- ${shortened(line)}`];
+    if (line === null || told.has(line)) return [];
+    if (isEvent(event, 'NOTICE')) told.add(line);
+    return [`- ${shortened(line)}`];
   });
 }
 
@@ -38,6 +43,9 @@ function lineOf(event: WorkflowEvent): string | null {
   if (isEvent(event, 'RUN_PAUSED')) return `paused (${event.payload.reason}): ${event.payload.message}`;
   if (isEvent(event, 'RETRY_REQUESTED')) return 'a person had it go on';
   if (isEvent(event, 'BASE_INTEGRATED')) return `the base branch ${event.payload.baseBranch} moved and was taken in`;
+  // An agent that is not told would write the same file again in each call.
+  if (isEvent(event, 'NOTICE') && event.payload.message.startsWith(NOT_TAKEN))
+    return `not taken from the agent's folder: ${event.payload.message.slice(NOT_TAKEN.length)}`;
   return null;
 }
 
