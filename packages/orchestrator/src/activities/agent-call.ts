@@ -1,7 +1,7 @@
 /** Performs one call of a role for a run: prepares its folder, sandbox and prompt, and meters its cost. */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import { FINAL_STATUSES, type JsonValue, type RunConfig } from '@autonomous/shared';
+import { FINAL_STATUSES, type JsonValue, type RunConfig, TerminalFailure } from '@autonomous/shared';
 import type { Agent, AgentNeeds, AgentOutcome } from '../agents/agent.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -34,12 +34,18 @@ export interface AgentCall<Input extends CommonInput, Result> {
 /** Paths of a project that a prompt lists, at most. */
 const LISTED_FILES = 1_500;
 
-/** @throws {RetryableFailure | NeedsHuman} as the agent and the sandbox do */
+/**
+ * @throws {TerminalFailure} where the run's workflow does not declare the role
+ * @throws {RetryableFailure | NeedsHuman} as the agent and the sandbox do
+ */
 export async function callAgent<Input extends CommonInput, Result>(
   tools: ActivityTools,
   context: ActivityContext,
   { role, input, facts, model, config, work, notes }: AgentCall<Input, Result>,
 ): Promise<{ readonly outcome: AgentOutcome<Result>; readonly cost: Cost }> {
+  const { workflow } = await tools.view(context.runId);
+  const undeclared = tools.runConfig.undeclaredRole(workflow.name, role.name);
+  if (undeclared !== null) throw new TerminalFailure(undeclared);
   const steering = new MessageInbox(tools, context);
   const said = (await steering.hear()).map(({ text }): PromptNote => ({ kind: 'message', text }));
   const { override, notices } = await readOverride(tools, facts.project, facts.baseCommit, role);
@@ -58,7 +64,6 @@ export async function callAgent<Input extends CommonInput, Result>(
   });
   context.progress({ kind: 'prompt', ...line, role: role.name, model });
 
-  const { workflow } = await tools.view(context.runId);
   const egressRole = tools.runConfig.configuredAs(workflow.name, role.name);
   const needs = (await tools.agent.needs?.(model)) ?? null;
   const sandbox = await tools.sandboxes.open({

@@ -24,7 +24,7 @@ export function baseline(tools: ActivityTools): Activity<BaselineInput, Baseline
     retry: THREE_TRIES,
     async perform(input, context) {
       if (input.test.command === '') return null;
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       return (await baselineOf(tools, context, project, input)).baseline;
     },
   };
@@ -117,7 +117,7 @@ async function runOnBase(
 /** Converts the outcome of the checks on a tree into the baseline of that tree. */
 export function baselineFrom(
   facts: Pick<Baseline, 'commit' | 'codeTree'>,
-  { command, sandbox, report, installed }: Awaited<ReturnType<typeof runChecks>>,
+  { command, sandbox, preparedMs, report, installed }: Awaited<ReturnType<typeof runChecks>>,
 ): KnownBaseline {
   const missingTool = missingToolOf(command);
   return {
@@ -126,6 +126,7 @@ export function baselineFrom(
       passed: command.exitCode === 0,
       command: { ...command, output: command.output.slice(-2_000) },
       sandbox,
+      preparedMs,
       ...testsOf(report),
       ...(missingTool === null ? {} : { missingTool }),
     },

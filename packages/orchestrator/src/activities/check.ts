@@ -2,13 +2,17 @@
 import type { NewDependency } from '@autonomous/shared';
 import { namesDependencies, newDependencies } from '../artifacts/dependencies.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
+import { hashOf } from '../artifacts/content-hash.ts';
 import { type Activity, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { withBaseTests } from './base-tests.ts';
 import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
-import { runChecks } from './checks.ts';
+import { type ChecksRequest, runChecks } from './checks.ts';
 import { comparedWithBase } from './compared-with-base.ts';
 import { withAges } from './dependency-ages.ts';
+import { networkOf } from './egress.ts';
+import { setupOf } from './install-step.ts';
+import { reportersDigest } from './test-reporting.ts';
 import type { ActivityTools } from './tools.ts';
 import type { Checked, CheckInput } from './types.ts';
 
@@ -25,7 +29,7 @@ export function check(tools: ActivityTools): Activity<CheckInput, Checked> {
     retry: THREE_TRIES,
     async perform(input, context): Promise<Checked> {
       const { repository } = tools;
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       const [resultTree, codeTree] = await Promise.all([
         repository.treeOf(project, input.commit),
         repository.codeTree(project, input.commit),
@@ -37,16 +41,25 @@ export function check(tools: ActivityTools): Activity<CheckInput, Checked> {
           : await withBaseTests(tools, project, input, resultTree, known);
       const added = input.mode === 'as_is' ? await dependenciesAdded(tools, project, input, context.signal) : [];
       let listed: Pick<Checked, 'newDependencies'> = {};
-      const outcome = await runChecks(
-        tools,
-        context,
-        project,
-        { ...input, name: `check-${input.mode}`, treeish: checked.tree },
-        // After the install step, which says what is wrong with a registry.
-        async () => {
-          if (added.length > 0) listed = { newDependencies: await withAges(tools, context, added) };
-        },
-      );
+      const request = { ...input, name: `check-${input.mode}`, treeish: checked.tree };
+      const before = await tools.checkedTrees?.find(await checkedTreeKey(tools, project, request));
+      const outcome =
+        before?.outcome ??
+        (await runChecks(
+          tools,
+          context,
+          project,
+          request,
+          // After the install step, which says what is wrong with a registry.
+          async () => {
+            if (added.length > 0) listed = { newDependencies: await withAges(tools, context, added) };
+          },
+        ));
+      if (before) {
+        context.progress({ kind: 'note', text: `Run ${before.runId} has checked the same code; it is not run again.` });
+        if (added.length > 0) listed = { newDependencies: await withAges(tools, context, added) };
+      } else
+        await tools.checkedTrees?.keep(await checkedTreeKey(tools, project, request), { outcome, runId: input.runId });
       const { mode, commit } = input;
       const { command, sandbox } = outcome;
       const passed = command.exitCode === 0;
@@ -63,6 +76,7 @@ export function check(tools: ActivityTools): Activity<CheckInput, Checked> {
         restored: checked.restored,
         ...(checked.doubtful.length === 0 ? {} : { doubtful: checked.doubtful }),
         ...listed,
+        ...(before ? { reusedFrom: before.runId } : {}),
         passed,
         commands: [command],
         sandbox,
@@ -91,4 +105,33 @@ async function dependenciesAdded(
   const unread = present.filter((file) => !result.has(file));
   const read = await readForeignText('newDependencies', [base, result, unread], { signal });
   return read.ok ? read.value : newDependencies(new Map(), new Map(), present);
+}
+
+/** Raised when kept outcomes hold something else: older ones are not read then. */
+const FORMAT = 2;
+
+/** Digest of all that decides how the checks of a tree end. */
+async function checkedTreeKey(
+  tools: ActivityTools,
+  project: RemoteProject,
+  { runId, treeish, setup, test, excludePaths }: Omit<ChecksRequest, 'name' | 'timeoutMinutes'>,
+): Promise<string> {
+  const { config } = await tools.view(runId);
+  return hashOf(
+    JSON.stringify({
+      format: FORMAT,
+      project: project.id,
+      // The lockfiles and manifests that the install step reads are in the tree.
+      tree: await tools.repository.codeTree(project, treeish),
+      test: test.command,
+      // A run may have none of its own and get the one that the files ask for, or forbid it.
+      setup: (await setupOf(tools, { project, runId, treeish }, setup))?.command ?? null,
+      network: (await networkOf(tools, 'setup', config)).allow.toSorted(),
+      excludePaths,
+      provider: tools.sandboxes.name,
+      madeFrom: tools.sandboxes.platform,
+      platform: [process.platform, process.arch, process.versions.node],
+      reporters: reportersDigest(),
+    }),
+  );
 }

@@ -1,11 +1,11 @@
 /** Runs the project's own checks on one code tree, in a fresh sandbox without network. */
-import type { CommandEvidence } from '@autonomous/shared';
 import { isTestConfiguration, isTestPath } from '../artifacts/project-commands.ts';
 import { hasRunnerSections } from '../artifacts/runner-sections.ts';
 import { scrubbedEnd } from '../artifacts/secrets.ts';
-import type { TestReport } from '../artifacts/test-report.ts';
+import { scriptHintOf } from '../artifacts/setup-failure.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../core/activity.ts';
+import type { ChecksOutcome } from './checked-trees.ts';
 import type { CheckInput } from './types.ts';
 import type { ActivityTools } from './tools.ts';
 import { setupOf } from './install-step.ts';
@@ -31,15 +31,6 @@ export interface ChecksRequest extends Pick<
   readonly treeish: string;
 }
 
-export interface ChecksOutcome {
-  readonly command: CommandEvidence;
-  readonly sandbox: string;
-  /** `null` where no runner reported. */
-  readonly report: TestReport | null;
-  /** Modules that Python finds outside of the project; empty where no runner of Python ran. */
-  readonly installed: readonly string[];
-}
-
 /** @throws {NeedsHuman} where the install step or the sandbox fails; a check that fails is an outcome */
 export async function runChecks(
   tools: ActivityTools,
@@ -48,7 +39,11 @@ export async function runChecks(
   request: ChecksRequest,
   installed: () => Promise<void> = async () => {},
 ): Promise<ChecksOutcome> {
-  const { runId, treeish } = request;
+  const { runId } = request;
+  const startedAt = performance.now();
+  // Evidence is for a code tree: what lies outside of it must not decide how the checks end.
+  const treeish =
+    project.ownedFiles === undefined ? request.treeish : await tools.repository.codeTree(project, request.treeish);
   const work = await openFolder(tools, {
     project,
     runId,
@@ -77,6 +72,7 @@ export async function runChecks(
     const tests = (await tools.repository.listFiles(project, treeish)).filter(decidesAboutTests);
     const before = await stampsOf(work.folder, tests);
     const { command } = request.test;
+    const preparedMs = Math.round(performance.now() - startedAt);
     context.progress({ kind: 'command', text: `$ ${command}` });
     const result = await sandbox.run({
       command: reporting.command(command),
@@ -86,6 +82,8 @@ export async function runChecks(
     });
     context.signal.throwIfAborted();
     const report = result.exitCode === null ? null : await reporting.read(sandbox);
+    const hint = result.exitCode === 0 ? null : scriptHintOf(`${result.stdout}${result.stderr}`);
+    if (hint !== null) context.progress({ kind: 'note', text: hint });
     const rewritten = report === null ? [] : await rewrittenSince(work.folder, before);
     const isPython = /pytest|unittest/.test(report?.count.runner ?? '');
     return {
@@ -96,6 +94,7 @@ export async function runChecks(
         output: scrubbedEnd(`${result.stdout}${result.stderr}`, KEPT_OUTPUT, (text) => tools.scrub(text)),
       },
       sandbox: sandbox.provider,
+      preparedMs,
       report: report === null || rewritten.length === 0 ? report : { ...report, count: { ...report.count, rewritten } },
       installed: isPython ? await reporting.installed(sandbox) : [],
     };

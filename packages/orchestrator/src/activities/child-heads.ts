@@ -1,4 +1,4 @@
-/** Which child runs a branch has taken in: told by the keys of its merges, and checked against the runs themselves. */
+/** Finds the child runs that are merged into a branch, by the keys of the merge commits, and checks each against its run. */
 import { type AcceptedConcern, type RunView, TerminalFailure } from '@autonomous/shared';
 import type { BranchCommit, RemoteProject } from '../repository/repository.ts';
 import type { ActivityTools } from './tools.ts';
@@ -12,7 +12,15 @@ export interface MergedChild {
   /** ISO 8601. */
   readonly endedAt: string;
   readonly accepted: readonly AcceptedConcern[];
+  /** Engine-owned files that its own workflow declares. */
+  readonly ownedPaths: readonly string[];
 }
+
+/** Name in the keys of commits that give a child's plans numbers that its siblings have not taken. */
+export const NUMBERING = 'numberPlans';
+
+/** Second part of the keys of commits of engine-owned files. */
+export const OWNED = 'owned';
 
 /** Key of the merge of a child, the same for every attempt. */
 export function effectKeyOfChild(runId: string, childId: string): string {
@@ -33,19 +41,26 @@ export async function childHead(
   return child;
 }
 
-/** The child that a commit takes in; `null` for a commit that takes in something else, or nothing. */
+/** The child that a commit takes in, with the commit that gives its plans other numbers as its head where there is one; `null` for a commit that takes in something else, or nothing. */
 export async function childTakenInBy(
-  tools: Pick<ActivityTools, 'view'>,
+  tools: Pick<ActivityTools, 'view' | 'repository'>,
+  project: RemoteProject,
   { effectKey, parents }: Pick<BranchCommit, 'effectKey' | 'parents'>,
 ): Promise<MergedChild | null> {
   const [runId, kind, childId] = effectKey?.split('/') ?? [];
-  if (kind !== 'child' || childId === undefined || parents[1] === undefined) return null;
+  const [, taken] = parents;
+  if (kind !== 'child' || childId === undefined || taken === undefined) return null;
   const view = await tools.view(childId);
   const child = view.parent?.runId === runId ? mergedChildOf(view) : null;
-  return child?.head === parents[1] ? child : null;
+  if (child === null || child.head === taken) return child;
+  const [numbering, ...more] = await tools.repository.commitsBetween(project, child.head, taken);
+  const [ofRun, , activity] = numbering?.effectKey?.split('/') ?? [];
+  const isNumbered =
+    more.length === 0 && numbering?.parents[0] === child.head && ofRun === childId && activity === NUMBERING;
+  return isNumbered ? { ...child, head: taken } : null;
 }
 
-/** What people accepted in a run and in the child runs that its branch has taken in: acceptances are of exact contents. */
+/** Concerns that people accepted in a run and in the child runs that are merged into its branch. Each holds for exact contents. */
 export async function acceptedConcernsOf(
   tools: Pick<ActivityTools, 'view' | 'repository'>,
   project: RemoteProject,
@@ -54,7 +69,7 @@ export async function acceptedConcernsOf(
 ): Promise<readonly AcceptedConcern[]> {
   const all = [...accepted];
   for (const commit of await tools.repository.commitsBetween(project, range.baseCommit, range.head)) {
-    const child = await childTakenInBy(tools, commit);
+    const child = await childTakenInBy(tools, project, commit);
     if (child !== null) all.push(...(await acceptedConcernsOf(tools, project, child.accepted, child)));
   }
   return all;
@@ -62,7 +77,16 @@ export async function acceptedConcernsOf(
 
 function mergedChildOf(view: RunView): MergedChild | null {
   const { id, status, originalRequest, baseCommit, headCommit, completedAt, updatedAt, acceptedConcerns = [] } = view;
+  const { paths: ownedPaths = [] } = view.ownedFiles ?? {};
   if (status !== 'completed' || baseCommit === undefined || headCommit === undefined) return null;
   const endedAt = completedAt ?? updatedAt;
-  return { runId: id, request: originalRequest, baseCommit, head: headCommit, endedAt, accepted: acceptedConcerns };
+  return {
+    runId: id,
+    request: originalRequest,
+    baseCommit,
+    head: headCommit,
+    endedAt,
+    accepted: acceptedConcerns,
+    ownedPaths,
+  };
 }

@@ -52,6 +52,7 @@ describe('the checkpoint of an interrupted implementation', () => {
       projectId: 'p-1',
       branch: BRANCH,
       head,
+      baseCommit: head,
       stage: 'implementation',
       excludePaths: [],
     } as never;

@@ -12,7 +12,7 @@ import type { Checked, CheckInput } from './types.ts';
 import { knownBaselineOf } from './baseline.ts';
 import type { KnownBaseline } from './baseline-cache.ts';
 import type { ActivityTools } from './tools.ts';
-import type { ChecksOutcome } from './checks.ts';
+import type { ChecksOutcome } from './checked-trees.ts';
 
 /** Tests of the base commit that did not run, by name. */
 const MAX_NOT_RUN = 20;

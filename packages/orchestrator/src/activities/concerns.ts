@@ -7,10 +7,11 @@ import { type Concern, type ConcernItem, NeedsHuman, openConcerns, type RunView 
 import { digestOf, raisedOf } from '../artifacts/concern-digests.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
 import { mayNameJudges } from '../artifacts/judge-names.ts';
+import { ownedPaths } from '../artifacts/owned-files.ts';
 import type { SelfRunningChange, Surroundings } from '../artifacts/self-running.ts';
 import type { RemoteProject, TreeChange } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
-import { acceptedConcernsOf } from './child-heads.ts';
+import { acceptedConcernsOf, childTakenInBy } from './child-heads.ts';
 import type { ActivityTools } from './tools.ts';
 import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
 import { concernsOfTests } from './test-concerns.ts';
@@ -41,15 +42,18 @@ const LISTED = 200;
 /** All concerns of a result that stop a run, those that a person has accepted included. */
 export async function concernsOf(tools: ActivityTools, result: Result): Promise<readonly Concern[]> {
   const { project, baseCommit, head, view } = result;
+  const owned = ownedPaths(project.ownedFiles);
   const changes = (await tools.repository.changes(project, baseCommit, head)).filter(
-    ({ path }) => !isRecord(path, view.id),
+    ({ path }) => !isRecord(path, view.id) && !owned.has(path),
   );
+  const evidence = latestEvidence(view, await tools.repository.codeTree(project, head));
   return [
     ...noChange(changes, baseCommit),
     ...(await codeThatRuns(tools, result, changes)),
     ...(await unreviewed(tools, result, changes)),
-    ...concernsOfTests(view.baseline, latestEvidence(view)),
-    ...(await judgesNamed(tools, result, changes)),
+    ...concernsOfTests(view.baseline, evidence),
+    ...(changes.length === 0 ? [] : await concernsOfChildren(tools, result)),
+    ...(await judgesNamed(tools, result, evidence, changes)),
   ];
 }
 
@@ -178,15 +182,46 @@ async function linksOf(
 }
 
 /**
+ * Concerns about child runs that are merged into the result, which the result as a whole does not show: a child that changed
+ * nothing, and tests that fell in it. These may be tests of an earlier child, which the base commit of the result does not have.
+ */
+async function concernsOfChildren(
+  tools: ActivityTools,
+  { project, baseCommit, head }: Pick<Result, 'project' | 'baseCommit' | 'head'>,
+): Promise<readonly Concern[]> {
+  const found: Concern[] = [];
+  for (const commit of await tools.repository.commitsBetween(project, baseCommit, head)) {
+    const child = await childTakenInBy(tools, project, commit);
+    if (child === null) continue;
+    const view = await tools.view(child.runId);
+    const changes = await tools.repository.changes(project, child.baseCommit, child.head);
+    const own = [
+      ...noChange(
+        changes.filter(({ path }) => !isRecord(path, child.runId)),
+        child.baseCommit,
+      ),
+      ...concernsOfTests(view.baseline, latestEvidence(view, view.codeTree)).filter(
+        ({ kind }) => kind === 'tests_fell',
+      ),
+    ];
+    const name = child.request.slice(0, 80).replaceAll(/\s+/g, ' ');
+    const named = (item: ConcernItem): ConcernItem => ({ ...item, reason: `${name}: ${item.reason}` });
+    found.push(...own.map((concern) => ({ ...concern, items: concern.items.map(named) })));
+    found.push(...(await concernsOfChildren(tools, { project, ...child })));
+  }
+  return found;
+}
+
+/**
  * Changed code that is no test and newly names the test runner, its assertions or a way to what is built in. Nothing is said
  * without evidence, and nothing where a person has accepted checks that failed.
  */
 async function judgesNamed(
   tools: ActivityTools,
   result: Result,
+  evidence: RunView['evidence'],
   all: readonly TreeChange[],
 ): Promise<readonly Concern[]> {
-  const evidence = latestEvidence(result.view);
   if (evidence.length === 0 || evidence.some(({ passed }) => !passed)) return [];
   // The check with the base's tests ran without the result's version of the restored files.
   const putBack = new Set(evidence.find(({ mode }) => mode === 'base_tests')?.restored);
@@ -256,8 +291,8 @@ async function patternsOf(tools: ActivityTools, { project, baseCommit }: Result)
   return [...tools.reviewPaths, ...(parsed?.ok ? (parsed.config.reviewPaths ?? []) : [])];
 }
 
-/** The latest evidence of each mode for the present code. */
-function latestEvidence({ evidence, codeTree }: RunView): RunView['evidence'] {
+/** The latest evidence of each mode for a code tree. */
+function latestEvidence({ evidence }: RunView, codeTree: string | undefined): RunView['evidence'] {
   const ofTree = evidence.filter((each) => each.codeTree === codeTree);
   return (['as_is', 'base_tests'] as const).flatMap((mode) => ofTree.findLast((each) => each.mode === mode) ?? []);
 }

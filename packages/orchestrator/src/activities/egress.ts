@@ -8,7 +8,7 @@ import type { ActivityTools } from './tools.ts';
 export async function networkOf(
   tools: Pick<ActivityTools, 'egress'>,
   role: string,
-  config: RunConfig,
+  config: Pick<RunConfig, 'egress'>,
 ): Promise<Extract<SandboxSpec['network'], object>> {
   const allowed = await tools.egress(role);
   const wanted = config.egress?.[role];

@@ -28,6 +28,7 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
       sandboxes: aProvider(),
       dependencies: new DependencyCache({ folder: path.join(temporary.path, 'dependencies'), maxBytes: 1e9 }),
       limits: TEST_LIMITS,
+      setupTimeoutMs: 5_000,
       egress: () => Promise.resolve([]),
       scrub: (text: string) => text,
       view: async () => ({ baseCommit: await mainHead(fixture), config: { commands: {} } }),

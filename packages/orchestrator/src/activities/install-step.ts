@@ -4,19 +4,23 @@
  * Output that runs share is installed only from the base commit, which no agent has changed. If an agent changed an input of the
  * step, such as a lockfile, the output is used by that run only.
  */
-import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { missingToolOf } from '../artifacts/missing-tool.ts';
 import { hashOf } from '../artifacts/content-hash.ts';
 import { findProjectCommands, isInstallInput } from '../artifacts/project-commands.ts';
+import { PYTHON_SETUP, PYTHON_SETUP_FILE, PYTHON_SETUP_PROGRAM } from '../artifacts/python-setup.ts';
 import { scrubbedEnd } from '../artifacts/secrets.ts';
+import { explainSetupFailure } from '../artifacts/setup-failure.ts';
+import { indexOf, submodulesFileOf } from '../repository/known-stats.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../core/activity.ts';
 import type { ProjectCommand } from './types.ts';
 import type { ActivityTools } from './tools.ts';
 import { type InstalledDependencies, removeTree } from './dependency-cache.ts';
 import { networkOf, refusalNotes } from './egress.ts';
+import { withSizes } from './step-progress.ts';
 
 export interface InstallRequest {
   readonly project: RemoteProject;
@@ -38,9 +42,14 @@ export class InstallFailed extends NeedsHuman {
   }
 }
 
-/** Time that an install step may take. */
 const KEPT_OUTPUT = 4_000;
-const SETUP_TIMEOUT_MS = 20 * 60_000;
+
+/**
+ * Set before a step whose project allows install scripts: what a project's own settings say loses against the environment.
+ * pip then builds packages that have no wheel.
+ */
+const SCRIPTS_ALLOWED =
+  'export npm_config_ignore_scripts=false pnpm_config_ignore_scripts=false YARN_IGNORE_SCRIPTS=false YARN_ENABLE_SCRIPTS=true AUTONOMOUS_INSTALL_SCRIPTS=true\n';
 
 /**
  * Gives what the step left to `use`, which may copy it and must not change it.
@@ -52,7 +61,7 @@ export async function withInstalled<Result>(
   setup: ProjectCommand,
   use: (installed: InstalledDependencies) => Promise<Result>,
 ): Promise<Result> {
-  const { baseCommit } = await tools.view(request.runId);
+  const { baseCommit, config } = await tools.view(request.runId);
   const own = await inputsOf(tools, request, request.treeish, setup);
   const isOfTheBase = baseCommit !== undefined && own === (await inputsOf(tools, request, baseCommit, setup));
   const treeish = isOfTheBase ? baseCommit : request.treeish;
@@ -62,6 +71,7 @@ export async function withInstalled<Result>(
       project: request.project.id,
       runId: isOfTheBase ? null : request.runId,
       command: setup.command,
+      installScripts: config.commands.installScripts === true ? true : undefined,
       excludePaths: request.excludePaths,
       provider: tools.sandboxes.name,
       // Absent with sandboxes on this machine, whose platform the next line names.
@@ -115,12 +125,17 @@ async function install(
   entry: Omit<InstalledDependencies, 'installed'>,
 ): Promise<readonly string[]> {
   const checkout = `${entry.folder}.checkout`;
-  request.progress({ kind: 'command', text: `$ ${setup.command}` });
-  await tools.repository.checkout(request.project, request.treeish, checkout, request.excludePaths);
-  const tracked = new Set(await readdir(checkout, { recursive: true }));
-  await runSetup(tools, request, setup, checkout, entry.home);
+  const { progress } = request;
+  await withSizes(progress, 'checking out the files for the install step', [checkout], () =>
+    tools.repository.checkout(request.project, request.treeish, checkout, request.excludePaths),
+  );
+  const tracked = await entriesIn(checkout);
+  if (setup.command.includes(PYTHON_SETUP))
+    await writeFile(path.join(entry.home, PYTHON_SETUP_FILE), PYTHON_SETUP_PROGRAM);
+  progress({ kind: 'command', text: `$ ${setup.command}` });
+  await withSizes(progress, '', [checkout, entry.home], () => runSetup(tools, request, setup, checkout, entry.home));
   const installed = await moveUntracked(checkout, entry.folder, tracked);
-  await removeTree(checkout);
+  await Promise.all([checkout, indexOf(checkout), submodulesFileOf(checkout)].map(removeTree));
   return installed;
 }
 
@@ -150,8 +165,8 @@ async function runSetup(
   });
   try {
     const result = await sandbox.run({
-      command: setup.command,
-      timeoutMs: SETUP_TIMEOUT_MS,
+      command: config.commands.installScripts === true ? SCRIPTS_ALLOWED + setup.command : setup.command,
+      timeoutMs: tools.setupTimeoutMs,
       signal,
       onOutput: (chunk) => progress({ kind: 'output', text: chunk }),
     });
@@ -162,28 +177,31 @@ async function runSetup(
       return;
     }
     const output = scrubbedEnd(`${result.stdout}\n${result.stderr}`.trim(), KEPT_OUTPUT, (text) => tools.scrub(text));
-    const missing = missingToolOf({ command: setup.command, exitCode: result.exitCode, output });
-    throw new InstallFailed(
-      missing,
-      [
-        `The install step \`${setup.command}\` (from ${setup.source}) failed with exit code ${result.exitCode ?? 'none'}.`,
-        ...(missing === null
-          ? []
-          : [
-              `The program ${missing} is missing: install it where the sandbox finds it, or set another install step in .autonomous/config.json (defaultRunConfig.commands.setup).`,
-            ]),
-        ...(network.allow.length > 0
-          ? []
-          : [
-              'It had no network: set ALLOW_SETUP_NETWORK=true on the server if the step needs the package registries, or EGRESS_ALLOW for other hosts.',
-            ]),
-        ...(refused.length === 0 ? [] : [`The network refused it: ${refused.slice(0, 10).join('; ')}.`]),
-        output,
-      ].join('\n'),
-    );
+    const { exitCode, timedOut } = result;
+    const end = { ...setup, exitCode, timedOut, output, minutes: tools.setupTimeoutMs / 60_000 };
+    const told = explainSetupFailure({ ...end, hasNetwork: network.allow.length > 0, refused });
+    throw new InstallFailed(missingToolOf(end), [...told, output].join('\n'));
+  } catch (error) {
+    if (!(error instanceof NeedsHuman) || error.reason !== 'storage_full') throw error;
+    const message = `The install step \`${setup.command}\` (from ${setup.source}) was ended: ${error.message}`;
+    throw new NeedsHuman('storage_full', message, { cause: error });
   } finally {
     await sandbox.dispose();
   }
+}
+
+/** Paths of everything in a folder; links are not followed. */
+async function entriesIn(folder: string): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  const visit = async (relative: string): Promise<void> => {
+    for (const entry of await readdir(path.join(folder, relative), { withFileTypes: true })) {
+      const name = path.join(relative, entry.name);
+      found.add(name);
+      if (entry.isDirectory()) await visit(name);
+    }
+  };
+  await visit('');
+  return found;
 }
 
 /** Moves what a checkout did not have into `overlay`, keeping its place. Returns it as gitignore patterns. */

@@ -90,8 +90,32 @@ it('merges two children one after the other; the branch moves with the second st
   expect(await fixture.repository.branchHead(fixture.project, BRANCH)).toBe(commit);
   expect(await fixture.repository.readFile(fixture.project, commit, 'a.js')).toBe('1\n');
   expect(await fixture.repository.readFile(fixture.project, commit, MEMORY)).toMatch(/- of b\n- of a|- of a\n- of b/);
-  // What children changed counts as the parent's own before its merge into the project's branch.
+  // Before the merge into the project's branch, changes of children count as the parent's own.
   await assertOwn(commit);
+});
+
+it('gives plans of children that ran at the same time different numbers, also where they have the same title', async () => {
+  const specs = '.autonomous/specs';
+  await aChild('a', { [`${specs}/001-login.md`]: 'of a\n' });
+  await aChild('b', { [`${specs}/001-login.md`]: 'of b\n', [`${specs}/002-menu.md`]: 'menu of b\n' });
+  await aChild('c', { [`${specs}/001-logout.md`]: 'of c\n' });
+  let head = base;
+  for (const child of ['a', 'b', 'c']) {
+    const { commit, fastForward } = await integrate(head, child);
+    expect(fastForward).toBe(child === 'a');
+    head = (await merge(head, child)).commit;
+    expect(head).toBe(commit);
+  }
+  const files = await fixture.repository.listFiles(fixture.project, head);
+  const plans = files.filter((path) => path.startsWith(specs));
+  expect(plans.map((path) => path.slice(specs.length + 1))).toEqual([
+    '001-login.md',
+    '002-menu.md',
+    '003-login.md',
+    '004-logout.md',
+  ]);
+  expect(await fixture.repository.readFile(fixture.project, head, `${specs}/003-login.md`)).toBe('of b\n');
+  await assertOwn(head);
 });
 
 it('stops at lines that two children changed, names the files and moves nothing', async () => {

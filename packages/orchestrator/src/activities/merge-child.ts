@@ -5,9 +5,11 @@
  */
 import { NeedsHuman, TerminalFailure } from '@autonomous/shared';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
+import { ownedPaths } from '../artifacts/owned-files.ts';
+import { renumberedSpecPath, SPECS } from '../artifacts/spec-path.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import { childHead, effectKeyOfChild, type MergedChild } from './child-heads.ts';
+import { childHead, effectKeyOfChild, type MergedChild, NUMBERING } from './child-heads.ts';
 import { commitOnBranch } from './commits.ts';
 import type { ActivityTools } from './tools.ts';
 import type { RunHeader } from './types.ts';
@@ -39,7 +41,7 @@ export function integrateChild(tools: ActivityTools): Activity<MergeChildInput, 
     retry: THREE_TRIES,
     async perform(input) {
       const { repository } = tools;
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       const child = await childHead(tools, input.runId, input.childId);
       const commit = await repository.commit(project, {
         ...(await mergeOf(tools, project, input, child)),
@@ -57,7 +59,7 @@ export function mergeChild(tools: ActivityTools): Activity<MergeChildInput, Chil
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
-      const project = await tools.project(input.projectId);
+      const project = await tools.project(input.projectId, input.runId);
       const child = await childHead(tools, input.runId, input.childId);
       const { effectKey: key, at, ...merge } = await mergeOf(tools, project, input, child);
       // The same key and time as in `integrateChild` give the same commit.
@@ -88,7 +90,8 @@ async function mergeOf(
     throw new TerminalFailure(
       `Child run ${child.runId} began at ${child.baseCommit}, which ${branch} does not contain at ${head}: it cannot be merged there. Start the child anew.`,
     );
-  const merged = await repository.mergeTrees(project, head, child.head);
+  const theirHead = await withFreeNumbers(repository, project, runId, head, child);
+  const merged = await repository.mergeTrees(project, head, theirHead);
   if (!merged.ok)
     throw new NeedsHuman(
       'merge_conflict',
@@ -97,18 +100,72 @@ async function mergeOf(
   const [base, mine, theirs] = await Promise.all(
     [child.baseCommit, head, child.head].map((commit) => repository.readFile(project, commit, MEMORY_PATH)),
   );
+  const withOwned = await keepOwned(tools, project, head, merged.tree, child);
   // Git takes the child's file where both have changed it, and what an earlier child has added would be lost.
   const isBoth = typeof mine === 'string' && typeof theirs === 'string' && mine !== base && theirs !== base;
   const tree = isBoth
-    ? await repository.writeFiles(project, merged.tree, { [MEMORY_PATH]: withAddedLines(base ?? '', mine, theirs) })
-    : merged.tree;
+    ? await repository.writeFiles(project, withOwned, { [MEMORY_PATH]: withAddedLines(base ?? '', mine, theirs) })
+    : withOwned;
   return {
     tree,
-    secondParent: child.head,
+    secondParent: theirHead,
     message: `Merge child run ${child.runId}: ${child.request.slice(0, 80).replaceAll(/\s+/g, ' ')}`,
     effectKey: effectKeyOfChild(runId, child.runId),
     at: child.endedAt,
   };
+}
+
+/** Keeps the parent's engine-owned files as they are at `head`, except those that the child's own workflow declares. */
+async function keepOwned(
+  tools: ActivityTools,
+  project: RemoteProject,
+  head: string,
+  merged: string,
+  child: MergedChild,
+): Promise<string> {
+  if (project.ownedFiles === undefined) return merged;
+  const [ofParent, ofChild] = [ownedPaths(project.ownedFiles), ownedPaths(child.ownedPaths)];
+  const changed = (await tools.repository.changes(project, head, merged)).map(({ path }) => path);
+  const kept = changed.filter((path) => ofParent.has(path) && !ofChild.has(path));
+  return kept.length === 0 ? merged : tools.repository.restorePaths(project, merged, head, kept);
+}
+
+/**
+ * Gives plans that a child has added other numbers where plans of its siblings have taken theirs: children that run at the
+ * same time count from the same base.
+ * @returns a commit to merge in place of the child's head; that head where no number is taken
+ */
+async function withFreeNumbers(
+  repository: ActivityTools['repository'],
+  project: RemoteProject,
+  runId: string,
+  head: string,
+  child: MergedChild,
+): Promise<string> {
+  const [before, ours, theirs] = await Promise.all(
+    [child.baseCommit, head, child.head].map((commit) => repository.listFiles(project, commit)),
+  );
+  const added = (paths: readonly string[] | undefined): readonly string[] =>
+    (paths ?? []).filter((path) => path.startsWith(SPECS) && before?.includes(path) === false);
+  const siblings = added(ours);
+  const taken = [...siblings, ...(theirs ?? [])];
+  const moved: Record<string, string | null> = {};
+  for (const path of added(theirs)) {
+    if (renumberedSpecPath(path, siblings) === path) continue;
+    const free = renumberedSpecPath(path, taken);
+    moved[free] = await repository.readFile(project, child.head, path);
+    moved[path] = null;
+    taken.push(free);
+  }
+  if (Object.keys(moved).length === 0) return child.head;
+  return repository.commit(project, {
+    branch: `autonomous-merge/${runId}-${child.runId}-${head.slice(0, 12)}-numbers`,
+    tree: await repository.writeFiles(project, await repository.treeOf(project, child.head), moved),
+    parent: child.head,
+    message: `Number the plans of child run ${child.runId} after those of its siblings`,
+    effectKey: `${child.runId}/${head}/${NUMBERING}`,
+    at: child.endedAt,
+  });
 }
 
 /** One text with the lines that another one has added, each after the line that it follows there. */

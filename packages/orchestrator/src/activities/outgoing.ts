@@ -50,6 +50,23 @@ export async function outgoingCommit(tools: ActivityTools, context: ActivityCont
   return found.length === 0 && !isReplaced ? commit : replacement(tools, context, out, view, there);
 }
 
+/**
+ * Scans a commit on the base branch that is about to be pushed.
+ * @param base its parent, which the remote has
+ * @throws {NeedsHuman} `secret_found`
+ */
+export async function assertNoSecrets(
+  tools: ActivityTools,
+  context: ActivityContext,
+  out: Outgoing,
+  base: string,
+): Promise<void> {
+  const view = { ...(await tools.view(out.runId)), baseCommit: base };
+  const history = await tools.repository.newHistory(out.project, out.commit);
+  const found = await findingsIn(tools, context, out, view, history);
+  if (found.length > 0) throw secretFound(tools, out, found);
+}
+
 type Found = SecretFinding & { readonly oid: string | null; readonly hash: string };
 
 /** Everything that looks like a secret, was not in the base already, and was accepted by nobody. */

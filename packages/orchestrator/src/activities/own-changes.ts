@@ -4,10 +4,13 @@
  */
 import { NeedsHuman } from '@autonomous/shared';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
+import { type OwnedPaths, ownedPaths } from '../artifacts/owned-files.ts';
+import { SPECS } from '../artifacts/spec-path.ts';
 import { RecentAnswers } from '../repository/recent-answers.ts';
 import type { BranchCommit, RemoteProject, TreeChange } from '../repository/repository.ts';
-import { childTakenInBy } from './child-heads.ts';
+import { childTakenInBy, NUMBERING, OWNED } from './child-heads.ts';
 import type { ActivityTools } from './tools.ts';
+import { TAKING_IN } from './ways.ts';
 
 export interface Change {
   readonly project: RemoteProject;
@@ -19,8 +22,15 @@ export interface Change {
 }
 
 /** Activities whose commits are the server's own records: they leave the code and the records of others as they are. */
-const RECORDING: ReadonlySet<string> = new Set(['commitPlan', 'revisePlan', 'report', 'copyRecord', 'integrate']);
-const SPECS = '.autonomous/specs/';
+const RECORDING: ReadonlySet<string> = new Set([
+  'commitPlan',
+  'revisePlan',
+  'report',
+  'copyRecord',
+  'integrate',
+  NUMBERING,
+]);
+const TAKEN_IN: ReadonlySet<string> = new Set(Object.values(TAKING_IN));
 /** Paths that a message names. */
 const PATHS_NAMED = 5;
 
@@ -49,20 +59,22 @@ async function pathsOf(
   { baseCommit, head }: Pick<Change, 'baseCommit' | 'head'>,
 ): Promise<Paths> {
   const commits = (await tools.repository.commitsBetween(project, baseCommit, head)).toReversed();
-  const steps = await stepsOf(tools, project, commits);
+  const steps = await stepsOf(tools, project, commits, baseCommit);
+  const owned = ownedPaths(project.ownedFiles);
   const own = new Set<string>();
   const undone = new Set<string>();
   for (const [index, commit] of commits.entries()) {
     const step = steps[index] ?? { undone: [], changed: [] };
-    const child = await childTakenInBy(tools, commit);
+    const child = await childTakenInBy(tools, project, commit);
     if (child === null) {
-      for (const path of undoneBy(commit, step, own)) undone.add(path);
+      for (const path of undoneBy(commit, step, own, owned)) undone.add(path);
       continue;
     }
-    const ofChild = await pathsOf(tools, project, child);
+    const ofChild = await pathsOf(tools, await tools.project(project.id, child.runId), child);
     for (const path of ofChild.own) own.add(path);
-    // The memory file has the lines of both.
-    for (const path of [...ofChild.undone, ...step.undone]) if (path !== MEMORY_PATH) undone.add(path);
+    // The memory file has the lines of both, and engine-owned files stay as they were.
+    for (const path of [...ofChild.undone, ...step.undone])
+      if (path !== MEMORY_PATH && !owned.has(path)) undone.add(path);
   }
   return { own, undone };
 }
@@ -78,11 +90,15 @@ interface Step {
 const PATHS_KEPT = 200_000;
 const known = new RecentAnswers<Step>(PATHS_KEPT, ({ undone, changed }) => 1 + undone.length + changed.length);
 
-/** @param commits along the first parents, oldest first */
+/**
+ * @param commits along the first parents, oldest first
+ * @param base what is in it was taken from the base branch
+ */
 async function stepsOf(
   { repository }: ActivityTools,
   project: RemoteProject,
   commits: readonly BranchCommit[],
+  base: string,
 ): Promise<readonly Step[]> {
   const steps = new Map<string, Step>();
   const compared: { readonly commit: BranchCommit; readonly from: string }[] = [];
@@ -100,7 +116,17 @@ async function stepsOf(
       continue;
     }
     const merged = await repository.mergeTrees(project, parent, taken);
-    if (merged.ok) compared.push({ commit, from: merged.tree });
+    const isTakenIn = TAKEN_IN.has(activityOf(commit) ?? '');
+    // Commits of people that one of them had the run take in are of the run from then on.
+    if (isTakenIn && !(await repository.isAncestor(project, taken, base))) {
+      const [changes = []] = await repository.changesOfTrees(project, [
+        [await repository.treeOf(project, parent), commit.tree],
+      ]);
+      steps.set(commit.id, {
+        undone: [],
+        changed: changes.map(({ path, before: was }) => ({ path, isNew: was === null })),
+      });
+    } else if (merged.ok || isTakenIn) compared.push({ commit, from: merged.tree });
     else steps.set(commit.id, { undone: merged.conflicts, changed: [] });
   }
   const found = await repository.changesOfTrees(
@@ -112,6 +138,10 @@ async function stepsOf(
   return commits.flatMap(({ id }) => steps.get(id) ?? []);
 }
 
+function activityOf({ effectKey }: BranchCommit): string | undefined {
+  return effectKey?.split('/')[2];
+}
+
 function stepOf({ parents }: BranchCommit, changes: readonly TreeChange[]): Step {
   if (parents.length > 1) return { undone: changes.map(({ path }) => path), changed: [] };
   return { undone: [], changed: changes.map(({ path, before }) => ({ path, isNew: before === null })) };
@@ -120,16 +150,18 @@ function stepOf({ parents }: BranchCommit, changes: readonly TreeChange[]): Step
 /**
  * Paths that a commit changes and may not.
  * @param own paths that the run has changed so far; those of this commit are added
+ * @param owned engine-owned files, which only commits of them change
  */
-function undoneBy({ effectKey }: BranchCommit, step: Step, own: Set<string>): readonly string[] {
-  const [runId = '', , activity = ''] = effectKey?.split('/') ?? [];
+function undoneBy({ effectKey }: BranchCommit, step: Step, own: Set<string>, owned: OwnedPaths): readonly string[] {
+  const [runId = '', kind, activity = ''] = effectKey?.split('/') ?? [];
   const undone = step.changed.filter(({ path, isNew }) => {
+    if (owned.has(path) || kind === OWNED) return !owned.has(path) || kind !== OWNED;
     if (!RECORDING.has(activity) || path === MEMORY_PATH) return false;
     if (path.startsWith(`.autonomous/runs/${runId}/`)) return false;
     return !(path.startsWith(SPECS) && (isNew || own.has(path)));
   });
   for (const { path } of step.changed) own.add(path);
-  return [...step.undone, ...undone.map(({ path }) => path)];
+  return [...step.undone.filter((path) => !owned.has(path)), ...undone.map(({ path }) => path)];
 }
 
 function notOwn({ branch, baseBranch }: Change, paths: readonly string[]): NeedsHuman {

@@ -1,13 +1,19 @@
 /** The push of a run's own branch to its project's remote. */
-import { NeedsHuman } from '@autonomous/shared';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { outgoingCommit } from './outgoing.ts';
 import { fetchRemote, pushRemote } from './remote.ts';
 import type { ActivityTools } from './tools.ts';
 import type { Published, RunHeader } from './types.ts';
+import { besideOf, othersOnBranch } from './ways-on.ts';
 
-export function pushBranch(tools: ActivityTools): Activity<RunHeader & { readonly commit: string }, Published> {
+export type PushInput = RunHeader & {
+  readonly commit: string;
+  /** The run's commits go to a branch beside its own, which others use. */
+  readonly beside?: true;
+};
+
+export function pushBranch(tools: ActivityTools): Activity<PushInput, Published> {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
@@ -24,15 +30,12 @@ export function shareBranch(tools: ActivityTools): Activity<RunHeader & { readon
 }
 
 /** @throws {NeedsHuman} `secret_found`, `push_rejected`, `remote_unavailable` or `auth_expired` */
-async function pushedForPeople(
-  tools: ActivityTools,
-  context: ActivityContext,
-  input: RunHeader & { readonly commit: string },
-): Promise<Published> {
-  const project = await tools.project(input.projectId);
+async function pushedForPeople(tools: ActivityTools, context: ActivityContext, input: PushInput): Promise<Published> {
+  const project = await tools.project(input.projectId, input.runId);
   const commit = await outgoingCommit(tools, context, { ...input, project });
-  await pushOwn(tools, context, project, input.branch, commit);
-  return { commit, pushed: true };
+  const branch = input.beside === true ? besideOf(input.branch) : input.branch;
+  await pushOwn(tools, context, project, branch, commit);
+  return { commit, pushed: true, ...(input.beside === true ? { branch } : {}) };
 }
 
 /** Pushes to the run's own branch; what is there must be an earlier state of it. A branch that was deleted is made again. */
@@ -57,10 +60,7 @@ async function pushOwn(
     if (pushed.ok) return;
     there = pushed.remoteCommit;
   }
-  throw new NeedsHuman(
-    'push_rejected',
-    `The remote branch ${branch} is at ${there ?? 'no commit'}, which this run did not push. Move it out of the way, then retry.`,
-  );
+  throw othersOnBranch(branch, there);
 }
 
 /** The remote's branch may have moved since the last fetch, and may move once more. */

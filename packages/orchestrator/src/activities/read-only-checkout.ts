@@ -18,7 +18,7 @@ export async function withReadOnlyCheckout<Result>(
   { projectId, runId, head, excludePaths }: Reader,
   read: (project: RemoteProject, work: WorkFolder) => Promise<Result>,
 ): Promise<Result> {
-  const project = await tools.project(projectId);
+  const project = await tools.project(projectId, context.runId);
   const { signal, progress } = context;
   const work = await openFolder(tools, {
     project,

@@ -193,6 +193,14 @@ function fewer(
   count: TestCount,
   baseline: Baseline | undefined,
 ): readonly Doubt[] {
+  if (count.notRun !== undefined) {
+    return [
+      {
+        kind: 'tests_fell',
+        reason: `${what}, tests that ran on the base commit did not run: ${quoted(count.notRun)}.`,
+      },
+    ];
+  }
   if (baseline === undefined || baseline.failure !== undefined || baseline.command.exitCode === null) {
     const why = baseline?.failure ?? (baseline === undefined ? 'they were not run there' : 'they came to no end there');
     return [
@@ -207,14 +215,6 @@ function fewer(
     if (mode === 'as_is') return [];
     return [
       { kind: 'tests_none', reason: `On the base commit no test ran: the result's own tests alone vouch for it.` },
-    ];
-  }
-  if (count.notRun !== undefined) {
-    return [
-      {
-        kind: 'tests_fell',
-        reason: `${what}, tests that ran on the base commit did not run: ${quoted(count.notRun)}.`,
-      },
     ];
   }
   if (count.executed >= before.executed) return [];

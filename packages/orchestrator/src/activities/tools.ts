@@ -7,6 +7,7 @@ import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { BaselineCache } from './baseline-cache.ts';
+import type { CheckedTrees } from './checked-trees.ts';
 import type { DependencyCache } from './dependency-cache.ts';
 
 export interface ActivityTools {
@@ -20,10 +21,14 @@ export interface ActivityTools {
   /** Absolute folder under which each run has its plain-file work folders. */
   readonly workFolder: string;
   readonly limits: SandboxLimits;
+  /** Time that an install step may take. */
+  readonly setupTimeoutMs: number;
   /** Dependencies that install steps have installed. */
   readonly dependencies: DependencyCache;
   /** Results of the checks on code trees without a run's changes. */
   readonly baselines: BaselineCache;
+  /** Passed checks of code trees, for runs that come to the same one. Absent: each is checked anew. */
+  readonly checkedTrees?: CheckedTrees;
   /** Entries of the allow-list that the server gives a role; an empty list lets nothing through. */
   egress(role: string): Promise<readonly string[]>;
   /** Estimated tokens of instructions and prompt of one call, at most. */
@@ -32,7 +37,8 @@ export interface ActivityTools {
   readonly reviewPaths: readonly string[];
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
-  project(id: string): Promise<RemoteProject & { readonly name: string }>;
+  /** The project for a run: with the engine-owned files of that run, which the repository then treats as such. */
+  project(id: string, runId: string): Promise<RemoteProject & { readonly name: string }>;
   view(runId: string): Promise<RunView>;
   /** @param after sequence of the last event already seen; all events when absent */
   events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;

@@ -48,7 +48,7 @@ export type CheckInput = RunHeader & {
 };
 export type BaselineInput = Omit<CheckInput, 'mode' | 'commit'>;
 
-/** What an interrupted agent left; `commit` is `null` where that was nothing. */
+/** Files that an interrupted agent left, as a commit; `null` if it left none. */
 export interface Checkpoint {
   readonly commit: string | null;
   readonly refused: readonly string[];
@@ -64,4 +64,6 @@ export interface Published {
   readonly commit: string;
   readonly pushed: boolean;
   readonly note?: string;
+  /** Where it is another than the run's own. */
+  readonly branch?: string;
 }

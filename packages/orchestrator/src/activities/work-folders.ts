@@ -7,8 +7,10 @@ import { NeedsHuman } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { ProjectCommand } from './types.ts';
 import type { ActivityTools } from './tools.ts';
+import { indexOf, submodulesFileOf } from '../repository/known-stats.ts';
 import { removeTree } from './dependency-cache.ts';
 import { type InstallRequest, withInstalled } from './install-step.ts';
+import { withSizes } from './step-progress.ts';
 
 export interface WorkFolder {
   /** Absolute; becomes `/workspace`. */
@@ -28,10 +30,10 @@ export interface FolderRequest extends InstallRequest {
   /** Further gitignore patterns of what is not checked out. */
   readonly leaveOut?: readonly string[];
   /** The folder of an earlier attempt is taken as it is, where it is whole. */
-  readonly goOn?: boolean;
+  readonly continues?: boolean;
 }
 
-export function runFolder(tools: ActivityTools, runId: string): string {
+export function runFolder(tools: Pick<ActivityTools, 'workFolder'>, runId: string): string {
   return path.join(tools.workFolder, runId);
 }
 
@@ -42,16 +44,21 @@ export function runFolder(tools: ActivityTools, runId: string): string {
 export async function openFolder(tools: ActivityTools, request: FolderRequest): Promise<WorkFolder> {
   const folder = path.join(runFolder(tools, request.runId), request.name);
   const home = homeOf(folder);
-  const left = request.goOn ? await installedInto(folder) : null;
+  const left = request.continues ? await installedInto(folder) : null;
   if (left !== null) return { folder, home, installed: left, goesOn: true };
   await closeFolder(folder);
   const fill = async (from: { readonly folder: string; readonly home: string } | null): Promise<void> => {
     const leftOut = [...request.excludePaths, ...(request.leaveOut ?? [])];
-    await tools.repository.checkout(request.project, request.treeish, folder, leftOut);
+    const { progress } = request;
+    await withSizes(progress, 'checking out the files', [folder], () =>
+      tools.repository.checkout(request.project, request.treeish, folder, leftOut),
+    );
     await mkdir(home, { recursive: true });
     if (from === null) return;
-    await copyInto(from.folder, folder);
-    await copyInto(from.home, home);
+    await withSizes(progress, 'copying the installed dependencies', [folder, home], async () => {
+      await copyInto(from.folder, folder);
+      await copyInto(from.home, home);
+    });
   };
   try {
     const installed = await (request.setup
@@ -72,7 +79,9 @@ export async function openFolder(tools: ActivityTools, request: FolderRequest): 
 /** Removes a folder that was opened, with everything beside it. Nothing happens when it is gone already. */
 export async function closeFolder(folder: string): Promise<void> {
   await removeTree(installedFile(folder));
-  await Promise.all([folder, homeOf(folder)].map((entry) => removeTree(entry)));
+  await Promise.all(
+    [indexOf(folder), submodulesFileOf(folder), folder, homeOf(folder)].map((entry) => removeTree(entry)),
+  );
 }
 
 /**

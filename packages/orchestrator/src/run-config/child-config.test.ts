@@ -1,7 +1,7 @@
 import { BUDGET_NAMES, type RunConfig, type RunConfigRequest } from '@autonomous/shared';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { childConfig } from './child-config.ts';
+import { childConfig, requestedOfChild, withinLimitsAbove } from './child-config.ts';
 import { BUILT_IN_RUN_CONFIG, type RunLimits } from './run-config.ts';
 import { createRunConfigPolicy } from './run-config-policy.ts';
 import type { WorkflowSettings } from './workflow-settings.ts';
@@ -165,8 +165,54 @@ describe('the configuration of a child of another workflow', () => {
     expect(childOfPhases({ egress: { overseer: [] } }, asked).egress).toMatchObject({ planner: [] });
   });
 
+  it('takes a model that only a role of its parent uses, and no other one', () => {
+    const asked = (planner: string) => childOfPhases({}, { modelRouting: { planner } }).modelRouting;
+    expect(asked('overseer-model')).toEqual({ planner: 'overseer-model' });
+    expect(asked('another-model')).toEqual({ planner: 'planner-model' });
+  });
+
   it('takes no commands but those of its parent', () => {
     const commands = { test: 'npm test' };
     expect(childOfPhases({ commands }, { commands: { test: 'true' } }).commands).toEqual(commands);
+  });
+});
+
+describe('the configuration of a child whose parent lacks settings', () => {
+  const config = (own: Partial<RunConfig>): RunConfig => ({ ...BUILT_IN_RUN_CONFIG, ...own });
+  const child = config({
+    trustMode: { planning: 'auto', implementation: 'auto' },
+    modelRouting: { planner: 'm', implementer: 'm' },
+    timeoutMinutes: { planning: 30 },
+  });
+
+  it('asks for nothing that neither the runs above nor the parent name, so that the project decides', () => {
+    const parent = config({ trustMode: { planning: 'auto' }, modelRouting: {}, timeoutMinutes: {} });
+    expect(requestedOfChild(child, [parent], {})).toMatchObject({
+      trustMode: { planning: 'auto' },
+      modelRouting: {},
+      timeoutMinutes: {},
+    });
+    const asked = { trustMode: { implementation: 'auto' as const }, modelRouting: { planner: 'm' } };
+    const requested = requestedOfChild(child, [parent], asked);
+    expect(requested.trustMode).toEqual({ planning: 'auto' });
+    expect(requested.modelRouting).toEqual({ planner: 'm' });
+    const manual = config({ ...child, trustMode: { planning: 'auto', implementation: 'manual' } });
+    const careful = { trustMode: { implementation: 'manual' as const } };
+    expect(requestedOfChild(manual, [parent], careful).trustMode).toEqual(manual.trustMode);
+  });
+
+  it('keeps the trust modes and hosts of the runs further above', () => {
+    const above = config({
+      trustMode: { planning: 'manual' },
+      modelRouting: { implementer: 'm' },
+      egress: { planner: ['a.example'] },
+    });
+    const within = withinLimitsAbove(child, [above]);
+    expect(within.trustMode).toEqual({ planning: 'manual', implementation: 'auto' });
+    expect(within.egress).toEqual({ planner: ['a.example'] });
+    const wishes = config({ ...child, egress: { planner: ['a.example', 'b.example'], implementer: ['b.example'] } });
+    expect(withinLimitsAbove(wishes, [above]).egress).toEqual({ planner: ['a.example'], implementer: ['b.example'] });
+    expect(withinLimitsAbove(child, [config({ egress: {} })]).egress).toEqual({ planner: [], implementer: [] });
+    expect(withinLimitsAbove(child, [])).toEqual(child);
   });
 });

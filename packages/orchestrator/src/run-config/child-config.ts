@@ -1,18 +1,21 @@
 /** The configuration of a child run: that of its parent, narrowed by what the parent asks for. Pure. */
 import { BUDGET_NAMES, type RunConfig, type RunConfigRequest } from '@autonomous/shared';
+import { requestedConfigOf } from './run-config.ts';
 
 /**
  * A child never has more than its parent: trust modes go from `auto` to `manual` only, limits and budgets get smaller, hosts
  * fewer, and a model is one that the parent uses. What is asked beyond that is passed over. A child makes no pull request and
  * merges nothing: its branch is for the parent, and the parent's branch is its base.
  * @param parent configuration and branch of the parent
+ * @param models models that roles of the parent use, for a child whose workflow lacks these roles
  */
 export function childConfig(
   parent: { readonly config: RunConfig; readonly branch: string },
   asked: RunConfigRequest,
+  models: readonly string[] = [],
 ): RunConfig {
   const { config } = parent;
-  const models = new Set<string>(Object.values(config.modelRouting));
+  const used = new Set<string>([...Object.values(config.modelRouting), ...models]);
   return {
     ...config,
     trustMode: overlay(config.trustMode, asked.trustMode, (mine, theirs) => (theirs === 'manual' ? theirs : mine)),
@@ -20,12 +23,69 @@ export function childConfig(
     maxConcurrency: smaller(config.maxConcurrency, asked.maxConcurrency),
     maxFixAttempts: smaller(config.maxFixAttempts, asked.maxFixAttempts),
     modelRouting: overlay(config.modelRouting, asked.modelRouting, (mine, theirs) =>
-      models.has(theirs) ? theirs : mine,
+      used.has(theirs) ? theirs : mine,
     ),
     timeoutMinutes: overlay(config.timeoutMinutes, asked.timeoutMinutes, smaller),
     git: { ...config.git, createPR: false, autoMerge: false, baseBranch: parent.branch },
     ...narrowedEgress(config, asked),
     ...smallerBudgets(config, asked),
+  };
+}
+
+/**
+ * A child's configuration as it is asked for: what the runs above it have or its parent asks for. Where both say nothing, the
+ * project's configuration and the defaults decide, as for a run that is no child.
+ * @param config configuration of the child
+ * @param above configurations of its parent and of the runs above that
+ */
+export function requestedOfChild(
+  config: RunConfig,
+  above: readonly RunConfig[],
+  asked: RunConfigRequest,
+): RunConfigRequest {
+  const isKnown = (section: 'trustMode' | 'modelRouting' | 'timeoutMinutes', name: string): boolean =>
+    above.some((each) => Object.hasOwn(each[section], name));
+  const said = <Value>(
+    section: 'trustMode' | 'modelRouting' | 'timeoutMinutes',
+    values: Readonly<Record<string, Value>>,
+  ): Record<string, Value> =>
+    Object.fromEntries(
+      Object.entries(values).filter(
+        // A parent may ask for less than the project gives, so that 'auto' is no word of its own.
+        ([name, value]) => isKnown(section, name) || (asked[section]?.[name] === value && value !== 'auto'),
+      ),
+    );
+  return {
+    ...requestedConfigOf(config),
+    trustMode: said('trustMode', config.trustMode),
+    modelRouting: said('modelRouting', config.modelRouting),
+    timeoutMinutes: said('timeoutMinutes', config.timeoutMinutes),
+  };
+}
+
+/**
+ * A child's configuration within the limits of runs further above, for settings that its parent's workflow lacks.
+ * @param above configurations of the runs above its parent, the nearest first
+ */
+export function withinLimitsAbove(config: RunConfig, above: readonly RunConfig[]): RunConfig {
+  const limited = above.filter(({ egress }) => egress !== undefined);
+  const isManual = (name: string): boolean =>
+    above.find(({ trustMode }) => Object.hasOwn(trustMode, name))?.trustMode[name] === 'manual';
+  const mayReach = ({ egress, modelRouting }: RunConfig, role: string, host: string): boolean =>
+    egress?.[role]?.includes(host) ?? Object.hasOwn(modelRouting, role);
+  const egress = Object.keys(config.modelRouting).flatMap((role): [string, string[]][] => {
+    const hosts = config.egress?.[role];
+    const isOpen = limited.every((each) => each.egress?.[role] === undefined && Object.hasOwn(each.modelRouting, role));
+    if (isOpen) return hosts === undefined ? [] : [[role, hosts]];
+    const most = hosts ?? limited.find((each) => each.egress?.[role] !== undefined)?.egress?.[role] ?? [];
+    return [[role, most.filter((host) => limited.every((each) => mayReach(each, role, host)))]];
+  });
+  return {
+    ...config,
+    trustMode: Object.fromEntries(
+      Object.entries(config.trustMode).map(([name, level]) => [name, isManual(name) ? 'manual' : level]),
+    ),
+    ...(limited.length === 0 ? {} : { egress: { ...config.egress, ...Object.fromEntries(egress) } }),
   };
 }
 

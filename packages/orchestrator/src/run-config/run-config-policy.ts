@@ -37,6 +37,8 @@ export interface RunConfigPolicy {
   budgetFaults(budgets: BudgetChange): readonly Fault[];
   /** Roles of a workflow that need a model. */
   rolesOf(workflow: string): readonly string[];
+  /** Why a role cannot be called by runs of a workflow, in one sentence; `null` where the workflow declares it. */
+  undeclaredRole(workflow: string, role: string): string | null;
   /** The role whose model and network a role has: mostly itself. */
   configuredAs(workflow: string, role: string): string;
 }
@@ -80,10 +82,21 @@ export function createRunConfigPolicy({ settings: all, defaults, limits, checkMo
       );
       const closed = egress === undefined ? {} : Object.fromEntries(unlisted.map((role) => [role, []]));
       const base = egress === undefined ? config : { ...config, egress: { ...closed, ...config.egress } };
-      return childConfig({ config: { ...base, commands: parent.config.commands }, branch: parent.branch }, asked);
+      return childConfig(
+        { config: { ...base, commands: parent.config.commands }, branch: parent.branch },
+        asked,
+        Object.values(parent.config.modelRouting),
+      );
     },
     budgetFaults: (budgets) => budgetFaults(budgets, limits),
     rolesOf: (workflow) => Object.keys(settingsOf(workflow).models),
+    undeclaredRole: (workflow, role) => {
+      const { models, configuredAs } = settingsOf(workflow);
+      const roles = [...Object.keys(models), ...Object.keys(configuredAs)];
+      if (roles.includes(role)) return null;
+      const known = roles.length === 0 ? '' : `, or use one of ${roles.join(', ')}`;
+      return `workflow '${workflow}' calls the role '${role}', which 'roles' does not declare; add it${known}.`;
+    },
     configuredAs: (workflow, role) => {
       const { configuredAs } = settingsOf(workflow);
       return (Object.hasOwn(configuredAs, role) ? configuredAs[role] : undefined) ?? role;

@@ -16,7 +16,7 @@ import { build as buildWorkflow } from '../workflows/build/index.ts';
 import { declaredModel, settingsOf } from '../workflows/workflow-settings.ts';
 
 const build = settingsOf(buildWorkflow, (role, roles) => declaredModel(role, roles) ?? '');
-/** What runs of `build` get where nobody sets anything. */
+/** Configuration of a run of `build` for which nobody sets anything. */
 const BUILD_CONFIG: RunConfig = {
   ...BUILT_IN_RUN_CONFIG,
   trustMode: build.trustMode,
@@ -41,7 +41,7 @@ describe('defaults', () => {
       maxClarifications: 3,
       maxFixAttempts: 3,
       maxConcurrency: 4,
-      timeoutMinutes: { planning: 10, implementation: 60, validation: 5 },
+      timeoutMinutes: { planning: 10, implementation: 60, validation: 30 },
       git: { createPR: false, autoMerge: false, mergeStrategy: 'squash' },
     });
     runConfigSchema.parse({ ...BUILD_CONFIG, git: { ...BUILD_CONFIG.git, baseBranch: 'main' } });
@@ -68,7 +68,7 @@ describe('defaults', () => {
       maxConcurrency: 2,
       maxFixAttempts: 1,
       modelRouting: { planner: 'p3', implementer: 'i2', validator: 'v1' },
-      timeoutMinutes: { planning: 3, implementation: 2, validation: 5 },
+      timeoutMinutes: { planning: 3, implementation: 2, validation: 30 },
       git: { createPR: false, autoMerge: false, baseBranch: 'b3', mergeStrategy: 'merge' },
       commands: { setup: 's3', test: null },
     });

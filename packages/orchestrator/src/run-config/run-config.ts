@@ -132,6 +132,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   };
   const setup = choose((layer) => layer.commands?.setup);
   const test = choose((layer) => layer.commands?.test);
+  const installScripts = choose((layer) => layer.commands?.installScripts);
 
   const config: RunConfig = {
     trustMode: Object.fromEntries(names.trustMode.map((stage) => [stage, trust(stage)])),
@@ -146,7 +147,11 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
       baseBranch: choose((layer) => layer.git?.baseBranch) ?? builtIn.git.baseBranch,
       mergeStrategy: choose((layer) => layer.git?.mergeStrategy) ?? builtIn.git.mergeStrategy,
     },
-    commands: { ...(setup === undefined ? {} : { setup }), ...(test === undefined ? {} : { test }) },
+    commands: {
+      ...(setup === undefined ? {} : { setup }),
+      ...(test === undefined ? {} : { test }),
+      ...(installScripts === undefined ? {} : { installScripts }),
+    },
     ...narrowedEgress(layers, names.egress),
     ...budgetsOf(sources, notices),
   };

@@ -53,7 +53,7 @@ export function unknownSettings(settings: WorkflowSettings, request: RunConfigRe
       .filter((name) => !known[section].includes(name))
       .map((name) => ({
         path: `${section}.${name}`,
-        message: `Workflow '${settings.workflow}' has no ${KINDS[section]} '${name}'; ${listed(known[section], KINDS[section])}.`,
+        message: unknownName(settings.workflow, KINDS[section], name, known[section]),
       })),
   );
 }
@@ -71,6 +71,8 @@ export function withoutUnknown(settings: WorkflowSettings, request: RunConfigReq
   return narrowed;
 }
 
-function listed(names: readonly string[], kind: string): string {
-  return names.length === 0 ? `it has no ${kind}` : `it has ${names.join(', ')}`;
+function unknownName(workflow: string, kind: string, name: string, known: readonly string[]): string {
+  if (workflow !== '')
+    return `Workflow '${workflow}' has no ${kind} '${name}'; ${known.length === 0 ? `it has no ${kind}` : `it has ${known.join(', ')}`}.`;
+  return `No workflow of this server has the ${kind} '${name}'${known.length === 0 ? '' : `; there are ${known.join(', ')}`}.`;
 }

@@ -76,7 +76,7 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
       expect(stdout).not.toContain('canary-4711');
       const names = new Set([...stdout.matchAll(/^([A-Za-z_]\w*)=/gm)].map(([, name]) => name ?? ''));
       const declared =
-        'CI HOME LANG PATH TERM TMPDIR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_USE_ENV_PROXY YARN_HTTP_PROXY YARN_HTTPS_PROXY YARN_ENABLE_SCRIPTS YARN_IGNORE_SCRIPTS npm_config_ignore_scripts pnpm_config_ignore_scripts npm_config_userconfig';
+        'CI HOME LANG PATH TERM TMPDIR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_USE_ENV_PROXY YARN_HTTP_PROXY YARN_HTTPS_PROXY YARN_ENABLE_SCRIPTS YARN_IGNORE_SCRIPTS npm_config_ignore_scripts pnpm_config_ignore_scripts npm_config_userconfig NODE_EXTRA_CA_CERTS RUSTUP_HOME RUSTUP_AUTO_INSTALL';
       const ofTheShell = 'PWD OLDPWD SHLVL _';
       expect([...names].filter((name) => !`${declared} ${ofTheShell}`.split(' ').includes(name))).toEqual([]);
       expect(names).toContain('HTTPS_PROXY');
@@ -178,8 +178,9 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
     it('goes with the sandbox: its socket and its connections', async () => {
       const before = await egressFolders();
       const sandbox = await open();
-      const running = sandbox.run({ command: 'sleep 60', timeoutMs: 60_000 });
-      await expect.poll(async () => (await egressFolders()).length).toBe(before.length + 1);
+      const running = sandbox.run({ command: 'touch begun; sleep 60', timeoutMs: 60_000 });
+      await expect.poll(() => existsSync(join(folder, 'begun')), { timeout: 20_000 }).toBe(true);
+      expect(await egressFolders()).toHaveLength(before.length + 1);
       await sandbox.dispose();
       expect((await running).exitCode).toBeNull();
       expect(await egressFolders()).toEqual(before);
@@ -195,7 +196,10 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
       '/etc/shadow',
       '~root/.ssh',
       '~/.ssh',
-      '/root',
+      // Of the server's home folder, programs alone are shown.
+      '~root/.config',
+      '~root/.npmrc',
+      '~root/.cargo/credentials.toml',
       root,
       join(root, 'orchestrator.db'),
       code,

@@ -4,7 +4,7 @@ import { createE2bProvider, type E2bOptions } from './e2b/e2b.ts';
 import type { SandboxProvider } from './sandbox.ts';
 
 export type SandboxSettings =
-  | { readonly provider: 'bubblewrap' }
+  | { readonly provider: 'bubblewrap'; readonly programs?: readonly string[] }
   | { readonly provider: 'e2b'; readonly e2b: Omit<E2bOptions, 'server' | 'pauseAfterMs'> };
 
 export interface ServerFacts {
@@ -17,7 +17,7 @@ export interface ServerFacts {
 export function createSandboxProvider(settings: SandboxSettings, { server, dataFolder }: ServerFacts): SandboxProvider {
   switch (settings.provider) {
     case 'bubblewrap':
-      return createBubblewrapProvider({ hiddenFolders: [dataFolder] });
+      return createBubblewrapProvider({ hiddenFolders: [dataFolder], programs: settings.programs ?? [] });
     case 'e2b':
       return createE2bProvider({ ...settings.e2b, server });
     default:

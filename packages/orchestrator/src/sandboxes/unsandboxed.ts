@@ -14,6 +14,7 @@ import {
   startProcess,
   streamedRequest,
 } from './child-process.ts';
+import { nodeExecutable } from './node-executable.ts';
 import type {
   CommandRequest,
   CommandResult,
@@ -80,7 +81,7 @@ class Unsandboxed implements Sandbox {
       args: ['-c', command],
       cwd: this.#spec.folder,
       env: {
-        PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+        PATH: `${join(this.#spec.home ?? this.#scratch, '.venv/bin')}:${dirname(nodeExecutable())}:/usr/local/bin:/usr/bin:/bin`,
         HOME: this.#spec.home ?? this.#scratch,
         LANG: 'C.UTF-8',
         TERM: 'dumb',

@@ -66,7 +66,7 @@ async function aPlace(): Promise<Place> {
 
 async function aCall(script: Script, parts: Partial<AgentRequest<Result>> = {}, place?: Place): Promise<Call> {
   const { folder, home } = place ?? (await aPlace());
-  const agent = createAcpAgent([
+  const agent = createAcpAgent(() => [
     {
       name: 'scripted',
       command: 'node',
@@ -191,7 +191,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
       turns: [],
       settings: {
         command: 'sh',
-        args: ['-c', 'echo "$KEY $HOME" > out.txt; touch /opt/workspace/x 2>> out.txt; ls / >> out.txt'],
+        args: ['-c', 'echo "$KEY $HOME" > out.txt; touch /opt/workspace/x 2>> out.txt; ls -A / ~root >> out.txt'],
         env: { KEY: "it's a canary" },
       },
     });
@@ -199,7 +199,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
     const seen = await call.file('out.txt');
     expect(seen).toContain("it's a canary /home/agent\n");
     expect(seen).toContain('Read-only file system');
-    expect(seen).not.toContain('root\n');
+    expect(seen).not.toMatch(/^[.](?:config|npmrc|ssh|gitconfig|env)$/m);
   });
 
   it('is told how to sign in where its configuration says so, and says which ways there are where it does not', async () => {
@@ -600,7 +600,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
       expect(await agentProcesses(call.folder)).toEqual([]);
     });
 
-    it('and does not stop to be told so: a new process resumes its session, which is told', async () => {
+    it('and does not stop for it: a new process resumes its session and takes the message', async () => {
       const deaf: Step = { do: 'wait', deaf: true };
       const call = await aCall({
         keeps: 'resume',
@@ -900,7 +900,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
 });
 
 describe('an agent that cannot be used', () => {
-  const agent = createAcpAgent([
+  const agent = createAcpAgent(() => [
     {
       name: 'claude',
       command: 'x',

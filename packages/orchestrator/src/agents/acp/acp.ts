@@ -66,8 +66,10 @@ const SHOWN_STDERR = 600;
 /** Lines that are no message, of which a person is told. */
 const TOLD_GARBAGE = 3;
 
-export function createAcpAgent(agents: readonly AcpAgentSettings[]): Agent {
+/** @param agentsNow those that there are at each call */
+export function createAcpAgent(agentsNow: () => readonly AcpAgentSettings[]): Agent {
   const settingsOf = (model: string): AcpAgentSettings => {
+    const agents = agentsNow();
     const name = model.slice(ACP_PREFIX.length);
     const settings = agents.find((candidate) => candidate.name === name);
     if (settings === undefined) {
@@ -150,7 +152,7 @@ class AcpCall<Result> {
     for (let restarts = 0; ;) {
       const interrupted = session !== null;
       try {
-        const carried = await this.#carryOn(session, (id) => (session = id));
+        const carried = await this.#continueSession(session, (id) => (session = id));
         await this.#tidy();
         return carried;
       } catch (error) {
@@ -179,7 +181,7 @@ class AcpCall<Result> {
   }
 
   /** One process: opens the session, and prompts until there is an outcome. */
-  async #carryOn(kept: string | null, keep: (session: string) => void): Promise<AgentOutcome<Result>> {
+  async #continueSession(kept: string | null, keep: (session: string) => void): Promise<AgentOutcome<Result>> {
     const { sandbox, signal, answers = [] } = this.#request;
     const peer = await AcpPeer.start({
       settings: this.#settings,

@@ -10,12 +10,22 @@ import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from '
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { EGRESS_SOCKET, proxyVariables, RELAY_FILES, withRelay } from '../egress/egress-relay.ts';
+import { nodeExecutable } from '../node-executable.ts';
 import { type NpmSettings, SCRIPTS_OFF } from '../npm-settings.ts';
+import type { PackageSettings } from '../package-settings.ts';
 import type { SandboxSpec } from '../sandbox.ts';
+import type { HomePrograms } from './home-programs.ts';
 import { systemCallFilter } from './system-call-filter.ts';
 
 export const HOME = '/home/agent';
 const WORKSPACE = '/workspace';
+const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((file) => existsSync(file)) ?? 'prlimit';
+/** Found by Cargo from every folder. */
+const CARGO_CONFIG = '/.cargo/config.toml';
+/** Of the virtual environment that the install step makes. */
+const PYTHON_PROGRAMS = `${HOME}/.venv/bin`;
+/** Of what package managers install for a user. */
+const LOCAL_PROGRAMS = `${HOME}/.local/bin`;
 /** Not in HOME, which the sandbox writes: see `isWrittenInside`. */
 const NPMRC = '/etc/agent-npmrc';
 const CERTIFICATES = '/etc/npm-certificates.pem';
@@ -61,8 +71,12 @@ export interface ProfileRequest {
   readonly spec: SandboxSpec;
   /** Present when anything can be reached. */
   readonly npm: NpmSettings | null;
+  /** Registries of other languages; present when anything can be reached. */
+  readonly packages: PackageSettings | null;
   /** Socket of the egress proxy on the host; `null` where there is none. */
   readonly egressSocket: string | null;
+  /** Programs of the server's user. */
+  readonly programs: HomePrograms;
   /** Host folders that stay out of sight even where they lie inside /usr. */
   readonly hiddenFolders: readonly string[];
   /** Variables beside the sandbox's own. */
@@ -76,7 +90,15 @@ export interface Profile {
   readonly files: readonly (string | Uint8Array)[];
 }
 
-export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {} }: ProfileRequest): Profile {
+export function sandboxProfile({
+  spec,
+  npm,
+  packages,
+  egressSocket,
+  programs,
+  hiddenFolders,
+  env = {},
+}: ProfileRequest): Profile {
   const files: (string | Uint8Array)[] = [];
   const file = (content: string, path: string): string[] => {
     files.push(content);
@@ -96,17 +118,23 @@ export function sandboxProfile({ spec, npm, egressSocket, hiddenFolders, env = {
   const args = [
     ...isolation(open),
     ...filtered(systemCallFilter()),
-    ...environment({
+    ...environment(programs, {
       ...(egressSocket === null ? {} : egressVariables(spec)),
       // A package that an agent has just added must not run code during its installation.
       ...(npm === null ? {} : { npm_config_userconfig: NPMRC, ...SCRIPTS_OFF }),
+      // Yarn 2 and later and Bun read no npmrc for it.
+      ...(npm === null || npm.certificates === null ? {} : { NODE_EXTRA_CA_CERTS: CERTIFICATES }),
+      ...packages?.environment,
     }),
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     ...system(hiddenFolders),
     ...etc(file, open),
     ...devices(spec.limits.memoryBytes),
+    // Behind /tmp, where a folder of theirs may lie.
+    ...programs.folders.flatMap((folder) => ['--ro-bind', folder, folder]),
     ...(spec.home === undefined ? scratch(HOME, spec.limits.memoryBytes) : ['--bind', spec.home, HOME]),
     ...(npm === null ? [] : packageManagerFiles(file, npm, open)),
+    ...(packages === null || packages.cargoConfig === null ? [] : file(packages.cargoConfig, CARGO_CONFIG)),
     ...(egressSocket === null
       ? []
       : [
@@ -138,14 +166,15 @@ export function isWrittenInside(path: string): boolean {
 /** The command under its limits, with the relay to the egress proxy where there is one; it runs inside. */
 export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgress: boolean): string[] {
   const limited = [
-    'prlimit',
+    // By its place: the first folder of PATH is one that commands write to.
+    PRLIMIT,
     `--data=${limits.memoryBytes + isolates() * RESERVED_BY_ISOLATE_BYTES}`,
     `--fsize=${limits.fileBytes}`,
     `--nproc=${limits.processes}`,
     `--cpu=${limits.cpuSeconds}`,
     '--core=0',
     '--',
-    'sh',
+    '/bin/sh',
     '-c',
     command,
   ];
@@ -178,14 +207,15 @@ function isolation(openNetwork: boolean): string[] {
   ];
 }
 
-function environment(more: Readonly<Record<string, string>>): string[] {
+function environment(programs: HomePrograms, more: Readonly<Record<string, string>>): string[] {
   const variables = {
-    PATH: searchPath().join(':'),
+    PATH: searchPath(programs).join(':'),
     HOME,
     LANG: 'C.UTF-8',
     TERM: 'dumb',
     TMPDIR: '/tmp',
     CI: '1',
+    ...programs.environment,
     ...more,
   };
   return Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]);
@@ -195,10 +225,10 @@ function egressVariables({ network }: SandboxSpec): Readonly<Record<string, stri
   return proxyVariables(typeof network === 'object' ? network.allow : []);
 }
 
-function searchPath(): string[] {
+function searchPath({ first, path }: HomePrograms): string[] {
   const own = nodeLiesOutside() ? [join(NODE_PREFIX, 'bin')] : [];
   const go = existsSync('/usr/local/go/bin') ? ['/usr/local/go/bin'] : [];
-  return [...own, '/usr/local/bin', '/usr/bin', '/bin', ...go];
+  return [PYTHON_PROGRAMS, ...first, ...own, '/usr/local/bin', '/usr/bin', '/bin', ...go, ...path, LOCAL_PROGRAMS];
 }
 
 /** Programs and libraries, as the host lays them out: /bin and its like are links into /usr or folders of their own. */
@@ -218,16 +248,16 @@ function system(hiddenFolders: readonly string[]): string[] {
 
 /** True when the Node that runs this server is not one that the sandbox has in its /usr. */
 function nodeLiesOutside(): boolean {
-  return !['/usr/bin', '/usr/local/bin'].includes(dirname(realpathSync(process.execPath)));
+  return !['/usr/bin', '/usr/local/bin'].includes(dirname(nodeExecutable()));
 }
 
 function nodeInside(): string {
-  return nodeLiesOutside() ? join(NODE_PREFIX, 'bin/node') : realpathSync(process.execPath);
+  return nodeLiesOutside() ? join(NODE_PREFIX, 'bin/node') : nodeExecutable();
 }
 
 /** The server's own Node, with the npm beside it if there is one; nothing else of the folder they lie in. */
 function node(): string[] {
-  const executable = realpathSync(process.execPath);
+  const executable = nodeExecutable();
   const args = ['--ro-bind', executable, `${NODE_PREFIX}/bin/node`];
   const npm = join(dirname(executable), '../lib/node_modules/npm');
   if (existsSync(npm)) {

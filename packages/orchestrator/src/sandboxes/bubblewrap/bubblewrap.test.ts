@@ -4,11 +4,13 @@ import { existsSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { homedir, tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { getCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BubblewrapOptions, createBubblewrapProvider } from './bubblewrap.ts';
+import { findHomePrograms } from './home-programs.ts';
 import type { CommandResult, SandboxSpec } from '../sandbox.ts';
 import { describeSandboxContract, TEST_LIMITS } from '../sandbox.contract.ts';
 import { readSandboxFile } from '../sandbox-files.ts';
@@ -150,6 +152,20 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
         delete process.env['npm_config_registry'];
       }
     });
+
+    it('passes the certificates that npm trusts on to tools that read no npmrc', async () => {
+      const [certificate = ''] = getCACertificates('bundled');
+      const cafile = join(tmpdir(), `cafile-${process.pid}.pem`);
+      await writeFile(cafile, certificate);
+      process.env['npm_config_cafile'] = cafile;
+      try {
+        const { stdout } = await run('cat "$NODE_EXTRA_CA_CERTS"', { network: 'open' });
+        expect(stdout).toContain(certificate.trim());
+      } finally {
+        delete process.env['npm_config_cafile'];
+        await rm(cafile);
+      }
+    });
   });
 
   describe('what is visible', () => {
@@ -191,8 +207,10 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
       await writeFile(join(root, 'other-run/secret.txt'), 'canary-4711');
       const paths = [
         '/etc/shadow',
-        '/root',
         '~root/.ssh',
+        '~root/.config',
+        '~root/.npmrc',
+        '~root/.cargo/credentials.toml',
         '/var/lib',
         '/run',
         '/sys',
@@ -206,6 +224,11 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
         paths.map((path) => `if ls -d ${path} > /dev/null 2>&1; then echo "VISIBLE ${path}"; fi`).join('\n'),
       );
       expect(stdout).toBe('');
+      // Of a home folder, those of installed programs alone.
+      const shown = (await run('ls -A ~root 2> /dev/null')).stdout.split('\n').filter((name) => name !== '');
+      const programs = findHomePrograms({ isTaken: () => false }).folders;
+      const names = new Set(programs.map((program) => relative(homedir(), program).split('/')[0]));
+      expect(shown.filter((name) => !names.has(name))).toEqual([]);
       expect((await run('cat ../other-run/secret.txt; cat /proc/1/root/etc/shadow; ls /home')).stdout).toBe('agent\n');
     });
 

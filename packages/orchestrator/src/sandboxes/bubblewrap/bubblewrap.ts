@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
+import { findHomePrograms, type HomePrograms } from './home-programs.ts';
 import { HOME, isWrittenInside, limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
 import {
   assertCommand,
@@ -25,6 +26,7 @@ import {
 } from '../child-process.ts';
 import { type EgressProxy, removeAbandonedSockets, startEgressProxy } from '../egress/egress-proxy.ts';
 import { type NpmSettings, readNpmSettings } from '../npm-settings.ts';
+import { readPackageSettings } from '../package-settings.ts';
 import type {
   Availability,
   CommandRequest,
@@ -56,6 +58,8 @@ export interface BubblewrapOptions {
   readonly maxOutputBytes?: number;
   /** Host folders that stay out of sight even where they lie inside /usr: the server's data, its configuration. */
   readonly hiddenFolders?: readonly string[];
+  /** Further folders of programs, absolute; they are shown read-only and come before those of the system. */
+  readonly programs?: readonly string[];
   /** A command is ended, and its run paused as `storage_full`, when less is free on the folder's disk. Default 512 MB. */
   readonly reservedDiskBytes?: number;
 }
@@ -88,7 +92,10 @@ export function createBubblewrapProvider(options: BubblewrapOptions = {}): Sandb
       const { network } = spec;
       const reachesOut = network === 'open' || (typeof network === 'object' && network.allow.length > 0);
       if (reachesOut) npm ??= readNpmSettings();
-      return new BubblewrapSandbox(spec, located(options), reachesOut ? ((await npm) ?? null) : null);
+      return new BubblewrapSandbox(spec, located(options), {
+        npm: reachesOut ? ((await npm) ?? null) : null,
+        programs: programsOf(options),
+      });
     },
   };
 }
@@ -98,15 +105,17 @@ class BubblewrapSandbox implements Sandbox {
   readonly #spec: SandboxSpec;
   readonly #options: BubblewrapOptions;
   readonly #npm: NpmSettings | null;
+  readonly #programs: HomePrograms;
   readonly #running = new Set<StartedProcess>();
   readonly #disk: DiskUse;
   #egress: Promise<EgressProxy> | undefined;
   #disposed = false;
 
-  constructor(spec: SandboxSpec, options: BubblewrapOptions, npm: NpmSettings | null) {
+  constructor(spec: SandboxSpec, options: BubblewrapOptions, { npm, programs }: Pick<Belongings, 'npm' | 'programs'>) {
     this.#spec = spec;
     this.#options = options;
     this.#npm = npm;
+    this.#programs = programs;
     const { folder, home, limits } = spec;
     this.#disk = new DiskUse([folder, ...(home === undefined ? [] : [home])], limits.diskBytes ?? Infinity);
   }
@@ -129,7 +138,7 @@ class BubblewrapSandbox implements Sandbox {
     const launched = launch(
       this.#spec,
       this.#options,
-      { npm: this.#npm, egress, disk: this.#disk },
+      { npm: this.#npm, programs: this.#programs, egress, disk: this.#disk },
       { ...request, command, env },
     );
     this.#running.add(launched.process);
@@ -206,6 +215,7 @@ interface Launched {
 /** What a sandbox has beside its spec. */
 interface Belongings {
   readonly npm: NpmSettings | null;
+  readonly programs: HomePrograms;
   readonly egress: EgressProxy | null;
   readonly disk: DiskUse;
 }
@@ -213,11 +223,20 @@ interface Belongings {
 function launch(
   spec: SandboxSpec,
   options: BubblewrapOptions,
-  { npm, egress, disk }: Belongings,
+  { npm, programs, egress, disk }: Belongings,
   { command, env = {}, ...request }: LaunchRequest & { readonly command: string; readonly env?: ProcessRequest['env'] },
 ): Launched {
   const egressSocket = egress?.socketPath ?? null;
-  const profile = sandboxProfile({ spec, npm, egressSocket, hiddenFolders: options.hiddenFolders ?? [], env });
+  const packages = npm === null ? null : readPackageSettings();
+  const profile = sandboxProfile({
+    spec,
+    npm,
+    packages,
+    egressSocket,
+    programs,
+    hiddenFolders: options.hiddenFolders ?? [],
+    env,
+  });
   let status = '';
   let firstPid: number | undefined;
   let breach: Breach | null = null;
@@ -300,6 +319,10 @@ function commandResult({ exitCode, stdout, stderr, timedOut, durationMs }: Proce
   return { exitCode, stdout, stderr, timedOut, durationMs };
 }
 
+function programsOf({ programs = [], hiddenFolders = [] }: BubblewrapOptions): HomePrograms {
+  return findHomePrograms({ named: programs, hidden: hiddenFolders, isTaken: isWrittenInside });
+}
+
 /** Found anew each time: a person may install it while the server runs. The launching shell has a PATH of its own. */
 function located(options: BubblewrapOptions): BubblewrapOptions {
   if (options.path !== undefined) return options;
@@ -334,7 +357,7 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
   removeAbandonedCgroups();
   // Another server of another user may own some of them.
   await removeAbandonedSockets().catch(() => undefined);
-  const belongings = { npm: null, egress: null, disk: new DiskUse([], Infinity) };
+  const belongings = { npm: null, programs: programsOf(options), egress: null, disk: new DiskUse([], Infinity) };
   const launched = launch(spec, { ...options, reservedDiskBytes: 0 }, belongings, {
     command: 'true',
     timeoutMs: PROBE_TIMEOUT_MS,

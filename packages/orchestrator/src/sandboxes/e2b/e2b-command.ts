@@ -329,7 +329,9 @@ function wrapped(
   input: string | null,
 ): string {
   const { reachesOut } = e2bNetwork(network);
-  const variables = [`CI=1 HOME=${HOME} LANG=C.UTF-8 PATH="$PATH" TERM=dumb TMPDIR=/tmp`];
+  const variables = [
+    `CI=1 HOME=${HOME} LANG=C.UTF-8 PATH="${HOME}/.venv/bin:$PATH:${HOME}/.local/bin" TERM=dumb TMPDIR=/tmp`,
+  ];
   // As with bubblewrap: packages which an agent has just added must not run code where something can be reached.
   const off = Object.entries(SCRIPTS_OFF).map(([name, value]) => `${name}=${value}`);
   if (reachesOut) variables.push(...off, 'npm_config_audit=false npm_config_fund=false');

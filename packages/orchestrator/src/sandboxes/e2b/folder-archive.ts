@@ -16,8 +16,8 @@ const LONGEST_HOST_PATH_BYTES = 4_096;
 /** First bytes of what the parser would decompress by itself (gzip, zstd). A path begins with neither: each with "./". */
 const COMPRESSED: ReadonlySet<number> = new Set([0x1f, 0x28]);
 
-/** What a link leads to in place of what it must not lead to; nothing has this name. */
-export const DANGLING_LINK_TARGET = '.not-taken-from-the-sandbox';
+/** Target of a link whose own target is forbidden. No file can have this name, and no import accepts it. */
+export const DANGLING_LINK_TARGET = '/dev/null/not-taken-from-the-sandbox';
 
 /**
  * Writes everything in a folder into a gzipped archive; links as links. Pipes, sockets, devices and names that are no UTF-8 are left out.

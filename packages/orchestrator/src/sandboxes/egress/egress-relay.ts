@@ -64,7 +64,7 @@ export const RELAY_FILES: Readonly<Record<string, string>> = {
 export function withRelay(node: string, command: readonly string[]): string[] {
   const relay = `${node} ${NODE_OPTIONS} ${FOLDER}/relay.cjs`;
   const started = hasPerl() ? `${PERL} ${FOLDER}/listener.pl ${relay}` : relay;
-  return ['sh', '-c', `: "$(${started} 2> /dev/null &)"; exec "$@"`, 'sh', ...command];
+  return ['/bin/sh', '-c', `: "$(${started} 2> /dev/null &)"; exec "$@"`, 'sh', ...command];
 }
 
 let perl: boolean | undefined;

@@ -1,0 +1,122 @@
+/** Programs of a home folder in a real sandbox, and that nothing else of that folder is seen. */
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { TEST_LIMITS } from '../sandbox.contract.ts';
+import { createBubblewrapProvider } from './bubblewrap.ts';
+import { findHomePrograms } from './home-programs.ts';
+
+const available = await createBubblewrapProvider().availability();
+
+let place: string;
+let home: string;
+beforeEach(() => {
+  // Not in /tmp, where a sandbox has a folder of its own.
+  place = realpathSync(mkdtempSync(path.join(import.meta.dirname, '.home-')));
+  home = path.join(place, 'person');
+  mkdirSync(home);
+  vi.stubEnv('HOME', home);
+  for (const name of ['RUSTUP_HOME', 'CARGO_HOME', 'PYENV_ROOT', 'NVM_DIR', 'VOLTA_HOME', 'GOROOT', 'XDG_DATA_HOME'])
+    vi.stubEnv(name, undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(place, { recursive: true });
+});
+
+const write = (file: string, text: string): void => {
+  const target = path.join(home, file);
+  mkdirSync(path.dirname(target), { recursive: true });
+  writeFileSync(target, text);
+  chmodSync(target, 0o755);
+};
+const find = (named: readonly string[] = [], hidden: readonly string[] = []) =>
+  findHomePrograms({ named, hidden, home, isTaken: () => false });
+const ofHome = (folders: readonly string[]): readonly string[] =>
+  folders.flatMap((folder) => (folder.startsWith(`${home}/`) ? [folder.slice(home.length + 1)] : []));
+
+it('are those of version managers, of several versions the newest', () => {
+  write('.nvm/versions/node/v9.1.0/bin/node', '');
+  write('.nvm/versions/node/v22.3.0/bin/node', '');
+  write('.pyenv/versions/3.9.1/bin/python3', '');
+  write('.pyenv/versions/3.12.1/bin/python3', '');
+  write('.pyenv/versions/2.7.18/bin/python', '');
+  write('.rustup/toolchains/stable/bin/rustc', '');
+  write('.cargo/bin/cargo', '');
+  write('.cargo/credentials.toml', 'token');
+  const found = find();
+  expect(ofHome(found.path)).toEqual([
+    '.cargo/bin',
+    '.nvm/versions/node/v22.3.0/bin',
+    '.pyenv/versions/3.12.1/bin',
+    '.pyenv/versions/3.9.1/bin',
+  ]);
+  expect(ofHome(found.folders)).toEqual(['.cargo/bin', '.rustup/toolchains', '.nvm/versions/node', '.pyenv/versions']);
+  expect(found.environment['RUSTUP_HOME']).toBe(path.join(home, '.rustup'));
+});
+
+it('come first where the configuration names them, but never the home folder or what holds hidden folders', () => {
+  write('tools/zig/zig', '');
+  write('jdk/bin/java', '');
+  write('server/data/key', '');
+  const named = ['tools/zig', 'jdk', 'server', 'missing', ''].map((each) => path.join(home, each));
+  const found = find([...named, '/', '/etc'], [path.join(home, 'server/data')]);
+  expect(ofHome(found.first)).toEqual(['tools/zig', 'jdk/bin']);
+  expect(found.folders.filter((folder) => !folder.startsWith(home) && !folder.startsWith('/home/linuxbrew'))).toEqual(
+    [],
+  );
+});
+
+describe.skipIf(!available.ok)('in a sandbox', () => {
+  const run = async (command: string, programs: readonly string[] = []) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'work-'));
+    const sandbox = await createBubblewrapProvider({ programs }).open({
+      key: 'k',
+      folder,
+      readOnly: [],
+      network: 'none',
+      limits: TEST_LIMITS,
+    });
+    try {
+      return await sandbox.run({ command, timeoutMs: 30_000 });
+    } finally {
+      await sandbox.dispose();
+      rmSync(folder, { recursive: true });
+    }
+  };
+
+  it('are found and cannot be changed; credentials beside them do not exist', async () => {
+    write('.cargo/bin/cargo', '#!/bin/sh\necho cargo of $RUSTUP_HOME\n');
+    write('.rustup/toolchains/stable/bin/rustc', '');
+    write('.cargo/credentials.toml', 'token');
+    write('.npmrc', '//registry/:_authToken=x');
+    write('.local/share/uv/tools/ruff/bin/ruff', '#!/bin/sh\necho ruff\n');
+    mkdirSync(path.join(home, '.local/bin'), { recursive: true });
+    symlinkSync(path.join(home, '.local/share/uv/tools/ruff/bin/ruff'), path.join(home, '.local/bin/ruff'));
+    const { stdout } = await run(
+      `cargo; ruff; echo x > ${home}/.cargo/bin/new || echo refused; cd ${home} && find . -type f | sort`,
+    );
+    expect(stdout.split('\n')).toEqual([
+      `cargo of ${home}/.rustup`,
+      'ruff',
+      'refused',
+      './.cargo/bin/cargo',
+      './.local/share/uv/tools/ruff/bin/ruff',
+      './.rustup/toolchains/stable/bin/rustc',
+      '',
+    ]);
+  });
+
+  it('come before those of the system where the configuration names them', async () => {
+    write('tools/make', '#!/bin/sh\necho own make\n');
+    expect((await run('make', [path.join(home, 'tools')])).stdout).toBe('own make\n');
+  });
+});
+
+it('never show the home folder itself, even if it is reached through a link', () => {
+  const link = path.join(place, 'link');
+  symlinkSync(home, link);
+  const found = findHomePrograms({ named: [link], home: link, isTaken: () => false });
+  expect(found.folders).not.toContain(link);
+});
