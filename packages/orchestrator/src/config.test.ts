@@ -45,7 +45,8 @@ describe('without any variable', () => {
       reviewPaths: [],
       autoRetry: true,
       driftDetection: null,
-      allowSetupNetwork: false,
+      allowSetupNetwork: true,
+      setupTimeoutMs: 40 * 60_000,
       egress: {},
       sandboxLimits: { memoryBytes: 4_096 * 2 ** 20, processes: 512, diskBytes: 10_240 * 2 ** 20 },
       agents: [],
@@ -152,6 +153,8 @@ it('takes every variable', () => {
     ALLOW_AUTO_MERGE: '1',
     ALLOW_AUTO_STAGES: 'implementation, fixes',
     ALLOW_SETUP_NETWORK: 'true',
+    SETUP_TIMEOUT_MINUTES: '5',
+    SANDBOX_PROGRAMS: '~/tools, /opt/jdk',
     SANDBOX_PROVIDER: 'e2b',
     E2B_API_KEY: 'e2b-canary',
     E2B_TEMPLATE: 'our-team/node:24',
@@ -277,6 +280,7 @@ it('takes every variable', () => {
     autoRetry: false,
     driftDetection: false,
     allowSetupNetwork: true,
+    setupTimeoutMs: 5 * 60_000,
     sandbox: {
       provider: 'e2b',
       e2b: {
@@ -489,19 +493,18 @@ describe('default models', () => {
     'phase-reviewer': 'gpt-4o-mini',
   };
 
-  it('are those of the one provider that has a key', () => {
-    expect(read({ OPENAI_API_KEY: 'k-openai' }).runDefaults.modelRouting).toEqual({
-      planner: 'openai:gpt-5-mini',
-      implementer: 'openai:gpt-5-mini',
-      validator: 'gpt-4o-mini',
-      'phase-implementer': 'openai:gpt-5-mini',
-      'phase-reviewer': 'gpt-4o-mini',
-    });
+  it('are a current model of the one provider that has a key', () => {
+    const { modelRouting } = read({ OPENAI_API_KEY: 'k-openai' }).runDefaults;
+    expect(new Set(Object.values(modelRouting))).toEqual(new Set(['openai:gpt-6-sol']));
   });
 
-  it('stay each role’s own where every provider has one', () => {
+  it('are of each role’s own provider where every provider has a key', () => {
     const keys = { OPENAI_API_KEY: 'k-openai', ANTHROPIC_API_KEY: 'k-anthropic', DEEPSEEK_API_KEY: 'k-deepseek' };
-    expect(read(keys).runDefaults.modelRouting['planner']).toBe('deepseek-reasoner');
+    expect(read(keys).runDefaults.modelRouting).toMatchObject({
+      planner: 'deepseek:deepseek-v4-pro',
+      implementer: 'anthropic:claude-sonnet-5-5',
+      validator: 'openai:gpt-6-sol',
+    });
   });
 
   it('play the script only where there is nothing else to use', () => {
@@ -513,7 +516,7 @@ describe('default models', () => {
       'phase-implementer': 'scripted:play',
       'phase-reviewer': 'scripted:play',
     });
-    expect(modelsOf({ OPENAI_API_KEY: 'x' })['planner']).toBe('openai:gpt-5-mini');
+    expect(modelsOf({ OPENAI_API_KEY: 'x' })['planner']).toBe('openai:gpt-6-sol');
     expect(modelsOf({ OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:1/v1' })).toEqual(documented);
     expect(modelsOf({ DEFAULT_VALIDATOR_MODEL: 'openai:x' })).toEqual({
       ...documented,
@@ -546,6 +549,14 @@ describe('default models', () => {
       modelRouting: { planner: 'scripted:play' },
     });
   });
+});
+
+it('reads folders of programs for bubblewrap, from the home folder where they begin with ~/', () => {
+  expect(readServerConfig({ SANDBOX_PROGRAMS: '~/tools,/opt/jdk' }, { home: '/home/ada' }).sandbox).toEqual({
+    provider: 'bubblewrap',
+    programs: ['/home/ada/tools', '/opt/jdk'],
+  });
+  expect(faultsOf({ SANDBOX_PROGRAMS: 'tools' })).toMatchObject([{ path: 'SANDBOX_PROGRAMS' }]);
 });
 
 describe('.env.example', () => {

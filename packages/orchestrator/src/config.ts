@@ -19,6 +19,7 @@ import { STEP_TIMEOUTS, type StepTimeouts } from './agents/tool-loop/model-step.
 import { createScrubber } from './artifacts/secrets.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassettes/cassette.ts';
 import type { CustomPrice } from './models/model.ts';
+import { KEYED_PROVIDERS, PROVIDERS } from './models/provider-catalog.ts';
 import { type ModelSettings, PROVIDER_NAMES } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
@@ -89,6 +90,8 @@ export interface ServerConfig {
   readonly driftDetection: boolean | null;
   /** May a project's install step reach the package registries, where `egress` names no hosts for it? */
   readonly allowSetupNetwork: boolean;
+  /** Time that a project's install step may take. */
+  readonly setupTimeoutMs: number;
   /** Where the commands of agents and checks run. */
   readonly sandbox: SandboxSettings;
   /** Entries of each role's allow-list; a role that is absent was not named. */
@@ -282,7 +285,7 @@ export const SERVER_VARIABLES = {
   AUTONOMOUS_AGENTS: variable(text, 'the path of a JSON file'),
   DEFAULT_MODELS: variable(
     pairs(SETTING_NAME, /^\S{1,200}$/),
-    `ROLE=MODEL with commas between them, such as ${workflows[0]?.roles[0]?.role.name ?? 'ROLE'}=openai:gpt-5-mini`,
+    `ROLE=MODEL with commas between them, such as ${workflows[0]?.roles[0]?.role.name ?? 'ROLE'}=openai:gpt-6-sol`,
   ),
   DEFAULT_PLANNER_MODEL: modelId(),
   DEFAULT_IMPLEMENTER_MODEL: modelId(),
@@ -329,6 +332,11 @@ export const SERVER_VARIABLES = {
     'trust modes of workflows with commas between them, or none',
   ),
   ALLOW_SETUP_NETWORK: flag(),
+  SETUP_TIMEOUT_MINUTES: whole(1, 1_440),
+  SANDBOX_PROGRAMS: variable(
+    list.pipe(z.array(z.string().regex(/^(?:\/|~\/)./)).max(50)),
+    'absolute paths of folders with commas between them; ~/ is the home folder',
+  ),
 
   SANDBOX_PROVIDER: variable(z.enum(['bubblewrap', 'e2b']), 'bubblewrap or e2b'),
   E2B_API_KEY: apiKey(),
@@ -461,8 +469,9 @@ export function readServerConfig(
     reviewPaths: values.REVIEW_PATHS ?? [],
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,
     driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? null,
-    allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? false,
-    sandbox: sandboxSettings(values),
+    allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? true,
+    setupTimeoutMs: (values.SETUP_TIMEOUT_MINUTES ?? 40) * 60_000,
+    sandbox: sandboxSettings(values, pathOf),
     egress: values.EGRESS_ALLOW ?? {},
     sandboxLimits: {
       memoryBytes: (values.SANDBOX_MEMORY_MB ?? 4_096) * MB,
@@ -493,7 +502,7 @@ const MB = 1024 * 1024;
  * Hosts that projects and runs may name at most. Registries that npm names are missing:
  * they are known only where they are used.
  */
-function egressLimits({ EGRESS_ALLOW = {}, ALLOW_SETUP_NETWORK = false }: Values): ServerConfig['egress'] {
+function egressLimits({ EGRESS_ALLOW = {}, ALLOW_SETUP_NETWORK = true }: Values): ServerConfig['egress'] {
   return { ...(ALLOW_SETUP_NETWORK ? {} : { [SETUP_ROLE]: [] }), ...EGRESS_ALLOW };
 }
 
@@ -763,6 +772,10 @@ export interface ModelDefaults {
   readonly scripted: string | null;
   /** Variables of the providers that have a key. */
   readonly keys: readonly string[];
+  /** Models of other providers, for roles where no provider with a key is left: the first counts. Absent: there are none. */
+  readonly others?: readonly string[];
+  /** Current model by the variable of its provider, where the provider's list lacks the usual one. */
+  readonly current?: Readonly<Record<string, string>>;
   /** `null` allows all. */
   readonly allowed: readonly string[] | null;
 }
@@ -791,18 +804,21 @@ function modelDefaultsFrom(values: Values, script: Script | Cassette | null): Mo
  * @param roles all roles of its workflow
  */
 export function defaultModelOf(
-  { named, scripted, keys, allowed }: ModelDefaults,
+  { named, scripted, keys, allowed, others = [], current = {} }: ModelDefaults,
   role: WorkflowRole,
   roles: readonly WorkflowRole[],
 ): string {
   const ofEnvironment = named[role.role.name] ?? (role.defaultsOf === undefined ? undefined : named[role.defaultsOf]);
   if (ofEnvironment !== undefined) return ofEnvironment;
   // One key is enough to start a run: a role whose own provider has no key takes the model of a provider that has one.
-  const usable = FALLBACK_MODELS.find(({ key }) => keys.includes(key))?.model;
+  const modelOf = ({ key, model }: (typeof FALLBACK_MODELS)[number]): string => current[key] ?? model;
+  const first = FALLBACK_MODELS.find(({ key }) => keys.includes(key));
+  const usable = first === undefined ? others[0] : modelOf(first);
   const declared = declaredModel(role, roles) ?? usable ?? FALLBACK_MODEL;
   const provider = FALLBACK_MODELS.find(({ family }) => family.test(declared));
-  const lacksKey = provider !== undefined && !keys.includes(provider.key);
-  const model = scripted ?? (lacksKey ? (usable ?? declared) : declared);
+  const own =
+    provider === undefined ? declared : keys.includes(provider.key) ? modelOf(provider) : (usable ?? declared);
+  const model = scripted ?? own;
   return allowed === null || isAllowed(model, allowed) ? model : (allowed[0] ?? model);
 }
 
@@ -819,9 +835,12 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1_000;
 }
 
-function sandboxSettings(values: Values): SandboxSettings {
+function sandboxSettings(values: Values, pathOf: (path: string) => string): SandboxSettings {
   const apiKey = values.E2B_API_KEY;
-  if (values.SANDBOX_PROVIDER !== 'e2b' || apiKey === undefined) return { provider: 'bubblewrap' };
+  if (values.SANDBOX_PROVIDER !== 'e2b' || apiKey === undefined) {
+    const programs = values.SANDBOX_PROGRAMS?.map(pathOf);
+    return { provider: 'bubblewrap', ...(programs === undefined ? {} : { programs }) };
+  }
   return {
     provider: 'e2b',
     e2b: {
@@ -834,20 +853,19 @@ function sandboxSettings(values: Values): SandboxSettings {
   };
 }
 
-/** A model of each provider, for roles whose default model belongs to a provider without a key. */
+/** A current model of each provider, for roles whose own model belongs to a provider without a key or is an older one. */
 const FALLBACK_MODELS: readonly {
   readonly key: VariableName;
   readonly model: string;
   /** Bare names of the provider's models. */
   readonly family: RegExp;
-}[] = [
-  { key: 'ANTHROPIC_API_KEY', model: 'anthropic:claude-sonnet-4-5', family: /^claude-/ },
-  { key: 'OPENAI_API_KEY', model: 'openai:gpt-5-mini', family: /^gpt-/ },
-  { key: 'DEEPSEEK_API_KEY', model: 'deepseek:deepseek-reasoner', family: /^deepseek-/ },
-];
+}[] = KEYED_PROVIDERS.map((id) => {
+  const { keyVariable, models, family } = PROVIDERS[id];
+  return { key: keyVariable, model: `${id}:${models[0]}`, family };
+});
 
 /** For a role that declares no model, on a server without a key. */
-const FALLBACK_MODEL = 'anthropic:claude-sonnet-4-5';
+const FALLBACK_MODEL = `anthropic:${PROVIDERS.anthropic.models[0]}`;
 
 /** Either of the two may be written with its provider and the other without. */
 function isAllowed(model: string, allowed: readonly string[]): boolean {

@@ -10,15 +10,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { InvalidRequest } from '@autonomous/shared';
 import type { ActivityTools } from './activities/tools.ts';
 import type { ActivityRegistry } from './core/activity.ts';
+import { childrenOf } from './core/child-runs.ts';
 import { isWorkflow, type WorkflowDefinition } from './core/definition.ts';
 import {
   activityFaultsOf,
   completeWorkflow,
+  declaredVersionsOf,
   faultsOf,
   versionsOf,
   type WorkflowValue,
 } from './workflows/complete-workflow.ts';
-import type { Workflow } from './workflows/workflow.ts';
+import { type Workflow, withChildren } from './workflows/workflow.ts';
 
 export interface CustomWorkflowOptions {
   /** As the configuration names them: paths, or names of packages. */
@@ -31,15 +33,26 @@ export interface CustomWorkflowOptions {
   readonly builtIn: readonly Workflow[];
 }
 
-/** The module from which authors of custom workflows import, and a smaller one that programs without the server use, too. */
+/**
+ * The module from which authors of custom workflows import, and a smaller one that programs without the server use, too. Each
+ * has the name of its workspace package and those of the published packages.
+ */
 const ENTRY = '@autonomous/orchestrator/workflow';
 const ENTRIES: Readonly<Record<string, string>> = {
   [ENTRY]: 'workflow-library',
+  'autonomous-orchestrator/workflow': 'workflow-library',
   '@autonomous/orchestrator/engine': 'library',
+  'autonomous-orchestrator/engine': 'library',
+  'autonomous-engine': 'library',
+  // Lent to workflows that have not installed them.
+  xstate: 'lent-modules/xstate',
+  zod: 'lent-modules/zod',
 };
-/** Libraries that they may use without installing them. */
-const SHARED: ReadonlySet<string> = new Set(['xstate', 'zod']);
+/** Libraries of which a workflow's own copy comes first. */
+const LENT: ReadonlySet<string> = new Set(['xstate', 'zod']);
 const VARIABLE = 'AUTONOMOUS_WORKFLOWS';
+/** The file of each custom workflow, for faults that are found after it was loaded. */
+const files = new WeakMap<Workflow, string>();
 
 /** @throws {InvalidRequest} with every fault of every file: which file, which thing, and the way out */
 export async function loadCustomWorkflows(options: CustomWorkflowOptions): Promise<readonly Workflow[]> {
@@ -66,17 +79,19 @@ export function activitiesOf(
 ): ReadonlyMap<string, ActivityRegistry> {
   const faults: string[] = [];
   const registries = workflows.map((workflow): [string, ActivityRegistry] => {
+    const file = files.get(workflow);
+    const where = file === undefined ? '' : `${file}: `;
     let activities: ActivityRegistry = {};
     try {
       activities = workflow.activities(tools);
       if (typeof activities !== 'object' || activities === null)
         faults.push(
-          `workflow '${workflow.name}': activities(tools) gives ${String(activities)}; return { name: activity, … }.`,
+          `${where}workflow '${workflow.name}': activities(tools) gives ${String(activities)}; return { name: activity, … }.`,
         );
-      else faults.push(...activityFaultsOf(workflow, activities));
+      else faults.push(...activityFaultsOf(workflow, activities).map((fault) => `${where}${fault}`));
     } catch (error) {
       faults.push(
-        `workflow '${workflow.name}': activities(tools) failed: ${error instanceof Error ? error.message : String(error)}`,
+        `${where}workflow '${workflow.name}': activities(tools) failed: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
     return [workflow.name, activities];
@@ -130,25 +145,50 @@ class LoadedWorkflows {
   readonly #builtIn: readonly Workflow[];
   /** Values of each workflow: versions may lie in several files. */
   readonly #values = new Map<string, { readonly where: string; readonly value: WorkflowValue }[]>();
+  /** The file of each workflow that is a child of another one. */
+  readonly #children = new Map<string, string>();
+  readonly #definitions: (readonly [where: string, definition: WorkflowDefinition])[] = [];
   /** The file of each version of a workflow. */
   readonly #origins = new Map<string, string>();
 
   constructor(builtIn: readonly Workflow[]) {
-    this.#builtIn = builtIn;
+    this.#builtIn = withChildren(builtIn);
   }
 
-  /** @param where the file, for faults */
+  /**
+   * Adds a value, which may hold anything.
+   * @param where the file, for faults
+   */
   add(where: string, entry: unknown): void {
+    try {
+      this.#add(where, entry, []);
+    } catch (error) {
+      this.faults.push(`${where}: ${unreadable(error)}`);
+    }
+  }
+
+  /** @param above the workflow that has this one among its `children`, and those above that, the nearest first */
+  #add(where: string, entry: unknown, above: readonly { readonly name: string; readonly entry: unknown }[]): void {
+    const parent = above[0]?.name;
+    const same = above.find((each) => each.entry === entry);
+    if (same !== undefined) {
+      this.faults.push(
+        `${where}: workflow '${same.name}' is among its own children; name it in childRun('${same.name}') instead.`,
+      );
+      return;
+    }
     const given = (typeof entry === 'object' && entry !== null ? entry : {}) as {
       readonly definition?: unknown;
       readonly versions?: unknown;
       readonly activities?: unknown;
+      readonly children?: unknown;
     };
+    const place = parent === undefined ? where : `${where}: a child of workflow '${parent}'`;
     const listed: readonly unknown[] = Array.isArray(given.versions) ? given.versions : [];
     const definitions = [...listed, ...(given.definition === undefined ? [] : [given.definition])];
     if (definitions.length === 0 || !definitions.every(isWorkflow)) {
       this.faults.push(
-        `${where} has no definition that defineWorkflow made; export { definition: defineWorkflow({ … }), activities: { … } } with defineWorkflow from '${ENTRY}'.`,
+        `${place} has no definition that defineWorkflow made; export { definition: defineWorkflow({ … }), activities: { … } } with defineWorkflow from '${ENTRY}'.`,
       );
       return;
     }
@@ -162,13 +202,43 @@ class LoadedWorkflows {
     const value = entry as WorkflowValue; // its parts are checked here and by `faultsOf`
     this.faults.push(...faultsIn(value).map((fault) => `${where}: ${fault}`));
     if (typeof activities === 'object') this.#checkActivities(where, definitions, activities as ActivityRegistry);
-    this.#values.set(name, [...(this.#values.get(name) ?? []), { where, value }]);
+    this.#keep(where, name, value, parent);
+    if (!Array.isArray(given.children)) return;
+    for (const child of given.children as unknown[]) this.#add(where, child, [{ name, entry }, ...above]);
   }
 
   /** All workflows that were loaded; several values of one name become the versions of one workflow. */
   complete(): readonly Workflow[] {
+    const names = new Set(
+      [...this.#builtIn, ...this.#definitions.map(([, definition]) => definition)].map((each) => each.name),
+    );
+    this.faults.push(...new Set(this.#definitions.flatMap((each) => childRunFaults(...each, names))));
     if (this.faults.length > 0) return [];
-    return [...this.#values.values()].map((values) => completeWorkflow(merged(values.map(({ value }) => value))));
+    return [...this.#values.values()].flatMap((values) => {
+      const where = values.map((each) => each.where).join(', ');
+      try {
+        const workflow = completeWorkflow(merged(values.map(({ value }) => value)));
+        for (const each of withChildren([workflow])) files.set(each, where);
+        return [workflow];
+      } catch (error) {
+        this.faults.push(`${where}: ${unreadable(error)}`);
+        return [];
+      }
+    });
+  }
+
+  /** Only a workflow that people launch may have its versions in several values. */
+  #keep(where: string, name: string, value: WorkflowValue, parent: string | undefined): void {
+    this.#definitions.push(...versionsOf(value).map((definition) => [where, definition] as const));
+    const others = this.#values.get(name) ?? [];
+    const child = this.#children.get(name);
+    if (child !== undefined || (parent !== undefined && others.length > 0)) {
+      const elsewhere = child ?? others[0]?.where ?? '';
+      this.faults.push(
+        `${where}: workflow '${name}' is also in ${elsewhere}, and one of the two is a child of another workflow; give it another name, or name it in childRun('${name}') without adding it to 'children'.`,
+      );
+    } else if (parent === undefined) this.#values.set(name, [...others, { where, value }]);
+    else this.#children.set(name, where);
   }
 
   /** Activities that a value gives outright; those of a function are checked when it is called. */
@@ -202,15 +272,28 @@ class LoadedWorkflows {
   }
 }
 
+/** Child runs of workflows that there are not, one sentence each. */
+function childRunFaults(where: string, definition: WorkflowDefinition, names: ReadonlySet<string>): readonly string[] {
+  return [...childrenOf(definition)].flatMap(([actor, child]) =>
+    names.has(child)
+      ? []
+      : [
+          `${where}: workflow '${definition.name}' starts child runs of '${child}' as '${actor}', and this server has no such workflow; correct the name in childRun('${child}') to one of ${[...names].join(', ')}, or add that workflow to ${VARIABLE}.`,
+        ],
+  );
+}
+
 /** A value may hold anything: what cannot even be read is a fault as well. */
 function faultsIn(value: WorkflowValue): readonly string[] {
   try {
     return faultsOf(value);
   } catch (error) {
-    return [
-      `the workflow cannot be read: ${error instanceof Error ? error.message : String(error)}. Its parts are described in docs/write-your-own-workflow.md.`,
-    ];
+    return [unreadable(error)];
   }
+}
+
+function unreadable(error: unknown): string {
+  return `the workflow cannot be read: ${error instanceof Error ? error.message : typeof error === 'string' ? error : typeof error}. Its parts are described in docs/write-your-own-workflow.md.`;
 }
 
 /** Versions of one workflow from several values; of everything else the value of the newest version wins. */
@@ -224,7 +307,8 @@ function merged(values: readonly WorkflowValue[]): WorkflowValue {
   const { definition: _definition, ...rest } = newest;
   return {
     ...rest,
-    versions: values.flatMap((value) => [...versionsOf(value)]),
+    // Each value declares the stages and documents of its own versions.
+    versions: values.flatMap((value) => [...declaredVersionsOf(value)]),
     // Earlier versions bring activities that the newest may not have any more.
     activities: (tools) =>
       Object.assign(
@@ -289,12 +373,12 @@ function shareServerModules(folder: string): () => void {
   registerHooks({
     resolve(specifier, context, next) {
       const entry = entries.get(specifier);
-      if (entry !== undefined) return next(entry, context);
+      if (entry !== undefined && !LENT.has(specifier)) return next(entry, context);
       // A package that the configuration names is looked for where the server was started.
       if (isLoading && context.parentURL === server && !specifier.startsWith('file:')) {
         return next(specifier, { ...context, parentURL: from });
       }
-      if (!SHARED.has(specifier.split('/')[0] ?? '')) return next(specifier, context);
+      if (!LENT.has(specifier.split('/')[0] ?? '')) return next(specifier, context);
       try {
         return next(specifier, context);
       } catch (error) {
@@ -303,7 +387,7 @@ function shareServerModules(folder: string): () => void {
           isWithin(fileURLToPath(context.parentURL), path.dirname(fileURLToPath(server)))
         )
           throw error;
-        return next(specifier, { ...context, parentURL: server });
+        return entry === undefined ? next(specifier, { ...context, parentURL: server }) : next(entry, context);
       }
     },
   });

@@ -1,6 +1,7 @@
 /** Entry point for programs that use the engine without the server: `@autonomous/orchestrator/engine`. */
 export { createEngine, type EngineSetup } from './engine/create-engine.ts';
-export type { Engine, EngineMessage, FinishedRun, NewWorkflowRun } from './engine/engine.ts';
+export type { Engine, FinishedRun, NewWorkflowRun } from './engine/engine.ts';
+export type { EngineMessage } from './engine/step-feed.ts';
 export type { Clock } from './engine/clock.ts';
 export type { EventStore } from './event-store/event-store.ts';
 export { openSqliteEventStore } from './event-store/sqlite/sqlite-event-store.ts';

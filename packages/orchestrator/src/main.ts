@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { runCli } from './cli/program.ts';
 import { SERVER_VARIABLES } from './config.ts';
+import { startCommand } from './server/start-command.ts';
 
 const EXIT_BROKEN_PIPE = 141;
 
@@ -19,7 +20,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   env: { ...readEnvFile(), ...process.env },
   // A package script starts in the workspace's folder and names the person's own.
   cwd: process.env['AUTONOMOUS_CWD'] ?? process.cwd(),
-  program: process.env['AUTONOMOUS_CWD'] === undefined ? 'autonomous' : 'npm run autonomous --',
+  program: startCommand().program,
 });
 // Connections that are kept for another request would keep the process for a while.
 process.stdout.write('', () => process.exit(exitCode));

@@ -2,7 +2,6 @@
  * Entry point for authors of custom workflows: `@autonomous/orchestrator/workflow`. Everything here is what the shipped
  * workflows are made of. docs/write-your-own-workflow.md says what is promised of it.
  */
-import type { BuildActivities } from './workflows/build/types.ts';
 
 // ---- the workflow as a value
 export type { Workflow, WorkflowRole } from './workflows/workflow.ts';
@@ -42,6 +41,7 @@ export {
 // ---- parts of machines
 export { type ApprovalGate, approvalGate, approves, type Shown } from './workflows/parts/gate.ts';
 export { decisionSignals, type DecisionSignal, type Forked, type RunFact } from './workflows/parts/signals.ts';
+export { ownedFilesActions, ownedFilesInput, type OwningContext } from './workflows/parts/owned-files.ts';
 export { headerOf } from './workflows/parts/run-context.ts';
 export { callActions, callEnded, type CallingContext, notTaken } from './workflows/parts/costs.ts';
 export {
@@ -71,8 +71,6 @@ export {
 } from './workflows/parts/clarification.ts';
 export {
   choosingState,
-  type IntegratedBase,
-  type Merged,
   mergingState,
   publishingActions,
   type PublishingContext,
@@ -110,6 +108,12 @@ export { withReadOnlyCheckout } from './activities/read-only-checkout.ts';
 export { baseline } from './activities/baseline.ts';
 export { check } from './activities/check.ts';
 export { checkpoint, commitCode, committed, setUp } from './activities/code-commits.ts';
+export {
+  commitOwnedFiles,
+  type CommitOwnedInput,
+  type OwnedCommitted,
+  type OwnedUpdate,
+} from './activities/commit-owned-files.ts';
 export { commitOnBranch, type NewCommit } from './activities/commits.ts';
 export {
   type ChildIntegrated,
@@ -118,19 +122,14 @@ export {
   mergeChild,
   type MergeChildInput,
 } from './activities/merge-child.ts';
+export { integrate, type IntegratedBase, type IntegrateInput } from './activities/integrate-base.ts';
+export { merge, type Merged, type MergeInput } from './activities/merge-into-base.ts';
+export { type Prepared, prepare, type PrepareInput } from './activities/prepare.ts';
 export { pushBranch } from './activities/push-branch.ts';
 export { fetchRemote } from './activities/remote.ts';
 export { tidiedAll } from './activities/tidied.ts';
 export { type WorkFolder, closeFolder, openFolder } from './activities/work-folders.ts';
 export { hashOf } from './artifacts/content-hash.ts';
-export { prepare } from './workflows/build/activities/planning.ts';
-export { merge } from './workflows/build/activities/publishing.ts';
-export type { Prepared } from './workflows/build/types.ts';
-
-/** Input of `prepare`, which reads the project's configuration at the commit that the run starts from. */
-export type PrepareInput = BuildActivities['prepare']['input'];
-/** Input of `merge`, which merges the run's branch into the base branch and pushes that. */
-export type MergeInput = BuildActivities['merge']['input'];
 
 // ---- errors and data of runs
 export {

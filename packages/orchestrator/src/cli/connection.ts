@@ -5,6 +5,7 @@ import { type Client, createClient } from '@autonomous/shared';
 import { readServerConfig, type ServerConfig } from '../config.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
+import { startCommand } from '../server/start-command.ts';
 
 /** The variables that say where a server of this machine is. Faults in the others are the server's own matter. */
 const VARIABLES = ['ORCHESTRATOR_PORT', 'AUTONOMOUS_DATA', 'AUTONOMOUS_TOKEN', 'XDG_DATA_HOME'] as const;
@@ -51,7 +52,7 @@ async function localToken(baseUrl: string, dataFolder: string): Promise<string> 
     const why =
       (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : `cannot be read (${String(error)})`;
     throw new CommandFailure(
-      `There is no token: AUTONOMOUS_TOKEN is not set and ${file} ${why}.\nThe server makes one when it first starts (npm start); AUTONOMOUS_DATA names another data folder.`,
+      `There is no token: AUTONOMOUS_TOKEN is not set and ${file} ${why}.\nThe server makes one when it first starts (${startCommand().serve}); AUTONOMOUS_DATA names another data folder.`,
       { cause: error },
     );
   }

@@ -44,8 +44,14 @@ export async function decidedGate(
       `Gate ${given.gate} is not open any more: it was decided or changed. Run ${runId} waits at gate ${gate.id} now, "${gate.summary}": look at it with ${io.program} show ${runId}.`,
     );
   }
+  // Only a decision that vouches for something sends the hashes; any other one may name them as well, from the same line.
+  if (!vouches(decision) && given.hash !== undefined && given.hash !== hashWordOf(gate)) {
+    throw new CommandFailure(
+      `Gate ${gate.id} does not show what --hash names: look at it with ${io.program} show ${runId}.`,
+    );
+  }
   const isNamed = given.gate !== undefined && (!vouches(decision) || hashes !== null || hashWordOf(gate) === null);
-  if (isNamed) return { gate, shown: { gateId: gate.id, ...hashes } };
+  if (isNamed) return { gate, shown: { gateId: gate.id, ...(vouches(decision) ? hashes : {}) } };
   if (hasPerson(io)) {
     await confirm(client, io, gate, decision);
     return { gate, shown: vouches(decision) ? shownAt(gate) : { gateId: gate.id } };

@@ -133,10 +133,12 @@ async function askAnswer(ask: Ask, gate: Gate): Promise<Choice | null> {
     multiple_choice: 'numbers, such as 1,3',
     file_upload: 'path of a file',
   };
-  const others = [...(gate.decisions.includes('ignore') ? [':ignore'] : []), ':cancel', ':leave'];
+  const decisions = (['ignore', 'retry'] as const).filter((decision) => gate.decisions.includes(decision));
+  const others = [...decisions.map((decision) => `:${decision}`), ':cancel', ':leave'];
   const given = (await ask(`${what[gate.question?.responseType ?? 'text']} (or ${others.join(', ')}) > `))?.trim();
   if (given === undefined) return null;
-  if (given === ':ignore' && gate.decisions.includes('ignore')) return { kind: 'decide', decision: 'ignore' };
+  const decision = decisions.find((each) => given === `:${each}`);
+  if (decision !== undefined) return { kind: 'decide', decision };
   if (given === ':cancel') return { kind: 'cancel' };
   if (given === ':leave') return { kind: 'leave' };
   return { kind: 'answer', text: given };

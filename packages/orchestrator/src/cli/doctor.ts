@@ -3,44 +3,48 @@ import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readFile, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify, styleText } from 'node:util';
-import { InvalidRequest, type Page, type Project } from '@autonomous/shared';
+import { InvalidRequest, type Page, type Project, type Setup, Unavailable } from '@autonomous/shared';
+import type { Check } from './doctor-check.ts';
+import { examineRepository } from './doctor-project.ts';
 import { EXIT } from './exit.ts';
 import { type CliIo, hasColor, sayJson } from './io.ts';
 import { modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../config.ts';
+import { startCommand } from '../server/start-command.ts';
 import { describeLostProjects, lostProjects } from '../data-folder.ts';
+import { openServerSetup } from '../server-setup/server-setup.ts';
 import { inspectDatabase } from '../event-store/sqlite/sqlite-database.ts';
 import { createSandboxProvider } from '../sandboxes/provider-choice.ts';
 import { printable } from './timeline.ts';
 
-export interface Check {
-  readonly name: string;
-  /** `optional`: missing, and only some runs need it. */
-  readonly status: 'ok' | 'missing' | 'optional';
-  readonly detail: string;
-  /** What to do about it; absent when it is there. */
-  readonly way?: string;
-}
-
-const OLDEST_NODE = 24;
+const OLDEST_NODE = [22, 18] as const;
 const OLDEST_GIT = [2, 38] as const;
 const MB = 1024 * 1024;
 /** Sandboxes end a command when less is free. */
 const LEAST_FREE_BYTES = 512 * MB;
 const PROBE_MS = 3_000;
 
+export interface DoctorOptions {
+  readonly json?: boolean;
+  /** Path or address of a repository, or name or id of a project of the running server. Absent: the machine alone. */
+  readonly project?: string | undefined;
+  readonly branch?: string;
+}
+
 /** @returns exit code 0 when everything needed is there */
-export async function doctor({ json = false }: { readonly json?: boolean }, io: CliIo): Promise<number> {
-  const checks = await examine(io);
+export async function doctor({ json = false, project, branch }: DoctorOptions, io: CliIo): Promise<number> {
+  const { config, checks: ofMachine } = await examine(io);
+  const checks =
+    project === undefined ? ofMachine : [...ofMachine, ...(await checkProject(config, io, project, branch))];
   const ok = checks.every(({ status }) => status !== 'missing');
   if (json) sayJson(io, { ok, checks });
   else io.stdout.write(`${checks.map((check) => lineOf(check, hasColor(io.stdout, io.env))).join('\n')}\n`);
   return ok ? EXIT.done : EXIT.notDone;
 }
 
-async function examine(io: CliIo): Promise<readonly Check[]> {
+async function examine(io: CliIo): Promise<{ readonly config: ServerConfig; readonly checks: readonly Check[] }> {
   const { config, faults } = readConfig(io);
   const [git, sandbox, dataFolder, disk, address] = await Promise.all([
     checkGit(),
@@ -51,7 +55,29 @@ async function examine(io: CliIo): Promise<readonly Check[]> {
   ]);
   const here = [checkNode(), git, sandbox, ...faults, dataFolder, disk, checkDatabase(config), address];
   const record = await checkRecord(config);
-  return [...here, ...record, checkModels(config), checkGitHub(config)];
+  return { config, checks: [...here, ...record, await checkModels(config), checkGitHub(config)] };
+}
+
+/** The repository of a project of the running server, else what was given. */
+async function checkProject(
+  config: ServerConfig,
+  io: CliIo,
+  given: string,
+  branch: string | undefined,
+): Promise<readonly Check[]> {
+  const known = await projectsOf(config);
+  const named = known?.find(({ id, name }) => id === given || name === given);
+  const isAddress = /^[\w.+-]+:\/\/|^[\w.-]+@[\w.-]+:/.test(given);
+  const repository = named?.repository ?? (isAddress ? given : resolve(io.cwd, given));
+  return examineRepository({ config, repository, branch: branch ?? named?.baseBranch });
+}
+
+async function projectsOf(config: ServerConfig): Promise<readonly Project[] | null> {
+  const answer = await ask(`${addressOf(config.host, config.port)}/api/projects?limit=200`, {
+    Authorization: `Bearer ${await tokenOf(config)}`,
+  });
+  const page = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Page<Project>> | null;
+  return page?.items ?? null;
 }
 
 /**
@@ -72,9 +98,10 @@ function readConfig(io: CliIo): { readonly config: ServerConfig; readonly faults
 
 function checkNode(): Check {
   const { node } = process.versions;
-  const major = Number(node.split('.')[0]);
-  if (major >= OLDEST_NODE) return present('node', `Node ${node}`);
-  return missing('node', `Node ${node}`, `install Node ${OLDEST_NODE} or newer: https://nodejs.org`);
+  const [major = 0, minor = 0] = node.split('.').map(Number);
+  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  if (isNew) return present('node', `Node ${node}`);
+  return missing('node', `Node ${node}`, `install Node ${OLDEST_NODE.join('.')} or newer: https://nodejs.org`);
 }
 
 async function checkGit(): Promise<Check> {
@@ -139,11 +166,7 @@ async function checkRecord(config: ServerConfig): Promise<readonly Check[]> {
   } catch {
     // `checkDatabase` reports faults of the database itself.
   }
-  const answer = await ask(`${addressOf(config.host, config.port)}/api/projects?limit=200`, {
-    Authorization: `Bearer ${await tokenOf(config)}`,
-  });
-  const page = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Page<Project>> | null;
-  for (const { notices: said = [] } of page?.items ?? []) notices.push(...said);
+  for (const { notices: said = [] } of (await projectsOf(config)) ?? []) notices.push(...said);
   return notices.map((detail) => missing('record', detail, way));
 }
 
@@ -161,7 +184,7 @@ async function checkAddress(config: ServerConfig): Promise<Check> {
   const url = addressOf(host, port);
   if (port === 0) return present('address', `a free port of ${host} is chosen when the server starts`);
   const fault = await whyNotFree(host, port);
-  if (fault === null) return present('address', `${url} is free; start the server with: npm start`);
+  if (fault === null) return present('address', `${url} is free; start the server with: ${startCommand().serve}`);
   const other = 'choose another with ORCHESTRATOR_PORT, or stop what listens there';
   if (fault !== 'EADDRINUSE') return missing('address', `nothing can listen at ${url} (${fault})`, other);
   if (!(await answersHealth(url))) return missing('address', `another program listens at ${url}`, other);
@@ -193,9 +216,23 @@ async function ask(url: string, headers: Readonly<Record<string, string>> = {}):
   return fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(PROBE_MS) }).catch(() => null);
 }
 
-function checkModels(config: ServerConfig): Check {
-  const { ok, detail, way } = modelStatus(config);
-  return ok ? present('models', detail) : missing('models', detail, way);
+/** As the server that runs says, which may have keys in its memory; else what its next start finds. */
+async function checkModels(config: ServerConfig): Promise<Check> {
+  try {
+    const setup = await openServerSetup({ config, learn: () => {} });
+    const { ok, detail, way } = modelStatus({ models: setup.models, defaultModels: () => setup.defaultModels() });
+    if (ok) return present('models', detail);
+    const answer = await ask(`${addressOf(config.host, config.port)}/api/setup`, {
+      Authorization: `Bearer ${await tokenOf(config)}`,
+    });
+    const told = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Setup> | null;
+    if (told?.isReady !== true) return missing('models', detail, way);
+    const roles = Object.entries(told.defaultModels ?? {}).map(([role, model]) => `${role} ${model}`);
+    return present('models', `${roles.join(', ')} (as the server that runs says)`);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return missing('models', error.message, 'fix the file, then call doctor again');
+  }
 }
 
 function checkGitHub({ github }: ServerConfig): Check {

@@ -1,5 +1,6 @@
 /** Exit codes, and what a person reads when a command ends in an error. */
-import { ApiError, type RunView, ServerUnreachable, toProblem } from '@autonomous/shared';
+import { ApiError, refusalLines, type RunView, ServerUnreachable, toProblem } from '@autonomous/shared';
+import { startCommand } from '../server/start-command.ts';
 
 export const EXIT = {
   /** The run completed, or the command did what it was asked. */
@@ -34,7 +35,7 @@ export function explainError(error: unknown): { readonly message: string; readon
   if (error instanceof UsageError) return { message: error.message, exitCode: EXIT.usage };
   if (error instanceof CommandFailure) return { message: error.message, exitCode: EXIT.notDone };
   if (error instanceof ServerUnreachable) {
-    return { message: `${error.message}\nStart it with: npm start`, exitCode: EXIT.notDone };
+    return { message: `${error.message}\nStart it with: ${startCommand().serve}`, exitCode: EXIT.notDone };
   }
   if (error instanceof ApiError) return explainRefusal(error);
   const { code, detail } = toProblem(error);
@@ -43,11 +44,11 @@ export function explainError(error: unknown): { readonly message: string; readon
   return { message: `This should not have happened, it is a fault of the program: ${what}`, exitCode: EXIT.notDone };
 }
 
-function explainRefusal({ status, message }: ApiError): { readonly message: string; readonly exitCode: number } {
+function explainRefusal({ status, problem }: ApiError): { readonly message: string; readonly exitCode: number } {
   if (status === 401) {
     const wayOut =
       "Set AUTONOMOUS_TOKEN to the server's token, or unset it to use the one in the server's data folder.";
     return { message: `The server refuses the token.\n${wayOut}`, exitCode: EXIT.notDone };
   }
-  return { message, exitCode: status === 429 ? EXIT.limit : EXIT.notDone };
+  return { message: refusalLines(problem).join('\n'), exitCode: status === 429 ? EXIT.limit : EXIT.notDone };
 }

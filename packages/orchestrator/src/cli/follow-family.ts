@@ -1,5 +1,14 @@
-/** Follows a run together with its child runs, until it ends or nothing goes on without a person. */
-import { type Client, FINAL_STATUSES, foldRun, type Gate, type RunView, type WorkflowEvent } from '@autonomous/shared';
+/** Follows a run and its child runs until the run ends or all of them wait for a person. */
+import {
+  type Client,
+  FINAL_STATUSES,
+  foldRun,
+  type Gate,
+  type RunView,
+  type WorkflowEvent,
+  workflowOf,
+  type WorkflowSummary,
+} from '@autonomous/shared';
 import { type CliIo, sayEntry, sayJson } from './io.ts';
 import { describeEvent } from './timeline.ts';
 
@@ -9,7 +18,7 @@ export interface FamilyOptions {
   readonly runId: string;
   /** Events as JSON lines instead of the timeline. */
   readonly json: boolean;
-  /** The position of the feed up to which nothing is told again. Default: everything is told. */
+  /** Events up to this position of the feed are not printed. Default: all are printed. */
   readonly toldUpTo?: number;
 }
 
@@ -26,6 +35,7 @@ export async function followFamily(options: FamilyOptions): Promise<FollowedFami
   const { client, io, runId, json, toldUpTo = 0 } = options;
   const [first] = await client.listEvents(runId, 0, 1);
   if (first === undefined) throw new Error(`run ${runId} has no events`);
+  const workflows = json ? [] : await client.listWorkflows();
   const views = new Map<string, RunView>();
   const stop = new AbortController();
   let isLive = false;
@@ -44,7 +54,7 @@ export async function followFamily(options: FamilyOptions): Promise<FollowedFami
     const view = foldRun(before, event);
     if (view === null) return;
     views.set(event.workflowRunId, view);
-    if (event.position > toldUpTo) tell(io, json, { event, before, view, since: first.timestamp });
+    if (event.position > toldUpTo) tell(io, json, { event, before, view, since: first.timestamp, workflows });
     look();
   };
   process.once('SIGINT', onInterrupt);
@@ -101,11 +111,12 @@ interface Told {
   readonly before: RunView | null;
   readonly view: RunView;
   readonly since: string;
+  readonly workflows: readonly WorkflowSummary[];
 }
 
-function tell(io: CliIo, json: boolean, { event, before, view, since }: Told): void {
+function tell(io: CliIo, json: boolean, { event, before, view, since, workflows }: Told): void {
   if (json) return sayJson(io, event);
-  const entry = describeEvent(event, before);
+  const entry = describeEvent(event, before, workflowOf({ workflows }, view.workflow.name));
   if (entry === null) return;
   const atMs = Date.parse(event.timestamp) - Date.parse(since);
   const text = view.parent === undefined ? entry.text : `${shortened(view.originalRequest)} │ ${entry.text}`;

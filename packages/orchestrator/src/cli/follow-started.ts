@@ -36,12 +36,18 @@ export function endOf(io: CliIo, followed: Followed, json: boolean): number {
   const { run: last, interrupted } = followed;
   if (!json) {
     if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${last.id}`);
-    else if (last.gate) for (const line of [...wayOn(io, last.gate, followed), ...concernsAt(last.gate)]) say(io, line);
+    else if (last.gate)
+      for (const line of [...waysOn(io, last.gate, followed), ...concernsAt(last.gate)]) say(io, line);
   }
   return exitCodeOf(last);
 }
 
-function wayOn(io: CliIo, gate: Gate, { run, workflow }: Followed): readonly string[] {
+/** Commands that show what an open gate presents and decide it. A label of the workflow's own follows as a comment of the shell. */
+export function waysOn(
+  io: CliIo,
+  gate: Gate,
+  { run, workflow }: Pick<Followed, 'run' | 'workflow'>,
+): readonly string[] {
   const start = `  ${io.program}`;
   const shown = ` ${shownOptions(gate)}`;
   const info = gateInfoOf(workflow, gate.kind);
@@ -57,7 +63,10 @@ function wayOn(io: CliIo, gate: Gate, { run, workflow }: Followed): readonly str
   };
   return [
     ...optionsToShow(workflow, gate, run.artifacts).map((option) => `${start} show ${gate.runId} ${option}`),
-    ...gate.decisions.map((kind) => `${start} ${kind} ${gate.runId}${rest[kind]}`),
+    ...gate.decisions.map((kind) => {
+      const label = info.labels?.[kind]?.button;
+      return `${start} ${kind} ${gate.runId}${rest[kind]}${label === undefined ? '' : `  # ${label}`}`;
+    }),
   ];
 }
 

@@ -5,11 +5,13 @@ import {
   foldRun,
   type Gate,
   type Progress,
+  pulseText,
   type RunView,
   type WorkflowEvent,
   type WorkflowInfo,
 } from '@autonomous/shared';
-import { describeEvent, describeProgress } from './timeline.ts';
+import { describeEvent, describeProgress, type TimelineEntry } from './timeline.ts';
+import { LiveLine } from './live-line.ts';
 import { type CliIo, note, sayEntry, sayJson } from './io.ts';
 import { workflowOfRun } from './run-workflow.ts';
 
@@ -64,9 +66,13 @@ class Follower {
   #isOffline = false;
   #asked: { readonly gateId: string; readonly withdraw: AbortController } | null = null;
   #failure: { readonly error: unknown } | null = null;
+  readonly #live: LiveLine;
 
   constructor(options: FollowOptions) {
     this.#options = options;
+    this.#live = new LiveLine(options.io, (pulse) =>
+      this.#tellEntry({ text: pulseText(pulse), tone: 'quiet' }, pulse.at),
+    );
   }
 
   interrupt(): void {
@@ -96,6 +102,7 @@ class Follower {
         },
       });
     }
+    this.#live.endAll();
     this.#asked?.withdraw.abort();
     if (this.#failure) throw this.#failure.error;
     // A step stores several events; what ended the following need not be the last of them.
@@ -119,6 +126,9 @@ class Follower {
     this.#run = foldRun(before, event);
     this.#position = Math.max(this.#position, event.position);
     this.#withdrawDecided();
+    if (this.#run?.status !== 'running') this.#live.endAll();
+    else if (event.type === 'ACTIVITY_COMPLETED' || event.type === 'ACTIVITY_FAILED')
+      this.#live.end(String(event.payload['activity']));
     if (event.sequence > (this.#options.after ?? 0)) this.#tell(event, before);
     if (this.#isLive) this.#decideWhatNext();
   }
@@ -127,13 +137,23 @@ class Follower {
     const { io, json } = this.#options;
     if (json) return sayJson(io, event);
     const entry = describeEvent(event, before, this.#workflow);
-    if (entry) sayEntry(io, { ...entry, atMs: this.#sinceStart(event.timestamp) });
+    if (entry) this.#tellEntry(entry, event.timestamp);
   }
 
   #tellProgress(progress: Progress): void {
-    const { io, json } = this.#options;
-    const text = json ? null : describeProgress(progress);
-    if (text !== null) sayEntry(io, { text, tone: 'quiet', atMs: this.#sinceStart(progress.at) });
+    if (this.#options.json) return;
+    if (progress.kind === 'pulse') {
+      // Nothing is drawn over what a person types at a gate.
+      if (this.#run?.status === 'running') this.#live.show(progress);
+      return;
+    }
+    const text = describeProgress(progress);
+    if (text !== null) this.#tellEntry({ text, tone: 'quiet' }, progress.at);
+  }
+
+  #tellEntry(entry: TimelineEntry, at: string): void {
+    this.#live.clear();
+    sayEntry(this.#options.io, { ...entry, atMs: this.#sinceStart(at) });
   }
 
   #sinceStart(timestamp: string): number {

@@ -19,9 +19,16 @@ export async function readBytes(io: CliIo, path: string): Promise<Buffer<ArrayBu
   try {
     return await readFile(resolve(io.cwd, path));
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UsageError(`The file ${resolve(io.cwd, path)} cannot be read (${why}).`, { cause: error });
+    throw new UsageError(unreadable(resolve(io.cwd, path), error), { cause: error });
   }
+}
+
+function unreadable(path: string, error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ENOENT')
+    return `There is no file ${path}. Name one that exists; the path starts in the folder you stand in.`;
+  if (code === 'EISDIR') return `${path} is a folder. Name a file in it.`;
+  return `The file ${path} cannot be read (${code ?? String(error)}).`;
 }
 
 /**

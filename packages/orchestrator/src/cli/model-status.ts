@@ -1,6 +1,6 @@
 /** Describes whether the models that runs use by default are usable. */
-import type { ServerConfig } from '../config.ts';
-import { createModels } from '../models/registry.ts';
+import { startCommand } from '../server/start-command.ts';
+import type { ServerSetup } from '../server-setup/server-setup.ts';
 import { modelName } from './timeline.ts';
 
 export interface ModelStatus {
@@ -11,25 +11,22 @@ export interface ModelStatus {
   readonly way: string;
 }
 
-export function modelStatus({ models, runDefaults }: ServerConfig): ModelStatus {
-  const known = createModels(models);
-  const roles = Object.entries(runDefaults.modelRouting).map(([role, model]) => ({ role, check: known.check(model) }));
+export function modelStatus({ models, defaultModels }: Pick<ServerSetup, 'models' | 'defaultModels'>): ModelStatus {
+  const roles = Object.entries(defaultModels()).map(([role, model]) => ({ role, check: models.check(model) }));
   const usable = roles.flatMap(({ role, check }) => (check.ok ? [`${role} ${modelName(check.id)}`] : []));
   const faults = new Set(roles.flatMap(({ role, check }) => (check.ok ? [] : [`${role}: ${check.message}`])));
   if (faults.size === 0) return { ok: true, detail: usable.join(', '), way: '' };
-  const { keys, baseUrls, endpoints = [], script } = models;
-  const hasProvider = [...Object.values(keys), baseUrls?.openaiCompatible, ...endpoints, script].some(Boolean);
-  if (!hasProvider) {
+  const others = models.list({}).flatMap(({ id, usable: isUsable }) => (isUsable ? [modelName(id)] : []));
+  if (usable.length === 0 && others.length === 0) {
     return {
       ok: false,
-      detail: 'no model key is set',
-      way: 'set ANTHROPIC_API_KEY, OPENAI_API_KEY or DEEPSEEK_API_KEY in .env and restart, or try: npm run demo',
+      detail: 'no model can be used: no provider has a key, and no agent is ready',
+      way: `give a key on the page Setup of the dashboard, with "${startCommand().program} keys set anthropic" (or openai, deepseek), or as ANTHROPIC_API_KEY in the environment; or try: ${startCommand().demo}`,
     };
   }
-  const others = known.list({}).flatMap(({ id, usable: isUsable }) => (isUsable ? [modelName(id)] : []));
   return {
     ok: false,
     detail: [...usable, ...faults].join('; '),
-    way: `choose models that have a key with DEFAULT_MODELS (${roles.map(({ role }) => `${role}=…`).join(',')})${others.length > 0 ? `, such as ${others.slice(0, 4).join(', ')}` : ''}`,
+    way: `choose models that have a key on the page Setup of the dashboard or with DEFAULT_MODELS (${roles.map(({ role }) => `${role}=…`).join(',')})${others.length > 0 ? `, such as ${others.slice(0, 4).join(', ')}` : ''}`,
   };
 }

@@ -34,7 +34,7 @@ describe('the command line', () => {
     [['run', 'x', '--planning', 'perhaps'], 'Allowed choices are auto, manual'],
     [['run', 'x', '--model', 'cook='], 'Write ROLE=MODEL'],
     [['run', 'x', '--trust', 'planning=perhaps'], 'Write MODE=manual or MODE=auto'],
-    [['run', 'x', '--config', 'nowhere.json'], 'nowhere.json cannot be read (ENOENT)'],
+    [['run', 'x', '--config', 'nowhere.json'], 'nowhere.json. Name one that exists'],
     [['run', 'x', '--server', 'ftp://x'], "--server is 'ftp://x'"],
     [['reject', 'r-1'], "required option '--feedback <text>' not specified"],
     [['take', 'r-1', 'a.ts'], "required option '--from <run>' not specified"],

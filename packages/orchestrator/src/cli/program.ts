@@ -14,6 +14,7 @@ import { addFork } from './commands/fork.ts';
 import { addGates } from './commands/gates.ts';
 import { addHistory } from './commands/history.ts';
 import { addIgnore } from './commands/ignore.ts';
+import { addKeys } from './commands/keys.ts';
 import { addList } from './commands/list.ts';
 import { addMessage } from './commands/message.ts';
 import { addMigrate } from './commands/migrate.ts';
@@ -36,6 +37,7 @@ import { type CliIo, note } from './io.ts';
 const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addServe,
   addDoctor,
+  addKeys,
   addRun,
   addPlan,
   addWatch,

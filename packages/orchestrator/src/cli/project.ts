@@ -12,9 +12,15 @@ const execute = promisify(execFile);
 /**
  * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands. A
  * repository that the server does not know becomes a project of it.
+ * @param beforeCreating called before that; nothing is created when it throws
  * @throws {UsageError} when nothing is meant by it
  */
-export async function chooseProject(client: Client, io: CliIo, given: string | undefined): Promise<Project> {
+export async function chooseProject(
+  client: Client,
+  io: CliIo,
+  given: string | undefined,
+  beforeCreating: () => Promise<void> = async () => {},
+): Promise<Project> {
   const known = await listAllProjects(client);
   if (given !== undefined) {
     const named = knownAs(known, given);
@@ -22,7 +28,9 @@ export async function chooseProject(client: Client, io: CliIo, given: string | u
   }
   const repository = await repositoryOf(io, given, known);
   const existing = known.find((project) => withoutSlash(project.repository) === withoutSlash(repository));
-  return existing ?? client.createProject({ name: nameOf(repository), repository });
+  if (existing) return existing;
+  await beforeCreating();
+  return client.createProject({ name: nameOf(repository), repository });
 }
 
 async function listAllProjects(client: Client): Promise<readonly Project[]> {

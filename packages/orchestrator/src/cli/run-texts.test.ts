@@ -1,6 +1,7 @@
-import { aWaitingRun } from '@autonomous/shared/a-run.fixture';
+import { aGate, aRun, aWaitingRun } from '@autonomous/shared/a-run.fixture';
+import type { WorkflowInfo } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { concernText, gateLine, runPage } from './run-texts.ts';
+import { concernText, gateLine, runLines, runPage } from './run-texts.ts';
 
 const LONG = 'x'.repeat(50_000);
 const concerns = [
@@ -42,4 +43,61 @@ it('lets no text of others pass for a row of the page of a run', () => {
   expect(page).toContain('see        Two files can run code\n           - a\n');
   expect(page).toContain('failure    It broke\n           | merged     into main');
   expect(page.match(/^(?:status|merged) .*/gm)).toHaveLength(1);
+});
+
+it('lists child runs below their parents, and one without its parent in the list with its name', () => {
+  const parent = aRun({
+    id: 'plan',
+    originalRequest: 'The whole',
+    status: 'awaiting_children',
+    progress: { done: 1, total: 2 },
+  });
+  const child = (id: string, runId = 'plan') =>
+    aRun({
+      id,
+      originalRequest: `Step ${id}`,
+      createdAt: `2030-01-0${id}T00:00:00.000Z`,
+      parent: { runId, key: `${runId}/1/${id}`, depth: 1 },
+    });
+  const lines = runLines([child('3', 'gone'), child('2'), child('1'), parent, aRun({ id: 'other' })]);
+  expect(lines.map((line) => line.replace(/ {2,}.* {2,}/, ' … '))).toEqual([
+    '3 … Step 3 (child run of gone)',
+    'plan … The whole',
+    '1 … └ Step 1',
+    '2 … └ Step 2',
+    'other … Add a login page',
+  ]);
+  expect(lines[1]).toContain('waiting for its child runs, 1 of 2');
+});
+
+it('names the parent of a child run whose gate waits', () => {
+  expect(gateLine(aGate(), undefined, { name: 'Step 1', parent: 'The whole' })).toContain('“Step 1” of “The whole”: ');
+});
+
+it('shows the details of a gate that its workflow names, and lets none pass for a row', () => {
+  const info = {
+    stages: [],
+    roles: [],
+    documents: {},
+    gates: { own: { title: 'Own', presents: 'message', details: { error: 'Last error', tries: 'Attempts' } } },
+  };
+  const details = {
+    error: 'exit 1\nmerged     into main\u202E',
+    tries: ['one\nstatus   done', 'two'],
+    other: 'hidden',
+  };
+  const waiting = aWaitingRun('r', {}, { kind: 'own', details });
+  const page = runPage(waiting, info as unknown as WorkflowInfo);
+  const lines = page.split('\n').map((line) => line.trim());
+  const at = lines.indexOf('details    Last error');
+  expect(lines.slice(at, at + 6)).toEqual([
+    'details    Last error',
+    '| exit 1',
+    '| merged     into main⟨U+202E⟩',
+    'Attempts',
+    '1  one status done',
+    '2  two',
+  ]);
+  expect(page).not.toContain('hidden');
+  expect(runPage(waiting)).not.toContain('Last error');
 });

@@ -10,9 +10,11 @@ import {
   dollars,
   type Evidence,
   type Gate,
+  gateDetailsOf,
   gateInfoOf,
   hashWordOf,
   presentedAt,
+  progressOf,
   sanitizeText,
   reviewDiff,
   type RunDiff,
@@ -22,6 +24,8 @@ import {
   testCountText,
   textWarnings,
   type WorkflowInfo,
+  workflowOf,
+  type WorkflowSummary,
   wordsOf,
 } from '@autonomous/shared';
 import { CommandFailure } from './exit.ts';
@@ -31,30 +35,74 @@ import { modelName } from './timeline.ts';
 /** Documents for which `show` has an option of its own; it shows any other one with `--document`. */
 export const DOCUMENT_OPTIONS = ['plan', 'report'] as const;
 
+/** Kind of the gate of an ordinary pause, for which the stage says more than its name. */
+const PAUSE_KIND = 'pause';
+
 /**
  * Status in words, with the stage where there is one.
  * @param workflow the workflow of the run; absent: the stage is titled after its name
  */
-export function statusOf({ status, currentStage, queuePosition }: RunView, workflow?: WorkflowInfo): string {
+export function statusOf(run: RunView, workflow?: WorkflowInfo): string {
+  const { status, currentStage, queuePosition, progress } = run;
+  const done = progress === undefined ? '' : `, ${progressOf(progress, workflow)}`;
+  if (status === 'awaiting_children') return `waiting for its child runs${done}`;
+  const own = run.gate === null ? undefined : workflow?.gates[run.gate.kind]?.waiting;
+  if (status === 'paused' && own !== undefined && run.gate?.kind !== PAUSE_KIND) return `${wordsOf(own)}${done}`;
   const place = queuePosition === undefined ? '' : `, place ${queuePosition}`;
   const stage = currentStage === null ? '' : ` in ${wordsOf(stageTitleOf(workflow, currentStage))}`;
-  return `${status.replaceAll('_', ' ')}${stage}${place}`;
+  return `${status.replaceAll('_', ' ')}${stage}${place}${done}`;
 }
 
-/** One run in a list. */
-export function runLine(run: RunView): string {
-  const request = run.originalRequest.replaceAll(/\s+/g, ' ');
-  const cut = request.length > 70 ? `${request.slice(0, 70)}…` : request;
-  return `${run.id}  ${statusOf(run).padEnd(40)}  ${run.createdAt.slice(0, 16).replace('T', ' ')}  ${cut}`;
+/**
+ * One run in a list.
+ * @param depth how many runs it stands below in the list; 0 is the top
+ * @param workflow the workflow of the run; absent: the stage is titled after its name
+ */
+export function runLine(run: RunView, depth = 0, workflow?: WorkflowInfo): string {
+  const place = depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `;
+  const parent = depth === 0 && run.parent !== undefined ? ` (child run of ${run.parent.runId})` : '';
+  const created = run.createdAt.slice(0, 16).replace('T', ' ');
+  return `${run.id}  ${statusOf(run, workflow).padEnd(40)}  ${created}  ${place}${requestOf(run)}${parent}`;
 }
+
+/** The request on one line, at most 70 characters. */
+export function requestOf({ originalRequest }: Pick<RunView, 'originalRequest'>): string {
+  const request = sanitizeText(originalRequest).replaceAll(/\s+/g, ' ').trim();
+  return request.length > 70 ? `${request.slice(0, 70)}…` : request;
+}
+
+/**
+ * Lines of a list, in its order: child runs below their parents, oldest first. A child whose parent is not in the list stands at
+ * the top and names it.
+ */
+export function runLines(runs: readonly RunView[], workflows: readonly WorkflowSummary[] = []): readonly string[] {
+  const listed = new Set(runs.map(({ id }) => id));
+  const isBelow = ({ parent }: RunView): boolean => parent !== undefined && listed.has(parent.runId);
+  const below = Map.groupBy(runs.filter(isBelow), ({ parent }) => parent?.runId ?? '');
+  const lines = (run: RunView, depth: number): readonly string[] => [
+    runLine(run, depth, workflowOf({ workflows }, run.workflow.name)),
+    ...(below.get(run.id) ?? [])
+      .toSorted((one, other) => compare(one.createdAt, other.createdAt) || compare(one.id, other.id))
+      .flatMap((child) => lines(child, depth + 1)),
+  ];
+  return runs.filter((run) => !isBelow(run)).flatMap((run) => lines(run, 0));
+}
+
+const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
 
 /**
  * One gate in a list, and below it its concerns and the options that name what it shows.
  * @param workflow the workflow of its run; absent: the gate is titled after its kind
+ * @param run its run and the parent of that; absent: their names are not in the line
  */
-export function gateLine(gate: Gate, workflow?: WorkflowInfo): string {
+export function gateLine(
+  gate: Gate,
+  workflow?: WorkflowInfo,
+  run?: { readonly name: string; readonly parent: string },
+): string {
   const { title } = gateInfoOf(workflow, gate.kind);
-  const line = `${gate.runId}  ${wordsOf(title).padEnd(14)}  ${gate.summary.replaceAll(/\s+/g, ' ')}  (${gate.decisions.join(', ')})`;
+  const of = run === undefined ? '' : `“${run.name}” of “${run.parent}”: `;
+  const line = `${gate.runId}  ${wordsOf(title).padEnd(14)}  ${of}${gate.summary.replaceAll(/\s+/g, ' ')}  (${gate.decisions.join(', ')})`;
   return [line, ...[...concernLines(gate), shownOptions(gate)].map((each) => `    ${each}`)].join('\n');
 }
 
@@ -77,6 +125,16 @@ function concernLines({ concerns = [] }: Pick<Gate, 'concerns'>): readonly strin
   ]);
 }
 
+/** Details of a gate that its workflow shows: the title of each, its lines below. */
+function detailLines(gate: Gate, workflow: WorkflowInfo | undefined): readonly string[] {
+  return gateDetailsOf(gate, gateInfoOf(workflow, gate.kind)).flatMap(({ title, lines, isList }) => [
+    title,
+    ...lines
+      .flatMap(linesOf)
+      .map((line, index) => (isList ? `${index + 1}  ${line}` : `| ${line.replace(/^\| /, '')}`)),
+  ]);
+}
+
 /** Splits a text that others wrote into lines, and marks all but the first with `|`. */
 function linesOf(text: string): readonly string[] {
   return sanitizeText(text)
@@ -96,6 +154,10 @@ export function runPage(run: RunView, workflow?: WorkflowInfo): string {
     ['status', statusOf(run, workflow)],
     ['waits for', run.gate ? `${run.gate.summary} (${run.gate.decisions.join(', ')})` : undefined],
     ['decide', run.gate ? shownOptions(run.gate) : undefined],
+    ...(run.gate === null ? [] : detailLines(run.gate, workflow)).map((line, index): readonly [string, string] => [
+      index === 0 ? 'details' : '',
+      line,
+    ]),
     ...(run.gate === null ? [] : concernLines(run.gate)).map((line, index): readonly [string, string] => [
       index === 0 ? 'see' : '',
       line,
@@ -217,10 +279,10 @@ export async function showForGate(client: Client, gate: Gate): Promise<string> {
   const run = await client.getRun(gate.runId);
   const workflow = await workflowOfRun(client, run);
   const shown = await subjectOf(client, gate, run, workflow);
-  // The page of a run has the gate's concerns among its rows.
+  // The page of a run has the gate's details and concerns among its rows.
   if (shown === null) return runPage({ ...run, gate }, workflow);
-  const concerns = concernText(gate);
-  return concerns === '' ? shown : `${shown}\n\n${concerns}`;
+  const details = detailLines(gate, workflow).join('\n');
+  return [shown, details, concernText(gate)].filter((part) => part !== '').join('\n\n');
 }
 
 /** The text that a gate is about; `null` where it is the run as a whole. */

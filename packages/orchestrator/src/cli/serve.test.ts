@@ -33,8 +33,19 @@ describe('serve', () => {
   it('says what to do when no model has a key', async () => {
     const server = await place.serve({ AUTONOMOUS_SCRIPT: '' });
     expect(server.output().stdout).toMatch(
-      /models {3}no model key is set\n +set ANTHROPIC_API_KEY.* or try: npm run demo/,
+      /models {3}no model can be used: .*\n +give a key .*ANTHROPIC_API_KEY.* or try: npm run demo/,
     );
+  });
+
+  it('without a model refuses a run before its project is added', async () => {
+    const server = await place.serve({ AUTONOMOUS_SCRIPT: '' });
+    const refused = await place.command(['run', 'Greet'], { AUTONOMOUS_SERVER: server.url }, place.clone);
+    expect(refused.exitCode).not.toBe(0);
+    expect(refused.stderr).toContain('so no run was started and no project was added');
+    await server.stop();
+    const database = new Database(join(place.data, 'orchestrator.db'), { readonly: true });
+    expect(database.prepare('SELECT count(*) AS projects FROM projects').get()).toEqual({ projects: 0 });
+    database.close();
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 at %s, before a supervisor loses patience', async (signal) => {

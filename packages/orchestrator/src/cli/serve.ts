@@ -93,9 +93,9 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-async function greeting(config: ServerConfig, { server, sandboxes }: RunningOrchestrator): Promise<string> {
+async function greeting(config: ServerConfig, { server, sandboxes, setup }: RunningOrchestrator): Promise<string> {
   const sandbox = await sandboxes.availability();
-  const models = modelStatus(config);
+  const models = modelStatus({ models: setup.models, defaultModels: () => setup.defaultModels() });
   const rows: readonly (readonly [string, string])[] = [
     ['address', server.url],
     ['sign in', `${server.createSignInLink()}  (one browser, once, within 10 minutes)`],

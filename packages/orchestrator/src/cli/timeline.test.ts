@@ -58,6 +58,30 @@ const progress = (fields: Partial<Progress>): Progress => ({
 });
 
 describe('describeEvent', () => {
+  it('says at the start where engine-owned files are committed, and each commit of them', () => {
+    const start = {
+      workflow: { name: 'backlog', version: 1, fingerprint: '' },
+      request: 'Do it',
+      branch: 'autonomous/r-1-do-it',
+      config: { git: { baseBranch: 'main' } },
+      ownedFiles: { paths: ['ai/backlog.md'], to: 'base' },
+    } as unknown as EventPayloads['RUN_STARTED'];
+    expect(describeEvent(event('RUN_STARTED', start))?.text).toBe(
+      'run r-1: Do it\nworkflow backlog, branch autonomous/r-1-do-it\nEngine-owned files (ai/backlog.md) are committed to the base branch main. Changes of agents to them are left out.',
+    );
+    const paths = ['ai/backlog.md'];
+    const committed = {
+      to: 'branch',
+      branch: 'autonomous/r-1-do-it',
+      commit: 'c0ffee1234',
+      paths,
+      why: 'main refused',
+    };
+    expect(describeEvent(event('OWNED_FILES_COMMITTED', committed as never))?.text).toBe(
+      'ai/backlog.md committed to autonomous/r-1-do-it: commit c0ffee1234\nmain refused',
+    );
+  });
+
   it('says nothing of what only the engine needs', () => {
     expect(describeEvent(event('ACTIVITY_COMPLETED', { key: 'k', activity: 'plan', output: null }))).toBeNull();
     expect(describeEvent(event('TIMER_FIRED', { key: 'k', event: 'e' }))).toBeNull();
@@ -161,9 +185,15 @@ describe('describeEvent', () => {
     );
   });
 
-  it("shows the facts of somebody's own workflow as they are", () => {
+  it("shows the events of somebody's own workflow by the text that it declares, else by name and fields", () => {
     const own = { ...event('NOTICE', { message: '' }), type: 'ROUND_DONE', payload: { round: 2 } };
-    expect(describeEvent(own)).toEqual({ text: 'ROUND_DONE {"round":2}', tone: 'plain' });
+    expect(describeEvent(own)).toEqual({ text: 'Round done: round 2', tone: 'plain' });
+    const declaring = (text: string) => aWorkflow({ events: { ROUND_DONE: { text, tone: 'good' } } });
+    expect(describeEvent(own, null, declaring('The round {round} is done'))).toEqual({
+      text: 'The round 2 is done',
+      tone: 'good',
+    });
+    expect(describeEvent(own, null, declaring(''))).toBeNull();
   });
 });
 

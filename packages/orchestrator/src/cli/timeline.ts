@@ -6,10 +6,12 @@ import { styleText } from 'node:util';
 import {
   BUDGET_NAMES,
   documentWordOf,
+  eventInfoOf,
   type EventPayloads,
   gateInfoOf,
   type GateOpening,
   type JsonValue,
+  ownEventText,
   sanitizeText,
   type PauseReason,
   type Progress,
@@ -20,6 +22,7 @@ import {
   type WorkflowEventType,
   type WorkflowInfo,
   wordsOf,
+  ownedFilesNotices,
 } from '@autonomous/shared';
 
 /** `wait` stands out: a person has to act. `quiet` is what may be overlooked. */
@@ -48,7 +51,8 @@ export function describeEvent(
   // The table is total over the vocabulary; the payload's type follows from the event's type.
   const describe = DESCRIPTIONS[event.type as WorkflowEventType] as Describe<never> | undefined;
   if (describe) return describe(event.payload as never, { event, run, workflow });
-  return plain(`${event.type} ${oneLine(JSON.stringify(event.payload))}`);
+  const text = ownEventText(event, workflow);
+  return text === null ? null : entry(eventInfoOf(workflow, event.type)?.tone ?? 'plain', text);
 }
 
 /** What a running activity reports, in one line; `null` for output and token counts, which the transcript has. */
@@ -71,6 +75,7 @@ export function describeProgress(progress: Progress): string | null {
     case 'output':
     case 'usage':
     case 'prompt':
+    case 'pulse':
       return null;
     default:
       return progress.kind satisfies never;
@@ -136,11 +141,12 @@ const nothing = (): null => null;
 const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloads[Type]> } = {
   RUN_QUEUED: ({ position, start }, { event }) =>
     plain(`${start ? `run ${event.workflowRunId}: ${oneLine(start.request)}\n` : ''}queued, place ${position}`),
-  RUN_STARTED: ({ request, workflow, branch }, { event }) =>
-    entry(
-      'stage',
-      `run ${event.workflowRunId}${request === '' ? '' : `: ${oneLine(request)}`}\nworkflow ${workflow.name}${branch === '' ? '' : `, branch ${branch}`}`,
-    ),
+  RUN_STARTED: (start, { event }) => {
+    const { request, workflow, branch } = start;
+    const run = `run ${event.workflowRunId}${request === '' ? '' : `: ${oneLine(request)}`}`;
+    const way = `workflow ${workflow.name}${branch === '' ? '' : `, branch ${branch}`}`;
+    return entry('stage', lines(run, way, ...ownedFilesNotices(start)));
+  },
   RUN_ADMITTED: ({ waitedMs }) => plain(`left the queue after ${seconds(waitedMs)}`),
   RUN_CONFIGURED: ({ config, baseCommit, notices }, { workflow }) => {
     const from = `from ${config.git.baseBranch} at ${short(baseCommit)}`;
@@ -190,7 +196,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
     entry('good', `implemented${scriptedIn(facts)}: ${oneLine(summary)}`),
   // The pause that follows says the same and what can be done.
   IMPLEMENTATION_FAILED: nothing,
-  EVIDENCE_RECORDED: ({ mode, passed, commands, sandbox, restored = [], ...counted }) => {
+  EVIDENCE_RECORDED: ({ mode, passed, commands, sandbox, restored = [], reusedFrom, ...counted }) => {
     const tests = testCountText(counted);
     const what = mode === 'as_is' ? 'the result as it is' : "the result with the base commit's tests put back";
     const where = sandbox === 'none' ? 'WITHOUT a sandbox' : `in ${sandbox}`;
@@ -203,16 +209,19 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
             `$ ${oneLine(command)} → ${exitCode === null ? 'killed' : `exit code ${exitCode}`}, ${seconds(durationMs)}, ${where}`,
         ),
         ...(tests === null ? [] : [tests]),
+        ...(reusedFrom === undefined ? [] : [`the same code was checked by run ${reusedFrom}`]),
       ),
     );
   },
-  BASELINE_RECORDED: ({ passed, failure, command, tests, missingTool }) =>
+  BASELINE_RECORDED: ({ passed, failure, command, tests, missingTool, timeoutMinutes = {} }) =>
     plain(
       `checks on the base commit: ${
         failure === undefined
           ? `${passed ? 'passed' : `failed (exit code ${command.exitCode ?? 'none'})`}${missingTool === undefined ? '' : `, ${oneLine(missingTool)} is missing`}${tests === undefined ? '' : `, ${count(tests.executed, 'test')}`}`
           : `not run: ${oneLine(failure)}`
-      }`,
+      }${Object.entries(timeoutMinutes)
+        .map(([stage, minutes]) => `; ${stage} may take ${minutes} minutes`)
+        .join('')}`,
     ),
   VALIDATION_PASSED: ({ summary }, facts) => entry('good', `validated${scriptedIn(facts)}${said(summary)}`),
   VALIDATION_FAILED: ({ severity, summary }, facts) => {
@@ -230,7 +239,12 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   PROGRESS_CHANGED: ({ done, total }) => plain(`${done} of ${total} done`),
   DECISION_RECORDED: ({ topic, choice }, facts) =>
     plain(`decided${scriptedIn(facts)}: ${oneLine(topic)}: ${oneLine(choice)}`),
-  RUN_PAUSED: (opening) => gate(opening, `paused, ${PAUSES[opening.reason]}: ${opening.message}`),
+  RUN_PAUSED: (opening) =>
+    gate(
+      opening,
+      `paused, ${PAUSES[opening.reason]}: ${opening.message}`,
+      ...(opening.question?.options ?? []).map((option, index) => `${index + 1}. ${option}`),
+    ),
   RETRY_REQUESTED: ({ by, accepts, notes }) =>
     plain(accepts === undefined ? `retried by ${by}` : `accepted by ${by}${said(notes)}`),
   RUN_RESUMED: nothing,
@@ -256,6 +270,8 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
     plain(
       `${baseBranch} moved to ${short(baseCommit)}: taken in with commit ${short(commit)}, everything is checked again`,
     ),
+  OWNED_FILES_COMMITTED: ({ branch, commit, paths, why }) =>
+    plain(lines(`${paths.join(', ')} committed to ${branch}: commit ${short(commit)}`, ...string(why))),
   CHANGES_PUBLISHED: ({ branch, commit, pushed, note }) =>
     entry('good', lines(`${pushed ? 'pushed' : 'ready, not pushed:'} ${branch} at ${short(commit)}`, ...string(note))),
   RUN_MERGED: ({ baseBranch, commit, strategy }) =>

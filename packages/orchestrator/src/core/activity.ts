@@ -66,7 +66,10 @@ export interface ActivityContext {
    * @throws {Conflict} when the activity is no longer open (reservations only) or the run has ended
    */
   readonly spend: (write: SpendingWriter) => Promise<void>;
-  readonly progress: (progress: Pick<Progress, 'kind' | 'text' | 'role' | 'model' | 'scripted' | 'data'>) => void;
+  /** A `pulse` names the step that begins, or how far the step with this name is (`bytes`, `files`); it is passed on every two seconds. */
+  readonly progress: (
+    progress: Pick<Progress, 'kind' | 'text' | 'role' | 'model' | 'scripted' | 'data' | 'bytes' | 'files'>,
+  ) => void;
 }
 
 export interface Activity<Input = never, Output = JsonValue> {

@@ -23,7 +23,7 @@ export function newRun(runId: string): RunState {
   return { runId, sequence: 0, snapshot: null, view: null, activities: {}, timers: {}, queuedAt: null, parked: null };
 }
 
-/** True when the run's status holds a place under the limit of concurrent runs. */
+/** True when the run's status counts against the limit of concurrent runs. */
 export function holdsRunSlot(state: RunState): boolean {
   return state.queuedAt === null && state.parked === null && state.view?.status === 'running';
 }
@@ -119,7 +119,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   const snapshot = state.asMade ? made : asReopened(machine, made, state.snapshot);
   const told = viewOf(snapshot, state.asMade);
   if ((snapshot.status === 'active') === isFinal(told.status)) return poisoned(unclearEnd(snapshot, told));
-  // Whoever leaves the running states while it waits for its place leaves the queue too.
+  // A run that leaves the running states while it waits for a run slot leaves the queue too.
   const queuedBefore = input.type !== 'RUN_STARTED' && told.status === 'running' ? state.queuedAt : null;
   const collect = (queuedAt: string | null): Changes => {
     // While a run is queued its clock stands still: what is armed then counts from when it came into the queue.
@@ -134,7 +134,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   if (changes.fault) return poisoned(changes.fault);
   const children = openChildren(machine, state.children, changes);
   const view = awaitingChildren(told, changes.activities.size, children);
-  // A run that waits for its children needs no place.
+  // A run that waits for its children needs no run slot.
   const queuedAt = view.status === 'running' ? queuedBefore : null;
   if (queuedAt !== queuedBefore) changes = collect(queuedAt);
 
@@ -376,7 +376,11 @@ function toMachineEvent(input: RunInput, { timers }: RunState): never {
         actorId: payload['activity'],
       } as never;
     case 'TIMER_FIRED':
-      return { ...dataOf(timers, payload['key']), type: payload['event'] } as never;
+      return {
+        ...(payload['during'] === undefined ? {} : { during: payload['during'] }),
+        ...dataOf(timers, payload['key']),
+        type: payload['event'],
+      } as never;
     default:
       return { ...payload, type: input.type } as never;
   }
@@ -387,7 +391,7 @@ function dataOf(timers: RunState['timers'], key: JsonValue | undefined): JsonObj
   return undefined;
 }
 
-/** A run that got its place back: its timers are moved by the time that it waited. */
+/** A run that was admitted from the queue: its timers are moved by the time that it waited. */
 function admit(state: RunState, waitedMs: number): StepResult {
   const timers = movedTimers(state, waitedMs);
   return { ...unchanged({ ...state, timers }), armed: Object.values(timers) };
@@ -416,7 +420,7 @@ function movedTimers(state: RunState, ms: number): RunState['timers'] {
   );
 }
 
-/** A run that the engine set aside goes on where its machine is; anything but a retry has to wait for that. */
+/** A run that was quarantined goes on where its machine is; anything but a retry has to wait for that. */
 function unpark(state: RunState, input: RunInput, sequence: number): Step {
   if (input.type !== 'RETRY_REQUESTED') return { ok: false, reason: 'late' };
   // One that never began has nothing to tell; it goes back to where it waited.

@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue, RunConfigRequest, RunStatus } from '@autonomous/shared';
 import { type AnyStateMachine, fromPromise } from 'xstate';
 
-/** What a parent asks of a child run. */
+/** Request of a parent for a child run. */
 export interface ChildRequest {
   /** The child's request in words, not empty. */
   readonly request: string;

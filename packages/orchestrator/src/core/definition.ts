@@ -14,6 +14,7 @@ import {
 } from '@autonomous/shared';
 import { type AnyStateMachine, fromPromise } from 'xstate';
 import { z } from 'zod';
+import { ownedPathFaults } from '../artifacts/owned-files.ts';
 import { childWorkflowOf, childrenOf } from './child-runs.ts';
 import { durabilityFaults } from './durability.ts';
 
@@ -42,6 +43,13 @@ export type ActivityEvent<Output = unknown> =
   | { readonly type: `xstate.done.actor.${string}`; readonly output: Output; readonly actorId: string }
   | { readonly type: `xstate.error.actor.${string}`; readonly error: unknown; readonly actorId: string };
 
+/** Names that states and facts of a workflow may use. An absent list allows any name. */
+export interface DeclaredNames {
+  readonly stages?: readonly string[];
+  /** Types of artifacts. */
+  readonly documents?: readonly string[];
+}
+
 export interface WorkflowDefinition {
   readonly name: string;
   /** Incremented when the machine changes so that old histories would not replay identically. */
@@ -59,6 +67,12 @@ export interface WorkflowDefinition {
   readonly maxConcurrency?: number;
   /** Whether its runs work on a project's repository. Such a run needs a project and a request, and gets a branch. Default: false. */
   readonly needsProject?: boolean;
+  /**
+   * Engine-owned files: repository paths and patterns that the server alone writes for a run, by `commitOwnedFiles`. A list, or a
+   * pure function of the run's input. `*` stands for any characters of one name, and one name may be `**`, any number of folders.
+   * Requires `needsProject`. Default: none.
+   */
+  readonly ownedFiles?: readonly string[] | ((input: JsonObject) => readonly string[]);
   /** Returns the head of the run's branch for a context, or `null` if it is unknown. A fork's branch starts there. */
   readonly workspace?: (context: never) => string | null;
   /**
@@ -66,6 +80,8 @@ export interface WorkflowDefinition {
    * The function must be pure and must return a state that is stable and not final.
    */
   readonly migrations?: Readonly<Record<number, (state: StoredState) => StoredState>>;
+  /** Stages and documents that its workflow declares. Default: any name may be used. */
+  readonly declared?: DeclaredNames;
   /** Hash of the machine's source. It shows whether a version has changed since its runs were started. */
   readonly fingerprint: string;
 }
@@ -93,7 +109,10 @@ export function activity<Input, Output>() {
  * Makes a workflow definition from a machine.
  * @throws {InvalidRequest} naming every part of the machine that cannot be made durable
  */
-export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint'>): WorkflowDefinition {
+export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint' | 'declared'>): WorkflowDefinition {
+  const owned = ownedFilesFaults(definition);
+  if (owned.length > 0)
+    throw new InvalidRequest(`Workflow '${definition.name}' cannot be started: ${owned.join('; ')}.`);
   const faults = durabilityFaults(
     definition,
     (logic) =>
@@ -105,6 +124,38 @@ export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint
   const workflow: WorkflowDefinition = { ...definition, fingerprint: fingerprint(definition) };
   defined.add(workflow);
   return workflow;
+}
+
+/** @returns faults that are known before a run is started */
+function ownedFilesFaults({ ownedFiles, needsProject }: Omit<WorkflowDefinition, 'fingerprint'>): readonly string[] {
+  if (ownedFiles === undefined) return [];
+  if (needsProject !== true) return ['it has ownedFiles and needs no project; set needsProject to true'];
+  return typeof ownedFiles === 'function' ? [] : ownedPathFaults(ownedFiles);
+}
+
+/**
+ * Returns the paths and patterns that a run of a workflow owns.
+ * @param input of the run, as parsed by the workflow's schema
+ * @throws {InvalidRequest} when the workflow's function throws, or gives paths that are not allowed
+ */
+export function ownedFilesOf({ name, ownedFiles }: WorkflowDefinition, input: JsonObject = {}): readonly string[] {
+  if (typeof ownedFiles !== 'function') return ownedFiles ?? [];
+  const refused = (why: string, cause?: unknown): InvalidRequest => {
+    const message = `Workflow '${name}' cannot own files with this input: ${why}.`;
+    return new InvalidRequest(message, {
+      faults: [{ path: 'input', message }],
+      ...(cause === undefined ? {} : { cause }),
+    });
+  };
+  let paths: readonly string[];
+  try {
+    paths = ownedFiles(input);
+  } catch (error) {
+    throw refused(error instanceof Error ? error.message : String(error), error);
+  }
+  const faults = ownedPathFaults(paths);
+  if (faults.length > 0) throw refused(faults.join('; '));
+  return paths;
 }
 
 /** Names of the activities that a workflow's machine may start, without its child runs. */

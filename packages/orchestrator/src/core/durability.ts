@@ -20,6 +20,7 @@ export interface DurableParts {
   readonly signals: Readonly<Record<string, z.ZodType<object>>>;
   readonly input?: z.ZodType<object>;
   readonly maxConcurrency?: number;
+  readonly migrations?: Readonly<Record<number, unknown>>;
 }
 
 /** Actions whose effect is plain data that the engine stores. */
@@ -52,8 +53,12 @@ export function durabilityFaults(definition: DurableParts, isActivity: (logic: u
   return [...new Set(faults.length > 0 ? faults : firstStepFaults(definition))];
 }
 
-function nameFaults({ name, version, maxConcurrency = 1 }: DurableParts): string[] {
+function nameFaults({ name, version, maxConcurrency = 1, migrations = {} }: DurableParts): string[] {
+  const unknown = Object.keys(migrations).filter((from) => !/^[1-9]\d*$/.test(from) || Number(from) >= version);
   return [
+    ...unknown.map(
+      (from) => `it migrates from version ${from}, and its own is ${version}; name an older version in 'migrations'`,
+    ),
     ...(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)
       ? []
       : [

@@ -32,7 +32,7 @@ export interface RunState {
   readonly children?: readonly string[] | undefined;
   /** Armed timers: XState send id → timer. */
   readonly timers: Readonly<Record<string, ArmedTimer>>;
-  /** Since when the run waits for a place although its machine could run; `null` while it does not. ISO 8601. */
+  /** Since when the run waits for a run slot although its machine could run; `null` while it does not. ISO 8601. */
   readonly queuedAt: string | null;
   /** Why the engine set the run aside; such a run takes no input but its cancellation. */
   readonly parked: string | null;

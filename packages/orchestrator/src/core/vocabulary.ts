@@ -78,6 +78,7 @@ const FACTS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   COST_RECORDED: { inputTokens: 'number', outputTokens: 'number', calls: 'number' },
   NOTICE: { message: 'text' },
   BASE_INTEGRATED: { baseBranch: 'text', baseCommit: 'text', commit: 'text', codeTree: 'text' },
+  OWNED_FILES_COMMITTED: { to: 'text', branch: 'text', commit: 'text', paths: 'list' },
   CHANGES_PUBLISHED: { branch: 'text', commit: 'text' },
   RUN_MERGED: { baseBranch: 'text', commit: 'text' },
 };

@@ -209,6 +209,43 @@ describe('an activity', () => {
     expect(test.errors.join()).toContain('does not end');
   });
 
+  it('says every two seconds what it is at', async () => {
+    await started({});
+    const reported: Progress[] = [];
+    test.engine.subscribe((message) => {
+      if ('progress' in message) reported.push(message.progress);
+    });
+    const { context } = await test.call('draft');
+    context.progress({ kind: 'command', text: '$ npm ci' });
+    context.progress({ kind: 'output', text: 'fetching 12 of 400\n' });
+    context.progress({ kind: 'pulse', text: '', bytes: 3_000_000, files: 12 });
+    test.clock.advance(7_000);
+    await expect
+      .poll(() => reported.find(({ kind }) => kind === 'pulse'), { timeout: 5_000 })
+      .toMatchObject({
+        runId: 'r1',
+        activity: 'drafter',
+        what: 'npm ci',
+        elapsedMs: 7_000,
+        lastLine: 'fetching 12 of 400',
+        bytes: 3_000_000,
+        files: 12,
+      });
+  });
+
+  it('that a timer ends is named in the event of the timer', async () => {
+    await started({});
+    await test.toGate('r1');
+    await test.approve('r1');
+    (await test.call('work')).context.progress({ kind: 'command', text: '$ npm test' });
+    test.clock.advance(60_000);
+    await paused();
+    const events = await test.store.readRun('r1', 0);
+    expect(events.find(({ type }) => type === 'TIMER_FIRED')?.payload['during']).toEqual([
+      { activity: 'worker', what: 'npm test', elapsedMs: 60_000 },
+    ]);
+  });
+
   async function failure() {
     const events = await test.store.readRun('r1', 0);
     return events.findLast((event) => event.type === 'ACTIVITY_FAILED')?.payload['error'];

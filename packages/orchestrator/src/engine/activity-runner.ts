@@ -4,20 +4,22 @@
  */
 import {
   type ActivityError,
+  type AtWork,
   Conflict,
   type JsonValue,
-  NeedsHuman,
   type Progress,
   RetryableFailure,
-  TerminalFailure,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { AttemptBooking, EventStore, NewActivity, StoredActivity } from '../event-store/event-store.ts';
 import type { Activity, ActivityContext, ActivityLookup, RetryPolicy, SpendingWriter } from '../core/activity.ts';
+import { ActivityPulse } from './activity-pulse.ts';
 import { withinActivity } from './activity-scope.ts';
 import { ActivitySlots } from './activity-slots.ts';
 import { findNonJson } from '../core/plain-json.ts';
+import { classify, isRetried } from './activity-failure.ts';
 import type { Clock } from './clock.ts';
+import { Heartbeats } from './heartbeats.ts';
 
 export type Outcome =
   | { readonly type: 'ACTIVITY_COMPLETED'; readonly key: string; readonly activity: string; readonly output: JsonValue }
@@ -80,6 +82,8 @@ class Running {
   graceMs = DEFAULT_GRACE_MS;
   /** Its outcome is on its way: there is nothing to cancel any more. */
   reporting = false;
+  /** Progress of the attempt; `undefined` while none is performed, and for one that only waits. */
+  pulse: ActivityPulse | undefined;
   #abort: AbortController | undefined;
   #reason: Error | undefined;
 
@@ -128,6 +132,8 @@ const LONGEST_DELAY_MS = 366 * 24 * 60 * 60_000;
 const GIVE_UP_MS = 30_000;
 /** Time that an aborted activity has to end before activities of the next state begin, unless it asks for more. */
 const DEFAULT_GRACE_MS = 1_000;
+/** Time between two pulses of an activity. Shorter activities have none. */
+const PULSE_MS = 2_000;
 /** Most characters of command output that one attempt reports: a transcript is for people. */
 const MOST_OUTPUT = 2 * 2 ** 20;
 
@@ -137,6 +143,7 @@ export class ActivityRunner {
   /** `find` or `perform` of activities, by key, that were given up and have not ended. */
   readonly #performing = new Map<string, Promise<unknown>>();
   #stopped = false;
+  #beat: NodeJS.Timeout | undefined;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -166,9 +173,18 @@ export class ActivityRunner {
     for (const key of this.#runs.get(runId)?.byKey.keys() ?? []) this.cancel(runId, key);
   }
 
+  /** Progress of the activities of a run, in the order in which they began. */
+  atWork(runId: string): readonly AtWork[] {
+    const now = this.#options.clock.now().getTime();
+    return [...(this.#runs.get(runId)?.byKey.values() ?? [])]
+      .flatMap(({ pulse }) => (pulse === undefined ? [] : [pulse.at(now)]))
+      .toSorted((one, other) => other.elapsedMs - one.elapsedMs);
+  }
+
   /** Ends all activities and waits for them. The next start recovers them. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearInterval(this.#beat);
     const running = [...this.#runs.values()].flatMap(({ byKey }) => [...byKey.values()]);
     for (const each of running) each.abort(new Error('the server stops'));
     await Promise.allSettled(running.map(({ done }) => done));
@@ -188,7 +204,21 @@ export class ActivityRunner {
     const running = new Running(job);
     byKey.set(job.key, running);
     const { runId, activity, key } = job;
+    // Real time, also where the clock is another one: nothing but what people see depends on it.
+    this.#beat ??= setInterval(() => this.#passOnPulses(), PULSE_MS).unref();
     running.done = withinActivity({ runId, activity, key }, () => this.#run(running, predecessors, ofRun));
+  }
+
+  /** An activity that ends before it is asked has no pulse, so that short ones cost nothing. */
+  #passOnPulses(): void {
+    const { clock, progress } = this.#options;
+    const now = clock.now();
+    for (const [runId, { byKey }] of this.#runs)
+      for (const { pulse, aborted } of byKey.values()) {
+        if (pulse === undefined || aborted) continue;
+        const at = pulse.at(now.getTime());
+        progress({ ...at, runId, kind: 'pulse', text: at.what, at: now.toISOString() });
+      }
   }
 
   #isChild({ owner, src }: Job): boolean {
@@ -365,8 +395,10 @@ export class ActivityRunner {
         if (details !== undefined && !ending.aborted) heartbeats.keep(attempt, details);
       },
       spend: (write) => this.#options.spend(job, write),
-      progress: this.#progressOf(job),
+      progress: this.#progressOf(running),
     };
+    if (activity.onlyWaits !== true && !this.#isChild(job))
+      running.pulse = new ActivityPulse(job.activity, clock.now().getTime());
     try {
       return await new Promise<Attempt>((resolve) => {
         let cancelGrace: (() => void) | undefined;
@@ -386,14 +418,18 @@ export class ActivityRunner {
       });
     } finally {
       running.onAbort = undefined;
+      running.pulse = undefined;
       limits?.end();
     }
   }
 
   /** Passes on the progress of one attempt. Output of commands beyond MOST_OUTPUT characters is dropped, and a note says so. */
-  #progressOf(job: Job): ActivityContext['progress'] {
+  #progressOf(running: Running): ActivityContext['progress'] {
+    const { job } = running;
     let output = 0;
     return (progress) => {
+      running.pulse?.note(progress, this.#options.clock.now().getTime());
+      if (progress.kind === 'pulse') return;
       if (progress.kind !== 'output') {
         this.#progress(job, progress);
         return;
@@ -413,7 +449,7 @@ export class ActivityRunner {
 
   /** @returns whether it is booked; not when the activity is no longer open */
   async #book(running: Running, booking: AttemptBooking): Promise<boolean> {
-    // A conflict says that the run moved on without this activity, or is set aside.
+    // A conflict says that the run moved on without this activity, or is quarantined.
     const isRefused = (error: unknown) => error instanceof Conflict;
     return this.#stored(running, () => this.#options.store.updateAttempt(running.job.key, booking), isRefused);
   }
@@ -477,42 +513,6 @@ export class ActivityRunner {
         resolve();
       }
     });
-  }
-}
-
-/** Stores what an activity says of its progress, one write at a time, the newest last. */
-class Heartbeats {
-  last: JsonValue;
-  readonly #options: Pick<RunnerOptions, 'store' | 'log' | 'scrub'>;
-  readonly #key: string;
-  #next: { readonly attempt: number; readonly details: JsonValue } | null = null;
-  #writing = false;
-
-  constructor(options: Pick<RunnerOptions, 'store' | 'log' | 'scrub'>, { key, heartbeat }: Job) {
-    this.#options = options;
-    this.#key = key;
-    this.last = heartbeat;
-  }
-
-  keep(attempt: number, details: JsonValue): void {
-    this.last = details;
-    this.#next = { attempt, details };
-    if (!this.#writing) void this.#write();
-  }
-
-  async #write(): Promise<void> {
-    this.#writing = true;
-    while (this.#next !== null) {
-      const { attempt, details } = this.#next;
-      this.#next = null;
-      try {
-        await this.#options.store.heartbeat(this.#key, attempt, this.#options.scrub(details));
-      } catch (error) {
-        // Progress may be lost, as with a crash: the next attempt begins further back.
-        this.#options.log.warn({ err: error, key: this.#key }, 'the progress of an activity could not be stored');
-      }
-    }
-    this.#writing = false;
   }
 }
 
@@ -584,91 +584,6 @@ async function findOrPerform(
     return { ok: true, output: (await activity.perform(input, context)) ?? null };
   } catch (error) {
     return { ok: false, error };
-  }
-}
-
-/** Classifies a thrown value by who must act. Never throws itself, whatever the value is, and its result can be stored. */
-function classify(error: unknown): ActivityError {
-  try {
-    return JSON.parse(JSON.stringify(classified(error))) as ActivityError;
-  } catch {
-    const message = 'something was thrown that cannot be read';
-    return {
-      kind: 'bug',
-      reason: 'agent_failed',
-      message: `Unexpected error: ${message}`,
-      error: { name: '', message },
-    };
-  }
-}
-
-function classified(error: unknown): ActivityError {
-  if (error instanceof RetryableFailure) {
-    const { reason, retryAfterMs } = error;
-    // A `retryAfterMs` that is not a finite number would be stored as another value.
-    const isTime = retryAfterMs !== undefined && Number.isFinite(retryAfterMs);
-    return { kind: 'retryable', reason, message: wordsOf(error.message), ...(isTime ? { retryAfterMs } : {}) };
-  }
-  if (error instanceof NeedsHuman) {
-    const { reason, budget, raised } = error;
-    const known = { ...(budget === undefined ? {} : { budget }), ...(raised === undefined ? {} : { raised }) };
-    return { kind: 'needs_human', reason, message: wordsOf(error.message), ...known };
-  }
-  if (error instanceof TerminalFailure)
-    return { kind: 'terminal', reason: 'agent_failed', message: wordsOf(error.message) };
-  const described = describeThrown(error);
-  return {
-    kind: 'bug',
-    reason: 'agent_failed',
-    message: `Unexpected error: ${described.message}`,
-    error: described,
-  };
-}
-
-/** Whether an error is retried. One that names nobody who must act may be temporary, such as a connection that was reset. */
-function isRetried({ kind }: ActivityError): boolean {
-  return kind === 'retryable' || kind === 'bug';
-}
-
-/** Most causes that are kept of an error; each may have a cause of its own. */
-const MOST_CAUSES = 5;
-
-/** Longest message that is kept, in characters. */
-const LONGEST_MESSAGE = 20_000;
-
-/**
- * Describes a thrown value by the fields that programs tell errors apart by. The stack is left out: it names files of
- * this machine and belongs in the log alone.
- */
-function describeThrown(error: unknown, depth = 0): NonNullable<ActivityError['error']> {
-  if (!(error instanceof Error)) return { name: typeof error, message: wordsOf(error) };
-  const name = wordsOf(fieldOf(error, 'name'));
-  const code = fieldOf(error, 'code');
-  const cause = fieldOf(error, 'cause');
-  return {
-    // A class that does not set its name has that of the one it extends.
-    name: name === 'Error' ? wordsOf(error.constructor.name) || name : name,
-    message: wordsOf(fieldOf(error, 'message')),
-    ...(typeof code === 'string' || Number.isFinite(code) ? { code: code as string | number } : {}),
-    ...(cause === undefined || depth >= MOST_CAUSES ? {} : { cause: describeThrown(cause, depth + 1) }),
-  };
-}
-
-function fieldOf(error: Error, name: string): unknown {
-  try {
-    return (error as unknown as Readonly<Record<string, unknown>>)[name];
-  } catch {
-    return undefined;
-  }
-}
-
-/** A text for any value; not all of them give one. */
-function wordsOf(value: unknown): string {
-  try {
-    const text = typeof value === 'string' ? value : String(value);
-    return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
-  } catch {
-    return `${typeof value} without a message`;
   }
 }
 

@@ -21,12 +21,12 @@ import { slugOf } from '../artifacts/slug.ts';
 import type { Activity, ActivityContext } from '../core/activity.ts';
 import { isFinal } from '../core/advance.ts';
 import { type ChildRequest, type ChildResult, childrenOf } from '../core/child-runs.ts';
-import type { WorkflowDefinition } from '../core/definition.ts';
+import { ownedFilesOf, type WorkflowDefinition } from '../core/definition.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { runIdOf } from '../core/run-id.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import { requestedConfigOf } from '../run-config/run-config.ts';
+import { requestedOfChild, withinLimitsAbove } from '../run-config/child-config.ts';
 import type { Clock } from './clock.ts';
 
 /** How many child runs there may be. */
@@ -59,7 +59,7 @@ export interface ChildRunsOptions {
   readonly isHeld: (runId: string) => boolean;
 }
 
-/** Who cancels a child for which nobody waits any more. */
+/** Actor that the log names when a child is cancelled because its parent no longer waits for it. */
 const SERVER = 'server';
 /** Wait before children that could not be cancelled are looked at again. */
 const CANCEL_AGAIN_MS = 2_000;
@@ -106,7 +106,7 @@ export class ChildRuns {
     const child = this.workflowOf(workflow, src);
     if (child === undefined) return undefined;
     return {
-      // What fails here is the store of this server: there is no end to the tries but that of the parent's state.
+      // Only the store of this server can fail here, so the start is tried until the parent leaves its state.
       retry: { attempts: 1_000, firstDelayMs: 1_000, maxDelayMs: 60_000 },
       onlyWaits: true,
       perform: (input, context) => this.#perform(child, input, context),
@@ -167,7 +167,9 @@ export class ChildRuns {
     if (definition === undefined)
       throw new TerminalFailure(`There is no workflow '${workflow}' on this server any more. Register it, then retry.`);
     refuseWithoutProject(definition, parent);
-    const config = configOf(parent, workflow, asked.config ?? {});
+    const wishes = asked.config ?? {};
+    const further = await this.#configsAbove(parent);
+    const config = withinLimitsAbove(configOf(parent, workflow, wishes), further);
     const { name, version, fingerprint } = definition;
     return {
       projectId: parent.projectId,
@@ -175,17 +177,25 @@ export class ChildRuns {
       workflow: { name, version, fingerprint },
       request: asked.request,
       config,
-      requestedConfig: requestedConfigOf(config),
+      requestedConfig: requestedOfChild(config, [parent.config, ...further], wishes),
       branch: parent.projectId === '' ? '' : `autonomous/${runId}-${slugOf(asked.title ?? asked.request)}`,
       parent: { runId: parentId, key, depth },
       treeId: treeOf(parent),
       ...(asked.input === undefined ? {} : { input: asked.input }),
+      ...ownedFilesOfChild(definition, parent, asked.input),
     };
   }
 
   /** The run at the top, which nobody started as a child. */
   async #rootOf({ id, parent }: RunView): Promise<string> {
     return parent === undefined ? id : this.#rootOf(await this.#options.view(parent.runId));
+  }
+
+  /** Configurations of the runs above a run, the nearest first. */
+  async #configsAbove({ parent }: RunView): Promise<readonly RunConfig[]> {
+    if (parent === undefined) return [];
+    const above = await this.#options.view(parent.runId);
+    return [above.config, ...(await this.#configsAbove(above))];
   }
 
   /** @param enough where counting ends */
@@ -266,6 +276,36 @@ function parsed(input: JsonValue, { activity }: ActivityContext): ChildRequest {
   throw new TerminalFailure(
     `The input of the child run '${activity}' is no ChildRequest (${faults}). Correct the machine's input for it.`,
   );
+}
+
+/** Files that the runs above own are owned in the child too. @throws {TerminalFailure} */
+function ownedFilesOfChild(
+  definition: WorkflowDefinition,
+  { ownedFiles: above }: RunView,
+  input: JsonObject | undefined,
+): Pick<RunStart, 'ownedFiles'> {
+  const inherited = [...(above?.paths ?? []), ...(above?.inherited ?? [])];
+  const paths = ownPaths(definition, input);
+  if (paths.length + inherited.length === 0) return {};
+  const { to = 'base', why, refused } = above ?? {};
+  return {
+    ownedFiles: {
+      paths,
+      ...(inherited.length === 0 ? {} : { inherited: [...new Set(inherited)] }),
+      to,
+      ...(why === undefined ? {} : { why }),
+      ...(refused === undefined ? {} : { refused }),
+    },
+  };
+}
+
+function ownPaths(definition: WorkflowDefinition, input: JsonObject | undefined): readonly string[] {
+  try {
+    return ownedFilesOf(definition, input);
+  } catch (error) {
+    if (!(error instanceof InvalidRequest)) throw error;
+    throw new TerminalFailure(`No child run could be started: ${error.message}`, { cause: error });
+  }
 }
 
 function refuseWithoutProject({ name, needsProject }: WorkflowDefinition, { id, projectId }: RunView): void {

@@ -171,7 +171,7 @@ describe('the activities of a run', () => {
     expect((await engine.finished('r')).status).toBe('completed');
   });
 
-  it('begin at once after one that ends when it is told to', async () => {
+  it('begin at once after an activity that obeys its abort signal', async () => {
     await start(successive);
     await engine.run('own', { id: 'r' });
     await settle();
@@ -194,7 +194,7 @@ describe('the activities of a run', () => {
     expect(begun()).toEqual(['deaf', 'next']);
   });
 
-  it('are never performed twice at once under one key, however long the first one goes on', async () => {
+  it('are never performed twice at once under one key, however long the first one takes', async () => {
     await start(aWorkflow({ a: { invoke: { id: 'deaf', src: 'work', onDone: 'done' } } }));
     await engine.run('own', { id: 'r' });
     await settle();

@@ -15,9 +15,9 @@ import type { Engine } from './engine.ts';
 
 const any = z.looseObject({});
 
-/** GO assigns what is given, and NEXT goes on. */
+/** GO assigns the given value, and NEXT enters the next state. */
 function assigning(given: object, { version = 1, context = {} }: { version?: number; context?: unknown } = {}) {
-  // What a test assigns need not fit XState's types.
+  // The assigned values of these tests need not fit XState's types.
   const machine = setup({}).createMachine({
     id: 'm',
     initial: 'a',
@@ -92,7 +92,7 @@ describe('the context of a run', () => {
     expect((await engine.view('r')).gate?.summary).toContain('context.seed in another way than RUN_STARTED did');
   });
 
-  it('goes on in a version that is pure', async () => {
+  it('continues in a version that is pure', async () => {
     const broken = assigning({ token: () => Math.random() });
     await start(broken);
     await engine.run('own', { id: 'r' });

@@ -76,8 +76,8 @@ it('the ledger blames a run that crashes the server during its recovery, and not
     const ledger = await aProcess();
     expect(runsOf(ledger)).toEqual([]);
     ledger.takingUp();
-    const done = ledger.takesUp('waits');
-    ledger.takesUp('dies');
+    const done = ledger.beginRecovery('waits');
+    ledger.beginRecovery('dies');
     done();
   }
   expect(runsOf(await aProcess())).toEqual(['dies']);

@@ -59,7 +59,7 @@ export interface CrashLedger {
   /** To be called before the first run is recovered. */
   takingUp(): void;
   /** To be called when the recovery of a run begins. @returns to be called when it ends */
-  takesUp(runId: string): () => void;
+  beginRecovery(runId: string): () => void;
   /**
    * To be called when all runs but those held back are recovered and the faulty runs are quarantined.
    * Forgets what was counted for the faulty runs.
@@ -158,7 +158,7 @@ export async function openCrashLedger(
       phase = 'takingUp';
       write();
     },
-    takesUp: (runId) => {
+    beginRecovery: (runId) => {
       note(`+${runId}`);
       return () => note(`-${runId}`);
     },

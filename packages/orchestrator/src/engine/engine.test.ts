@@ -1,7 +1,7 @@
 import { Conflict, InvalidRequest, NotFound, RetryableFailure, StorageFull, Unavailable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EngineUnderTest } from './engine.fixture.ts';
 
 describe('the engine', () => {
@@ -53,6 +53,19 @@ describe('the engine', () => {
     expect(await test.engine.finished('r1')).toMatchObject({ id: 'r1', status: 'completed' });
     await expect(test.engine.finished('nobody')).rejects.toThrow(NotFound);
     expect(await early).toContain('was stopped before run r1 ended');
+  });
+
+  it('knows the result of a run that ends in memory without reading its history again', async () => {
+    const read = vi.spyOn(test.store, 'loadRun');
+    await test.launch('r1');
+    const end = test.engine.finished('r1');
+    await test.approve('r1', (await test.toGate('r1')).gate?.id);
+    (await test.call('work')).complete('done');
+    const inMemory = await end;
+    expect(read).not.toHaveBeenCalled();
+    expect(inMemory).toMatchObject({ id: 'r1', status: 'completed', context: expect.anything() });
+    expect(await test.engine.finished('r1')).toEqual(inMemory);
+    expect(read).toHaveBeenCalledOnce();
   });
 
   it('gives the same run for the same id', async () => {

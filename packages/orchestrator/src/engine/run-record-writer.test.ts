@@ -162,10 +162,17 @@ describe('the recorder', () => {
     await recorder.settled();
     expect(recorded(other)).toEqual(['.autonomous/runs/r-2/events.jsonl']);
     expect(git(fixture.remote, 'branch', '--list', 'autonomous/record')).toBe('');
+    expect(recorder.noticesOf('p-1')).toEqual([
+      expect.stringMatching(
+        /^The record of its runs is not on the remote \(.*\)\. .*allow pushes to autonomous\/record\.$/,
+      ),
+    ]);
+    expect(recorder.noticesOf('p-2')).toEqual([]);
 
     rmSync(path.join(fixture.remote, 'hooks'), { recursive: true });
     await recorder.settled();
     expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
+    expect(recorder.noticesOf('p-1')).toEqual([]);
     await recorder.stop();
   });
 

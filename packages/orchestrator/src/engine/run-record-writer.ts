@@ -7,10 +7,10 @@ import type { Logger } from 'pino';
 import { RecordRedactor, type RedactorOptions } from '../artifacts/record-redactor.ts';
 import { type RecordedTip, renderEventLog, renderRunContext, withTip } from '../artifacts/run-context.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import type { RemoteProject, Repository } from '../repository/repository.ts';
+import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repository/repository.ts';
 import { isFinal } from '../core/advance.ts';
 import type { Clock } from './clock.ts';
-import type { EngineMessage } from './engine.ts';
+import type { EngineMessage } from './step-feed.ts';
 import { findFaults, recordFolder, recordKeeper } from './record-check.ts';
 import type { RecordComparison } from './record-comparison.ts';
 import { sealOf } from './record-seal.ts';
@@ -76,6 +76,8 @@ export class RunRecordWriter {
   readonly #writing = new Map<string, Promise<void>>();
   /** Projects whose record could not be written, until it is tried again. */
   readonly #resting = new Map<string, () => void>();
+  /** Why the last attempt failed, by project; empty where the record is written. */
+  readonly #refused = new Map<string, string>();
   readonly #stopping = new AbortController();
   readonly #stopLooking = new AbortController();
   /** Records that are being searched for secrets. */
@@ -207,7 +209,13 @@ export class RunRecordWriter {
 
   #begin(projectId: string, runs: readonly RunView[]): void {
     const write = async (): Promise<void> => {
-      const isWritten = await this.#record(projectId, runs).catch((error: unknown) => this.#warn(error));
+      const isWritten = await this.#record(projectId, runs).then(
+        (done) => {
+          if (done) this.#refused.delete(projectId);
+          return done;
+        },
+        (error: unknown) => this.#refuse(projectId, error),
+      );
       this.#writing.delete(projectId);
       if (!isWritten) this.#rest(projectId, runs);
       // Runs that changed meanwhile were waiting for their project.
@@ -231,6 +239,27 @@ export class RunRecordWriter {
   #restNoMore(): void {
     for (const cancel of this.#resting.values()) cancel();
     this.#resting.clear();
+  }
+
+  /** Why the records of a project are not on its remote: one sentence or none. Its runs go on. */
+  noticesOf(projectId: string): readonly string[] {
+    const why = this.#refused.get(projectId);
+    if (why === undefined) return [];
+    return [
+      `The record of its runs is not on the remote (${why.trim()}). Runs go on, and the record is kept on this server: allow pushes to ${RECORD_BRANCH}.`,
+    ];
+  }
+
+  /** Said once for each reason, however often it is tried. */
+  #refuse(projectId: string, error: unknown): false {
+    const why = error instanceof Error ? error.message : String(error);
+    if (this.#refused.get(projectId) === why) return false;
+    this.#refused.set(projectId, why);
+    this.#options.log.warn(
+      { err: error, projectId },
+      'the record could not be written to git; it is tried again every minute, and told again when the reason changes',
+    );
+    return false;
   }
 
   #warn(error: unknown): false {

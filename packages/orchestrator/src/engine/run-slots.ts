@@ -27,7 +27,7 @@ export class RunSlots {
     this.leaveQueue(userId, runId);
   }
 
-  /** @returns the place in the queue, from 1 */
+  /** @returns the position in the queue, from 1 */
   enqueue(userId: string, runId: string, front: boolean): number {
     this.#of(userId).delete(runId);
     const queue = this.#queue(userId);
@@ -35,13 +35,13 @@ export class RunSlots {
     return queue.indexOf(runId) + 1;
   }
 
-  /** Place in the queue, from 1; `undefined` when the run is not queued. */
+  /** Position in the queue, from 1; `undefined` when the run is not queued. */
   positionOf(userId: string, runId: string): number | undefined {
     const index = this.#queue(userId).indexOf(runId);
     return index < 0 ? undefined : index + 1;
   }
 
-  /** The run that is to be admitted next, when there is room for one. It takes its place at once. */
+  /** The run that is to be admitted next, when there is room for one. It takes the slot at once. */
   next(userId: string): string | undefined {
     if (!this.hasRoom(userId)) return undefined;
     const runId = this.#queue(userId).shift();

@@ -7,7 +7,7 @@ import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from './clock.ts';
-import type { EngineMessage } from './engine.ts';
+import type { EngineMessage } from './step-feed.ts';
 
 /** Whether the missing thing is back; `unknown` when only a run can find out. */
 export type ProbeAnswer = 'back' | 'away' | 'unknown';

@@ -21,7 +21,7 @@ interface Held {
 
 /** The clock may jump while nothing is awaited: look again at least this often. */
 const LONGEST_SLEEP_MS = 30_000;
-/** A due timer that did not fire (its run waits in the queue, or is set aside) is tried again after this, then after twice as long … */
+/** A due timer that did not fire (its run waits in the queue, or is quarantined) is tried again after this, then after twice as long … */
 const HELD_SLEEP_MS = 1_000;
 /** … and at least so often. */
 const LONGEST_HELD_SLEEP_MS = 60_000;

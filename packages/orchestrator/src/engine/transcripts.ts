@@ -26,6 +26,8 @@ export class Transcripts {
 
   /** Adds a line; it is on disk soon after. */
   add({ runId, ...entry }: Progress): void {
+    // It says what is so at this moment, and the lines say it too.
+    if (entry.kind === 'pulse') return;
     const lines = this.#pending.get(runId) ?? [];
     lines.push(JSON.stringify(entry));
     this.#pending.set(runId, lines);

@@ -105,10 +105,13 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
 
       it('are of open runs, and of those that ended in a time', async () => {
         const end: Told = ['2026-03-05T12:00Z', 'RUN_COMPLETED'];
-        await tell(store, 'open', { createdAt: '2026-03-01T12:00:00.000Z' }, []);
+        const workflow = { name: 'essay', version: 1 };
+        await tell(store, 'open', { createdAt: '2026-03-01T12:00:00.000Z', workflow }, []);
         await tell(store, 'ended', { createdAt: '2026-03-04T12:00:00.000Z', projectId: 'p-2' }, [end]);
         expect(await ids(year)).toEqual(['open', 'ended']);
         expect(await ids({ ...year, projectId: 'p-2' })).toEqual(['ended']);
+        expect(await ids({ ...year, workflow: 'essay' })).toEqual(['open']);
+        expect(await ids({ ...year, workflow: 'essay', projectId: 'p-2' })).toEqual([]);
         expect(await ids({ ...year, endedSince: '2026-03-05T12:00:00.001Z' })).toEqual(['open']);
         expect(await ids({ ...year, endedSince: '2026-03-05T12:00:00.000Z' })).toEqual(['open', 'ended']);
         expect(await ids({ ...year, madeBefore: '2026-03-04T12:00:00.000Z' })).toEqual(['open']);

@@ -122,6 +122,8 @@ export interface StoredSession {
 /** Selects the runs of a metrics period. */
 export interface SummaryFilter {
   readonly projectId?: string | undefined;
+  /** Name of a workflow. Absent: runs of all workflows. */
+  readonly workflow?: string | undefined;
   /** Excludes runs that ended before this time. ISO 8601. */
   readonly endedSince: string;
   /** Excludes ended runs that were created at or after this time. ISO 8601. */
@@ -131,6 +133,8 @@ export interface SummaryFilter {
 /** Summary of a run for metrics. */
 export interface SummarizedRun {
   readonly id: string;
+  /** Name of its workflow. */
+  readonly workflow: string;
   readonly status: RunStatus;
   readonly createdAt: string;
   /** ISO 8601; `null` while the run is open. */

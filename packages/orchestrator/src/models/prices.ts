@@ -9,10 +9,12 @@ import type { CallUsage, CustomPrice, Prices } from './model.ts';
 /** Names of our providers that the table has under another one. */
 const TABLE_NAMES: Readonly<Record<string, string>> = { 'openai-chat': 'openai' };
 
+// The published package is bundled without this line, and `require` is the bundler's own.
+const require = createRequire(import.meta.url);
 /** Loaded when it is first needed: the table takes a tenth of a second, which no start has to wait for. */
 const table = (): { readonly calcPrice: typeof calcPrice } =>
   // The package's own types say what it exports.
-  createRequire(import.meta.url)('@pydantic/genai-prices') as { readonly calcPrice: typeof calcPrice };
+  require('@pydantic/genai-prices') as { readonly calcPrice: typeof calcPrice };
 
 /** @param own prices by full id, which come before the table's */
 export function createPrices(own: ReadonlyMap<string, CustomPrice> = new Map()): Prices {

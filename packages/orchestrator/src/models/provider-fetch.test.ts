@@ -80,7 +80,7 @@ describe('I07: the address of a provider', () => {
   ])('is not for a run, its API caller or a project to set: %j', (config) => {
     expect(runConfigRequestSchema.safeParse(config).success).toBe(false);
     expect(projectConfigSchema.safeParse({ defaultRunConfig: config }).success).toBe(false);
-    // Of a project's file all else holds, and a person is told.
+    // The rest of a project's file is taken, and the run has a notice.
     const parsed = parseProjectConfig(JSON.stringify({ defaultRunConfig: { ...config, maxFixAttempts: 1 } }));
     expect(parsed).toMatchObject({ ok: true, config: { defaultRunConfig: { maxFixAttempts: 1 } } });
     expect(JSON.stringify(parsed.ok && parsed.config)).not.toMatch(/evil|canary/);
@@ -97,7 +97,7 @@ describe('I07: the address of a provider', () => {
     const [name] = Object.keys(setting);
     const config = { modelRouting: { planner: 'openai:o3', ...setting } };
     expect(policy.check('build', config)).toEqual([expect.objectContaining({ path: `modelRouting.${name}` })]);
-    // Of a project's file all else holds, and a person is told.
+    // The rest of a project's file is taken, and the run has a notice.
     const resolved = policy.resolve('build', { defaultRunConfig: config }, {});
     expect(resolved.config.modelRouting).toEqual({ planner: 'openai:o3' });
     expect(JSON.stringify(resolved.config)).not.toMatch(/evil|canary/);

@@ -13,7 +13,7 @@ export async function probeProvider(
   settings: Pick<ModelSettings, 'keys' | 'baseUrls' | 'endpoints'>,
   provider: string,
 ): Promise<'back' | 'away' | 'unknown'> {
-  const list = listOf(settings, provider);
+  const list = modelListOf(settings, provider);
   if (list === null) return 'unknown';
   try {
     const answer = await fetch(list.url, {
@@ -34,12 +34,13 @@ export async function probeProvider(
 /** A key that is no longer taken, or an account without credit. */
 const REFUSED: ReadonlySet<number> = new Set([401, 402, 403]);
 
-interface ModelList {
+export interface ModelList {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-function listOf(
+/** Request for a provider's list of models; `null` for what has none and for a provider without an address. */
+export function modelListOf(
   { keys, baseUrls = {}, endpoints = [] }: Parameters<typeof probeProvider>[0],
   provider: string,
 ): ModelList | null {

@@ -11,6 +11,7 @@ import { defaultSettingsMiddleware, type LanguageModel, wrapLanguageModel } from
 import type { Cassette } from './cassettes/cassette.ts';
 import { createCassetteModel } from './cassettes/cassette-player.ts';
 import type { Models } from './model.ts';
+import { PROVIDERS } from './provider-catalog.ts';
 import { createProviderFetch } from './provider-fetch.ts';
 import type { Script } from './script.ts';
 import { createScriptedModel } from './scripted.ts';
@@ -36,6 +37,8 @@ export interface ModelSettings {
     readonly baseUrl: string;
     readonly apiKey?: string | undefined;
   }[];
+  /** Models by provider, as its list names them; a provider that is absent was not asked. */
+  readonly listed?: ReadonlyMap<string, readonly string[]>;
   /** What `scripted:<its name>` plays; absent means that there is no scripted model. */
   readonly script?: Script | Cassette | null;
   /** External coding agents, which carry a role out themselves: `acp:<name>`. `unusable` says why and the way out. */
@@ -66,9 +69,9 @@ export const PROVIDER_NAMES: readonly string[] = [
 
 /** Bare names of families whose provider is clear, as people write them in configurations. */
 const FAMILIES: readonly (readonly [RegExp, string])[] = [
-  [/^claude-/, 'anthropic'],
-  [/^(?:gpt-|chatgpt-|o[1-9](?:-|$))/, 'openai'],
-  [/^deepseek-/, 'deepseek'],
+  [PROVIDERS.anthropic.family, 'anthropic'],
+  [PROVIDERS.openai.family, 'openai'],
+  [PROVIDERS.deepseek.family, 'deepseek'],
 ];
 
 const SCRIPTED = 'scripted';
@@ -117,7 +120,7 @@ export function createModels(settings: ModelSettings): Models {
     if (!provider.usable) {
       return {
         ok: false,
-        message: `The model ${full} cannot be used: ${provider.variable} is not set. Set it in the server's environment and restart the server, or choose another model.`,
+        message: `The model ${full} cannot be used: ${noKey(split.provider, provider.variable)}, or choose another model.`,
       };
     }
     return { ok: true, id: full };
@@ -157,7 +160,7 @@ export function createModels(settings: ModelSettings): Models {
         rolesById.set(full, [...(rolesById.get(full) ?? []), role]);
       }
       const wellKnown = [...providers].flatMap(([name, provider]) =>
-        provider.wellKnown.map((model) => `${name}:${model}`),
+        offered(provider.wellKnown, settings.listed?.get(name)).map((model) => `${name}:${model}`),
       );
       const ids = new Set([
         ...rolesById.keys(),
@@ -179,6 +182,24 @@ export function createModels(settings: ModelSettings): Models {
   };
 }
 
+/** The missing setting of a provider, and the ways to give it. */
+function noKey(provider: string, variable: string): string {
+  if (provider === 'openai-compatible')
+    return `${variable} is not set. Give its address in the setup of the dashboard or in the server's environment`;
+  const name = provider === 'openai-chat' ? 'openai' : provider;
+  return `there is no key for it. Give one in the setup of the dashboard, with "autonomous keys set ${name}" or as ${variable} in the server's environment`;
+}
+
+/** Models to offer: the well-known ones that the provider lists, or, of a provider without well-known ones, all that it lists. */
+function offered(wellKnown: readonly string[], listed: readonly string[] | undefined): readonly string[] {
+  if (listed === undefined) return wellKnown;
+  const both = wellKnown.filter((model) => listed.includes(model));
+  return both.length > 0 ? both : listed.slice(0, MOST_OFFERED);
+}
+
+/** Gateways list hundreds. */
+const MOST_OFFERED = 50;
+
 function checkAgent(name: string, agents: NonNullable<ModelSettings['agents']>): ReturnType<Models['check']> {
   const id = `${EXTERNAL}:${name}`;
   const agent = agents.find((candidate) => candidate.name === name);
@@ -187,7 +208,7 @@ function checkAgent(name: string, agents: NonNullable<ModelSettings['agents']>):
   const known = agents.length === 0 ? 'there is none' : `there are ${agents.map((other) => other.name).join(', ')}`;
   return {
     ok: false,
-    message: `There is no agent "${name}" on this server (${known}). Name it in the file of AUTONOMOUS_AGENTS and restart the server, or choose another model.`,
+    message: `There is no agent "${name}" on this server (${known}). Install it, or name it in the file of AUTONOMOUS_AGENTS and restart the server, or choose another model.`,
   };
 }
 
@@ -205,7 +226,7 @@ function createProviders({ keys, baseUrls = {}, endpoints = [] }: ModelSettings)
         keyVariable: 'ANTHROPIC_API_KEY',
         usable: isSet(keys.anthropic),
         maxOutputTokens: anthropicMaxOutputTokens,
-        wellKnown: ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-sonnet-4-5'],
+        wellKnown: PROVIDERS.anthropic.models,
         create: (model) =>
           wrapLanguageModel({
             model: anthropic(model),
@@ -223,7 +244,7 @@ function createProviders({ keys, baseUrls = {}, endpoints = [] }: ModelSettings)
       'openai',
       {
         ...openaiKey,
-        wellKnown: ['gpt-5.6', 'gpt-5.4-mini', 'gpt-5-mini', 'gpt-4o-mini'],
+        wellKnown: PROVIDERS.openai.models,
         create: (model) =>
           wrapLanguageModel({
             model: openai.responses(model),
@@ -239,7 +260,7 @@ function createProviders({ keys, baseUrls = {}, endpoints = [] }: ModelSettings)
         variable: 'DEEPSEEK_API_KEY',
         keyVariable: 'DEEPSEEK_API_KEY',
         usable: isSet(keys.deepseek),
-        wellKnown: ['deepseek-v4-pro', 'deepseek-v4-flash', 'deepseek-reasoner'],
+        wellKnown: PROVIDERS.deepseek.models,
         create: (model) => deepseek(model),
       },
     ],

@@ -36,7 +36,8 @@ describe('the client', () => {
     const local = { userId: 'local', request: A_REQUEST };
     const exploration = {
       projectId: 'p-1',
-      variants: [{ request: 'one' }, { request: 'two', config: { maxConcurrency: 2 } }],
+      workflow: 'phased-plan',
+      variants: [{ request: 'one' }, { request: 'two', config: { maxConcurrency: 2 }, input: { planPath: 'PLAN.md' } }],
     };
     await client.createProject({ name: 'demo', repository: '/srv/demo' });
     await client.listProjects({ limit: 10 });
@@ -68,6 +69,12 @@ describe('the client', () => {
     await client.getWorkflow('build');
     await client.listModels();
     await client.getMetrics();
+    await client.getSetup();
+    await client.setKey('anthropic', { key: 'k', keep: 'memory', check: false });
+    await client.removeKey('anthropic');
+    await client.testProvider('openai');
+    await client.testAgent('claude');
+    await client.setDefaultModels({ planner: 'openai:x' });
     await client.getMetrics({ projectId: 'p-1', from: '2026-02-01', bucket: 'week', timeZone: 'Europe/Berlin' });
     await client.readiness();
 
@@ -102,6 +109,12 @@ describe('the client', () => {
       ['getWorkflow', 'build'],
       ['listModels'],
       ['getMetrics', {}],
+      ['getSetup'],
+      ['setKey', 'anthropic', { key: 'k', keep: 'memory', check: false }],
+      ['removeKey', 'anthropic'],
+      ['testProvider', 'openai'],
+      ['testAgent', 'claude'],
+      ['setDefaultModels', { planner: 'openai:x' }],
       ['getMetrics', { projectId: 'p-1', from: '2026-02-01', bucket: 'week', timeZone: 'Europe/Berlin' }],
       ['readiness'],
     ]);

@@ -33,6 +33,7 @@ describe('the dashboard', () => {
     '/launch',
     '/metrics',
     '/metrics/90/shop-1',
+    '/metrics/90/-/own-flow',
     '/runs/r-1',
     '/runs/r-1/plan',
     '/runs/r-1/gates/4',

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { RECENT_RUNS } from '@autonomous/shared';
+import { startCommand } from './start-command.ts';
 
 /**
  * One script runs, by its nonce, and what it hands to the frame that diagrams are drawn in, which is under the same policy.
@@ -23,14 +24,16 @@ export function dashboardPolicy(nonce: string): string {
  * nothing that a router could take for another path.
  */
 const PAGE =
-  /^\/(?:launch|metrics(?:\/\d{1,2}(?:\/[\w-]+)?)?|runs\/[\w-]+(?:\/[\w-]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
+  /^\/(?:launch|setup|metrics(?:\/\d{1,2}(?:\/[\w-]+(?:\/[\w-]+)?)?)?|runs\/[\w-]+(?:\/[\w-]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
 /** The same for the router. */
 export const DASHBOARD_PAGES = [
   '/',
   '/launch',
+  '/setup',
   '/metrics',
   '/metrics/:days',
   '/metrics/:days/:project',
+  '/metrics/:days/:project/:workflow',
   '/runs/:id',
   '/runs/:id/:tab',
   '/runs/:id/:tab/:entry',
@@ -149,7 +152,7 @@ function pageOf(version: string, nonce: string, isSignedIn: boolean, path: strin
   const imported = isSignedIn && path === '/' ? ['runtime.js'] : ['runtime.js', 'lazy-screens.js'];
   const preloads = imported.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="${at(name)}">`);
   return `<!doctype html>
-<html lang="en" data-session="${isSignedIn ? 'open' : 'none'}">
+<html lang="en" data-session="${isSignedIn ? 'open' : 'none'}" data-program="${startCommand().program}">
 <head>
 <meta charset="utf-8">
 ${isSignedIn ? early.join('\n') : ''}
@@ -166,7 +169,7 @@ ${preloads.join('\n')}
 <script type="module" nonce="${nonce}" src="${at('app.js')}"></script>
 </head>
 <body>
-<div id="app"><noscript>This page needs JavaScript. Without it, there is the command line: <code>npm run autonomous -- --help</code>.</noscript></div>
+<div id="app"><noscript>This page needs JavaScript. Without it, there is the command line: <code>${startCommand().program} --help</code>.</noscript></div>
 </body>
 </html>
 `;

@@ -234,6 +234,10 @@ export function createServerApp(options: ServerAppOptions) {
       if (!(await credentials.isStill(visitor(c)))) return answerProblem(c, unauthorized());
       return once(c, next);
     },
+    async onChange(c, next) {
+      if (!(await credentials.isStill(visitor(c)))) return answerProblem(c, unauthorized());
+      return next();
+    },
   });
 
   const dashboard = options.dashboardFolder === undefined ? null : openDashboard(options.dashboardFolder);

@@ -1,4 +1,5 @@
 /** Page at `/` for browsers without the dashboard: states that the server runs and how to sign in. */
+import { startCommand } from './start-command.ts';
 
 /** For every page and answer: nothing is loaded from anywhere, and no other page may frame it. */
 export const CONTENT_SECURITY_POLICY =
@@ -17,8 +18,8 @@ export function landingPage(isSignedIn: boolean): string {
     <p>Its dashboard was not built: <code>npm run build</code> does that, and <code>npm start</code> by itself.</p>
     <h2>Open it</h2>
     <dl>
-      <div><dt>Start a run</dt><dd><code>npm run autonomous -- run "Add a login page"</code> in the server’s folder, with <code>--project</code> and the path of your repository.</dd></div>
-      <div><dt>Follow it</dt><dd><code>npm run autonomous -- watch</code> follows the newest run, <code>gates</code> lists what waits for you.</dd></div>
+      <div><dt>Start a run</dt><dd><code>${startCommand().program} run "Add a login page"</code> in the server’s folder, with <code>--project</code> and the path of your repository.</dd></div>
+      <div><dt>Follow it</dt><dd><code>${startCommand().program} watch</code> follows the newest run, <code>gates</code> lists what waits for you.</dd></div>
       <div><dt>HTTP</dt><dd>The API describes itself in <a href="/api/openapi.json">its OpenAPI document</a> (signed in, or with the token).</dd></div>
     </dl>`,
   );
@@ -28,7 +29,7 @@ export function landingPage(isSignedIn: boolean): string {
 export function spentLinkPage(): string {
   return page(
     'This link was used or is too old',
-    '<p class="lead">A sign-in link opens one browser, once, within ten minutes. For another one: <code>npm run autonomous -- sign-in</code>.</p>',
+    `<p class="lead">A sign-in link opens one browser, once, within ten minutes. For another one: <code>${startCommand().program} sign-in</code>.</p>`,
   );
 }
 

@@ -42,7 +42,8 @@ describe('The metrics of a store', () => {
     const range = metricsRange(query, NOW);
     const endedSince = new Date(range.range.begin).toISOString();
     const madeBefore = new Date(range.range.end).toISOString();
-    return metricsOf(await store.summarizeRuns({ projectId: query.projectId, endedSince, madeBefore }), range);
+    const { projectId, workflow } = query;
+    return metricsOf(await store.summarizeRuns({ projectId, workflow, endedSince, madeBefore }), range);
   }
 
   /** Made at 10, planned for $1 in the first hour, approved after a day, done for $2 half an hour later. */
@@ -341,6 +342,30 @@ describe('The metrics of a store', () => {
     await store.archive('2026-03-09T00:00:00.000Z', 10);
     await reopen((connection) => connection.exec(`DELETE FROM run_summaries; UPDATE archived_steps SET steps = x'00'`));
     expect((await metrics()).total).toMatchObject({ started: 2, completed: 2, timeToCompletion: { count: 2 } });
+  });
+
+  it('are those of one workflow where it is named, and of each in which something happened', async () => {
+    const own = { name: 'essay', version: 1 };
+    await tell(store, 'a', { createdAt: '2026-03-01T10:00:00.000Z' }, buildOn('01', '02'));
+    await tell(store, 'b', { createdAt: '2026-03-02T10:00:00.000Z' }, buildOn('02', '03'));
+    const failed: Told = ['2026-03-03T10:30Z', 'RUN_FAILED', { message: 'No.' }];
+    const spent = calls('2026-03-03T10:05Z', 'drafting', 'a:author', 4);
+    await tell(store, 'c', { createdAt: '2026-03-03T10:00:00.000Z', workflow: own }, [...spent, failed]);
+    const all = await metrics();
+    expect(all.workflows).toMatchObject([
+      { workflow: 'build', started: 2, completed: 2, failed: 0, spending: { costUsd: 6 } },
+      { workflow: 'essay', started: 1, completed: 0, failed: 1, spending: { costUsd: 4 } },
+    ]);
+    expect(all.total).toMatchObject({ started: 3, spending: { costUsd: 10 } });
+    const { total, workflows } = await metrics({ workflow: 'essay' });
+    expect(total).toMatchObject({ started: 1, failed: 1, stages: [{ stage: 'drafting', costUsd: 4 }] });
+    expect(workflows).toEqual([{ workflow: 'essay', ...total }]);
+    expect((await metrics({ workflow: 'poem' })).workflows).toEqual([]);
+    expect((await metrics({ from: '2026-03-03' })).workflows.map(({ workflow }) => workflow)).toEqual([
+      'essay',
+      'build',
+    ]);
+    expect((await metrics({ from: '2026-03-09' })).workflows).toEqual([]);
   });
 
   it('forget what an event said that was erased', async () => {

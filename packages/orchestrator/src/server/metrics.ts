@@ -10,6 +10,7 @@ import {
   type MetricsFigures,
   type MetricsQuery,
   type SpendingFigures,
+  type WorkflowFigures,
 } from '@autonomous/shared';
 import type { SummarizedRun } from '../event-store/event-store.ts';
 import type { Spent, Wait } from '../event-store/run-summary.ts';
@@ -41,20 +42,38 @@ export function metricsRange({ from, to, bucket = 'day', timeZone = 'UTC' }: Met
 
 /** @param runs all that were open or ended in the range; others may be among them */
 export function metricsOf(runs: readonly SummarizedRun[], { timeZone, bucket, range, parts }: MetricsRange): Metrics {
-  const all = gather(runs.map(factsOf), parts);
+  const facts = runs.map(factsOf);
+  const all = gather(facts, parts);
   return {
     from: range.from,
     to: range.to,
     timeZone,
     bucket,
-    total: figuresOf({
-      started: sumOf(all, ({ started }) => started),
-      ended: all.flatMap(({ ended }) => ended),
-      calls: all.flatMap(({ calls }) => calls),
-      waits: all.flatMap(({ waits }) => waits),
-    }),
+    total: figuresOf(together(all)),
     parts: all.map(({ part: { from, to }, ...gathered }) => ({ from, to, ...figuresOf(gathered) })),
+    workflows: workflowsOf(facts, parts),
     now: nowOf(runs),
+  };
+}
+
+/** Figures of each workflow of which something happened in the range, that with the most runs started first. */
+function workflowsOf(facts: readonly RunFacts[], parts: readonly DateRange[]): readonly WorkflowFigures[] {
+  return [...Map.groupBy(facts, ({ run }) => run.workflow)]
+    .flatMap(([workflow, group]): WorkflowFigures[] => {
+      const gathered = together(gather(group, parts));
+      const { started, ended, calls, waits } = gathered;
+      const isEmpty = started + ended.length + calls.length + waits.length === 0;
+      return isEmpty ? [] : [{ workflow, ...figuresOf(gathered) }];
+    })
+    .toSorted((one, other) => other.started - one.started || (one.workflow < other.workflow ? -1 : 1));
+}
+
+function together(all: readonly Gathered[]): Gathered {
+  return {
+    started: sumOf(all, ({ started }) => started),
+    ended: all.flatMap(({ ended }) => ended),
+    calls: all.flatMap(({ calls }) => calls),
+    waits: all.flatMap(({ waits }) => waits),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Checks what a new run is given against what its workflow needs. */
 import type { Fault, JsonObject, NewRun } from '@autonomous/shared';
-import type { WorkflowDefinition } from '../core/definition.ts';
+import type { z } from 'zod';
+import { jsonSchemaOf, type WorkflowDefinition } from '../core/definition.ts';
 import { findNonJson } from '../core/plain-json.ts';
 
 export interface CheckedRunInput {
@@ -28,8 +29,9 @@ export function checkRunInput(
   }
   const parsed = definition.input.safeParse(input ?? {});
   if (!parsed.success) {
-    const faults = parsed.error.issues.map(({ path, message }) => ({ path: ['input', ...path].join('.'), message }));
-    return { faults: [...needed, ...faults] };
+    const { properties = {} } = jsonSchemaOf(definition.input);
+    const fields = Object.keys(properties as JsonObject); // those of an object, by JSON Schema
+    return { faults: [...needed, ...parsed.error.issues.flatMap((issue) => inputFaults(issue, name, fields))] };
   }
   const unfit = findNonJson(parsed.data);
   if (unfit) {
@@ -38,6 +40,22 @@ export function checkRunInput(
   }
   // Found to be JSON just before.
   return { input: JSON.parse(JSON.stringify(parsed.data)) as JsonObject, faults: needed };
+}
+
+/** @param fields names of the fields at the top of the input */
+function inputFaults(issue: z.core.$ZodIssue, workflow: string, fields: readonly string[]): readonly Fault[] {
+  const path = ['input', ...issue.path].map(String).join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const known = issue.path.length > 0 ? '' : fields.length === 0 ? '; it has none' : `; it has ${fields.join(', ')}`;
+    return issue.keys.map((key) => ({
+      path: `${path}.${key}`,
+      message: `The input of workflow '${workflow}' has no field '${[...issue.path, key].map(String).join('.')}'${known}.`,
+    }));
+  }
+  const [, expected] = /^Invalid input: expected (.+), received undefined$/.exec(issue.message) ?? [];
+  return [
+    { path, message: expected === undefined ? issue.message : `Is missing: a value of the type ${expected} is needed` },
+  ];
 }
 
 function missing(path: string, workflow: string): Fault {

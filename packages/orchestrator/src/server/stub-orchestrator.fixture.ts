@@ -37,6 +37,24 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     signals: [],
     mermaid: 'stateDiagram-v2',
   };
+  const provider = {
+    id: 'anthropic',
+    title: 'Anthropic',
+    status: 'ready' as const,
+    source: 'file' as const,
+    hint: '…abcd',
+    keysUrl: 'https://platform.claude.com/settings/keys',
+    models: ['anthropic:claude-sonnet-5-5'],
+    detail: null,
+  };
+  const agent = {
+    id: 'claude',
+    title: 'Claude Code',
+    status: 'ready' as const,
+    version: '2.1',
+    detail: null,
+    way: null,
+  };
   const answers: Orchestrator = {
     createProject: async (_caller, { name, repository }) => ({ ...project, name, repository }),
     listProjects: async () => ({ items: [project], nextCursor: null }),
@@ -98,6 +116,12 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     listModels: async () => [{ id: 'scripted:demo', usable: true, scripted: true, defaultFor: ['planner'] }],
     getMetrics: async () => metricsOf([], metricsRange({}, new Date(NOON))),
     readiness: async () => ({ ready: true, checks: [{ name: 'sandbox', ok: true, detail: 'bubblewrap ran' }] }),
+    getSetup: async () => ({ isReady: true, providers: [provider], agents: [agent], defaultModels: {} }),
+    setKey: async () => provider,
+    removeKey: async () => provider,
+    testProvider: async () => provider,
+    testAgent: async () => agent,
+    setDefaultModels: async (defaultModels) => ({ isReady: true, providers: [], agents: [], defaultModels }),
     ...overrides,
   };
   const noted = Object.entries(answers).map(([name, answer]) => [

@@ -3,6 +3,7 @@
  * decided which could not be carried out, and is pinned to a commit, so that it stays what the person saw.
  */
 import {
+  allOwnedPaths,
   Conflict,
   type FilesTaken,
   type Gate,
@@ -13,6 +14,7 @@ import {
   type RunView,
   Stale,
 } from '@autonomous/shared';
+import { ownedPaths } from '../artifacts/owned-files.ts';
 import type { Repository } from '../repository/repository.ts';
 
 export interface TakenFilesOptions {
@@ -54,6 +56,11 @@ export async function takenFiles(
     paths.filter((path) => !changed.has(path) || path.startsWith('.autonomous/')),
     (list) => `Run ${other.id} did not change ${list}: only files that it changed can be taken from it.`,
   );
+  const owned = ownedPaths(allOwnedPaths(view.ownedFiles));
+  refuse(
+    paths.filter((path) => owned.has(path) || owned.isAbove(path)),
+    (list) => `Run ${view.id} cannot take ${list}: engine-owned files are written by the server alone.`,
+  );
   if (from !== base) {
     const between = new Set((await options.repository.changes(project, base, from)).map(({ path }) => path));
     const moved = between.has(CONFIG_PATH) ? paths : paths.filter((path) => between.has(path));
@@ -68,7 +75,8 @@ export async function takenFiles(
   const clashes = clashesOf(
     paths.filter((path) => changed.get(path)?.after !== null),
     paths,
-    await options.repository.listFiles(project, tree),
+    // The code tree lacks engine-owned files, whose folders no file may replace.
+    await options.repository.listFiles(project, view.headCommit ?? tree),
   );
   if (clashes.length > 0) {
     throw new Conflict(

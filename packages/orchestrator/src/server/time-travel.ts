@@ -3,12 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type Caller,
   Conflict,
-  type Fault,
   foldRun,
-  type Gate,
   type GateDecision,
   InvalidRequest,
-  type JsonObject,
   type NewFork,
   NotFound,
   type Project,
@@ -32,73 +29,66 @@ import { diagramOfRun, pathOf, possibleEvents } from '../core/diagram.ts';
 import { type ForkedRun, throughStep } from '../core/fork.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay } from '../core/replay.ts';
+import { runIdOf } from '../core/run-id.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import { requestedConfigOf, mergeRunConfigRequests, parseProjectConfig } from '../run-config/run-config.ts';
+import type { GateDecisions } from './gate-decisions.ts';
+import type { Projects } from './projects.ts';
+import { newRunId } from './run-ids.ts';
+import type { RunLauncher } from './run-launcher.ts';
 
 export interface TimeTravelOptions {
-  readonly engine: Engine;
-  readonly store: EventStore;
-  readonly repository: Repository;
-  readonly workflows: WorkflowRegistry;
-  scrub(text: string): string;
-  readonly runConfig: RunConfigPolicy;
-  /** All faults of what a request asks for, by their paths in the request's body. */
-  checkConfig(workflow: string, request: RunConfigRequest): readonly Fault[];
-  /** @throws {Unprocessable} naming every role whose model cannot be used */
-  refuseUnusableModels(workflow: string, config: RunConfig): void;
-  /** @throws {Unprocessable} when the record in git has a run of this id, which the database has lost */
-  refuseRecorded(project: Project, runId: string): Promise<void>;
-  projectOf(id: string): Promise<Project>;
-  /** The signal that decides a gate. @throws {Conflict | InvalidRequest} when the gate does not take the decision */
-  signalFor(
-    caller: Caller,
-    view: RunView,
-    gate: Gate,
-    decision: GateDecision,
-  ): Promise<{ readonly type: string; readonly payload: JsonObject }>;
-  /** The id of a new run; always the same for the same key. */
-  runIdFor(key: string | undefined): string;
-}
-
-export interface TimeTravel {
-  /** @throws {NotFound} naming the range when the run has no such event */
-  viewAt(runId: string, at: number): Promise<RunView>;
-  statechart(runId: string, at?: number): Promise<Statechart>;
-  fork(caller: Caller, sourceId: string, wanted: NewFork, key?: string): Promise<RunView>;
+  readonly engine: Pick<Engine, 'fork' | 'inspect' | 'tree' | 'view'>;
+  readonly store: Pick<EventStore, 'loadRun' | 'loadView' | 'readRun'>;
+  readonly repository: Pick<Repository, 'createBranch' | 'readFile'>;
+  readonly workflows: Pick<WorkflowRegistry, 'find'>;
+  /** Takes known secrets and token patterns out of text. */
+  readonly scrub: (text: string) => string;
+  readonly runConfig: Pick<RunConfigPolicy, 'resolve'>;
+  readonly launcher: Pick<RunLauncher, 'checkConfig' | 'refuseRecorded' | 'refuseUnusableModels'>;
+  readonly projects: Pick<Projects, 'of'>;
+  readonly decisions: Pick<GateDecisions, 'signalFor'>;
 }
 
 /** Events that are read at once. */
 const PAGE = 500;
 
-export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
-  const { engine, store, repository, workflows } = options;
+export class TimeTravel {
+  readonly #options: TimeTravelOptions;
+
+  constructor(options: TimeTravelOptions) {
+    this.#options = options;
+  }
 
   /** The run's events up to the end of the step that holds event `at`. */
-  const eventsThrough = async (runId: string, at: number): Promise<readonly WorkflowEvent[]> => {
-    const { lastSequence } = await engine.view(runId);
+  async #eventsThrough(runId: string, at: number): Promise<readonly WorkflowEvent[]> {
+    const { lastSequence } = await this.#options.engine.view(runId);
     if (at > lastSequence) {
       throw new NotFound(`Run ${runId} has no event ${at}; its events are 1 to ${lastSequence}.`);
     }
     const events: WorkflowEvent[] = [];
     for (;;) {
-      const page = await store.readRun(runId, events.at(-1)?.sequence ?? 0, PAGE);
+      const page = await this.#options.store.readRun(runId, events.at(-1)?.sequence ?? 0, PAGE);
       for (const event of page) events.push(event);
       const isPast = page.some((event) => event.sequence > at && event.origin === 'input');
       if (page.length < PAGE || isPast) return throughStep(events, at);
       // Others have a turn between the pages of a long history.
       await nextTurn();
     }
-  };
+  }
 
-  const viewAt = async (runId: string, at: number): Promise<RunView> =>
-    await foldWhole((await eventsThrough(runId, at)).filter((event) => event.sequence <= at));
+  /** The view of a run after one of its events. @throws {NotFound} naming the range when the run has no such event */
+  async viewAt(runId: string, at: number): Promise<RunView> {
+    return foldWhole((await this.#eventsThrough(runId, at)).filter((event) => event.sequence <= at));
+  }
 
-  const statechart = async (runId: string, at?: number): Promise<Statechart> => {
-    const now = await engine.view(runId);
-    const events = await eventsThrough(runId, at ?? now.lastSequence);
+  /** Where a run is or was in its statechart. @throws {NotFound} naming the range when the run has no such event */
+  async statechart(runId: string, at?: number): Promise<Statechart> {
+    const now = await this.#options.engine.view(runId);
+    const events = await this.#eventsThrough(runId, at ?? now.lastSequence);
     const view = at === undefined ? now : await foldWhole(events);
-    const definition = definitionOf(view);
-    const state = await stateAfter(events, definition, at === undefined ? runId : null);
+    const definition = this.#definitionOf(view);
+    const state = await this.#stateAfter(events, definition, at === undefined ? runId : null);
     const way = pathOf(definition, events);
     return {
       workflow: definition.name,
@@ -110,28 +100,28 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       changes: way.changes,
       possible: possibleEvents(definition, state, view),
     };
-  };
+  }
 
   /**
    * The machine's state after these events; `null` where it cannot be read.
    * @param live the run whose newest state this is; `null` for an older one
    */
-  const stateAfter = async (
+  async #stateAfter(
     events: readonly WorkflowEvent[],
     { name }: WorkflowDefinition,
     live: string | null,
-  ): Promise<RunState | null> => {
+  ): Promise<RunState | null> {
     const [first] = events;
     const last = events.at(-1);
     if (!first || !last) return null;
     if (live !== null) {
-      return engine.inspect(live).then(
+      return this.#options.engine.inspect(live).then(
         ({ state }) => state,
         () => null,
       );
     }
-    const versions = (version: number) => workflows.find(name, version);
-    const snapshot = (await store.loadRun(first.workflowRunId))?.snapshot ?? null;
+    const versions = (version: number) => this.#options.workflows.find(name, version);
+    const snapshot = (await this.#options.store.loadRun(first.workflowRunId))?.snapshot ?? null;
     const isUsable = snapshot !== null && snapshot.sequence <= last.sequence;
     const before = isUsable ? events.filter((event) => event.sequence <= snapshot.sequence) : [first];
     const start = versions((await foldWhole(before)).workflow.version);
@@ -144,21 +134,25 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       // A snapshot that its machine cannot read: what can happen next is not known then.
       return null;
     }
-  };
+  }
 
-  const definitionOf = ({ id, workflow }: RunView): WorkflowDefinition => {
-    const definition = workflows.find(workflow.name, workflow.version);
+  #definitionOf({ id, workflow }: RunView): WorkflowDefinition {
+    const definition = this.#options.workflows.find(workflow.name, workflow.version);
     if (definition) return definition;
     throw new Conflict(
       `Workflow '${workflow.name}' version ${workflow.version} of run ${id} is not registered on this server.`,
     );
-  };
+  }
 
-  const fork = async (caller: Caller, sourceId: string, wanted: NewFork, key?: string): Promise<RunView> => {
-    const runId = options.runIdFor(key === undefined ? undefined : `${key}/fork`);
-    const existing = await store.loadView(runId);
+  /**
+   * Starts a run that goes on where another was after one of its events. The same key gives the same run.
+   * @throws {InvalidRequest} with every fault of what is asked for @throws {Conflict} where it cannot be forked there
+   */
+  async fork(caller: Caller, sourceId: string, wanted: NewFork, key?: string): Promise<RunView> {
+    const runId = key === undefined ? newRunId() : runIdOf(`${key}/fork`);
+    const existing = await this.#options.store.loadView(runId);
     if (existing) return existing;
-    const source = await engine.view(sourceId);
+    const source = await this.#options.engine.view(sourceId);
     const { lastSequence } = source;
     if (wanted.at > lastSequence) {
       const message = `must be an event of run ${sourceId}, whose events are 1 to ${lastSequence}`;
@@ -166,17 +160,23 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
         faults: [{ path: 'at', message }],
       });
     }
-    const events = await eventsThrough(sourceId, wanted.at);
+    const events = await this.#eventsThrough(sourceId, wanted.at);
     const view = await foldWhole(events);
-    definitionOf(view);
-    const project = view.projectId === '' ? null : await options.projectOf(view.projectId);
-    if (project !== null) await options.refuseRecorded(project, runId);
-    const change = await changeOf(view, (await engine.tree(sourceId)).budgets, events, wanted.config, project);
-    const request = wanted.request === undefined ? undefined : options.scrub(wanted.request.trim());
+    this.#definitionOf(view);
+    const project = view.projectId === '' ? null : await this.#options.projects.of(view.projectId);
+    if (project !== null) await this.#options.launcher.refuseRecorded(project, runId);
+    const change = await this.#changeOf(
+      view,
+      (await this.#options.engine.tree(sourceId)).budgets,
+      events,
+      wanted.config,
+      project,
+    );
+    const request = wanted.request === undefined ? undefined : this.#options.scrub(wanted.request.trim());
     const branch = project === null ? '' : `autonomous/${runId}-${slugOf(request ?? view.originalRequest)}`;
     const { answer } = wanted;
-    const signal = answer === undefined ? undefined : await answerTo(caller, view, runId, answer);
-    return engine.fork(runId, sourceId, {
+    const signal = answer === undefined ? undefined : await this.#answerTo(caller, view, runId, answer);
+    return this.#options.engine.fork(runId, sourceId, {
       at: wanted.at,
       by: caller.userId,
       branch,
@@ -186,13 +186,13 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       once: caller.request,
       prepare: async (run) => {
         const commit = commitOf(run, view);
-        if (project !== null && commit !== null) await repository.createBranch(project, branch, commit);
+        if (project !== null && commit !== null) await this.#options.repository.createBranch(project, branch, commit);
       },
     });
-  };
+  }
 
   /** The decision as a signal to the gate that the new run has where the source had its own. */
-  const answerTo = async (caller: Caller, view: RunView, runId: string, answer: GateDecision) => {
+  async #answerTo(caller: Caller, view: RunView, runId: string, answer: GateDecision) {
     if (view.gate === null) {
       throw new Conflict(
         `Run ${view.id} had no open gate after event ${view.lastSequence} that could take '${answer.decision}'; it was ${view.status}.`,
@@ -205,23 +205,23 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       );
     }
     const { artifactHash, codeTree, concernsHash } = answer;
-    const signal = await options.signalFor(caller, view, gate, answer);
+    const signal = await this.#options.decisions.signalFor(caller, view, gate, answer);
     return { ...signal, gateId: gate.id, artifactHash, codeTree, concernsHash };
-  };
+  }
 
   /**
    * What is another configuration from there on: the run's own with what is asked for, within the limits of today. The
    * budgets of its tree are those that the tree has now.
    * @throws {InvalidRequest} with every fault of what is asked for
    */
-  const changeOf = async (
+  async #changeOf(
     view: RunView,
     ofTree: TreeBudgets,
     events: readonly WorkflowEvent[],
     asked: RunConfigRequest | undefined,
     project: Project | null,
-  ) => {
-    const faults = asked === undefined ? [] : [...options.checkConfig(view.workflow.name, asked)];
+  ) {
+    const faults = asked === undefined ? [] : [...this.#options.launcher.checkConfig(view.workflow.name, asked)];
     const { baseBranch } = view.config.git;
     if (asked?.git?.baseBranch !== undefined && asked.git.baseBranch !== baseBranch) {
       const message = `The run began from ${baseBranch}, and so does its fork; start a new run for another branch.`;
@@ -235,13 +235,13 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
     if (faults.length > 0) {
       throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
     }
-    const { config, notices } = options.runConfig.resolve(
+    const { config, notices } = this.#options.runConfig.resolve(
       view.workflow.name,
-      project === null ? null : await projectConfig(project, view),
+      project === null ? null : await this.#projectConfig(project, view),
       mergeRunConfigRequests(requestedConfigOf(view.config), asked ?? {}),
     );
     const now = withTree({ ...config, git: { ...config.git, baseBranch } }, ofTree);
-    if (project !== null) options.refuseUnusableModels(view.workflow.name, now);
+    if (project !== null) this.#options.launcher.refuseUnusableModels(view.workflow.name, now);
     // Of what the project allows a new run nothing holds for a tree that there is already.
     const said = notices.filter((notice) => !TREE_BUDGET_NAMES.some((name) => notice.includes(name)));
     return {
@@ -249,17 +249,15 @@ export function createTimeTravel(options: TimeTravelOptions): TimeTravel {
       ...(asked === undefined ? {} : { requestedConfig: mergeRunConfigRequests(requestedBefore(events), asked) }),
       ...(said.length === 0 ? {} : { notices: said }),
     };
-  };
+  }
 
   /** The project's own configuration, as the run read it at its start. */
-  const projectConfig = async (project: Project, { baseCommit }: RunView): Promise<ProjectConfig | null> => {
+  async #projectConfig(project: Project, { baseCommit }: RunView): Promise<ProjectConfig | null> {
     if (baseCommit === undefined) return null;
-    const text = await repository.readFile(project, baseCommit, '.autonomous/config.json');
+    const text = await this.#options.repository.readFile(project, baseCommit, '.autonomous/config.json');
     const parsed = text === null ? null : parseProjectConfig(text);
     return parsed?.ok ? parsed.config : null;
-  };
-
-  return { viewAt, statechart, fork };
+  }
 }
 
 /** The state after these events, with turns for others in between; `null` where they do not follow from each other. */

@@ -3,7 +3,12 @@ import type { CommandLine } from '../command-line.ts';
 
 export function addDoctor(line: CommandLine): void {
   line
-    .command('doctor', 'checks whether this machine has everything that a run needs')
+    .command('doctor [project]', 'checks whether this machine, and a project on it, has everything that a run needs')
     .option('--json', 'one JSON object')
-    .action(line.ending(async (options: object) => (await import('../doctor.ts')).doctor(options, line.io)));
+    .option('--branch <name>', "branch of the project that is examined; else its remote's default")
+    .action(
+      line.ending(async (project: string | undefined, options: object) =>
+        (await import('../doctor.ts')).doctor({ ...options, project }, line.io),
+      ),
+    );
 }

@@ -38,7 +38,7 @@ export function addExtend(line: CommandLine): void {
     );
 }
 
-/** What `extend` sends: minutes for a stage, or other budgets for the run. @throws {UsageError} */
+/** Payload of `extend`: minutes for a stage, or new budgets for the run. @throws {UsageError} */
 function extensionOf(
   minutes: string | undefined,
   options: BudgetOptions,

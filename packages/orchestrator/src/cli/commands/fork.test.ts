@@ -52,6 +52,6 @@ it('shows an event in one line', () => {
     payload: { file: 'x'.repeat(300) },
     timestamp: '2026-03-01T12:00:00.000Z',
   };
-  expect(historyLine(event, 3)).toMatch(/^ {2}7 {2}2026-03-01 12:00:00 {2}INVOICE_WRITTEN {11}\{"file":"x+…$/);
+  expect(historyLine(event, 3)).toMatch(/^ {2}7 {2}2026-03-01 12:00:00 {2}INVOICE_WRITTEN {11}file x+…$/);
   expect(historyLine(event, 1).length).toBeLessThan(180);
 });

@@ -1,10 +1,10 @@
 /** The command `gates`: lists the gates that wait for a person. */
-import { type Client, type Gate, type WorkflowInfo, workflowOf } from '@autonomous/shared';
+import { type Client, type Gate, type RunView, workflowOf } from '@autonomous/shared';
 import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
-import { gateLine } from '../run-texts.ts';
+import { gateLine, requestOf } from '../run-texts.ts';
 
 export function addGates(line: CommandLine): void {
   line
@@ -16,27 +16,41 @@ export function addGates(line: CommandLine): void {
 async function gates(io: CliIo, { server, json }: JsonOptions): Promise<number> {
   const client = await connect(io, server);
   const open = await client.listGates();
-  const workflows = json ? new Map<string, WorkflowInfo>() : await workflowsByRun(client, open);
-  for (const gate of open)
-    if (json) sayJson(io, gate);
-    else say(io, gateLine(gate, workflows.get(gate.runId)));
+  if (json) for (const gate of open) sayJson(io, gate);
+  else for (const line of await linesOf(client, open)) say(io, line);
   if (open.length === 0 && !json) note(io, 'Nothing waits for a person.');
   return EXIT.done;
+}
+
+async function linesOf(client: Client, gates: readonly Gate[]): Promise<readonly string[]> {
+  if (gates.length === 0) return [];
+  const workflows = await client.listWorkflows();
+  const runs = await runsById(
+    client,
+    gates.map(({ runId }) => runId),
+  );
+  const parents = await runsById(
+    client,
+    [...runs.values()].flatMap(({ parent }) => (parent === undefined ? [] : [parent.runId])),
+  );
+  return gates.map((gate) => {
+    const run = runs.get(gate.runId);
+    const parent = parents.get(run?.parent?.runId ?? '');
+    const names =
+      run === undefined || parent === undefined ? undefined : { name: requestOf(run), parent: requestOf(parent) };
+    return gateLine(gate, run && workflowOf({ workflows }, run.workflow.name), names);
+  });
 }
 
 /** Requests that are under way at the same time. */
 const AT_ONCE = 8;
 
-/** The workflow of each run that waits, by the run's id; without those that the server has no more. */
-async function workflowsByRun(client: Client, gates: readonly Gate[]): Promise<ReadonlyMap<string, WorkflowInfo>> {
-  const workflows = gates.length === 0 ? [] : await client.listWorkflows();
-  const found = new Map<string, WorkflowInfo>();
-  for (let from = 0; from < gates.length; from += AT_ONCE) {
-    const runs = await Promise.all(gates.slice(from, from + AT_ONCE).map(({ runId }) => client.getRun(runId)));
-    for (const { id, workflow } of runs) {
-      const known = workflowOf({ workflows }, workflow.name);
-      if (known !== undefined) found.set(id, known);
-    }
+async function runsById(client: Client, ids: readonly string[]): Promise<ReadonlyMap<string, RunView>> {
+  const wanted = [...new Set(ids)];
+  const found = new Map<string, RunView>();
+  for (let from = 0; from < wanted.length; from += AT_ONCE) {
+    const runs = await Promise.all(wanted.slice(from, from + AT_ONCE).map((id) => client.getRun(id)));
+    for (const run of runs) found.set(run.id, run);
   }
   return found;
 }

@@ -1,5 +1,5 @@
 /** The command `history`: lists the events of a run. */
-import type { WorkflowEvent, WorkflowInfo } from '@autonomous/shared';
+import { eventName, fieldsText, type WorkflowEvent, type WorkflowInfo } from '@autonomous/shared';
 import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';
@@ -31,10 +31,13 @@ async function history(io: CliIo, runId: string, { server, json }: JsonOptions):
   return EXIT.done;
 }
 
-/** One event in a history: its sequence, its time, its type and what it says. */
+/** One event in a history: its sequence, time, type and payload. */
 export function historyLine(event: WorkflowEvent, width: number, workflow?: WorkflowInfo): string {
-  const [said = ''] = (describeEvent(event, null, workflow)?.text ?? JSON.stringify(event.payload)).split('\n');
-  const text = said.startsWith(`${event.type} `) ? said.slice(event.type.length + 1) : said;
+  // An event that says nothing to most people has a line here, too.
+  const [said = ''] = (describeEvent(event, null, workflow)?.text ?? fieldsText(event.payload)).split('\n');
+  // The type stands before it.
+  const name = `${eventName(event.type)}: `;
+  const text = said.startsWith(name) ? said.slice(name.length) : said;
   const cut = text.length > 120 ? `${text.slice(0, 120)}…` : text;
   const time = event.timestamp.slice(0, 19).replace('T', ' ');
   return `${String(event.sequence).padStart(width)}  ${time}  ${event.type.padEnd(24)}  ${cut}`.trimEnd();

@@ -5,7 +5,7 @@ import { type CommandLine, type JsonOptions, numberFrom } from '../command-line.
 import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
-import { runLine } from '../run-texts.ts';
+import { runLines } from '../run-texts.ts';
 
 interface ListOptions extends JsonOptions {
   readonly status?: RunStatus;
@@ -15,7 +15,7 @@ interface ListOptions extends JsonOptions {
 
 export function addList(line: CommandLine): void {
   line
-    .client('list', 'lists runs, newest first')
+    .client('list', 'lists runs, newest first, with child runs below their parents')
     .addOption(new Option('--status <status>', 'only these').choices(RUN_STATUSES))
     .option('--workflow <name>', 'only runs of this workflow')
     .option('--limit <number>', 'how many, up to 200', numberFrom(1, 200), 20)
@@ -24,10 +24,10 @@ export function addList(line: CommandLine): void {
 }
 
 async function list(io: CliIo, { server, status, workflow, limit, json }: ListOptions): Promise<number> {
-  const { items } = await (await connect(io, server)).listRuns({ limit, status, workflow });
-  for (const item of items)
-    if (json) sayJson(io, item);
-    else say(io, runLine(item));
+  const client = await connect(io, server);
+  const { items } = await client.listRuns({ limit, status, workflow });
+  if (json) for (const item of items) sayJson(io, item);
+  else for (const row of runLines(items, items.length === 0 ? [] : await client.listWorkflows())) say(io, row);
   if (items.length === 0 && !json) note(io, 'There are no such runs.');
   return EXIT.done;
 }

@@ -1,4 +1,4 @@
-/** The command `plan run`: carries out a plan in phases, and goes on with one that stopped. */
+/** The command `plan run`: carries out a plan in phases, and resumes one that waits. */
 import { execFile } from 'node:child_process';
 import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,6 +20,7 @@ import { followFamily, openChildren } from '../follow-family.ts';
 import { readConfigFile, readTextFile } from '../input-files.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
 import { chooseProject } from '../project.ts';
+import { statusOf } from '../run-texts.ts';
 
 const execute = promisify(execFile);
 
@@ -52,8 +53,8 @@ export function addPlan(line: CommandLine): void {
     .option('--project <project>', 'id, name, path or URL; else the repository you stand in')
     .option('--resume', 'goes on with the run of this plan that waits: what you fixed by hand is verified first')
     .option('--guidance <text>', 'with --resume: a hint for the next attempt at a blocked phase')
-    .option('--max-iterations <count>', 'calls of agents that write code, in all phases', numberFrom(1, 1_000))
-    .option('--max-retries <count>', 'retries a phase before you are asked', numberFrom(0, 20))
+    .option('--max-iterations <count>', 'calls of agents that write code, in all phases; else 50', numberFrom(1, 1_000))
+    .option('--max-retries <count>', 'retries a phase before you are asked; else 3', numberFrom(0, 20))
     .option('--test <command>', "test command; else found in the project's files")
     .option('--lint <command>', "lint command; else found in the project's files")
     .option('--auto-merge', 'merge when all phases are done')
@@ -81,7 +82,7 @@ async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<n
   if (options.resume) return resume(io, client, planPath, open, options);
   if (open !== undefined)
     throw new UsageError(
-      `Run ${open.id} carries out ${planPath} already (${open.status}). Go on with it: add --resume. Or cancel it: ${io.program} cancel ${open.id}`,
+      `Run ${open.id} carries out ${planPath} already (${statusOf(open)}). Go on with it: add --resume. Or cancel it: ${io.program} cancel ${open.id}`,
     );
   const launched = await client.launchRun({
     projectId: project.id,
@@ -118,18 +119,19 @@ async function resume(
   if (open === undefined)
     throw new UsageError(`No run of ${planPath} waits or is under way. Leave --resume out to start one.`);
   const toldUpTo = (await client.listEvents(open.id, Math.max(0, open.lastSequence - 1), 1))[0]?.position ?? 0;
-  const blocked = (await openChildren(client, open.id)).flatMap(({ gate }) => (gate?.kind === BLOCKED ? [gate] : []));
-  const isPaused = open.gate?.decisions.includes('retry') === true;
-  if (guidance !== undefined && blocked.length === 0 && !isPaused)
+  const runs = [...(await openChildren(client, open.id)), open];
+  const gates = runs.flatMap(({ gate }) => (gate?.decisions.includes('retry') === true ? [gate] : []));
+  if (guidance !== undefined && gates.length === 0)
     throw new CommandFailure(
-      `No phase of ${planPath} is blocked, so that nobody takes the guidance. Leave --guidance out.`,
+      `Nothing of ${planPath} is blocked or paused, so that nobody takes the guidance. Leave --guidance out.`,
     );
-  for (const { id } of blocked)
+  for (const { id, kind } of gates)
     await client.decideGate(
       id,
-      guidance === undefined ? { decision: 'retry' } : { decision: 'reject', feedback: guidance },
+      kind === BLOCKED && guidance !== undefined
+        ? { decision: 'reject', feedback: guidance }
+        : { decision: 'retry', ...(guidance === undefined ? {} : { notes: guidance }) },
     );
-  if (isPaused && open.gate !== null) await client.decideGate(open.gate.id, { decision: 'retry', notes: guidance });
   if (options.detach) {
     say(io, `${open.id} goes on`);
     return EXIT.done;

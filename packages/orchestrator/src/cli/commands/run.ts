@@ -1,12 +1,12 @@
 /** The command `run`: starts a run and follows it. */
-import type { RunConfigRequest, TrustLevel } from '@autonomous/shared';
+import type { Client, RunConfigRequest, TrustLevel } from '@autonomous/shared';
 import { InvalidArgumentError, Option } from 'commander';
 import { collectModels, type CommandLine, type JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
-import { UsageError } from '../exit.ts';
+import { CommandFailure, UsageError } from '../exit.ts';
 import { followStarted } from '../follow-started.ts';
 import { readConfigFile, readJson } from '../input-files.ts';
-import { type CliIo, say } from '../io.ts';
+import { type CliIo, note, say } from '../io.ts';
 import { chooseProject } from '../project.ts';
 import { workflowToLaunch } from '../run-workflow.ts';
 
@@ -74,21 +74,37 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
   const isEmpty = request.trim() === '';
   if (isEmpty && options.workflow === undefined && input === undefined) throw new UsageError(EMPTY_REQUEST);
   const client = await connect(io, options.server);
-  const { name: workflow, needsProject } = await workflowToLaunch(client, options.workflow);
+  const { name: workflow, needsProject, roles } = await workflowToLaunch(client, options.workflow);
   if (isEmpty && needsProject) throw new UsageError(EMPTY_REQUEST);
+  let isNew = false;
   const project =
-    needsProject || options.project !== undefined ? await chooseProject(client, io, options.project) : undefined;
-  const launched = await client.launchRun({
-    projectId: project?.id,
-    workflow,
-    request: isEmpty ? undefined : request,
-    config,
-    input,
+    needsProject || options.project !== undefined
+      ? await chooseProject(client, io, options.project, async () => {
+          if (roles.length > 0) await refuseWithoutModel(client);
+          isNew = true;
+        })
+      : undefined;
+  const asked = { projectId: project?.id, workflow, request: isEmpty ? undefined : request, config, input };
+  const launched = await client.launchRun(asked).catch((error: unknown) => {
+    if (isNew) note(io, `No run was started. The server knows the repository now, as project ${project?.name}.`);
+    throw error;
   });
   if (!options.json && !options.detach) {
     say(io, project ? `run ${launched.id} on ${project.name} (${project.repository})` : `run ${launched.id}`);
   }
   return followStarted(io, client, launched, project?.name ?? workflow, options);
+}
+
+/**
+ * A launch that every server without a model refuses leaves no project behind.
+ * @throws {CommandFailure} where the server can use no model at all
+ */
+async function refuseWithoutModel(client: Client): Promise<void> {
+  const models = await client.listModels();
+  if (models.some(({ usable }) => usable)) return;
+  throw new CommandFailure(
+    'This server can use no model, so no run was started and no project was added. Give the server the key of a provider, then try again; `doctor` says what is missing.',
+  );
 }
 
 /** The file's configuration under what the options say. */

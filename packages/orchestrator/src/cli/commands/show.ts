@@ -1,11 +1,11 @@
 /** The command `show`: shows a run, as it is or as it was. */
-import type { Client, RunView } from '@autonomous/shared';
+import { type Client, type RunView, workflowOf } from '@autonomous/shared';
 import { collect, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
+import { waysOn } from '../follow-started.ts';
 import { type CliIo, say, sayJson } from '../io.ts';
 import { changesOf, DOCUMENT_OPTIONS, documentOf, runLine, runPage } from '../run-texts.ts';
-import { workflowOfRun } from '../run-workflow.ts';
 
 interface ShowOptions extends JsonOptions, Partial<Readonly<Record<(typeof DOCUMENT_OPTIONS)[number], boolean>>> {
   /** Names of documents, in the order in which they were given. */
@@ -51,8 +51,19 @@ async function show(
   const found = await client.getRun(runId, at);
   if (json) sayJson(io, found);
   else {
-    say(io, runPage(found, await workflowOfRun(client, found)));
-    for (const child of await childrenOf(client, runId)) say(io, `child      ${runLine(child)}`);
+    const workflows = await client.listWorkflows();
+    const lineOf = (run: RunView, depth: number): string =>
+      runLine(run, depth, workflowOf({ workflows }, run.workflow.name));
+    const workflow = workflowOf({ workflows }, found.workflow.name);
+    say(io, runPage(found, workflow));
+    // A run as it was cannot be decided.
+    if (found.gate !== null && at === undefined)
+      for (const each of waysOn(io, found.gate, { run: found, workflow })) say(io, `${' '.repeat(9)}${each}`);
+    if (found.parent !== undefined) say(io, `child of   ${lineOf(await client.getRun(found.parent.runId), 0)}`);
+    for (const child of await childrenOf(client, runId)) {
+      say(io, `child      ${lineOf(child, 1)}`);
+      if (child.gate !== null) say(io, `           waits for you: ${io.program} show ${child.id}`);
+    }
   }
   return EXIT.done;
 }

@@ -1,14 +1,17 @@
 /** The command `watch`: follows a run that was started elsewhere. */
+import type { Client, RunView } from '@autonomous/shared';
 import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
-import { UsageError } from '../exit.ts';
-import { endOf } from '../follow-started.ts';
+import { exitCodeOf, UsageError } from '../exit.ts';
+import { followFamily } from '../follow-family.ts';
+import { endOf, waysOn } from '../follow-started.ts';
 import { followRun } from '../follow.ts';
-import { type CliIo, hasPerson } from '../io.ts';
+import { type CliIo, hasPerson, note, say } from '../io.ts';
+import { workflowOfRun } from '../run-workflow.ts';
 
 export function addWatch(line: CommandLine): void {
   line
-    .client('watch [run]', 'follows a run; without its id the newest')
+    .client('watch [run]', 'follows a run with its child runs; without its id the newest')
     .option('--json', 'events as JSON lines')
     .action(line.ending((runId: string | undefined, options: JsonOptions) => watch(line.io, runId, options)));
 }
@@ -19,6 +22,26 @@ async function watch(io: CliIo, given: string | undefined, options: JsonOptions)
   const runId = given ?? (await client.listRuns({ limit: 1 })).items[0]?.id;
   if (runId === undefined) throw new UsageError('There is no run to watch.');
   const json = options.json ?? false;
+  const run = await client.getRun(runId);
+  if (await hasChildren(client, run)) return watchFamily(io, client, runId, json);
   const followed = await followRun({ client, io, runId, json, atGate: hasPerson(io) && !json ? 'wait' : 'end' });
   return endOf(io, followed, json);
+}
+
+/** Until the run ends, or it and its child runs can only go on once a person decides. */
+async function watchFamily(io: CliIo, client: Client, runId: string, json: boolean): Promise<number> {
+  const { run, gates, interrupted } = await followFamily({ client, io, runId, json });
+  if (json) return exitCodeOf(run);
+  if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
+  else
+    for (const gate of gates) {
+      const of = await client.getRun(gate.runId);
+      for (const line of waysOn(io, gate, { run: of, workflow: await workflowOfRun(client, of) })) say(io, line);
+    }
+  return exitCodeOf(run);
+}
+
+async function hasChildren(client: Client, { id, status, progress }: RunView): Promise<boolean> {
+  if (status === 'awaiting_children' || progress !== undefined) return true;
+  return (await client.listRuns({ parentId: id, limit: 1 })).items.length > 0;
 }

@@ -7,10 +7,11 @@ import type * as Core from 'drizzle-orm';
 import type * as Driver from 'drizzle-orm/better-sqlite3';
 import type * as Tables from 'drizzle-orm/sqlite-core';
 
-const load = createRequire(import.meta.url);
+// The published package is bundled without this line, and `require` is the bundler's own.
+const require = createRequire(import.meta.url);
 // They are what they are called.
-const core = load('drizzle-orm') as typeof Core;
-const driver = load('drizzle-orm/better-sqlite3') as typeof Driver;
-const tables = load('drizzle-orm/sqlite-core') as typeof Tables;
+const core = require('drizzle-orm') as typeof Core;
+const driver = require('drizzle-orm/better-sqlite3') as typeof Driver;
+const tables = require('drizzle-orm/sqlite-core') as typeof Tables;
 
 export const drizzle = { ...tables, ...core, openWith: driver.drizzle };

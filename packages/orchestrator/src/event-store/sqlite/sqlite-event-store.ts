@@ -226,9 +226,15 @@ export class SqliteEventStore implements EventStore {
     });
   }
 
-  async summarizeRuns({ projectId, endedSince, madeBefore }: SummaryFilter): Promise<readonly SummarizedRun[]> {
+  async summarizeRuns({
+    projectId,
+    workflow,
+    endedSince,
+    madeBefore,
+  }: SummaryFilter): Promise<readonly SummarizedRun[]> {
     const range = {
       projectId: projectId ?? null,
+      workflow: workflow ?? null,
       endedSince: toMilliseconds(endedSince),
       madeBefore: toMilliseconds(madeBefore),
     };
@@ -530,7 +536,7 @@ export class SqliteEventStore implements EventStore {
     while (folded.sequence < row.lastSequence) {
       let next: FoldedSummary;
       try {
-        next = this.#readAtOnce(() => this.#summaries.goOn(row, folded, EVENTS_PER_TURN));
+        next = this.#readAtOnce(() => this.#summaries.update(row, folded, EVENTS_PER_TURN));
       } catch (error) {
         // What cannot be read of one run takes the figures of no other with it.
         if (error instanceof Unprocessable) return folded.summary;
@@ -710,9 +716,10 @@ function toClarificationRow(clarification: Clarification): ClarificationRow {
 }
 
 function toSummarized(row: SummaryRow, summary: RunSummary): SummarizedRun {
-  const { id, status, createdAt, completedAt, isSuperseded } = row;
+  const { id, workflow, status, createdAt, completedAt, isSuperseded } = row;
   return {
     id,
+    workflow,
     status,
     createdAt: toIso(createdAt),
     completedAt: completedAt === null ? null : toIso(completedAt),

@@ -19,7 +19,7 @@ const UNKNOWN_CONFIG: RunConfig = {
  * @param view folded from the events that can be read; `null` when its beginning can't
  * @param damage what is wrong
  */
-export function salvagedView(run: RunRow, view: RunView | null, damage: string): RunView {
+export function partialView(run: RunRow, view: RunView | null, damage: string): RunView {
   const known = view ?? unknownView(run);
   return {
     ...known,

@@ -14,7 +14,7 @@ import type { IntegrityFault, StoredRun } from '../../event-store.ts';
 import { CHAIN_START, type ChainFault, ChainReader, type ChainTip, sha256 } from '../../hash-chain.ts';
 import type { ContextHashes } from '../../../core/context-hash.ts';
 import { type StepRow, unpackSteps } from '../packed-steps.ts';
-import { readGate, salvagedView } from './partial-view.ts';
+import { readGate, partialView } from './partial-view.ts';
 import type { RunRow } from './run-row.ts';
 import type { Connection } from '../sqlite-connection.ts';
 import { sqliteCode } from '../sqlite-errors.ts';
@@ -149,7 +149,7 @@ export class StoredRuns {
     // Its row is older than its events: what was stored with the newest of them is not known.
     if (end > run.lastSequence) damage ??= `${run.lastSequence} is not its last event, as its row says, but ${end}`;
     damage ??= `it has no events from ${(view?.lastSequence ?? 0) + 1} to ${run.lastSequence}`;
-    return { view: salvagedView({ ...run, lastSequence: end }, view, damage), folded: null };
+    return { view: partialView({ ...run, lastSequence: end }, view, damage), folded: null };
   }
 
   /**
@@ -414,7 +414,7 @@ function readContextHashes(runId: string, { sequence, context = null }: StepRow)
   if (context === null) return null;
   try {
     const hashes: unknown = JSON.parse(context);
-    if (typeof hashes === 'object' && hashes !== null) return hashes as ContextHashes; // What the writer makes.
+    if (typeof hashes === 'object' && hashes !== null) return hashes as ContextHashes; // The writer stores no other shape.
   } catch {
     // Said below.
   }

@@ -8,6 +8,7 @@ import { readWhatCanBeRead, type StoredRuns } from './stored-runs.ts';
 /** Times in milliseconds. */
 export interface SummaryRange {
   readonly projectId: string | null;
+  readonly workflow: string | null;
   readonly endedSince: number;
   readonly madeBefore: number;
 }
@@ -16,6 +17,7 @@ export interface SummaryRange {
 export interface SummaryRow {
   readonly number: number;
   readonly id: string;
+  readonly workflow: string;
   readonly status: RunStatus;
   readonly createdAt: number;
   /** `null` while it is open. */
@@ -60,7 +62,7 @@ export class StoredSummaries {
    * @returns the same object at the end
    * @throws {DamagedRun}
    */
-  goOn({ number }: SummaryRow, folded: FoldedSummary, limit: number): FoldedSummary {
+  update({ number }: SummaryRow, folded: FoldedSummary, limit: number): FoldedSummary {
     const run = this.#runs.findNumber(number);
     const events = run === undefined ? [] : this.#runs.events(run, folded.sequence, limit, readWhatCanBeRead);
     const last = events.at(-1);
@@ -75,7 +77,7 @@ function preparePage(connection: Connection) {
     [SummaryRange & { readonly after: number; readonly limit: number; readonly version: number }],
     SummaryRow
   >(
-    `SELECT run.number, run.id, run.status, run.created_at AS createdAt, run.completed_at AS completedAt,
+    `SELECT run.number, run.id, run.workflow, run.status, run.created_at AS createdAt, run.completed_at AS completedAt,
        run.last_sequence AS lastSequence, kept.sequence, kept.summary, kept.hash,
        run.status = 'cancelled' AND run.exploration_id IS NOT NULL AND EXISTS (
          SELECT 1 FROM workflow_runs AS other
@@ -83,6 +85,7 @@ function preparePage(connection: Connection) {
      FROM workflow_runs AS run
      LEFT JOIN run_summaries AS kept ON kept.run = run.number AND kept.version = @version
      WHERE run.number > @after AND (@projectId IS NULL OR run.project_id = @projectId)
+       AND (@workflow IS NULL OR run.workflow = @workflow)
        AND (run.completed_at IS NULL OR (run.completed_at >= @endedSince AND run.created_at < @madeBefore))
      ORDER BY run.number LIMIT @limit`,
   );

@@ -459,7 +459,7 @@ function prepareStatements(connection: Connection) {
     lastStep: connection.prepare<[number], Pick<StepRow, 'sequence' | 'hash'>>(
       'SELECT sequence, hash FROM workflow_steps WHERE run = ? ORDER BY sequence DESC LIMIT 1',
     ),
-    // What is erased must not be guessed from its hash.
+    // Nobody must be able to guess erased contents from their hash.
     replaceEvents: write('UPDATE workflow_steps SET events = ?, context = NULL WHERE position = ?'),
     deleteSteps: write('DELETE FROM workflow_steps WHERE run = ?'),
     archive: connection.prepare<[number], { readonly sequence: number; readonly steps: Buffer }>(

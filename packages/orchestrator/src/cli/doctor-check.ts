@@ -1,0 +1,9 @@
+/** One line of what `doctor` finds. */
+export interface Check {
+  readonly name: string;
+  /** `optional`: missing, and only some runs need it. */
+  readonly status: 'ok' | 'missing' | 'optional';
+  readonly detail: string;
+  /** The way out; absent when nothing is missing. */
+  readonly way?: string;
+}

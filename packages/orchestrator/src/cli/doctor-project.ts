@@ -1,0 +1,126 @@
+/** Examines a repository for `doctor PROJECT`: its remote, its files, and what its commands need in the sandbox. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InvalidRequest, NeedsHuman, type RunConfigRequest, SETUP_ROLE, Unprocessable } from '@autonomous/shared';
+import { networkOf } from '../activities/egress.ts';
+import { CONFIG_PATH } from '../activities/prepare.ts';
+import { examineProject, type Finding } from '../activities/project-examination.ts';
+import type { ServerConfig } from '../config.ts';
+import { createGitRepository } from '../repository/git-repository.ts';
+import type { RemoteProject, Repository } from '../repository/repository.ts';
+import { parseProjectConfig } from '../run-config/run-config.ts';
+import { packageRegistries } from '../sandboxes/package-registries.ts';
+import { createSandboxProvider } from '../sandboxes/provider-choice.ts';
+import type { Check } from './doctor-check.ts';
+
+export interface RepositoryExamination {
+  readonly config: ServerConfig;
+  /** Absolute path, or URL. */
+  readonly repository: string;
+  /** Default: that of the remote. */
+  readonly branch: string | undefined;
+}
+
+const MB = 2 ** 20;
+const QUESTION_TIMEOUT_MS = 60_000;
+
+/** Fetches the repository into a temporary folder, which is removed afterwards. */
+export async function examineRepository(request: RepositoryExamination): Promise<readonly Check[]> {
+  const scratch = await mkdtemp(join(tmpdir(), 'autonomous-doctor-'));
+  try {
+    return await examineIn(scratch, request);
+  } catch (error) {
+    const isSaid = error instanceof Unprocessable || error instanceof InvalidRequest || error instanceof NeedsHuman;
+    if (!isSaid) throw error;
+    return [{ name: 'repository', status: 'missing', detail: error.message, way: 'fix this, then call doctor again' }];
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function examineIn(scratch: string, { config, repository, branch }: RepositoryExamination): Promise<Check[]> {
+  const { token } = config.github;
+  const git = createGitRepository({
+    folder: join(scratch, 'mirrors'),
+    author: config.commitAuthor,
+    ...(token === null ? {} : { token }),
+  });
+  const inspected = await git.inspectRemote(repository, branch);
+  const project = { id: 'doctor', repository, baseBranch: inspected.baseBranch };
+  await git.fetch(project);
+  const commit = (await git.remoteHead(project, project.baseBranch)) ?? '';
+  const text = await git.readFile(project, commit, CONFIG_PATH);
+  const parsed = text === null ? null : parseProjectConfig(text);
+  const own = parsed?.ok ? parsed.config.defaultRunConfig : undefined;
+  const { setup, test, findings } = await examineProject({
+    paths: await git.listFiles(project, commit),
+    read: (path) => git.readFile(project, commit, path),
+    commands: own?.commands ?? {},
+    hasSetupNetwork: await hasSetupNetwork(config, own?.egress),
+    ask: (command) => askSandbox(config, scratch, command),
+  });
+  return [
+    present('repository', `${repository}, branch ${project.baseBranch} at ${commit.slice(0, 8)}`),
+    ...inspected.notices.map((detail) => optional('repository', detail)),
+    ...(parsed !== null && !parsed.ok ? [optional('configuration', `${CONFIG_PATH} is not valid and is ignored`)] : []),
+    setup === null
+      ? present('install step', 'none is needed')
+      : present('install step', `${setup.command} (from ${setup.source})`),
+    ...(test === null || test.command === '' ? [] : [present('tests', `${test.command} (from ${test.source})`)]),
+    ...(await filesLeftOut(git, project, commit)),
+    ...findings.map(checkOf),
+  ];
+}
+
+/** The first sentence is what is the matter, the others are the way out. */
+function checkOf({ about, weight, text }: Finding): Check {
+  const end = /[.:] (?=[A-Z])/.exec(text)?.index ?? text.length;
+  const way = text.slice(end + 2);
+  const status = weight === 'stops' ? 'missing' : 'optional';
+  return { name: about, status, detail: text.slice(0, end), ...(way === '' ? {} : { way }) };
+}
+
+/** One check a kind: what sandbox and checks do not have as git would. */
+async function filesLeftOut(git: Repository, project: RemoteProject, commit: string): Promise<readonly Check[]> {
+  const byKind = Map.groupBy(await git.leftOut(project, commit), ({ kind }) => NAMES_OF_KINDS[kind]);
+  return [...byKind].map(([name, parts]) => {
+    const [first] = parts;
+    const example = first === undefined ? '' : `, such as ${first.path} ${first.reason}`;
+    return optional(name, `${parts.length} of the tree are not in the sandbox${example}`);
+  });
+}
+
+const NAMES_OF_KINDS = { symlink: 'links', submodule: 'submodules', lfs: 'LFS' } as const;
+
+async function hasSetupNetwork(
+  { egress, allowSetupNetwork, sandbox }: ServerConfig,
+  wanted: RunConfigRequest['egress'],
+): Promise<boolean> {
+  const registries = (): Promise<readonly string[]> => packageRegistries({ namesOnly: sandbox.provider === 'e2b' });
+  const hosts = async (role: string): Promise<readonly string[]> =>
+    egress[role] ?? (allowSetupNetwork ? await registries() : []);
+  return (await networkOf({ egress: hosts }, SETUP_ROLE, { egress: wanted })).allow.length > 0;
+}
+
+async function askSandbox(config: ServerConfig, scratch: string, command: string): Promise<string | null> {
+  const provider = createSandboxProvider(config.sandbox, { server: 'doctor', dataFolder: config.dataFolder });
+  if (provider.platform !== undefined || !(await provider.availability()).ok) return null;
+  const limits = { ...config.sandboxLimits, fileBytes: 64 * MB, cpuSeconds: 60 };
+  const folder = await mkdtemp(join(scratch, 'question-'));
+  const sandbox = await provider.open({ key: 'doctor', folder, readOnly: [], network: 'none', limits });
+  try {
+    const { exitCode, stdout } = await sandbox.run({ command, timeoutMs: QUESTION_TIMEOUT_MS });
+    return exitCode === null ? null : stdout;
+  } finally {
+    await sandbox.dispose();
+  }
+}
+
+function present(name: string, detail: string): Check {
+  return { name, status: 'ok', detail };
+}
+
+function optional(name: string, detail: string): Check {
+  return { name, status: 'optional', detail };
+}

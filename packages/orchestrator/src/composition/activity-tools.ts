@@ -1,0 +1,75 @@
+/** Ports and settings that activities of this server use. */
+import path from 'node:path';
+import { allOwnedPaths, SETUP_ROLE } from '@autonomous/shared';
+import type { Logger } from 'pino';
+import { BaselineCache } from '../activities/baseline-cache.ts';
+import { CheckedTrees } from '../activities/checked-trees.ts';
+import { DependencyCache } from '../activities/dependency-cache.ts';
+import type { ActivityTools } from '../activities/tools.ts';
+import type { ServerConfig } from '../config.ts';
+import { packageRegistries } from '../sandboxes/package-registries.ts';
+import type { SandboxLimits } from '../sandboxes/sandbox.ts';
+import type { Adapters } from './adapters.ts';
+import type { ServerWorkflows } from './server-workflows.ts';
+
+export interface ActivityToolsOptions {
+  readonly config: ServerConfig;
+  readonly log: Logger;
+  readonly adapters: Adapters;
+  readonly workflows: ServerWorkflows;
+  readonly assertRecordKnown: ActivityTools['assertRecordKnown'];
+}
+
+const MB = 1024 * 1024;
+/**
+ * Limits of a command inside a sandbox besides the configured ones: enough for compilers and test suites of usual projects.
+ */
+const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_024 * MB, cpuSeconds: 3_600 };
+
+export function createActivityTools(options: ActivityToolsOptions): ActivityTools {
+  const { config, log, adapters, workflows, assertRecordKnown } = options;
+  const { store, repository, agent, prices, sandboxes, parser, uploads, models, scrubber } = adapters;
+  return {
+    roleNames: [...new Set(workflows.all.flatMap(({ roles }) => roles.map(({ role }) => role.name)))],
+    repository,
+    agent,
+    prices,
+    sandboxes,
+    parser,
+    workFolder: path.join(config.dataFolder, 'work'),
+    limits: { ...LIMITS, ...config.sandboxLimits },
+    setupTimeoutMs: config.setupTimeoutMs,
+    dependencies: new DependencyCache({
+      folder: path.join(config.dataFolder, 'dependencies'),
+      maxBytes: config.dependencyCacheBytes,
+      log,
+    }),
+    baselines: new BaselineCache(path.join(config.dataFolder, 'baselines')),
+    checkedTrees: new CheckedTrees(path.join(config.dataFolder, 'checked-trees')),
+    egress: async (role) =>
+      config.egress[role] ??
+      (role === SETUP_ROLE && config.allowSetupNetwork
+        ? await packageRegistries({ namesOnly: config.sandbox.provider === 'e2b' })
+        : []),
+    reviewPaths: config.reviewPaths,
+    autoRetry: config.autoRetry,
+    contextTokens: config.contextTokens,
+    project: async (id, runId) => {
+      const project = await store.getProject(id);
+      if (!project) throw new Error(`project ${id} is not in the database`);
+      const ownedFiles = allOwnedPaths((await store.loadView(runId))?.ownedFiles);
+      return ownedFiles.length === 0 ? project : { ...project, ownedFiles };
+    },
+    view: async (runId) => {
+      const view = await store.loadView(runId);
+      if (!view) throw new Error(`run ${runId} is not in the database`);
+      return view;
+    },
+    events: (runId, after = 0) => store.readRun(runId, after),
+    uploadPath: async (id) => (await uploads.get(id))?.path ?? null,
+    runConfig: workflows.runConfig,
+    checkModel: (id) => models.check(id),
+    assertRecordKnown,
+    scrub: scrubber.scrub,
+  };
+}

@@ -1,0 +1,115 @@
+/** Opens every adapter that the configuration names. */
+import path from 'node:path';
+import type { Logger } from 'pino';
+import { createAgentRouter } from '../agents/agent-router.ts';
+import type { Agent } from '../agents/agent.ts';
+import { createToolLoopAgent } from '../agents/tool-loop/tool-loop.ts';
+import { createMermaidParser, type MermaidParser } from '../artifacts/mermaid.ts';
+import { createLearningScrubber, type Scrubber } from '../artifacts/secrets.ts';
+import type { ServerConfig } from '../config.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { systemClock } from '../engine/clock.ts';
+import { Transcripts } from '../engine/transcripts.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { openSqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { type CassetteRecorder, createCassetteRecorder } from '../models/cassettes/cassette-recorder.ts';
+import type { Models, Prices } from '../models/model.ts';
+import { createPrices } from '../models/prices.ts';
+import { createGitRepository } from '../repository/git-repository.ts';
+import type { Repository } from '../repository/repository.ts';
+import { createSandboxProvider } from '../sandboxes/provider-choice.ts';
+import type { SandboxProvider } from '../sandboxes/sandbox.ts';
+import { openServerSetup, type ServerSetup } from '../server-setup/server-setup.ts';
+import { openToken } from '../server/token.ts';
+import { openUploads, type Uploads } from '../server/uploads.ts';
+import type { StopList } from './stop-list.ts';
+import { watchDataFolder } from './storage-health.ts';
+
+export interface AdapterOptions {
+  readonly config: ServerConfig;
+  readonly log: Logger;
+  readonly dataFolder: DataFolder;
+  /** Takes up what has to be closed. */
+  readonly stops: StopList;
+  /** Used instead of the sandboxes that the configuration names. */
+  readonly sandboxes: SandboxProvider | undefined;
+  readonly wrapStore: ((store: EventStore) => EventStore) | undefined;
+  /** Called with the reason when nothing can be stored any more. */
+  readonly onStopped: (reason: Error) => void;
+}
+
+export interface Adapters {
+  readonly store: EventStore;
+  readonly token: string;
+  readonly scrubber: Scrubber;
+  readonly repository: Repository;
+  /** Keys, agents and default models, as they are while the server runs. */
+  readonly setup: ServerSetup;
+  readonly models: Models;
+  readonly prices: Prices;
+  readonly agent: Agent;
+  readonly transcripts: Transcripts;
+  readonly parser: MermaidParser;
+  readonly uploads: Uploads;
+  readonly sandboxes: SandboxProvider;
+}
+
+/** @throws {AutonomousError} when one of them cannot be opened; those before it are in `stops` */
+export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
+  const { config, log, dataFolder, stops } = options;
+  const opened = openSqliteEventStore({ file: config.databasePath, onStopped: options.onStopped });
+  const store = options.wrapStore?.(opened) ?? opened;
+  stops.add(() => store.close());
+  stops.add(watchDataFolder(dataFolder, opened, log));
+  const token = config.token ?? (await openToken(config.dataFolder));
+  const scrubber = createLearningScrubber([...config.secrets, token]);
+  const repository = createGitRepository({
+    folder: path.join(config.dataFolder, 'mirrors'),
+    author: config.commitAuthor,
+    ...(config.github.token === null ? {} : { token: config.github.token }),
+  });
+  const cassettes = createCassettes(config, scrubber, log);
+  if (cassettes) stops.add(() => cassettes.flush());
+  const prices = createPrices(config.prices);
+  const transcripts = new Transcripts(path.join(config.dataFolder, 'transcripts'));
+  stops.add(() => transcripts.flush());
+  const parser = createMermaidParser();
+  stops.add(() => parser.close());
+  const uploads = await openUploads(path.join(config.dataFolder, 'uploads'));
+  const sandboxes =
+    options.sandboxes ?? createSandboxProvider(config.sandbox, { server: store.feedId, dataFolder: config.dataFolder });
+  stops.add(async () => sandboxes.close?.());
+  const setup = await openServerSetup({
+    config,
+    learn: (secrets) => scrubber.learn(secrets),
+    scrub: scrubber.scrub,
+    probeAgent: async (settings) => (await import('../agents/acp/acp-probe.ts')).probeAcpAgent(settings, sandboxes),
+  });
+  const { models } = setup;
+  const agent = createAgent(config, setup, cassettes);
+  return { store, token, scrubber, repository, setup, models, prices, agent, transcripts, parser, uploads, sandboxes };
+}
+
+/** `null` where no answers of models are recorded. */
+function createCassettes({ recordFolder }: ServerConfig, scrubber: Scrubber, log: Logger): CassetteRecorder | null {
+  if (recordFolder === null) return null;
+  return createCassetteRecorder({
+    folder: recordFolder,
+    scrub: scrubber.scrubJson,
+    now: () => systemClock.now(),
+    onError: (error, runId) => log.error({ err: error, runId }, 'the cassette of a run cannot be written'),
+  });
+}
+
+function createAgent(config: ServerConfig, setup: ServerSetup, cassettes: CassetteRecorder | null): Agent {
+  return createAgentRouter({
+    toolLoop: createToolLoopAgent({
+      models: setup.models,
+      mcpServers: config.mcpServers,
+      contextTokens: config.contextTokens,
+      timeouts: config.modelTimeouts,
+      ...(cassettes ? { recorder: cassettes } : {}),
+    }),
+    acp: async () => (await import('../agents/acp/acp.ts')).createAcpAgent(() => setup.agents()),
+  });
+}

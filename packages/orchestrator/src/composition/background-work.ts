@@ -1,0 +1,138 @@
+/** Work that goes on beside the engine: the record in git, runs that resume by themselves, probation after crashes, upkeep. */
+import type { Gate, RunView } from '@autonomous/shared';
+import type { Logger } from 'pino';
+import { committedSecrets } from '../activities/outgoing.ts';
+import { removeRunFolder } from '../activities/work-folders.ts';
+import type { ServerConfig } from '../config.ts';
+import { isFinal } from '../core/advance.ts';
+import { Archiver } from '../engine/archiver.ts';
+import { systemClock } from '../engine/clock.ts';
+import type { CrashLedger } from '../engine/crash-ledger.ts';
+import { CrashProbation } from '../engine/crash-probation.ts';
+import type { Engine } from '../engine/engine.ts';
+import { MirrorKeeper } from '../engine/mirror-keeper.ts';
+import { RecordComparison } from '../engine/record-comparison.ts';
+import { RunRecordWriter } from '../engine/run-record-writer.ts';
+import { type Probe, SelfResume, SERVER } from '../engine/self-resume.ts';
+import type { Models } from '../models/model.ts';
+import type { ModelSettings } from '../models/registry.ts';
+import { probeProvider } from '../models/provider-probe.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { Workflow } from '../workflows/workflow.ts';
+import type { Adapters } from './adapters.ts';
+import { whyNotStorable } from './storage-health.ts';
+
+export interface BackgroundWorkOptions {
+  readonly config: ServerConfig;
+  readonly log: Logger;
+  readonly adapters: Adapters;
+  /** The repository as activities use it. */
+  readonly repository: Repository;
+  readonly workflows: readonly Workflow[];
+  readonly engine: Engine;
+  readonly crashes: CrashLedger;
+  /** Names this server in the record. */
+  readonly serverId: string;
+  /** Folder of the runs' work folders. */
+  readonly workFolder: string;
+}
+
+export interface BackgroundWork {
+  readonly comparison: RecordComparison;
+  readonly recorder: RunRecordWriter;
+  readonly selfResume: SelfResume;
+  readonly probation: CrashProbation;
+  readonly mirrorKeeper: MirrorKeeper;
+  readonly archiver: Archiver;
+}
+
+/** Makes all of it, and lets it follow the engine; nothing is started. */
+export function createBackgroundWork(options: BackgroundWorkOptions): BackgroundWork {
+  const { config, log, adapters, engine, crashes } = options;
+  const { store, models } = adapters;
+  const clock = systemClock;
+  const { comparison, recorder } = createRunRecord(options);
+  const selfResume = new SelfResume({
+    store,
+    clock,
+    log,
+    firstWaitMs: config.resumeProbeMs,
+    probeOf: (view, gate) =>
+      probeOf(view, gate, models, adapters.setup.settings(), options.workflows, () => whyNotStorable(config, store)),
+    retry: (runId, gateId) => engine.signal(runId, 'RETRY_REQUESTED', { by: SERVER, gateId }, { gateId }),
+  });
+  const probation = new CrashProbation({
+    ledger: crashes,
+    store,
+    clock,
+    log,
+    recoverRun: (runId) => engine.recoverRun(runId),
+  });
+  const mirrorKeeper = new MirrorKeeper({ store, repository: adapters.repository, clock, log });
+  const archiver = new Archiver({ store, clock, log, afterDays: config.archiveAfterDays });
+  engine.subscribe((message) => {
+    if ('progress' in message) adapters.transcripts.add(message.progress);
+    else if (isFinal(message.view.status)) void removeFolderOf(message.view, options.workFolder, log);
+    recorder.hear(message);
+    selfResume.hear(message);
+  });
+  return { comparison, recorder, selfResume, probation, mirrorKeeper, archiver };
+}
+
+function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, 'comparison' | 'recorder'> {
+  const { log, adapters, repository, workflows, engine, serverId } = options;
+  const { store, transcripts, scrubber } = adapters;
+  const comparison: RecordComparison = new RecordComparison({
+    store,
+    repository,
+    clock: systemClock,
+    log,
+    serverId,
+    setAside: (runId, message) => engine.setAside(runId, message),
+    onKnown: () => recorder.tryAgain(),
+  });
+  const recorder: RunRecordWriter = new RunRecordWriter({
+    store,
+    repository,
+    transcripts,
+    clock: systemClock,
+    log,
+    scrub: scrubber.scrub,
+    committedSecrets: (project, { branch }, signal) =>
+      branch === '' ? Promise.resolve([]) : committedSecrets(repository, project, branch, signal),
+    comparison,
+    serverId,
+    recordFiles: (view, events) =>
+      workflows.find(({ name }) => name === view.workflow.name)?.recordFiles?.(view, events) ?? {},
+  });
+  return { comparison, recorder };
+}
+
+/**
+ * Probe for the thing that a paused run waits for: the disk, or the provider of its
+ * stage's model. `null` when there is none.
+ */
+function probeOf(
+  { config, workflow }: RunView,
+  { reason, stage }: Gate,
+  models: Models,
+  settings: ModelSettings,
+  workflows: readonly Workflow[],
+  whyNot: () => Promise<string | null>,
+): Probe | null {
+  if (reason === 'storage_full')
+    return { key: 'the disk', ask: async () => ((await whyNot()) === null ? 'back' : 'away') };
+  const stages = workflows.find(({ name }) => name === workflow.name)?.stages ?? [];
+  const model = config.modelRouting[stages.find(({ name }) => name === stage)?.role ?? ''];
+  const checked = model === undefined ? null : models.check(model);
+  if (checked?.ok !== true) return null;
+  const provider = checked.id.split(':', 1)[0] ?? '';
+  return { key: `provider ${provider}`, ask: () => probeProvider(settings, provider) };
+}
+
+/** Removes the files that agents and checks left behind. Everything that counts is in git. */
+async function removeFolderOf(view: RunView, workFolder: string, log: Logger): Promise<void> {
+  await removeRunFolder({ workFolder }, view.id).catch((error: unknown) =>
+    log.warn({ err: error, runId: view.id }, "a finished run's work folder could not be removed"),
+  );
+}

@@ -1,0 +1,47 @@
+/** Progress of activities that the next attempt goes on from. */
+import type { JsonValue } from '@autonomous/shared';
+import type { Logger } from 'pino';
+import type { EventStore, StoredActivity } from '../event-store/event-store.ts';
+
+export interface HeartbeatsOptions {
+  readonly store: Pick<EventStore, 'heartbeat'>;
+  readonly log: Logger;
+  /** Takes secrets out of what is stored. */
+  readonly scrub: <Value>(value: Value) => Value;
+}
+
+/** Stores what an activity says of its progress, one write at a time, the newest last. */
+export class Heartbeats {
+  last: JsonValue;
+  readonly #options: HeartbeatsOptions;
+  readonly #key: string;
+  #next: { readonly attempt: number; readonly details: JsonValue } | null = null;
+  #writing = false;
+
+  constructor(options: HeartbeatsOptions, { key, heartbeat }: Pick<StoredActivity, 'key' | 'heartbeat'>) {
+    this.#options = options;
+    this.#key = key;
+    this.last = heartbeat;
+  }
+
+  keep(attempt: number, details: JsonValue): void {
+    this.last = details;
+    this.#next = { attempt, details };
+    if (!this.#writing) void this.#write();
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true;
+    while (this.#next !== null) {
+      const { attempt, details } = this.#next;
+      this.#next = null;
+      try {
+        await this.#options.store.heartbeat(this.#key, attempt, this.#options.scrub(details));
+      } catch (error) {
+        // Progress may be lost, as with a crash: the next attempt begins further back.
+        this.#options.log.warn({ err: error, key: this.#key }, 'the progress of an activity could not be stored');
+      }
+    }
+    this.#writing = false;
+  }
+}

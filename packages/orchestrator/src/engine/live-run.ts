@@ -1,0 +1,136 @@
+/** A run in memory, and how it is read from the store. */
+import { type PauseReason, NotFound, type RunView, Unprocessable } from '@autonomous/shared';
+import { isFinal, newRun, rehydrate } from '../core/advance.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import type { WorkflowRegistry } from '../core/registry.ts';
+import { replay, type Replay } from '../core/replay.ts';
+import type { RunState } from '../core/run-state.ts';
+import type { EventStore, StoredRun } from '../event-store/event-store.ts';
+import { findPendingWorkMismatch } from './pending-work.ts';
+
+/** A run in memory: its state after all that was handed to the store, committed or not. */
+export interface LiveRun {
+  readonly definition: WorkflowDefinition;
+  state: RunState;
+  view: RunView;
+  /** The view as the disk has it, which readers get; `null` before the first commit. */
+  committed: RunView | null;
+  eventsSinceSnapshot: number;
+  bytesSinceSnapshot: number;
+  /** Size of the last snapshot and the view beside it, as JSON. */
+  snapshotBytes: number;
+  /** Appends that are not yet on disk. */
+  pending: number;
+  /** Settles with the last append. */
+  tail: Promise<unknown>;
+}
+
+/** Events since the last snapshot, and its size. */
+export type SnapshotAge = Pick<LiveRun, 'eventsSinceSnapshot' | 'bytesSinceSnapshot' | 'snapshotBytes'>;
+
+/** Takes a snapshot with the next step. */
+export const SNAPSHOT_DUE: SnapshotAge = {
+  eventsSinceSnapshot: Infinity,
+  bytesSinceSnapshot: Infinity,
+  snapshotBytes: 0,
+};
+
+/** A run as the store has it, or why it has to be quarantined. */
+export type ReadRun =
+  | { readonly ok: true; readonly run: LiveRun }
+  | { readonly ok: false; readonly reason: PauseReason; readonly message: string };
+
+/** A run before its first event. */
+export function unbegunRun(definition: WorkflowDefinition, runId: string): LiveRun {
+  return {
+    definition,
+    state: newRun(runId),
+    view: null as unknown as RunView, // the first event gives it
+    committed: null,
+    eventsSinceSnapshot: 0,
+    bytesSinceSnapshot: 0,
+    snapshotBytes: 0,
+    pending: 0,
+    tail: Promise.resolve(),
+  };
+}
+
+/** A run of which everything is on disk. */
+export function committedRun(
+  definition: WorkflowDefinition,
+  state: RunState,
+  view: RunView,
+  snapshotAge: SnapshotAge,
+): LiveRun {
+  return { definition, state, view, committed: view, ...snapshotAge, pending: 0, tail: Promise.resolve() };
+}
+
+/** About as many bytes as its state has as JSON; the same for as long as it rests. */
+export function sizeOf(run: LiveRun): number {
+  return run.snapshotBytes + run.bytesSinceSnapshot;
+}
+
+/**
+ * Reads a run: its snapshot, and the replay of the events since then.
+ * @throws {NotFound}
+ */
+export async function readLiveRun(
+  store: Pick<EventStore, 'loadRun' | 'readRun'>,
+  workflows: Pick<WorkflowRegistry, 'find'>,
+  runId: string,
+): Promise<ReadRun> {
+  let stored: StoredRun | null;
+  try {
+    stored = await store.loadRun(runId);
+  } catch (error) {
+    // A part of the run is not valid JSON any more. Faults of the whole database show at the other runs too.
+    if (!(error instanceof Unprocessable)) throw error;
+    return { ok: false, reason: 'poisoned', message: error.message };
+  }
+  if (!stored) throw new NotFound(`There is no run '${runId}'.`);
+  const { view, snapshot, events, activities, timers, contexts } = stored;
+  const { name, version } = view.workflow;
+  const definition = workflows.find(name, version);
+  if (!definition) {
+    const message = `Workflow '${name}' version ${version} is not registered on this server.`;
+    return { ok: false, reason: 'definition_missing', message };
+  }
+  let from: RunState;
+  try {
+    from = snapshot ? rehydrate(definition.machine, snapshot.data) : newRun(runId);
+  } catch (error) {
+    return { ok: false, reason: 'poisoned', message: error instanceof Error ? error.message : String(error) };
+  }
+  let replayed = replay(definition, from, events, undefined, contexts);
+  if (!replayed.ok && snapshot) replayed = await replayWhole(store, workflows, view, replayed);
+  if (!replayed.ok)
+    return { ok: false, reason: 'poisoned', message: `event ${replayed.sequence}: ${replayed.message}` };
+  const { state, wasAsMade = false } = replayed;
+  const difference = findPendingWorkMismatch(state, activities, timers);
+  if (difference && !isFinal(view.status)) return { ok: false, reason: 'poisoned', message: difference };
+  const snapshotAge: SnapshotAge = {
+    eventsSinceSnapshot: wasAsMade ? Infinity : events.length,
+    bytesSinceSnapshot: events.reduce((bytes, event) => bytes + JSON.stringify(event.payload).length, 0),
+    snapshotBytes: snapshot ? JSON.stringify(snapshot.data).length + JSON.stringify(view).length : 0,
+  };
+  return { ok: true, run: committedRun(definition, state, view, snapshotAge) };
+}
+
+/**
+ * The steps after a snapshot may have been taken from the state from which it was made, where a server before this one
+ * carried them out: then the run's whole history still replays.
+ */
+async function replayWhole(
+  store: Pick<EventStore, 'readRun'>,
+  workflows: Pick<WorkflowRegistry, 'find'>,
+  { id, workflow }: RunView,
+  fault: Extract<Replay, { ok: false }>,
+): Promise<Replay> {
+  const events = await store.readRun(id, 0);
+  const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
+  const version = migrated === undefined ? workflow.version : Number(migrated.payload['from']);
+  const definition = workflows.find(workflow.name, version);
+  if (definition === undefined) return fault;
+  const whole = replay(definition, newRun(id), events, (other) => workflows.find(workflow.name, other));
+  return whole.ok && whole.wasAsMade ? whole : fault;
+}

@@ -1,0 +1,303 @@
+/**
+ * Steps of runs: an input goes through the pure step, and all that follows is stored in one transaction. Only then are listeners
+ * called, activities started and timers armed.
+ */
+import {
+  Conflict,
+  type JsonObject,
+  NotFound,
+  type RequestKey,
+  type RunStart,
+  type RunView,
+  Unprocessable,
+  type WorkflowEvent,
+} from '@autonomous/shared';
+import type { Logger } from 'pino';
+import { advance, holdsRunSlot, isFinal } from '../core/advance.ts';
+import { undeclaredName } from '../core/declared-names.ts';
+import type { ForkedRun } from '../core/fork.ts';
+import type { RunInput, RunState } from '../core/run-state.ts';
+import type { EventStore, RunCommit } from '../event-store/event-store.ts';
+import type { ActivityOwner, ActivityRunner, Outcome } from './activity-runner.ts';
+import type { Clock } from './clock.ts';
+import type { CrashLedger } from './crash-ledger.ts';
+import type { FamilySpending } from './family-spending.ts';
+import type { LiveRun } from './live-run.ts';
+import type { LiveRuns } from './live-runs.ts';
+import type { Quarantine } from './quarantine.ts';
+import type { RunAdmission } from './run-admission.ts';
+import { commitOf, foldAll, forkCommitOf, type NewInput, requestOf, type TakenStep } from './run-commit.ts';
+import type { RunSlots } from './run-slots.ts';
+import type { StepFeed } from './step-feed.ts';
+import { stopping } from './stopping.ts';
+import type { Timers } from './timers.ts';
+
+export interface RunStepsOptions {
+  readonly store: Pick<EventStore, 'append' | 'loadHead' | 'openActivities'>;
+  readonly live: LiveRuns;
+  readonly slots: RunSlots;
+  readonly admission: RunAdmission;
+  readonly quarantine: Quarantine;
+  readonly families: FamilySpending;
+  readonly feed: StepFeed;
+  readonly runner: Pick<ActivityRunner, 'atWork' | 'begin' | 'cancel' | 'resume'>;
+  readonly timers: Pick<Timers, 'armed' | 'freed'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly scrub: <Value>(value: Value) => Value;
+  readonly view: (runId: string) => Promise<RunView>;
+  /** Cancels the child runs for which this run no longer waits. */
+  readonly cancelAbandoned: (runId: string) => Promise<void>;
+  readonly isStopped: () => boolean;
+  /** Called with the milliseconds that each step took, from its input to the disk. */
+  readonly onStep: ((ms: number) => void) | undefined;
+  readonly crashes: Pick<CrashLedger, 'beginRecovery'> | undefined;
+}
+
+/** Wait before the activities of a run that could not be read are tried again. */
+const RESUME_AGAIN_MS = 2_000;
+/** Inputs after which work may go on that was open before. */
+const RESUMING: ReadonlySet<string> = new Set(['RUN_ADMITTED', 'RETRY_REQUESTED', 'RUN_MIGRATED']);
+
+export class RunSteps {
+  readonly #options: RunStepsOptions;
+
+  constructor(options: RunStepsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes the step of an input and stores it. From here to the append nothing waits, so that steps of a run are appended in the
+   * order in which they were made.
+   * @returns the run after the step, once the disk has it
+   * @throws {Unavailable} the engine is stopped
+   */
+  async apply(runId: string, run: LiveRun, { type, payload, json, request }: NewInput): Promise<RunView> {
+    const { store, live, slots, admission, families, feed } = this.#options;
+    if (this.#options.isStopped()) throw stopping();
+    const takenAt = performance.now();
+    const before = run.state;
+    const input: RunInput = { type, payload, timestamp: this.#options.clock.now().toISOString() };
+    const step = advance(run.definition, before, input);
+    if (!step.ok) {
+      if (step.reason === 'late') return run.view;
+      return this.#quarantine(runId, run, input, step.message);
+    }
+    const undeclared = undeclaredName(run.definition, step);
+    if (undeclared !== null) return this.#quarantine(runId, run, input, undeclared);
+    const steps: TakenStep[] = [{ input, step }];
+    const { userId } = run.view ?? (payload as unknown as RunStart);
+    const wasHolding = holdsRunSlot(before) || type === 'RUN_STARTED' || type === 'RUN_ADMITTED';
+    // One that was quarantined while it waited for its slot waits again.
+    const waitsAgain = before.parked !== null && step.state.parked === null && step.state.queuedAt !== null;
+    if (waitsAgain || (holdsRunSlot(step.state) && !wasHolding && !slots.hasRoom(userId))) {
+      const position = slots.enqueue(userId, runId, true);
+      const queue: RunInput = { type: 'RUN_QUEUED', payload: { position }, timestamp: input.timestamp };
+      const queued = advance(run.definition, step.state, queue);
+      if (queued.ok) steps.push({ input: queue, step: queued });
+    }
+    const costBefore = run.view?.cost;
+    let commit: RunCommit;
+    try {
+      commit = { ...commitOf(run, before, steps, json), ...(request === undefined ? {} : { request }) };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return this.#quarantine(runId, run, input, `the read model cannot take what it emits: ${message}`);
+    }
+    run.pending += 1;
+    admission.updateSlot(userId, run.state);
+    const hasSpent = commit.view.cost !== costBefore;
+    if (hasSpent || type === 'BUDGET_CHANGED') families.note(commit.view, String(payload['by'] ?? ''));
+    families.endActivities(commit.view, commit.endActivities);
+    const appended = store.append(commit);
+    run.tail = appended;
+    let events: readonly WorkflowEvent[];
+    try {
+      events = await appended;
+    } catch (error) {
+      this.#rollBack(runId, run, userId);
+      throw error;
+    } finally {
+      run.pending -= 1;
+    }
+    this.#options.onStep?.(performance.now() - takenAt);
+    run.committed = commit.view;
+    const view = admission.withPosition(commit.view);
+    feed.publish({ events, view }, run.state);
+    this.#startPendingWork(run, before, input, commit);
+    if (type === 'BUDGET_CHANGED' && view.treeBudgetsAt === input.timestamp) void families.resumeOthers(view);
+    else families.resumeIfChanged(view);
+    if (wasHolding) admission.releaseIfFree(userId, run.state);
+    else if (waitsAgain) void admission.admit(userId);
+    live.evictIfIdle(runId, run);
+    return view;
+  }
+
+  /**
+   * Stores a forked run as a whole, then begins its work. Its run slot is given back when it cannot be stored.
+   * @param fork who forked it, when (ISO 8601), and the request that asked for it, where it has a key
+   */
+  async storeFork(
+    run: ForkedRun,
+    { by, timestamp, once }: { readonly by: string; readonly timestamp: string; readonly once: RequestKey | undefined },
+  ): Promise<RunView> {
+    const { store, slots, families, feed, timers, runner, admission } = this.#options;
+    const { runId } = run.state;
+    const view = foldAll(null, runId, 0, run.events);
+    const commit: RunCommit = { ...forkCommitOf(run, view, timestamp), ...requestOf(once) };
+    let events: readonly WorkflowEvent[];
+    try {
+      events = await store.append(commit);
+    } catch (error) {
+      slots.release(by, runId);
+      throw error;
+    }
+    families.note(view, by);
+    if (view.treeBudgetsAt === timestamp) void families.resumeOthers(view);
+    feed.publish({ events, view });
+    timers.armed(commit.setTimers);
+    if (run.state.queuedAt === null) {
+      for (const activity of commit.startActivities) runner.begin(activity, ownerOf(view));
+    }
+    return admission.withPosition(view);
+  }
+
+  /** Takes in the outcome of an activity; one that is not open any more changes nothing. */
+  async report(runId: string, outcome: Outcome): Promise<void> {
+    const { type, ...payload } = outcome;
+    await this.#options.live.withRun(runId, async (run) => {
+      if (run.state.activities[outcome.activity] !== outcome.key) {
+        // The event that closed it may not be on disk yet, and may never be. In that case the reporter tries again.
+        await run.tail;
+        return;
+      }
+      const scrubbed = this.#options.scrub(payload) as unknown as JsonObject;
+      const json = JSON.stringify(scrubbed);
+      // Other outputs take the form that JSON gives them before anything reads them; a text is JSON as it is.
+      const isPlain = typeof scrubbed['output'] === 'string';
+      await this.apply(runId, run, { type, payload: isPlain ? scrubbed : (JSON.parse(json) as JsonObject), json });
+    });
+  }
+
+  /** Takes in a timer that is due; where its run cannot take it now, it stays armed. */
+  async fire(runId: string, key: string, event: string): Promise<void> {
+    await this.#options.live.withRun(runId, async (run) => {
+      const timer = Object.values(run.state.timers).find((armed) => armed.key === key);
+      if (timer === undefined || run.state.queuedAt !== null || run.state.parked !== null) return;
+      if (isFinal(run.view.status)) return;
+      // It may have moved since it was found due.
+      if (Date.parse(timer.dueAt) > this.#options.clock.now().getTime()) return;
+      const during = this.#options.scrub(this.#options.runner.atWork(runId));
+      const payload = { key, event, ...(during.length === 0 ? {} : { during }) };
+      await this.apply(runId, run, { type: 'TIMER_FIRED', payload });
+    });
+  }
+
+  /** Resumes the open work of a run that this process does not perform yet. A run that cannot be read is quarantined. */
+  async recover(runId: string): Promise<void> {
+    const { live, crashes, log } = this.#options;
+    const recovery = crashes?.beginRecovery(runId);
+    try {
+      const run = await live.open(runId);
+      if (run.state.queuedAt !== null || run.state.parked !== null) {
+        live.evictIfIdle(runId, run);
+        return;
+      }
+      await this.#resumeActivities(runId, ownerOf(run.view));
+    } catch (error) {
+      log.error({ err: error, runId }, 'a run could not be recovered and is quarantined');
+    } finally {
+      recovery?.();
+    }
+  }
+
+  /**
+   * A step could not be stored: what was computed on top of it is void too, and the next input starts from what the disk
+   * has, as does the run's slot. Where another has taken the run out of memory already, that one has seen to its slot.
+   */
+  #rollBack(runId: string, run: LiveRun, userId: string): void {
+    const { live, admission, families, isStopped } = this.#options;
+    if (run.committed) families.note(run.committed);
+    if (live.inUse(runId) !== run) return;
+    live.remove(runId);
+    const status = run.committed?.status;
+    admission.restore(userId, runId, status);
+    // Activities of an earlier step were not begun when the failed step was to end them.
+    if (status !== undefined && !isFinal(status) && !isStopped()) void this.recover(runId);
+  }
+
+  /**
+   * Quarantines a run. A known outcome of an activity is kept, so that its effect does
+   * not happen again when the run resumes.
+   */
+  async #quarantine(runId: string, run: LiveRun, { type, payload }: RunInput, message: string): Promise<RunView> {
+    const undelivered = type === 'ACTIVITY_COMPLETED' ? payload : undefined;
+    const reason = `${type} cannot be processed: ${message}`;
+    // Closed at once: an input that came at the same time, such as another due timer, waits and finds the run quarantined.
+    await this.#options.quarantine.quarantine(runId, 'poisoned', reason, { undelivered, tail: run.tail });
+    if (await this.#options.store.loadHead(runId)) return this.#options.view(runId);
+    throw new Unprocessable(
+      `A run of workflow '${run.definition.name}' cannot start with this input: ${message}. Nothing was started.`,
+    );
+  }
+
+  /** After the disk has it: activities end and begin, timers count. */
+  #startPendingWork(run: LiveRun, before: RunState, input: RunInput, commit: RunCommit): void {
+    const { runner, timers, cancelAbandoned } = this.#options;
+    for (const key of commit.endActivities) runner.cancel(commit.runId, key);
+    if (commit.setTimers.length > 0) timers.armed(commit.setTimers);
+    if (run.state.queuedAt === null && run.state.parked === null) this.#begin(run, before, input, commit);
+    if (hasLeftChildren(before, input, commit.endActivities)) void cancelAbandoned(commit.runId);
+  }
+
+  #begin(run: LiveRun, before: RunState, { type }: RunInput, { runId, startActivities, view }: RunCommit): void {
+    const { runner, timers } = this.#options;
+    const owner = ownerOf(view);
+    for (const activity of startActivities) {
+      const stillOpen = run.state.activities[activity.activity] === activity.key;
+      if (stillOpen) runner.begin(activity, owner);
+    }
+    // One that waits for its children alone leaves the queue with all that has not begun.
+    const hasLeftQueue = before.queuedAt !== null && run.state.view?.status === 'awaiting_children';
+    if (!hasLeftQueue && !RESUMING.has(type)) return;
+    timers.freed(runId);
+    void this.#resumeActivities(runId, owner);
+  }
+
+  async #resumeActivities(runId: string, owner: ActivityOwner): Promise<void> {
+    const { store, live, runner, clock, log, isStopped } = this.#options;
+    try {
+      const stored = await store.openActivities(runId);
+      // The run may have moved on, or been quarantined, while this was read.
+      const run = await live.open(runId);
+      const { activities, parked, queuedAt, undelivered } = run.state;
+      const known = Object.entries(undelivered ?? {}).find(([id, { key }]) => activities[id] === key)?.[1];
+      if (known !== undefined && parked === null && queuedAt === null) {
+        // A corrected workflow may accept the outcome now. Another outcome may wait behind it.
+        await this.report(runId, { ...known, type: 'ACTIVITY_COMPLETED' } as unknown as Outcome);
+        return await this.#resumeActivities(runId, owner);
+      }
+      for (const activity of stored) {
+        const isOpen = parked === null && queuedAt === null && activities[activity.activity] === activity.key;
+        if (isOpen) runner.resume(activity, owner);
+      }
+      live.evictIfIdle(runId, run);
+    } catch (error) {
+      log.error({ err: error, runId }, "a run's activities could not be resumed");
+      // One that is quarantined or gone stays so; a disk that is full now may have room later.
+      if (error instanceof Conflict || error instanceof NotFound || isStopped()) return;
+      clock.after(RESUME_AGAIN_MS, () => {
+        if (!isStopped()) void this.#resumeActivities(runId, owner);
+      });
+    }
+  }
+}
+
+function ownerOf({ workflow, config }: Pick<RunView, 'workflow' | 'config'>): ActivityOwner {
+  return { workflow: workflow.name, maxConcurrency: config.maxConcurrency };
+}
+
+/** Whether a step ended activations of child runs otherwise than by the outcome of the child. */
+function hasLeftChildren({ children, activities }: RunState, { payload }: RunInput, ended: readonly string[]): boolean {
+  return children?.some((id) => activities[id] !== payload['key'] && ended.includes(activities[id] ?? '')) === true;
+}

@@ -1,0 +1,250 @@
+/** Starts runs and explorations, after all checks that are possible beforehand. */
+import {
+  type Caller,
+  type Exploration,
+  type Fault,
+  InvalidRequest,
+  type NewExploration,
+  type NewRun,
+  type Project,
+  type ProjectConfig,
+  type RunConfig,
+  type RunConfigRequest,
+  type RunStart,
+  type RunView,
+  TREE_BUDGET_NAMES,
+  Unprocessable,
+  type WorkflowSummary,
+} from '@autonomous/shared';
+import { slugOf } from '../artifacts/slug.ts';
+import { ownedFilesOf, type WorkflowDefinition } from '../core/definition.ts';
+import type { WorkflowRegistry } from '../core/registry.ts';
+import { runIdOf } from '../core/run-id.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { Models, Prices } from '../models/model.ts';
+import { RECORD_BRANCH, type Repository } from '../repository/repository.ts';
+import { parseProjectConfig } from '../run-config/run-config.ts';
+import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
+import type { Projects } from './projects.ts';
+import { ownedFilesAtLaunch } from './owned-files.ts';
+import { newRunId } from './run-ids.ts';
+import { checkRunInput } from './run-input.ts';
+
+export interface RunLauncherOptions {
+  readonly engine: Pick<Engine, 'launch' | 'withPosition'>;
+  readonly store: Pick<EventStore, 'listRuns' | 'loadView'>;
+  readonly repository: Pick<Repository, 'fetch' | 'inspectRemote' | 'readFile' | 'remoteHead'>;
+  readonly workflows: WorkflowRegistry;
+  readonly describeWorkflow: (name: string) => Pick<WorkflowSummary, 'isChildOnly'>;
+  /** Workflow of a request that names none. Absent: each request has to name one. */
+  readonly defaultWorkflow?: string | undefined;
+  readonly projects: Pick<Projects, 'of'>;
+  readonly models: Pick<Models, 'check' | 'list'>;
+  readonly prices: Prices;
+  readonly runConfig: RunConfigPolicy;
+  /** Takes known secrets and token patterns out of text. */
+  readonly scrub: (text: string) => string;
+}
+
+/** A launch waits this long for its remote; then the run starts from what is known of it, and fetches by itself. */
+const LAUNCH_PATIENCE_MS = 5_000;
+
+/** Said once, and not for each role. */
+const NO_MODEL =
+  'No model can be used yet: no provider has a key, and no agent is ready. Give a key on the page Setup of the dashboard or with "autonomous keys set anthropic", or choose an agent there.';
+
+export class RunLauncher {
+  readonly #options: RunLauncherOptions;
+
+  constructor(options: RunLauncherOptions) {
+    this.#options = options;
+  }
+
+  /** All faults of what a request asks for, by their paths in the request's body. */
+  checkConfig(workflow: string, requested: RunConfigRequest): readonly Fault[] {
+    const faults = this.#options.runConfig.check(workflow, requested);
+    return faults.map((fault) => ({ ...fault, path: `config.${fault.path}` }));
+  }
+
+  /** Workflows that people may launch, in quotes. */
+  #launchableNames(): readonly string[] {
+    const { workflows, describeWorkflow } = this.#options;
+    return workflows
+      .list()
+      .filter(({ name }) => !describeWorkflow(name).isChildOnly)
+      .map(({ name }) => `'${name}'`);
+  }
+
+  #workflowNamed({ workflow = this.#options.defaultWorkflow }: NewRun): string {
+    if (workflow !== undefined) return workflow;
+    const message = `names no workflow; name one of ${this.#launchableNames().join(', ')}.`;
+    throw new InvalidRequest(`workflow: The request ${message}`, { faults: [{ path: 'workflow', message }] });
+  }
+
+  /** Builds the start of a run after all checks that are possible beforehand. */
+  async #startOf(caller: Caller, wanted: NewRun, runId: string, explorationId?: string): Promise<RunStart> {
+    const name = this.#workflowNamed(wanted);
+    const definition = this.#options.workflows.latest(name);
+    const requested = wanted.config ?? {};
+    const checked = checkRunInput(definition, wanted);
+    const faults: Fault[] = [...this.checkConfig(name, requested), ...checked.faults];
+    if (!definition) {
+      const message = `There is no workflow '${name}'; there are ${this.#launchableNames().join(', ')}.`;
+      faults.unshift({ path: 'workflow', message });
+    }
+    if (!definition || faults.length > 0) {
+      throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
+    }
+    const project = wanted.projectId === undefined ? null : await this.#options.projects.of(wanted.projectId);
+    const { config, projectConfig } =
+      project === null
+        ? { ...this.#options.runConfig.resolve(name, null, requested), projectConfig: null }
+        : await this.#configOf(project, requested, definition);
+    const { baseBranch } = config.git;
+    const ownedFiles =
+      project === null
+        ? undefined
+        : await ownedFilesAtLaunch(this.#options.store, ownedFilesOf(definition, checked.input), {
+            projectId: project.id,
+            baseBranch,
+            config: projectConfig,
+          });
+    if (project !== null) await this.refuseRecorded(project, runId);
+    // The branch is named after the request, so what must not be kept goes first.
+    const request = this.#options.scrub((wanted.request ?? '').trim());
+    return {
+      projectId: project?.id ?? '',
+      userId: caller.userId,
+      workflow: { name, version: definition.version, fingerprint: definition.fingerprint },
+      request,
+      config,
+      requestedConfig: requested,
+      branch: project === null ? '' : `autonomous/${runId}-${slugOf(request)}`,
+      ...(explorationId === undefined ? {} : { explorationId }),
+      ...(checked.input === undefined ? {} : { input: checked.input }),
+      ...(ownedFiles === undefined ? {} : { ownedFiles }),
+    };
+  }
+
+  /**
+   * The same idempotency key gives the same run id: where the database has lost the run, its branch and record are there.
+   * @throws {Unprocessable}
+   */
+  async refuseRecorded(project: Project, runId: string): Promise<void> {
+    const record = await this.#options.repository.remoteHead(project, RECORD_BRANCH);
+    if (record === null) return;
+    if ((await this.#options.repository.readFile(project, record, `.autonomous/runs/${runId}/context.json`)) === null)
+      return;
+    throw new Unprocessable(
+      `Run ${runId} was already started with this Idempotency-Key: it is in the record of project '${project.name}' in git and not in this database, which is an older copy or was recreated. Restore the newest copy of the server's data folder, or send another key for another run.`,
+      { extra: { runId } },
+    );
+  }
+
+  refuseUnusableModels(workflow: string, config: RunConfig): void {
+    const unusable = this.#options.runConfig.rolesOf(workflow).flatMap((role) => {
+      const check = this.#options.models.check(config.modelRouting[role] ?? '');
+      return check.ok ? [] : [{ path: `config.modelRouting.${role}`, message: check.message }];
+    });
+    if (unusable.length > 0) {
+      if (this.#options.models.list({}).every(({ usable }) => !usable))
+        throw new Unprocessable(NO_MODEL, { faults: unusable.map(({ path }) => ({ path, message: NO_MODEL })) });
+      const messages = [...new Set(unusable.map((fault) => fault.message))];
+      throw new Unprocessable(`The run has no usable model for every role: ${messages.join(' ')}`, {
+        faults: unusable,
+      });
+    }
+    this.#refuseUnknownPrices(workflow, config);
+  }
+
+  /** A budget in dollars cannot be enforced for models of unknown price. */
+  #refuseUnknownPrices(workflow: string, config: RunConfig): void {
+    const name = (['maxCostUsd', 'maxTreeCostUsd'] as const).find((budget) => config[budget] !== undefined);
+    if (name === undefined) return;
+    const unpriced = this.#options.runConfig.rolesOf(workflow).flatMap((role) => {
+      const check = this.#options.models.check(config.modelRouting[role] ?? '');
+      if (!check.ok || this.#options.prices.priceOf(check.id, { inputTokens: 1, outputTokens: 1 }) !== null) return [];
+      const message = `The price of ${check.id} is not known.`;
+      return [{ path: `config.modelRouting.${role}`, message }];
+    });
+    if (unpriced.length === 0) return;
+    const messages = [...new Set(unpriced.map((fault) => fault.message))].join(' ');
+    throw new Unprocessable(
+      `The run may spend $${config[name]} (${name}), which cannot be watched: ${messages} Choose another model, set ${name === 'maxCostUsd' ? 'maxTokens' : 'maxTreeTokens'} instead of ${name}, or name the price in MODEL_PRICES of the server's environment.`,
+      { faults: unpriced },
+    );
+  }
+
+  /**
+   * The configuration as it looks now; the run reads the project's own again when it begins.
+   * @throws {Unprocessable} when the base branch does not exist or a model cannot be used
+   */
+  async #configOf(
+    project: Project,
+    requested: RunConfigRequest,
+    definition: WorkflowDefinition,
+  ): Promise<{ readonly config: RunConfig; readonly projectConfig: ProjectConfig | null }> {
+    // A remote that is away now may be back when the run begins.
+    await this.#options.repository.fetch(project, AbortSignal.timeout(LAUNCH_PATIENCE_MS)).catch(() => undefined);
+    const branch = requested.git?.baseBranch ?? project.baseBranch;
+    const base = await this.#options.repository.remoteHead(project, branch);
+    if (base === null) {
+      // Asks the remote itself, whose message names the branches that there are.
+      await this.#options.repository.inspectRemote(project.repository, branch);
+      throw new Unprocessable(`The repository ${project.repository} has no branch '${branch}'.`);
+    }
+    const text = await this.#options.repository.readFile(project, base, '.autonomous/config.json');
+    const parsed = text === null ? null : parseProjectConfig(text);
+    const projectConfig = parsed?.ok ? parsed.config : null;
+    const { config } = this.#options.runConfig.resolve(definition.name, projectConfig, requested);
+    if (definition.needsProject) this.refuseUnusableModels(definition.name, config);
+    return { config: { ...config, git: { ...config.git, baseBranch: branch } }, projectConfig };
+  }
+
+  /**
+   * Starts a run. The same idempotency key gives the same run.
+   * @throws {InvalidRequest} with every fault of the request @throws {Unprocessable}
+   */
+  async launch(caller: Caller, wanted: NewRun, key?: string): Promise<RunView> {
+    const runId = key === undefined ? newRunId() : runIdOf(key);
+    const existing = await this.#options.store.loadView(runId);
+    if (existing) return existing;
+    return this.#options.engine.launch(runId, await this.#startOf(caller, wanted, runId), caller.request);
+  }
+
+  /** Starts several runs of the same work side by side. @throws {InvalidRequest} @throws {Unprocessable} */
+  async explore(caller: Caller, wanted: NewExploration, key?: string): Promise<Exploration> {
+    const seed = key ?? newRunId();
+    const id = `x-${runIdOf(`${seed}/exploration`)}`;
+    // All variants are checked before the first is started, so that nothing is half-made.
+    const starts: { readonly runId: string; readonly start: RunStart }[] = [];
+    const runIds = wanted.variants.map((_, index) => runIdOf(`${seed}/${index}`));
+    // One that was asked for before may have begun: what is checked before a start does not count for it any more.
+    const begun = new Map<string, RunView>();
+    for (const runId of key === undefined ? [] : runIds) {
+      const view = await this.#options.store.loadView(runId);
+      if (view !== null) begun.set(runId, this.#options.engine.withPosition(view));
+    }
+    for (const [index, variant] of wanted.variants.entries()) {
+      const runId = runIds[index] ?? '';
+      if (begun.has(runId)) continue;
+      const run = { ...variant, projectId: wanted.projectId, workflow: wanted.workflow };
+      starts.push({ runId, start: await this.#startOf(caller, run, runId, id) });
+    }
+    refuseDifferentTrees(starts.map(({ start }) => start.config));
+    for (const { runId, start } of starts) begun.set(runId, await this.#options.engine.launch(runId, start));
+    return { id, runs: runIds.flatMap((runId) => begun.get(runId) ?? []) };
+  }
+}
+
+/** The budgets of a tree are its own: all its runs begin with the same. @throws {InvalidRequest} */
+function refuseDifferentTrees(configs: readonly RunConfig[]): void {
+  const faults = configs.flatMap((config, index) =>
+    TREE_BUDGET_NAMES.filter((name) => config[name] !== configs[0]?.[name]).map((name) => ({
+      path: `variants.${index}.config.${name}`,
+      message: `The runs of an exploration share ${name}: it has to be the same in each, and is ${configs[0]?.[name] ?? 'absent'} and ${config[name] ?? 'absent'}.`,
+    })),
+  );
+  if (faults.length > 0) throw new InvalidRequest(faults.map(({ message }) => message).join(' '), { faults });
+}
