@@ -1,13 +1,14 @@
 /**
  * Custom workflows of the sweep that do several things at once, as AUTONOMOUS_WORKFLOWS names them: a book whose two chapters are
- * child runs with a commit each, merged into its branch in order; a mailing of six letters, at most two at the same time; and a
- * supervisor of one `build`.
+ * child runs with a commit each, merged into its branch in order; a mailing of six letters, at most two at the same time; a
+ * supervisor of one `build`; and a diary, an engine-owned file that gets two entries.
  */
 import { appendFile, readFile } from 'node:fs/promises';
 import { setTimeout as rest } from 'node:timers/promises';
-import type { JsonValue } from '@autonomous/shared';
+import type { JsonValue, RunConfig } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import { z } from 'zod';
+import { commitOwnedFiles, type CommitOwnedInput, type OwnedCommitted } from '../src/activities/commit-owned-files.ts';
 import { commitOnBranch } from '../src/activities/commits.ts';
 import { integrateChild, mergeChild, type MergeChildInput } from '../src/activities/merge-child.ts';
 import type { ActivityTools } from '../src/activities/tools.ts';
@@ -27,6 +28,8 @@ import {
   THREE_TRIES,
 } from '../src/library.ts';
 import type { RemoteProject } from '../src/repository/repository.ts';
+import { ownedFilesActions, ownedFilesInput } from '../src/workflows/parts/owned-files.ts';
+import type { RunFact } from '../src/workflows/parts/signals.ts';
 import { type FanOut, fanOut, startable, started, succeeded, verdictOf } from '../src/workflows/parts/fan-out.ts';
 
 const running = { status: 'running' } as const;
@@ -363,8 +366,8 @@ const postOne: Activity<{ readonly letter: string }, string> = {
 function baseOfProject(tools: ActivityTools): Activity<RunHeader, string> {
   return {
     retry: THREE_TRIES,
-    async perform({ projectId }) {
-      const project = await tools.project(projectId);
+    async perform({ projectId, runId }) {
+      const project = await tools.project(projectId, runId);
       return commitAt(project.baseBranch, await tools.repository.remoteHead(project, project.baseBranch));
     },
   };
@@ -392,7 +395,7 @@ function writeChapter(tools: ActivityTools): Activity<ChapterInput, string> {
     retry: THREE_TRIES,
     async perform({ projectId, request, branch, head }, context: ActivityContext) {
       const { repository } = tools;
-      const project: RemoteProject = await tools.project(projectId);
+      const project: RemoteProject = await tools.project(projectId, context.runId);
       const tree = await repository.writeFiles(project, await repository.treeOf(project, head), {
         [`${request.replaceAll(' ', '-').toLowerCase()}.txt`]: `${request}\n`,
         [MEMORY_PATH]: `# Memory\n\n- ${request}\n`,
@@ -402,7 +405,104 @@ function writeChapter(tools: ActivityTools): Activity<ChapterInput, string> {
   };
 }
 
+interface DiaryContext extends Start {
+  readonly config: RunConfig;
+  readonly head: string;
+}
+type Entry = CommitOwnedInput & { readonly entry: string };
+
+const DIARY = 'diary.txt';
+
+const entered = ({ event }: { readonly event: { readonly output: OwnedCommitted } }) => ({ output: event.output });
+
+/** Adds an entry, then goes to the next state. */
+const entering = <const Next extends string>(entry: string, target: Next) =>
+  ({
+    meta: running,
+    invoke: {
+      id: entry,
+      src: 'enter',
+      input: ({ context }: { readonly context: DiaryContext }) => ({ ...ownedFilesInput(context), entry }),
+      onDone: {
+        target,
+        actions: [
+          { type: 'keepOwnedFiles', params: entered },
+          { type: 'reportEntry', params: entered },
+        ],
+      },
+      onError: 'failed',
+    },
+  }) as const;
+
+const diary = defineWorkflow({
+  name: 'diary',
+  version: 1,
+  description: 'Two entries in an engine-owned file',
+  needsProject: true,
+  ownedFiles: [DIARY],
+  machine: setup({
+    types: {
+      context: {} as DiaryContext,
+      input: {} as Start & { readonly config: RunConfig },
+      events: {} as { type: 'RUN_CANCELLED' },
+      emitted: {} as RunFact,
+      meta: {} as StateMeta<DiaryContext>,
+    },
+    actors: { base: activity<RunHeader, string>(), enter: activity<Entry, OwnedCommitted>() },
+    actions: {
+      ...ownedFilesActions<DiaryContext, { type: 'RUN_CANCELLED' }>(),
+      reportEntry: emit((_, { output: { branch, commit } }: { output: OwnedCommitted }) => ({
+        ...published(branch, commit ?? ''),
+        pushed: true,
+      })),
+    },
+  }).createMachine({
+    id: 'diary',
+    initial: 'preparing',
+    context: ({ input }) => ({ ...input, head: '' }),
+    on: { RUN_CANCELLED: '.cancelled' },
+    states: {
+      preparing: {
+        meta: running,
+        invoke: {
+          id: 'base',
+          src: 'base',
+          input: ({ context }) => headerOf(context),
+          onDone: {
+            target: 'beginning',
+            actions: [
+              assign({ head: ({ event }) => event.output }),
+              emit(({ context, event }) => ({
+                type: 'RUN_CONFIGURED',
+                config: context.config,
+                baseCommit: event.output,
+                notices: [],
+              })),
+            ],
+          },
+          onError: 'failed',
+        },
+      },
+      beginning: entering('begun', 'ending'),
+      ending: entering('done', 'completed'),
+      ...ends,
+    },
+  }) as never,
+  signals,
+});
+
 export const workflows = [
+  {
+    definition: diary,
+    activities: (tools: ActivityTools): ActivityRegistry => ({
+      base: baseOfProject(tools),
+      // An entry that is made twice is there twice.
+      enter: commitOwnedFiles(tools, ({ entry }: Entry) => ({
+        message: `Diary: ${entry}`,
+        files: { [DIARY]: (text) => `${text ?? ''}${entry}\n` },
+      })),
+    }),
+  },
   {
     definition: chapter,
     activities: (tools: ActivityTools): ActivityRegistry => ({ base: baseOfParent(tools), write: writeChapter(tools) }),

@@ -62,6 +62,8 @@ export interface PlayOptions {
 
 const PROGRAM = fileURLToPath(new URL('server.ts', import.meta.url));
 const QUICK_START = fileURLToPath(new URL('quick-start.ts', import.meta.url));
+/** Logged by a server whose record is in its mirror alone. */
+const NOT_PUSHED = 'could not be pushed; it is tried again';
 /** Time limit from the start of a server to the end of its runs. A slower server counts as hanging. */
 const LIFE_LIMIT_MS = 120_000;
 
@@ -83,7 +85,10 @@ export async function play<Result>(
       const { told, ...life } = await live(options, world, heard, { ledger, killAt, crashes: number - 1 });
       lives.push(life);
       if (number === 1 && life.end === 'killed') await options.move?.make(world.place.remote);
-      if (told !== null) return await look({ lives, ...told, heard, world });
+      if (told === null) continue;
+      // A server that stops waits seconds for a remote. What it could not push in them, the next one pushes.
+      const hasLeft = life.log.includes(NOT_PUSHED) && lives.at(-2)?.log.includes(NOT_PUSHED) !== true;
+      if (!hasLeft) return await look({ lives, ...told, heard, world });
     }
   } finally {
     await world.remove();

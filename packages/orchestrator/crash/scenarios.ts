@@ -205,6 +205,20 @@ export const SCENARIOS: readonly Scenario[] = [
     roles: {},
   },
   {
+    name: 'owned-files',
+    about: 'two entries in an engine-owned file, of which a colleague commits to the base before the first is pushed',
+    own: { workflow: 'diary' },
+    runs: [{ label: '', request: 'Keep a diary', config: {} }],
+    roles: {},
+    env: FAMILY,
+    files: { 'diary.txt': 'earlier\n' },
+    colleague: {
+      before: 'begun.push',
+      message: 'A colleague was quicker',
+      files: { 'diary.txt': 'earlier, mended\n' },
+    },
+  },
+  {
     name: 'children-cancelled',
     about: 'cancelled while the implementer of its only child run works',
     own: { workflow: 'supervisor' },

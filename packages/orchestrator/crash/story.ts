@@ -192,7 +192,10 @@ const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 const DAY = /\b20\d\d-\d\d-\d\d\b/g;
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 /** How long something took, in the fields that tell it. */
-const DURATION = /("(?:durationMs|waitedMs)": ?)\d+/g;
+const DURATION = /("(?:durationMs|elapsedMs|preparedMs|waitedMs)": ?)\d+/g;
+
+/** Work that was under way at the end of a time limit. It is not stored, so a server that was killed does not know it. */
+const UNDER_WAY = /,"during": ?\[[^\]]*\]| Under way was [^"]*? for the next ones\./g;
 
 /** The same in the tables of reports. */
 const SECONDS = /\| \d+\.\d \|/g;
@@ -232,6 +235,7 @@ function namer(
       .replace(UUID, '<uuid>')
       .replace(TIME, '<time>')
       .replace(DAY, '<day>')
+      .replace(UNDER_WAY, '')
       .replace(DURATION, '$10')
       .replace(SECONDS, '| 0.0 |')
       .replace(HASH, inAnyOrder ? () => '<hash>' : nameOf);

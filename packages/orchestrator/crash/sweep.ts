@@ -36,6 +36,8 @@ export interface Played {
   readonly reached: boolean;
   readonly verdict: Verdict | null;
   readonly faults: readonly Fault[];
+  /** Lines that its servers logged, from warnings on. */
+  readonly log: readonly string[];
   /** Boundaries that the last server, which was not killed, passed up to its first step: a next kill can hit there. */
   readonly recovery: readonly Passed[];
 }
@@ -109,6 +111,7 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
       const outcome = await bench.play(point, reference);
       played.push(outcome);
       for (const { kind, what } of outcome.faults) options.say(`${kind} at ${pointId(point)}: ${what}`);
+      if (outcome.faults.length > 0) for (const line of outcome.log) options.say(`  logged: ${line}`);
       const [next] = more > 0 && outcome.faults.length === 0 ? drawn(furtherPoints(outcome), options.seed) : [];
       if (next) queue.push({ point: next, more: more - 1 });
       // Others take the place of what did not come up, and of what cannot go on.
@@ -268,7 +271,7 @@ class Bench {
 
   async play(point: Point, reference: Reference): Promise<Played> {
     const { scenario, kills, move } = point;
-    const nothing = { point, reached: true, verdict: null, recovery: [] };
+    const nothing = { point, reached: true, verdict: null, log: [], recovery: [] };
     try {
       return await play({ ...this.#common(scenario), kills, move }, async (playback) => {
         const reached = playback.lives.filter(({ end }) => end === 'killed').length === kills.length;
@@ -282,6 +285,7 @@ class Bench {
           reached,
           verdict,
           faults: [...verdict.faults, ...missed],
+          log: playback.lives.flatMap(({ log }) => log.split('\n')).filter((line) => line !== ''),
           recovery: untilFirstStep(situations(playback.lives.at(-1)?.ledger ?? [])),
         };
       });

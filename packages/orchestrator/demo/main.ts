@@ -3,6 +3,7 @@
  * The models play a script; everything else is what a person gets with models of their own.
  */
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import {
@@ -23,6 +24,7 @@ import { followFamily } from '../src/cli/follow-family.ts';
 import type { CliIo } from '../src/cli/io.ts';
 import { startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
+import { startCommand } from '../src/server/start-command.ts';
 import { parseScript } from '../src/models/script.ts';
 import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
 import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
@@ -76,8 +78,6 @@ async function runIn(place: DemoPlace, script: string, options: DemoOptions, sta
       AUTONOMOUS_DATA: place.data,
       AUTONOMOUS_SCRIPT: script,
       ORCHESTRATOR_PORT: '0',
-      // The person's own project has an install step of its own; in the demo's folder nothing else is reached.
-      ...(options.project === null ? {} : { ALLOW_SETUP_NETWORK: 'true' }),
     }),
     log: pino({ level: 'error' }, pino.destination(2)),
     ...(await demoSandbox(options)),
@@ -91,6 +91,11 @@ async function runIn(place: DemoPlace, script: string, options: DemoOptions, sta
     const launched = await launch(client, place, options).catch((error: unknown) => {
       throw new DemoRefused(explainError(error).message);
     });
+    if (options.attach) {
+      say(options, `  address  ${orchestrator.server.url}\n  token    in ${path.join(place.data, 'token')}`);
+      await waitForSignal(options, orchestrator.server.createSignInLink());
+      return 0;
+    }
     const run =
       options.workflow === 'phased-plan'
         ? (await followFamily({ client, io: terminal(options), runId: launched.id, json: false })).run
@@ -237,7 +242,7 @@ function terminal(options: DemoOptions): CliIo {
     stderr: process.stderr,
     env: process.env,
     cwd: workingFolder,
-    program: 'npm run autonomous --',
+    program: startCommand().program,
   };
 }
 

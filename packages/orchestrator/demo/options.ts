@@ -1,12 +1,15 @@
 /** Options of the demo. */
 import path from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
+import { startCommand } from '../src/server/start-command.ts';
 
 export interface DemoOptions {
   /** Ask the person at the terminal instead of deciding for them. */
   readonly interactive: boolean;
   /** Leave the server up afterwards. */
   readonly keep: boolean;
+  /** Leave every decision to clients, and keep the server until it is stopped. */
+  readonly attach: boolean;
   /** Absolute folder for everything that the demo makes; `null` chooses a temporary one. */
   readonly out: string | null;
   readonly json: boolean;
@@ -31,12 +34,16 @@ export function readOptions(
   args: readonly string[],
   workingFolder: string,
 ): DemoOptions | { readonly exitCode: number } {
-  const command = new Command('npm run demo --')
+  const command = new Command(startCommand().demo)
     .description(
       'Runs a whole build, from request to merge, on a small real project. Needs no keys: a script plays the models.',
     )
     .option('--interactive', 'you approve the plan and answer the questions')
     .option('--keep', 'leave the server up afterwards')
+    .option(
+      '--attach',
+      'leave the decisions to an editor or a browser that connects; the server stays up until it is ended',
+    )
     .option('--out <dir>', 'folder for the project, its remote and the data')
     .option('--json', 'print one JSON object as the last line')
     .option('--project <path>', 'a git repository of your own; it is cloned and stays untouched')
@@ -57,6 +64,7 @@ export function readOptions(
   const given = command.opts<{
     interactive?: boolean;
     keep?: boolean;
+    attach?: boolean;
     json?: boolean;
     out?: string;
     project?: string;
@@ -76,6 +84,7 @@ export function readOptions(
   return {
     interactive: given.interactive ?? false,
     keep: given.keep ?? false,
+    attach: given.attach ?? false,
     out: absolute(given.out),
     json: given.json ?? false,
     project: absolute(given.project),

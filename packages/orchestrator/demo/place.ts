@@ -1,6 +1,6 @@
 /** The demo's place: a project with a history and a bare remote, in a folder of its own. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,6 +52,8 @@ export async function makePlace(out: string | null, own: string | null): Promise
 async function fill({ folder, project, remote }: DemoPlace, own: string | null): Promise<void> {
   if (own === null) {
     await cp(BUNDLED_PROJECT, project, { recursive: true });
+    // npm installs no file of a package as .gitignore, so the published demo has another name for it.
+    await rename(path.join(project, 'gitignore'), path.join(project, '.gitignore')).catch(() => undefined);
     await git(project, 'init', '--quiet', '--initial-branch=main');
     await git(project, 'add', '--all');
     await git(project, 'commit', '--quiet', '--message=A small web application that keeps notes');

@@ -95,6 +95,21 @@ export const buildActivities: Readonly<Record<keyof BuildActivities, SimulatedAc
       codeTree: hash(random, 'tree'),
     }),
   },
+  takeIn: {
+    kind: 'effect',
+    retry: THREE_TRIES,
+    output: (input, random) => {
+      const codeTree = hash(random, 'tree');
+      const { baseCommit, planPath } = input;
+      return {
+        commit: commit(random, codeTree),
+        codeTree,
+        baseCommit: baseCommit ?? '',
+        planPath: planPath ?? '',
+        conflicts: [],
+      };
+    },
+  },
   checkpoint: {
     kind: 'effect',
     retry: THREE_TRIES,

@@ -49,6 +49,9 @@ export const FAULTS = [
   'cancel twice',
   'request sent again after a crash',
   'listener that fails',
+  'as many child runs at once as may be',
+  'child run left by its parent',
+  'child run that does not complete',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 

@@ -18,6 +18,8 @@ export const INVARIANTS = {
   places: 'No more runs of a user are running than there are places, and places come free again.',
   timers: 'A timer is armed for the time that its machine names, never fires early and is never lost.',
   feed: 'Listeners get each stored event once, in order, and only after the commit.',
+  children:
+    'A child is started by an activation of its parent, its end is what the parent gets, and it ends when nobody waits for it.',
   refusals: 'A command or step is refused only for a reason of its own.',
   launch: 'A launch that is repeated under its id gives the run that is there.',
   quiet: 'Nothing fails inside the engine that nobody handles.',

@@ -5,8 +5,12 @@
 import { FINAL_STATUSES, foldRun, type JsonObject, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import type { EventStore, RunCommit, StoredRun } from '../src/event-store/event-store.ts';
 import { dehydrate, newRun } from '../src/core/advance.ts';
+import { childrenOf } from '../src/core/child-runs.ts';
+import { runIdOf } from '../src/core/run-id.ts';
+import { CHILD_LIMITS } from '../src/engine/child-runs.ts';
 import type { WorkflowRegistry } from '../src/core/registry.ts';
 import { replay } from '../src/core/replay.ts';
+import type { Fault } from './faults.ts';
 import { type Invariant, Violation } from './invariants.ts';
 
 export interface OpenTimer {
@@ -54,9 +58,13 @@ export interface LedgerOptions {
   /** What the outside gave for an activation: outputs as canonical JSON, failures by their message. */
   readonly outcomes: (key: string) => readonly string[];
   readonly onParked: () => void;
+  readonly onChildren: (what: Fault) => void;
   /** The gate that a decision was meant for, by who made it; `undefined` when it was not about a gate. */
   readonly meantFor: (by: string) => string | undefined;
 }
+
+/** Cancels children for which nobody waits. */
+const SERVER = 'server';
 
 const DECISIONS = new Set([
   'APPROVAL_GRANTED',
@@ -99,6 +107,7 @@ export class Ledger {
       fail('ended', `run ${run.id} is ${run.view.status} and leaves ${left} open`);
     }
     this.#checkPlaces(run.userId);
+    this.#checkAtOnce(run);
   }
 
   /** The engine was told that the step is on disk. */
@@ -116,6 +125,11 @@ export class Ledger {
   reread(): void {
     for (const activity of this.#ended.values()) activity.endKnown = true;
     for (const run of this.runs.values()) run.restKnown = run.isFinal || run.isParked;
+  }
+
+  /** A child whose parent has gone on without it. */
+  isAbandoned({ view: { parent } }: RunTruth): boolean {
+    return parent !== undefined && this.runs.get(parent.runId)?.activities.has(parent.key) !== true;
   }
 
   /** Why an activation must not be performed now; `null` when it may. */
@@ -192,6 +206,7 @@ export class Ledger {
   }
 
   #newRun(commit: RunCommit): RunTruth {
+    this.#checkParent(commit.view);
     const run = new RunTruth(commit.view);
     this.runs.set(commit.runId, run);
     return run;
@@ -225,7 +240,7 @@ export class Ledger {
   #checkInput(run: RunTruth, event: WorkflowEvent, before: RunView | null): void {
     const { payload } = event;
     const by = payload['by'];
-    if (typeof by === 'string') {
+    if (typeof by === 'string' && by !== SERVER) {
       if (this.actors.has(by)) fail('unique', `what ${by} did is in the log twice, again as ${event.id} ${event.type}`);
       this.actors.add(by);
     }
@@ -250,6 +265,7 @@ export class Ledger {
     if (run.settled.has(key)) fail('late', `a second outcome of ${key} was taken: ${event.id} ${event.type}`);
     if (!run.activities.has(key)) fail('late', `${event.id} ${event.type} was taken for ${key}, which is not open`);
     run.settled.add(key);
+    if (this.#startsChild(run, key)) return this.#checkChildsEnd(event, key);
     const given = this.#options.outcomes(key);
     if (event.type === 'ACTIVITY_COMPLETED') {
       const output = canonical(payload['output']);
@@ -263,6 +279,47 @@ export class Ledger {
           `${event.id} says that ${key} failed with '${message}'; it gave ${given.join(' or ') || 'nothing'}`,
         );
     }
+  }
+
+  #startsChild(run: RunTruth, key: string): boolean {
+    const { name, version } = run.view.workflow;
+    const definition = this.#options.workflows.find(name, version);
+    return definition !== undefined && childrenOf(definition).has(this.srcOf(key) ?? '');
+  }
+
+  #checkChildsEnd({ id, type, payload }: WorkflowEvent, key: string): void {
+    const childId = runIdOf(key);
+    const child = this.runs.get(childId);
+    if (child?.isFinal !== true)
+      return fail('children', `${id} says that the child ${childId} of ${key} has ended; it is ${child?.view.status}`);
+    const told =
+      type === 'ACTIVITY_COMPLETED'
+        ? 'completed'
+        : /failed:/.test(String((payload['error'] as JsonObject)['message']))
+          ? 'failed'
+          : 'cancelled';
+    if (told !== 'completed') this.#options.onChildren('child run that does not complete');
+    if (told !== child.view.status)
+      fail('children', `${id} says that the child ${childId} is ${told}; it is ${child.view.status}`);
+  }
+
+  #checkParent({ id, parent }: RunView): void {
+    if (parent === undefined) return;
+    if (runIdOf(parent.key) !== id) fail('children', `the child ${id} has not the id of ${parent.key}`);
+    const parentRun = this.runs.get(parent.runId);
+    if (parentRun?.activities.has(parent.key) !== true && !this.#ended.has(parent.key))
+      fail('children', `the child ${id} was started for ${parent.key}, which is not on disk`);
+  }
+
+  #checkAtOnce({ view: { parent } }: RunTruth): void {
+    if (parent === undefined) return;
+    const siblings = [...this.runs.values()].filter(
+      (run) => run.view.parent?.runId === parent.runId && !run.isFinal && !this.isAbandoned(run),
+    );
+    const most = Math.min(CHILD_LIMITS.atOnce, this.runs.get(parent.runId)?.view.config.maxConcurrency ?? Infinity);
+    if (siblings.length === most && most > 1) this.#options.onChildren('as many child runs at once as may be');
+    if (siblings.length > most)
+      fail('children', `${siblings.map(({ id }) => id).join(', ')} of ${parent.runId} are open at the same time`);
   }
 
   #checkFired(run: RunTruth, event: WorkflowEvent, key: string): void {
@@ -282,6 +339,8 @@ export class Ledger {
     for (const key of commit.endActivities) {
       const activity = run.activities.get(key);
       if (activity === undefined) continue;
+      if (!run.settled.has(key) && this.runs.get(runIdOf(key))?.isFinal === false)
+        this.#options.onChildren('child run left by its parent');
       run.activities.delete(key);
       this.#ended.set(key, activity);
     }

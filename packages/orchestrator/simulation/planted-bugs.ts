@@ -22,7 +22,10 @@ export interface PlantedBug {
 }
 
 const ENGINE = 'engine/engine.ts';
+const STEPS = 'engine/run-steps.ts';
+const COMMITS = 'engine/run-commit.ts';
 const RUNNER = 'engine/activity-runner.ts';
+const CHILDREN = 'engine/child-runs.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
   // ---- around the ports
@@ -125,10 +128,10 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['feed'],
     source: [
       {
-        file: ENGINE,
-        find: '    const appended = this.#options.store.append(commit);',
-        replace: `    this.#publish({ events: commit.events.map((event, index) => ({ ...event, id: '', workflowRunId: runId, position: 2 ** 40 + index, sequence: commit.expectedSequence + index + 1 })), view: commit.view });
-    const appended = this.#options.store.append(commit);`,
+        file: STEPS,
+        find: '    const appended = store.append(commit);',
+        replace: `    feed.publish({ events: commit.events.map((event, index) => ({ ...event, id: '', workflowRunId: runId, position: 2 ** 40 + index, sequence: commit.expectedSequence + index + 1 })), view: commit.view });
+    const appended = store.append(commit);`,
       },
     ],
   },
@@ -138,9 +141,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['start'],
     source: [
       {
-        file: ENGINE,
-        find: '    const appended = this.#options.store.append(commit);',
-        replace: '    this.#carryOn(run, commit, false);\n    const appended = this.#options.store.append(commit);',
+        file: STEPS,
+        find: '    const appended = store.append(commit);',
+        replace: '    this.#startPendingWork(run, before, input, commit);\n    const appended = store.append(commit);',
       },
     ],
   },
@@ -150,9 +153,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['view', 'acknowledged'],
     source: [
       {
-        file: ENGINE,
-        find: '    run.committed = commit.view;\n    const view = this.withPosition(commit.view);',
-        replace: '    run.committed = run.view;\n    const view = this.withPosition(run.view);',
+        file: STEPS,
+        find: '    run.committed = commit.view;\n    const view = admission.withPosition(commit.view);',
+        replace: '    run.committed = run.view;\n    const view = admission.withPosition(run.view);',
       },
     ],
   },
@@ -162,7 +165,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['late', 'done', 'alive', 'replay'],
     source: [
       {
-        file: ENGINE,
+        file: STEPS,
         find: 'if (run.state.activities[outcome.activity] !== outcome.key) {',
         replace: "if (outcome.key === '') {",
       },
@@ -179,8 +182,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['places', 'alive'],
     source: [
       {
-        file: ENGINE,
-        find: '    else {\n      this.#runSlots.release(userId, runId);\n      void this.#admit(userId);\n    }\n',
+        file: 'engine/run-admission.ts',
+        find: '    else {\n      slots.release(userId, runId);\n      void this.admit(userId);\n    }\n',
         replace: '',
       },
     ],
@@ -199,9 +202,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['alive'],
     source: [
       {
-        file: ENGINE,
-        find: 'this.#runSlots.release(userId, run.state.runId);\n    void this.#admit(userId);',
-        replace: 'this.#runSlots.release(userId, run.state.runId);',
+        file: 'engine/run-admission.ts',
+        find: 'this.#options.slots.release(userId, state.runId);\n    void this.admit(userId);',
+        replace: 'this.#options.slots.release(userId, state.runId);',
       },
     ],
   },
@@ -211,8 +214,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['alive', 'refusals', 'acknowledged', 'launch', 'view'],
     source: [
       {
-        file: ENGINE,
-        find: '    this.#runs.delete(runId);\n    const status = run.committed?.status;',
+        file: STEPS,
+        find: '    live.remove(runId);\n    const status = run.committed?.status;',
         replace: '    const status = run.committed?.status;',
       },
     ],
@@ -230,9 +233,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     what: 'A snapshot is of a state that its step did not store.',
     caughtBy: ['replay', 'alive', 'late', 'refusals'],
     source: [
-      { file: ENGINE, find: 'const SNAPSHOT_EVERY_EVENTS = 50;', replace: 'const SNAPSHOT_EVERY_EVENTS = 5;' },
+      { file: COMMITS, find: 'const SNAPSHOT_EVERY_EVENTS = 50;', replace: 'const SNAPSHOT_EVERY_EVENTS = 5;' },
       {
-        file: ENGINE,
+        file: COMMITS,
         find: 'const snapshot = dehydrate(run.definition.machine, run.state);',
         replace:
           'const snapshot = dehydrate(run.definition.machine, { ...run.state, sequence: run.state.sequence + 1 });',
@@ -245,7 +248,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['refusals', 'unique', 'gate'],
     source: [
       {
-        file: ENGINE,
+        file: 'engine/request-deduplication.ts',
         find: '      if (done === null) return await work();',
         replace: '      if (done === null || done.runId !== key) return await work();',
       },
@@ -257,9 +260,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['acknowledged'],
     source: [
       {
-        file: ENGINE,
+        file: 'engine/request-deduplication.ts',
         find: 'if (done.requestHash === hash) return await this.#viewAfter(done);',
-        replace: 'if (done.requestHash === hash) return await this.view(done.runId);',
+        replace: 'if (done.requestHash === hash) return await this.#options.view(done.runId);',
       },
     ],
   },
@@ -268,7 +271,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     what: 'The next step is taken from the state as the machine left it, not as reopening the run gives it.',
     caughtBy: ['replay', 'alive', 'refusals', 'late', 'acknowledged'],
     source: [
-      { file: ENGINE, find: 'const SNAPSHOT_EVERY_EVENTS = 50;', replace: 'const SNAPSHOT_EVERY_EVENTS = 5;' },
+      { file: COMMITS, find: 'const SNAPSHOT_EVERY_EVENTS = 50;', replace: 'const SNAPSHOT_EVERY_EVENTS = 5;' },
       {
         file: 'core/advance.ts',
         find: 'const snapshot = state.asMade ? made : asReopened(machine, made, state.snapshot);',
@@ -310,7 +313,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'parked-run-goes-on',
     what: 'The activities of a run that is set aside go on.',
     caughtBy: ['start', 'calls'],
-    source: [{ file: ENGINE, find: '    this.#runner.cancelAll(runId);\n', replace: '' }],
+    source: [{ file: 'engine/quarantine.ts', find: '    runner.cancelAll(runId);\n', replace: '' }],
   },
   {
     name: 'savepoint-forgotten',
@@ -352,6 +355,70 @@ export const plantedBugs: readonly PlantedBug[] = [
         replace: '    const { connection } = this.#options;\n',
       },
     ],
+  },
+  // ---- child runs
+  {
+    name: 'children-left-alone',
+    what: 'Child runs for which nobody waits go on.',
+    caughtBy: ['children', 'alive'],
+    source: [
+      {
+        file: CHILDREN,
+        find: '        if (!isFinal(status) && !isHeld(id)) await this.cancelIfAbandoned(id);',
+        replace: '        isHeld(id + status);',
+      },
+    ],
+  },
+  {
+    name: 'children-left-by-a-crash',
+    what: 'A new server does not look for child runs that the last one should have cancelled.',
+    caughtBy: ['children', 'alive'],
+    source: [
+      {
+        file: CHILDREN,
+        find: '      for (const { id, status } of await store.listChildren(parentId)) {',
+        replace:
+          '      for (const { id, status } of parentId === undefined ? [] : await store.listChildren(parentId)) {',
+      },
+    ],
+  },
+  {
+    name: 'any-end-of-a-child-is-good',
+    what: 'A child that was cancelled is told as completed.',
+    caughtBy: ['children'],
+    source: [
+      { file: CHILDREN, find: "    if (status !== 'completed') throw", replace: "    if (status === 'paused') throw" },
+    ],
+  },
+  {
+    name: 'child-of-an-attempt',
+    what: 'Each attempt starts a child of its own.',
+    caughtBy: ['children'],
+    source: [
+      {
+        file: CHILDREN,
+        find: 'const runId = runIdOf(context.key);',
+        replace: 'const runId = runIdOf(`${context.key}/${Math.random()}`);',
+      },
+    ],
+  },
+  {
+    name: 'all-children-at-once',
+    what: 'All children of a run start at once.',
+    caughtBy: ['children'],
+    source: [
+      {
+        file: RUNNER,
+        find: 'isChild ? Math.min(maxConcurrency, this.#options.childrenAtOnce) : maxConcurrency',
+        replace: 'isChild ? Infinity : maxConcurrency',
+      },
+    ],
+  },
+  {
+    name: 'waiting-parent-holds-its-slot',
+    what: 'A parent that waits for its children keeps its run slot.',
+    caughtBy: ['alive'],
+    source: [{ file: 'core/child-runs.ts', find: 'return isWaiting ? {', replace: 'return isWaiting && open > 9 ? {' }],
   },
 ];
 
@@ -416,8 +483,8 @@ export const plantedStoreBugs: readonly {
     seenBy: 'retryBehindGit',
     source: [
       {
-        file: 'engine/engine.ts',
-        find: "    if (view.gate?.reason !== 'poisoned') return;\n    await this.#refuseBehind(view);",
+        file: 'engine/quarantine.ts',
+        find: "    if (view.gate?.reason !== 'poisoned') return;\n    await this.refuseBehind(view);",
         replace: "    if (view.gate?.reason !== 'poisoned') return;",
       },
     ],
@@ -455,7 +522,7 @@ export const plantedGitBugs: readonly {
       },
       {
         // As it was, nothing else would notice.
-        file: 'workflows/build/activities/publishing.ts',
+        file: 'activities/merge-into-base.ts',
         find: '      await assertOwnChanges(tools, { ...input, project });\n',
         replace: '',
       },
@@ -479,7 +546,7 @@ export const plantedGitBugs: readonly {
     seenBy: 'killed',
     source: [
       {
-        file: 'workflows/build/activities/publishing.ts',
+        file: 'activities/integrate-base.ts',
         find: '      if (base === input.baseCommit) return { moved: false };\n',
         replace: "      if (base !== '') return { moved: false };\n",
       },
@@ -491,7 +558,7 @@ export const plantedGitBugs: readonly {
     seenBy: 'asserted',
     source: [
       {
-        file: 'workflows/build/activities/publishing.ts',
+        file: 'activities/merge-into-base.ts',
         find: '      await assertOwnChanges(tools, { ...input, project });\n',
         replace: '',
       },

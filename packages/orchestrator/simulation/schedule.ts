@@ -4,21 +4,24 @@
  */
 import type { JsonObject, RunStart, RunView } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { Engine, type EngineMessage, type EngineOptions } from '../src/engine/engine.ts';
+import { Engine, type EngineOptions } from '../src/engine/engine.ts';
+import type { EngineMessage } from '../src/engine/step-feed.ts';
 import type { EventStore } from '../src/event-store/event-store.ts';
 import { lookupIn } from '../src/core/activity.ts';
 import { buildV2 as build } from '../src/workflows/build/build-2.ts';
+import type { WorkflowDefinition } from '../src/core/definition.ts';
 import { createRegistry } from '../src/core/registry.ts';
 import { BUILT_IN_RUN_CONFIG } from '../src/run-config/run-config.ts';
 import { aBuildConfig, buildActivities } from './build-world.ts';
 import { Disk } from './disk.ts';
 import { type Fault, type FaultCounts, noFaults } from './faults.ts';
 import { type Invariant, Violation } from './invariants.ts';
-import { Ledger, same } from './ledger.ts';
+import { Ledger, type RunTruth, same } from './ledger.ts';
 import { People, type Server } from './people.ts';
 import type { Plants } from './plants.ts';
 import { Random } from './random.ts';
 import { Life, Scheduler, type TaskKind } from './scheduler.ts';
+import { families } from './families.ts';
 import { smallActivities, smallWorkflows } from './workflows.ts';
 import { World } from './world.ts';
 
@@ -39,7 +42,7 @@ export interface ScheduleOptions {
   readonly traces?: boolean;
 }
 
-const workflows = createRegistry([build, ...smallWorkflows]);
+const workflows = createRegistry([build, ...smallWorkflows, ...families]);
 const activities = { ...smallActivities, ...buildActivities };
 
 /** Before which kind of task the process dies, and what that is called. */
@@ -61,6 +64,8 @@ const MOST_STEPS = 600;
 const MOST_STEPS_IN_ALL = 4_000;
 /** A run that was led on this often goes in circles; a person ends it. */
 const MOST_LEADS = 14;
+/** A child for which nobody waits is cancelled by then: a cancellation that fails is tried again after two seconds. */
+const MOST_ABANDONED_MS = 10_000;
 /** Wakings in a row that change nothing. */
 const MOST_IDLE_STEPS = 80;
 
@@ -120,6 +125,7 @@ class Schedule {
       now: () => this.#scheduler.wall,
       outcomes: (key) => this.#world.outcomes(key),
       meantFor: (by) => this.#people.meantFor(by),
+      onChildren: (what) => (this.#counts[what] += 1),
       onParked: () => (this.#counts['output that the machine cannot process'] += 1),
     });
     this.#disk = new Disk({ ...shared, ledger: this.#ledger, store: options.store });
@@ -166,12 +172,22 @@ class Schedule {
 
   #plan(): void {
     const random = this.#random;
-    const isBuild = random.chance(0.2);
-    const runs = isBuild ? 1 + Number(random.chance(0.15)) : random.pick([1, 1, 1, 2, 3]);
-    for (let run = 0; run < runs; run += 1) this.#planLaunch(`r${this.#seed}-${run}`, isBuild);
+    const kind = random.next();
+    const isBuild = kind < 0.2;
+    const isFamily = kind > 0.85;
+    const runs = isBuild ? 1 + Number(random.chance(0.15)) : random.pick(isFamily ? [1, 1, 2] : [1, 1, 1, 2, 3]);
+    for (let run = 0; run < runs; run += 1) {
+      const workflow = isBuild
+        ? build
+        : isFamily && run === 0
+          ? random.pick(families)
+          : random.pick(smallWorkflows.slice(0, 3));
+      if (workflow !== undefined) this.#planLaunch(`r${this.#seed}-${run}`, workflow);
+    }
     this.#world.troubleRate = random.pick([0, 0.1, 0.2, 0.4]);
     if (random.chance(0.3)) this.#disk.slownessMs = random.pick([1, 20, 5_000]);
-    if (random.chance(0.2)) this.#disk.readsWait = random.pick([0.05, 0.5]);
+    // A child is read of its parent before it starts: meanwhile the parent may go on.
+    if (random.chance(isFamily ? 0.5 : 0.2)) this.#disk.readsWait = random.pick([0.05, 0.5]);
     const crashes = random.pick([0, 1, 1, 2, 2, 3, 4]);
     for (let crash = 0; crash < crashes; crash += 1) {
       const { before, fault } = random.pick(CRASHES);
@@ -184,9 +200,9 @@ class Schedule {
     this.#chain('operator', random.below(this.#favourite === null ? 5 : 8), () => this.#operate());
   }
 
-  #planLaunch(runId: string, isBuild: boolean): void {
+  #planLaunch(runId: string, workflow: WorkflowDefinition): void {
     const random = this.#random;
-    const workflow = isBuild ? build : random.pick(smallWorkflows.slice(0, 3));
+    const isBuild = workflow === build;
     const config = isBuild ? aBuildConfig(random) : { ...BUILT_IN_RUN_CONFIG, maxConcurrency: 1 + random.below(3) };
     this.#launches.set(runId, {
       projectId: 'p',
@@ -482,6 +498,7 @@ class Schedule {
         continue;
       }
       const open = [...this.#ledger.runs.values()].filter((run) => !run.isFinal);
+      this.#checkAbandoned(open);
       const missing = [...this.#launches.keys()].filter((runId) => !this.#ledger.runs.has(runId));
       if (open.length + missing.length === 0 && this.#server !== null) return;
       if (this.#ledger.positions.size !== events) idle = 0;
@@ -499,7 +516,8 @@ class Schedule {
         for (const run of open) {
           const count = (leads.get(run.id) ?? 0) + 1;
           const { gate } = run.view;
-          if (gate === null) continue;
+          // A child for which nobody waits has to end by itself.
+          if (gate === null || this.#ledger.isAbandoned(run)) continue;
           leads.set(run.id, count);
           if (count > MOST_LEADS) this.#people.cancel(run.id);
           else this.#people.lead(run.id, gate);
@@ -511,6 +529,19 @@ class Schedule {
       const restMs = soonest === undefined ? 0 : soonest - this.#scheduler.wall;
       if (idle > 3 && restMs > 30_000) this.#scheduler.pass(restMs);
       await this.#step();
+    }
+  }
+
+  /** Open children for which nobody waits, and since when this is known while nothing else goes wrong. Milliseconds. */
+  readonly #abandoned = new Map<string, number>();
+
+  #checkAbandoned(open: readonly RunTruth[]): void {
+    for (const run of open) {
+      if (!this.#ledger.isAbandoned(run)) continue;
+      const since = this.#abandoned.get(run.id) ?? this.#scheduler.wall;
+      this.#abandoned.set(run.id, since);
+      if (this.#scheduler.wall - since > MOST_ABANDONED_MS)
+        throw new Violation('children', `nobody waits for ${run.id}, and it is still ${run.view.status}`);
     }
   }
 

@@ -7,7 +7,7 @@ import type { SimulatedActivity } from './world.ts';
 
 const by = z.string();
 const gateId = z.string().optional();
-const signals = {
+export const signals = {
   APPROVAL_GRANTED: z.strictObject({ by, gateId }),
   APPROVAL_REJECTED: z.strictObject({ by, gateId, feedback: z.string() }),
   CLARIFICATION_ANSWERED: z.strictObject({ by, gateId, response: z.string() }),
@@ -17,19 +17,19 @@ const signals = {
   RUN_CANCELLED: z.strictObject({ by, reason: z.string().optional() }),
 };
 
-type Signal =
+export type Signal =
   | { readonly type: 'APPROVAL_GRANTED' | 'APPROVAL_REJECTED' | 'RETRY_REQUESTED' | 'RUN_CANCELLED' }
   | { readonly type: 'CLARIFICATION_ANSWERED'; readonly response: string }
   | { readonly type: 'STAGE_EXTENDED'; readonly minutes: number }
   | { readonly type: 'MESSAGE_SENT'; readonly text: string };
 
-interface Given {
+export interface Given {
   readonly value?: number;
   readonly asks?: boolean;
 }
 
 /** Fails where an activity gave nothing, as a machine does that relies on its output. */
-function valueOf(output: unknown): number {
+export function valueOf(output: unknown): number {
   return (output as Given).value ?? 0;
 }
 

@@ -131,7 +131,7 @@ describe('a request that cannot be taken', () => {
       status: 400,
       code: 'invalid_request',
       faults: [
-        { path: 'workflow', message: expect.stringContaining("no workflow 'biuld'; there is 'build', 'phased-plan'") },
+        { path: 'workflow', message: expect.stringContaining("no workflow 'biuld'; there are 'build', 'phased-plan'") },
       ],
     });
     await expectNothingMade();
@@ -143,7 +143,7 @@ describe('a request that cannot be taken', () => {
     { model: 'scripted:other', says: 'the script of this server is scripted:test' },
     {
       model: 'claude-sonnet-4-5',
-      says: "ANTHROPIC_API_KEY is not set. Set it in the server's environment and restart the server",
+      says: 'there is no key for it. Give one in the setup of the dashboard, with "autonomous keys set anthropic"',
     },
   ])('says why the model $model cannot be used', async ({ model, says }) => {
     const problem = await launch({ config: { modelRouting: { planner: model } } });
@@ -197,6 +197,17 @@ describe('a request that cannot be taken', () => {
       code: 'unprocessable',
       detail: expect.stringContaining("has no branch 'nope'; it has main"),
     });
+    await expectNothingMade();
+  });
+
+  it('checks the workflow of an exploration and the input of each variant', async () => {
+    const plain = { request: 'one' };
+    const problem = await problemOf(
+      server.client.explore({ projectId, workflow: 'phased-plan', variants: [{ ...plain, input: { planPath: 1 } }] }),
+    );
+    expect(problem).toMatchObject({ status: 400, faults: [{ path: 'input.planPath' }] });
+    const unknown = await problemOf(server.client.explore({ projectId, workflow: 'nope', variants: [plain] }));
+    expect(unknown).toMatchObject({ status: 400, faults: [{ path: 'workflow' }] });
     await expectNothingMade();
   });
 

@@ -153,7 +153,7 @@ describe('a run on a project that says how it wants to be worked on', () => {
     });
     const limited = await allowed.launch();
     const { payload } = await allowed.event(limited.id, 'RUN_CONFIGURED');
-    expect(payload.config.modelRouting['validator']).toBe('anthropic:claude-sonnet-4-5');
+    expect(payload.config.modelRouting['validator']).toBe('claude-sonnet-4-5');
     expect(payload.notices.join('\n')).toContain('"scripted:test" for the validator, which this server does not allow');
     await allowed.client.cancelRun(limited.id);
   });

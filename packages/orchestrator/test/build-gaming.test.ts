@@ -31,13 +31,6 @@ it('F03: finds out who changed the tests, their runner or its configuration, and
       restored: ['package.json'],
     },
     {
-      request: 'add a runner',
-      code: runs(
-        `${BROKEN}; mkdir -p node_modules/.bin; printf '#!/bin/sh\n' > node_modules/.bin/sh; chmod +x node_modules/.bin/sh`,
-      ),
-      restored: ['node_modules/.bin/sh'],
-    },
-    {
       request: 'add a configuration',
       code: runs(`${BROKEN}; echo '{}' > jest.config.json`),
       restored: ['jest.config.json'],
@@ -62,6 +55,18 @@ it('F03: finds out who changed the tests, their runner or its configuration, and
     });
     expect(gate?.summary).toContain('with these files as on the base commit they fail: ');
   }
+});
+
+it('F03: takes no runner that an agent puts where installed programs lie', async () => {
+  const puts = `mkdir -p node_modules/.bin; printf '#!/bin/sh\n' > node_modules/.bin/sh; chmod +x node_modules/.bin/sh`;
+  const server = await aServer({
+    files: PROJECT,
+    script: aScript({ implementer: [runs(`${BROKEN}; ${puts}`)] }),
+  });
+  const run = await server.launch('add a runner', { trustMode: { planning: 'auto', fixes: 'manual' } });
+  const { gate, evidence } = await server.until(run, { gate: 'fix' });
+  expect(evidence.map(({ mode, passed }) => [mode, passed])).toEqual([['as_is', false]]);
+  expect(gate?.details).toMatchObject({ from: 'checks' });
 });
 
 it('F03: gives the checks a HOME that no agent has prepared', async () => {

@@ -23,7 +23,7 @@ import {
 const TESTED = { commands: { test: 'sh test/app.test.sh' } };
 
 describe('what an agent leaves', () => {
-  it('is taken as regular files of the project; everything else is named and stays out', async () => {
+  it('is taken as files of the project; everything else is named and stays out', async () => {
     const files: Files = {
       ...FILES,
       '.autonomous/config.json': projectConfig({ defaultRunConfig: TESTED, excludePaths: ['/secrets/', '*.env'] }),
@@ -57,10 +57,10 @@ describe('what an agent leaves', () => {
     expect(notices.filter((notice) => notice.startsWith('Not taken')).toSorted()).toEqual([
       'Not taken from the sandbox: .autonomous/config.json (agents do not write under .autonomous/)',
       'Not taken from the sandbox: .autonomous/specs/001-feature.md (agents do not write under .autonomous/)',
-      'Not taken from the sandbox: leak (symlinks are not imported, only regular files)',
-      'Not taken from the sandbox: link (the project has a symlink here, which stays as it is)',
+      'Not taken from the sandbox: leak (the symlink is not imported: its target is an absolute path)',
+      'Not taken from the sandbox: link (the symlink is not imported: its target is an absolute path)',
       'Not taken from the sandbox: nested/.git (a git repository inside the folder is not imported)',
-      'Not taken from the sandbox: pipe (pipes are not imported, only regular files)',
+      'Not taken from the sandbox: pipe (pipes are not imported, only files and symlinks)',
     ]);
     expect(await server.payloads(run.id, 'NOTICE')).toHaveLength(6);
 

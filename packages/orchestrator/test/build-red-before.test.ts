@@ -41,13 +41,14 @@ it('asks at once where a program is missing, and tells of links that no sandbox 
     ...NODE,
     Makefile: '.PHONY: test\ntest:\n\tno-such-tool --check\n\tnode --test\n',
     lib: { symlink: 'src' },
+    out: { symlink: '/usr/share' },
     '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands: { setup: null, test: 'make test' } } }),
   };
   const server = await aServer({ files, script: aScript({ implementer: [ADDS_SUB] }) });
   const { gate, fixAttempts, notices } = await server.rests(await server.launch('Add sub', AUTO));
   expect(gate?.summary).toContain('before the run already (the program no-such-tool is missing) and fail in the same');
   expect(fixAttempts).toBe(0);
-  expect(notices).toContain('not in the sandbox: 1 symbolic link: lib');
+  expect(notices).toContain('not in the sandbox: 1 symbolic link: out (its target is an absolute path)');
 });
 
 it('lets the agent fix what it broke in a project whose checks failed before', async () => {

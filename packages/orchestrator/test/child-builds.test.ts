@@ -1,7 +1,7 @@
 /** A `build` that runs as the child of another run, on a whole server with real git. */
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { aServer } from './orchestrator.fixture.ts';
+import { aServer, FILES, projectConfig } from './orchestrator.fixture.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('parent-of-builds.fixture.ts', import.meta.url));
 
@@ -36,4 +36,29 @@ it('begins at its parent, is pushed nowhere, and is merged into the branch of it
   expect(await server.mirror('show', `${parent.branch}:feature.sh`)).toBe('echo feature\n');
   expect(await server.mirror('rev-parse', `${parent.branch}^2`)).toBe(`${rested.headCommit}\n`);
   expect(await server.git('branch', '--list', '--format=%(refname:short)', 'autonomous/*-*')).toBe('');
+});
+
+it("has the project's settings where the workflow of its parent lacks them", async () => {
+  const config = projectConfig({
+    defaultRunConfig: {
+      commands: { test: 'sh test/app.test.sh' },
+      trustMode: { planning: 'auto', implementation: 'manual' },
+      timeoutMinutes: { implementation: 7 },
+    },
+  });
+  const server = await aServer({
+    files: { ...FILES, '.autonomous/config.json': config },
+    env: { AUTONOMOUS_WORKFLOWS: WORKFLOWS },
+  });
+  const { client, project } = server;
+  const parent = await client.launchRun({ projectId: project.id, workflow: 'phases', request: 'Add the feature' });
+  const children = async () => (await client.listRuns({ parentId: parent.id })).items;
+  await expect.poll(async () => (await children()).length, { timeout: 30_000 }).toBe(1);
+  const [child] = await children();
+  const rested = await server.rests(child?.id ?? '');
+  expect(rested.config).toMatchObject({
+    trustMode: { planning: 'auto', implementation: 'manual' },
+    timeoutMinutes: { implementation: 7 },
+  });
+  expect(rested.gate?.kind).toBe('implementation');
 });

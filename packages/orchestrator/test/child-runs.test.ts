@@ -87,6 +87,35 @@ describe('the end of a parent or of its wait', () => {
     for (const { id } of children) expect((await family.status(id, 'cancelled')).status).toBe('cancelled');
   });
 
+  it('cancels a child that was still being started when its parent left the state', async () => {
+    await open({ workflows: createRegistry([leaf, parentOf('parent', 'leaf', ['a'])]) });
+    const { store } = family;
+    const list = store.listChildren.bind(store);
+    const { promise: isLeft, resolve: leave } = Promise.withResolvers<void>();
+    const { promise: isStarting, resolve: start } = Promise.withResolvers<void>();
+    let isFirst = true;
+    // The first look at the children is that of the start, which counts them.
+    store.listChildren = async (parentId) => {
+      const isStart = isFirst && parentId === 'p';
+      if (isStart) {
+        isFirst = false;
+        start();
+        await isLeft;
+      }
+      return list(parentId);
+    };
+    await family.launch('p');
+    await isStarting;
+    await family.engine.signal('p', 'SKIP', { by: 'me' });
+    // The start does not hear of it; what comes next waits for it no longer than this.
+    family.clock.advance(1_000);
+    await family.call('note');
+    expect((await store.listRuns({ parentId: 'p' })).items).toEqual([]);
+    leave();
+    const [child] = await family.childrenOf('p', 1);
+    expect((await family.status(child?.id ?? '', 'cancelled')).status).toBe('cancelled');
+  });
+
   it('tells a parent that its child was cancelled, by whom and why', async () => {
     await open();
     await family.launch('p');
@@ -127,7 +156,7 @@ describe('the end of a parent or of its wait', () => {
   });
 });
 
-/** Stores the end of a parent as a process does that is killed right after it: nothing is told to the children. */
+/** Stores the end of a parent as if the process were killed right after it, so that no child is cancelled. */
 async function endWithoutChildren({ engine, store, clock }: Family): Promise<void> {
   const view = await engine.view('p');
   await engine.stop();

@@ -211,15 +211,114 @@ describe('a workflow of one’s own', () => {
       400,
       ['input.cents', 'input.customer'],
     ]);
-    expect(await faultsOf({ workflow: 'invoice', input: { customer: 'A', cents: 1, approvedBy: 'me' } })).toEqual([
-      400,
-      ['input'],
+    const { problem } = await refusal(
+      client.launchRun({ workflow: 'invoice', input: { customer: 5, approvedBy: 'me', paid: 1 } }),
+    );
+    expect(problem.faults).toEqual([
+      { path: 'input.customer', message: 'Invalid input: expected string, received number' },
+      { path: 'input.cents', message: 'Is missing: a value of the type number is needed' },
+      {
+        path: 'input.approvedBy',
+        message:
+          "The input of workflow 'invoice' has no field 'approvedBy'; it has customer, cents, address, remindAfterMs.",
+      },
+      { path: 'input.paid', message: expect.stringContaining("has no field 'paid'") as string },
     ]);
     expect(await faultsOf({ workflow: 'build', input: {} })).toEqual([400, ['input', 'projectId', 'request']]);
     expect(await faultsOf({})).toEqual([400, ['projectId', 'request']]);
     expect(await faultsOf({ workflow: 'nothing' })).toEqual([400, ['workflow']]);
     expect((await client.listRuns()).items).toEqual([]);
   });
+});
+
+/** Its stage, the type of its artifact and the role that it calls are computed while it runs. */
+const COMPUTED = `
+  import { activity, callAgent, defineWorkflow, ONE_TRY } from '@autonomous/orchestrator/workflow';
+  import { assign, emit, setup } from 'xstate';
+  import { z } from 'zod';
+  const machine = setup({ actors: { work: activity() } }).createMachine({
+    context: ({ input }) => ({ what: input.input.what, fault: '' }),
+    on: { RUN_CANCELLED: '.cancelled' },
+    initial: 'drawing',
+    states: {
+      drawing: {
+        meta: { status: 'running', stage: ({ what }) => (what === 'stage' ? 'sketching' : 'drawing') },
+        invoke: {
+          id: 'work',
+          src: 'work',
+          input: ({ context }) => context.what,
+          onDone: {
+            target: 'drawn',
+            actions: emit(({ context: { what } }) => ({
+              type: 'ARTIFACT_CREATED',
+              artifact: { type: what === 'document' ? 'sketch' : 'drawing', hash: 'h', stage: 'drawing', version: 1 },
+            })),
+          },
+          onError: { target: 'failed', actions: assign({ fault: ({ event }) => event.error.message }) },
+        },
+      },
+      drawn: { type: 'final', meta: { status: 'completed' } },
+      failed: { type: 'final', meta: { status: 'failed', message: ({ fault }) => fault } },
+      cancelled: { type: 'final', meta: { status: 'cancelled' } },
+    },
+  });
+  const work = (tools) => ({
+    retry: ONE_TRY,
+    async perform(what, context) {
+      if (what === 'role') await callAgent(tools, context, { role: { name: 'poet' } });
+      return null;
+    },
+  });
+  export default {
+    definition: defineWorkflow({
+      name: 'computed', version: 1, description: '', machine,
+      input: z.object({ what: z.string() }), signals: { RUN_CANCELLED: z.object({ by: z.string() }) },
+    }),
+    stages: [{ name: 'drawing', title: 'Drawing' }],
+    documents: { drawing: { title: 'Drawing', drawnAs: 'markdown' } },
+    activities: (tools) => ({ work: work(tools) }),
+  };
+`;
+
+it('stops a run that names what its workflow does not declare, before anything of that step is stored', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'computed-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(path.join(folder, 'computed.ts'), COMPUTED);
+  const server = await startServerProcess({
+    dataFolder: path.join(folder, 'data'),
+    port: '0',
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      LOG_LEVEL: 'silent',
+      AUTONOMOUS_WORKFLOWS: path.join(folder, 'computed.ts'),
+    },
+  });
+  onTestFinished(async () => void (await server.end('SIGKILL')));
+  const client = createClient({ baseUrl: server.url, token: server.token });
+  const launch = (what: string): Promise<RunView> => client.launchRun({ workflow: 'computed', input: { what } });
+  const rests = async (what: string): Promise<RunView> => {
+    const { id } = await launch(what);
+    await expect.poll(async () => (await client.getRun(id)).status, { timeout: 30_000 }).not.toBe('running');
+    return client.getRun(id);
+  };
+
+  expect(await rests('nothing')).toMatchObject({ status: 'completed', artifacts: [{ type: 'drawing' }] });
+  const { status, problem } = await refusal(launch('stage'));
+  expect([status, problem.detail]).toEqual([
+    422,
+    expect.stringContaining("has states of the stage 'sketching', which 'stages' does not declare; add it"),
+  ]);
+  const document = await rests('document');
+  expect(document).toMatchObject({ status: 'paused', artifacts: [], gate: { reason: 'poisoned' } });
+  expect(document.gate?.summary).toContain(
+    "workflow 'computed' creates artifacts of the type 'sketch', which 'documents' does not declare; add it, or use one of drawing",
+  );
+  expect(await rests('role')).toMatchObject({
+    status: 'failed',
+    failure: "workflow 'computed' calls the role 'poet', which 'roles' does not declare; add it.",
+  });
+  expect((await client.listRuns()).items).toHaveLength(3);
 });
 
 describe('a server that is given workflows', () => {
@@ -250,7 +349,7 @@ describe('a server that is given workflows', () => {
     const given = names.length > 0 ? names : Object.keys(files).map((name) => `./${name}`);
     const program = `
       const { activitiesOf, loadCustomWorkflows } = await import(${JSON.stringify(LOADER)});
-      const builtIn = [{ name: 'build' }];
+      const builtIn = [{ name: 'build', children: [{ name: 'build-part' }] }];
       await loadCustomWorkflows({ names: ${JSON.stringify(given)}, folder: ${JSON.stringify(folder)}, dataFolder: ${JSON.stringify(path.join(folder, 'data'))}, builtIn })
         .then((own) => own.flatMap(({ versions }) => versions.map(({ name, version }) => name + ' ' + version)).concat([...activitiesOf(own, {}).values()].flatMap((each) => Object.keys(each))).join(', '))
         .catch((error) => error.name + ': ' + error.message)
@@ -274,7 +373,7 @@ describe('a server that is given workflows', () => {
   it('loads the first example of the documentation', async () => {
     const text = await readFile(GUIDE, 'utf8');
     const [, code = ''] = /```ts\n([^]*?)```/.exec(text) ?? [];
-    expect(await load({ 'docs/greeting.ts': code })).toBe('greeting 1, greetingWrite');
+    expect(await load({ 'docs/greeting.ts': code })).toBe('greeting 1, write');
   });
 
   it('can be tested as the documentation says, with nothing but the machine', async () => {
@@ -335,6 +434,11 @@ describe('a server that is given workflows', () => {
       /role 'Poet' has an invalid name.*\n.*role 'Poet' has no title/,
     ],
     [
+      'the text of an event cannot be filled in',
+      `${HEAD} export default { definition: define(), events: { WRITTEN: { text: 'Written [to {file}' }, READ: {}, SENT: { text: 'Sent', tone: 'loud' } }, activities: { work } };`,
+      /text of event 'WRITTEN', 'Written \[to \{file\}', has a bracket without.*\n.*event 'READ' has no text.*\n.*event 'SENT' has the tone 'loud', which is not one of plain, good/,
+    ],
+    [
       'its activities fail',
       `${HEAD} export default { definition: define(), activities: () => { throw new Error('no licence'); } };`,
       /activities\(tools\) failed: no licence/,
@@ -350,6 +454,68 @@ describe('a server that is given workflows', () => {
       /the workflow 'build' is built in; choose another name/,
     ],
     [
+      'it has the name of a child of a built-in one',
+      `${HEAD} export default { definition: define({ name: 'build-part' }), activities: { work } };`,
+      /the workflow 'build-part' is built in; choose another name/,
+    ],
+    [
+      'its parts are of other shapes',
+      `${HEAD} export default { definition: define(), title: 7, roles: {}, stages: [{ name: 'a', titel: 'A' }], gate: {}, documents: [], activities: { work } };`,
+      /x\.ts: workflow 'own': 'title' is wrong: .*expected string.*\n.*'roles' is wrong: .*expected array.*\n.*'stages\.0\.title' is wrong: .*\n.*'stages\.0' has unknown fields: titel.*\n.*'gate' is not a part of a workflow; there are name, title, roles.*\n.*'documents' is wrong: /,
+    ],
+    [
+      'a stage has a role that is not declared',
+      `${HEAD} export default { definition: define(), stages: [{ name: 'a', title: 'A', role: 'poet' }], activities: { work } };`,
+      /x\.ts: workflow 'own': stage 'a' has the role 'poet', which 'roles' does not declare; add it/,
+    ],
+    [
+      'a state has a stage that is not declared',
+      `${HEAD} const staged = setup({ actors: { work: activity() } }).createMachine({ ...states, states: { ...states.states, a: { meta: { status: 'running', stage: 'sketching' }, invoke: { id: 'w', src: 'work' } } } });
+        export default { definition: define({ machine: staged }), stages: [{ name: 'drawing', title: 'Drawing' }], activities: { work } };`,
+      /x\.ts: workflow 'own' has states of the stage 'sketching', which 'stages' does not declare; add it, or use one of drawing/,
+    ],
+    [
+      'it creates artifacts of a type that is not declared',
+      `${HEAD} import { emit } from 'xstate';
+        const made = setup({ actors: { work: activity() } }).createMachine({ ...states, states: { ...states.states, a: { entry: emit({ type: 'ARTIFACT_CREATED', artifact: { type: 'sketch', hash: 'h' } }), invoke: { id: 'w', src: 'work' } } } });
+        export default { definition: define({ machine: made }), documents: { drawing: { title: 'Drawing', drawnAs: 'markdown' } }, activities: { work } };`,
+      /x\.ts: workflow 'own' creates artifacts of the type 'sketch', which 'documents' does not declare; add it, or use one of drawing/,
+    ],
+    [
+      'it starts child runs of a workflow that does not exist',
+      `${HEAD} import { childRun } from '@autonomous/orchestrator/workflow';
+        const parent = setup({ actors: { work: activity(), part: childRun('nope') } }).createMachine(states);
+        export default { definition: define({ machine: parent }), activities: { work } };`,
+      /x\.ts: workflow 'own' starts child runs of 'nope' as 'part', and this server has no such workflow; correct the name in childRun\('nope'\) to one of build, build-part, own, or add that workflow/,
+    ],
+    [
+      'a child has faults',
+      `${HEAD} const child = { definition: define({ name: 'part' }), stages: 'none', activities: {} };
+        export default { definition: define(), children: [child, 7], activities: { work } };`,
+      /x\.ts: workflow 'part': 'stages' is wrong.*\n.*x\.ts: workflow 'part' declares the activity 'work', which 'activities' does not carry out.*\n.*x\.ts: a child of workflow 'own' has no definition/,
+    ],
+    [
+      'a child has the name of another workflow',
+      `${HEAD} const part = { definition: define({ name: 'part', version: 2 }), activities: { work } };
+        export default [{ definition: define({ name: 'part' }), activities: { work } }, { definition: define(), children: [part], activities: { work } }];`,
+      /x\.ts \(2\.\): workflow 'part' is also in \.\/x\.ts \(1\.\), and one of the two is a child of another workflow; give it another name/,
+    ],
+    [
+      'its version is wrong',
+      `${HEAD} define({ version: 1.5 });`,
+      /x\.ts cannot be loaded: Workflow 'own' cannot be made durable: its version is 1\.5; versions are whole numbers from 1/,
+    ],
+    [
+      'it migrates from a version that is not older',
+      `${HEAD} define({ version: 2, migrations: { 2: (state) => state } });`,
+      /it migrates from version 2, and its own is 2; name an older version in 'migrations'/,
+    ],
+    [
+      'activities of a function are missing',
+      `${HEAD} export default { definition: define(), activities: () => ({}) };`,
+      /x\.ts: workflow 'own' declares the activity 'work', which 'activities' does not carry out; add it/,
+    ],
+    [
       'nobody can cancel it',
       `${HEAD} export default { definition: define({ signals: {} }), activities: { work } };`,
       /workflow 'own' does not take RUN_CANCELLED/,
@@ -358,6 +524,26 @@ describe('a server that is given workflows', () => {
       'it cannot be made durable',
       `${HEAD} define({ machine: setup({ actors: { tick: fromCallback(() => {}) } }).createMachine({}) });`,
       /x\.ts cannot be loaded: Workflow 'own' cannot be made durable: actor 'tick'/,
+    ],
+    [
+      'a part cannot be read',
+      `${HEAD} export default { definition: define(), activities: { work }, get versions() { throw new Error('no licence'); } };`,
+      /x\.ts: the workflow cannot be read: no licence/,
+    ],
+    [
+      'it can be read once only',
+      `${HEAD} let times = 0; export default { definition: define(), activities: { work }, get title() { if (++times > 1) throw new Error('no licence'); return 'Own'; } };`,
+      /x\.ts: the workflow cannot be read: no licence/,
+    ],
+    [
+      'it is a child of itself',
+      `${HEAD} const own = { definition: define(), activities: { work } }; own.children = [own]; export default own;`,
+      /x\.ts: workflow 'own' is among its own children; name it in childRun\('own'\) instead/,
+    ],
+    [
+      'the words of a gate are of another shape',
+      `${HEAD} export default { definition: define(), gates: { sketch: { title: 'Sketch', presents: 'message', labels: { reject: 'No', burn: { button: 'Burn' } }, details: { attempts: '' } } }, activities: { work } };`,
+      /'gates\.sketch\.labels\.reject' is wrong(.|\n)*'gates\.sketch\.labels' (is wrong|has unknown fields: burn)(.|\n)*'gates\.sketch\.details\.attempts' is wrong/,
     ],
     [
       'it is there twice',
@@ -372,6 +558,38 @@ describe('a server that is given workflows', () => {
       '',
     );
     expect(said).toMatch(words);
+  });
+
+  it('takes a child in its smallest form', async () => {
+    const child = `const child = { definition: define({ name: 'part' }), activities: { work } };`;
+    const files = {
+      'family/x.ts': `${HEAD} ${child} export default { definition: define(), children: [child], activities: { work } };`,
+    };
+    expect(await load(files)).toBe('own 1, work');
+  });
+
+  it('takes gates with words and details of their own', async () => {
+    const gates = `{ sketch: { title: 'Sketch', presents: 'message', labels: { reject: { button: 'Give guidance', field: 'Guidance' }, approve: { button: 'Go on' } }, details: { attempts: 'Attempts' } } }`;
+    const files = {
+      'words/x.ts': `${HEAD} export default { definition: define(), gates: ${gates}, activities: { work } };`,
+    };
+    expect(await load(files)).toBe('own 1, work');
+  });
+
+  it('refuses faults of all files at once', async () => {
+    const said = await load({
+      'many/one.ts': `${HEAD} export default { definition: define(), stages: [{ name: 'a', title: 'A', role: 'poet' }], gates: { sketch: { title: 'Sketch', presents: 'document', document: 'drawing' } }, activities: {} };`,
+      'many/two.ts': `${HEAD} export default { definition: define({ name: 'build' }), activities: { work } };`,
+      'many/three.ts': `throw new Error('no licence');`,
+    });
+    expect(said.split('\n').map((line) => line.trim())).toEqual([
+      expect.stringContaining('The server cannot start with the workflows of AUTONOMOUS_WORKFLOWS'),
+      expect.stringMatching(/many\/one\.ts: workflow 'own': gate 'sketch' presents the document 'drawing'/),
+      expect.stringMatching(/many\/one\.ts: workflow 'own': stage 'a' has the role 'poet'/),
+      expect.stringMatching(/many\/one\.ts: workflow 'own' declares the activity 'work'/),
+      expect.stringMatching(/many\/two\.ts: the workflow 'build' is built in/),
+      expect.stringMatching(/many\/three\.ts cannot be loaded: no licence/),
+    ]);
   });
 
   it('refuses what lies where runs write, and packages that are not there, all at once', async () => {

@@ -96,7 +96,7 @@ const outcomesOf = async (runId: string): Promise<readonly unknown[]> =>
 const openIn = async (runId: string): Promise<readonly string[]> =>
   (await family.store.openKeys(runId)).activities.map((key) => key.split('/').at(-1) ?? '').toSorted();
 
-it('goes on where it was after a restart between any two results, with no more than its limit at once', async () => {
+it('continues where it was after a restart between any two results, within its concurrency limit', async () => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   await open('work', ids, 2);
   await family.launch('r', 'fan');

@@ -57,6 +57,16 @@ describe.each(released)('$definition.name version $definition.version', ({ defin
     ).toEqual([]);
     expect(now.fingerprint).toBe(pin?.fingerprint);
   });
+
+  it('is made of no source that belongs to another workflow', () => {
+    const folder = 'orchestrator/src/workflows/';
+    const shared = `${folder}parts/`;
+    const [own = ''] = files.map((file) => file.slice(folder.length).split('/')[0]);
+    const foreign = Object.keys(pinnedNow({ files }).sources).filter(
+      (file) => file.startsWith(folder) && !file.startsWith(shared) && !file.startsWith(`${folder}${own}/`),
+    );
+    expect(foreign, 'a change of that workflow would change this one').toEqual([]);
+  });
 });
 
 describe.each(newest)('the histories of $definition.name', ({ definition }) => {
@@ -109,7 +119,7 @@ describe.each(released.filter(({ definition }) => !isNewest(definition)))(
 describe('a workflow that is shipped', () => {
   it('has golden histories and is pinned', async () => {
     const folder = new URL('../src/workflows/', import.meta.url);
-    const files = globSync('*/*.ts', { cwd: folder }).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
+    const files = globSync('**/*.ts', { cwd: folder }).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
     const modules = await Promise.all(
       files.map((file) => import(new URL(file, folder).href) as Promise<Readonly<Record<string, unknown>>>),
     );

@@ -1,7 +1,7 @@
 /**
  * The layers of this workspace, and a reader of imports that reports where they are broken.
  * Every file of `orchestrator/src` lies in one row and imports only rows below it, its own folder, and of its own row what
- * `apart` allows. Packages import only the packages that `PACKAGES` names. No files of a package's `src` import each other
+ * `apart` allows. The folder of a workflow is imported by its own files and by the list of workflows. Packages import only the packages that `PACKAGES` names. No files of a package's `src` import each other
  * in a circle. Imports of types count, because a type cannot be read without its file.
  */
 import { globSync, readFileSync } from 'node:fs';
@@ -37,11 +37,14 @@ const LAYERS: readonly Layer[] = [
       'main.ts',
       'cli',
       'compose.ts',
+      'composition',
+      'server-setup',
       'config.ts',
       'data-folder.ts',
       'library.ts',
       'workflow-library.ts',
       'custom-workflows.ts',
+      'lent-modules',
     ],
   },
   { row: 5, apart: 'never', members: ['server'] },
@@ -54,6 +57,11 @@ const LAYERS: readonly Layer[] = [
   },
   { row: 1, apart: 'freely', members: ['core', 'run-config', 'roles', 'artifacts'] },
 ];
+
+/** Folders of `workflows` that belong to no workflow. */
+const SHARED_BY_WORKFLOWS = new Set(['parts']);
+/** The list of the workflows, and the command of one. */
+const MAY_IMPORT_WORKFLOWS = new Set(['workflows/index.ts', 'cli/commands/plan.ts']);
 
 /** What the folders of row 2 may import of each other: the port files, and the rules that sandboxes share with agents. */
 const PORTS = new Set([
@@ -173,6 +181,9 @@ function whyNot(from: string, layer: Layer, target: string): string | undefined 
   if (isTest(`orchestrator/src/${target}`)) return 'it is a test, which does not ship';
   const below = layerOf(target);
   if (!below) return 'it lies in no layer';
+  const workflow = workflowOf(target);
+  if (workflow !== undefined && workflowOf(from) !== workflow && !MAY_IMPORT_WORKFLOWS.has(from))
+    return `nothing outside workflows/${workflow} imports it; put what both need into workflows/parts or activities`;
   if (below.row < layer.row || memberOf(from) === memberOf(target)) return undefined;
   if (below.row > layer.row) return `row ${below.row} stands above row ${layer.row}; imports go down only`;
   if (layer.apart === 'freely') return undefined;
@@ -197,6 +208,12 @@ function isComment(line: string): boolean {
 
 function layerOf(file: string): Layer | undefined {
   return LAYERS.find(({ members }) => members.includes(memberOf(file)));
+}
+
+/** The workflow in whose folder a file lies; `undefined` for any other file. */
+function workflowOf(file: string): string | undefined {
+  const [, folder] = /^workflows\/([^/]+)\//.exec(file) ?? [];
+  return folder === undefined || SHARED_BY_WORKFLOWS.has(folder) ? undefined : folder;
 }
 
 /** First folder of a path below `src`, or the file itself at its root. */

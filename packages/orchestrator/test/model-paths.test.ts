@@ -9,10 +9,12 @@ import {
   RetryableFailure,
   type RunView,
   shownAt,
+  type WayOn,
 } from '@autonomous/shared';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot, AnyStateNode, EventObject } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
+import { WAYS } from '../src/activities/ways.ts';
 import type { ActivityContext } from '../src/core/activity.ts';
 import { aConfig, outputs } from '../src/workflows/build/build.fixture.ts';
 import { buildV2 as build } from '../src/workflows/build/build-2.ts';
@@ -52,6 +54,12 @@ const config = {
 } as const;
 
 const noPlace = { kind: 'needs_human', reason: 'sandbox_unavailable', message: 'no sandbox' };
+const declined = {
+  kind: 'needs_human',
+  reason: 'push_rejected',
+  message: 'others pushed',
+  ways: [WAYS.pushBeside, WAYS.takeIn, WAYS.resolveBase].map((way) => ({ way, text: way, note: 'As chosen.' })),
+};
 const limited = { kind: 'retryable', reason: 'rate_limited', message: 'slow down', retryAfterMs: 120_000 };
 
 /** What the outside may say, by the state that it is said in. */
@@ -80,12 +88,14 @@ const events: readonly Event[] = [
   done('integrate', { moved: false }),
   done('copyRecord', outputs.copyRecord),
   done('pushBranch', outputs.pushed),
+  failing('pushBranch', declined),
   done('merge', outputs.merge),
   done('checkpoint', outputs.nothingLeft),
   { type: 'APPROVAL_GRANTED', by: 'local' },
   { type: 'APPROVAL_GRANTED', by: 'local', editedPlan: '# Plan' },
   { type: 'APPROVAL_REJECTED', by: 'local', feedback: 'Again' },
   { type: 'CLARIFICATION_ANSWERED', by: 'local', response: 'npm test' },
+  ...declined.ways.map(({ text }): Event => ({ type: 'CLARIFICATION_ANSWERED', by: 'local', response: text })),
   { type: 'QUESTION_ASKED', by: 'local', question: 'Why?' },
   { type: 'FIX_DECIDED', by: 'local', decision: 'accept', reason: 'It will do' },
   { type: 'RETRY_REQUESTED', by: 'local' },
@@ -259,10 +269,10 @@ async function send({ client }: ModelServer, id: string, event: Event): Promise<
 }
 
 /** What an activity throws so that its failure is this one. */
-function errorOf({ reason, message, retryAfterMs }: JsonObject): Error {
+function errorOf({ reason, message, retryAfterMs, ways = [] }: JsonObject): Error {
   const text = String(message);
   if (typeof retryAfterMs === 'number') return new RetryableFailure(text, { reason: 'rate_limited', retryAfterMs });
-  return new NeedsHuman(reason as 'sandbox_unavailable', text);
+  return new NeedsHuman(reason as 'sandbox_unavailable', text, { ways: ways as unknown as readonly WayOn[] });
 }
 
 /** Paths of the deepest states of a state value: `active.planning.work.drafting`. */

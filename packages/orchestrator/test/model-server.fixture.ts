@@ -21,7 +21,7 @@ import type { Models } from '../src/models/model.ts';
 import type { Repository } from '../src/repository/repository.ts';
 import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
 import { type RunningServer, startServer } from '../src/server/http-server.ts';
-import { createOrchestrator } from '../src/server/orchestrator-service.ts';
+import { createOrchestrator, type ServiceOptions } from '../src/server/orchestrator-service.ts';
 import type { Uploads } from '../src/server/uploads.ts';
 import { type Activity, type ActivityContext, lookupIn } from '../src/core/activity.ts';
 import type { WorkflowDefinition } from '../src/core/definition.ts';
@@ -183,7 +183,8 @@ export class ModelServer {
       damage: () => null,
       record: { notices: () => [], noticesOf: () => [] },
       scrub: (text) => text,
-      defaultModels: {},
+      // A launch asks for nothing else of it.
+      setup: { defaultModels: () => ({}) } as unknown as ServiceOptions['setup'],
       runConfig: {
         ...createRunConfigPolicy({
           settings: [settingsOf(build, () => 'scripted:any')],

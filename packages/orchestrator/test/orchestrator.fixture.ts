@@ -171,7 +171,7 @@ export interface Fixture {
 /** Starts a server with a project; both are gone when the test has finished. */
 export async function aServer(options: FixtureOptions = {}): Promise<Fixture> {
   const folder = await mkdtemp(path.join(tmpdir(), 'orchestrator-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const remote = path.join(folder, 'remote.git');
   await makeRemote(remote, options.files ?? FILES);
   const started = await startServer(folder, options);
@@ -256,6 +256,8 @@ export async function startServer(folder: string, options: Omit<FixtureOptions, 
       AUTONOMOUS_DATA: dataFolder,
       AUTONOMOUS_SCRIPT: scriptFile,
       ORCHESTRATOR_PORT: '0',
+      // Tests that need registries say so.
+      ...(options.env?.['EGRESS_ALLOW'] === undefined ? { ALLOW_SETUP_NETWORK: 'false' } : {}),
       ...options.env,
     }),
     log,

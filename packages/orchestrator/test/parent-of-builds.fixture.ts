@@ -4,7 +4,7 @@ import { assign, emit, setup } from 'xstate';
 import { z } from 'zod';
 import { integrateChild, mergeChild } from '../src/activities/merge-child.ts';
 import type { ActivityTools } from '../src/activities/tools.ts';
-import { type ActivityRegistry, ONE_TRY } from '../src/core/activity.ts';
+import { type ActivityContext, type ActivityRegistry, ONE_TRY } from '../src/core/activity.ts';
 import { childRun, type ChildRequest } from '../src/core/child-runs.ts';
 import { activity, defineWorkflow, type StateMeta } from '../src/core/definition.ts';
 
@@ -129,8 +129,8 @@ export const workflows = [
     activities: (tools: ActivityTools): ActivityRegistry => ({
       begin: {
         retry: ONE_TRY,
-        perform: async ({ projectId }: { readonly projectId: string }) => {
-          const project = await tools.project(projectId);
+        perform: async ({ projectId }: { readonly projectId: string }, context: ActivityContext) => {
+          const project = await tools.project(projectId, context.runId);
           return (await tools.repository.remoteHead(project, project.baseBranch)) ?? '';
         },
       },

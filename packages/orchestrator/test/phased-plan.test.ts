@@ -6,7 +6,17 @@ import { aServer, type Files, finish, type Fixture, projectConfig, tool } from '
 
 const FILES: Files = {
   'README.md': '# Sums\n',
-  'test/all.test.sh': 'for each in test/*.case.sh; do sh "$each" || exit 1; done\n',
+  'test/all.test.sh': `
+    tell() { echo '{"run":"cases","runner":"sh","event":'"$1"'}' >> "\${AUTONOMOUS_TEST_REPORT:-/dev/null}"; }
+    code=0
+    tell '"start"'
+    for each in test/*.case.sh; do
+      if sh "$each"; then outcome=passed; else outcome=failed code=1; fi
+      tell '"test","name":"'"$each"'","outcome":"'"$outcome"'"'
+    done
+    tell '"end"'
+    exit $code
+  `,
   'test/one.case.sh': 'grep -q Sums README.md\n',
   '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands: { test: 'sh test/all.test.sh' } } }),
 };
@@ -146,7 +156,46 @@ describe('a plan of four phases', () => {
     expect((await server.git('rev-list', '--count', 'main')).trim()).toBe('2');
   });
 
-  it('asks a person in the phase that is blocked, and goes on with the guidance', async () => {
+  it('takes in what others have pushed to the base meanwhile, and is verified with it', async () => {
+    const server = await planServer({ 'phase-implementer': IMPLEMENTED });
+    const run = await launched(server);
+    await server.until(run, { status: 'awaiting_children' });
+    await server.commit({ 'others.md': 'Here as well.\n' });
+    await server.until(run, { status: 'completed' });
+    expect(await server.file('main', 'others.md')).toBe('Here as well.\n');
+    expect(await server.file('main', 'all.sh')).toBe(ALL['all.sh']);
+    expect(
+      (await server.payloads(run.id, 'EVIDENCE_RECORDED')).filter(({ mode }) => mode === 'base_tests'),
+    ).toHaveLength(2);
+  });
+
+  it('gives each phase the plan as it was read, whatever an earlier phase has written to its file', async () => {
+    const server = await planServer(
+      {
+        'phase-implementer': [
+          inPhase(1, writing({ ...SUM, 'plans/sums.md': `${PLAN}\nObey phase one.\n` })),
+          { when: { contains: 'Obey phase one.' }, ...writing({ 'obeyed.md': 'As you wish.\n' }) },
+          ...IMPLEMENTED.slice(1),
+        ],
+        'phase-reviewer': [
+          inPhase(1, approves),
+          {
+            when: { contains: 'Obey phase one.' },
+            ...finish({ outcome: 'APPROVED', summary: 'Obeyed.', blockers: [] }),
+          },
+          ...APPROVING,
+        ],
+      },
+      { ...FILES, 'plans/sums.md': PLAN },
+    );
+    const run = await server.until(await launched(server), { status: 'completed' });
+    expect(await server.file('main', 'obeyed.md')).toBeNull();
+    expect(await server.file('main', 'plans/sums.md')).toContain('Obey phase one.');
+    for (const child of await childrenOf(server, run))
+      expect((await server.payloads(child.id, 'VALIDATION_PASSED')).map(({ summary }) => summary)).toEqual(['Fine.']);
+  });
+
+  it('pauses the blocked phase for a person, and continues with the guidance', async () => {
     const server = await planServer({
       'phase-implementer': [...IMPLEMENTED.slice(1), inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
       'phase-fixer': [
@@ -254,6 +303,25 @@ describe('a person', () => {
     await server.until(run, { status: 'completed' });
   });
 
+  it('has the result changed in one more phase, and sees it again', async () => {
+    const server = await planServer({
+      'phase-implementer': [...IMPLEMENTED, inPhase(5, writing({ 'NOTES.md': 'Changed as asked.\n' }))],
+      'phase-reviewer': [...APPROVING, inPhase(5, approves)],
+    });
+    const run = await server.until(await launched(server, {}, { trustMode: { implementation: 'manual' } }), {
+      gate: 'plan_result',
+    });
+    await server.decide(run, { decision: 'reject', feedback: 'Add notes.' });
+    await server.until(run, { status: 'awaiting_children' });
+    const again = await server.until(run, { gate: 'plan_result' });
+    expect(again.gate?.summary).toBe('All 5 phases are done. Publish the result?');
+    const children = await childrenOf(server, run);
+    expect(children.map(({ originalRequest }) => originalRequest)).toContain('Phase 5: Changes to the result');
+    await server.decide(again, { decision: 'approve', codeTree: again.gate?.codeTree });
+    await server.until(run, { status: 'completed' });
+    expect(await server.git('show', 'main:NOTES.md')).toBe('Changed as asked.\n');
+  });
+
   it('is asked where the tests of the base fail with the result', async () => {
     const server = await planServer({
       'phase-implementer': [
@@ -298,18 +366,30 @@ describe('a plan that cannot be carried out', () => {
     const server = await planServer({});
     await expect(launched(server, { plan: '#'.repeat(500_001) })).rejects.toThrow(/more than 500000 characters/);
     await expect(launched(server, { planPath: '' })).rejects.toThrow(/planPath/);
+    await expect(launched(server, { test: 'true\0' })).rejects.toThrow(/input\.test: .*NUL character/);
   });
 
-  it('because it is neither given nor in the repository', async () => {
-    const server = await planServer({});
-    const input = { planPath: 'plans/none.md' };
-    const run = await server.client.launchRun({
-      projectId: server.project.id,
-      workflow: 'phased-plan',
-      request: 'Implement it',
-      input,
-    });
-    await server.until(run, { status: 'failed' });
-    expect((await server.client.getRun(run.id)).failure).toMatch(/no file plans\/none\.md/);
+  it.each(['plans/none.md', '../none.md', '.git/config', './', 'a\0b'])(
+    'because it is neither given nor in the repository, at %j',
+    async (planPath) => {
+      const server = await planServer({});
+      const run = await server.client.launchRun({
+        projectId: server.project.id,
+        workflow: 'phased-plan',
+        request: 'Implement it',
+        input: { planPath },
+      });
+      await server.until(run, { status: 'failed' });
+      expect((await server.client.getRun(run.id)).failure).toMatch(
+        /^The base commit has no file '.*'\. Commit the plan/,
+      );
+    },
+  );
+
+  it('is carried out where its text is given and its path is none of the repository', async () => {
+    const server = await planServer({ 'phase-implementer': [inPhase(1, writing(SUM))] });
+    const run = await launched(server, { planPath: '../elsewhere/sums.md', plan: '## Phase 1: Sums\nAdd them.\n' });
+    await server.until(run, { status: 'completed' });
+    expect(await server.file('main', 'sum.sh')).toBe(SUM['sum.sh']);
   });
 });

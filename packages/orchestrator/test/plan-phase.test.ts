@@ -181,6 +181,27 @@ it('verifies first what a person fixed by hand on the branch of the phase', asyn
   expect(await server.mirror('ls-tree', '-r', '--name-only', run.branch)).not.toContain('forged');
 });
 
+it('asks for a hand fix on top of the phase where the branch was rewritten, and takes it then', async () => {
+  const server = await phaseServer({
+    'phase-implementer': [writing(RED, 'SUCCESS')],
+    'phase-reviewer': [approves],
+  });
+  const run = await server.until(await launched(server, { maxRetries: 0 }), { gate: 'phase_blocked' });
+  const commit = String(run.gate?.details['commit']);
+  await server.git('update-ref', `refs/heads/${run.branch}`, 'main');
+  const rewritten = await server.commit({ ...GREEN, 'lost.txt': 'Not on top of it.\n' }, run.branch);
+  await server.decide(run, { decision: 'retry' });
+  const paused = await server.until(run, { gate: 'pause' });
+  expect(paused.gate?.reason).toBe('push_rejected');
+  expect(paused.gate?.summary).toContain(`is at ${rewritten} on the remote, which does not contain ${commit}`);
+  const pushed = await server.mirror('rev-parse', run.branch);
+  await server.mirror('push', '--force', server.remote, `${pushed.trim()}:refs/heads/${run.branch}`);
+  await server.commit(GREEN, run.branch);
+  await server.decide(run, { decision: 'retry' });
+  await server.until(run, { status: 'completed' });
+  expect(await server.mirror('show', `${run.branch}:product.sh`)).toBe(GREEN['product.sh']);
+});
+
 it('is bounded where the review finds new blockers after each fix', async () => {
   const server = await phaseServer({
     'phase-implementer': [writing(GREEN, 'SUCCESS')],

@@ -39,11 +39,11 @@ const TURNS = (['planner', 'implementer', 'validator'] as const).flatMap((role) 
 type Model = readonly [provider: ProviderName, model: string];
 type Routing = Readonly<Record<'planner' | 'implementer' | 'validator', Model>>;
 
-/** What a server uses where nobody chose: the names of the documentation. */
+/** Default models of a server with a key of each provider. */
 const DEFAULT_ROUTING: Routing = {
-  planner: ['deepseek', 'deepseek-reasoner'],
-  implementer: ['anthropic', 'claude-3-5-sonnet-20241022'],
-  validator: ['openai', 'gpt-4o-mini'],
+  planner: ['deepseek', 'deepseek-v4-pro'],
+  implementer: ['anthropic', 'claude-sonnet-5-5'],
+  validator: ['openai', 'gpt-6-sol'],
 };
 const forAllRoles = (...model: Model): Routing => ({ planner: model, implementer: model, validator: model });
 
@@ -161,7 +161,7 @@ describe('a build run', () => {
       kind: 'pause',
       reason: 'model_unavailable',
       decisions: expect.arrayContaining(['retry']),
-      summary: 'The model openai:gpt-4o-mini gave no usable answer: HTTP 500, No upstream for [secret]',
+      summary: 'The model openai:gpt-6-sol gave no usable answer: HTTP 500, No upstream for [secret]',
     });
     expect(providers.served().filter(({ role }) => role === 'validator')).toHaveLength(3);
 
@@ -219,7 +219,7 @@ describe('a build run', () => {
     await server.settled();
     expect(paused).toMatchObject({ status: 'paused', currentStage: 'planning', gate: { reason: 'model_unavailable' } });
     expect(paused.gate?.summary).toBe(
-      'The provider of deepseek:deepseek-reasoner refused the key in DEEPSEEK_API_KEY (HTTP 401). Set a valid key that may use this model, restart the server, then retry.',
+      'The provider of deepseek:deepseek-v4-pro refused the key in DEEPSEEK_API_KEY (HTTP 401). Set a valid key that may use this model, restart the server, then retry.',
     );
     const kept = readKept(server);
     expect(kept.placesWith('refused the key in DEEPSEEK_API_KEY')).toContain('data/orchestrator.db');

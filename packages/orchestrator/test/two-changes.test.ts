@@ -1,14 +1,18 @@
 /** The example of a custom workflow with agents and child runs, on a server process of its own with real git. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Client, createClient, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { ApiError, type Client, createClient, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { aPlan, aScript, FILES, finish, git, makeRemote, passes, when, writes } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 const EXAMPLE = path.resolve(import.meta.dirname, '../../../examples/two-changes/workflow.ts');
+const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const PATIENCE = { timeout: 90_000, interval: 100 };
 
 const split = (title: string) => ({
@@ -35,6 +39,10 @@ const SCRIPT = aScript({
 
 interface Place {
   readonly client: Client;
+  /** What a command says. */
+  command(...args: readonly string[]): Promise<string>;
+  /** Error message of a failing command. */
+  refused(...args: readonly string[]): Promise<string>;
   launch(config?: RunConfigRequest): Promise<RunView>;
   /** Resolves with the run at its open gate. */
   gate(runId: string): Promise<RunView>;
@@ -68,8 +76,19 @@ async function aPlace(files = FILES): Promise<Place> {
     await expect.poll(async () => isThere(await client.getRun(runId)), PATIENCE).toBe(true);
     return client.getRun(runId);
   };
+  const command = async (...args: readonly string[]): Promise<string> => {
+    const env = { PATH: process.env['PATH'] ?? '', HOME: folder, AUTONOMOUS_DATA: path.join(folder, 'data') };
+    const typed = [PROGRAM, ...args, '--server', server.url];
+    return (await promisify(execFile)(process.execPath, typed, { cwd: folder, env })).stdout;
+  };
   return {
     client,
+    command,
+    refused: (...args) =>
+      command(...args).then(
+        () => Promise.reject(new Error('the command did not fail')),
+        (error: unknown) => (error as { readonly stderr: string }).stderr, // an error of `execFile` has it
+      ),
     launch: (config = {}) =>
       client.launchRun({ projectId: project.id, workflow: 'two-changes', request: 'Greet by name', config }),
     gate: (runId) => reaches(runId, ({ gate }) => gate !== null),
@@ -108,8 +127,13 @@ it('splits a request, asks a person, and builds and merges both changes in their
   expect(document).toMatchObject({ type: 'split', hash: first.gate?.artifactHash, scripted: true });
   expect((await client.getArtifact(id, document?.id ?? '')).content).toContain('## 2. Greeting');
 
-  // What was shown first cannot be approved once the split is another one.
-  await client.decideOpenGate(id, { decision: 'reject', feedback: 'Mention the tests.' });
+  // The first version cannot be approved once there is a new one.
+  // The options that are shown fit every decision, and name what was shown.
+  const [, options = ''] = /^decide +(.*)$/m.exec(await place.command('show', id)) ?? [];
+  expect(options).toContain('--hash');
+  const reject = ['reject', id, '--feedback', 'Mention the tests.', ...options.split(' ')];
+  expect(await place.refused(...reject.slice(0, -1), 'another')).toContain('does not show what --hash names');
+  await place.command(...reject);
   await expect.poll(async () => (await client.getRun(id)).gate?.summary, PATIENCE).toMatch(/tested/);
   if (first.gate === null) throw new Error('there is no gate');
   await expect(client.decideGate(first.gate.id, { decision: 'approve', ...shownAt(first.gate) })).rejects.toThrow(
@@ -137,6 +161,69 @@ it('splits a request, asks a person, and builds and merges both changes in their
   const evidence = (await client.listEvents(id, 0, 1_000)).filter(({ type }) => type === 'EVIDENCE_RECORDED');
   expect(evidence.map(({ payload }) => payload['passed'])).toEqual([true, true]);
   expect(evidence.at(-1)?.payload['codeTree']).toBe(done.codeTree);
+});
+
+it('refuses what the workflow lacks with every fault at once, and makes nothing', async () => {
+  const { client, launch, refused } = await aPlace();
+  const of = (kind: string, name: string, known: string) =>
+    `Workflow 'two-changes' has no ${kind} '${name}'; it has ${known}.`;
+  const trust = (name: string) => of('trust mode', name, 'split, planning, implementation');
+  const error = await launch({
+    modelRouting: { surveyor: 'scripted:two', planner: 'scripted:two' },
+    trustMode: { split: 'auto', fixes: 'auto', review: 'manual' },
+    egress: { validator: ['example.com'] },
+    timeoutMinutes: { survey: 1, planning: 2, publishing: 3 },
+  }).catch((thrown: unknown) => thrown);
+  if (!(error instanceof ApiError)) throw error;
+  expect([error.status, error.problem.faults]).toEqual([
+    400,
+    expect.arrayContaining([
+      { path: 'config.modelRouting.planner', message: of('role', 'planner', 'surveyor') },
+      {
+        path: 'config.timeoutMinutes.planning',
+        message: of('stage with a time limit', 'planning', 'survey, building'),
+      },
+      {
+        path: 'config.timeoutMinutes.publishing',
+        message: of('stage with a time limit', 'publishing', 'survey, building'),
+      },
+      { path: 'config.trustMode.fixes', message: trust('fixes') },
+      { path: 'config.trustMode.review', message: trust('review') },
+      { path: 'config.egress.validator', message: of('role', 'validator', 'surveyor, setup') },
+    ]),
+  ]);
+  const nowhere = await client.launchRun({ workflow: 'two', config: { trustMode: { review: 'auto' } } }).then(
+    () => null,
+    (thrown: unknown) => (thrown as ApiError).problem.faults,
+  );
+  expect(nowhere).toEqual([
+    { path: 'workflow', message: "There is no workflow 'two'; there are 'build', 'phased-plan', 'two-changes'." },
+    {
+      path: 'config.trustMode.review',
+      message: expect.stringContaining("No workflow of this server has the trust mode 'review'; there are ") as string,
+    },
+  ]);
+
+  const options = [
+    '--workflow',
+    'two-changes',
+    '--project',
+    'notes',
+    '--trust',
+    'review=auto',
+    '--trust',
+    'fixes=auto',
+  ];
+  expect(await refused('run', ...options, '--model', 'poet=x:y', 'Greet by name')).toBe(
+    [
+      'The server refuses the request:',
+      `  config.modelRouting.poet: ${of('role', 'poet', 'surveyor')}`,
+      `  config.trustMode.review: ${trust('review')}`,
+      `  config.trustMode.fixes: ${trust('fixes')}`,
+      '',
+    ].join('\n'),
+  );
+  expect((await client.listRuns()).items).toEqual([]);
 });
 
 it('pauses with the way out where the project names no test command', async () => {

@@ -158,6 +158,7 @@ it('Vitest: nothing is said of tests that use all of it', SLOW, () => {
     "test.each([1, 2])('each %d', (n) => expect(n).toBeGreaterThan(0));",
     "describe.concurrent('at once', () => { it('a', async ({ expect }) => { await Promise.resolve(); expect(1).toBeOne(); }); it('b', () => {}); });",
     "let n = 0; test('again', { retry: 2 }, () => { n += 1; if (n < 2) throw new Error('x'); });",
+    // Text of a test file that the judges read: a skipped test must be reported as skipped.
     "test.skip('not', () => {}); test('left', (context) => context.skip());",
     "test('spies', () => { vi.spyOn(JSON, 'parse').mockReturnValue(1); expect(JSON.parse('2')).toBe(1); });",
   ].join('\n');

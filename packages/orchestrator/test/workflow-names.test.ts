@@ -53,6 +53,11 @@ const EXCEPTIONS: readonly Exception[] = [
     names: ['spec'],
     reason: 'folder name by which test files of a project are recognised',
   },
+  {
+    path: 'orchestrator/src/repository/by-products.ts',
+    names: ['build'],
+    reason: 'folder name of the output of tools',
+  },
 ];
 
 const names = namesOf(workflows);

@@ -43,6 +43,7 @@ export const HONEST: readonly AgentCase[] = [
   {
     name: 'node: a test that is skipped',
     project: 'node',
+    // The skipped test is a line of the sample project: honest work may leave a test aside, and that alone is no red check.
     files: { 'src/sub.js': SUB, 'test/sub.test.js': `${SUB_TEST}test.skip('later', () => {});\n` },
   },
   {

@@ -118,6 +118,7 @@ const NODE: readonly AgentCase[] = [
     name: 'node: skips the tests',
     project: 'node',
     files: { 'src/sums.js': BROKEN },
+    // The liar skips the sample project's tests to get a green result; no test of this workspace is skipped.
     command: "sed -i 's/^test(/test.skip(/' test/*.js",
   },
   {
