@@ -19,12 +19,14 @@ import {
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import { carriedPackages } from '../../tools/carried-packages.mjs';
 
 const here = import.meta.dirname;
 const out = path.join(here, 'dist', 'app');
 const forWebViews = path.join(here, 'dist', 'web-view');
 const require = createRequire(import.meta.url);
 
+const carried = carriedPackages();
 const stamp = path.join(out, '.stamp');
 const wanted = hashOfSources();
 if (process.argv.includes('--if-stale') && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) process.exit(0);
@@ -85,6 +87,9 @@ writeFileSync(path.join(out, 'app.css'), `${plots}\n${readFileSync(path.join(her
 for (const name of ['theme.css', 'icon.svg', 'manifest.webmanifest']) {
   copyFileSync(path.join(here, 'src', name), path.join(out, name));
 }
+for (const file of ['@vscode/codicons/package.json', 'uplot/package.json'])
+  carried.add(path.dirname(require.resolve(file)));
+carried.write(path.join(here, 'dist', 'carried-packages.json'));
 // Last, so that a build that was cut off is none.
 writeFileSync(stamp, wanted);
 
@@ -141,7 +146,7 @@ function options(input, plugins) {
     input,
     cwd: here,
     platform: 'browser',
-    plugins,
+    plugins: [...plugins, carried.plugin],
     // The contract's schemas are the server's; a module of it that nobody uses anything of does nothing when it is loaded.
     treeshake: { moduleSideEffects: [{ test: /\/(?:packages\/shared|zod)\//, sideEffects: false }] },
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },

@@ -8,8 +8,11 @@ import { createDashboardHost } from './hosts/dashboard-host.ts';
 import { type Host, HostProvider, useHost } from './hosts/host.ts';
 import { createWebViewHost, type WebViewApi } from './hosts/web-view-host.ts';
 import { Icon } from './components/icon.tsx';
+import type { Screen } from './bridge.ts';
 import { Link } from './components/link.tsx';
 import { LoadFailure } from './components/load-failure.tsx';
+import { useLoaded } from './components/loading.tsx';
+import type { OtherScreen } from './screens/lazy-screens.tsx';
 import { RunList } from './screens/run-list.tsx';
 
 /** What only these screens need is a file of its own where there may be two: most openings are of the list. */
@@ -44,6 +47,9 @@ function Banner() {
       <nav aria-label="Screens">
         <Link to={{ name: 'metrics' }} current={screen === 'metrics'}>
           Metrics
+        </Link>
+        <Link to={{ name: 'setup' }} current={screen === 'setup'}>
+          Setup
         </Link>
       </nav>
       {signOut !== undefined && signedIn === true && (
@@ -91,11 +97,27 @@ function Shown() {
   const signedIn = useSelector(place, ({ context }) => context.signedIn);
   const screen = useSelector(place, ({ context }) => context.screen);
   if (signedIn === 'unknown') return null;
-  if (signedIn && screen.name === 'runs') return <RunList />;
+  if (signedIn && screen.name === 'runs') return <Home />;
+  return <Other screen={signedIn && screen.name !== 'runs' ? screen : 'sign-in'} of={screen} />;
+}
+
+/** The runs; on a server without any run and model, where to give it one. */
+function Home() {
+  const { setup, runs } = useHost();
+  const isEmpty = useSelector(runs, ({ context }) => Object.keys(context.runs).length === 0);
+  const connection = useSelector(runs, ({ context }) => context.connection.state);
+  const isNew = isEmpty && setup !== undefined && (connection === 'live' || connection === 'polling');
+  const found = useLoaded(isNew ? 'setup' : null, async () => setup?.getSetup());
+  if (isNew && found.value?.isReady === false) return <Other screen={{ name: 'setup' }} of={{ name: 'runs' }} />;
+  return <RunList />;
+}
+
+/** @param of the screen of the address */
+function Other({ screen, of }: { readonly screen: OtherScreen | 'sign-in'; readonly of: Screen }) {
   return (
-    <LoadFailure of={screen}>
+    <LoadFailure of={of}>
       <Suspense fallback={<p className="empty late">Fetching the screen…</p>}>
-        <Others screen={signedIn && screen.name !== 'runs' ? screen : 'sign-in'} />
+        <Others screen={screen} />
       </Suspense>
     </LoadFailure>
   );

@@ -15,6 +15,8 @@ describe('The address of a screen', () => {
     { name: 'metrics', days: 7 },
     { name: 'metrics', days: 90, projectId: 'shop-1' },
     { name: 'metrics', days: 30, projectId: 'a/b' },
+    { name: 'metrics', days: 30, workflow: 'own-flow' },
+    { name: 'metrics', days: 7, projectId: 'shop-1', workflow: 'own-flow' },
   ])('leads back to it: %j', (screen) => {
     expect(screenOf(pathOf(screen))).toEqual(screen);
   });

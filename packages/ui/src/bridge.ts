@@ -17,6 +17,8 @@ export type Screen =
       /** Sequence of an event that the link is to, in the tab `events`. */
       readonly event?: number | undefined;
     }
+  /** Keys, agents and default models. In the editor it only says where they are given. */
+  | { readonly name: 'setup' }
   | { readonly name: 'exploration'; readonly explorationId: string }
   /** Its address has no draft: only the editor hands one over. */
   | { readonly name: 'launch'; readonly draft?: LaunchDraft | undefined }
@@ -24,12 +26,16 @@ export type Screen =
       readonly name: 'metrics';
       readonly days?: MetricsDays | undefined;
       readonly projectId?: string | undefined;
+      /** Name of a workflow. Absent: all. */
+      readonly workflow?: string | undefined;
     };
 
 /** How far back figures go. */
 export const METRICS_DAYS = [7, 30, 90] as const;
 export type MetricsDays = (typeof METRICS_DAYS)[number];
 export const DEFAULT_METRICS_DAYS: MetricsDays = 30;
+/** Stands for all projects in the address of a workflow's metrics. */
+const ALL_PROJECTS = '-';
 
 /** Tabs of any run. Each type of document that a run has is a tab beside them: see `tabsOf`. */
 export const RUN_TABS = ['overview', 'changes', 'evidence', 'transcript', 'statechart', 'events'] as const;
@@ -69,6 +75,12 @@ export const CALLS = [
 export type Call = (typeof CALLS)[number];
 /** The server, as far as screens need it. */
 export type ScreenClient = Pick<Client, Call>;
+
+/** Only the dashboard may do it: a web view shows what agents wrote. */
+export type SetupClient = Pick<
+  Client,
+  'getSetup' | 'setKey' | 'removeKey' | 'testProvider' | 'testAgent' | 'setDefaultModels'
+>;
 
 /** What the editor can do and a browser cannot. */
 export interface HostActions {
@@ -115,8 +127,12 @@ export function pathOf(screen: Screen): string {
       return `/explorations/${encodeURIComponent(screen.explorationId)}`;
     case 'launch':
       return '/launch';
+    case 'setup':
+      return '/setup';
     case 'metrics': {
-      const { days = DEFAULT_METRICS_DAYS, projectId } = screen;
+      const { days = DEFAULT_METRICS_DAYS, projectId, workflow } = screen;
+      if (workflow !== undefined)
+        return `/metrics/${days}/${encodeURIComponent(projectId ?? ALL_PROJECTS)}/${encodeURIComponent(workflow)}`;
       if (projectId !== undefined) return `/metrics/${days}/${encodeURIComponent(projectId)}`;
       return days === DEFAULT_METRICS_DAYS ? '/metrics' : `/metrics/${days}`;
     }
@@ -145,10 +161,17 @@ export function screenOf(path: string): Screen {
   }
   if (first === 'explorations' && second !== '') return { name: 'exploration', explorationId: second };
   if (first === 'launch') return { name: 'launch' };
+  if (first === 'setup') return { name: 'setup' };
   if (first === 'metrics') {
     const days = METRICS_DAYS.find((known) => String(known) === second);
     if (days === undefined) return { name: 'metrics' };
-    return { name: 'metrics', days, ...(third === '' ? {} : { projectId: third }) };
+    const isOfAll = third === '' || (third === ALL_PROJECTS && fourth !== '');
+    return {
+      name: 'metrics',
+      days,
+      ...(isOfAll ? {} : { projectId: third }),
+      ...(fourth === '' ? {} : { workflow: fourth }),
+    };
   }
   return { name: 'runs' };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { fieldsOf, inputOf } from './input-fields.ts';
+import { fieldsOf, fileFieldOf, inputOf } from './input-fields.ts';
 
 /** As `z.toJSONSchema(…, { io: 'input' })` writes an object of every kind of field. */
 const SCHEMA: JsonObject = {
@@ -123,5 +123,33 @@ describe('The input that fields make', () => {
     const whole = fieldsOf({ type: 'object', additionalProperties: {} });
     expect(inputOf(whole, { '': '{"a":1}' })).toEqual({ input: { a: 1 }, faults: [] });
     expect(inputOf(whole, { '': '[1]' }).faults).toMatchObject([{ path: 'input' }]);
+  });
+});
+
+describe('A field for the path of a file of the repository', () => {
+  const schema: JsonObject = {
+    type: 'object',
+    properties: {
+      note: { type: 'string' },
+      planPath: { type: 'string', maxLength: 1_000, repositoryFile: 'text/markdown' },
+    },
+    required: ['planPath'],
+  };
+
+  it('is found by its media type', () => {
+    expect(fileFieldOf(schema, 'text/markdown')).toMatchObject({ name: 'planPath', isLong: false });
+    expect(fileFieldOf(schema, 'text/csv')).toBeUndefined();
+    expect(fileFieldOf(null, 'text/markdown')).toBeUndefined();
+  });
+
+  it('takes a path from the root of the repository and refuses any other', () => {
+    const read = (planPath: string) => inputOf(fieldsOf(schema), { planPath });
+    expect(read('docs/a..b.md')).toEqual({ input: { planPath: 'docs/a..b.md' }, faults: [] });
+    for (const [path, words] of [
+      ['/srv/docs/plan.md', 'is an absolute path'],
+      ['C:\\docs\\plan.md', 'is an absolute path'],
+      ['docs/../../plan.md', 'leaves the repository'],
+    ] as const)
+      expect(read(path).faults).toEqual([{ path: 'input.planPath', message: expect.stringContaining(words) }]);
   });
 });

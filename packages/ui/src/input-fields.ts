@@ -15,7 +15,13 @@ interface FieldBase {
   readonly fallback?: JsonValue;
 }
 export type InputField =
-  | (FieldBase & { readonly kind: 'text'; readonly isLong: boolean; readonly maxLength?: number })
+  | (FieldBase & {
+      readonly kind: 'text';
+      readonly isLong: boolean;
+      readonly maxLength?: number;
+      /** Media type of the file of the repository whose path the text is: `text/markdown`. Absent: it is no path. */
+      readonly repositoryFile?: string;
+    })
   | (FieldBase & {
       readonly kind: 'number';
       readonly isInteger: boolean;
@@ -65,11 +71,13 @@ function fieldOf(name: string, given: JsonValue | undefined, isRequired: boolean
   switch (schema['type']) {
     case 'string': {
       const maxLength = numberIn(schema['maxLength']);
+      const repositoryFile = textIn(outer['repositoryFile']) ?? textIn(schema['repositoryFile']);
       return {
         ...base,
         kind: 'text',
-        isLong: isLong(schema, maxLength),
+        isLong: repositoryFile === undefined && isLong(schema, maxLength),
         ...(maxLength === undefined ? {} : { maxLength }),
+        ...(repositoryFile === undefined ? {} : { repositoryFile }),
       };
     }
     case 'integer':
@@ -118,6 +126,11 @@ export function inputOf(
   return { input: objectIn(whole) ?? {}, faults };
 }
 
+/** The first field that takes the path of a file of the repository with this media type; `undefined` where none does. */
+export function fileFieldOf(schema: JsonObject | null, mediaType: string): InputField | undefined {
+  return fieldsOf(schema).find((field) => field.kind === 'text' && field.repositoryFile === mediaType);
+}
+
 /** Path of a field in the server's faults: `input.customer`. */
 export function pathOf({ name }: Pick<InputField, 'name'>): string {
   return name === '' ? 'input' : `input.${name}`;
@@ -134,8 +147,10 @@ function valueOf(field: InputField, text: string | undefined): Read {
   if (given.trim() === '' || (field.kind === 'choices' && given === '[]'))
     return field.isRequired ? emptyOf(field) : { value: undefined };
   switch (field.kind) {
-    case 'text':
-      return { value: given };
+    case 'text': {
+      const fault = field.repositoryFile === undefined ? null : pathFault(given.trim());
+      return fault === null ? { value: given } : { fault };
+    }
     case 'choice': {
       const option = field.options.find((each) => String(each) === given);
       return option === undefined ? { fault: `'${given}' is not one of the choices.` } : { value: option };
@@ -163,6 +178,15 @@ function valueOf(field: InputField, text: string | undefined): Read {
     default:
       return field satisfies never;
   }
+}
+
+/** Says why a text cannot be the path of a file of a repository; `null` where it can. */
+function pathFault(path: string): string | null {
+  if (/^(?:\/|[A-Za-z]:[\\/])/.test(path))
+    return `'${path}' is an absolute path. Give the path from the root of the repository, such as plans/feature.md.`;
+  if (path.split(/[\\/]/).includes('..'))
+    return `'${path}' leaves the repository. Give the path from its root, without '..'.`;
+  return null;
 }
 
 /** Some lists may be empty although they are required: the server says where they may not. */

@@ -1,7 +1,7 @@
-import { PAUSE_REASONS, RUN_STATUSES } from '@autonomous/shared';
+import { COMMON_GATES, PAUSE_REASONS, RUN_STATUSES } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
-import { gateLine, stageTitle, statusLabel } from './labels.ts';
+import { gateLine, runTitle, splitRequest, stageTitle, statusLabel } from './labels.ts';
 
 describe('statusLabel', () => {
   it('names every status', () => {
@@ -12,6 +12,17 @@ describe('statusLabel', () => {
     expect(statusLabel(aRun({ status: 'queued', queuePosition: 3 }))).toBe('Queued, place 3');
   });
 
+  it('says a pause as its workflow names the gate', () => {
+    const gates = {
+      stuck: { title: 'Stuck step', waiting: 'Step is stuck', presents: 'message' },
+      ...COMMON_GATES,
+    } as const;
+    const paused = (kind: string) => aRun({ status: 'paused', gate: aGate({ kind, reason: 'agent_failed' }) });
+    expect(statusLabel(paused('stuck'), { gates })).toBe('Step is stuck');
+    expect(statusLabel(paused('stuck'))).toBe('Paused: the agent failed');
+    expect(statusLabel(paused('pause'), { gates })).toBe('Paused: the agent failed');
+  });
+
   it('says why a run pauses, for every reason', () => {
     expect(statusLabel(aRun({ status: 'paused', gate: aGate({ kind: 'pause', reason: 'merge_conflict' }) }))).toBe(
       'Paused: merge conflict',
@@ -19,6 +30,20 @@ describe('statusLabel', () => {
     for (const reason of PAUSE_REASONS) {
       expect(statusLabel(aRun({ status: 'paused', gate: aGate({ kind: 'pause', reason }) }))).toMatch(/^Paused: [a-z]/);
     }
+  });
+});
+
+describe('runTitle', () => {
+  it('is the first line of the request', () => {
+    expect(runTitle(aRun({ originalRequest: '\n Bell \r\n\nAdd `ring`.\n' }))).toBe('Bell');
+    expect(splitRequest('\n Bell \r\n\nAdd `ring`.\n\nAnd a test.\n')).toEqual(['Bell', 'Add `ring`.\n\nAnd a test.']);
+    expect(splitRequest('Bell')).toEqual(['Bell', '']);
+  });
+
+  it('is the title of the workflow for a run without a request', () => {
+    const run = aRun({ originalRequest: '' });
+    expect(runTitle(run, { title: 'Invoice' })).toBe('Invoice');
+    expect(runTitle(run)).toBe(run.workflow.name);
   });
 });
 

@@ -9,6 +9,7 @@ import {
   type RunView,
   type Stage,
   stageTitleOf,
+  withoutTerminal,
   type WorkflowInfo,
 } from '@autonomous/shared';
 
@@ -44,6 +45,9 @@ const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
   poisoned: 'quarantined',
 };
 
+/** Kind of the gate of an ordinary pause, whose reason says more than its name. */
+const PAUSE_KIND = 'pause';
+
 export const BUDGET_LABELS: Readonly<Record<BudgetName, string>> = {
   maxCostUsd: 'US dollars of this run',
   maxTokens: 'Tokens of this run',
@@ -53,12 +57,34 @@ export const BUDGET_LABELS: Readonly<Record<BudgetName, string>> = {
   maxTreeToolCalls: 'Tool calls of all its forks and approaches together',
 };
 
-/** `Running`, `Queued, place 3`, `Paused: merge conflict`. */
-export function statusLabel(run: RunView): string {
+/**
+ * `Running`, `Queued, place 3`, `Paused: merge conflict`; at a gate that the workflow calls by a name of its own, that name.
+ * @param workflow absent while it is not known
+ */
+export function statusLabel(run: RunView, workflow?: Pick<WorkflowInfo, 'gates'>): string {
   const label = STATUS_LABELS[run.status];
   if (run.status === 'queued' && run.queuePosition !== undefined) return `${label}, place ${run.queuePosition}`;
+  const own = run.gate === null ? undefined : workflow?.gates[run.gate.kind]?.waiting;
+  if (run.status === 'paused' && own !== undefined && run.gate?.kind !== PAUSE_KIND) return own;
   if (run.status === 'paused' && run.gate?.reason !== undefined) return `${label}: ${PAUSE_LABELS[run.gate.reason]}`;
   return label;
+}
+
+/**
+ * A run's title: the first line of its request. A run without a request has its workflow's title.
+ * @param workflow absent while it is not known
+ */
+export function runTitle(
+  { originalRequest, workflow: { name } }: Pick<RunView, 'originalRequest' | 'workflow'>,
+  workflow?: Pick<WorkflowInfo, 'title'>,
+): string {
+  return splitRequest(originalRequest)[0] || (workflow?.title ?? name);
+}
+
+/** The first line of a request, and the lines after it; the latter are empty where there is one line. */
+export function splitRequest(request: string): readonly [first: string, rest: string] {
+  const [first = '', ...rest] = withoutTerminal(request).trim().split('\n');
+  return [first.trim(), rest.join('\n').trim()];
 }
 
 /**

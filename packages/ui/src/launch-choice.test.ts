@@ -6,6 +6,7 @@ import {
   choiceLine,
   choiceOf,
   configOf,
+  explorationOf,
   keptAfter,
   keptFor,
   launchOf,
@@ -140,6 +141,24 @@ it('is told in one line', () => {
   expect(choiceLine(choice, false)).toBe(
     'planner openai:gpt-5, validator mistral:large, planning 20 min, at most 5 US dollars, at most 200 tool calls, from next',
   );
+});
+
+it('asks for several runs of the chosen workflow, each with its input', () => {
+  const input = { type: 'object', properties: { planPath: { type: 'string' } }, required: ['planPath'] };
+  const workflow = aWorkflow({ name: 'phased-plan', input });
+  const choice: Choice = { ...CHOICE, workflow: 'phased-plan', trust: {}, input: { planPath: 'PLAN.md' } };
+  const rest = { config: {}, input: { planPath: 'PLAN.md' } };
+  expect(explorationOf(workflow, choice, ['One ', 'Two'])).toEqual({
+    exploration: {
+      projectId: CHOICE.projectId,
+      workflow: 'phased-plan',
+      variants: [
+        { request: 'One', ...rest },
+        { request: 'Two', ...rest },
+      ],
+    },
+    faults: [],
+  });
 });
 
 it('names the budget of all approaches only where there are several, as it is sent', () => {

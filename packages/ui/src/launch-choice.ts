@@ -3,6 +3,7 @@ import {
   BUDGET_NAMES,
   type BudgetName,
   configuredRoles,
+  type NewExploration,
   type NewRun,
   type TrustLevel,
   type WorkflowInfo,
@@ -99,6 +100,19 @@ export function launchOf(workflow: Launchable, choice: Choice, request: string) 
   return { launch, faults };
 }
 
+/** The request of several runs side by side, one a text; its faults are in the workflow's own input, by `input.<field>`. */
+export function explorationOf(workflow: Launchable, choice: Choice, requests: readonly string[]) {
+  const { input, faults } = inputOf(fieldsOf(workflow.input), choice.input);
+  const config = configOf(choice, true);
+  const rest = { config, ...(input === undefined ? {} : { input }) };
+  const exploration: NewExploration = {
+    projectId: choice.projectId,
+    workflow: workflow.name,
+    variants: requests.map((request) => ({ request: request.trim(), ...rest })),
+  };
+  return { exploration, faults };
+}
+
 /** The choice that a run was asked for with; what else its configuration says is nobody's choice here. */
 export function choiceOf(launch: Pick<NewRun, 'projectId' | 'workflow' | 'config'>): Partial<Choice> {
   const { projectId, workflow, config = {} } = launch;
@@ -114,7 +128,7 @@ export function choiceOf(launch: Pick<NewRun, 'projectId' | 'workflow' | 'config
     // A name that is present has a model.
     models: { ...config.modelRouting },
     minutes: Object.fromEntries(minutes),
-    budgets: Object.fromEntries(budgets) as Choice['budgets'], // What is computed loses its names.
+    budgets: Object.fromEntries(budgets) as Choice['budgets'], // `fromEntries` loses the names of the keys.
     baseBranch: config.git?.baseBranch ?? '',
   };
 }
@@ -164,12 +178,12 @@ function writtenOf(texts: Texts<string>): readonly (readonly [string, string])[]
   return Object.entries(texts).flatMap(([name, text]) => (text?.trim() ? [[name, text.trim()] as const] : []));
 }
 
-/** What is kept of earlier launches. What an earlier program kept has no workflow: it counts for any. */
+/** Choices of earlier launches. Those of an earlier version name no workflow and count for any. */
 export interface KeptChoices extends Partial<Choice> {
   readonly byWorkflow?: Readonly<Record<string, Pick<Choice, 'trust' | 'models' | 'minutes'>>>;
 }
 
-/** What was chosen last for a workflow; project, budgets and base branch as they were chosen last for any. */
+/** Last choice for a workflow, with the project, budgets and base branch of the last choice for any. */
 export function keptFor(kept: KeptChoices, workflow: string): Partial<Choice> {
   const { byWorkflow, trust, models, minutes, input: _input, ...common } = kept;
   const own = byWorkflow?.[workflow];
@@ -184,7 +198,7 @@ export function keptFor(kept: KeptChoices, workflow: string): Partial<Choice> {
   };
 }
 
-/** What is kept once a choice was launched. The workflow's own input is not: it may be confidential. */
+/** Choice to keep after a launch, without the workflow's own input, which may be confidential. */
 export function keptAfter(kept: KeptChoices, { input: _input, ...choice }: Choice): KeptChoices {
   const { trust, models, minutes } = choice;
   // A choice that names no project or base branch of its own leaves the last ones.

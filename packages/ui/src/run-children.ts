@@ -1,5 +1,5 @@
 /** Child runs under their parents, as lists, trees and pages show them. */
-import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import { FINAL_STATUSES, progressOf, type RunView, type WorkflowInfo } from '@autonomous/shared';
 
 /** Child runs by the id of their parent, in the order in which they were started. */
 export type ChildrenOf = ReadonlyMap<string, readonly RunView[]>;
@@ -28,9 +28,16 @@ export function familyOf(run: RunView, children: ChildrenOf): readonly RunView[]
   return [run, ...(children.get(run.id) ?? []).flatMap((child) => familyOf(child, children))];
 }
 
-/** `3 of 7`, as the workflow counts, else `1 of 2 child runs` that are over; `null` for a run without either. */
-export function progressText(run: RunView, children: readonly RunView[]): string | null {
-  if (run.progress !== undefined) return `${run.progress.done} of ${run.progress.total}`;
+/**
+ * `3 of 7 merged`, as the workflow counts, else `1 of 2 child runs` that are over; `null` for a run without either.
+ * @param workflow the workflow of the run; absent: what is counted is not named
+ */
+export function progressText(
+  run: RunView,
+  children: readonly RunView[],
+  workflow?: Pick<WorkflowInfo, 'progressWord'>,
+): string | null {
+  if (run.progress !== undefined) return progressOf(run.progress, workflow);
   if (children.length === 0) return null;
   const over = children.filter(({ status }) => FINAL_STATUSES.has(status)).length;
   return `${over} of ${children.length} child ${children.length === 1 ? 'run' : 'runs'}`;

@@ -2,7 +2,7 @@
 import { FINAL_STATUSES, isResuming, type RunStatus, type RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { RESUMING } from '../connection-news.ts';
-import { useHost } from '../hosts/host.ts';
+import { useHost, useWorkflow } from '../hosts/host.ts';
 import { statusLabel } from '../labels.ts';
 import { Icon } from './icon.tsx';
 
@@ -24,10 +24,11 @@ export function StatusIcon({ status }: { readonly status: RunStatus }) {
 
 export function StatusLine({ run }: { readonly run: RunView }) {
   const { runs } = useHost();
+  const workflow = useWorkflow(run);
   const resuming = useSelector(runs, ({ context }) => isResuming(context, run.id));
   return (
     <span className={`status-line ${run.status}`}>
-      <StatusIcon status={run.status} /> {resuming ? RESUMING : statusLabel(run)}
+      <StatusIcon status={run.status} /> {resuming ? RESUMING : statusLabel(run, workflow)}
     </span>
   );
 }

@@ -23,6 +23,8 @@ export function Viewport({
   const frame = useRef<HTMLDivElement>(null);
   const paper = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState(1);
+  /** Grows with each drawing, together with its zoom. */
+  const [shownTimes, setShownTimes] = useState(0);
   const change = (factor: number): void => setZoom((now) => within(now * factor));
   const fit = (): void => {
     const { clientWidth = 0, clientHeight = 0 } = frame.current ?? {};
@@ -47,18 +49,22 @@ export function Viewport({
     const [element, host] = [frame.current, paper.current];
     if (element === null || host === null) return;
     setZoom(within(Math.min(1, Math.max(READABLE_ZOOM, element.clientWidth / sizeOf(host).width))));
-    // Of a statechart, what counts is where it stands.
-    requestAnimationFrame(() => {
-      // The innermost of nested ones is the smallest.
-      const current = [...(host.shadowRoot?.querySelectorAll('.current') ?? [])].toSorted(
-        (one, other) => widthOf(one) - widthOf(other),
-      )[0];
-      if (current === undefined) return;
-      const [place, around] = [current.getBoundingClientRect(), element.getBoundingClientRect()];
-      element.scrollLeft += place.left + place.width / 2 - (around.left + around.width / 2);
-      element.scrollTop += place.top + place.height / 2 - (around.top + around.height / 2);
-    });
+    setShownTimes((times) => times + 1);
   }, [svg]);
+
+  // Of a statechart, what counts is where it stands. Its place is known once the drawing has its size.
+  useEffect(() => {
+    const [element, host] = [frame.current, paper.current];
+    if (element === null || host === null) return;
+    // The innermost of nested ones is the smallest.
+    const current = [...(host.shadowRoot?.querySelectorAll('.current') ?? [])].toSorted(
+      (one, other) => widthOf(one) - widthOf(other),
+    )[0];
+    if (current === undefined) return;
+    const [place, around] = [current.getBoundingClientRect(), element.getBoundingClientRect()];
+    element.scrollLeft += place.left + place.width / 2 - (around.left + around.width / 2);
+    element.scrollTop += place.top + place.height / 2 - (around.top + around.height / 2);
+  }, [shownTimes]);
 
   useEffect(() => {
     const element = frame.current;

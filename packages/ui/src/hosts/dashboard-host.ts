@@ -61,6 +61,7 @@ export function createDashboardHost(page: Window): Host {
   return {
     kind: 'dashboard',
     client,
+    setup: client,
     runs,
     workflows,
     listWorkflows: () => void catalog.refresh(),

@@ -3,11 +3,13 @@ import { type RunStore, type WorkflowCatalog, workflowOf, type WorkflowSummary }
 import { createStore } from '@xstate/store';
 import { useSelector } from '@xstate/store-react';
 import { createContext, useContext } from 'react';
-import type { HostActions, Screen, ScreenClient } from '../bridge.ts';
+import type { HostActions, Screen, ScreenClient, SetupClient } from '../bridge.ts';
 
 export interface Host {
   readonly kind: 'dashboard' | 'web-view';
   readonly client: ScreenClient;
+  /** Keys, agents and default models; absent in the editor, which has its own place for them. */
+  readonly setup?: SetupClient;
   readonly runs: RunStore;
   /** The server's workflows; empty until they are listed. */
   readonly workflows: WorkflowCatalog;

@@ -1,10 +1,10 @@
 /** Links between a run and its child runs. */
-import { type RunView, withoutTerminal } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useMemo } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
-import { gateLine, stageTitle, statusLabel } from '../labels.ts';
-import { childrenByParent, progressText } from '../run-children.ts';
+import { gateLine, runTitle, stageTitle, statusLabel } from '../labels.ts';
+import { childrenByParent, familyOf, progressText } from '../run-children.ts';
 import { isWaiting } from '../run-order.ts';
 import { Link } from '../components/link.tsx';
 import { isOver, StatusIcon } from '../components/status.tsx';
@@ -19,17 +19,15 @@ export function ParentLink({ run }: { readonly run: RunView }) {
   return (
     <p className="quiet parent">
       Child run of{' '}
-      <Link to={{ name: 'run', runId: parentId }}>{withoutTerminal(parent?.originalRequest ?? '') || parentId}</Link>
+      <Link to={{ name: 'run', runId: parentId }}>{parent === undefined ? parentId : runTitle(parent)}</Link>
     </p>
   );
 }
 
 /** The child runs of a run in the order in which they were started, with how far it came; nothing where it has none. */
 export function ChildRuns({ run }: { readonly run: RunView }) {
-  const { runs } = useHost();
-  const byId = useSelector(runs, ({ context }) => context.runs);
-  const children = useMemo(() => childrenByParent(Object.values(byId)).get(run.id) ?? [], [byId, run.id]);
-  const progress = progressText(run, children);
+  const children = useChildren(run);
+  const progress = progressText(run, children, useWorkflow(run));
   if (progress === null) return null;
   return (
     <>
@@ -50,21 +48,38 @@ export function ChildRuns({ run }: { readonly run: RunView }) {
   );
 }
 
+function useChildren(run: RunView): readonly RunView[] {
+  const { runs } = useHost();
+  const byId = useSelector(runs, ({ context }) => context.runs);
+  return useMemo(() => childrenByParent(Object.values(byId)).get(run.id) ?? [], [byId, run.id]);
+}
+
+/** A run and all runs below it, as far as they are known here, itself first. */
+export function useFamily(run: RunView): readonly RunView[] {
+  const { runs } = useHost();
+  const byId = useSelector(runs, ({ context }) => context.runs);
+  return useMemo(() => familyOf(run, childrenByParent(Object.values(byId))), [byId, run]);
+}
+
+/** Child runs of a run by the key of the activity that each one is. */
+export function useChildrenByKey(run: RunView): ReadonlyMap<string, RunView> {
+  const children = useChildren(run);
+  return useMemo(() => new Map(children.map((child) => [child.parent?.key ?? '', child])), [children]);
+}
+
 function Child({ run }: { readonly run: RunView }) {
   const workflow = useWorkflow(run);
   return (
     <li>
       <Link className="run-row" to={{ name: 'run', runId: run.id }}>
         <StatusIcon status={run.status} />
-        <span className="request">
-          {withoutTerminal(run.originalRequest) || (workflow?.title ?? run.workflow.name)}
-        </span>
+        <span className="request">{runTitle(run, workflow)}</span>
         <span className="facts">
           {isWaiting(run) && run.gate !== null ? (
             <strong>{gateLine(run.gate, workflow)}</strong>
           ) : (
             <span>
-              {statusLabel(run)}
+              {statusLabel(run, workflow)}
               {isOver(run) || run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage, workflow)}`}
             </span>
           )}

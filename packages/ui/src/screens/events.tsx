@@ -1,12 +1,22 @@
 /** Stored events of a run: a window of them, around the linked event if there is one. */
-import { plainJson, sanitizeText, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import {
+  eventInfoOf,
+  fieldsText,
+  ownEventText,
+  plainJson,
+  sanitizeText,
+  type RunView,
+  type WorkflowEvent,
+  type WorkflowInfo,
+} from '@autonomous/shared';
 import { useState } from 'react';
-import { useHost } from '../hosts/host.ts';
+import { useHost, useWorkflow } from '../hosts/host.ts';
 import { CopyLink } from '../components/copy-link.tsx';
 import { Link } from '../components/link.tsx';
 import { Loading, useLoaded } from '../components/loading.tsx';
 import { useArrival } from '../components/focus-target.ts';
 import { Ago } from '../components/times.tsx';
+import { useChildrenByKey } from './child-runs.tsx';
 
 const WINDOW = 200;
 const GATES: ReadonlySet<string> = new Set(['APPROVAL_REQUESTED', 'CLARIFICATION_REQUESTED', 'RUN_PAUSED']);
@@ -26,6 +36,8 @@ export function Events({ run, event }: { readonly run: RunView; readonly event: 
 
 function Window({ run, event }: { readonly run: RunView; readonly event: number | undefined }) {
   const { client } = useHost();
+  const workflow = useWorkflow(run);
+  const byKey = useChildrenByKey(run);
   const [chosen, setChosen] = useState<number | null>(event === undefined ? null : Math.max(0, event - WINDOW / 2));
   // Without a place of its own the window stays at the end while the run goes on.
   const after = chosen ?? Math.max(0, run.lastSequence - WINDOW);
@@ -57,7 +69,13 @@ function Window({ run, event }: { readonly run: RunView; readonly event: number 
             </p>
             <ol className="events">
               {items.map((each) => (
-                <Row key={each.sequence} event={each} isTarget={each.sequence === event} />
+                <Row
+                  key={each.sequence}
+                  event={each}
+                  workflow={workflow}
+                  child={byKey.get(String(each.payload['key']))}
+                  isTarget={each.sequence === event}
+                />
               ))}
             </ol>
           </>
@@ -67,7 +85,16 @@ function Window({ run, event }: { readonly run: RunView; readonly event: number 
   );
 }
 
-function Row({ event, isTarget }: { readonly event: WorkflowEvent; readonly isTarget: boolean }) {
+interface RowProps {
+  readonly event: WorkflowEvent;
+  /** Absent while it is not known. */
+  readonly workflow: WorkflowInfo | undefined;
+  /** The child run that the event is about; absent for any other event. */
+  readonly child: RunView | undefined;
+  readonly isTarget: boolean;
+}
+
+function Row({ event, workflow, child, isTarget }: RowProps) {
   const [isOpen, setOpen] = useState(isTarget);
   const target = useArrival<HTMLLIElement>(isTarget);
   const { workflowRunId: runId, sequence, type, timestamp } = event;
@@ -80,8 +107,8 @@ function Row({ event, isTarget }: { readonly event: WorkflowEvent; readonly isTa
     >
       <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>
-          <span className="number">{sequence}</span> <code>{type}</code> <span className="quiet">{aboutOf(event)}</span>{' '}
-          <Ago at={timestamp} />
+          <span className="number">{sequence}</span> <code>{type}</code>{' '}
+          <span className="quiet">{aboutOf(event, workflow, child)}</span> <Ago at={timestamp} />
         </summary>
         {isOpen && (
           <>
@@ -91,6 +118,7 @@ function Row({ event, isTarget }: { readonly event: WorkflowEvent; readonly isTa
                 {new Date(timestamp).toLocaleString()},{' '}
                 {event.origin === 'input' ? 'from outside' : 'follows from what came before'}
               </span>
+              {child !== undefined && <Link to={{ name: 'run', runId: child.id }}>Its child run</Link>}
               {GATES.has(type) && <Link to={{ name: 'run', runId, gate: `${runId}.${sequence}` }}>Its gate</Link>}
             </p>
             <pre tabIndex={0} aria-label={`Payload of event ${sequence}`}>
@@ -103,10 +131,16 @@ function Row({ event, isTarget }: { readonly event: WorkflowEvent; readonly isTa
   );
 }
 
-/** The one word of an event that tells it from others of its type. */
-function aboutOf({ payload }: WorkflowEvent): string {
-  const facts = payload as Readonly<Record<string, unknown>>;
+/** The declared text of an event; else the one word that tells it from others of its type, or its short fields. */
+function aboutOf(
+  { type, payload: facts }: WorkflowEvent,
+  workflow: WorkflowInfo | undefined,
+  child: RunView | undefined,
+): string {
+  if (child !== undefined) return sanitizeText(child.originalRequest).slice(0, 80);
+  const declared = eventInfoOf(workflow, type) === undefined ? null : ownEventText({ type, payload: facts }, workflow);
+  if (declared !== null) return declared;
   const words = [facts['activity'], facts['stage'], facts['gate'], facts['by'], facts['message'], facts['summary']];
   const first = words.find((word) => typeof word === 'string' && word !== '');
-  return typeof first === 'string' ? sanitizeText(first).slice(0, 80) : '';
+  return (typeof first === 'string' ? sanitizeText(first) : fieldsText(facts)).slice(0, 80);
 }

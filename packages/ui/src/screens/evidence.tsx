@@ -48,6 +48,9 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
           {evidence.commands.map((command) => (
             <Command key={command.command} command={command} />
           ))}
+          {evidence.reusedFrom !== undefined && (
+            <p className="quiet">The same code was checked by run {evidence.reusedFrom}; it was not run again.</p>
+          )}
           <Tests evidence={evidence} run={run} />
           {evidence.restored !== undefined && evidence.restored.length > 0 && (
             <p>

@@ -24,6 +24,7 @@ import { BUDGET_LABELS, stageTitle } from '../labels.ts';
 import { useArrival } from '../components/focus-target.ts';
 import { Icon } from '../components/icon.tsx';
 import { GateConcerns } from './gate-concerns.tsx';
+import { GateDetails } from './gate-details.tsx';
 import { CopyLink } from '../components/copy-link.tsx';
 import { createDecisionSender } from '../components/decision-sender.ts';
 import { valueOf } from '../components/elements.ts';
@@ -78,6 +79,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
       <BaselineLine gate={gate} info={info} />
       <GateConcerns gate={gate} />
       <Accepted gate={gate} />
+      <GateDetails gate={gate} info={info} />
       <fieldset disabled={isSent}>
         <legend className="hidden">Decide</legend>
         {gate.question !== undefined && gate.decisions.includes('answer') && <Answer gate={gate} onDecide={decide} />}
@@ -168,7 +170,7 @@ const FIELD_LABELS: Readonly<Record<TextField, string>> = {
 /** The field of a decision at this gate: every gate's own, else the one that the workflow declares; none for a field of another place. */
 function askedAt(info: GateInfo, decision: Decision): AskedField | undefined {
   const own = FIELDS[decision];
-  if (own !== undefined) return own;
+  if (own !== undefined) return { ...own, label: info.labels?.[decision]?.field ?? own.label };
   const declared = fieldOf(info, decision);
   if (declared === null || declared.field === 'editedPlan' || declared.field === 'response') return undefined;
   const { field, isNeeded } = declared;
@@ -228,8 +230,9 @@ function Decisions({
     void onDecide({ decision: open, ...(value === '' ? {} : { [asked.field]: value }) });
   };
 
+  const nameOf = (decision: Decision): string => info.labels?.[decision]?.button ?? LABELS[decision].replace('…', '');
   const labelOf = (decision: Decision): string =>
-    FIELDS[decision] === undefined && askedAt(info, decision) !== undefined ? `${LABELS[decision]}…` : LABELS[decision];
+    askedAt(info, decision) === undefined ? nameOf(decision) : `${nameOf(decision)}…`;
 
   return (
     <>
@@ -270,7 +273,7 @@ function Decisions({
               )}
               {carries(open) && <p className="quiet">{countedComments(comments)} will be sent with it.</p>}
               <vscode-button disabled={isEmpty} onClick={send}>
-                {LABELS[open].replace('…', '')}
+                {nameOf(open)}
               </vscode-button>
             </>
           )}

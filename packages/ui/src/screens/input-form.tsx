@@ -26,6 +26,9 @@ export function InputForm({
   ));
 }
 
+/** Nobody corrects the spelling of a path. */
+const PATH_PROPS = { className: 'code', spellCheck: false, autoComplete: 'off', autoCapitalize: 'off' } as const;
+
 interface OneFieldProps {
   readonly field: InputField;
   readonly text: string | undefined;
@@ -104,6 +107,8 @@ function OneField({ field, text, fault, onText }: OneFieldProps) {
                 {...common}
                 type="text"
                 maxLength={field.maxLength}
+                {...(field.repositoryFile === undefined ? {} : PATH_PROPS)}
+                placeholder={placeholder ?? (field.repositoryFile === 'text/markdown' ? 'docs/plan.md' : undefined)}
                 onChange={({ target }) => onText(target.value)}
               />
             );

@@ -131,7 +131,7 @@ function withText<Texts extends { readonly [name: string]: string | undefined }>
   text: string,
 ): Texts {
   const { [name]: _before, ...rest } = texts;
-  return (text === '' ? rest : { ...rest, [name]: text }) as Texts; // What is computed loses its names.
+  return (text === '' ? rest : { ...rest, [name]: text }) as Texts; // A computed key has the type `string`.
 }
 
 function sentence(words: string): string {

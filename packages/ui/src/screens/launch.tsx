@@ -8,18 +8,26 @@ import { fieldsOf, pathOf } from '../input-fields.ts';
 import {
   type Choice,
   choiceFor,
-  configOf,
+  explorationOf,
   type KeptChoices,
   keptAfter,
   keptFor,
   type LaunchDraft,
   launchOf,
 } from '../launch-choice.ts';
-import { faultAt, faultsElsewhere, faultsOf } from '../launch-faults.ts';
-import { valueOf } from '../components/elements.ts';
+import { faultsElsewhere, faultsOf } from '../launch-faults.ts';
+import { Link } from '../components/link.tsx';
 import { type Loaded, Loading, useLoaded } from '../components/loading.tsx';
-import { FormField } from './form-field.tsx';
 import { InputForm } from './input-form.tsx';
+import {
+  ApproachActions,
+  LaunchRefusal,
+  NewProject,
+  ProjectField,
+  RequestFields,
+  TrustFields,
+  WorkflowField,
+} from './launch-fields.tsx';
 import { MoreOptions, optionPaths } from './launch-options.tsx';
 
 const MEMORY = 'autonomous.launch';
@@ -39,6 +47,7 @@ export function Launch() {
   return (
     <section className="launch" aria-label="New run">
       <h1>New run</h1>
+      <NoModel />
       <Loading of={listed} what="The workflows">
         {(all) =>
           all.length === 0 ? (
@@ -62,39 +71,20 @@ export function Launch() {
   );
 }
 
-function NewProject({ onMade }: { readonly onMade: () => void }) {
-  const { client } = useHost();
-  const [repository, setRepository] = useState('');
-  const [fault, setFault] = useState<string | null>(null);
-  const make = (): void => {
-    const name =
-      repository
-        .trim()
-        .split(/[/\\:]/)
-        .findLast((part) => part !== '')
-        ?.replace(/\.git$/, '') ?? '';
-    client
-      .createProject({ name, repository: repository.trim() })
-      .then(onMade, (error: unknown) => setFault(messageOf(error)));
-  };
+/** Says once that nothing can be used, and where to change that. */
+function NoModel() {
+  const { client, setup } = useHost();
+  const models = useLoaded('models', () => client.listModels());
+  if (models.value === null || models.value.some(({ usable }) => usable)) return null;
   return (
-    <div className="field">
-      <p>Where is the repository that agents are to work on?</p>
-      <vscode-textfield
-        label="Path or address of the repository"
-        placeholder="/home/you/code/shop, or https://…"
-        value={repository}
-        oninput={(event) => setRepository(valueOf(event))}
-      />
-      <vscode-button disabled={repository.trim() === ''} onClick={make}>
-        Add the project
-      </vscode-button>
-      {fault !== null && (
-        <p className="fault" role="alert">
-          {fault}
-        </p>
+    <p className="fault" role="alert">
+      No model can be used yet: no provider has a key, and no agent is ready.{' '}
+      {setup === undefined ? (
+        'Give the server a key in the walkthrough.'
+      ) : (
+        <Link to={{ name: 'setup' }}>Give it a key or choose an agent.</Link>
       )}
-    </div>
+    </p>
   );
 }
 
@@ -118,9 +108,7 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
   const { needsProject, trustModes } = workflow;
   const project = projects.find(({ id }) => id === choice.projectId) ?? projects[0];
   const fields = fieldsOf(workflow.input);
-  // Approaches follow the server's own workflow for projects.
-  const canExplore = workflow === workflows.find((each) => each.needsProject);
-  const shown = canExplore ? requests : requests.slice(0, 1);
+  const shown = needsProject ? requests : requests.slice(0, 1);
   const wanted = shown.map((request) => request.trim()).filter((request) => request !== '');
   const isExploration = wanted.length > 1;
   const isReady = !needsProject || (wanted.length > 0 && project !== undefined);
@@ -137,6 +125,7 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
   const launch = async (): Promise<void> => {
     const chosen = { ...choice, workflow: workflow.name, projectId: needsProject ? (project?.id ?? '') : '' };
     const { launch: single, faults: own } = launchOf(workflow, chosen, wanted[0] ?? '');
+    const { exploration: several } = explorationOf(workflow, chosen, wanted);
     if (own.length > 0) return setRefusal({ message: 'some fields need another look.', faults: own });
     setSent(true);
     setRefusal(null);
@@ -148,9 +137,7 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
         go({ name: 'run', runId: run.id });
         return;
       }
-      const config = configOf(chosen, true);
-      const variants = wanted.map((request) => ({ request, config }));
-      const exploration = await client.explore({ projectId: chosen.projectId, variants });
+      const exploration = await client.explore(several);
       runs.trigger.listed({ runs: exploration.runs });
       go({ name: 'exploration', explorationId: exploration.id });
     } catch (error) {
@@ -169,75 +156,32 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
       }}
     >
       {workflows.length > 1 && (
-        <FormField label="Workflow" hint={workflow.description} fault={faultAt(faults, 'workflow')}>
-          {(field) => (
-            <select
-              {...field}
-              value={workflow.name}
-              onChange={({ target }) => {
-                setRefusal(null);
-                setChoice(anotherWorkflow(workflows, target.value, choice));
-              }}
-            >
-              {workflows.map(({ name, title }) => (
-                <option key={name} value={name}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          )}
-        </FormField>
+        <WorkflowField
+          workflows={workflows}
+          workflow={workflow}
+          faults={faults}
+          onWorkflow={(name) => {
+            setRefusal(null);
+            setChoice(anotherWorkflow(workflows, name, choice));
+          }}
+        />
       )}
       {needsProject && project === undefined && <NewProject onMade={onProject} />}
       {needsProject && project !== undefined && (
-        <FormField label="Project" fault={faultAt(faults, 'projectId')}>
-          {(field) => (
-            <select
-              {...field}
-              value={project.id}
-              onChange={({ target }) => setChoice({ ...choice, projectId: target.value })}
-            >
-              {projects.map(({ id, name, repository }) => (
-                <option key={id} value={id}>
-                  {`${name} (${repository})`}
-                </option>
-              ))}
-            </select>
-          )}
-        </FormField>
+        <ProjectField
+          projects={projects}
+          project={project}
+          faults={faults}
+          onProject={(projectId) => setChoice({ ...choice, projectId })}
+        />
       )}
-      {shown.map((request, index) => {
-        const label = shown.length === 1 ? 'What is to be done?' : `Approach ${index + 1}`;
-        const fault = index === 0 ? faultAt(faults, 'request') : null;
-        return (
-          <FormField key={index} label={label} fault={fault} isOptional={!needsProject}>
-            {(field) => (
-              <vscode-textarea
-                {...field}
-                label={label}
-                rows={5}
-                resize="vertical"
-                value={request}
-                oninput={(event) => setRequests(requests.with(index, valueOf(event)))}
-              />
-            )}
-          </FormField>
-        );
-      })}
-      {canExplore && (
-        <div className="actions">
-          {requests.length < 8 && (
-            <button type="button" className="link" onClick={() => setRequests([...requests, requests[0] ?? ''])}>
-              Explore another approach beside it
-            </button>
-          )}
-          {requests.length > 1 && (
-            <button type="button" className="link" onClick={() => setRequests(requests.slice(0, -1))}>
-              Leave the last out
-            </button>
-          )}
-        </div>
-      )}
+      <RequestFields
+        requests={shown}
+        isOptional={!needsProject}
+        faults={faults}
+        onRequests={(changed) => setRequests([...changed, ...requests.slice(shown.length)])}
+      />
+      {needsProject && <ApproachActions requests={requests} onRequests={setRequests} />}
       <InputForm
         fields={fields}
         texts={choice.input}
@@ -245,28 +189,12 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
         onTexts={(input) => setChoice({ ...choice, input })}
       />
       {trustModes.length > 0 && (
-        <fieldset className="options">
-          <legend>Ask me about</legend>
-          {trustModes.map(({ name, title, description }) => {
-            const fault = faultAt(faults, `config.trustMode.${name}`);
-            return (
-              <label key={name} className="switch">
-                <input
-                  type="checkbox"
-                  checked={choice.trust[name] === 'manual'}
-                  onChange={({ target }) =>
-                    setChoice({ ...choice, trust: { ...choice.trust, [name]: target.checked ? 'manual' : 'auto' } })
-                  }
-                />
-                <span>
-                  {title}
-                  <span className="quiet hint">{description}</span>
-                  {fault !== null && <span className="fault">{fault}</span>}
-                </span>
-              </label>
-            );
-          })}
-        </fieldset>
+        <TrustFields
+          trustModes={trustModes}
+          trust={choice.trust}
+          faults={faults}
+          onTrust={(trust) => setChoice({ ...choice, trust })}
+        />
       )}
       <MoreOptions
         key={workflow.name}
@@ -281,26 +209,18 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
         <vscode-button disabled={isSent || !isReady} onClick={() => void launch()}>
           {isExploration ? `Explore ${wanted.length} approaches` : 'Start the run'}
         </vscode-button>
+        {!isReady && (
+          <span className="quiet">
+            {project === undefined ? 'Add a project first.' : 'Say first what is to be done.'}
+          </span>
+        )}
       </div>
-      {refusal !== null && (
-        <div className="fault" role="alert">
-          <p>Not started: {refusal.message}</p>
-          {elsewhere.length > 0 && (
-            <ul>
-              {elsewhere.map(({ path, message }) => (
-                <li key={`${path} ${message}`}>
-                  <code>{path}</code>: {message}
-                </li>
-              ))}
-            </ul>
-          )}
-        </div>
-      )}
+      {refusal !== null && <LaunchRefusal message={refusal.message} faults={elsewhere} />}
     </form>
   );
 }
 
-/** What was chosen before, as far as it fits the workflows and projects that there are. */
+/** Earlier choice, as far as its workflow and project still exist. */
 function begin(
   workflows: readonly WorkflowSummary[],
   projects: readonly Project[],

@@ -9,6 +9,7 @@ import { Exploration } from './exploration.tsx';
 import { Launch } from './launch.tsx';
 import { Metrics } from './metrics.tsx';
 import { RunPage } from './run-page.tsx';
+import { Setup } from './setup.tsx';
 import { SignIn } from './sign-in.tsx';
 
 export type OtherScreen = Exclude<Screen, { readonly name: 'runs' }>;
@@ -33,8 +34,12 @@ function ScreenOf({ screen }: { readonly screen: OtherScreen }) {
       return <Exploration key={screen.explorationId} explorationId={screen.explorationId} />;
     case 'launch':
       return <Launch />;
+    case 'setup':
+      return <Setup />;
     case 'metrics':
-      return <Metrics days={screen.days ?? DEFAULT_METRICS_DAYS} projectId={screen.projectId} />;
+      return (
+        <Metrics days={screen.days ?? DEFAULT_METRICS_DAYS} projectId={screen.projectId} workflow={screen.workflow} />
+      );
     default:
       return screen satisfies never;
   }

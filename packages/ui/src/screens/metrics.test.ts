@@ -1,6 +1,9 @@
-import type { MetricsFigures, MetricsPart } from '@autonomous/shared';
+import { commonTitles, type MetricsFigures, type MetricsPart } from '@autonomous/shared';
+import { aWorkflow } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
-import { seriesOf } from './metrics.tsx';
+import { seriesOf as seriesWith } from './metrics.tsx';
+
+const seriesOf = (figures: Parameters<typeof seriesWith>[0]) => seriesWith(figures, commonTitles([aWorkflow()]));
 
 const SPENDING = { costUsd: 0, inputTokens: 20, outputTokens: 1, calls: 1, unpricedCalls: 0 };
 
@@ -59,6 +62,23 @@ describe('What the plots of metrics draw', () => {
       ['Failed', [1, 0]],
       ['Cancelled', [0, 0]],
     ]);
+  });
+
+  it('titles gates and stages as their workflows do', () => {
+    const own = aWorkflow({
+      stages: [{ name: 'drafting', title: 'Writing the draft' }],
+      gates: { proof: { title: 'Proof of the author', presents: 'changes' } },
+    });
+    const total = figures({
+      stages: [{ ...SPENDING, stage: 'drafting' }],
+      waiting: [{ ...waited, gate: 'proof' }],
+    });
+    const labels = (titles: Parameters<typeof seriesWith>[1]) => {
+      const { stages, waiting } = seriesWith({ total, parts: [] }, titles);
+      return [...stages, ...waiting].map(({ label }) => label);
+    };
+    expect(labels(commonTitles([own]))).toEqual(['Writing the draft', 'Proof of the author']);
+    expect(labels(commonTitles([]))).toEqual(['Drafting', 'Proof']);
   });
 
   it('tells pauses apart by their reason', () => {

@@ -1,11 +1,15 @@
 /** Metrics of runs over a period: how many completed, how long they took, where they waited and what they cost. */
 import {
+  commonTitles,
   durationText,
   type GateWaiting,
   type Metrics as Figures,
   type MetricsFigures,
   type MetricsPart,
   type Project,
+  titleOfName,
+  type WorkflowFigures,
+  type WorkflowInfo,
 } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useMemo } from 'react';
@@ -31,19 +35,25 @@ const NO_PRICE = 'the models’ prices are not known';
 interface Chosen {
   readonly days: MetricsDays;
   readonly projectId: string | undefined;
+  readonly workflow: string | undefined;
 }
 
-export function Metrics({ days, projectId }: Chosen) {
-  const { client, runs } = useHost();
+export function Metrics({ days, projectId, workflow }: Chosen) {
+  const { client, runs, workflows } = useHost();
+  const known = useSelector(workflows, ({ context }) => context.workflows);
+  const titles = useMemo(
+    () => commonTitles(known.filter(({ name }) => workflow === undefined || name === workflow)),
+    [known, workflow],
+  );
   const projects = useLoaded('projects', () => client.listProjects({ limit: 200 }));
   // Figures are fetched again where a run has ended since, or stops somewhere else.
   const moved = useSelector(runs, ({ context }) => {
     const all = Object.values(context.runs);
     return `${all.filter(isOver).length}/${all.filter(({ gate }) => gate !== null).length}`;
   });
-  const asked = `${days} ${projectId ?? ''}`;
+  const asked = `${days} ${projectId ?? ''} ${workflow ?? ''}`;
   const figures = useLoaded(`${asked} ${moved}`, async () => {
-    const value = await client.getMetrics(queryOf(days, projectId));
+    const value = await client.getMetrics(queryOf({ days, projectId, workflow }));
     return { asked, value };
   });
   // Those of another choice would be taken for this one's.
@@ -52,18 +62,32 @@ export function Metrics({ days, projectId }: Chosen) {
     <section className="metrics" aria-label="Metrics">
       <header>
         <h1>Metrics</h1>
-        <Filters days={days} projectId={projectId} projects={projects.value?.items ?? []} />
+        <Filters
+          days={days}
+          projectId={projectId}
+          workflow={workflow}
+          projects={projects.value?.items ?? []}
+          workflows={known}
+        />
       </header>
       <Loading of={shown} what="The figures">
-        {({ value }) => (isEmpty(value) ? <Nothing days={days} /> : <All figures={value} />)}
+        {({ value }) =>
+          isEmpty(value) ? <Nothing days={days} /> : <All figures={value} titles={titles} workflows={known} />
+        }
       </Loading>
     </section>
   );
 }
 
-function Filters({ days, projectId, projects }: Chosen & { readonly projects: readonly Project[] }) {
+function Filters({
+  days,
+  projectId,
+  workflow,
+  projects,
+  workflows,
+}: Chosen & { readonly projects: readonly Project[]; readonly workflows: readonly WorkflowInfo[] }) {
   const { go } = useHost();
-  const to = (chosen: Partial<Chosen>): Screen => ({ name: 'metrics', days, projectId, ...chosen });
+  const to = (chosen: Partial<Chosen>): Screen => ({ name: 'metrics', days, projectId, workflow, ...chosen });
   return (
     <>
       <nav className="choice" aria-label="How far back">
@@ -90,6 +114,23 @@ function Filters({ days, projectId, projects }: Chosen & { readonly projects: re
           ))}
         </vscode-single-select>
       )}
+      {(workflows.length > 1 || workflow !== undefined) && (
+        <vscode-single-select
+          label="Workflow"
+          aria-label="Workflow"
+          value={workflow ?? ''}
+          onchange={(event) => go(to({ workflow: valueOf(event) || undefined }))}
+        >
+          <vscode-option value="" selected={workflow === undefined}>
+            All workflows
+          </vscode-option>
+          {workflows.map(({ name, title }) => (
+            <vscode-option key={name} value={name} selected={name === workflow}>
+              {title}
+            </vscode-option>
+          ))}
+        </vscode-single-select>
+      )}
     </>
   );
 }
@@ -103,10 +144,21 @@ function Nothing({ days }: { readonly days: number }) {
   );
 }
 
-function All({ figures }: { readonly figures: Figures }) {
+/** Titles of stages and gates of the runs that are counted. */
+type Titles = Pick<WorkflowInfo, 'stages' | 'gates'>;
+
+function All({
+  figures,
+  titles,
+  workflows,
+}: {
+  readonly figures: Figures;
+  readonly titles: Titles;
+  readonly workflows: readonly WorkflowInfo[];
+}) {
   const { total, parts, now, bucket } = figures;
   const labels = useMemo(() => parts.map(labelOf), [parts]);
-  const series = useMemo(() => seriesOf(figures), [figures]);
+  const series = useMemo(() => seriesOf(figures, titles), [figures, titles]);
   const common = { labels, labelled: bucket === 'day' ? 'Day' : 'Week' };
   const by = bucket === 'day' ? 'by day' : 'by week';
   const [spent, measure] = isPriced(total) ? (['Cost', 'dollars'] as const) : (['Tokens', 'count'] as const);
@@ -171,11 +223,12 @@ function All({ figures }: { readonly figures: Figures }) {
           series={series.models}
         />
       </div>
-      <Gates total={total} now={now} />
+      <Gates total={total} now={now} titles={titles} />
+      {figures.workflows.length > 1 && <Workflows figures={figures.workflows} workflows={workflows} />}
       <Spending
         title="Cost by stage, in all"
         head="Stage"
-        rows={total.stages.map((of) => ({ ...of, name: stageName(of.stage) }))}
+        rows={total.stages.map((of) => ({ ...of, name: stageName(of.stage, titles) }))}
       />
       <Spending
         title="Cost by model, in all"
@@ -242,11 +295,40 @@ function Tile({
   );
 }
 
-function Gates({ total, now }: Pick<Figures, 'total' | 'now'>) {
-  const names = [...new Set([...total.waiting, ...now.waiting].map(gateName))];
+/** Runs and costs of each workflow. */
+function Workflows({
+  figures,
+  workflows,
+}: {
+  readonly figures: readonly WorkflowFigures[];
+  readonly workflows: readonly WorkflowInfo[];
+}) {
+  return (
+    <Table
+      title="Runs by workflow"
+      head={['Workflow', 'Started', 'Completed', 'Failed', 'Success rate', 'Time to completion', 'Cost']}
+    >
+      {figures.map(({ workflow, started, completed, failed, successRate, timeToCompletion, spending }) => (
+        <tr key={workflow}>
+          <th scope="row">{workflows.find(({ name }) => name === workflow)?.title ?? titleOfName(workflow)}</th>
+          <td>{started}</td>
+          <td>{completed}</td>
+          <td>{failed}</td>
+          <td>{successRate === null ? '–' : measureText('percent', successRate)}</td>
+          <td>{timeToCompletion === null ? '–' : durationText(timeToCompletion.medianMs)}</td>
+          <td>{isPriced({ spending }) ? measureText('dollars', spending.costUsd) : 'price not known'}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Gates({ total, now, titles }: Pick<Figures, 'total' | 'now'> & { readonly titles: Titles }) {
+  const nameOf = (waiting: Pick<GateWaiting, 'gate' | 'reason'>): string => gateName(waiting, titles);
+  const names = [...new Set([...total.waiting, ...now.waiting].map(nameOf))];
   if (names.length === 0) return null;
-  const past = new Map(total.waiting.map((waited) => [gateName(waited), waited]));
-  const present = new Map(now.waiting.map((waits) => [gateName(waits), waits]));
+  const past = new Map(total.waiting.map((waited) => [nameOf(waited), waited]));
+  const present = new Map(now.waiting.map((waits) => [nameOf(waits), waits]));
   return (
     <Table
       title="Waiting by gate, in all"
@@ -323,7 +405,7 @@ function Table({
 }
 
 /** The days by this machine's clock, today the last of them. */
-function queryOf(days: MetricsDays, projectId: string | undefined) {
+function queryOf({ days, projectId, workflow }: Chosen) {
   const timeZone = timeZoneHere();
   // A Swedish date is written as the server takes it.
   const dateAt = (at: Date): string => new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(at);
@@ -332,6 +414,7 @@ function queryOf(days: MetricsDays, projectId: string | undefined) {
   first.setUTCDate(first.getUTCDate() - days + 1);
   return {
     ...(projectId === undefined ? {} : { projectId }),
+    ...(workflow === undefined ? {} : { workflow }),
     from: first.toISOString().slice(0, 10),
     to,
     bucket: days > MOST_DAYS_DRAWN ? 'week' : 'day',
@@ -361,16 +444,17 @@ function labelOf({ from }: MetricsPart): string {
   return DAY.format(new Date(from));
 }
 
-function stageName(stage: string | null): string {
-  return stage === null ? 'Before the first stage' : stageTitle(stage);
+function stageName(stage: string | null, titles: Titles): string {
+  return stage === null ? 'Before the first stage' : stageTitle(stage, titles);
 }
 
-function gateName({ gate, reason }: Pick<GateWaiting, 'gate' | 'reason'>): string {
-  return gateTitle(gate, reason);
+function gateName({ gate, reason }: Pick<GateWaiting, 'gate' | 'reason'>, titles: Titles): string {
+  return gateTitle(gate, reason, titles);
 }
 
 /** What the plots draw. */
-export function seriesOf({ total, parts }: Pick<Figures, 'total' | 'parts'>) {
+export function seriesOf({ total, parts }: Pick<Figures, 'total' | 'parts'>, titles: Titles) {
+  const nameOf = (waiting: GateWaiting): string => gateName(waiting, titles);
   const line = (label: string, read: (part: MetricsPart) => number | null | undefined): PlotSeries => ({
     label,
     values: parts.map((part) => read(part) ?? null),
@@ -399,11 +483,11 @@ export function seriesOf({ total, parts }: Pick<Figures, 'total' | 'parts'>) {
     waiting: total.waiting
       .slice(0, MOST_SERIES)
       .map((gate) =>
-        line(gateName(gate), (part) => part.waiting.find((waited) => gateName(waited) === gateName(gate))?.medianMs),
+        line(nameOf(gate), (part) => part.waiting.find((waited) => nameOf(waited) === nameOf(gate))?.medianMs),
       ),
     stages: shares(
-      parts.map(({ stages }) => stages.map((each) => [stageName(each.stage), spent(each)])),
-      total.stages.map(({ stage }) => stageName(stage)),
+      parts.map(({ stages }) => stages.map((each) => [stageName(each.stage, titles), spent(each)])),
+      total.stages.map(({ stage }) => stageName(stage, titles)),
     ),
     models: shares(
       parts.map(({ models }) => models.map((each) => [each.model, spent(each)])),

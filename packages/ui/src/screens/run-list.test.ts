@@ -60,6 +60,21 @@ describe('The list of runs', () => {
       expect(lines([parent, waits], '')).toEqual(['# Waiting for you 1', 'parent (0 of 1 child run)', '  1']);
     });
 
+    it('names what the workflow counts, and how many runs below a parent wait', () => {
+      const waits = child('1', { status: 'paused', gate: aGate({ runId: '1' }) });
+      const counted = { ...parent, progress: { done: 0, total: 7 } };
+      const rows = rowsOf([counted, waits, child('2')], '', new Map([['parent', false]]), () => ({
+        ...({ name: 'w', title: 'W', roles: [], stages: [], trustModes: [], gates: {}, documents: {} } as const),
+        progressWord: 'merged',
+      }));
+      expect(rows[1]).toMatchObject({ children: { progress: '0 of 7 merged', isOpen: false, waiting: 1 } });
+    });
+
+    it('counts each child that waits, and the parent that waits for them not at all', () => {
+      const waits = (id: string) => child(id, { status: 'awaiting_approval', gate: aGate({ runId: id }) });
+      expect(lines([parent, waits('1'), waits('2')], '')[0]).toBe('# Waiting for you 2');
+    });
+
     it('is closed once all is over, until somebody opens it', () => {
       const runs = [aRun({ id: 'parent', status: 'completed' }), child('1', { status: 'completed' })];
       expect(lines(runs, '')).toEqual(['# Finished 1', 'parent (1 of 1 child run)']);

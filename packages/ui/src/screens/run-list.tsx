@@ -1,10 +1,20 @@
 /** All runs: who waits for a person first. Thousands of them cost what is visible. */
-import { listOlderRuns, type Project, type RunView, withoutTerminal, type WorkflowSummary } from '@autonomous/shared';
+import {
+  listOlderRuns,
+  type Project,
+  pulseOf,
+  pulseText,
+  type RunView,
+  withoutTerminal,
+  type WorkflowInfo,
+  workflowOf,
+  type WorkflowSummary,
+} from '@autonomous/shared';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useSelector } from '@xstate/store-react';
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
-import { gateLine, stageTitle } from '../labels.ts';
+import { gateLine, runTitle, stageTitle, statusLabel } from '../labels.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { valueOf } from '../components/elements.ts';
 import { Link } from '../components/link.tsx';
@@ -21,6 +31,13 @@ const FINISHED = 'Finished';
 /** No line is that long; a request may be a whole page, and the browser would measure all of it. */
 const LINE_LENGTH = 400;
 
+interface ChildrenShown {
+  readonly progress: string;
+  readonly isOpen: boolean;
+  /** How many runs below it wait for a person. */
+  readonly waiting: number;
+}
+
 type Row =
   | { readonly kind: 'heading'; readonly title: string; readonly count: number }
   | {
@@ -29,13 +46,14 @@ type Row =
       /** How many runs it stands below in the list. */
       readonly depth: number;
       /** Its child runs; absent where it has none. */
-      readonly children?: { readonly progress: string; readonly isOpen: boolean };
+      readonly children?: ChildrenShown;
       /** The request of its parent, where that is not listed above it. */
       readonly parent?: string;
     };
 
 export function RunList() {
-  const { runs: store, client } = useHost();
+  const { runs: store, workflows, client } = useHost();
+  const catalog = useSelector(workflows, ({ context }) => context);
   const byId = useSelector(store, ({ context }) => context.runs);
   const connection = useSelector(store, ({ context }) => context.connection.state);
   const [search, setSearch] = useState('');
@@ -46,7 +64,10 @@ export function RunList() {
     (id: string, isOpen: boolean) => setToggled((before) => new Map(before).set(id, isOpen)),
     [],
   );
-  const rows = useMemo(() => rowsOf(Object.values(byId), search, toggled), [byId, search, toggled]);
+  const rows = useMemo(
+    () => rowsOf(Object.values(byId), search, toggled, ({ workflow }) => workflowOf(catalog, workflow.name)),
+    [byId, search, toggled, catalog],
+  );
   const total = Object.keys(byId).length;
   const older = useOlder(rows, search !== '');
 
@@ -177,6 +198,7 @@ function Rows({ rows, projects, hasMore, onEnd, onToggle }: RowsProps) {
                 project={row.depth > 0 ? null : (names.get(row.run.projectId) ?? null)}
                 depth={row.depth}
                 progress={row.children?.progress ?? null}
+                waitingBelow={row.children?.waiting ?? 0}
                 isOpen={row.children?.isOpen ?? false}
                 parent={row.parent ?? null}
                 onToggle={onToggle}
@@ -195,6 +217,8 @@ interface RunRowProps {
   readonly depth: number;
   /** How far its child runs came; `null` where it has none. */
   readonly progress: string | null;
+  /** How many runs below it wait for a person. */
+  readonly waitingBelow: number;
   /** Are its child runs shown? */
   readonly isOpen: boolean;
   readonly parent: string | null;
@@ -202,11 +226,16 @@ interface RunRowProps {
 }
 
 /** Drawn again when its own run goes on, whatever the others do. */
-const RunRow = memo(function RunRow({ run, project, depth, progress, isOpen, parent, onToggle }: RunRowProps) {
+const RunRow = memo(function RunRow(props: RunRowProps) {
+  const { run, project, depth, progress, waitingBelow, isOpen, parent, onToggle } = props;
   const workflow = useWorkflow(run);
-  const title = run.originalRequest.slice(0, LINE_LENGTH) || (workflow?.title ?? run.workflow.name);
+  const { runs } = useHost();
+  const pulse = useSelector(runs, ({ context }) => pulseOf(context.pulses[run.id]));
+  const title = runTitle(run, workflow).slice(0, LINE_LENGTH);
+  // A child run without child runs of its own has no twistie, and stands where its text would be with one.
+  const indentPx = Math.min(depth, MOST_INDENTED) * INDENT_PX + (depth > 0 && progress === null ? TWISTIE_PX : 0);
   return (
-    <div className="run-line" style={{ paddingInlineStart: `${Math.min(depth, MOST_INDENTED) * INDENT_PX}px` }}>
+    <div className="run-line" style={{ paddingInlineStart: `${indentPx}px` }}>
       {progress !== null && (
         <button
           type="button"
@@ -227,11 +256,16 @@ const RunRow = memo(function RunRow({ run, project, depth, progress, isOpen, par
         <span className="facts">
           {isWaiting(run) && run.gate !== null ? (
             <strong>{gateLine(run.gate, workflow)}</strong>
+          ) : waitingBelow > 0 ? (
+            <strong className="waits-below">{`${waitingBelow} child ${waitingBelow === 1 ? 'run waits' : 'runs wait'} for you`}</strong>
           ) : (
             <span>{standing(run, workflow)}</span>
           )}
-          {progress !== null && <span>{progress}</span>}
-          {project !== null && <span>{project}</span>}
+          {pulse !== undefined && run.status === 'running' && (
+            <span className="pulse">{withoutTerminal(pulseText(pulse, { isShort: true }))}</span>
+          )}
+          {progress !== null && <span className="progress">{progress}</span>}
+          {project !== null && <span className="project">{project}</span>}
           {run.explorationId !== undefined && <span>exploration</span>}
           {parent !== null && <span>child run of “{parent}”</span>}
           <Ago at={run.gate?.openedAt ?? run.updatedAt} />
@@ -242,11 +276,12 @@ const RunRow = memo(function RunRow({ run, project, depth, progress, isOpen, par
 });
 
 const INDENT_PX = 22;
+const TWISTIE_PX = 24;
 /** On a narrow screen deeper ones would have no room. */
 const MOST_INDENTED = 3;
 
 function standing(run: RunView, workflow: WorkflowSummary | undefined): string {
-  return isOver(run) ? run.status : stageTitle(run.currentStage, workflow);
+  return isOver(run) || run.status === 'awaiting_children' ? statusLabel(run) : stageTitle(run.currentStage, workflow);
 }
 
 function keyOf(row: Row | undefined): string {
@@ -258,11 +293,13 @@ function keyOf(row: Row | undefined): string {
  * Runs that match, under the headings of what they are for a person. Child runs stand below their parents; the group of a parent
  * is the most urgent one among them. While somebody searches, all that matches is shown.
  * @param toggled parents that the person has opened or closed; the others are open until all below them is over
+ * @param workflowOf the workflow of a run; `undefined` while it is not known
  */
 export function rowsOf(
   runs: readonly RunView[],
   search: string,
   toggled: ReadonlyMap<string, boolean> = new Map(),
+  workflowOf: (run: RunView) => WorkflowInfo | undefined = () => undefined,
 ): readonly Row[] {
   const words = search
     .toLowerCase()
@@ -280,14 +317,15 @@ export function rowsOf(
   const rowsBelow = (run: RunView, depth: number): readonly Row[] => {
     const below = children.get(run.id) ?? [];
     const parent = depth === 0 && run.parent !== undefined ? known?.get(run.parent.runId) : undefined;
-    const progress = progressText(run, below);
+    const progress = progressText(run, below, workflowOf(run));
+    const waiting = familyOf(run, children).filter((each) => each !== run && isWaiting(each)).length;
     const isOpen = toggled.get(run.id) ?? (words.length > 0 || !familyOf(run, children).every(isOver));
     const row: Row = {
       kind: 'run',
       run,
       depth,
-      ...(below.length === 0 || progress === null ? {} : { children: { progress, isOpen } }),
-      ...(parent === undefined ? {} : { parent: parent.originalRequest.slice(0, 80) }),
+      ...(below.length === 0 || progress === null ? {} : { children: { progress, isOpen, waiting } }),
+      ...(parent === undefined ? {} : { parent: runTitle(parent).slice(0, 80) }),
     };
     return isOpen ? [row, ...below.flatMap((child) => rowsBelow(child, depth + 1))] : [row];
   };
@@ -297,6 +335,8 @@ export function rowsOf(
   return ['Waiting for you', 'Active', FINISHED].flatMap((title, index): readonly Row[] => {
     const members = groups.get(index) ?? [];
     if (members.length === 0) return [];
-    return [{ kind: 'heading', title, count: members.length }, ...members.flatMap((run) => rowsBelow(run, 0))];
+    // Each decision that waits counts; what waits for its child runs does not.
+    const waiting = index === 0 ? members.flatMap((run) => familyOf(run, children)).filter(isWaiting) : members;
+    return [{ kind: 'heading', title, count: waiting.length }, ...members.flatMap((run) => rowsBelow(run, 0))];
   });
 }

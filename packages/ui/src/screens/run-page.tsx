@@ -5,6 +5,7 @@ import {
   durationText,
   FINAL_STATUSES,
   presentedAt,
+  pulseText,
   sanitizeText,
   type RunView,
   withoutTerminal,
@@ -14,7 +15,7 @@ import { useEffect, useState } from 'react';
 import type { Screen } from '../bridge.ts';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { pullRequestOf, stageTitle } from '../labels.ts';
+import { pullRequestOf, runTitle, splitRequest, stageTitle } from '../labels.ts';
 import { type ShownTab, tabNamed, tabsOf } from '../run-tabs.ts';
 import { CopyLink } from '../components/copy-link.tsx';
 import { Link } from '../components/link.tsx';
@@ -32,6 +33,7 @@ import { GateNotice } from './gate-notice.tsx';
 import { GatePanel } from './gate-panel.tsx';
 import { GateReplies } from './gate-replies.tsx';
 import { RunDocument } from './run-document.tsx';
+import { RunCosts } from './run-costs.tsx';
 import { ChildRuns, ParentLink } from './child-runs.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
@@ -88,14 +90,22 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
   const [refused, setRefused] = useState<string | null>(null);
   const told = new Set([...ownDecisions, linked ?? '', refused ?? '']);
   const pullRequest = pullRequestOf(run);
+  const title = runTitle(run, workflow);
+  const [, moreOfRequest] = splitRequest(run.originalRequest);
   useEffect(() => {
-    document.title = `${sanitizeText(run.originalRequest).slice(0, 60)} – Autonomous`;
-  }, [run.originalRequest]);
+    document.title = `${sanitizeText(title).slice(0, 60)} – Autonomous`;
+  }, [title]);
   return (
     <section className="run-page" aria-label="Run">
       <header>
         <ParentLink run={run} />
-        <h1>{withoutTerminal(run.originalRequest) || (workflow?.title ?? run.workflow.name)}</h1>
+        <h1>{title}</h1>
+        {moreOfRequest !== '' && (
+          <details className="more-of-request">
+            <summary>More of the request</summary>
+            <p>{moreOfRequest}</p>
+          </details>
+        )}
         <p className="facts">
           <StatusLine run={run} />
           {run.branch !== '' && <code>{run.branch}</code>}
@@ -115,6 +125,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
           <CopyLink to={{ name: 'run', runId: run.id, tab: tab?.name }} what="page" />
           <Cancel run={run} />
         </p>
+        <AtWork run={run} />
       </header>
       {linked !== undefined && !isLinkOpen && (
         <GateNotice key={linked} run={run} gateId={linked} wasRefused={refused === linked} isTarget />
@@ -145,6 +156,22 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
       </nav>
       {tab !== undefined && <Tab run={run} tab={tab} event={screen.event} />}
     </section>
+  );
+}
+
+/** Progress of each activity, updated every two seconds. */
+function AtWork({ run }: { readonly run: RunView }) {
+  const { runs } = useHost();
+  const pulses = useSelector(runs, ({ context }) => context.pulses[run.id]);
+  if (pulses === undefined || run.status !== 'running') return null;
+  return (
+    <ul className="at-work" aria-label="Under way" aria-live="off">
+      {Object.values(pulses).map((pulse) => (
+        <li key={pulse.activity}>
+          <Icon name="sync" className="status running" /> <span>{withoutTerminal(pulseText(pulse))}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -189,7 +216,8 @@ function Tab({ run, tab: { name, document }, event }: TabProps) {
 function Overview({ run }: { readonly run: RunView }) {
   const now = useNow();
   const workflow = useWorkflow(run);
-  const { cost } = run;
+  // A stage that never completed ended with its run.
+  const endMs = FINAL_STATUSES.has(run.status) ? Date.parse(run.completedAt ?? run.updatedAt) : now;
   return (
     <div className="overview">
       {run.failure !== undefined && (
@@ -231,8 +259,7 @@ function Overview({ run }: { readonly run: RunView }) {
               {stageTitle(stage, workflow)}{' '}
               <span className="quiet">
                 {durationText(
-                  (completedAt === undefined ? Math.max(now, Date.parse(startedAt)) : Date.parse(completedAt)) -
-                    Date.parse(startedAt),
+                  Math.max(0, (completedAt === undefined ? endMs : Date.parse(completedAt)) - Date.parse(startedAt)),
                 )}
               </span>
             </li>
@@ -251,19 +278,7 @@ function Overview({ run }: { readonly run: RunView }) {
           </ol>
         </>
       )}
-      <h2>Cost</h2>
-      <dl className="cost">
-        <dt>Money</dt>
-        <dd>{cost.costUsd === undefined ? 'none' : `$${cost.costUsd.toFixed(cost.costUsd < 1 ? 4 : 2)}`}</dd>
-        <dt>Tokens</dt>
-        <dd>
-          {cost.inputTokens.toLocaleString()} in, {cost.outputTokens.toLocaleString()} out
-        </dd>
-        <dt>Calls</dt>
-        <dd>
-          {cost.calls} of models{cost.toolCalls === undefined ? '' : `, ${cost.toolCalls} of tools`}
-        </dd>
-      </dl>
+      <RunCosts run={run} />
     </div>
   );
 }

@@ -19,7 +19,7 @@ export function SignIn() {
         Open the link that the server printed when it started: it signs this browser in, once, within ten minutes. A
         server that runs already prints another one:
       </p>
-      <pre>npm run autonomous -- sign-in</pre>
+      <pre>{document.documentElement.dataset['program'] ?? 'npm run autonomous --'} sign-in</pre>
       <div className="field">
         <label htmlFor="sign-in-link">Or paste the link here</label>
         <vscode-textfield

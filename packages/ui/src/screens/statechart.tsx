@@ -1,6 +1,8 @@
 /** The machine that drives a run: where it is, how it came there, and what can happen next. */
-import type { RunView } from '@autonomous/shared';
-import { useHost } from '../hosts/host.ts';
+import { type RunView, withoutTerminal } from '@autonomous/shared';
+import { useHost, useWorkflow } from '../hosts/host.ts';
+import { statusLabel } from '../labels.ts';
+import { ChildRuns, useChildrenByKey } from './child-runs.tsx';
 import { Diagram } from '../components/diagram.tsx';
 import { Link } from '../components/link.tsx';
 import { Loading, useLoaded } from '../components/loading.tsx';
@@ -8,6 +10,7 @@ import { Ago } from '../components/times.tsx';
 
 export function StatechartView({ run }: { readonly run: RunView }) {
   const { client } = useHost();
+  const byKey = useChildrenByKey(run);
   const chart = useLoaded(`${run.id} ${run.lastSequence}`, () => client.getStatechart(run.id));
   return (
     <section aria-label="Statechart">
@@ -15,6 +18,7 @@ export function StatechartView({ run }: { readonly run: RunView }) {
         {(value) => (
           <>
             <Diagram isOwn source={value.mermaid} title={`Statechart of ${value.workflow}, version ${value.version}`} />
+            <ChildRuns run={run} />
             <h2>Can happen now</h2>
             <ul className="possible">
               {value.possible.signals.map(({ type, decisions }) => (
@@ -28,9 +32,7 @@ export function StatechartView({ run }: { readonly run: RunView }) {
                 </li>
               ))}
               {value.possible.activities.map(({ key, id }) => (
-                <li key={key}>
-                  <code>{id}</code> is at work
-                </li>
+                <AtWork key={key} id={id} child={byKey.get(key)} />
               ))}
             </ul>
             <h2>
@@ -56,6 +58,30 @@ export function StatechartView({ run }: { readonly run: RunView }) {
         )}
       </Loading>
     </section>
+  );
+}
+
+interface AtWorkProps {
+  readonly id: string;
+  /** The child run that the activity is; absent for any other activity. */
+  readonly child: RunView | undefined;
+}
+
+function AtWork({ id, child }: AtWorkProps) {
+  const workflow = useWorkflow(child);
+  return (
+    <li>
+      <code>{id}</code>{' '}
+      {child === undefined ? (
+        'is at work'
+      ) : (
+        <>
+          is the child run{' '}
+          <Link to={{ name: 'run', runId: child.id }}>{withoutTerminal(child.originalRequest) || child.id}</Link>:{' '}
+          {statusLabel(child, workflow)}
+        </>
+      )}
+    </li>
   );
 }
 

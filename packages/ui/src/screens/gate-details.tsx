@@ -1,0 +1,21 @@
+/** Details of a gate that its workflow names: texts as they are, lists numbered. */
+import { type Gate, gateDetailsOf, type GateInfo } from '@autonomous/shared';
+
+export function GateDetails({ gate, info }: { readonly gate: Gate; readonly info: GateInfo }) {
+  return gateDetailsOf(gate, info).map(({ key, title, lines, isList }) => (
+    <section key={key} className="details" aria-label={title}>
+      <h3>{title}</h3>
+      {isList ? (
+        <ol>
+          {lines.map((line, index) => (
+            <li key={`${index} ${line}`}>{line}</li>
+          ))}
+        </ol>
+      ) : (
+        <pre className="said" tabIndex={0} aria-label={title}>
+          {lines[0]}
+        </pre>
+      )}
+    </section>
+  ));
+}
