@@ -2,17 +2,21 @@
 import { createWorkflowCatalog, syncWorkflowCatalog } from '@autonomous/shared';
 import { pathOf, screenOf } from '@autonomous/ui';
 import * as vscode from 'vscode';
-import { connectionCommands, startServer } from './commands/connection.ts';
+import { connectionCommands } from './commands/connection.ts';
 import { decisionCommands } from './commands/decisions.ts';
 import { launchCommands } from './commands/launch.ts';
+import { modelCommands } from './commands/models.ts';
 import { registerCommands, sayFailure } from './commands/register.ts';
 import { checkout, runCommands } from './commands/runs.ts';
+import { startServer } from './commands/start-server.ts';
 import { type ConnectionState, createConnection } from './connection.ts';
 import { createDiffDocuments, resultInFront } from './diff-documents.ts';
 import { firstClientOf, type Host, runsOf } from './host.ts';
 import { CONTEXT_KEYS, SETTINGS } from './identifiers.ts';
 import { createLaunchMemory } from './launch-memory.ts';
 import { LocalServer } from './local-server.ts';
+import { createModelKeys } from './model-keys.ts';
+import { createModelReadiness } from './model-readiness.ts';
 import { createNotifications } from './notifications.ts';
 import { createPanels } from './panels.ts';
 import { createPendingDecisions } from './pending-decisions.ts';
@@ -32,9 +36,16 @@ let localServer: LocalServer | null = null;
 /** @returns what tests and other extensions may look at */
 export function activate(context: vscode.ExtensionContext): { readonly host: Host } {
   const log = vscode.window.createOutputChannel('Autonomous', { log: true });
+  let isDemo = false;
+  let onDemoEnd = (): void => {};
   const server = new LocalServer({
     logFile: vscode.Uri.joinPath(context.globalStorageUri, 'server.log').fsPath,
-    onState: (state) => void setContext(CONTEXT_KEYS.localServer, state),
+    onState: (state) => {
+      void setContext(CONTEXT_KEYS.localServer, state);
+      void setContext(CONTEXT_KEYS.isDemo, server.isDemo);
+      if (isDemo && !server.isDemo) onDemoEnd();
+      isDemo = server.isDemo;
+    },
     onLine: (line) => log.info(`[server] ${withoutCode(line)}`),
   });
   localServer = server;
@@ -62,7 +73,13 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
   const launches = createLaunchMemory(context.globalState);
   const workflows = createWorkflowCatalog();
   const catalog = syncWorkflowCatalog({ catalog: workflows, runs: connection.store, client: () => connection.client });
-  const host: Host = { context, log, connection, server, workflows, projects, pending, launches };
+  const models = createModelReadiness({
+    keys: createModelKeys(context.secrets),
+    client: () => connection.client,
+    onChange: (hasModel) => void setContext(CONTEXT_KEYS.hasModel, hasModel),
+    onFault: (error) => log.warn(`Whether there are models to work with cannot be had: ${String(error)}`),
+  });
+  const host: Host = { context, log, connection, server, workflows, projects, pending, launches, models };
 
   const diffs = createDiffDocuments(host);
   const comments = createReviewComments(host, diffs);
@@ -78,6 +95,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
       if (run) void checkout(run).catch((error: unknown) => sayFailure(host, error));
     },
   });
+  onDemoEnd = () => panels.closeRuns(new Set(Object.keys(runsOf(host))));
   const trees = createTrees(host);
   const status = createStatusItem();
   const notifications = createNotifications(host, panels);
@@ -99,6 +117,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
   onState = (state) => {
     trees.showConnection(state);
     panels.tellNews();
+    if (state.kind === 'live' || state.kind === 'polling') void models.look();
     const next = state.kind === 'unconfigured' ? null : state.url;
     if (url !== null && next !== null && next !== url) {
       notifications.forget();
@@ -112,6 +131,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
 
   registerCommands(host, {
     ...connectionCommands(host),
+    ...modelCommands(host, panels),
     ...launchCommands(host, panels),
     ...decisionCommands(host, panels),
     ...runCommands(host, panels, diffs),
@@ -213,5 +233,7 @@ function throttled(ms: number, act: () => void): () => void {
 
 /** The link signs a browser in, once: it is for this person and no log. */
 function withoutCode(line: string): string {
-  return line.replace(/^(\s*sign in\s+)\S.*$/, '$1(see “Open Dashboard in Browser”)');
+  return line
+    .replace(/^(\s*sign in\s+)\S.*$/, '$1(see “Open Dashboard in Browser”)')
+    .replace(/(\/auth\?code=)[\w-]+/, '$1…');
 }

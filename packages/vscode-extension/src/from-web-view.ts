@@ -71,6 +71,7 @@ export function readScreen(value: unknown): Screen | null {
   switch (value['name']) {
     case 'runs':
     case 'launch':
+    case 'setup':
       return { name: value['name'] };
     case 'run': {
       const { runId } = value;
@@ -89,12 +90,13 @@ export function readScreen(value: unknown): Screen | null {
       return isId(explorationId) ? { name: 'exploration', explorationId } : null;
     }
     case 'metrics': {
-      const { projectId } = value;
+      const { projectId, workflow } = value;
       const days = METRICS_DAYS.find((known) => known === value['days']);
       return {
         name: 'metrics',
         ...(days === undefined ? {} : { days }),
         ...(isId(projectId) ? { projectId } : {}),
+        ...(isId(workflow) ? { workflow } : {}),
       };
     }
     default:

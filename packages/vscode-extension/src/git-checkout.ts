@@ -112,10 +112,11 @@ const SETTINGS = [
 ];
 
 /**
+ * Output of a git command in a folder.
  * @throws {RefusedRepository} for a folder whose repository could start a program
  * @throws {Error} with git's own words
  */
-async function git(folder: string, ...args: readonly string[]): Promise<string> {
+export async function git(folder: string, ...args: readonly string[]): Promise<string> {
   await assertCheckout(folder);
   const settings = await execute(folder, ['config', '--list', '--includes', '--show-scope', '--name-only', '-z']);
   assertNoPrograms(folder, settings);

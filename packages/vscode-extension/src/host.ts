@@ -5,6 +5,7 @@ import type * as vscode from 'vscode';
 import type { Connection } from './connection.ts';
 import type { LaunchMemory } from './launch-memory.ts';
 import type { LocalServer } from './local-server.ts';
+import type { ModelReadiness } from './model-readiness.ts';
 import type { PendingDecisions } from './pending-decisions.ts';
 import type { ProjectNames } from './project-names.ts';
 
@@ -18,6 +19,7 @@ export interface Host {
   readonly projects: ProjectNames;
   readonly pending: PendingDecisions;
   readonly launches: LaunchMemory;
+  readonly models: ModelReadiness;
 }
 
 /** The panels, as commands use them. */

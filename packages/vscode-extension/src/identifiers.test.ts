@@ -10,6 +10,7 @@ interface Manifest {
     readonly configuration: { readonly properties: Readonly<Record<string, { readonly scope?: string }>> };
     readonly views: Readonly<Record<string, readonly { readonly id: string }[]>>;
     readonly viewsWelcome: readonly { readonly view: string; readonly contents: string; readonly when: string }[];
+    readonly keybindings: readonly { readonly command: string; readonly key: string }[];
     readonly menus: Readonly<Record<string, readonly { readonly command: string; readonly when?: string }[]>>;
   };
   readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
@@ -35,9 +36,12 @@ describe('What the manifest contributes', () => {
   it('names no command that there is not, in menus, welcome views and walkthroughs', () => {
     const known = new Set<string>(Object.values(COMMANDS));
     const inMenus = Object.values(contributes.menus).flatMap((entries) => entries.map(({ command }) => command));
+    const inKeys = contributes.keybindings
+      .map(({ command }) => command)
+      .filter((command) => !command.endsWith('.focus'));
     const inLinks = [...text.matchAll(/command:(autonomous\.\w+)/g)].map(([, command = '']) => command);
     const awaited = [...text.matchAll(/onCommand:(autonomous\.\w+)/g)].map(([, command = '']) => command);
-    for (const command of [...inMenus, ...inLinks, ...awaited]) expect(known).toContain(command);
+    for (const command of [...inMenus, ...inKeys, ...inLinks, ...awaited]) expect(known).toContain(command);
   });
 
   it('asks only for context keys that are set', () => {
@@ -49,7 +53,12 @@ describe('What the manifest contributes', () => {
 
   it('lets no folder that is not trusted name the server or what is started', () => {
     expect(manifest.capabilities.untrustedWorkspaces.restrictedConfigurations).toContain(SETTINGS.serverUrl);
-    for (const setting of [SETTINGS.serverCommand, SETTINGS.serverFolder, SETTINGS.serverAutoStart])
+    for (const setting of [
+      SETTINGS.serverCommand,
+      SETTINGS.serverFolder,
+      SETTINGS.serverAutoStart,
+      SETTINGS.serverRegistry,
+    ])
       expect(contributes.configuration.properties[setting]?.scope).toBe('machine');
   });
 });

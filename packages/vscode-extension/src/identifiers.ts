@@ -13,10 +13,14 @@ export const COMMANDS = {
   stopServer: 'autonomous.stopServer',
   openDashboard: 'autonomous.openDashboard',
   showMenu: 'autonomous.showMenu',
+  // Models
+  chooseModel: 'autonomous.chooseModel',
+  tryDemo: 'autonomous.tryDemo',
   // New runs
   launchRun: 'autonomous.launchRun',
   openLaunchForm: 'autonomous.openLaunchForm',
   explore: 'autonomous.explore',
+  runFile: 'autonomous.runFile',
   // Screens
   openRuns: 'autonomous.openRuns',
   openRun: 'autonomous.openRun',
@@ -66,9 +70,11 @@ export type ViewId = (typeof VIEWS)[keyof typeof VIEWS];
 export const SETTINGS = {
   /** Address of the server; the token is kept in the editor's secret storage, never in a setting. */
   serverUrl: 'autonomous.serverUrl',
-  /** Folder of an Autonomous checkout that a local server is started from. */
+  /** npm registry from which the server's package is installed. */
+  serverRegistry: 'autonomous.server.registry',
+  /** Folder of an Autonomous checkout that a local server is started from, in place of the installed package. */
   serverFolder: 'autonomous.server.folder',
-  /** Program and arguments of the local server, in place of the checkout's own. */
+  /** Program and arguments of the local server, in place of those of the package or the checkout. */
   serverCommand: 'autonomous.server.command',
   /** Start the local server with the window. */
   serverAutoStart: 'autonomous.server.autoStart',
@@ -86,6 +92,10 @@ export const CONTEXT_KEYS = {
   hasRuns: 'autonomous.hasRuns',
   /** `stopped`, `starting` or `running`: the local server as far as this window started it. */
   localServer: 'autonomous.localServer',
+  /** Does the local server play the demo? */
+  isDemo: 'autonomous.isDemo',
+  /** Does the connected server have models to work with? Not set before it has said so. */
+  hasModel: 'autonomous.hasModel',
   /** Decisions that some open gate takes. */
   decisions: 'autonomous.decisions',
   /** Does the editor in front show all files of a result? */

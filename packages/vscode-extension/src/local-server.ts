@@ -11,6 +11,8 @@ export interface ServerCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly folder: string;
+  /** Further variables of its environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export type LocalServerState = 'stopped' | 'starting' | 'running';
@@ -50,6 +52,7 @@ export class LocalServer {
   #state: LocalServerState = 'stopped';
   #url: string | null = null;
   #tokenFile: string | null = null;
+  #isDemo = false;
   /** Why the process before has ended; resolves when nothing of it is left. */
   #ended: Promise<string> = Promise.resolve('');
 
@@ -59,6 +62,16 @@ export class LocalServer {
 
   get state(): LocalServerState {
     return this.#state;
+  }
+
+  /** True while what was started here is the demo, in which a script plays the models. */
+  get isDemo(): boolean {
+    return this.#isDemo;
+  }
+
+  /** Of the process that was started here; `null` without one. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
   }
 
   /** Where the server that was started here answers, and its token; `null` unless it runs. */
@@ -72,16 +85,18 @@ export class LocalServer {
    * Resolves with the address when the server has said where it is.
    * @throws {Error} with its last words when it ends before
    */
-  async start({ program, args, folder }: ServerCommand): Promise<string> {
+  async start({ program, args, folder, env: more }: ServerCommand, { isDemo = false } = {}): Promise<string> {
     if (this.#child !== null) throw new Error('The local server has been started already.');
     const { logFile } = this.#options;
     await mkdir(dirname(logFile), { recursive: true });
     const output = openSync(logFile, 'w', 0o600);
-    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OF_THE_EDITOR.test(name)));
+    const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OF_THE_EDITOR.test(name)));
+    const env = { ...inherited, ...more };
     // A group of its own, so that the processes below it end with it.
     const child = spawn(program, args, { cwd: folder, env, detached: true, stdio: ['ignore', output, output] });
     closeSync(output);
     this.#child = child;
+    this.#isDemo = isDemo;
     this.#watcher = watch(child);
     this.#enter('starting');
     const said = followFile(logFile, (line) => this.#read(line));
@@ -95,6 +110,7 @@ export class LocalServer {
       this.#child = null;
       this.#url = null;
       this.#tokenFile = null;
+      this.#isDemo = false;
       this.#enter('stopped');
       return last === '' ? reason : `${reason} Its last words: ${last}`;
     });

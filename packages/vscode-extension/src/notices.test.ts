@@ -28,6 +28,31 @@ describe('Worth a word', () => {
     ]);
   });
 
+  it('are the gates of child runs, with the name of their parent, and their ends as their parent tells them', () => {
+    const parent = { runId: 'plan', key: 'plan/1/phase', depth: 1 };
+    const started = { id: 'plan', originalRequest: 'Carry out the plan', progress: { done: 1, total: 3 } } as const;
+    const children = [
+      aRun({ id: 'done', status: 'completed', parent, merged }),
+      aRun({ id: 'broken', status: 'failed', failure: 'no disk', parent }),
+      aWaitingRun('asks', { parent }),
+    ];
+    const open = noticesOf(byId(aRun({ ...started, status: 'awaiting_children' }), ...children));
+    expect(open.map(({ text }) => text)).toEqual([
+      '“Add a login page” of “Carry out the plan” – Planning: Approve the plan?',
+    ]);
+    const ended = aRun({
+      ...started,
+      status: 'completed',
+      progress: { done: 3, total: 3 },
+      published: { branch: 'autonomous/plan', commit: 'c', pushed: true },
+    });
+    const over = noticesOf(byId(ended, ...children.slice(0, 2)));
+    expect(over.map(({ text }) => text)).toEqual([
+      '“Carry out the plan” is complete: 3 of 3. Its result is pushed as autonomous/plan.',
+    ]);
+    expect(keys(noticesOf(byId({ ...ended, merged }, ...children.slice(0, 2))))).toEqual(['plan/merged']);
+  });
+
   it('is no wait that ends by itself', () => {
     expect(noticesOf(byId(aWaitingRun('r', { status: 'paused' }, { kind: 'pause', reason: 'rate_limited' })))).toEqual(
       [],

@@ -1,6 +1,6 @@
 /**
- * Selects the changes that people are notified of while they look elsewhere: they are needed, a run was merged, a run
- * failed.
+ * Selects the changes that people are notified of while they look elsewhere: they are needed, a run was merged, a run that
+ * counts its steps has completed, a run failed. The end of a child run is its parent's to tell.
  */
 import {
   acceptsConcerns,
@@ -20,7 +20,7 @@ import { titleOf } from './run-tree-view.ts';
 export interface Notice {
   /** The same change has the same key. */
   readonly key: string;
-  readonly kind: 'needed' | 'merged' | 'failed';
+  readonly kind: 'needed' | 'merged' | 'completed' | 'failed';
   readonly runId: string;
   /** When it happened, by the server's clock. */
   readonly at: string;
@@ -36,18 +36,25 @@ type WorkflowOf = (run: RunView) => WorkflowSummary | undefined;
 /** Everything worth a word as the runs are now, oldest first. */
 export function noticesOf(runs: Readonly<Record<string, RunView>>, workflowOf: WorkflowOf): readonly Notice[] {
   return Object.values(runs)
-    .flatMap((run) => noticeOf(run, workflowOf(run)) ?? [])
+    .flatMap((run) => noticeOf(run, workflowOf(run), run.parent && runs[run.parent.runId]) ?? [])
     .toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)));
 }
 
-function noticeOf(run: RunView, workflow: WorkflowSummary | undefined): Notice | null {
+function noticeOf(run: RunView, workflow: WorkflowSummary | undefined, parent: RunView | undefined): Notice | null {
   const title = titleOf(run);
   const about = { runId: run.id, gate: null };
   if (FINAL_STATUSES.has(run.status)) {
+    if (run.parent !== undefined) return null;
     const at = run.completedAt ?? run.updatedAt;
     if (run.merged) {
       const text = `“${title}” was merged into ${run.merged.baseBranch}.`;
       return { ...about, key: `${run.id}/merged`, kind: 'merged', at, text };
+    }
+    if (run.status === 'completed' && run.progress !== undefined) {
+      const { done, total } = run.progress;
+      const branch = run.published?.pushed === true ? ` Its result is pushed as ${run.published.branch}.` : '';
+      const text = `“${title}” is complete: ${done} of ${total}.${branch}`;
+      return { ...about, key: `${run.id}/completed`, kind: 'completed', at, text };
     }
     if (run.status !== 'failed') return null;
     return { ...about, key: `${run.id}/failed`, kind: 'failed', at, text: `“${title}” failed: ${run.failure ?? ''}` };
@@ -60,7 +67,7 @@ function noticeOf(run: RunView, workflow: WorkflowSummary | undefined): Notice |
     kind: 'needed',
     runId: run.id,
     at: gate.openedAt,
-    text: `“${title}” – ${gateLine(gate, workflow)}`,
+    text: `“${title}”${parent === undefined ? '' : ` of “${titleOf(parent)}”`} – ${gateLine(gate, workflow)}`,
     gate,
     isOfDocument: presentedAt(workflow, gate, run.artifacts).kind === 'document',
   };

@@ -23,6 +23,8 @@ interface OpenPanel {
 export interface ScreenPanels extends Panels, vscode.Disposable {
   /** Opens again what the window before had open and this one has not. */
   restore(): void;
+  /** Closes what shows one of these runs: they are gone for good. */
+  closeRuns(runIds: ReadonlySet<string>): void;
   /** Tells all panels how the connection is now. */
   tellNews(): void;
 }
@@ -149,6 +151,9 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
         for (const entry of open) if (!before.has(entry)) entry.isOpenedAgain = true;
       }
     },
+    closeRuns(runIds) {
+      for (const { panel, screen } of open) if (screen.name === 'run' && runIds.has(screen.runId)) panel.dispose();
+    },
     tellNews() {
       for (const { bridge } of open) bridge.tellNews();
     },
@@ -166,11 +171,10 @@ function lastWorkflow({ workflows, launches }: Host): WorkflowSummary | undefine
   return all.find(({ name }) => name === launches.lastWorkflow) ?? all[0];
 }
 
-/** Approaches follow the server's own workflow for projects. */
-function launchedWorkflow({ workflows }: Host, launched: NewRun | NewExploration): WorkflowSummary | undefined {
+/** Without a name the server takes its own workflow for projects. */
+function launchedWorkflow({ workflows }: Host, { workflow }: NewRun | NewExploration): WorkflowSummary | undefined {
   const all = launchableOf(workflows.getSnapshot().context);
-  const named = 'workflow' in launched ? launched.workflow : undefined;
-  return all.find(({ name, needsProject }) => (named === undefined ? needsProject : name === named));
+  return all.find(({ name, needsProject }) => (workflow === undefined ? needsProject : name === workflow));
 }
 
 /** Labels of all panels of ours that the editor has, those that it has restored and not drawn yet among them. */
@@ -200,6 +204,8 @@ function titleFor(host: Host, screen: Screen): string {
       return 'Compare approaches';
     case 'launch':
       return 'Launch a run';
+    case 'setup':
+      return 'Setup';
     case 'metrics':
       return 'Metrics of runs';
     default:

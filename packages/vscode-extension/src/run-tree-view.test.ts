@@ -3,6 +3,7 @@ import { aRun, aWaitingRun, aWorkflow, byId } from '@autonomous/shared/a-run.fix
 import { pullRequestOf } from '@autonomous/ui';
 import { describe, expect, it } from 'vitest';
 import {
+  activeCount,
   changedNodes,
   childrenOf,
   titleOf,
@@ -20,6 +21,7 @@ const treesFor = (runs: readonly RunView[], more: Partial<TreeInput> = {}) =>
     workflowOf: () => aWorkflow(),
     pending: new Map(),
     resuming: new Set(),
+    pulses: {},
     now: NOW,
     ...more,
   });
@@ -142,6 +144,21 @@ describe('The views', () => {
     expect(node).toMatchObject({ description: 'Resuming…', spoken: expect.stringContaining('Resuming…') });
   });
 
+  it('say what a running run is at, and for how long', () => {
+    const pulse = {
+      runId: 'r-1',
+      activity: 'checkAsIs',
+      kind: 'pulse' as const,
+      text: 'npm test',
+      what: 'npm test',
+      elapsedMs: 75_000,
+      lastLine: 'ok 12',
+      at: '2030-01-01T02:00:00.000Z',
+    };
+    const [node] = treesFor([aRun()], { pulses: { 'r-1': { checkAsIs: pulse } } }).active;
+    expect(node?.description).toMatch(/ · npm test · 1 min 15 s$/);
+  });
+
   it('keep long requests to their first line', () => {
     expect(titleOf(aRun({ originalRequest: '\n  Add a page\nwith much text' }))).toBe('Add a page');
     expect(titleOf(aRun({ originalRequest: 'x'.repeat(200) }))).toHaveLength(90);
@@ -154,6 +171,12 @@ describe('The views', () => {
     expect(lines).toContain('no⟨U+202E⟩ credit here');
     expect(lines).toContain('Project no⟨U+2067⟩tes');
   });
+});
+
+it('A plan that waits for its child runs is not counted beside them', () => {
+  const parent = aRun({ id: 'plan', status: 'awaiting_children' });
+  const child = (id: string) => aRun({ id, parent: { runId: 'plan', key: `plan/1/${id}`, depth: 1 } });
+  expect(activeCount([parent, child('a'), child('b'), aRun({ id: 'other' })])).toBe(3);
 });
 
 describe('What is drawn again', () => {

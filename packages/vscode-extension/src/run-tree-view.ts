@@ -7,6 +7,9 @@ import {
   CHANGES_TYPE,
   FINAL_STATUSES,
   gateInfoOf,
+  pulseOf,
+  type Pulses,
+  pulseText,
   sanitizeText,
   type RunView,
   type ShownGate,
@@ -76,6 +79,8 @@ export interface TreeInput {
   readonly pending: ReadonlyMap<string, string>;
   /** Runs that a server which was started anew is taking up again. */
   readonly resuming: ReadonlySet<string>;
+  /** Progress of the activities of running runs, by run. */
+  readonly pulses: Readonly<Record<string, Pulses>>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -85,7 +90,12 @@ export function sectionOf(run: RunView): Section {
   return isWaiting(run) ? 'waiting' : 'active';
 }
 
-/** What a view is made from, with the child runs of all. */
+/** Runs at which somebody works now. One that only waits for its child runs is not counted beside them. */
+export function activeCount(runs: readonly RunView[]): number {
+  return runs.filter((run) => sectionOf(run) === 'active' && run.status !== 'awaiting_children').length;
+}
+
+/** Runs of a view, and the child runs of all of them. */
 interface Grouping extends TreeInput {
   readonly childrenOf: ChildrenOf;
 }
@@ -160,14 +170,14 @@ function byExploration(runs: readonly RunView[], section: Section, input: Groupi
 
 /** @param view the section of the tree in which it stands: a child run may be further than its parent */
 function runNode(run: RunView, view: Section, input: Grouping): RunNode {
-  const { now, pending, resuming } = input;
+  const { pending, resuming } = input;
   const workflow = input.workflowOf(run);
   const section = sectionOf(run);
   const below = input.childrenOf.get(run.id) ?? [];
   const label = titleOf(run);
   const underWay = pending.get(run.id);
-  const progress = progressText(run, below);
-  const standing = resuming.has(run.id) ? RESUMING : describe(run, section, now, workflow);
+  const progress = progressText(run, below, workflow);
+  const standing = resuming.has(run.id) ? RESUMING : describe(run, section, input, workflow);
   const description = underWay ?? (progress === null ? standing : `${progress} · ${standing}`);
   return {
     kind: 'run',
@@ -179,7 +189,7 @@ function runNode(run: RunView, view: Section, input: Grouping): RunNode {
     description,
     icon: underWay === undefined ? iconOf(run, workflow) : { name: 'loading~spin' },
     contextValue: underWay === undefined ? contextOf(run, section) : ';run;',
-    spoken: `${run.parent === undefined ? '' : 'Child run: '}${label}, ${underWay ?? statusLabel(run)}, ${description}`,
+    spoken: `${run.parent === undefined ? '' : 'Child run: '}${label}, ${underWay ?? statusLabel(run, workflow)}, ${description}`,
     children: below.map((child) => runNode(child, view, input)),
     isOver: familyOf(run, input.childrenOf).every((each) => sectionOf(each) === 'finished'),
   };
@@ -193,14 +203,22 @@ export function titleOf(run: RunView): string {
 }
 
 /** Short: beside the title there is little room. */
-function describe(run: RunView, section: Section, now: number, workflow: WorkflowSummary | undefined): string {
+function describe(
+  run: RunView,
+  section: Section,
+  { now, pulses }: Pick<TreeInput, 'now' | 'pulses'>,
+  workflow: WorkflowSummary | undefined,
+): string {
   switch (section) {
     case 'waiting': {
-      const words = run.status === 'paused' ? statusLabel(run) : gateWords(run, workflow);
+      const words = run.status === 'paused' ? statusLabel(run, workflow) : gateWords(run, workflow);
       return `${words} · ${ageOf(run.gate?.openedAt ?? run.updatedAt, now)}`;
     }
     case 'active': {
       if (run.status === 'queued' || run.status === 'awaiting_children') return statusLabel(run);
+      const pulse = pulseOf(pulses[run.id]);
+      if (pulse !== undefined)
+        return sanitizeText(`${stageTitle(run.currentStage, workflow)} · ${pulseText(pulse, { isShort: true })}`);
       const visit = run.stages.findLast(({ stage }) => stage === run.currentStage);
       return `${stageTitle(run.currentStage, workflow)} · ${ageOf(visit?.startedAt ?? run.startedAt ?? run.createdAt, now)}`;
     }
@@ -270,11 +288,17 @@ function contextOf(run: RunView, section: Section): string {
 }
 
 /** What is known of a run at a glance, one line each. Plain text. */
-export function tooltipOf(run: RunView, project: string | undefined, workflow?: WorkflowSummary): readonly string[] {
+export function tooltipOf(
+  run: RunView,
+  project: string | undefined,
+  workflow?: WorkflowSummary,
+  parent?: RunView,
+): readonly string[] {
   const dollars = run.cost.costUsd;
   return [
-    `${statusLabel(run)}${run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage, workflow)}`}`,
+    `${statusLabel(run, workflow)}${run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage, workflow)}`}`,
     ...(run.gate === null || FINAL_STATUSES.has(run.status) ? [] : [gateLine(run.gate, workflow)]),
+    ...(parent === undefined ? [] : [`Child run of “${titleOf(parent)}”`]),
     ...(run.failure === undefined ? [] : [run.failure]),
     ...(project === undefined ? [] : [`Project ${project}`]),
     ...(run.branch === '' ? [] : [`Branch ${run.branch}`]),

@@ -37,6 +37,16 @@ export function configuredUrl(): string | null {
   return vscode.workspace.getConfiguration().get<string>(SETTINGS.serverUrl, '').trim() || null;
 }
 
+/** @throws {Error} where other settings than the person's own come first */
+export async function setAddress(url: string | undefined): Promise<void> {
+  await vscode.workspace.getConfiguration().update(SETTINGS.serverUrl, url, vscode.ConfigurationTarget.Global);
+  const counts = configuredUrl();
+  if (counts === (url ?? null)) return;
+  throw new Error(
+    `The server stays ${counts ?? 'the one of this machine'}: ${SETTINGS.serverUrl} is set in the settings of this workspace or this machine as well, which come before your own. Change it there.`,
+  );
+}
+
 /** Each server has its own token, so that a folder which names another server gets nobody's. */
 export function tokenKey(url: string): string {
   return `autonomous.token:${new URL(url).origin}`;

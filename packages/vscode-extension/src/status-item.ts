@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { connectionLine } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';
 import { COMMANDS } from './identifiers.ts';
-import { sectionOf } from './run-tree-view.ts';
+import { activeCount } from './run-tree-view.ts';
 
 export interface StatusItem extends vscode.Disposable {
   show(state: ConnectionState, runs: Readonly<Record<string, RunView>>): void;
@@ -53,7 +53,7 @@ function wordsOf(state: ConnectionState, runs: readonly RunView[]): Words {
     case 'live':
     case 'polling': {
       const waiting = runs.filter(isWaiting).length;
-      const active = runs.filter((run) => sectionOf(run) === 'active').length;
+      const active = activeCount(runs);
       const how = state.kind === 'polling' ? `, asked every few seconds since no WebSocket gets through` : '';
       const tooltip = `${waiting} waiting for you, ${active} active, connected to ${state.url}${how}`;
       if (waiting > 0) return { text: `$(bell-dot) ${waiting} waiting`, tooltip, isUrgent: false };

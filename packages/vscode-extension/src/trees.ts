@@ -1,5 +1,5 @@
 /** The three views in the activity bar: native trees over the store, of which only what changed is drawn again. */
-import { isResuming, type RunView, type ShownGate, type WorkflowSummary } from '@autonomous/shared';
+import { isResuming, type RunView, type ShownGate } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import { connectionBrief } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';
@@ -48,6 +48,7 @@ export function createTrees(host: Host): Trees {
       workflowOf: (run) => workflowOf(host, run),
       pending: host.pending.labels,
       resuming: new Set(context.resuming.filter((id) => isResuming(context, id))),
+      pulses: context.pulses,
       now: Date.now(),
     });
     for (const section of SECTIONS) views.get(section)?.show(trees[section]);
@@ -100,7 +101,7 @@ function createTree(host: Host, section: Section) {
     resolveTreeItem(item, element) {
       const run = element.runId === undefined ? undefined : runsOf(host)[element.runId];
       const resolved = item;
-      if (run) resolved.tooltip = tooltip(run, host.projects.names.get(run.projectId), workflowOf(host, run));
+      if (run) resolved.tooltip = tooltip(host, run);
       return resolved;
     },
   };
@@ -147,7 +148,7 @@ function itemOf(node: TreeNode): vscode.TreeItem {
   const isGroup = node.kind !== 'run';
   const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
   const hasChildren = childrenOf(node).length > 0;
-  // What is over is closed until somebody opens it.
+  // Ended runs are collapsed until a person opens them.
   const isClosed = node.kind === 'run' && node.isOver;
   const item = new vscode.TreeItem(node.label, !hasChildren ? None : isClosed ? Collapsed : Expanded);
   item.id = node.id;
@@ -161,15 +162,13 @@ function itemOf(node: TreeNode): vscode.TreeItem {
   return item;
 }
 
-function tooltip(
-  run: RunView,
-  project: string | undefined,
-  workflow: WorkflowSummary | undefined,
-): vscode.MarkdownString {
+function tooltip(host: Host, run: RunView): vscode.MarkdownString {
+  const project = host.projects.names.get(run.projectId);
+  const parent = run.parent === undefined ? undefined : runsOf(host)[run.parent.runId];
   const text = new vscode.MarkdownString();
   // Requests and failures are other people's words: text, never Markdown.
   text.appendText(titleOf(run));
-  for (const line of tooltipOf(run, project, workflow)) {
+  for (const line of tooltipOf(run, project, workflowOf(host, run), parent)) {
     text.appendMarkdown('\n\n');
     text.appendText(line);
   }

@@ -198,6 +198,7 @@ it('does what only the editor can', async () => {
   await bridge.receive({ kind: 'shows', screen: { name: 'launch' }, title: 'New run' });
   await bridge.receive({ kind: 'shows', screen: { name: 'metrics', days: 90, projectId: 'p-1', more: 1 }, title: '' });
   await bridge.receive({ kind: 'shows', screen: { name: 'metrics', days: 31, projectId: '' }, title: '' });
+  await bridge.receive({ kind: 'shows', screen: { name: 'metrics', workflow: 'own-flow' }, title: '' });
   expect(actions.openDiff).toHaveBeenCalledWith('r-1', 'src/a.ts');
   expect(actions.openExternal).toHaveBeenCalledWith('https://example.org/x');
   expect(actions.openScreen).toHaveBeenCalledWith({ name: 'run', runId: 'r-2', tab: 'plan' });
@@ -206,5 +207,6 @@ it('does what only the editor can', async () => {
     [{ name: 'launch' }, 'New run'],
     [{ name: 'metrics', days: 90, projectId: 'p-1' }, ''],
     [{ name: 'metrics' }, ''],
+    [{ name: 'metrics', workflow: 'own-flow' }, ''],
   ]);
 });

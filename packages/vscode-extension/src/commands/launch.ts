@@ -6,8 +6,9 @@ import { ApiError, explainRefusal, launchableOf, type Project, type WorkflowSumm
 import {
   type Choice,
   choiceLine,
-  configOf,
+  explorationOf,
   fieldsOf,
+  fileFieldOf,
   type InputField,
   inputOf,
   type InputTexts,
@@ -15,17 +16,22 @@ import {
   type Screen,
 } from '@autonomous/ui';
 import * as vscode from 'vscode';
+import { connectionLine } from '../connection-words.ts';
 import { remoteUrl } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
 import { plainMessage } from '../plain-message.ts';
+import { committedFile, isOf, reachedAt, type RepositoryFile } from '../repository-file.ts';
 import type { CommandTable } from './register.ts';
 
 const MAX_APPROACHES = 20;
+/** Media type of the files that the menu of a Markdown file starts runs from. */
+const MARKDOWN = 'text/markdown';
 
 export function launchCommands(host: Host, panels: Panels): CommandTable {
   return {
-    [COMMANDS.launchRun]: () => launchRun(host, panels),
+    [COMMANDS.launchRun]: () => launchRun(host, panels, null),
+    [COMMANDS.runFile]: (target) => runFile(host, panels, target),
     [COMMANDS.explore]: () => explore(host, panels),
     [COMMANDS.openLaunchForm]: () => panels.openScreen({ name: 'launch' }),
   };
@@ -41,39 +47,102 @@ function stepsOf(title: string, steps: readonly boolean[]): () => string {
   };
 }
 
-async function launchRun(host: Host, panels: Panels): Promise<void> {
-  const title = 'Launch a run';
-  const workflows = await launchable(host);
+/** The file of a menu, or the one in front, is what the new run is about. */
+async function runFile(host: Host, panels: Panels, target: unknown): Promise<void> {
+  const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
+  if (uri === undefined) throw new Error('No file is in front. Open a Markdown file, or use its menu in the explorer.');
+  assertConnected(host);
+  const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
+  const name = vscode.workspace.asRelativePath(uri);
+  if (uri.scheme === 'untitled')
+    throw new Error(`${name} is not saved as a file yet. Save it in the project's repository, commit and push it.`);
+  if (uri.scheme !== 'file')
+    throw new Error(`${name} is no file of this machine. Open it from a checkout of the project's repository.`);
+  if (document?.isDirty === true)
+    throw new Error(`${name} has changes that are not saved. Save, commit and push them first.`);
+  await launchRun(host, panels, await committedFile(uri.fsPath));
+}
+
+/** @throws {Error} in words for a person while the server cannot be asked */
+function assertConnected(host: Host): void {
+  const { state } = host.connection;
+  if (state.kind === 'live' || state.kind === 'polling' || state.kind === 'resuming') return;
+  throw new Error(`${connectionLine(state)} Connect a server first: 'Autonomous: Connect to Server…'.`);
+}
+
+/** @param file what the run is about; `null` where the person says it in words */
+async function launchRun(host: Host, panels: Panels, file: RepositoryFile | null): Promise<void> {
+  const title = file === null ? 'Launch a run' : `Run ${plainMessage(file.path)}`;
+  const all = await launchable(host);
+  const workflows = file === null ? all : all.filter(({ input }) => fileFieldOf(input, MARKDOWN) !== undefined);
+  if (file !== null && workflows.length === 0)
+    throw new Error(
+      'This server has no workflow that starts from a Markdown file. Update the server, or launch a run in your own words.',
+    );
   const workflow = await chooseWorkflow(host, workflows, title);
   if (workflow === null) return;
   const { needsProject, trustModes } = workflow;
-  const fields = fieldsOf(workflow.input).filter(({ isRequired }) => isRequired);
-  const next = stepsOf(title, [needsProject, true, fields.length > 0, trustModes.length > 0, true]);
-  const project = needsProject ? await chooseProject(host, next()) : null;
+  const fileField = file === null ? undefined : fileFieldOf(workflow.input, MARKDOWN);
+  const fields = fieldsOf(workflow.input).filter(({ name, isRequired }) => isRequired && name !== fileField?.name);
+  const isAsked = file === null;
+  const next = stepsOf(title, [needsProject, isAsked, fields.length > 0, trustModes.length > 0, true]);
+  const project = needsProject ? await chooseProject(host, next(), file) : null;
   if (needsProject && project === null) return;
-  const request = await askRequest(next(), 'What should be done?', { isNeeded: needsProject });
+  const request = isAsked
+    ? await askRequest(next(), 'What should be done?', { isNeeded: needsProject })
+    : `Carry out ${file.path}`;
   if (request === null) return;
-  const last = host.launches.last(workflow, project?.id);
+  const given = file === null || fileField === undefined ? {} : { [fileField.name]: file.path };
+  const last = { ...host.launches.last(workflow, project?.id), input: given };
   const requests = request === '' ? [] : [request];
-  if (fields.some((field) => !isSimple(field))) {
-    // A list or a JSON text needs more than one line.
+  const openForm = (): void =>
     panels.openScreen({ name: 'launch', draft: { id: crypto.randomUUID(), requests, choice: last } });
-    return;
+  if (file !== null && project !== null) {
+    const fault = await whyUnread(host, file, project, last.baseBranch);
+    if (fault !== null) return sayUnread(fault, openForm);
   }
+  // A list or a JSON text needs more than one line.
+  if (fields.some((field) => !isSimple(field))) return openForm();
   const input = fields.length === 0 ? {} : await askInput(fields, next());
   if (input === null) return;
-  const choice = await chooseTrust(workflow, { ...last, input }, next);
+  const choice = await chooseTrust(workflow, { ...last, input: { ...given, ...input } }, next);
   if (choice === null) return;
   await launch(host, panels, { title: next(), start: 'Start the run', workflow, requests, choice });
+}
+
+/** Why a run would not find the file as it is here; `null` where it would, or nobody here can tell. */
+async function whyUnread(
+  host: Host,
+  file: RepositoryFile,
+  project: Project,
+  baseBranch: string,
+): Promise<string | null> {
+  const branch = baseBranch.trim() === '' ? project.baseBranch : baseBranch.trim();
+  const reached = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Window, title: plainMessage(`Looking for ${file.path} in ${branch}`) },
+    () => reachedAt(file, project.repository, branch),
+  );
+  if (reached.kind === 'same') return null;
+  if (reached.kind !== 'unknown') return reached.words;
+  host.log.warn(`Whether ${branch} has ${file.path} is left to the server: ${reached.why}`);
+  return null;
+}
+
+async function sayUnread(fault: string, openForm: () => void): Promise<void> {
+  const change = 'Change Options…';
+  const words = `Not started: ${fault} The server reads what is pushed.`;
+  if ((await vscode.window.showErrorMessage(plainMessage(words), change)) === change) openForm();
 }
 
 /** The same request several times, or one request each: what comes of them is compared. */
 async function explore(host: Host, panels: Panels): Promise<void> {
   const title = 'Explore approaches';
-  // Approaches follow the server's own workflow for projects.
-  const workflow = (await launchable(host)).find(({ needsProject }) => needsProject);
-  if (workflow === undefined) throw new Error('This server has no workflow for the projects that approaches work on.');
-  const next = stepsOf(title, [true, true, true, workflow.trustModes.length > 0, true]);
+  const workflows = (await launchable(host)).filter(({ needsProject }) => needsProject);
+  if (workflows.length === 0) throw new Error('This server has no workflow for the projects that approaches work on.');
+  const workflow = await chooseWorkflow(host, workflows, title);
+  if (workflow === null) return;
+  const fields = fieldsOf(workflow.input).filter(({ isRequired }) => isRequired);
+  const next = stepsOf(title, [true, true, true, fields.length > 0, workflow.trustModes.length > 0, true]);
   const project = await chooseProject(host, next());
   if (project === null) return;
   const count = await vscode.window.showQuickPick(['2', '3', '4', '5', 'Another number…'], {
@@ -91,7 +160,14 @@ async function explore(host: Host, panels: Panels): Promise<void> {
     if (request === null) return;
     requests.push(request);
   }
-  const choice = await chooseTrust(workflow, host.launches.last(workflow, project.id), next);
+  const last = host.launches.last(workflow, project.id);
+  if (fields.some((field) => !isSimple(field))) {
+    panels.openScreen({ name: 'launch', draft: { id: crypto.randomUUID(), requests, choice: last } });
+    return;
+  }
+  const input = fields.length === 0 ? {} : await askInput(fields, next());
+  if (input === null) return;
+  const choice = await chooseTrust(workflow, { ...last, input }, next);
   if (choice === null) return;
   const start = approaches === 1 ? 'Start the run' : `Start ${approaches} runs`;
   await launch(host, panels, { title: next(), start, workflow, requests, choice });
@@ -202,7 +278,10 @@ async function launch(host: Host, panels: Panels, { title, start, workflow, requ
     const change = 'Change Options…';
     // Its answer may have been lost on the way.
     const outcome = error instanceof ApiError ? 'Not started' : 'Unknown whether it was started; check the runs first';
-    const answer = await vscode.window.showErrorMessage(plainMessage(`${outcome}: ${words}`), change);
+    const choose = 'Choose a Model…';
+    const ways = host.models.hasModel === false ? [choose, change] : [change];
+    const answer = await vscode.window.showErrorMessage(plainMessage(`${outcome}: ${words}`), ...ways);
+    if (answer === choose) await vscode.commands.executeCommand(COMMANDS.chooseModel);
     if (answer === change) openForm();
   }
 }
@@ -214,15 +293,15 @@ async function startRuns(
   requests: readonly string[],
   choice: Choice,
 ): Promise<Screen> {
-  const { projectId } = choice;
   const [only = '', ...others] = requests;
   if (others.length === 0) {
     const run = await clientOf(host).launchRun(launchOf(workflow, choice, only).launch, crypto.randomUUID());
     return { name: 'run', runId: run.id };
   }
-  const config = configOf(choice, true);
-  const variants = requests.map((request) => ({ request, config }));
-  const { id } = await clientOf(host).explore({ projectId, variants }, crypto.randomUUID());
+  const { id } = await clientOf(host).explore(
+    explorationOf(workflow, choice, requests).exploration,
+    crypto.randomUUID(),
+  );
   return { name: 'exploration', explorationId: id };
 }
 
@@ -238,14 +317,18 @@ async function askCount(title: string): Promise<number> {
   return Number(text);
 }
 
-async function chooseProject(host: Host, title: string): Promise<Project | null> {
+/** @param file where one is given, the project that it belongs to comes first */
+async function chooseProject(host: Host, title: string, file: RepositoryFile | null = null): Promise<Project | null> {
   const projects = await host.projects.load(clientOf(host));
-  const { lastProjectId: projectId } = host.launches;
-  const inOrder = projects.toSorted((one, other) => Number(other.id === projectId) - Number(one.id === projectId));
+  const { lastProjectId } = host.launches;
+  const own = new Set<string>();
+  for (const { id, repository } of projects) if (file !== null && (await isOf(file, repository))) own.add(id);
+  const rank = ({ id }: Project): number => Number(own.has(id)) * 2 + Number(id === lastProjectId);
+  const inOrder = projects.toSorted((one, other) => rank(other) - rank(one));
   if (inOrder.length === 0) return addProject(host);
   const items = inOrder.map((project) => ({
     label: plainMessage(project.name),
-    description: project.id === projectId ? 'last used' : '',
+    description: own.has(project.id) ? 'repository of the file' : project.id === lastProjectId ? 'last used' : '',
     detail: plainMessage(project.repository),
     project: project as Project | null,
   }));

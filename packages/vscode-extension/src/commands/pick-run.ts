@@ -36,10 +36,11 @@ export async function pickRun(host: Host, panels: Panels, target: unknown, choic
   }
   const items = fit.map((run) => ({
     label: plainMessage(titleOf(run)),
-    description: statusLabel(run),
+    description: statusLabel(run, workflowOf(host, run)),
     detail: plainMessage(
       [
         host.projects.names.get(run.projectId) ?? run.projectId,
+        ...parentWords(runs, run),
         ...(run.gate === null ? [] : [gateLine(run.gate, workflowOf(host, run))]),
       ].join(' – '),
     ),
@@ -86,6 +87,11 @@ export async function pickGate(
   // Another extension, or a key binding: nothing was shown of what would be approved.
   if (!isSeen && decision === 'approve' && !(await confirmed(host, run, run.gate))) return null;
   return run.gate;
+}
+
+function parentWords(runs: Readonly<Record<string, RunView>>, { parent }: RunView): readonly string[] {
+  const found = parent === undefined ? undefined : runs[parent.runId];
+  return found === undefined ? [] : [`child run of “${titleOf(found)}”`];
 }
 
 /** @throws {Error} where what the command was called from shows something else than the run waits with now */
