@@ -13,10 +13,13 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 2,
     projects: [
       ...packages.map((name) =>
-        project(name, `packages/${name}`, ['{src,test,demo,bench,crash,simulation,conformance}/**/*.test.ts']),
+        project(name, `packages/${name}`, [
+          '{src,test,demo,bench,crash,simulation,conformance,real-repositories}/**/*.test.ts',
+        ]),
       ),
       project('tools', 'tools', ['*.test.mjs']),
       project('e2e', 'e2e', ['*.test.ts']),
+      project('release', 'release', ['*.test.ts']),
     ],
   },
 });

@@ -14,3 +14,13 @@ it.each(pages)('%s has no link to a file that is not there', (page) => {
   const local = links.filter((to) => to !== '' && !/^[a-z]+:/.test(to));
   expect(local.filter((to) => !existsSync(path.join(root, path.dirname(page), to)))).toEqual([]);
 });
+
+it.each(pages)('%s shows the examples as they are', (page) => {
+  const text = readFileSync(path.join(root, page), 'utf8');
+  // A block that begins with the name of an example's file shows parts of it, divided by `// …`.
+  const blocks = [...text.matchAll(/^```ts\n\/\/ (examples\/\S+)\n([\s\S]*?)^```$/gm)];
+  for (const [, file = '', block = ''] of blocks) {
+    const source = readFileSync(path.join(root, file), 'utf8');
+    for (const part of block.split('// …\n')) expect(source, `${file} has no such lines`).toContain(part.trimEnd());
+  }
+});

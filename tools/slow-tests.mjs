@@ -16,7 +16,7 @@ export const SLOW_TESTS = {
   'packages/orchestrator/src/agents/acp/acp.test.ts': 256,
   'packages/orchestrator/src/agents/tool-loop/wire-formats.test.ts': 171,
   'packages/orchestrator/src/cli/program.test.ts': 121,
-  'packages/orchestrator/src/repository/folder-import.test.ts': 42,
+  'packages/orchestrator/src/repository/folder-import.test.ts': 90,
   'packages/orchestrator/src/repository/git-repository.contract.test.ts': 70,
   'packages/orchestrator/src/sandboxes/bubblewrap/bubblewrap.test.ts': 99,
   'packages/orchestrator/src/sandboxes/e2b/e2b.test.ts': 115,
@@ -46,7 +46,8 @@ export const SLOW_TESTS = {
   'packages/orchestrator/test/hostile-files.test.ts': 136,
   'packages/orchestrator/test/hostile-work.test.ts': 122,
   'packages/orchestrator/test/custom-workflow.test.ts': 75,
-  'packages/orchestrator/test/phased-plan.test.ts': 150,
+  'packages/orchestrator/test/phased-plan.test.ts': 200,
+  'packages/orchestrator/test/phased-plan-liars.test.ts': 115,
   'packages/orchestrator/test/plan-phase.test.ts': 41,
   'packages/orchestrator/test/providers.test.ts': 185,
   'packages/orchestrator/test/repeated-requests.test.ts': 54,
@@ -54,6 +55,8 @@ export const SLOW_TESTS = {
   'packages/orchestrator/test/signed-in-browsers.test.ts': 44,
   'packages/orchestrator/test/steering.test.ts': 43,
   'packages/orchestrator/test/time-travel.test.ts': 49,
+  'packages/orchestrator/test/two-changes.test.ts': 42,
+  'release/packages.test.ts': 150,
 };
 
 /** @returns the slow test files that a sample leaves out: with another seed, others */

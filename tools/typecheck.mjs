@@ -1,13 +1,20 @@
 #!/usr/bin/env node
-/** TypeScript over all packages, cached, and over `e2e`, which is none of them: what it is written against is fetched first. */
+/**
+ * TypeScript over all packages, cached, and over what is not a package: the examples, `release`, and `e2e`, whose
+ * dependencies are fetched first.
+ */
 import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
 import path from 'node:path';
 import { installLocked } from './locked-folder.mjs';
 
 const root = path.dirname(import.meta.dirname);
+const examples = globSync('examples/*/tsconfig.json', { cwd: root }).map((file) => path.dirname(file));
 const commands = [
   ['turbo', 'run', 'typecheck'],
+  ...examples.map((example) => ['tsc', '-p', example]),
   ['tsc', '-p', 'e2e'],
+  ['tsc', '-p', 'release'],
 ];
 
 installLocked(path.join(root, 'e2e'));
