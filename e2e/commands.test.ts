@@ -25,8 +25,6 @@ const NOT_YET: readonly string[] = [
   'Set Token…',
   'Connect Again',
   'Show Log',
-  'Start Local Server',
-  'Stop Local Server',
   'Open Dashboard in Browser',
   'Show Menu',
   'Extend…',

@@ -80,7 +80,7 @@ async function runSuite({ executable, wantsScreen }: Editor): Promise<number> {
   const { unpackInto } = await import('./unpack-vsix.ts');
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-e2e-host-'));
   try {
-    await unpackInto(await packageExtension((line) => void process.stdout.write(`${line}\n`)), folder);
+    await unpackInto((await packageExtension((line) => void process.stdout.write(`${line}\n`))).vsix, folder);
     const extension = path.join(folder, 'extension');
     // Of our own package.
     const { publisher, name } = JSON.parse(await readFile(path.join(extension, 'package.json'), 'utf8')) as Record<

@@ -43,6 +43,8 @@ if (!Number.isInteger(atOnce) || atOnce < 1) {
   process.exit(64);
 }
 
+/** Folder of the packaged extension, and of the server's package that it installs. */
+let packed = '';
 const tally = { passed: 0, failed: 0, skipped: [] as string[], atSecond: [] as string[] };
 const chromium = findChromium();
 if (chromium === undefined) {
@@ -69,7 +71,8 @@ async function playAll(executable: string): Promise<void> {
   const { launchBrowser } = await import('./harness/browser.ts');
   const { installVsix } = await import('./harness/vscode-host.ts');
   const { packageExtension } = await import('./package-extension.ts');
-  const vsix = options.vsix === undefined ? await packageExtension(say) : path.resolve(options.vsix);
+  const vsix = options.vsix === undefined ? (await packageExtension(say)).vsix : path.resolve(options.vsix);
+  packed = path.dirname(vsix);
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-e2e-'));
   await forgetPictures();
   const browser = await launchBrowser(executable);
@@ -111,7 +114,7 @@ async function forgetPictures(): Promise<void> {
  */
 async function play(journey: Journey, browser: Browser, extensions: string, mayFail: boolean): Promise<boolean> {
   const { Skipped, Stage } = await import('./harness/stage.ts');
-  const stage = new Stage(browser, extensions, journey.name, options.pictures === true);
+  const stage = new Stage(browser, extensions, packed, journey.name, options.pictures === true);
   const startedAt = performance.now();
   const took = (): string => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
   try {

@@ -1,14 +1,19 @@
 /**
- * Builds the screens and the extension, packs `autonomous-<version>.vsix` and looks into it: what is not meant to be
- * there, or missing, fails. The file can be given to Open VSX as it is.
+ * Builds the screens, the server and the extension, packs `autonomous-orchestrator-<version>.tgz` and
+ * `autonomous-<version>.vsix`, and looks into the latter: what is not meant to be there, or missing, fails. Its `server.json`
+ * names the server that it installs by the hash of the tarball. Both files can be published as they are.
  *
  * Usage: npm run package [-- --out FOLDER]
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { readWorkspaceFacts } from '../release/facts.ts';
+import { listedBy, NOTICES, noticesOf, readCarried } from '../release/licences.ts';
+import type { PackedFile } from '../release/pack.ts';
+import { packServer } from '../release/server-package.ts';
 import { EXTENSION, installTools, ROOT } from './harness/install.ts';
 import { findFaults } from './vsix-contents.ts';
 
@@ -31,6 +36,12 @@ interface Manifest {
   readonly version: string;
 }
 
+export interface PackedExtension {
+  /** Absolute path. */
+  readonly vsix: string;
+  readonly server: PackedFile;
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({ options: { out: { type: 'string' } } });
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -45,54 +56,69 @@ if (import.meta.main) {
 
 /**
  * @param say is told what was packed
- * @param out where the file is put
- * @returns its path
+ * @param out where the files are put; the server's tarball lies beside the extension
+ * @returns path of the extension, and facts of the server's tarball
  * @throws when something does not build or the package holds what it should not
  */
-export async function packageExtension(say: (line: string) => void, out: string = ROOT): Promise<string> {
+export async function packageExtension(say: (line: string) => void, out: string = ROOT): Promise<PackedExtension> {
   const executables = installTools();
   await inWorkspace('turbo', [
     'run',
     'build',
     '--filter',
     `./${path.relative(ROOT, EXTENSION)}`,
+    '--filter',
+    '@autonomous/orchestrator',
     '--output-logs',
     'errors-only',
   ]);
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-vsix-'));
   try {
-    const manifest = await stage(folder);
-    await mkdir(out, { recursive: true });
+    const server = await packServer(out);
+    say(`packed ${server.file}: ${Math.ceil(server.bytes / 1024)} kB`);
+    const manifest = await stage(folder, server);
     const vsix = path.join(out, `${manifest.name}-${manifest.version}.vsix`);
     await rm(vsix, { force: true });
-    await run(
-      path.join(executables, 'vsce'),
-      ['package', '--no-dependencies', '--allow-missing-repository', '--out', vsix],
-      folder,
-    );
+    await run(path.join(executables, 'vsce'), ['package', '--no-dependencies', '--out', vsix], folder);
     say(`packed ${path.relative(ROOT, vsix)}: ${await inspect(vsix)}`);
-    return vsix;
+    return { vsix, server };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** Puts what is published, by a manifest without what is the workspace's, into a folder of its own. */
-async function stage(folder: string): Promise<Manifest> {
+async function stage(folder: string, server: PackedFile): Promise<Manifest> {
   const isOurs = (file: string): boolean => !LEFT_BEHIND.has(path.relative(EXTENSION, file));
   await cp(EXTENSION, folder, { recursive: true, filter: isOurs });
-  await leavePicturesOut(path.join(folder, 'README.md'));
+  await putPicturesIn(path.join(folder, 'README.md'));
+  await writeFile(path.join(folder, 'server.json'), serverJson(server));
+  const carried = [...(await listedBy('ui')), ...(await listedBy('vscode-extension'))];
+  await writeFile(path.join(folder, NOTICES), noticesOf(await readCarried(carried)));
+  const { repository } = await readWorkspaceFacts();
   const file = path.join(folder, 'package.json');
   const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest & Record<string, unknown>;
   const published = Object.entries(manifest).filter(([field]) => !OF_THE_WORKSPACE.has(field));
-  await writeFile(file, `${JSON.stringify(Object.fromEntries(published), null, 2)}\n`);
+  const address = { type: 'git', url: `${repository}.git`, directory: path.relative(ROOT, EXTENSION) };
+  const content = { ...Object.fromEntries(published), repository: address, homepage: repository };
+  await writeFile(file, `${JSON.stringify(content, null, 2)}\n`);
   return manifest;
 }
 
-/** They lie in the repository, which a package without its address cannot name: holes would be shown in their place. */
-async function leavePicturesOut(readme: string): Promise<void> {
+/** The server that this very extension installs: package, version, hash as npm writes it, and size of the tarball in bytes. */
+function serverJson({ name, version, integrity, bytes }: PackedFile): string {
+  return `${JSON.stringify({ name, version, integrity, bytes }, null, 2)}\n`;
+}
+
+/** A package is read where the repository's files are not, so the README holds its pictures itself. */
+async function putPicturesIn(readme: string): Promise<void> {
   const text = await readFile(readme, 'utf8');
-  await writeFile(readme, text.replaceAll(/^!\[[^\]]*\]\((?!https:)[^)]*\)\n\n/gm, ''));
+  let shown = text;
+  for (const [, file = ''] of text.matchAll(/^!\[[^\]]*\]\(((?!https:)[^)]*\.png)\)$/gm)) {
+    const picture = await readFile(path.resolve(EXTENSION, file), 'base64');
+    shown = shown.replace(`(${file})`, () => `(data:image/png;base64,${picture})`);
+  }
+  await writeFile(readme, shown);
 }
 
 /**

@@ -8,6 +8,7 @@ const MANIFEST = {
   license: 'MIT',
   icon: 'media/icon.png',
   main: './dist/extension.cjs',
+  repository: { url: 'https://example.com/a.git' },
   engines: { vscode: '^1.104.0' },
   activationEvents: ['onStartupFinished'],
   contributes: { viewsContainers: { activitybar: [{ id: 'autonomous', icon: 'media/outline.svg' }] } },
@@ -21,6 +22,8 @@ function contents(
   const all: Record<string, string | Buffer | null> = {
     '[Content_Types].xml': '',
     'extension.vsixmanifest': '',
+    'extension/server.json': '{}',
+    'extension/THIRD-PARTY-NOTICES.txt': '',
     'extension/package.json': JSON.stringify({ ...MANIFEST, ...manifest }),
     'extension/readme.md': '',
     'extension/changelog.md': '',
@@ -92,6 +95,7 @@ describe('a package', () => {
 
   it.each([
     [{ publisher: undefined }, 'package.json has no publisher'],
+    [{ repository: undefined }, 'package.json has no repository'],
     [{ engines: { vscode: '*' } }, 'package.json does not say from which VS Code on it works'],
     [{ activationEvents: ['*'] }, 'it is activated before VS Code has started'],
   ])('has a manifest with all that a registry asks for: %j', (manifest, fault) => {

@@ -9,6 +9,8 @@ const OF_EVERY_PACKAGE = [
   '[Content_Types].xml',
   'extension.vsixmanifest',
   'extension/package.json',
+  'extension/server.json',
+  'extension/THIRD-PARTY-NOTICES.txt',
   'extension/readme.md',
   'extension/changelog.md',
   'extension/LICENSE.txt',
@@ -34,6 +36,7 @@ interface Manifest {
   readonly license?: string;
   readonly icon?: string;
   readonly main?: string;
+  readonly repository?: object;
   readonly engines?: { readonly vscode?: string };
   readonly activationEvents?: readonly string[];
 }
@@ -55,7 +58,7 @@ export function findFaults(contents: Contents): string[] {
 
 function faultsOfManifest(manifest: Manifest, contents: Contents): string[] {
   const faults: string[] = [];
-  for (const field of ['name', 'publisher', 'license', 'icon', 'main'] as const)
+  for (const field of ['name', 'publisher', 'license', 'icon', 'main', 'repository'] as const)
     if (manifest[field] === undefined) faults.push(`package.json has no ${field}`);
   if (!/^\^\d+\.\d+\.\d+$/.test(manifest.engines?.vscode ?? ''))
     faults.push('package.json does not say from which VS Code on it works');

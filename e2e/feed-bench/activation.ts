@@ -23,7 +23,7 @@ export async function openEditors(
   const browser = await launchBrowser(executable);
   let host: VscodeHost | undefined;
   try {
-    const vsix = await packageExtension(go, folder);
+    const { vsix } = await packageExtension(go, folder);
     const extensions = await installVsix(vsix, folder);
     host = await startVscodeHost({
       extensions,

@@ -1,5 +1,5 @@
 /** What a journey is played on: servers, editors and windows that are taken down after it, and pictures of them. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
@@ -30,6 +30,7 @@ export class Skipped extends Error {}
 export class Stage {
   readonly #browser: Browser;
   readonly #extensions: string;
+  readonly #packed: string;
   readonly #journey: string;
   readonly #renewsReadme: boolean;
   readonly #windows: Window[] = [];
@@ -40,12 +41,14 @@ export class Stage {
 
   /**
    * @param extensions where the packaged extension is installed
+   * @param packed folder with the packaged extension and the tarball of the server that it names
    * @param renewsReadme pictures for the READMEs are taken, too: each time they are a little different
    */
-  constructor(browser: Browser, extensions: string, journey: string, renewsReadme = false) {
+  constructor(browser: Browser, extensions: string, packed: string, journey: string, renewsReadme = false) {
     this.#renewsReadme = renewsReadme;
     this.#browser = browser;
     this.#extensions = extensions;
+    this.#packed = packed;
     this.#journey = journey;
   }
 
@@ -63,6 +66,15 @@ export class Stage {
     this.#logs.push(() => host.log());
     const { page } = await this.openWindow(options.window);
     return Editor.open(host, page);
+  }
+
+  /** Tarball of the server's package that the packaged extension installs. @throws when it was packed without one */
+  async serverPackage(): Promise<{ readonly tarball: string; readonly version: string }> {
+    const folder = (await readdir(this.#extensions)).find((name) => /^autonomous\.autonomous-\d/.test(name));
+    const text = await readFile(path.join(this.#extensions, folder ?? '', 'server.json'), 'utf8');
+    // The extension's own file.
+    const { name, version } = JSON.parse(text) as { readonly name: string; readonly version: string };
+    return { tarball: path.join(this.#packed, `${name}-${version}.tgz`), version };
   }
 
   /** Something of the journey's own is taken down with it. */

@@ -75,6 +75,7 @@ export const journey: Journey = {
 
     // Several approaches end with the same step.
     await editor.command('Autonomous: Explore Approaches…');
+    await editor.choose(/^Build/);
     await editor.choose(/^notes/);
     await editor.choose('2');
     for (const [step, request] of [

@@ -38,6 +38,8 @@ export const journey: Journey = {
     // A whole server is started meanwhile.
     await editor.button(/^Autonomous: 0 waiting for you, 0 active/).waitFor({ timeout: 60_000 });
     await isTicked(editor, 'Connect to a server', true);
+    // A script plays the models of this server.
+    await isTicked(editor, 'Choose a model', true);
     await isTicked(editor, 'Launch a run', false);
 
     await press(editor, 'Launch a run', 'Launch a Run');
@@ -45,6 +47,8 @@ export const journey: Journey = {
     // There is no project yet: its repository, and the name that follows from it.
     await editor.type(place.remote);
     await editor.accept('Its name');
+    // The project is added meanwhile.
+    await page.locator('.quick-input-widget', { hasText: 'What should be done?' }).waitFor();
     await editor.type('A login');
     await editor.accept('What do you want to approve yourself?');
     await editor.accept('Enter takes the options that are named');
@@ -56,6 +60,9 @@ export const journey: Journey = {
     await editor.choose(/^A login/);
     await editor.webView.getByRole('button', { name: 'Approve' }).click();
     await isTicked(editor, 'Review the plan', true);
+    // Wide enough for the pictures of its steps.
+    await page.setViewportSize({ width: 1_600, height: 900 });
+    await stage.picture(page, 'plan-approved');
     await isTicked(editor, 'Look at the result', false);
     // The checks of the project are run twice meanwhile.
     await editor.line(/^A login, .*Completed/).waitFor({ timeout: 90_000 });
