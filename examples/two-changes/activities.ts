@@ -76,7 +76,7 @@ function writeSplit(tools: ActivityTools): Of<'writeSplit'> {
     retry: THREE_TRIES,
     async perform({ projectId, runId, branch, head, split }, context) {
       const { repository } = tools;
-      const project = await tools.project(projectId);
+      const project = await tools.project(projectId, context.runId);
       const path = `.autonomous/runs/${runId}/split.md`;
       const text = tools.scrub(documentOf(split));
       const tree = await repository.writeFiles(project, await repository.treeOf(project, head), { [path]: text });
