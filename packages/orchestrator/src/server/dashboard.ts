@@ -152,7 +152,7 @@ function pageOf(version: string, nonce: string, isSignedIn: boolean, path: strin
   const imported = isSignedIn && path === '/' ? ['runtime.js'] : ['runtime.js', 'lazy-screens.js'];
   const preloads = imported.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="${at(name)}">`);
   return `<!doctype html>
-<html lang="en" data-session="${isSignedIn ? 'open' : 'none'}" data-program="${startCommand().program}">
+<html lang="en" data-session="${isSignedIn ? 'open' : 'none'}" data-demo="${startCommand().demo}">
 <head>
 <meta charset="utf-8">
 ${isSignedIn ? early.join('\n') : ''}

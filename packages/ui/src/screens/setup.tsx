@@ -395,12 +395,12 @@ function DefaultModels({ client, setup, onChange }: PartProps) {
 }
 
 function Demo() {
-  // How the person started the server; in a clone the demo has a script of its own.
-  const { program } = document.documentElement.dataset;
+  // Web views have no such data.
+  const { demo } = document.documentElement.dataset;
   return (
     <Part title="Try the demo">
       <p>A scripted run on a small project, in a server of its own. It needs no key and costs nothing:</p>
-      <pre>{program === undefined || program.startsWith('npm run') ? 'npm run demo' : `${program} demo`}</pre>
+      <pre>{demo ?? 'autonomous demo'}</pre>
     </Part>
   );
 }
