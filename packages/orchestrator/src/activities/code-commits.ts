@@ -76,14 +76,24 @@ const MARKER = /^(?:<{7}|>{7}) /m;
 
 /** @throws {NeedsHuman} `merge_conflict` where conflict markers are left */
 async function assertResolved(
-  { repository }: ActivityTools,
+  tools: ActivityTools,
   project: RemoteProject,
   { tree, conflicts = [] }: CommitCodeInput,
 ): Promise<void> {
-  if (conflicts.length === 0) return;
-  const texts = await repository.readFiles(project, tree, conflicts);
-  const left = conflicts.filter((file) => MARKER.test(texts.get(file) ?? ''));
+  const left = await unresolved(tools, project, tree, conflicts);
   if (left.length > 0) throw stillInConflict(left);
+}
+
+/** Those of some files of a tree that have conflict markers. */
+export async function unresolved(
+  { repository }: ActivityTools,
+  project: RemoteProject,
+  tree: string,
+  conflicts: readonly string[],
+): Promise<readonly string[]> {
+  if (conflicts.length === 0) return [];
+  const texts = await repository.readFiles(project, tree, conflicts);
+  return conflicts.filter((file) => MARKER.test(texts.get(file) ?? ''));
 }
 
 /** Describes a commit of a run by what differs from its base. */

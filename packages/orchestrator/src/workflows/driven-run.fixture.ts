@@ -67,11 +67,12 @@ export class DrivenRun {
     return this.send('ACTIVITY_COMPLETED', { key: this.key(activity), activity, output });
   }
 
-  fail(activity: string, reason = 'agent_failed', message = 'it broke'): this {
+  /** @param more further facts of the error, such as ways on */
+  fail(activity: string, reason = 'agent_failed', message = 'it broke', more: JsonObject = {}): this {
     return this.send('ACTIVITY_FAILED', {
       key: this.key(activity),
       activity,
-      error: { kind: 'needs_human', reason, message },
+      error: { kind: 'needs_human', reason, message, ...more },
     });
   }
 

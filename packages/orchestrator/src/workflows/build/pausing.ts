@@ -3,7 +3,7 @@ import { enqueueActions } from 'xstate';
 import { WAYS } from '../../activities/ways.ts';
 import { notTaken } from '../parts/costs.ts';
 import { noteFeedback } from '../parts/notes.ts';
-import { chosenWay, type PausableContext, pausedState, pausesAt } from '../parts/pausing.ts';
+import { leaving, pausedState, pausesAt } from '../parts/pausing.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { clockTo } from '../parts/stage-clock.ts';
 import { buildSetup, isAboutTheResult } from './setup.ts';
@@ -42,13 +42,6 @@ export const pausingStates = (version: Version) => ({
     version === 1 ? pausedState('#build.active.last') : pausedState('#build.active.last', waysOn),
   ),
 });
-
-const leaving = {
-  type: 'leaveAsBranch',
-  params: ({ context, event }: { readonly context: PausableContext; readonly event: { readonly type: string } }) => ({
-    note: chosenWay(context, event)?.note,
-  }),
-} as const;
 
 /**
  * A pause about the result: a person may send the result back, or accept it. A pause of publishing: the ways on that the

@@ -2,7 +2,7 @@
 import { not } from 'xstate';
 import { TAKING_IN } from '../../activities/ways.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
-import { choosingState, mergingState, pushingState } from '../parts/publishing.ts';
+import { choosingState, mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
 import { planOf, reportInput } from './inputs.ts';
 import { failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
@@ -77,14 +77,7 @@ const takingIn = (version: Version, from: 'base' | 'branch') =>
       // The commit is recognised by this name.
       id: TAKING_IN[from],
       src: 'takeIn',
-      input: ({ context }) => ({
-        ...headerOf(context),
-        head: context.head,
-        baseCommit: context.baseCommit,
-        baseBranch: context.config.git.baseBranch,
-        planPath: planOf(context).path,
-        from,
-      }),
+      input: ({ context }) => takeInInput(context, { from, planPath: planOf(context).path }),
       onDone: [
         {
           guard: ({ event }) => event.output.conflicts.length > 0,
@@ -114,7 +107,7 @@ const taken = (from: 'base' | 'branch') =>
         readonly event: { readonly output: TakenIn };
       }) => ({
         taken: event.output,
-        from: from === 'base' ? context.config.git.baseBranch : `what was pushed to ${context.branch}`,
+        from: takenFrom(context, from),
       }),
     },
   ] as const;

@@ -11,7 +11,7 @@ import { callActions } from '../parts/costs.ts';
 import { approves } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
 import { pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { conflictsText, publishingActions, publishingGuards } from '../parts/publishing.ts';
 import type { DecisionSignal, Forked, RunFact } from '../parts/signals.ts';
 import { clockActions, clockDelays } from '../parts/stage-clock.ts';
 import {
@@ -245,17 +245,6 @@ export const buildSetup = withParts.extend({
         ? {}
         : { conflicts: taken.conflicts, notes: [...context.notes, noteOfConflicts(taken.conflicts)] }),
     })),
-    sayTakenIn: emit((_, { taken, from }: { taken: TakenIn; from: string }) => ({
-      type: 'NOTICE',
-      message: `Taken in: ${from}, as commit ${taken.commit.slice(0, 8)}${taken.conflicts.length === 0 ? '' : `, with conflicts in ${taken.conflicts.join(', ')}`}. The result is checked again.`,
-    })),
-    reportLeft: emit(({ context }) => ({
-      type: 'CHANGES_PUBLISHED',
-      branch: context.published?.branch ?? context.branch,
-      commit: context.published?.commit ?? context.head,
-      pushed: context.published?.pushed ?? false,
-      ...(context.publishedNote === undefined ? {} : { note: context.publishedNote }),
-    })),
     refuseUnsupported: assign({
       paused: ({ context }) => ({
         reason: 'poisoned' as const,
@@ -302,7 +291,7 @@ function forked(
 function noteOfConflicts(conflicts: readonly string[]): Note {
   return {
     kind: 'feedback',
-    text: `The newest changes of others were merged in, and these files have conflict markers of git (<<<<<<<, =======, >>>>>>>): ${conflicts.join(', ')}. Resolve all of them so that both sides' intentions hold, and leave no marker. Change nothing else.`,
+    text: conflictsText(conflicts),
   };
 }
 

@@ -76,6 +76,14 @@ export function chosenWay({ paused }: PausableContext, event: { readonly type: s
   return event.type === 'CLARIFICATION_ANSWERED' ? paused?.ways?.find(({ text }) => text === response) : undefined;
 }
 
+/** Keeps that the run's branch is the result, with the note of the way on that a person chose. */
+export const leaving = {
+  type: 'leaveAsBranch',
+  params: ({ context, event }: { readonly context: PausableContext; readonly event: { readonly type: string } }) => ({
+    note: chosenWay(context, event)?.note,
+  }),
+} as const;
+
 export const pausingDelays = {
   reset: ({ context }: { readonly context: PausableContext }) => context.paused?.resumesInMs ?? 0,
 };

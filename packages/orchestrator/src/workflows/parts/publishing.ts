@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from '@autonomous/shared';
 import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
-import type { IntegratedBase } from '../../activities/integrate-base.ts';
+import type { IntegratedBase, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import type { Merged } from '../../activities/merge-into-base.ts';
 import type { Published, RunHeader } from '../../activities/types.ts';
 import { changeOf } from './change.ts';
@@ -39,6 +39,27 @@ type Has = { readonly context: PublishingContext };
 /** Input of the activity that pushes the run's branch. */
 export const pushInput = ({ context }: Has) => ({ ...headerOf(context), commit: context.head });
 
+/** Input of the activity that takes in what a person chose at a pause. */
+export const takeInInput = (
+  context: PublishingContext,
+  { from, planPath }: Pick<TakeInInput, 'from' | 'planPath'>,
+): TakeInInput => ({
+  ...headerOf(context),
+  head: context.head,
+  baseCommit: context.baseCommit,
+  baseBranch: context.config.git.baseBranch,
+  planPath,
+  from,
+});
+
+/** Words for what was taken in. */
+export const takenFrom = (context: PublishingContext, from: TakeInInput['from']): string =>
+  from === 'base' ? context.config.git.baseBranch : `what was pushed to ${context.branch}`;
+
+/** Words for an agent that resolves conflicts. */
+export const conflictsText = (conflicts: readonly string[]): string =>
+  `The newest changes of others were merged in, and these files have conflict markers of git (<<<<<<<, =======, >>>>>>>): ${conflicts.join(', ')}. Resolve all of them so that both sides' intentions hold, and leave no marker. Change nothing else.`;
+
 /** Actions of publishing. */
 export function publishingActions<Context extends MachineContext & PublishingContext, Event extends EventObject>() {
   const changed = changeOf<Context, PublishingContext>;
@@ -55,6 +76,18 @@ export function publishingActions<Context extends MachineContext & PublishingCon
       ...(context.config.git.createPR
         ? { note: 'No forge is configured: the branch is pushed; open the pull request from it by hand.' }
         : {}),
+    })),
+    /** The branch that is pushed already is the result. */
+    reportLeft: emit<Context, Event, undefined, Event, RunFact>(({ context }) => ({
+      type: 'CHANGES_PUBLISHED',
+      branch: context.published?.branch ?? context.branch,
+      commit: context.published?.commit ?? context.head,
+      pushed: context.published?.pushed ?? false,
+      ...(context.publishedNote === undefined ? {} : { note: context.publishedNote }),
+    })),
+    sayTakenIn: emit<Context, Event, { taken: TakenIn; from: string }, Event, RunFact>((_, { taken, from }) => ({
+      type: 'NOTICE',
+      message: `Taken in: ${from}, as commit ${taken.commit.slice(0, 8)}${taken.conflicts.length === 0 ? '' : `, with conflicts in ${taken.conflicts.join(', ')}`}. The result is checked again.`,
     })),
     leaveAsBranch: assign<Context, Event, { note: string | undefined }, Event, never>((_, { note }) =>
       changed({ leftAsBranch: true, ...(note === undefined ? {} : { publishedNote: note }) }),

@@ -4,7 +4,7 @@ import { acceptedConcernsOf } from '../../activities/child-heads.ts';
 import { commitOnBranch, committedBefore } from '../../activities/commits.ts';
 import { assertAccepted, concernsOf } from '../../activities/concerns.ts';
 import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
-import { integrate } from '../../activities/integrate-base.ts';
+import { integrate, takeIn } from '../../activities/integrate-base.ts';
 import { merge } from '../../activities/merge-into-base.ts';
 import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/push-branch.ts';
@@ -41,6 +41,7 @@ export function planActivities(tools: ActivityTools): ActivityRegistry {
     check: checkWithLint(tools),
     findConcerns: findConcerns(tools),
     integrate: integrate(tools),
+    takeIn: takeIn(tools),
     recordRun: recordRun(tools),
     pushBranch: pushBranch(tools),
     merge: merge(tools),

@@ -2,8 +2,9 @@
  * The run of a plan: each phase is a child run, independent ones at the same time. Their results are merged in order, each merged
  * tree is verified, and the whole is published as any other change.
  */
+import { WAYS } from '../../activities/ways.ts';
 import { takenEverywhere } from '../parts/notes.ts';
-import { pausedState } from '../parts/pausing.ts';
+import { leaving, pausedState } from '../parts/pausing.ts';
 import { mergingPhases } from './merging.ts';
 import { dispatching, judging, phases } from './phases.ts';
 import { preparation } from './preparation.ts';
@@ -35,7 +36,35 @@ export const planMachine = planSetup.createMachine({
     paused: planSetup.createStateConfig(
       pausedState('#phased-plan.active.last', {
         decisions: () => null,
+        ways: [WAYS.leavePushed, WAYS.pullRequest, WAYS.leaveBranch, WAYS.takeIn, WAYS.pushBeside, WAYS.resolveBase],
         on: {
+          CLARIFICATION_ANSWERED: [
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
+              target: '#phased-plan.completed',
+              actions: [leaving, 'reportLeft', 'endPause'],
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
+              target: '#phased-plan.active.publishing.recording',
+              actions: [leaving, 'endPause'],
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
+              target: '#phased-plan.active.publishing.pushingBeside',
+              actions: 'endPause',
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
+              target: '#phased-plan.active.publishing.takingIn',
+              actions: 'endPause',
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.resolveBase] } },
+              target: '#phased-plan.active.publishing.takingInBase',
+              actions: 'endPause',
+            },
+          ],
           RETRY_REQUESTED: [
             {
               guard: 'startsAnew',

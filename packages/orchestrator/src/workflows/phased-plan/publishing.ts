@@ -1,8 +1,45 @@
 /** Publishes the result: the base is taken in, the record written, the branch pushed and merged. */
-import { choosingState, mergingState, pushingState } from '../parts/publishing.ts';
+import { TAKING_IN } from '../../activities/ways.ts';
+import { choosingState, mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
+import type { TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
 import { failedAt, planSetup } from './setup.ts';
 import type { PlanContext } from './types.ts';
+
+/** Commits that a person had taken in at a pause are verified again; conflicts are resolved in one more phase first. */
+function takingIn(from: TakeInInput['from']) {
+  return planSetup.createStateConfig({
+    invoke: {
+      // The commit is recognised by this name.
+      id: TAKING_IN[from],
+      src: 'takeIn',
+      input: ({ context }) => takeInInput(context, { from, planPath: '' }),
+      onDone: [
+        {
+          guard: ({ event }) => event.output.conflicts.length > 0,
+          target: '#phased-plan.active.dispatching',
+          actions: [
+            ...taken(from),
+            { type: 'addConflictPhase', params: ({ event }) => ({ conflicts: event.output.conflicts }) },
+          ],
+        },
+        { target: '#phased-plan.active.validation', actions: [...taken(from)] },
+      ],
+      onError: failedAt('publishing'),
+    },
+  });
+}
+
+type TakingIn = { readonly context: PlanContext; readonly event: { readonly output: TakenIn } };
+
+const taken = (from: TakeInInput['from']) =>
+  [
+    { type: 'keepTakenIn', params: ({ event }: TakingIn) => ({ taken: event.output }) },
+    {
+      type: 'sayTakenIn',
+      params: ({ context, event }: TakingIn) => ({ taken: event.output, from: takenFrom(context, from) }),
+    },
+  ] as const;
 
 export const publishing = planSetup.createStateConfig({
   meta: { status: 'running', stage: 'publishing' },
@@ -59,5 +96,8 @@ export const publishing = planSetup.createStateConfig({
       again: 'integrating',
       onError: failedAt('publishing'),
     }),
+    takingIn: takingIn('branch'),
+    takingInBase: takingIn('base'),
+    pushingBeside: pushingState('choosing', failedAt('publishing'), { id: 'pushBeside', beside: true }),
   },
 });

@@ -1,6 +1,7 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
+import type { TakenIn } from '../../activities/integrate-base.ts';
 import type { Checked, CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
@@ -8,7 +9,7 @@ import { startable, started } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
 import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { conflictsText, publishingActions, publishingGuards } from '../parts/publishing.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type RunFact } from '../parts/signals.ts';
 import { clockActions } from '../parts/stage-clock.ts';
@@ -127,6 +128,7 @@ const childRequest = (context: PlanContext, number: number): ChildRequest => {
       criteria: [...phase.criteria],
       maxRetries,
       maxIterations: Math.max(1, context.iterationLimit - context.iterations),
+      ...(context.conflicts?.[number] === undefined ? {} : { conflicts: [...context.conflicts[number]] }),
       ...(test === null ? {} : { test: { ...test } }),
       ...(lint === null ? {} : { lint: { ...lint } }),
     },
@@ -166,6 +168,7 @@ const withParts = setup({
     check: activity<CheckInput & Pick<Input<'check'>, 'lint'>, Output<'check'>>(),
     findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
     integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
+    takeIn: activity<Input<'takeIn'>, Output<'takeIn'>>(),
     recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
     pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
     merge: activity<Input<'merge'>, Output<'merge'>>(),
@@ -225,28 +228,24 @@ export const planSetup = withParts.extend({
     ),
     /** Adds a phase after all others, in which the result is changed as a person asked for. */
     addPhase: enqueueActions(({ enqueue, context }, { feedback }: { feedback: string }) => {
-      const number = nextNumber(context);
-      const dependsOn = context.phases.map((phase) => phase.number);
       const asked = 'All phases are merged. A person looked at the result and asks for this change:';
-      const phases: PlanPhase[] = [
-        ...context.phases,
-        { number, title: 'Changes to the result', text: `${asked}\n\n${feedback}`, criteria: [], dependsOn },
-      ];
-      enqueue.assign({
-        phases,
-        waves: [...context.waves, [number]],
-        wave: context.waves.length,
-        children: null,
-        iterationLimit: limitAnew(context),
-      });
-      enqueue.emit({
-        type: 'PLAN_READ',
-        planPath: context.input.planPath,
-        phases: phases.map((phase) => phase.number),
-        total: phases.length,
-        maxRetries: context.input.maxRetries,
-      });
-      enqueue.emit(progress({ ...context, phases }));
+      const change = withPhase(context, 'Changes to the result', `${asked}\n\n${feedback}`);
+      enqueue.assign(change);
+      enqueue.emit(planRead(context, change.phases));
+      enqueue.emit(progress({ ...context, ...change }));
+    }),
+    keepTakenIn: assign((_, { taken }: { taken: TakenIn }) => ({
+      head: taken.commit,
+      baseCommit: taken.baseCommit,
+      codeTree: taken.codeTree,
+    })),
+    /** Adds a phase after all others, in which an agent resolves conflicts. */
+    addConflictPhase: enqueueActions(({ enqueue, context }, { conflicts }: { conflicts: readonly string[] }) => {
+      const number = nextNumber(context);
+      const change = withPhase(context, 'Conflicts', conflictsText(conflicts));
+      enqueue.assign({ ...change, conflicts: { ...context.conflicts, [number]: conflicts } });
+      enqueue.emit(planRead(context, change.phases));
+      enqueue.emit(progress({ ...context, ...change }));
     }),
     /** Starts the stopped phases anew, in the present wave. */
     beginAnew: assign(({ context }) => {
@@ -262,6 +261,29 @@ export const planSetup = withParts.extend({
     }),
   },
 });
+
+/** The plan with one more phase, which depends on all others and is the next wave. */
+function withPhase(context: PlanContext, title: string, text: string) {
+  const number = nextNumber(context);
+  const dependsOn = context.phases.map((phase) => phase.number);
+  const phases: readonly PlanPhase[] = [...context.phases, { number, title, text, criteria: [], dependsOn }];
+  return {
+    phases,
+    waves: [...context.waves, [number]],
+    wave: context.waves.length,
+    children: null,
+    iterationLimit: limitAnew(context),
+  };
+}
+
+const planRead = ({ input }: PlanContext, phases: readonly PlanPhase[]) =>
+  ({
+    type: 'PLAN_READ',
+    planPath: input.planPath,
+    phases: phases.map(({ number }) => number),
+    total: phases.length,
+    maxRetries: input.maxRetries,
+  }) as const;
 
 /** Number for one more phase: the next after the highest, as long as a heading may have it. */
 function nextNumber({ phases }: PlanContext): number {

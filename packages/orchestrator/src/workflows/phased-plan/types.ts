@@ -1,7 +1,7 @@
 /** The data of a plan's run: its input, its context, and what its activities take and give. All plain JSON. */
 import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
 import { z } from 'zod';
-import type { IntegratedBase, IntegrateInput } from '../../activities/integrate-base.ts';
+import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
 import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
@@ -9,7 +9,7 @@ import type { Checked, CheckInput, Note, ProjectCommand, Published, RunHeader } 
 import type { CheckCommands } from '../../artifacts/check-commands.ts';
 import type { FanOut } from '../parts/fan-out.ts';
 import type { Pause } from '../parts/pausing.ts';
-import type { Recorded } from '../parts/publishing.ts';
+import type { PublishingContext, Recorded } from '../parts/publishing.ts';
 import { MAX_PLAN_CHARACTERS, type PlanPhase } from './plan-file.ts';
 
 const command = z
@@ -71,7 +71,7 @@ export interface FinishedPhase {
   readonly commit: string;
 }
 
-export interface PlanContext extends RunHeader {
+export interface PlanContext extends RunHeader, Pick<PublishingContext, 'leftAsBranch' | 'publishedNote'> {
   readonly input: PlanInputValues;
   readonly config: PlanConfig;
   readonly requestedConfig: RunConfigRequest;
@@ -104,6 +104,8 @@ export interface PlanContext extends RunHeader {
   readonly starts: Readonly<Record<string, number>>;
   /** Hints for the next child run of a phase, by number. */
   readonly hints: Readonly<Record<string, string>>;
+  /** Files with conflict markers that a phase resolves, by number. Absent: there are none. */
+  readonly conflicts?: Readonly<Record<string, readonly string[]>>;
   /** Not merged yet, by number. */
   readonly finished: Readonly<Record<string, FinishedPhase>>;
   /** Numbers of the phases that are merged, in the order of their merges. */
@@ -160,6 +162,7 @@ export type PlanActivities = {
     };
     output: Recorded;
   };
-  pushBranch: { input: RunHeader & { readonly commit: string }; output: Published };
+  takeIn: { input: TakeInInput; output: TakenIn };
+  pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
   merge: { input: MergeInput; output: Merged };
 };

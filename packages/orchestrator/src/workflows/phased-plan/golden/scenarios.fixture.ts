@@ -104,6 +104,13 @@ const published = (run: DrivenRun): DrivenRun =>
   recorded(run).ended('pushBranch', { commit: 'c-record', pushed: true });
 const retried = (run: DrivenRun, notes?: string): DrivenRun =>
   run.send('RETRY_REQUESTED', { by, ...(notes === undefined ? {} : { notes }) });
+/** Pauses with one way on, which a person chooses. */
+const way = (run: DrivenRun, activity: string, reason: string, chosen: string): DrivenRun =>
+  run
+    .fail(activity, reason, 'Stopped.', { ways: [{ way: chosen, text: `Choose ${chosen}`, note: 'As chosen.' }] })
+    .send('CLARIFICATION_ANSWERED', { by, response: `Choose ${chosen}`, choices: [`Choose ${chosen}`] });
+const takenIn = { commit: 'c-taken', codeTree: 't-taken', baseCommit: 'base2', planPath: '', conflicts: [] };
+const toMerge = (): DrivenRun => published(verified(done(merging)).ended('integrate', { moved: false }));
 const approved = (run: DrivenRun): DrivenRun =>
   run.send('APPROVAL_GRANTED', { by, gateId: run.view?.gate?.id, codeTree: 't-merged' });
 const concern = { kind: 'no_change', title: 'Nothing was changed', items: [{ reason: 'It is the base.' }], hash: 'h' };
@@ -128,7 +135,10 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   integrate: () => verified(done(merging)),
   recordRun: () => verified(done()),
   pushBranch: () => recorded(verified(done())),
-  merge: () => published(verified(done(merging)).ended('integrate', { moved: false })),
+  merge: () => toMerge(),
+  takeIn: () => way(recorded(verified(done())), 'pushBranch', 'push_rejected', 'take_in'),
+  takeInBase: () => way(verified(done(merging)), 'integrate', 'merge_conflict', 'resolve_base'),
+  pushBeside: () => way(recorded(verified(done())), 'pushBranch', 'push_rejected', 'push_beside'),
 };
 
 export const scenarios: Scenarios = {
@@ -224,6 +234,35 @@ export const scenarios: Scenarios = {
     ),
   'base-moved-between-integrating-and-merging': () =>
     published(verified(done(merging)).ended('integrate', { moved: false })).ended('merge', { merged: false }),
+  'base-refuses-the-push-left-as-pushed-branch': () => way(toMerge(), 'merge', 'push_rejected', 'leave_pushed'),
+  'base-refuses-the-push-pull-request': () => way(toMerge(), 'merge', 'push_rejected', 'pull_request'),
+  'conflict-with-the-base-left-as-a-branch': () =>
+    published(way(verified(done(merging)), 'integrate', 'merge_conflict', 'leave_branch')),
+  'conflict-with-the-base-resolved-in-one-more-phase': () =>
+    published(
+      verified(
+        merged(
+          way(verified(done(merging)), 'integrate', 'merge_conflict', 'resolve_base')
+            .ended('takeInBase', { ...takenIn, conflicts: ['notes.md'] })
+            .ended('phase-2-1', child(2)),
+        ),
+      ).ended('integrate', { moved: false }),
+    ),
+  'base-taken-in-without-a-conflict': () =>
+    verified(way(verified(done(merging)), 'integrate', 'merge_conflict', 'resolve_base').ended('takeInBase', takenIn)),
+  'commits-of-others-taken-in': () =>
+    verified(way(recorded(verified(done())), 'pushBranch', 'push_rejected', 'take_in').ended('takeIn', takenIn)),
+  'commits-of-others-taken-in-with-a-conflict': () =>
+    way(recorded(verified(done())), 'pushBranch', 'push_rejected', 'take_in').ended('takeIn', {
+      ...takenIn,
+      conflicts: ['notes.md'],
+    }),
+  'commits-of-others-pushed-beside': () =>
+    way(recorded(verified(done())), 'pushBranch', 'push_rejected', 'push_beside').ended('pushBeside', {
+      commit: 'c-record',
+      pushed: true,
+      branch: 'autonomous/r-parts-beside',
+    }),
   'cancelled-while-phases-run': () => ready(threePhases).send('RUN_CANCELLED', { by, reason: 'Enough.' }),
   'message-and-budget-while-phases-run': () =>
     merged(

@@ -3,7 +3,15 @@ import { NeedsHuman } from '@autonomous/shared';
 import { callAgent, keptByAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
 import { check } from '../../../activities/check.ts';
 import { runChecks } from '../../../activities/checks.ts';
-import { checkpoint, CODE_FOLDER, commitCode, committed, described, setUp } from '../../../activities/code-commits.ts';
+import {
+  checkpoint,
+  CODE_FOLDER,
+  commitCode,
+  committed,
+  described,
+  setUp,
+  unresolved,
+} from '../../../activities/code-commits.ts';
 import { commitOnBranch } from '../../../activities/commits.ts';
 import { setupOf } from '../../../activities/install-step.ts';
 import { shareBranch } from '../../../activities/push-branch.ts';
@@ -105,9 +113,10 @@ function attempt(tools: ActivityTools): Of<'attempt'> {
       });
       await closeFolder(work.folder);
       const { outcome: word, summary } = outcome.result;
+      const left = await unresolved(tools, project, imported.tree, input.input.conflicts ?? []);
       return {
-        isDone: word === 'SUCCESS' || word === 'FIXED',
-        summary: tools.scrub(summary),
+        isDone: left.length === 0 && (word === 'SUCCESS' || word === 'FIXED'),
+        summary: left.length === 0 ? tools.scrub(summary) : `Conflict markers are left in ${left.join(', ')}.`,
         tree: imported.tree,
         refused: described(imported),
         cost,

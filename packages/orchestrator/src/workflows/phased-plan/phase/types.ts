@@ -33,6 +33,8 @@ export const phaseInputSchema = z.strictObject({
   /** Its section of the plan, as Markdown. */
   text: z.string().max(MAX_PLAN_CHARACTERS),
   criteria: z.array(z.string().max(MAX_PLAN_CHARACTERS)).max(200).default([]),
+  /** Files with conflict markers of git, none of which may be left. Absent: there are none. */
+  conflicts: z.array(z.string()).max(100_000).optional(),
   /** Retries after a failed verification or review, both together. */
   maxRetries: z.number().int().min(0).max(20).default(3),
   /** Calls of agents that write code, at most. */
