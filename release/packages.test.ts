@@ -104,7 +104,7 @@ describe('the package autonomous-orchestrator in an empty folder', () => {
         const url = await addressIn(server);
         await expect(fetch(`${url}/healthz`)).resolves.toMatchObject({ status: 200 });
         const page = await (await fetch(url)).text();
-        expect(page).toContain('data-program="npx autonomous-orchestrator"');
+        expect(page).toContain('data-demo="npx autonomous-orchestrator demo"');
         const script = /src="(\/assets\/[^"]+\/app\.js)"/.exec(page)?.[1] ?? 'none';
         await expect(fetch(`${url}${script}`)).resolves.toMatchObject({ status: 200 });
         const token = (await readFile(path.join(data, 'token'), 'utf8')).trim();

@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { homedir, tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createBubblewrapProvider } from './bubblewrap/bubblewrap.ts';
+import { findHomePrograms } from './bubblewrap/home-programs.ts';
 import type { CommandRequest, CommandResult, EgressRefusal, SandboxSpec } from './sandbox.ts';
 import { TEST_LIMITS } from './sandbox.contract.ts';
 import { writeSandboxFile } from './sandbox-files.ts';
@@ -221,6 +222,8 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
     const written = targets.map((path) => `if (echo x >> ${path}) 2> /dev/null; then echo "WRITTEN ${path}"; fi`);
     const { stdout } = await run([...seen, ...written].join('\n'));
     expect(stdout).toBe('');
+    const shown = (await run('ls -A ~root 2> /dev/null')).stdout.split('\n').filter((name) => name !== '');
+    expect(shown.filter((name) => !programsOfHome().has(name))).toEqual([]);
     expect((await run('cat ../other-run/secret.txt ../orchestrator.db; ls ..')).stdout).not.toContain('canary');
   });
 
@@ -478,8 +481,15 @@ print("done")`;
   });
 });
 
+/** What installed programs have in the home folder, at its first level. */
+function programsOfHome(): ReadonlySet<string | undefined> {
+  const { folders } = findHomePrograms({ isTaken: () => false });
+  return new Set(folders.map((program) => relative(homedir(), program).split('/')[0]));
+}
+
+/** Folders of this process alone: other tests have theirs beside. */
 async function egressFolders(): Promise<string[]> {
-  return (await readdir(tmpdir())).filter((name) => name.startsWith('autonomous-egress-')).sort();
+  return (await readdir(tmpdir())).filter((name) => name.startsWith(`autonomous-egress-${process.pid}-`)).sort();
 }
 
 /** Processes of this machine that have the folder as their `/workspace`. */

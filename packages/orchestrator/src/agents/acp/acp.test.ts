@@ -1,13 +1,14 @@
 /** External agents over their real protocol: processes of their own in the real bubblewrap, killed, cancelled, and out of order. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type JsonValue, NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createBubblewrapProvider } from '../../sandboxes/bubblewrap/bubblewrap.ts';
+import { findHomePrograms } from '../../sandboxes/bubblewrap/home-programs.ts';
 import type { Sandbox } from '../../sandboxes/sandbox.ts';
 import type { CallUsage } from '../../models/model.ts';
 import { createAcpAgent } from './acp.ts';
@@ -191,7 +192,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
       turns: [],
       settings: {
         command: 'sh',
-        args: ['-c', 'echo "$KEY $HOME" > out.txt; touch /opt/workspace/x 2>> out.txt; ls -A / ~root >> out.txt'],
+        args: ['-c', 'echo "$KEY $HOME" > out.txt; touch /opt/workspace/x 2>> out.txt; ls -A ~root >> home.txt'],
         env: { KEY: "it's a canary" },
       },
     });
@@ -199,7 +200,10 @@ describe.skipIf(!available.ok)('an external agent', () => {
     const seen = await call.file('out.txt');
     expect(seen).toContain("it's a canary /home/agent\n");
     expect(seen).toContain('Read-only file system');
-    expect(seen).not.toMatch(/^[.](?:config|npmrc|ssh|gitconfig|env)$/m);
+    const programs = findHomePrograms({ isTaken: () => false }).folders;
+    const names = new Set(programs.map((program) => path.relative(homedir(), program).split('/')[0]));
+    const shown = ((await call.file('home.txt')) ?? '').split('\n').filter((name) => name !== '');
+    expect(shown.filter((name) => !names.has(name))).toEqual([]);
   });
 
   it('is told how to sign in where its configuration says so, and says which ways there are where it does not', async () => {
