@@ -36,7 +36,7 @@ export const journey: Journey = {
     // From here on it is the run in front that commands are about.
     await editor.command('Autonomous: Open Statechart');
     await panel.locator('a[aria-current]', { hasText: 'Statechart' }).waitFor();
-    await editor.command('Autonomous: Open Plan');
+    await editor.command('Autonomous: Open Document');
     await panel.locator('a[aria-current]', { hasText: 'Plan' }).waitFor();
     await editor.command('Autonomous: Copy Run Id');
     await editor.command('Autonomous: Compare Approaches');
@@ -46,7 +46,7 @@ export const journey: Journey = {
     const { gate } = await server.client.getRun(id);
     await pastes(editor, `${server.url}/runs/${id}/gates/${gate?.id.slice(id.length + 1)}`);
 
-    await editor.command('Autonomous: Ask the Planner…');
+    await editor.command('Autonomous: Ask a Question…');
     await editor.type('Where is the state kept?');
     await panel.getByText('In memory, since one process serves the application.').waitFor();
     await editor.command('Autonomous: Reject with Feedback…');

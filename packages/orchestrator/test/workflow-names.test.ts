@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type WorkflowValue, completeWorkflow } from '../src/workflows/complete-workflow.ts';
 import { workflows } from '../src/workflows/index.ts';
 import { findViolations, readPackages, type SourceFile } from './layers.ts';
-import { findNames, namesOf, type WorkflowName } from './workflow-names.ts';
+import { findNames, MANIFEST, manifestTexts, namesOf, type WorkflowName } from './workflow-names.ts';
 
 interface Exception {
   readonly path: string;
@@ -63,7 +64,9 @@ const EXCEPTIONS: readonly Exception[] = [
 const names = namesOf(workflows);
 
 describe('the names of the shipped workflows', () => {
-  const files = readPackages(path.join(import.meta.dirname, '..', '..'));
+  const packages = path.join(import.meta.dirname, '..', '..');
+  const manifest = manifestTexts(readFileSync(path.join(packages, MANIFEST), 'utf8'));
+  const files = [...readPackages(packages), manifest];
   const excepted = new Set(EXCEPTIONS.flatMap((each) => each.names.map((name) => `${each.path} ${name}`)));
   const isExcepted = (use: { readonly path: string; readonly name: string }): boolean =>
     excepted.has(`${use.path} ${use.name}`);
@@ -73,14 +76,21 @@ describe('the names of the shipped workflows', () => {
     expect(uses.map((use) => `${use.path}:${use.line} uses '${use.name}'; read it from the workflow.`)).toEqual([]);
   });
 
+  it("are found in the titles of the editor's manifest", () => {
+    const [role] = names.filter(({ kinds }) => kinds.includes('role'));
+    const title = `Ask the ${role?.name.toUpperCase()}…`;
+    const planted = manifestTexts(JSON.stringify({ commands: [{ title: 'Open' }, { title }] }).replaceAll(':"', ': "'));
+    expect(findNames([planted], names).map((use) => use.name)).toEqual([role?.name]);
+  });
+
   it('make each exception necessary', () => {
     const used = new Set(findNames(files, names).map((use) => `${use.path} ${use.name}`));
     expect([...excepted].filter((each) => !used.has(each))).toEqual([]);
   });
 
-  it('are those of every kind: of the workflow, its roles, stages, trust modes, gates and documents', () => {
+  it('are those of every kind: of the workflow, its roles, stages, trust modes, gates, documents and events', () => {
     expect(new Set(names.flatMap(({ kinds }) => kinds))).toEqual(
-      new Set(['workflow', 'role', 'stage', 'trust mode', 'gate', 'document']),
+      new Set(['workflow', 'role', 'stage', 'trust mode', 'gate', 'document', 'event']),
     );
     const { length } = names.filter(({ name }) => ['code', 'pause', 'clarification', 'FIX_DECIDED'].includes(name));
     expect(length).toBe(0);

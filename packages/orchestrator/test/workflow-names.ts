@@ -35,8 +35,9 @@ export function namesOf(workflows: readonly Workflow[]): readonly WorkflowName[]
 }
 
 function ownNamesOf(workflow: Workflow): readonly (readonly [string, NameKind])[] {
-  const { name, roles, stages, trustModes, gates, documents, versions } = workflow;
-  const events = versions.flatMap(({ signals, machine }) => [...Object.keys(signals), ...machine.events]);
+  const { name, roles, stages, trustModes, gates, documents, versions, events: emitted = {} } = workflow;
+  const received = versions.flatMap(({ signals, machine }) => [...Object.keys(signals), ...machine.events]);
+  const events = [...received, ...Object.keys(emitted)];
   return [
     [name, 'workflow'],
     ...roles.map(({ role }) => [role.name, 'role'] as const),
@@ -68,7 +69,21 @@ export function findNames(files: readonly SourceFile[], names: readonly Workflow
   return files.filter(({ path }) => isRead(path)).flatMap((file) => usesIn(file, names));
 }
 
+/** Path that stands for the texts of the editor's manifest. */
+export const MANIFEST = 'vscode-extension/package.json';
+
+/**
+ * The titles of commands and settings that the editor's manifest shows, as a source with a string a line. In lower case, since
+ * titles are written with capitals.
+ * @param manifest the file's text
+ */
+export function manifestTexts(manifest: string): SourceFile {
+  const titles = [...manifest.matchAll(/"(?:title|description|markdownDescription|contents)": ("(?:[^"\\]|\\.)*")/g)];
+  return { path: MANIFEST, source: titles.map(([, text = '""']) => text.toLowerCase()).join(',\n') };
+}
+
 function isRead(path: string): boolean {
+  if (path === MANIFEST) return true;
   if (!/^[^/]+\/src\//.test(path) || /\.(?:test|contract|fixture)\.tsx?$/.test(path)) return false;
   const [, folder] = /^orchestrator\/src\/workflows\/([^/]+)\//.exec(path) ?? [];
   return folder === undefined || folder === 'parts';
