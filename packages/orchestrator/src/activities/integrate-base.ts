@@ -4,7 +4,7 @@
  */
 import { NeedsHuman } from '@autonomous/shared';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
-import { renumberedSpecPath } from '../artifacts/spec-path.ts';
+import { renumberedSpecPath, SPECS } from '../artifacts/spec-path.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { commitOnBranch } from './commits.ts';
@@ -20,7 +20,7 @@ export type IntegrateInput = RunHeader & {
   readonly head: string;
   readonly baseCommit: string;
   readonly baseBranch: string;
-  /** Path of the run's plan, whose number may be taken on the new base. Empty: its branch has no such plan. */
+  /** Path of the run's own plan. Empty: it has none. Other specifications of the branch, such as those of child runs, move as well. */
   readonly planPath: string;
 };
 
@@ -52,8 +52,9 @@ export function integrate(tools: ActivityTools): Activity<IntegrateInput, Integr
       await assertMovedOn(tools, project, input, base);
       // The base may move once more between two attempts: each of its states is an effect of its own.
       const key = `${context.key}/${base.slice(0, 12)}`;
-      const planPath = await freePlanPath(tools, project, input, base);
-      const commit = await mergeBase(tools, { ...context, key }, project, input, base, planPath);
+      const specs = await movedSpecs(tools, project, input, base);
+      const planPath = specs.get(input.planPath) ?? input.planPath;
+      const commit = await mergeBase(tools, { ...context, key }, project, input, base, specs);
       return { moved: true, baseCommit: base, commit, codeTree: await repository.codeTree(project, commit), planPath };
     },
   };
@@ -92,8 +93,9 @@ export function takeIn(tools: ActivityTools): Activity<TakeInInput, TakenIn> {
       if (await repository.isAncestor(project, theirs, head))
         return { ...unchanged, codeTree: await repository.codeTree(project, head), conflicts: [] };
       const own = { ...context, key: `${context.key}/${theirs.slice(0, 12)}` };
-      const planPath = isBase ? await freePlanPath(tools, project, input, theirs) : input.planPath;
-      const ready = isBase ? await prepared(tools, own, project, input, planPath) : head;
+      const specs = isBase ? await movedSpecs(tools, project, input, theirs) : new Map<string, string>();
+      const planPath = specs.get(input.planPath) ?? input.planPath;
+      const ready = isBase ? await prepared(tools, own, project, input, specs) : head;
       const merged = await repository.mergeTrees(project, ready, theirs);
       const conflicts = merged.ok ? [] : merged.conflicts;
       const commit = await commitOnBranch(tools, own, {
@@ -137,23 +139,34 @@ async function assertMovedOn(
   );
 }
 
-/** Path of the plan on the new base. Runs that began at the same time may have given their plans the same number. */
-async function freePlanPath(
-  tools: ActivityTools,
+/**
+ * New paths of the specifications that the run's branch has added, by their present paths. Runs that began at the same time may have
+ * given the same number; a number that the new base has not used stays.
+ */
+async function movedSpecs(
+  { repository }: ActivityTools,
   project: RemoteProject,
-  input: IntegrateInput,
+  { head, baseCommit }: IntegrateInput,
   base: string,
-): Promise<string> {
-  const { repository } = tools;
-  if (input.planPath === '') return '';
-  const [ours, theirs] = await Promise.all([
-    repository.readFile(project, input.head, input.planPath),
-    repository.readFile(project, base, input.planPath),
-  ]);
-  // Somebody may have merged the run's pushed branch by hand.
-  return ours === theirs
-    ? input.planPath
-    : renumberedSpecPath(input.planPath, await repository.listFiles(project, base));
+): Promise<ReadonlyMap<string, string>> {
+  const [before, ours, theirs] = await Promise.all(
+    [baseCommit, head, base].map((commit) => repository.listFiles(project, commit)),
+  );
+  const added = (ours ?? []).filter((path) => path.startsWith(SPECS) && before?.includes(path) !== true);
+  const taken = [...(theirs ?? []), ...added];
+  const moved = new Map<string, string>();
+  for (const path of added) {
+    if (renumberedSpecPath(path, theirs ?? []) === path) continue;
+    const [own, other] = await Promise.all(
+      [head, base].map((commit) => repository.readFile(project, commit, path)),
+    );
+    // Somebody may have merged the run's pushed branch by hand.
+    if (own === other) continue;
+    const free = renumberedSpecPath(path, taken);
+    moved.set(path, free);
+    taken.push(free);
+  }
+  return moved;
 }
 
 async function mergeBase(
@@ -162,9 +175,9 @@ async function mergeBase(
   project: RemoteProject,
   input: IntegrateInput,
   base: string,
-  planPath: string,
+  specs: ReadonlyMap<string, string>,
 ): Promise<string> {
-  const head = await prepared(tools, context, project, input, planPath);
+  const head = await prepared(tools, context, project, input, specs);
   const merged = await tools.repository.mergeTrees(project, head, base);
   if (!merged.ok) {
     // For a person who resolves the conflict by hand.
@@ -183,7 +196,8 @@ async function mergeBase(
 
 /**
  * Prepares the run's head for a merge with the new base. The memory file is restored to its state at the run's start:
- * it is never text-merged, but written again on the latest base. The plan moves to a path whose number is free.
+ * it is never text-merged, but written again on the latest base. Specifications move to paths whose numbers are free.
+ * @param specs new paths by present path, see `movedSpecs`
  * @returns the new commit, or the head where nothing had to change
  */
 async function prepared(
@@ -191,15 +205,17 @@ async function prepared(
   context: ActivityContext,
   project: RemoteProject,
   input: IntegrateInput,
-  planPath: string,
+  specs: ReadonlyMap<string, string>,
 ): Promise<string> {
   const { repository } = tools;
   const before = await repository.treeOf(project, input.head);
   let tree = await repository.restorePaths(project, before, input.baseCommit, [MEMORY_PATH]);
-  if (planPath !== input.planPath) {
-    const plan = await repository.readFile(project, input.head, input.planPath);
-    tree = await repository.writeFiles(project, tree, { [input.planPath]: null, [planPath]: plan });
+  const files: Record<string, string | null> = {};
+  for (const [path, free] of specs) {
+    files[path] = null;
+    files[free] = await repository.readFile(project, input.head, path);
   }
+  if (specs.size > 0) tree = await repository.writeFiles(project, tree, files);
   if (tree === before) return input.head;
   const message = `Make room for what ${input.baseBranch} has brought`;
   return commitOnBranch(

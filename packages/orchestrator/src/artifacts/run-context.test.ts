@@ -131,6 +131,17 @@ describe('context.json', () => {
     expect(text).toMatch(/^\{\n {2}"runId"[\s\S]*\}\n$/);
   });
 
+  it('names the parent, the source of a fork and the progress where a run has them', () => {
+    const related = {
+      parent: { runId: 'p', key: 'p/3/first', depth: 1 },
+      forkedFrom: { runId: 'f', at: 7 },
+      explorationId: 'e',
+      progress: { done: 3, total: 7 },
+    };
+    expect(JSON.parse(renderRunContext({ ...view, ...related }))).toMatchObject(related);
+    for (const name of Object.keys(related)) expect(JSON.parse(renderRunContext(view))).not.toHaveProperty(name);
+  });
+
   it('says null where an open run has no end', () => {
     const { completedAt: _, ...open } = view;
     expect(JSON.parse(renderRunContext(open)).completedAt).toBeNull();

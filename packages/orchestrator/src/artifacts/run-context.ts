@@ -40,6 +40,11 @@ export function renderRunContext(view: RunView, tip?: RecordedTip): string {
     artifacts: view.artifacts.map(artifactRecord),
     decisions: view.decisions,
     workflow: view.workflow,
+    // Absent where the run has no such relation or counts no steps. A child names its parent; the parent's events name its children.
+    parent: view.parent,
+    forkedFrom: view.forkedFrom,
+    explorationId: view.explorationId,
+    progress: view.progress,
     status: view.status,
     branch: view.branch,
     baseCommit: view.baseCommit ?? null,
