@@ -1,13 +1,10 @@
 /** Resolves the project of a new run: the one that the person names, or the repository of the working directory. */
-import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import type { Client, Project } from '@autonomous/shared';
 import { UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
-
-const execute = promisify(execFile);
+import { askGit } from './local-git.ts';
 
 /**
  * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands. A
@@ -72,31 +69,18 @@ async function repositoryOf(io: CliIo, given: string | undefined, known: readonl
 
 /** The address of the repository around a folder: that of its `origin`, else its own path. */
 async function addressOf(folder: string, isDefault: boolean): Promise<string> {
-  const answer = await git(folder, 'rev-parse', '--is-bare-repository', '--absolute-git-dir');
+  const answer = await askGit(folder, 'rev-parse', '--is-bare-repository', '--absolute-git-dir');
   if (!answer.ok) {
     const wayOut = isDefault ? ' Name one with --project: a path, a URL, or a project of the server.' : '';
     throw new UsageError(`${folder} is not in a git repository (${answer.message}).${wayOut}`);
   }
   const [isBare, gitFolder = folder] = answer.output.split('\n');
   if (isBare === 'true') return gitFolder;
-  const top = await git(folder, 'rev-parse', '--show-toplevel');
+  const top = await askGit(folder, 'rev-parse', '--show-toplevel');
   if (!top.ok) throw new UsageError(`${folder} is not a working tree of a git repository (${top.message}).`);
-  const origin = await git(folder, 'remote', 'get-url', 'origin');
+  const origin = await askGit(folder, 'remote', 'get-url', 'origin');
   if (!origin.ok || origin.output === '') return top.output;
   return isAddress(origin.output) ? withoutCredentials(origin.output) : resolve(top.output, origin.output);
-}
-
-async function git(
-  folder: string,
-  ...args: readonly string[]
-): Promise<{ readonly ok: true; readonly output: string } | { readonly ok: false; readonly message: string }> {
-  try {
-    const { stdout } = await execute('git', ['-C', folder, ...args], { env: { ...process.env, LC_ALL: 'C' } });
-    return { ok: true, output: stdout.trimEnd() };
-  } catch (error) {
-    const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-    return { ok: false, message: stderr.trim().split('\n')[0] || String(error) };
-  }
 }
 
 /** A URL, or an address as ssh takes it. */
