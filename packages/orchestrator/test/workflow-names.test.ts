@@ -77,7 +77,7 @@ describe('the names of the shipped workflows', () => {
   });
 
   it("are found in the titles of the editor's manifest", () => {
-    const [role] = names.filter(({ kinds }) => kinds.includes('role'));
+    const role = names.find(({ kinds }) => kinds.includes('role'));
     const title = `Ask the ${role?.name.toUpperCase()}…`;
     const planted = manifestTexts(JSON.stringify({ commands: [{ title: 'Open' }, { title }] }).replaceAll(':"', ': "'));
     expect(findNames([planted], names).map((use) => use.name)).toEqual([role?.name]);

@@ -35,38 +35,24 @@ export interface GitRepositoryOptions extends MirrorOptions {
 
 /** A repository over local git; nothing is read or written before its first call. */
 export function createGitRepository(options: GitRepositoryOptions): Repository {
-  const { author, now = () => new Date() } = options;
   const mirrors = new GitMirrors(options);
   const trees = new KnownTrees();
-  const diffs = new KnownDiffs();
-  const submodules = new Submodules(mirrors, trees);
-  const lfs = new LfsObjects(mirrors);
-
-  /** Contents of a tree that lie outside of its own objects; those that cannot be fetched are in `leftOut`. */
-  const openOutside = async (
-    { repository }: RemoteProject,
-    place: GitPlace,
-    tree: string,
-  ): Promise<{ submodules: readonly Submodule[]; files: readonly LfsFile[]; leftOut: readonly LeftOut[] }> => {
-    const entries = await trees.entries(place, tree);
-    const subs = await submodules.open(repository, place, tree, entries);
-    const pointers = await lfsPointersOf(place, entries);
-    const contents = await lfs.fetch(repository, place, pointers);
-    const files = pointers.flatMap(({ path, oid }) => {
-      const file = contents.files.get(oid);
-      return file === undefined ? [] : [{ path, file }];
-    });
-    const leftOut = pointers.flatMap(({ path, oid }): readonly LeftOut[] => {
-      const fault = contents.faults.get(oid);
-      return fault === undefined ? [] : [{ path, kind: 'lfs', reason: fault }];
-    });
-    for (const sub of subs.found) {
-      for (const { path } of await lfsPointersOf(sub.place, sub.entries))
-        leftOut.push({ path: `${sub.path}/${path}`, kind: 'lfs', reason: 'Git LFS in submodules is not fetched' });
-    }
-    return { submodules: subs.found, files, leftOut: [...subs.leftOut, ...leftOut] };
+  return {
+    ...remoteMethods(mirrors, trees, options),
+    ...historyMethods(mirrors, options.author),
+    ...treeMethods(mirrors, trees),
+    ...folderMethods(mirrors, trees),
   };
+}
 
+type RemoteMethods = Pick<Repository, 'inspectRemote' | 'fetch' | 'push' | 'fetchRecord' | 'record'>;
+
+/** Methods that speak with the project's remote. */
+function remoteMethods(
+  mirrors: GitMirrors,
+  trees: KnownTrees,
+  { author, now = () => new Date() }: GitRepositoryOptions,
+): RemoteMethods {
   return {
     inspectRemote: (repository, baseBranch) => inspectRemote(mirrors, repository, baseBranch),
 
@@ -74,6 +60,28 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       await fetchInTurn(mirrors, project, await mirrors.withRemote(project, signal), undefined, signal);
     },
 
+    async push(project, branch, commit, expected, signal) {
+      assertBranchName(branch);
+      assertObjectId(commit);
+      return pushBranch(await mirrors.withRemote(project, signal), branch, commit, expected);
+    },
+
+    fetchRecord: (project, signal) => fetchRecord(mirrors, project, signal),
+
+    async record(project, files, message, keep, signal) {
+      for (const path of Object.keys(files)) assertFilePath(path);
+      const remote = await mirrors.withRemote(project, signal);
+      const refs = recordRefs(mirrors, project, remote, trees, { author, at: now() });
+      return mirrors.turns.take(`record ${project.id}`, () => recordFiles(remote.place, refs, files, message, keep));
+    },
+  };
+}
+
+type HistoryMethods = Pick<Repository, 'pack' | 'removeLeftovers' | 'remoteHead' | 'branchHead' | 'missingCommits' | 'createBranch' | 'commit' | 'commitsAfter' | 'commitsBetween' | 'isAncestor' | 'newHistory' | 'mergeTrees'>;
+
+/** Methods about the mirror's branches and commits. */
+function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
+  return {
     async pack(project, keep) {
       const place = await mirrors.of(project);
       return mirrors.turns.take(`pack ${project.id}`, () => packMirror(place, keep));
@@ -103,6 +111,42 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       await createBranch(await mirrors.of(project), branch, commit);
     },
 
+    async commit(project, request) {
+      const checked = checkCommit(request);
+      return commitOnBranch(await mirrors.of(project), author, checked);
+    },
+
+    async commitsAfter(project, branch, commit) {
+      assertObjectId(commit);
+      return commitsAfter(await mirrors.of(project), branch, commit);
+    },
+
+    async commitsBetween(project, base, head) {
+      return commitsBetween(await mirrors.of(project), base, head);
+    },
+
+    async isAncestor(project, ancestor, descendant) {
+      return isAncestor(await mirrors.of(project), assertObjectId(ancestor), assertObjectId(descendant));
+    },
+
+    async newHistory(project, commit) {
+      return newHistory(await mirrors.of(project), assertObjectId(commit));
+    },
+
+    async mergeTrees(project, ours, theirs) {
+      const place = await mirrors.of(project);
+      await Promise.all([assertCommit(place, ours), assertCommit(place, theirs)]);
+      return mergeCommits(place, ours, theirs, ownedPaths(project.ownedFiles));
+    },
+  };
+}
+
+type TreeMethods = Pick<Repository, 'treeOf' | 'codeTree' | 'listFiles' | 'readFile' | 'readFiles' | 'writeFiles' | 'restorePaths' | 'symlinks' | 'readBlobs' | 'diff' | 'changes' | 'changesOfTrees'>;
+
+/** Methods that read, compare and write trees of the mirror. */
+function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
+  const diffs = new KnownDiffs();
+  return {
     async treeOf(project, treeish) {
       return trees.treeOf(await mirrors.of(project), treeish);
     },
@@ -140,54 +184,13 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
       return restoreFrom(place, { tree, entries }, source, paths);
     },
 
-    async checkout(project, treeish, folder, excludePaths) {
+    async symlinks(project, treeish) {
       const place = await mirrors.of(project);
-      const tree = await trees.treeOf(place, treeish);
-      const entries = await trees.entries(place, tree);
-      const outside = await openOutside(project, place, tree);
-      const { leftOut } = await checkoutTree(
-        place,
-        tree,
-        entries,
-        folder,
-        excludePaths,
-        outside.submodules,
-        outside.files,
-      );
-      return { leftOut: [...leftOut, ...outside.leftOut] };
+      return symlinksOf(place, await trees.treeOf(place, treeish));
     },
 
-    async leftOut(project, treeish) {
-      const place = await mirrors.of(project);
-      const tree = await trees.treeOf(place, treeish);
-      const entries = await trees.entries(place, tree);
-      const outside = await openOutside(project, place, tree);
-      return [...(await linksLeftOut(place, tree, entries)), ...outside.leftOut];
-    },
-
-    async importFolder(project, request) {
-      const place = await mirrors.of(project);
-      const baseTree = await trees.treeOf(place, request.baseTree);
-      const entries = await trees.entries(place, baseTree);
-      return importFolderTree(place, { ...request, baseTree }, entries, ownedPaths(project.ownedFiles));
-    },
-
-    async commit(project, request) {
-      const checked = checkCommit(request);
-      return commitOnBranch(await mirrors.of(project), author, checked);
-    },
-
-    async commitsAfter(project, branch, commit) {
-      assertObjectId(commit);
-      return commitsAfter(await mirrors.of(project), branch, commit);
-    },
-
-    async commitsBetween(project, base, head) {
-      return commitsBetween(await mirrors.of(project), base, head);
-    },
-
-    async isAncestor(project, ancestor, descendant) {
-      return isAncestor(await mirrors.of(project), assertObjectId(ancestor), assertObjectId(descendant));
+    async readBlobs(project, oids, maxBytes) {
+      return readBlobs(await mirrors.of(project), oids.map(assertObjectId), maxBytes);
     },
 
     async diff(project, from, to, diffOptions = {}) {
@@ -208,39 +211,80 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
         pairs.map(([from, to]) => [assertObjectId(from), assertObjectId(to)]),
       );
     },
+  };
+}
 
-    async symlinks(project, treeish) {
+type FolderMethods = Pick<Repository, 'checkout' | 'leftOut' | 'importFolder'>;
+
+/** Methods that bring trees into folders of this machine and back. */
+function folderMethods(mirrors: GitMirrors, trees: KnownTrees): FolderMethods {
+  const outsideContents = createOutsideContents(mirrors, trees);
+  return {
+    async checkout(project, treeish, folder, excludePaths) {
       const place = await mirrors.of(project);
-      return symlinksOf(place, await trees.treeOf(place, treeish));
+      const tree = await trees.treeOf(place, treeish);
+      const entries = await trees.entries(place, tree);
+      const outside = await outsideContents(project, place, tree);
+      const { leftOut } = await checkoutTree(
+        place,
+        tree,
+        entries,
+        folder,
+        excludePaths,
+        outside.submodules,
+        outside.files,
+      );
+      return { leftOut: [...leftOut, ...outside.leftOut] };
     },
 
-    async newHistory(project, commit) {
-      return newHistory(await mirrors.of(project), assertObjectId(commit));
-    },
-
-    async readBlobs(project, oids, maxBytes) {
-      return readBlobs(await mirrors.of(project), oids.map(assertObjectId), maxBytes);
-    },
-
-    async mergeTrees(project, ours, theirs) {
+    async leftOut(project, treeish) {
       const place = await mirrors.of(project);
-      await Promise.all([assertCommit(place, ours), assertCommit(place, theirs)]);
-      return mergeCommits(place, ours, theirs, ownedPaths(project.ownedFiles));
+      const tree = await trees.treeOf(place, treeish);
+      const entries = await trees.entries(place, tree);
+      const outside = await outsideContents(project, place, tree);
+      return [...(await linksLeftOut(place, tree, entries)), ...outside.leftOut];
     },
 
-    async push(project, branch, commit, expected, signal) {
-      assertBranchName(branch);
-      assertObjectId(commit);
-      return pushBranch(await mirrors.withRemote(project, signal), branch, commit, expected);
+    async importFolder(project, request) {
+      const place = await mirrors.of(project);
+      const baseTree = await trees.treeOf(place, request.baseTree);
+      const entries = await trees.entries(place, baseTree);
+      return importFolderTree(place, { ...request, baseTree }, entries, ownedPaths(project.ownedFiles));
     },
+  };
+}
 
-    fetchRecord: (project, signal) => fetchRecord(mirrors, project, signal),
+interface OutsideContents {
+  readonly submodules: readonly Submodule[];
+  readonly files: readonly LfsFile[];
+  /** Contents that cannot be fetched. */
+  readonly leftOut: readonly LeftOut[];
+}
 
-    async record(project, files, message, keep, signal) {
-      for (const path of Object.keys(files)) assertFilePath(path);
-      const remote = await mirrors.withRemote(project, signal);
-      const refs = recordRefs(mirrors, project, remote, trees, { author, at: now() });
-      return mirrors.turns.take(`record ${project.id}`, () => recordFiles(remote.place, refs, files, message, keep));
-    },
+/** A reader of what a tree names and its own objects do not contain: submodules and LFS objects. */
+function createOutsideContents(
+  mirrors: GitMirrors,
+  trees: KnownTrees,
+): (project: RemoteProject, place: GitPlace, tree: string) => Promise<OutsideContents> {
+  const submodules = new Submodules(mirrors, trees);
+  const lfs = new LfsObjects(mirrors);
+  return async ({ repository }, place, tree) => {
+    const entries = await trees.entries(place, tree);
+    const subs = await submodules.open(repository, place, tree, entries);
+    const pointers = await lfsPointersOf(place, entries);
+    const contents = await lfs.fetch(repository, place, pointers);
+    const files = pointers.flatMap(({ path, oid }) => {
+      const file = contents.files.get(oid);
+      return file === undefined ? [] : [{ path, file }];
+    });
+    const leftOut = pointers.flatMap(({ path, oid }): readonly LeftOut[] => {
+      const fault = contents.faults.get(oid);
+      return fault === undefined ? [] : [{ path, kind: 'lfs', reason: fault }];
+    });
+    for (const sub of subs.found) {
+      for (const { path } of await lfsPointersOf(sub.place, sub.entries))
+        leftOut.push({ path: `${sub.path}/${path}`, kind: 'lfs', reason: 'Git LFS in submodules is not fetched' });
+    }
+    return { submodules: subs.found, files, leftOut: [...subs.leftOut, ...leftOut] };
   };
 }
