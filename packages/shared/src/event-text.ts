@@ -98,6 +98,7 @@ function wordsOfName(name: string): string {
     .trim();
 }
 
-function shortened(text: string, most: number): string {
+/** A text of at most `most` characters, and an ellipsis in place of the rest. */
+export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }

@@ -5,6 +5,7 @@ import {
   ownEventText,
   plainJson,
   sanitizeText,
+  shortened,
   type RunView,
   type WorkflowEvent,
   type WorkflowInfo,
@@ -131,16 +132,19 @@ function Row({ event, workflow, child, isTarget }: RowProps) {
   );
 }
 
+/** Length of an event's text in its row. */
+const ABOUT_CHARACTERS = 100;
+
 /** The declared text of an event; else the one word that tells it from others of its type, or its short fields. */
 function aboutOf(
   { type, payload: facts }: WorkflowEvent,
   workflow: WorkflowInfo | undefined,
   child: RunView | undefined,
 ): string {
-  if (child !== undefined) return sanitizeText(child.originalRequest).slice(0, 80);
+  if (child !== undefined) return shortened(sanitizeText(child.originalRequest), ABOUT_CHARACTERS);
   const declared = eventInfoOf(workflow, type) === undefined ? null : ownEventText({ type, payload: facts }, workflow);
   if (declared !== null) return declared;
   const words = [facts['activity'], facts['stage'], facts['gate'], facts['by'], facts['message'], facts['summary']];
   const first = words.find((word) => typeof word === 'string' && word !== '');
-  return (typeof first === 'string' ? sanitizeText(first) : fieldsText(facts)).slice(0, 80);
+  return shortened(typeof first === 'string' ? sanitizeText(first) : fieldsText(facts), ABOUT_CHARACTERS);
 }
