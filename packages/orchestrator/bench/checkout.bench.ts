@@ -79,7 +79,7 @@ export async function run(options: readonly string[]): Promise<BenchResult> {
       await timed('git worktree remove', () => git(seed, 'worktree', 'remove', '--force', bare));
       await timed('removal', () => rm(work, { recursive: true, force: true }));
     }
-    const notes = available.ok ? [] : [`No check is measured: ${available.reason}. ${available.mend}`];
+    const notes = available.ok ? [] : [`No check is measured: ${available.reason}. ${available.remedy}`];
     return { ...result(files, samples), notes };
   } finally {
     await rm(root, { recursive: true, force: true });

@@ -55,7 +55,7 @@ export async function run(options: readonly string[]): Promise<BenchResult> {
     for (const each of cases) {
       const available = await each.provider.availability();
       if (available.ok) usable.push(each);
-      else notes.push(`${each.key} is not measured: ${available.reason}. ${available.mend}`);
+      else notes.push(`${each.key} is not measured: ${available.reason}. ${available.remedy}`);
       measured.set(each.key, { startMs: [], commandMs: [] });
     }
     // In turns, so that what else the machine does meanwhile falls on all alike.

@@ -4,7 +4,7 @@
  * open100kMs: a fresh process opens a run of 100,000 events and 1 MB of state: from before the store is opened until view
  * and state are there; median of the openings · append100kP99Ms: signals to that run, one after the other · ready10kS:
  * 10,000 runs waited for their approval when the process was killed, and one of them is damaged on the disk since; from
- * the start of a new process until its engine takes approvals · poisonedParked: that one is set aside and all others
+ * the start of a new process until its engine takes approvals · poisonedParked: that one is quarantined and all others
  * wait · list50Ms: the newest 50 of them · approved100Ms: 100 of them, approved at once, are completed.
  *
  * Options: --events N --runs N --openings N

@@ -80,7 +80,7 @@ async function playable(names: readonly string[]): Promise<readonly Scenario[]> 
   const wanted = SCENARIOS.filter(({ name }) => names.includes(name));
   const sandbox = await createBubblewrapProvider().availability();
   if (sandbox.ok) return wanted;
-  say(`Scenarios in a sandbox are left out: ${sandbox.reason}. ${sandbox.mend}`);
+  say(`Scenarios in a sandbox are left out: ${sandbox.reason}. ${sandbox.remedy}`);
   return wanted.filter(({ sandboxed }) => sandboxed !== true);
 }
 

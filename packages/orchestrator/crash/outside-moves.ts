@@ -11,7 +11,7 @@ export interface OutsideMove {
   readonly after: RegExp;
   make(remote: string): Promise<void>;
   /** Removes the obstacle, as a person does before they retry a run that is paused for it. */
-  mend?(remote: string): Promise<void>;
+  remedy?(remote: string): Promise<void>;
 }
 
 /** Files of another run that is merged meanwhile. */
@@ -58,7 +58,7 @@ export const OUTSIDE_MOVES: readonly OutsideMove[] = [
     async make(remote) {
       for (const branch of await runBranches(remote)) await commitEmpty(remote, branch);
     },
-    mend: (remote) => deleteBranches(remote),
+    remedy: (remote) => deleteBranches(remote),
   },
   {
     name: 'record-gone',

@@ -189,17 +189,17 @@ function environment(
 const SET_ASIDE = 'was under way each of the last';
 
 /** Whether a run was taken to be what ends the servers, so that a person had to have it go on. */
-export function wasSetAside({ runs }: Pick<Playback, 'runs'>): boolean {
+export function wasQuarantined({ runs }: Pick<Playback, 'runs'>): boolean {
   return runs.some(({ events }) =>
     events.some(({ type, payload }) => type === 'RUN_PAUSED' && payload['reason'] === 'poisoned'),
   );
 }
 
 const LAUNCH_KEY = 'launch';
-/** Crashes during one activity after which its run is set aside. */
+/** Crashes during one activity after which its run is quarantined. */
 const MOST_CRASHES = 3;
 /** How often one move of others may pause a run. */
-const MOST_MENDED = 3;
+const MOST_REMEDIED = 3;
 /** Events after which a person has to act, or nothing more comes. */
 const STOPS: ReadonlySet<string> = new Set([
   'APPROVAL_REQUESTED',
@@ -223,7 +223,7 @@ class Driver {
   readonly #move: OutsideMove | undefined;
   /** Servers that were killed before this one. */
   readonly #crashes: number;
-  #mended = 0;
+  #remedied = 0;
   #news = Promise.withResolvers<void>();
 
   constructor(
@@ -349,10 +349,10 @@ class Driver {
    * because its servers were killed. The scenario decides all other gates.
    */
   async #decisionOn(gate: Gate, run: RunView): Promise<GateDecision> {
-    if (gate.kind === 'pause' && this.#move?.mend !== undefined && gate.reason === 'push_rejected') {
-      this.#mended += 1;
-      if (this.#mended > MOST_MENDED) throw new Unplayable(`the run cannot be published: ${gate.summary}`);
-      await this.#move.mend(this.#world.place.remote);
+    if (gate.kind === 'pause' && this.#move?.remedy !== undefined && gate.reason === 'push_rejected') {
+      this.#remedied += 1;
+      if (this.#remedied > MOST_REMEDIED) throw new Unplayable(`the run cannot be published: ${gate.summary}`);
+      await this.#move.remedy(this.#world.place.remote);
       return { decision: 'retry' };
     }
     if (gate.reason === 'poisoned') {

@@ -18,7 +18,7 @@ import {
 import { baselinesOf, makeRemote } from './place.ts';
 import { judgeMoved } from './judge-moved.ts';
 import { OUTSIDE_MOVES, type OutsideMove } from './outside-moves.ts';
-import { play, type Playback, Unplayable, wasSetAside } from './play.ts';
+import { play, type Playback, Unplayable, wasQuarantined } from './play.ts';
 import type { Scenario } from './scenario.ts';
 import { FILES } from './scenarios.ts';
 
@@ -314,7 +314,7 @@ class Bench {
  */
 async function judged({ scenario, move }: Point, reference: Reference, playback: Playback): Promise<Verdict> {
   if (move) return judgeMoved(scenario, move, playback);
-  if (!wasSetAside(playback)) return judge(scenario, reference, playback);
+  if (!wasQuarantined(playback)) return judge(scenario, reference, playback);
   const verdict = await judgeMoved(scenario, undefined, playback);
   return { ...verdict, faults: [...verdict.faults, ...costFaults(scenario, reference, playback)] };
 }

@@ -140,7 +140,7 @@ async function demoSandbox(options: DemoOptions): Promise<{ readonly sandboxes?:
     options,
     styleText(
       'yellow',
-      `No sandbox: ${availability.reason}\n${availability.mend}\nThe bundled demo goes on without one; runs of your own would wait.`,
+      `No sandbox: ${availability.reason}\n${availability.remedy}\nThe bundled demo goes on without one; runs of your own would wait.`,
     ),
   );
   return { sandboxes: createUnsandboxedProvider() };

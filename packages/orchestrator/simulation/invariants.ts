@@ -9,7 +9,7 @@ export const INVARIANTS = {
   replay: 'Replaying the log gives the stored activities, timers and snapshot.',
   chain: "Every run's hash chain verifies.",
   view: 'The stored view, the one that listeners get and the one that commands answer are folds of the events.',
-  start: 'No activity is performed before its start is on disk, nor for a run that has ended or is set aside.',
+  start: 'No activity is performed before its start is on disk, nor for a run that has ended or is quarantined.',
   late: 'An outcome is taken once, and only while its activation is open.',
   gate: 'A gate has one winner, and a decision counts only for the gate that it names.',
   alive:

@@ -36,8 +36,8 @@ export class RunTruth {
   readonly settled = new Set<string>();
   readonly decided = new Set<string>();
   view: RunView;
-  isParked = false;
-  /** The engine was told that it has ended or is set aside. */
+  isQuarantined = false;
+  /** The engine was told that it has ended or is quarantined. */
   restKnown = false;
 
   constructor(view: RunView) {
@@ -57,7 +57,7 @@ export interface LedgerOptions {
   readonly now: () => number;
   /** What the outside gave for an activation: outputs as canonical JSON, failures by their message. */
   readonly outcomes: (key: string) => readonly string[];
-  readonly onParked: () => void;
+  readonly onQuarantined: () => void;
   readonly onChildren: (what: Fault) => void;
   /** The gate that a decision was meant for, by who made it; `undefined` when it was not about a gate. */
   readonly meantFor: (by: string) => string | undefined;
@@ -118,13 +118,13 @@ export class Ledger {
       const activity = this.#ended.get(key);
       if (activity !== undefined) activity.endKnown = true;
     }
-    run.restKnown = run.isFinal || run.isParked;
+    run.restKnown = run.isFinal || run.isQuarantined;
   }
 
   /** A new process knows what the disk has. */
   reread(): void {
     for (const activity of this.#ended.values()) activity.endKnown = true;
-    for (const run of this.runs.values()) run.restKnown = run.isFinal || run.isParked;
+    for (const run of this.runs.values()) run.restKnown = run.isFinal || run.isQuarantined;
   }
 
   /** A child whose parent has gone on without it. */
@@ -136,7 +136,7 @@ export class Ledger {
   refusal(key: string): string | null {
     const run = this.runs.get(key.slice(0, key.indexOf('/')));
     if (run === undefined) return 'its run is not on disk';
-    if (run.restKnown) return `its run is ${run.view.status}${run.isParked ? ' and set aside' : ''}`;
+    if (run.restKnown) return `its run is ${run.view.status}${run.isQuarantined ? ' and quarantined' : ''}`;
     if (run.activities.has(key)) return null;
     const ended = this.#ended.get(key);
     if (ended === undefined) return 'its start is not on disk';
@@ -152,7 +152,7 @@ export class Ledger {
   soonestTimer(): number | undefined {
     let soonest: number | undefined;
     for (const run of this.runs.values()) {
-      if (run.view.status === 'queued' || run.isParked) continue;
+      if (run.view.status === 'queued' || run.isQuarantined) continue;
       for (const timer of run.timers.values()) soonest = Math.min(soonest ?? Infinity, timer.dueAt);
     }
     return soonest;
@@ -230,11 +230,11 @@ export class Ledger {
     run.view = view;
     if (event.origin !== 'input') return;
     if (event.type === 'RUN_PAUSED') {
-      run.isParked = true;
-      this.#options.onParked();
+      run.isQuarantined = true;
+      this.#options.onQuarantined();
     }
-    if (event.type === 'RETRY_REQUESTED' || event.type === 'RUN_CANCELLED') run.isParked = false;
-    if (!run.isParked && !run.isFinal) run.restKnown = false;
+    if (event.type === 'RETRY_REQUESTED' || event.type === 'RUN_CANCELLED') run.isQuarantined = false;
+    if (!run.isQuarantined && !run.isFinal) run.restKnown = false;
   }
 
   #checkInput(run: RunTruth, event: WorkflowEvent, before: RunView | null): void {

@@ -310,8 +310,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     ],
   },
   {
-    name: 'parked-run-goes-on',
-    what: 'The activities of a run that is set aside go on.',
+    name: 'quarantined-run-continues',
+    what: 'The activities of a run that is quarantined go on.',
     caughtBy: ['start', 'calls'],
     source: [{ file: 'engine/quarantine.ts', find: '    runner.cancelAll(runId);\n', replace: '' }],
   },

@@ -47,7 +47,7 @@ export async function keepsWhatOnlyTheRemoteHas(folder: string): Promise<boolean
   return place.closeWith(place.recorded() === recorded);
 }
 
-/** A run that was set aside since git knows more of it is not retried. */
+/** A run that was quarantined since git knows more of it is not retried. */
 export async function refusesToRetryWhatGitKnowsFurther(folder: string): Promise<boolean> {
   const place = await Place.open(folder);
   await place.step(0, '2026-03-01T12:00:00.000Z');
@@ -67,7 +67,7 @@ export async function refusesToRetryWhatGitKnowsFurther(folder: string): Promise
     faultElsewhere: () => place.fault(),
   });
   await engine.start();
-  await engine.setAside(RUN, 'git knows more of it');
+  await engine.quarantine(RUN, 'git knows more of it');
   const refusal = await engine.signal(RUN, 'RETRY_REQUESTED', { by: 'somebody' }).then(
     () => '',
     (error: unknown) => String(error),

@@ -126,7 +126,7 @@ class Schedule {
       outcomes: (key) => this.#world.outcomes(key),
       meantFor: (by) => this.#people.meantFor(by),
       onChildren: (what) => (this.#counts[what] += 1),
-      onParked: () => (this.#counts['output that the machine cannot process'] += 1),
+      onQuarantined: () => (this.#counts['output that the machine cannot process'] += 1),
     });
     this.#disk = new Disk({ ...shared, ledger: this.#ledger, store: options.store });
     this.#world = new World({ ...shared, ledger: this.#ledger });

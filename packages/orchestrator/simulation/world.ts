@@ -153,7 +153,7 @@ export class World {
       if (signal.aborted) this.#options.counts['activity ends late, after it was aborted'] += 1;
       trace(() => `${src} ${key} #${attempt} is done`);
       const given = trouble === 'poison' ? null : output;
-      // The run is set aside when the machine fails at it, and the activity is to be carried out again.
+      // The run is quarantined when the machine fails at it, and the activity is to be carried out again.
       if (given === null) call.isOver = true;
       this.#give(key, canonical(given));
       return given;

@@ -184,7 +184,7 @@ describe('a child that ends while its parent cannot take it', () => {
     await family.launch('p');
     const [a, b] = await family.childrenOf('p');
     const first = await family.call('work', 'Do a');
-    await family.engine.setAside('p', 'for a look');
+    await family.engine.quarantine('p', 'for a look');
     expect((await family.engine.view('p')).status).toBe('paused');
     first.complete('1');
     await family.status(a?.id ?? '', 'completed');

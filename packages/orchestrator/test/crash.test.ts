@@ -20,7 +20,7 @@ const LONG_AT_FIRST = 'grep -rqF --include=login.js states.delete . || { echo a 
 
 const available = await createBubblewrapProvider().availability();
 // The runs check their code in sandboxes: only a machine that cannot run any skips this file, and says why.
-if (!available.ok) process.stderr.write(`crash tests are skipped: ${available.reason}. ${available.mend}\n`);
+if (!available.ok) process.stderr.write(`crash tests are skipped: ${available.reason}. ${available.remedy}\n`);
 
 vi.setConfig({ maxConcurrency: 2, testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -65,7 +65,7 @@ describe.skipIf(!available.ok)('a run', () => {
       const committed = await run.git.hold('after', `update-ref refs/heads/${run.launched.branch} *`);
       await run.restart();
       await committed.reached;
-      // Whatever is under way at three deaths in a row is set aside.
+      // Whatever is under way at three deaths in a row is quarantined.
       await run.until('BASELINE_RECORDED');
       expect(await run.kill()).toMatchObject({ state: 'planning.committing', activities: ['commitPlan'] });
       expect(await run.mirror(...newest(run.launched.branch))).toEqual(['Plan: Login flow with OAuth']);
@@ -108,7 +108,7 @@ describe.skipIf(!available.ok)('a run', () => {
       const committed = await run.git.hold('after', `update-ref refs/heads/${run.launched.branch} *`);
       await run.restart();
       await committed.reached;
-      // Whatever is under way at three deaths in a row is set aside.
+      // Whatever is under way at three deaths in a row is quarantined.
       await run.until('BASELINE_RECORDED');
       expect(await run.kill()).toMatchObject({ state: 'implementation.committing', activities: ['commitCode'] });
       expect(await run.mirror(...newest(run.launched.branch))).toEqual(['Login flow with OAuth']);

@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const bubblewrap = await createBubblewrapProvider().availability();
 // The machines of the service are bubblewraps.
-if (!bubblewrap.ok) process.stderr.write(`runs in E2B are skipped: ${bubblewrap.reason}. ${bubblewrap.mend}\n`);
+if (!bubblewrap.ok) process.stderr.write(`runs in E2B are skipped: ${bubblewrap.reason}. ${bubblewrap.remedy}\n`);
 
 const TRUSTED = { trustMode: { planning: 'auto' as const } };
 const MERGED_BY_A_PERSON = {

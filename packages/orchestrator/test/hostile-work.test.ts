@@ -52,7 +52,7 @@ it('a run that blocks the event loop is named in the log, its process is ended, 
   await server.end('SIGTERM');
 });
 
-it('a run whose work is under way at the third death of its server is set aside, and others go on', async () => {
+it('a run whose work is under way at the third death of its server is quarantined, and others go on', async () => {
   const start = await serverStarter();
   let { server, client } = await start();
   const launched = launch(client, 'dies').catch(() => null);
@@ -73,7 +73,7 @@ it('a run whose work is under way at the third death of its server is set aside,
   await server.end('SIGTERM');
 });
 
-it('a run that takes its server down is found among others, which are not set aside and end', async () => {
+it('a run that takes its server down is found among others, which are not quarantined and end', async () => {
   const start = await serverStarter();
   let { server, client } = await start();
   const others = [await launch(client, 'lasts'), await launch(client, 'lasts')];

@@ -154,7 +154,7 @@ describe('an older copy', () => {
 });
 
 describe('a copy without its mirrors', () => {
-  it('sets aside runs whose commits are lost, takes no decision on them, and goes on when the mirrors are back', async () => {
+  it('quarantines runs whose commits are lost, takes no decision on them, and goes on when the mirrors are back', async () => {
     const { server, early, data } = await aServerWithYesterday();
     const mirrors = path.join(data, 'mirrors');
     await rename(mirrors, `${mirrors}.away`);

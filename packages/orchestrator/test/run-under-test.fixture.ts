@@ -124,7 +124,7 @@ export class RunUnderTest {
       .followFeed({
         runIds: [launched.id],
         signal: this.#unfollow.signal,
-        onEvent: (event) => this.#hear(event),
+        onEvent: (event) => this.#receive(event),
         onProgress: (progress) => {
           this.#progress.push(progress);
           this.#tell();
@@ -279,7 +279,7 @@ export class RunUnderTest {
     }
   }
 
-  #hear(event: WorkflowEvent): void {
+  #receive(event: WorkflowEvent): void {
     this.heard.push(event);
     if (ENDS.has(event.type)) this.#fail(`The run came to ${event.type}: ${JSON.stringify(event.payload)}`);
     else this.#tell();

@@ -46,8 +46,8 @@ export async function callAgent<Input extends CommonInput, Result>(
   const { workflow } = await tools.view(context.runId);
   const undeclared = tools.runConfig.undeclaredRole(workflow.name, role.name);
   if (undeclared !== null) throw new TerminalFailure(undeclared);
-  const steering = new MessageInbox(tools, context);
-  const said = (await steering.hear()).map(({ text }): PromptNote => ({ kind: 'message', text }));
+  const inbox = new MessageInbox(tools, context);
+  const said = (await inbox.poll()).map(({ text }): PromptNote => ({ kind: 'message', text }));
   const { override, notices } = await readOverride(tools, facts.project, facts.baseCommit, role);
   const { memory, files, guides, skills, history } = facts;
   const known = { memory, files, guides, skills, history, notes: [...input.notes, ...said] };
@@ -89,7 +89,7 @@ export async function callAgent<Input extends CommonInput, Result>(
       prompt: call.prompt,
       tools: call.tools,
       ...(override?.outsideTools ? { outsideTools: override.outsideTools } : {}),
-      messages: steering.hear,
+      messages: inbox.poll,
       said: said.map(({ text }) => text),
       resultSchema: role.result,
       sandbox,

@@ -24,7 +24,7 @@ async function settled(
     if (fact !== 'later') facts.push(fact);
   };
   const meter = createCallMeter({ key: 'r/1/x', attempt: 1, spend }, createPrices(prices), 'implementer', CONFIG);
-  for (const each of usage) await (await meter.book(MODEL, NOTHING)).settle({ ...each, outputTokens: 0 });
+  for (const each of usage) await (await meter.reserve(MODEL, NOTHING)).settle({ ...each, outputTokens: 0 });
   return facts.flatMap(({ type, payload }) => (type === 'CALL_SETTLED' ? [payload.costUsd] : []));
 }
 

@@ -42,7 +42,7 @@ export function createCallMeter(
     get metered() {
       return requests > 0;
     },
-    async book({ id: model, scripted }, most) {
+    async reserve({ id: model, scripted }, most) {
       if (scripted && !hasBudget) return { settle: async () => undefined };
       requests += 1;
       const call = `${context.key}#${context.attempt}.${requests}`;

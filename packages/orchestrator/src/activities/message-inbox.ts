@@ -24,7 +24,7 @@ export class MessageInbox {
   }
 
   /** Messages that came since the last call, or since the activity began, oldest first. */
-  readonly hear = async (): Promise<readonly PersonMessage[]> => {
+  readonly poll = async (): Promise<readonly PersonMessage[]> => {
     const events = await this.#events(this.#runId, this.#after);
     this.#after = events.at(-1)?.sequence ?? this.#after;
     return events.flatMap((event) =>

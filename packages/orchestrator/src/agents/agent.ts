@@ -20,10 +20,10 @@ export interface CallMeter {
    * @returns when the reservation is on disk
    * @throws {NeedsHuman} `budget` when a budget is used up; the request must not be sent then
    */
-  book(model: { readonly id: string; readonly scripted: boolean }, most: CallUsage): Promise<BookedCall>;
+  reserve(model: { readonly id: string; readonly scripted: boolean }, most: CallUsage): Promise<ReservedCall>;
 }
 
-export interface BookedCall {
+export interface ReservedCall {
   /**
    * Replaces the reservation by the real usage. Must be called once. A lost call keeps its reservation.
    * @param toolCalls number of tool calls in the answer. Default 0

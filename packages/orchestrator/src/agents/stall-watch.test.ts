@@ -153,7 +153,7 @@ describe('what follows a nudge', () => {
         watch,
       ),
     ).toEqual([]);
-    watch.heardNews();
+    watch.resetCounts();
     expect(
       judged(
         times(2, () => same),

@@ -69,8 +69,8 @@ export class StallWatch {
     return this.#tried;
   }
 
-  /** Something came from outside: what follows is judged anew. */
-  heardNews(): void {
+  /** Resets all counts. Must be called when a message was received. */
+  resetCounts(): void {
     this.#idle = 0;
     this.#failed = 0;
     this.#same = { call: '', times: 0 };
@@ -128,7 +128,7 @@ export class StallWatch {
   }
 
   #escalate(why: string): Verdict {
-    this.heardNews();
+    this.resetCounts();
     this.#fresh = 0;
     if (this.#restarted) return { kind: 'give_up', why };
     if (!this.#warned) {

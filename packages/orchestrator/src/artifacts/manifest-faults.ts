@@ -34,11 +34,11 @@ function jsonFault(text: string): Fault | null {
   }
   const [first] = errors;
   if (first === undefined) return null;
-  return { line: plain.slice(0, first.offset).split('\n').length, message: inWords(first) };
+  return { line: plain.slice(0, first.offset).split('\n').length, message: describeParseError(first) };
 }
 
 /** `PropertyNameExpected` becomes "property name expected". */
-function inWords({ error }: ParseError): string {
+function describeParseError({ error }: ParseError): string {
   return printParseErrorCode(error)
     .replace(/(?!^)[A-Z]/g, (letter) => ` ${letter}`)
     .toLowerCase();

@@ -118,7 +118,7 @@ async function checkGit(): Promise<Check> {
 
 async function checkSandbox({ sandbox, dataFolder }: ServerConfig): Promise<Check> {
   const answer = await createSandboxProvider(sandbox, { server: 'doctor', dataFolder }).availability();
-  return answer.ok ? present('sandbox', answer.detail) : missing('sandbox', answer.reason, answer.mend);
+  return answer.ok ? present('sandbox', answer.detail) : missing('sandbox', answer.reason, answer.remedy);
 }
 
 /** Nothing is made here: what counts is the nearest folder that is there. */

@@ -103,7 +103,7 @@ async function greeting(config: ServerConfig, { server, sandboxes, setup }: Runn
     ['data', config.dataFolder],
     ...(config.workflows.names.length === 0 ? [] : [['own', config.workflows.names.join(', ')] as const]),
     ['sandbox', sandbox.ok ? sandbox.detail : `none, runs will wait: ${sandbox.reason}`],
-    ...(sandbox.ok ? [] : [['', sandbox.mend] as const]),
+    ...(sandbox.ok ? [] : [['', sandbox.remedy] as const]),
     ['models', models.detail],
     ...(models.ok ? [] : [['', models.way] as const]),
   ];

@@ -73,8 +73,8 @@ export function createBackgroundWork(options: BackgroundWorkOptions): Background
   engine.subscribe((message) => {
     if ('progress' in message) adapters.transcripts.add(message.progress);
     else if (isFinal(message.view.status)) void removeFolderOf(message.view, options.workFolder, log);
-    recorder.hear(message);
-    selfResume.hear(message);
+    recorder.receive(message);
+    selfResume.receive(message);
   });
   return { comparison, recorder, selfResume, probation, mirrorKeeper, archiver };
 }
@@ -88,7 +88,7 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
     clock: systemClock,
     log,
     serverId,
-    setAside: (runId, message) => engine.setAside(runId, message),
+    quarantine: (runId, message) => engine.quarantine(runId, message),
     onKnown: () => recorder.tryAgain(),
   });
   const recorder: RunRecordWriter = new RunRecordWriter({

@@ -47,7 +47,7 @@ export function advance(definition: WorkflowDefinition, state: RunState, input: 
   if (input.type === 'RUN_MIGRATED') return migrateState(definition, state, input);
   // Spending and review comments change what people see of a run, but not its state.
   if (changesViewOnly(input.type)) return unchanged({ ...state, sequence });
-  if (state.parked !== null && input.type !== 'RUN_CANCELLED') return unpark(state, input, sequence);
+  if (state.parked !== null && input.type !== 'RUN_CANCELLED') return releaseQuarantined(state, input, sequence);
   switch (input.type) {
     case 'RUN_QUEUED':
       return unchanged({ ...state, sequence, queuedAt: input.timestamp });
@@ -420,8 +420,8 @@ function movedTimers(state: RunState, ms: number): RunState['timers'] {
   );
 }
 
-/** A run that was quarantined goes on where its machine is; anything but a retry has to wait for that. */
-function unpark(state: RunState, input: RunInput, sequence: number): Step {
+/** Releases a quarantined run, which continues in its machine's state. Accepts only a retry. */
+function releaseQuarantined(state: RunState, input: RunInput, sequence: number): Step {
   if (input.type !== 'RETRY_REQUESTED') return { ok: false, reason: 'late' };
   // One that never began has nothing to tell; it goes back to where it waited.
   if (state.view === null) return unchanged({ ...state, sequence, parked: null });

@@ -233,11 +233,11 @@ describe('what can happen next', () => {
     expect(activities).toEqual([{ id: 'prepare', source: 'prepare', key: 'r/1/prepare' }]);
   });
 
-  it('at the end is nothing, and while a run is set aside its retry', () => {
+  it('at the end is nothing, and while a run is quarantined its retry', () => {
     const run = DrivenRun.start({ trustMode: { ...aConfig.trustMode, planning: 'auto' } }).toImplementation();
     if (!run.view) throw new Error('no view');
-    const parked = possibleEvents(build, { ...run.state, parked: 'broken' }, run.view);
-    expect(parked.signals.map(({ type }) => type)).toEqual(['RETRY_REQUESTED', 'RUN_CANCELLED']);
+    const quarantined = possibleEvents(build, { ...run.state, parked: 'broken' }, run.view);
+    expect(quarantined.signals.map(({ type }) => type)).toEqual(['RETRY_REQUESTED', 'RUN_CANCELLED']);
     run.send('RUN_CANCELLED', { by: 'me' });
     expect(possible(run)).toEqual({ signals: [], timers: [], activities: [] });
     expect(possibleEvents(build, null, run.view).signals).toEqual([]);

@@ -178,16 +178,16 @@ describe('a fork', () => {
     expect(viewOf(taken(forkRun(explored, only, { ...request, at: 5 }))).explorationId).toBeUndefined();
   });
 
-  it('is refused where the source was set aside, had not begun or has no such event', () => {
+  it('is refused where the source was quarantined, had not begun or has no such event', () => {
     const run = DrivenRun.start().toPlanGate();
     const { sequence } = run.state;
-    const park: WorkflowEvent = {
+    const quarantine: WorkflowEvent = {
       ...(run.events[0] as WorkflowEvent),
       sequence: sequence + 1,
       type: 'RUN_PAUSED',
       payload: { message: 'it is broken' },
     };
-    const events = [...run.events, park];
+    const events = [...run.events, quarantine];
     expect(forkRun(events, only, { ...request, at: sequence + 1 })).toMatchObject({
       ok: false,
       message: expect.stringContaining(
@@ -199,7 +199,7 @@ describe('a fork', () => {
       message: `its events are 1 to ${sequence + 1}`,
     });
     const queued = {
-      ...park,
+      ...quarantine,
       sequence: 1,
       type: 'RUN_QUEUED',
       payload: { position: 1, start: run.events[0]?.payload },

@@ -110,8 +110,8 @@ export function continueFork(run: ForkedRun, input: RunInput): Fork {
 /** Whether a run can go on from this state. */
 function whyNotThere(state: RunState, source: readonly WorkflowEvent[]): string | null {
   if (state.parked !== null) {
-    const park = source.findLast(isQuarantine);
-    return `the run was quarantined there (${state.parked}); choose an event before ${park?.sequence ?? 1}`;
+    const quarantine = source.findLast(isQuarantine);
+    return `the run was quarantined there (${state.parked}); choose an event before ${quarantine?.sequence ?? 1}`;
   }
   if (state.snapshot === null || state.view === null) {
     return 'the run had not started yet; choose a later event, or start a new run';

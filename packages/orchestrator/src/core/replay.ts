@@ -112,7 +112,7 @@ export function replayInput(
 ): (Extract<Replay, { ok: true }> & { readonly step: StepResult | null }) | Extract<Replay, { ok: false }> {
   if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
   if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
-  if (isQuarantine(input)) return { ok: true, state: parkedAt(state, input), step: null };
+  if (isQuarantine(input)) return { ok: true, state: quarantinedAt(state, input), step: null };
   // A run that never began has no machine to tell that it ended.
   if (input.type === 'RUN_CANCELLED' && state.snapshot === null)
     return { ok: true, state: { ...state, sequence: input.sequence, queuedAt: null }, step: null };
@@ -140,11 +140,11 @@ export function isQuarantine(event: { readonly type: string; readonly origin: st
   return event.type === 'RUN_PAUSED' && event.origin === 'input';
 }
 
-function parkedAt(state: RunState, event: WorkflowEvent): RunState {
-  const parked = { ...state, sequence: event.sequence, parked: String(event.payload['message'] ?? 'parked') };
+function quarantinedAt(state: RunState, event: WorkflowEvent): RunState {
+  const quarantined = { ...state, sequence: event.sequence, parked: String(event.payload['message'] ?? 'quarantined') };
   const outcome = event.payload['undelivered'] as JsonObject | undefined;
-  if (outcome === undefined) return parked;
-  return { ...parked, undelivered: { ...state.undelivered, [String(outcome['activity'])]: outcome } };
+  if (outcome === undefined) return quarantined;
+  return { ...quarantined, undelivered: { ...state.undelivered, [String(outcome['activity'])]: outcome } };
 }
 
 function otherContext(field: string, { type }: WorkflowEvent): string {

@@ -34,7 +34,10 @@ export interface RunState {
   readonly timers: Readonly<Record<string, ArmedTimer>>;
   /** Since when the run waits for a run slot although its machine could run; `null` while it does not. ISO 8601. */
   readonly queuedAt: string | null;
-  /** Why the engine set the run aside; such a run takes no input but its cancellation. */
+  /**
+   * Reason why the run is quarantined; `null`: it is not. Such a run accepts only a retry, a migration and its cancellation.
+   * The name is stored in snapshots.
+   */
   readonly parked: string | null;
   /** Outcomes that the machine could not take when they came: XState id → payload of ACTIVITY_COMPLETED. None: absent. */
   readonly undelivered?: Readonly<Record<string, JsonObject>> | undefined;
@@ -69,5 +72,5 @@ export type Step =
   | StepResult
   /** The input is for an activation or timer that is no longer open: nothing happens. */
   | { readonly ok: false; readonly reason: 'late' }
-  /** The machine cannot take this step; the run has to be parked. */
+  /** The machine cannot take this step; the run must be quarantined. */
   | { readonly ok: false; readonly reason: 'poisoned'; readonly message: string };

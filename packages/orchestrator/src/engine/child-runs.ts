@@ -167,9 +167,9 @@ export class ChildRuns {
     if (definition === undefined)
       throw new TerminalFailure(`There is no workflow '${workflow}' on this server any more. Register it, then retry.`);
     refuseWithoutProject(definition, parent);
-    const wishes = asked.config ?? {};
+    const requested = asked.config ?? {};
     const further = await this.#configsAbove(parent);
-    const config = withinLimitsAbove(configOf(parent, workflow, wishes), further);
+    const config = withinLimitsAbove(configOf(parent, workflow, requested), further);
     const { name, version, fingerprint } = definition;
     return {
       projectId: parent.projectId,
@@ -177,7 +177,7 @@ export class ChildRuns {
       workflow: { name, version, fingerprint },
       request: asked.request,
       config,
-      requestedConfig: requestedOfChild(config, [parent.config, ...further], wishes),
+      requestedConfig: requestedOfChild(config, [parent.config, ...further], requested),
       branch: parent.projectId === '' ? '' : `autonomous/${runId}-${slugOf(asked.title ?? asked.request)}`,
       parent: { runId: parentId, key, depth },
       treeId: treeOf(parent),

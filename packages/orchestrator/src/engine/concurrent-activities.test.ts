@@ -198,7 +198,7 @@ describe('the activities of a run', () => {
     await start(aWorkflow({ a: { invoke: { id: 'deaf', src: 'work', onDone: 'done' } } }));
     await engine.run('own', { id: 'r' });
     await settle();
-    await engine.setAside('r', 'for a test');
+    await engine.quarantine('r', 'for a test');
     await engine.signal('r', 'RETRY_REQUESTED', { by: 'me' });
     for (const ms of [1_000, 30_000, 3_600_000]) {
       clock.advance(ms);

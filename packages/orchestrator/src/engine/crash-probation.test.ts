@@ -35,17 +35,17 @@ async function play({ runs, livesMs }: Story) {
   const dataFolder = await mkdtemp(path.join(tmpdir(), 'autonomous-probation-'));
   onTestFinished(() => rm(dataFolder, { recursive: true, force: true }));
   let open: StoredActivity[] = runs.map(({ id }) => anActivity(id));
-  const setAside = new Map<string, number>();
+  const quarantined = new Map<string, number>();
   const ended = new Set<string>();
   for (let life = 0; ; life += 1) {
     const epoch = life + 1;
     const clock = new ManualClock();
     const ledger = await openCrashLedger(dataFolder, { epoch, openActivities: async () => open });
-    for (const { runId } of ledger.faults) setAside.set(runId, life);
+    for (const { runId } of ledger.faults) quarantined.set(runId, life);
     const begunAt = new Map<string, number>();
     let now = 0;
     const recoverRun = async (runId: string): Promise<void> => {
-      if (!setAside.has(runId) && !ended.has(runId)) {
+      if (!quarantined.has(runId) && !ended.has(runId)) {
         begunAt.set(runId, now);
         open = open.map((activity) => (activity.runId === runId ? { ...activity, epoch } : activity));
       }
@@ -79,7 +79,7 @@ async function play({ runs, livesMs }: Story) {
       await setImmediate();
     }
     probation.stop();
-    if (!hasDied && livesMs[life] === undefined) return { setAside, ended, deaths: life };
+    if (!hasDied && livesMs[life] === undefined) return { quarantined, ended, deaths: life };
     if (life > 200) throw new Error('it dies for ever');
   }
 }
@@ -123,8 +123,8 @@ it.each([
     for (let seed = 1; seed <= 4; seed += 1) {
       const chance = random(seed);
       const livesMs = Array.from({ length: 40 }, () => 100 + Number(chance.next().value) * longestMs);
-      const { setAside, ended } = await play({ runs: healthy(6), livesMs });
-      expect([...setAside.keys()]).toEqual([]);
+      const { quarantined, ended } = await play({ runs: healthy(6), livesMs });
+      expect([...quarantined.keys()]).toEqual([]);
       expect(ended.size).toBe(6);
     }
   },
@@ -132,25 +132,28 @@ it.each([
 );
 
 it('a single run that crashes its server is quarantined after three crashes', async () => {
-  const { setAside, deaths } = await play({ runs: [killer('k', 500)], livesMs: [] });
-  expect({ setAside: [...setAside], deaths }).toEqual({ setAside: [['k', 3]], deaths: 3 });
+  const { quarantined, deaths } = await play({ runs: [killer('k', 500)], livesMs: [] });
+  expect({ quarantined: [...quarantined], deaths }).toEqual({ quarantined: [['k', 3]], deaths: 3 });
 });
 
 it.each([500, 5_000, 40_000])(
   'one of seven runs that crashes the server after %d ms is found, and the others end',
   async (ms) => {
     const runs = [...healthy(3), killer('k', ms), ...healthy(6).slice(3)];
-    const { setAside, ended } = await play({ runs, livesMs: [] });
-    expect([...setAside.keys()]).toEqual(['k']);
-    expect(setAside.get('k')).toBeLessThanOrEqual(6);
+    const { quarantined, ended } = await play({ runs, livesMs: [] });
+    expect([...quarantined.keys()]).toEqual(['k']);
+    expect(quarantined.get('k')).toBeLessThanOrEqual(6);
     expect(ended.size).toBe(6);
   },
 );
 
 it('two runs that crash the server are both found', async () => {
-  const { setAside, ended } = await play({ runs: [...healthy(2), killer('k', 500), killer('l', 2_000)], livesMs: [] });
-  expect([...setAside.keys()].sort()).toEqual(['k', 'l']);
-  expect(Math.max(...setAside.values())).toBeLessThanOrEqual(10);
+  const { quarantined, ended } = await play({
+    runs: [...healthy(2), killer('k', 500), killer('l', 2_000)],
+    livesMs: [],
+  });
+  expect([...quarantined.keys()].sort()).toEqual(['k', 'l']);
+  expect(Math.max(...quarantined.values())).toBeLessThanOrEqual(10);
   expect(ended.size).toBe(2);
 });
 
@@ -158,9 +161,9 @@ it('a run that crashes the server is found although the server is killed as well
   for (let seed = 1; seed <= 4; seed += 1) {
     const chance = random(seed);
     const livesMs = Array.from({ length: 8 }, () => 100 + Number(chance.next().value) * 20_000);
-    const { setAside, ended } = await play({ runs: [...healthy(4), killer('k', 1_000)], livesMs });
-    expect([...setAside.keys()]).toEqual(['k']);
-    expect(setAside.get('k')).toBeLessThanOrEqual(8 + 6);
+    const { quarantined, ended } = await play({ runs: [...healthy(4), killer('k', 1_000)], livesMs });
+    expect([...quarantined.keys()]).toEqual(['k']);
+    expect(quarantined.get('k')).toBeLessThanOrEqual(8 + 6);
     expect(ended.size).toBe(4);
   }
 });

@@ -199,7 +199,7 @@ describe('the engine', () => {
     await expect(test.engine.cancel('r1', 'me')).rejects.toThrow('already ended');
   });
 
-  it('parks a run whose history was changed, says why, and lets the others go on', async () => {
+  it('quarantines a run whose history was changed, says why, and lets the others go on', async () => {
     await test.launch('r1');
     await test.launch('r2');
     await test.toGate('r1');

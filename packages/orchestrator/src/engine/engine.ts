@@ -491,10 +491,10 @@ export class Engine {
   }
 
   /**
-   * Sets an open run aside of which others know more, wherever it is; one that has ended stays as it is.
+   * Quarantines an open run of which others know more. A run that has ended stays as it is.
    * @param message what is known elsewhere
    */
-  async setAside(runId: string, message: string): Promise<void> {
+  async quarantine(runId: string, message: string): Promise<void> {
     await this.#slotsKnown;
     await this.#quarantine.quarantineAfterWork(runId, 'poisoned', message);
   }

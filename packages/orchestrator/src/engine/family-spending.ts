@@ -20,7 +20,7 @@ import { jsonCopy } from './json-copy.ts';
 import type { LiveRun } from './live-run.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { NewInput } from './run-commit.ts';
-import { type KeptTree, RunTrees } from './run-families.ts';
+import { type KeptFamily, RunFamilies } from './run-families.ts';
 import { stopping } from './stopping.ts';
 
 export interface FamilySpendingOptions {
@@ -45,11 +45,11 @@ export interface Spender {
 
 export class FamilySpending {
   readonly #options: FamilySpendingOptions;
-  readonly #trees: RunTrees;
+  readonly #families: RunFamilies;
 
   constructor(options: FamilySpendingOptions) {
     this.#options = options;
-    this.#trees = new RunTrees({
+    this.#families = new RunFamilies({
       stored: (treeId) => this.runsOf(treeId),
       live: (runId) => options.live.inUse(runId)?.view,
     });
@@ -57,7 +57,7 @@ export class FamilySpending {
 
   /** Spending of all runs of a run's family. */
   async of(run: RunView): Promise<RunFamily> {
-    return (await this.#trees.of(run)).all;
+    return (await this.#families.of(run)).all;
   }
 
   /** All runs of a family, newest first. */
@@ -77,17 +77,17 @@ export class FamilySpending {
    * @param by who did that
    */
   note(run: RunView, by?: string): void {
-    this.#trees.note(run, by);
+    this.#families.note(run, by);
   }
 
   /** Activities of a run have ended. @param keys activation keys */
   endActivities(run: RunView, keys: readonly string[]): void {
-    if (keys.length > 0) this.#trees.known(run)?.endActivities(keys);
+    if (keys.length > 0) this.#families.known(run)?.endActivities(keys);
   }
 
   /** Reservations that wait for others look again. */
   wakeAll(): void {
-    this.#trees.wakeAll();
+    this.#families.wakeAll();
   }
 
   /**
@@ -96,35 +96,35 @@ export class FamilySpending {
    */
   async spend({ runId, activity, key }: Spender, write: SpendingWriter): Promise<void> {
     const { live, view: present, isStopped } = this.#options;
-    // A run never changes its tree.
+    // A run never changes its family.
     const member = live.inUse(runId)?.view ?? (await present(runId));
     for (;;) {
-      const tree = await this.#trees.of(member);
-      const moved = tree.nextMove();
+      const family = await this.#families.of(member);
+      const moved = family.nextMove();
       const isWritten = await live.withRun(runId, async (run) => {
         const { state, view } = run;
-        // The tree has left memory meanwhile and must be read again.
-        if (this.#trees.known(view) !== tree) return false;
-        const fact = write(view, tree.look(runId));
+        // The family has left memory meanwhile and must be read again.
+        if (this.#families.known(view) !== family) return false;
+        const fact = write(view, family.look(runId));
         if (isFinal(view.status) || state.parked !== null) {
-          if (fact !== 'later') tree.noteUnsettled(runId, fact);
+          if (fact !== 'later') family.noteUnsettled(runId, fact);
           throw new Conflict(`Run ${runId} is ${view.status}: no more spending is accepted for it.`);
         }
         if ((fact === 'later' || fact.type === 'CALL_BOOKED') && state.activities[activity] !== key)
           throw new Conflict(`Run ${runId} has left the activity ${activity}: no more spending is accepted for it.`);
         if (fact === 'later') return false;
-        tree.noteCall(runId, fact);
+        family.noteCall(runId, fact);
         try {
           await this.#options.apply(runId, run, { type: fact.type, payload: this.#payloadOf(fact.payload) });
         } catch (error) {
-          tree.forgetCall(fact.payload.call);
+          family.forgetCall(fact.payload.call);
           throw error;
         }
         return true;
       });
       if (isWritten) return;
       if (isStopped()) throw stopping();
-      if (this.#trees.known(member) === tree) await moved;
+      if (this.#families.known(member) === family) await moved;
     }
   }
 
@@ -135,29 +135,29 @@ export class FamilySpending {
   /** The budgets of a family have changed at one of its runs: those that wait for that resume. */
   async resumeOthers(changed: RunView): Promise<void> {
     try {
-      const tree = await this.#trees.of(changed);
-      for (const view of await this.runsOf(tree.id)) {
-        if (view.id !== changed.id && waitsForFamily(view)) await this.#resume(view, tree);
+      const family = await this.#families.of(changed);
+      for (const view of await this.runsOf(family.id)) {
+        if (view.id !== changed.id && waitsForFamily(view)) await this.#resume(view, family);
       }
     } catch (error) {
-      this.#options.log.error({ err: error, runId: changed.id }, 'the runs of its tree could not be looked at');
+      this.#options.log.error({ err: error, runId: changed.id }, 'the runs of its run family could not be read');
     }
   }
 
   /** Resumes a run that waits for a family budget which has changed since the run last looked at it. */
   resumeIfChanged(view: RunView): void {
     if (!waitsForFamily(view)) return;
-    const tree = this.#trees.known(view);
-    if (tree?.isNewTo(view.id)) void this.#resume(view, tree);
+    const family = this.#families.known(view);
+    if (family?.isNewTo(view.id)) void this.#resume(view, family);
   }
 
   /** Resumes a run that waits for its family, where it may spend again. */
-  async #resume({ id, gate, config, cost }: RunView, tree: KeptTree): Promise<void> {
+  async #resume({ id, gate, config, cost }: RunView, family: KeptFamily): Promise<void> {
     const { isStopped, budgetChanged, log } = this.#options;
     if (isStopped() || gate === null) return;
-    if (usedUpBudget(config, cost) !== null || usedUpTreeBudget(tree.all) !== null) return;
+    if (usedUpBudget(config, cost) !== null || usedUpTreeBudget(family.all) !== null) return;
     try {
-      const by = tree.changedBy === '' ? 'local' : tree.changedBy;
+      const by = family.changedBy === '' ? 'local' : family.changedBy;
       await budgetChanged(id, by, gate.id);
     } catch (error) {
       // Somebody has decided it meanwhile, or its workflow goes on in another way.

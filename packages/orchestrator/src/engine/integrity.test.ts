@@ -52,8 +52,8 @@ describe('H07: an engine whose database was damaged while it was stopped', () =>
     await toGate('r1', 'a marked plan');
     await toGate('r2', 'another plan');
     await startDamaged('a marked plan');
-    const parked = await test.engine.view('r1');
-    expect(parked).toMatchObject({
+    const quarantined = await test.engine.view('r1');
+    expect(quarantined).toMatchObject({
       status: 'paused',
       gate: { reason: 'poisoned', decisions: ['retry'], summary: expect.stringContaining('event 4') },
     });

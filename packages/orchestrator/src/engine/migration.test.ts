@@ -354,7 +354,7 @@ describe('a run that is migrated', () => {
     await until('r1', (view) => view.status === 'completed');
   });
 
-  it('takes its work up again when it was set aside at work, once there is a place', async () => {
+  it('takes its work up again when it was quarantined at work, once there is a place', async () => {
     await toWork('r1');
     await reopen([second]);
     expect(await engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'definition_missing' } });

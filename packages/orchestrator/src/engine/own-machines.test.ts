@@ -1,4 +1,4 @@
-/** Machines of all kinds in the engine, with a real SQLite file: what a step cannot take is set aside, and nothing is done twice. */
+/** Machines of all kinds in the engine, with a real SQLite file: what a step cannot take is quarantined, and nothing is done twice. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -161,7 +161,7 @@ describe('a workflow of one’s own', () => {
     });
   });
 
-  it('is set aside when the read model cannot take a step', async () => {
+  it('is quarantined when the read model cannot take a step', async () => {
     const stage = { meta: { status: 'running', stage: 'own' }, on: { STAGE_EXTENDED: 'done' } };
     const definition = aWorkflow({ a: stage });
     await start(definition);

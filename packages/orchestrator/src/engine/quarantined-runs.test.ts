@@ -1,4 +1,4 @@
-/** Runs that are set aside, queued, refused or given nonsense, on workflows that know nothing of it. */
+/** Runs that are quarantined, queued, refused or given nonsense, on workflows that know nothing of it. */
 import {
   Conflict,
   InvalidRequest,
@@ -94,7 +94,7 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
     return (await store.readRun(runId, 0)).map(({ type }) => type);
   }
 
-  it('refuses what a run that is set aside cannot take, and loses no signal silently', async () => {
+  it('refuses what a run that is quarantined cannot take, and loses no signal silently', async () => {
     const { engine, store } = await start(nothing);
     await engine.run('errand', { id: 'r' });
     expect(await engine.signal('r', 'BREAK', me)).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
@@ -118,7 +118,7 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
     expect((await engine.finished('r')).status).toBe('completed');
   });
 
-  it('puts a run that was set aside while it waited for its place back into the queue', async () => {
+  it('puts a run that was quarantined while it waited for its place back into the queue', async () => {
     const { promise: busy, resolve: free } = Promise.withResolvers<never>();
     const performed: string[] = [];
     const attempts: number[] = [];

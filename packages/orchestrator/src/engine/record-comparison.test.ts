@@ -26,7 +26,7 @@ function comparison() {
     },
     log: { warn: () => undefined },
     serverId: 's-1',
-    setAside: () => Promise.resolve(),
+    quarantine: () => Promise.resolve(),
     onKnown: () => undefined,
   } as never);
   const pass = (ms: number): void => {

@@ -18,8 +18,8 @@ export interface RecordComparisonOptions {
   readonly log: Logger;
   /** Id of the data folder: tells its own runs from those of other servers on the same remote. */
   readonly serverId: string;
-  /** Sets an open run aside; one that has ended meanwhile stays as it is. */
-  readonly setAside: (runId: string, message: string) => Promise<void>;
+  /** Quarantines an open run; one that has ended meanwhile stays as it is. */
+  readonly quarantine: (runId: string, message: string) => Promise<void>;
   /** Called when a project's record may be written. */
   readonly onKnown: (projectId: string) => void;
 }
@@ -268,7 +268,7 @@ export class RecordComparison {
   }
 
   async #tell(projectId: string, finding: RecordFinding | null, remote: string | null): Promise<void> {
-    const { store, log, setAside } = this.#options;
+    const { store, log, quarantine } = this.#options;
     if (finding === null) {
       await requireSeals(store, projectId);
       if (remote !== null) await this.#keepMark(projectId, remote);
@@ -278,7 +278,7 @@ export class RecordComparison {
     for (const { runId, message } of finding.faults) {
       const head = await store.loadHead(runId);
       if (head === null) continue;
-      await setAside(runId, message).catch((error: unknown) =>
+      await quarantine(runId, message).catch((error: unknown) =>
         log.error({ err: error, runId }, 'a run whose record in git is newer could not be quarantined'),
       );
     }

@@ -135,7 +135,7 @@ describe('a run', () => {
     }
   }
 
-  it('whose context holds one object twice goes the same way on both sides of a restart, and is not set aside', async () => {
+  it('whose context holds one object twice goes the same way on both sides of a restart, and is not quarantined', async () => {
     await start(picking);
     await engine.run('own', { id: 'r' });
     await engine.signal('r', 'PICK', {});

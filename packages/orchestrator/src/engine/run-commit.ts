@@ -139,7 +139,7 @@ function snapshotOf(run: LiveRun): Pick<RunCommit, 'snapshot'> {
  * Without a run slot nothing begins: the first attempt is booked when the activity does. The first attempt of a child run is
  * not booked: its parent only waits.
  */
-function begun(activity: NewActivity, { queuedAt, parked, children }: RunState): NewActivity {
+function begun(activity: NewActivity, { queuedAt, parked: quarantined, children }: RunState): NewActivity {
   const isChild = children?.includes(activity.activity) === true;
-  return queuedAt === null && parked === null && !isChild ? activity : { ...activity, waits: true };
+  return queuedAt === null && quarantined === null && !isChild ? activity : { ...activity, waits: true };
 }

@@ -1,6 +1,6 @@
 import type { RunView } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { RunTrees } from './run-families.ts';
+import { RunFamilies } from './run-families.ts';
 
 function aRun(id: string, costUsd: number, more: Partial<RunView> = {}): RunView {
   return { id, config: {}, cost: { inputTokens: 1, outputTokens: 1, calls: 1, costUsd }, ...more } as RunView;
@@ -13,9 +13,9 @@ const FORK = aRun('b', 3, {
 });
 
 it('sums what each run has added, a fork without what it has of the run before it', async () => {
-  const trees = new RunTrees({ stored: async () => [ORIGIN, FORK], live: () => undefined });
-  const tree = await trees.of(FORK);
-  expect(tree.all).toEqual({
+  const families = new RunFamilies({ stored: async () => [ORIGIN, FORK], live: () => undefined });
+  const family = await families.of(FORK);
+  expect(family.all).toEqual({
     id: 'a',
     runs: 2,
     budgets: {},
@@ -29,16 +29,16 @@ it('sums what each run has added, a fork without what it has of the run before i
 it('knows of what is not stored yet, before it is read, meanwhile and afterwards', async () => {
   const reading = Promise.withResolvers<readonly RunView[]>();
   const live = new Map([['a', aRun('a', 10)]]);
-  const trees = new RunTrees({ stored: () => reading.promise, live: (id) => live.get(id) });
-  const asked = trees.of(ORIGIN);
-  trees.note({ ...FORK, cost: { ...FORK.cost, costUsd: 4.5 } });
+  const families = new RunFamilies({ stored: () => reading.promise, live: (id) => live.get(id) });
+  const asked = families.of(ORIGIN);
+  families.note({ ...FORK, cost: { ...FORK.cost, costUsd: 4.5 } });
   reading.resolve([ORIGIN, FORK]);
-  const tree = await asked;
-  expect(tree.all.costUsd).toBe(14);
-  trees.note(aRun('a', 20));
-  trees.note(aRun('c', 1, { treeId: 'a' }));
-  trees.note(aRun('d', 100));
-  expect(tree.all).toMatchObject({ costUsd: 25, runs: 3 });
+  const family = await asked;
+  expect(family.all.costUsd).toBe(14);
+  families.note(aRun('a', 20));
+  families.note(aRun('c', 1, { treeId: 'a' }));
+  families.note(aRun('d', 100));
+  expect(family.all).toMatchObject({ costUsd: 25, runs: 3 });
 });
 
 it('is read again after it could not be read', async () => {
@@ -47,10 +47,10 @@ it('is read again after it could not be read', async () => {
     if (fails) throw new Error('disk');
     return [ORIGIN];
   };
-  const trees = new RunTrees({ stored, live: () => undefined });
-  await expect(trees.of(ORIGIN)).rejects.toThrow('disk');
+  const families = new RunFamilies({ stored, live: () => undefined });
+  await expect(families.of(ORIGIN)).rejects.toThrow('disk');
   fails = false;
-  expect((await trees.of(ORIGIN)).all.costUsd).toBe(1);
+  expect((await families.of(ORIGIN)).all.costUsd).toBe(1);
 });
 
 const BOOKED = { inputTokens: 10, outputTokens: 20, costUsd: 2 };
@@ -62,42 +62,42 @@ const settling = {
 } as const;
 
 it('tells what calls of other runs can come to from what is known', async () => {
-  const trees = new RunTrees({ stored: async () => [FORK, ORIGIN], live: () => undefined });
-  const tree = await trees.of(ORIGIN);
-  tree.noteCall('b', booking);
-  expect(tree.look('a').underWay).toMatchObject({ costUsd: 2, outputTokens: 20 });
-  expect(tree.look('b').underWay.costUsd).toBe(0);
-  tree.noteCall('b', settling);
-  expect(tree.look('a').underWay.costUsd).toBe(0);
-  tree.noteCall('b', booking);
-  tree.endActivities(['b/1/y']);
-  expect(tree.look('a').underWay.costUsd).toBe(2);
-  const moved = tree.nextMove();
-  tree.endActivities(['b/1/x']);
+  const families = new RunFamilies({ stored: async () => [FORK, ORIGIN], live: () => undefined });
+  const family = await families.of(ORIGIN);
+  family.noteCall('b', booking);
+  expect(family.look('a').underWay).toMatchObject({ costUsd: 2, outputTokens: 20 });
+  expect(family.look('b').underWay.costUsd).toBe(0);
+  family.noteCall('b', settling);
+  expect(family.look('a').underWay.costUsd).toBe(0);
+  family.noteCall('b', booking);
+  family.endActivities(['b/1/y']);
+  expect(family.look('a').underWay.costUsd).toBe(2);
+  const moved = family.nextMove();
+  family.endActivities(['b/1/x']);
   await moved;
-  expect(tree.look('a').underWay.costUsd).toBe(0);
+  expect(family.look('a').underWay.costUsd).toBe(0);
 });
 
 it('counts what a call came to after its run had ended', async () => {
-  const trees = new RunTrees({ stored: async () => [FORK, ORIGIN], live: () => undefined });
-  const tree = await trees.of(ORIGIN);
-  trees.note({ ...FORK, cost: { ...FORK.cost, costUsd: 5 } });
-  tree.noteCall('b', booking);
-  tree.noteUnsettled('b', settling);
-  expect(tree.look('a')).toMatchObject({ costUsd: 4, underWay: { costUsd: 0 } });
+  const families = new RunFamilies({ stored: async () => [FORK, ORIGIN], live: () => undefined });
+  const family = await families.of(ORIGIN);
+  families.note({ ...FORK, cost: { ...FORK.cost, costUsd: 5 } });
+  family.noteCall('b', booking);
+  family.noteUnsettled('b', settling);
+  expect(family.look('a')).toMatchObject({ costUsd: 4, underWay: { costUsd: 0 } });
 });
 
 it('has the budgets that were set last at any of its runs, and before that those it began with', async () => {
   const config = (maxTreeCostUsd: number) => ({ config: { maxTreeCostUsd } }) as unknown as Partial<RunView>;
   const first = { ...ORIGIN, ...config(1) };
-  const trees = new RunTrees({ stored: async () => [{ ...FORK, ...config(1) }, first], live: () => undefined });
-  const tree = await trees.of(ORIGIN);
-  expect(tree.look('a').budgets).toEqual({ maxTreeCostUsd: 1 });
-  trees.note({ ...FORK, ...config(5), treeBudgetsAt: '2026-01-02T00:00:00.000Z' }, 'ada');
-  trees.note({ ...first, ...config(3), treeBudgetsAt: '2026-01-01T00:00:00.000Z' });
-  expect(tree.all.budgets).toEqual({ maxTreeCostUsd: 5 });
-  expect(tree.changedBy).toBe('ada');
-  expect(tree.isNewTo('a')).toBe(true);
-  tree.look('a');
-  expect(tree.isNewTo('a')).toBe(false);
+  const families = new RunFamilies({ stored: async () => [{ ...FORK, ...config(1) }, first], live: () => undefined });
+  const family = await families.of(ORIGIN);
+  expect(family.look('a').budgets).toEqual({ maxTreeCostUsd: 1 });
+  families.note({ ...FORK, ...config(5), treeBudgetsAt: '2026-01-02T00:00:00.000Z' }, 'ada');
+  families.note({ ...first, ...config(3), treeBudgetsAt: '2026-01-01T00:00:00.000Z' });
+  expect(family.all.budgets).toEqual({ maxTreeCostUsd: 5 });
+  expect(family.changedBy).toBe('ada');
+  expect(family.isNewTo('a')).toBe(true);
+  family.look('a');
+  expect(family.isNewTo('a')).toBe(false);
 });

@@ -18,29 +18,29 @@ import {
   treeShareOf,
 } from '@autonomous/shared';
 
-export interface RunTreesOptions {
-  /** The stored views of all runs of a tree, newest first. */
+export interface RunFamiliesOptions {
+  /** The stored views of all runs of a family, newest first. */
   readonly stored: (treeId: string) => Promise<readonly RunView[]>;
   /** A run as it is in memory, with what is not on disk yet. */
   readonly live: (runId: string) => RunView | undefined;
 }
 
-/** A tree as one of its runs sees it before it spends. */
-export interface TreeNow extends RunFamily {
-  /** Of the sums: what calls of its other runs, under way now, can come to at most. */
+/** State of a run family for one of its runs before it reserves. */
+export interface FamilyNow extends RunFamily {
+  /** The part of the sums that calls under way in its other runs can cost at most. */
   readonly underWay: TreeShare;
 }
 
-/** Trees that are kept; one that is asked for again is read again. */
-const KEPT_TREES = 1_000;
+/** Most run families in memory; others are read again when they are needed. */
+const KEPT_FAMILIES = 1_000;
 const NOTHING: TreeShare = { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 };
 
-export class KeptTree {
+export class KeptFamily {
   readonly id: string;
   readonly #shares = new Map<string, TreeShare>();
   /** Calls that this process has sent and of which it is not known what they came to, by their names. */
   readonly #underWay = new Map<string, { readonly runId: string; readonly share: TreeShare }>();
-  /** What calls came to less than was booked, where their runs could not take it any more. */
+  /** Differences between usage and reservation of calls whose runs no longer accepted the settlement, by run id. */
   readonly #corrections = new Map<string, TreeShare>();
   readonly #waiting = new Set<() => void>();
   /** The version of the budgets that a run last saw. */
@@ -54,7 +54,7 @@ export class KeptTree {
     this.id = id;
   }
 
-  /** Who changed its budgets last in this process. */
+  /** User who changed its budgets last in this process. Empty: none. */
   get changedBy(): string {
     return this.#changedBy;
   }
@@ -66,12 +66,12 @@ export class KeptTree {
     return { ...treeFrom(this.id, shares), budgets: this.#budgets };
   }
 
-  /** What a run has to look at before it spends. */
-  look(runId: string): TreeNow {
+  /** Returns the spending and budgets that a run must check before it reserves. */
+  look(runId: string): FamilyNow {
     this.#seen.set(runId, this.#version);
     let underWay = NOTHING;
     for (const call of this.#underWay.values()) {
-      // Its own are in order, one after the other: what was not settled stays as it was booked.
+      // Its own are in order, one after the other: what was not settled stays as it was reserved.
       if (call.runId !== runId) underWay = addShares(underWay, call.share, 1);
     }
     return { ...this.all, underWay };
@@ -101,7 +101,7 @@ export class KeptTree {
     this.moved();
   }
 
-  /** What its runs were started with holds until somebody changes it. */
+  /** Takes the budgets with which its first run was started, unless they were changed since. */
   beginWith(origin: RunView | undefined): void {
     if (this.#changedAt === '' && origin !== undefined) this.#budgets = treeBudgetsOf(origin.config);
   }
@@ -111,12 +111,12 @@ export class KeptTree {
     else this.#underWay.set(payload.call, { runId, share: shareOf(payload) });
   }
 
-  /** What was to be booked could not be stored, and is not sent. */
+  /** Forgets a reservation that could not be stored; its request is not sent. */
   forgetCall(call: string): void {
     this.#underWay.delete(call);
   }
 
-  /** A call came to this, and its run has ended or stands apart: the log keeps what was booked. */
+  /** Notes the usage of a call whose run has ended or is quarantined: the log keeps the reservation. */
   noteUnsettled(runId: string, { type, payload }: SpendingFact): void {
     if (type !== 'CALL_SETTLED') return;
     const difference = addShares(shareOf(payload), shareOf(payload.booked), -1);
@@ -134,7 +134,7 @@ export class KeptTree {
     this.moved();
   }
 
-  /** Ends when anything of the tree has moved. */
+  /** Resolves when a run of the family has changed. */
   nextMove(): Promise<void> {
     return new Promise((resolve) => this.#waiting.add(resolve));
   }
@@ -146,40 +146,43 @@ export class KeptTree {
   }
 }
 
-export class RunTrees {
-  readonly #options: RunTreesOptions;
+export class RunFamilies {
+  readonly #options: RunFamiliesOptions;
   /** The one that was asked for last comes last. */
-  readonly #trees = new Map<string, { readonly tree: KeptTree; readonly loaded: Promise<void>; isLoaded: boolean }>();
+  readonly #families = new Map<
+    string,
+    { readonly family: KeptFamily; readonly loaded: Promise<void>; isLoaded: boolean }
+  >();
 
-  constructor(options: RunTreesOptions) {
+  constructor(options: RunFamiliesOptions) {
     this.#options = options;
   }
 
-  /** The tree of a run, if it is in memory as a whole. */
-  known(run: RunView): KeptTree | undefined {
-    const kept = this.#trees.get(treeOf(run));
-    return kept?.isLoaded ? kept.tree : undefined;
+  /** The family of a run, if it is in memory as a whole. */
+  known(run: RunView): KeptFamily | undefined {
+    const kept = this.#families.get(treeOf(run));
+    return kept?.isLoaded ? kept.family : undefined;
   }
 
-  /** The tree of a run, read where it is not in memory. */
-  async of(run: RunView): Promise<KeptTree> {
+  /** The family of a run, read where it is not in memory. */
+  async of(run: RunView): Promise<KeptFamily> {
     const id = treeOf(run);
-    let kept = this.#trees.get(id);
+    let kept = this.#families.get(id);
     if (!kept) {
-      const tree = new KeptTree(id);
-      kept = { tree, loaded: this.#load(tree), isLoaded: false };
+      const family = new KeptFamily(id);
+      kept = { family, loaded: this.#load(family), isLoaded: false };
     }
-    this.#trees.delete(id);
-    this.#trees.set(id, kept);
+    this.#families.delete(id);
+    this.#families.set(id, kept);
     this.#forgetOldest();
     try {
       await kept.loaded;
       kept.isLoaded = true;
     } catch (error) {
-      if (this.#trees.get(id) === kept) this.#trees.delete(id);
+      if (this.#families.get(id) === kept) this.#families.delete(id);
       throw error;
     }
-    return kept.tree;
+    return kept.family;
   }
 
   /**
@@ -187,28 +190,28 @@ export class RunTrees {
    * @param by who did that
    */
   note(run: RunView, by?: string): void {
-    this.#trees.get(treeOf(run))?.tree.note(run, by);
+    this.#families.get(treeOf(run))?.family.note(run, by);
   }
 
-  /** Whoever waits for another looks again. */
+  /** Wakes all reservations that wait for other calls. */
   wakeAll(): void {
-    for (const { tree } of this.#trees.values()) tree.moved();
+    for (const { family } of this.#families.values()) family.moved();
   }
 
-  async #load(tree: KeptTree): Promise<void> {
-    const views = await this.#options.stored(tree.id);
+  async #load(family: KeptFamily): Promise<void> {
+    const views = await this.#options.stored(family.id);
     for (const view of views) {
       // What was noted meanwhile is newer.
-      if (!tree.has(view.id)) tree.note(this.#options.live(view.id) ?? view);
+      if (!family.has(view.id)) family.note(this.#options.live(view.id) ?? view);
     }
-    tree.beginWith(views.at(-1));
+    family.beginWith(views.at(-1));
   }
 
   #forgetOldest(): void {
-    for (const [id, { tree }] of this.#trees) {
-      if (this.#trees.size <= KEPT_TREES) return;
-      this.#trees.delete(id);
-      tree.moved();
+    for (const [id, { family }] of this.#families) {
+      if (this.#families.size <= KEPT_FAMILIES) return;
+      this.#families.delete(id);
+      family.moved();
     }
   }
 }

@@ -114,7 +114,9 @@ function unread(
     );
   }
   const last = since.at(-1);
-  return last ? { ...stored, sequence: last.sequence, parked: String(last.payload['message'] ?? 'parked') } : stored;
+  return last
+    ? { ...stored, sequence: last.sequence, parked: String(last.payload['message'] ?? 'quarantined') }
+    : stored;
 }
 
 /** Where the work that the store holds open is not what the state says, in words; `null` where it is. */

@@ -54,7 +54,7 @@ describe('the recorder', () => {
   it('records at its start what came before, also when it has heard of something newer by then', async () => {
     await complete('r-1');
     const recorder = aRecorder();
-    recorder.hear({ events: await complete('r-2'), view: aView('r-2') });
+    recorder.receive({ events: await complete('r-2'), view: aView('r-2') });
     await recorder.settled();
     await recorder.start();
     await recorder.settled();
@@ -67,7 +67,7 @@ describe('the recorder', () => {
     const recorder = aRecorder();
     await recorder.start();
     renameSync(fixture.remote, away);
-    recorder.hear({ events: await complete('r-1'), view: aView('r-1') });
+    recorder.receive({ events: await complete('r-1'), view: aView('r-1') });
     await recorder.stop();
     renameSync(away, fixture.remote);
 
@@ -98,7 +98,7 @@ describe('the recorder', () => {
     await recorder.start();
     await asked.promise;
     for (const runId of ['r-2', 'r-3']) {
-      recorder.hear({ events: await complete(runId), view: aView(runId) });
+      recorder.receive({ events: await complete(runId), view: aView(runId) });
       await vi.waitFor(() => expect(recorded()).toContain(`.autonomous/runs/${runId}/events.jsonl`), 20_000);
     }
     const before = performance.now();
@@ -138,7 +138,7 @@ describe('the recorder', () => {
       }),
     });
     await recorder.start();
-    recorder.hear({ events: await complete('r-2'), view: aView('r-2') });
+    recorder.receive({ events: await complete('r-2'), view: aView('r-2') });
     await recorder.settled();
     expect(git(fixture.remote, 'branch', '--list', 'autonomous/record')).toBe('');
     isReadable = true;
@@ -221,7 +221,7 @@ describe('the recorder', () => {
       await recorder.start();
       await recorder.settled();
       const cancelled = { events: [anEvent('RUN_CANCELLED')], expectedSequence: 2 };
-      recorder.hear({ events: await store.append(aStep('r-1', cancelled)), view: aView('r-1') });
+      recorder.receive({ events: await store.append(aStep('r-1', cancelled)), view: aView('r-1') });
       await recorder.settled();
       expect(fileOf('r-1', 'events.jsonl')).toContain('RUN_CANCELLED');
       expect(fileOf('r-1', 'transcript.jsonl')).toContain('[secret: found elsewhere]');

@@ -121,8 +121,8 @@ export class RunRecordWriter {
     }
   }
 
-  /** To be called with everything that the engine publishes. */
-  hear(message: EngineMessage): void {
+  /** Must be called with every message that the engine publishes. */
+  receive(message: EngineMessage): void {
     if (!('events' in message)) return;
     for (const event of message.events) this.#note(event);
     if (message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);

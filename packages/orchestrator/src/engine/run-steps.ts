@@ -270,15 +270,15 @@ export class RunSteps {
       const stored = await store.openActivities(runId);
       // The run may have moved on, or been quarantined, while this was read.
       const run = await live.open(runId);
-      const { activities, parked, queuedAt, undelivered } = run.state;
+      const { activities, parked: quarantined, queuedAt, undelivered } = run.state;
       const known = Object.entries(undelivered ?? {}).find(([id, { key }]) => activities[id] === key)?.[1];
-      if (known !== undefined && parked === null && queuedAt === null) {
+      if (known !== undefined && quarantined === null && queuedAt === null) {
         // A corrected workflow may accept the outcome now. Another outcome may wait behind it.
         await this.report(runId, { ...known, type: 'ACTIVITY_COMPLETED' } as unknown as Outcome);
         return await this.#resumeActivities(runId, owner);
       }
       for (const activity of stored) {
-        const isOpen = parked === null && queuedAt === null && activities[activity.activity] === activity.key;
+        const isOpen = quarantined === null && queuedAt === null && activities[activity.activity] === activity.key;
         if (isOpen) runner.resume(activity, owner);
       }
       live.evictIfIdle(runId, run);

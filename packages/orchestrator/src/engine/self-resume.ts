@@ -86,8 +86,8 @@ export class SelfResume {
     for (const { cancelTimer } of this.#groups.values()) cancelTimer?.();
   }
 
-  /** To be called with everything that the engine publishes. */
-  hear(message: EngineMessage): void {
+  /** Must be called with every message that the engine publishes. */
+  receive(message: EngineMessage): void {
     if (!('view' in message)) return;
     const { view, events } = message;
     if (view.status === 'paused') {

@@ -43,7 +43,7 @@ describe('durable time', () => {
     expect((await test.until('r2', (view) => view.status === 'paused')).gate?.reason).toBe('agent_failed');
   });
 
-  it('fires at once what became due while its run was set aside, when it goes on', async () => {
+  it('fires at once what became due while its run was quarantined, when it goes on', async () => {
     await test.engine.stop();
     await test.store.close();
     const connection = new Database(path.join(test.folder, 'test.db'));

@@ -69,7 +69,7 @@ describe('J06: runs that cannot be read among a thousand that wait', () => {
     return engine;
   };
 
-  it('are set aside with a reason, the thousand go on, and the process stays up', async () => {
+  it('are quarantined with a reason, the thousand go on, and the process stays up', async () => {
     const before = start('before');
     await before.tell('start');
     await before.tell(`prepare ${GOOD}`);

@@ -227,20 +227,22 @@ export function budgetFaults(request: Pick<RunConfigRequest, BudgetName>, limits
   });
 }
 
-/** A run's complete configuration as a wish for the same. */
+/** A run's complete configuration as a request for the same configuration. */
 export function requestedConfigOf(config: RunConfig): RunConfigRequest {
   const { baseBranch, ...git } = config.git;
   return { ...config, git: baseBranch === '' ? git : { ...git, baseBranch } };
 }
 
-/** Both wishes together; the second wins wherever it says something. */
+/** Merges two requests; the second wins in every setting that it contains. */
 export function mergeRunConfigRequests(first: RunConfigRequest, second: RunConfigRequest): RunConfigRequest {
   const merged: Record<string, unknown> = { ...first };
-  for (const [name, wish] of Object.entries(second)) {
+  for (const [name, requested] of Object.entries(second)) {
     const before = merged[name];
     // Sections hold plain settings: nothing lies deeper.
     merged[name] =
-      typeof wish === 'object' && wish !== null && typeof before === 'object' ? { ...before, ...wish } : wish;
+      typeof requested === 'object' && requested !== null && typeof before === 'object'
+        ? { ...before, ...requested }
+        : requested;
   }
   return merged;
 }
@@ -380,16 +382,16 @@ function budgetsOf({ project, server, request }: RunConfigSources, notices: stri
   const chosen = BUDGET_NAMES.flatMap((name) => {
     const ofProject = project?.defaultRunConfig?.[name];
     const isOfRun = request[name] !== undefined;
-    const wish = isOfRun ? request[name] : ofProject;
-    const asked = wish ?? Infinity;
+    const requested = isOfRun ? request[name] : ofProject;
+    const asked = requested ?? Infinity;
     const ofServer = server.limits.budgets?.[name] ?? Infinity;
     const byDefault = isOfRun ? Infinity : (server.defaults[name] ?? Infinity);
     const budget = Math.min(asked, ofProject ?? Infinity, ofServer, byDefault);
-    if (wish !== undefined && budget < asked) {
+    if (requested !== undefined && budget < asked) {
       const who = isOfRun ? 'was asked for' : "the project's configuration asks for";
       const ofOthers = isOfRun ? 'the project allows' : 'the default of this server, which only a run may exceed';
       const most = budget === ofServer ? 'this server allows' : ofOthers;
-      notices.push(`The ${name} of ${wish} that ${who} is more than ${most}: it is ${budget}.`);
+      notices.push(`The ${name} of ${requested} that ${who} is more than ${most}: it is ${budget}.`);
     }
     return budget === Infinity ? [] : [[name, budget] as const];
   });

@@ -15,7 +15,7 @@ import { writeSandboxFile } from './sandbox-files.ts';
 
 const provider = createBubblewrapProvider();
 const available = await provider.availability();
-if (!available.ok) process.stderr.write(`bubblewrap tests are skipped: ${available.reason}. ${available.mend}\n`);
+if (!available.ok) process.stderr.write(`bubblewrap tests are skipped: ${available.reason}. ${available.remedy}\n`);
 
 describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
   let root: string;

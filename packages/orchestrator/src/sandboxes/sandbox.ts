@@ -2,8 +2,8 @@
 
 export type Availability =
   | { readonly ok: true; readonly detail: string }
-  /** `mend` tells a person in one line how to make it available. */
-  | { readonly ok: false; readonly reason: string; readonly mend: string };
+  /** `remedy` tells a person in one line how to make it available. */
+  | { readonly ok: false; readonly reason: string; readonly remedy: string };
 
 export interface SandboxLimits {
   /** Memory limit in bytes: of each process including shared mappings, and of all processes with their in-memory files. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addDays, calendarOf, daysBetween, stretchesOf } from './date-ranges.ts';
+import { addDays, calendarOf, daysBetween, dateRangesOf } from './date-ranges.ts';
 
 const HOUR_MS = 3_600_000;
 const beginOf = (date: string, timeZone: string): string => new Date(calendarOf(timeZone).beginOf(date)).toISOString();
@@ -28,9 +28,9 @@ describe('A day', () => {
   });
 
   it('has 23 or 25 hours where clocks change', () => {
-    const days = stretchesOf(calendarOf('Europe/Berlin'), '2026-03-28', '2026-03-30', 'day');
+    const days = dateRangesOf(calendarOf('Europe/Berlin'), '2026-03-28', '2026-03-30', 'day');
     expect(days.map(({ begin, end }) => (end - begin) / HOUR_MS)).toEqual([24, 23, 24]);
-    const [long] = stretchesOf(calendarOf('Europe/Berlin'), '2026-10-25', '2026-10-25', 'day');
+    const [long] = dateRangesOf(calendarOf('Europe/Berlin'), '2026-10-25', '2026-10-25', 'day');
     expect(((long?.end ?? 0) - (long?.begin ?? 0)) / HOUR_MS).toBe(25);
   });
 
@@ -44,7 +44,7 @@ describe('A day', () => {
 describe('Weeks', () => {
   it('begin on Monday, are cut off at the ends, and leave no gap', () => {
     // 2026-03-04 is a Wednesday.
-    const weeks = stretchesOf(calendarOf('Europe/Berlin'), '2026-03-04', '2026-03-30', 'week');
+    const weeks = dateRangesOf(calendarOf('Europe/Berlin'), '2026-03-04', '2026-03-30', 'week');
     expect(weeks.map(({ from, to }) => `${from}…${to}`)).toEqual([
       '2026-03-04…2026-03-08',
       '2026-03-09…2026-03-15',

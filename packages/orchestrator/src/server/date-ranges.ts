@@ -54,21 +54,21 @@ export function calendarOf(timeZone: string): Calendar {
 }
 
 /** Days, or weeks from Monday on, of which those at the ends may be cut off. @param from to are in it */
-export function stretchesOf(
+export function dateRangesOf(
   calendar: Calendar,
   from: string,
   to: string,
   bucket: 'day' | 'week',
 ): readonly DateRange[] {
-  const stretches: DateRange[] = [];
+  const ranges: DateRange[] = [];
   for (let first = from; first <= to;) {
     const whole = bucket === 'day' ? first : addDays(first, (7 - weekday(first)) % 7);
     const last = whole < to ? whole : to;
     const next = addDays(last, 1);
-    stretches.push({ from: first, to: last, begin: calendar.beginOf(first), end: calendar.beginOf(next) });
+    ranges.push({ from: first, to: last, begin: calendar.beginOf(first), end: calendar.beginOf(next) });
     first = next;
   }
-  return stretches;
+  return ranges;
 }
 
 export function addDays(date: string, days: number): string {

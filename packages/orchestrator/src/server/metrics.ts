@@ -14,7 +14,7 @@ import {
 } from '@autonomous/shared';
 import type { SummarizedRun } from '../event-store/event-store.ts';
 import type { Spent, Wait } from '../event-store/run-summary.ts';
-import { addDays, type Calendar, calendarOf, daysBetween, type DateRange, stretchesOf } from './date-ranges.ts';
+import { addDays, type Calendar, calendarOf, daysBetween, type DateRange, dateRangesOf } from './date-ranges.ts';
 
 const DEFAULT_DAYS = 30;
 
@@ -37,7 +37,7 @@ export function metricsRange({ from, to, bucket = 'day', timeZone = 'UTC' }: Met
   if (days > MAX_METRICS_DAYS)
     throw fault('from', `is ${days} days back; at most ${MAX_METRICS_DAYS} are given at once`);
   const range = { from: first, to: last, begin: calendar.beginOf(first), end: calendar.beginOf(addDays(last, 1)) };
-  return { timeZone, bucket, range, parts: stretchesOf(calendar, first, last, bucket) };
+  return { timeZone, bucket, range, parts: dateRangesOf(calendar, first, last, bucket) };
 }
 
 /** @param runs all that were open or ended in the range; others may be among them */

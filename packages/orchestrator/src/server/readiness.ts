@@ -39,7 +39,7 @@ export async function readinessOf({
     {
       name: `sandbox (${sandboxes.name})`,
       ok: sandbox.ok,
-      detail: sandbox.ok ? sandbox.detail : `${sandbox.reason} ${sandbox.mend}`,
+      detail: sandbox.ok ? sandbox.detail : `${sandbox.reason} ${sandbox.remedy}`,
     },
     ...(damage() === null ? [] : [{ name: 'database file', ok: false, detail: DAMAGED }]),
     // Anybody may read this: no project and no run is named.

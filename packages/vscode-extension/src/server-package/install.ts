@@ -82,7 +82,7 @@ export async function installServer(options: InstallOptions): Promise<InstalledS
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw inWords(error, root);
+    throw explainInstallError(error, root);
   }
 }
 
@@ -196,7 +196,7 @@ async function isUsed(folder: string): Promise<boolean> {
   return names.some((name) => name.startsWith(USED_BY) && isAlive(Number(name.slice(USED_BY.length))));
 }
 
-function inWords(error: unknown, root: string): Error {
+function explainInstallError(error: unknown, root: string): Error {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new Error(`The disk of ${root} is full. Make room and try again; nothing half-made was left.`, {

@@ -47,7 +47,7 @@ export interface PeerOptions {
   readonly onUpdate: (update: SessionUpdate) => void;
   readonly onPermission: (request: RequestPermissionRequest) => PermissionDecision;
   /** Told of each line on its output that is no message. */
-  readonly onGarbage: (line: string) => void;
+  readonly onMalformedLine: (line: string) => void;
 }
 
 export interface AgentSession {
@@ -130,7 +130,7 @@ export class AcpPeer {
           onUpdate: (sessionId, update) => {
             if (sessionId === this.#sessionId && !this.#replaying) options.onUpdate(update);
           },
-          onGarbage: options.onGarbage,
+          onMalformedLine: options.onMalformedLine,
         }),
       );
   }

@@ -62,7 +62,7 @@ async function openSession(
     mayAsk: false,
     onUpdate: () => {},
     onPermission: () => ({ kind: 'refuse' }),
-    onGarbage: () => {},
+    onMalformedLine: () => {},
   });
   try {
     await peer.openSession(null);

@@ -12,7 +12,7 @@ export type SessionUpdate = z.output<typeof updateSchema>['update'];
 export interface WireListener {
   readonly onUpdate: (sessionId: string, update: SessionUpdate) => void;
   /** Told of each line that is no message, or one that nobody waits for. */
-  readonly onGarbage: (line: string) => void;
+  readonly onMalformedLine: (line: string) => void;
 }
 
 /** A line that is longer is no message of an agent in its right mind: it would fill the server's memory. */
@@ -49,7 +49,7 @@ export function agentStream(
 async function* messagesOf(
   stdout: ReadableStream<Uint8Array>,
   awaited: Set<unknown>,
-  { onUpdate, onGarbage }: WireListener,
+  { onUpdate, onMalformedLine }: WireListener,
 ): AsyncGenerator<AnyMessage> {
   for await (const line of linesOf(stdout)) {
     const message = parseMessage(line);
@@ -58,7 +58,7 @@ async function* messagesOf(
     else if (message !== null && update === null && (message.method !== undefined || awaited.delete(message.id))) {
       // The SDK itself checks what a message of each method has to hold.
       yield message as AnyMessage;
-    } else if (line.trim() !== '') onGarbage(line);
+    } else if (line.trim() !== '') onMalformedLine(line);
   }
 }
 

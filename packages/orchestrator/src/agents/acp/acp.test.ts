@@ -27,7 +27,7 @@ const provider = createBubblewrapProvider();
 const available = await provider.availability();
 // Only a machine that cannot run bubblewrap at all skips this file, and says why.
 if (!available.ok)
-  process.stderr.write(`tests of external agents are skipped: ${available.reason}. ${available.mend}\n`);
+  process.stderr.write(`tests of external agents are skipped: ${available.reason}. ${available.remedy}\n`);
 
 const DONE: Step = { do: 'write', path: RESULT_FILE, content: '{"summary":"made it"}' };
 const EDIT: Step = { do: 'write', path: 'src/made.ts', content: 'export const made = true;\n' };
@@ -397,12 +397,12 @@ describe.skipIf(!available.ok)('an external agent', () => {
     });
   });
 
-  describe('keeps the books', () => {
-    type Entry = readonly ['booked' | 'settled', ...unknown[]];
+  describe('reserves and settles', () => {
+    type Entry = readonly ['reserved' | 'settled', ...unknown[]];
     const aMeter = (entries: Entry[], refuseAfter = Infinity): NonNullable<AgentRequest<Result>['meter']> => ({
-      book: async ({ id }) => {
+      reserve: async ({ id }) => {
         if (entries.length > refuseAfter) throw new NeedsHuman('budget', 'It is used up.');
-        entries.push(['booked', id]);
+        entries.push(['reserved', id]);
         return {
           settle: async (usage, toolCalls = 0) => {
             entries.push(['settled', usage, toolCalls]);
@@ -423,10 +423,10 @@ describe.skipIf(!available.ok)('an external agent', () => {
       await call.outcome;
       const none = { inputTokens: 0, outputTokens: 0 };
       expect(entries).toEqual([
-        ['booked', 'acp:scripted'],
-        ['booked', 'acp:scripted'],
+        ['reserved', 'acp:scripted'],
+        ['reserved', 'acp:scripted'],
         ['settled', none, 1],
-        ['booked', 'acp:scripted'],
+        ['reserved', 'acp:scripted'],
         ['settled', none, 1],
         ['settled', { inputTokens: 105, outputTokens: 20, cachedInputTokens: 5 }, 0],
       ]);

@@ -29,7 +29,7 @@ import { AcpPeer, AgentGone, INTERRUPT_TIMEOUT, PROTOCOL_ERROR, type Turn } from
 import { decidePermission } from './acp-permissions.ts';
 import { AcpProgress } from './acp-progress.ts';
 import { ACP_PREFIX } from '../agent-router.ts';
-import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from '../agent.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage, ReservedCall } from '../agent.ts';
 import {
   nudgeText,
   restartText,
@@ -45,9 +45,9 @@ const RESTARTS = 2;
 /** Prompts that ask for a result once more. */
 const MAX_RESULT_RETRIES = 1;
 const COMMAND_TIMEOUT_MS = 30_000;
-/** How often it is looked whether a person has said something. */
-const LISTEN_MS = 1_000;
-/** Tool calls of one call of a role, at most, and those of them that are not in the books yet. */
+/** Interval at which the message inbox is polled. */
+const POLL_MS = 1_000;
+/** Tool calls of one call of a role, at most, and those of them that are not reserved yet. */
 const MOST_TOOL_CALLS = 2_000;
 const MOST_PENDING = 200;
 /** What is known of a turn's use before it is over. */
@@ -63,8 +63,8 @@ const LIMITS: StallLimits = {
 };
 /** Of what the agent wrote to stderr, what a person is shown. */
 const SHOWN_STDERR = 600;
-/** Lines that are no message, of which a person is told. */
-const TOLD_GARBAGE = 3;
+/** Most malformed lines (not protocol messages) that are reported to a person. */
+const REPORTED_MALFORMED_LINES = 3;
 
 /** @param agentsNow those that there are at each call */
 export function createAcpAgent(agentsNow: () => readonly AcpAgentSettings[]): Agent {
@@ -114,11 +114,11 @@ class AcpCall<Result> {
   readonly #settings: AcpAgentSettings;
   readonly #request: AgentRequest<Result>;
   readonly #progress: AcpProgress;
-  readonly #books: TurnUsage;
-  /** What people said, and how much of it this process of the agent has been told. */
-  readonly #heard: string[] = [];
-  #told = 0;
-  #hearing: Promise<boolean> = Promise.resolve(false);
+  readonly #turnUsage: TurnUsage;
+  /** Messages received from people, and how many of them were delivered to this process of the agent. */
+  readonly #received: string[] = [];
+  #delivered = 0;
+  #polling: Promise<boolean> = Promise.resolve(false);
   readonly #stalls = new StallWatch(LIMITS);
   /** Said to the agent with the next prompt, because it goes in circles. */
   #nudge: string | null = null;
@@ -130,15 +130,15 @@ class AcpCall<Result> {
   #keep: () => void = () => {};
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
   #folder = '';
-  #mends = 0;
-  #garbage = 0;
+  #resultRetries = 0;
+  #malformedLines = 0;
 
   constructor(settings: AcpAgentSettings, request: AgentRequest<Result>) {
     this.#settings = settings;
     this.#request = request;
-    this.#books = new TurnUsage(request);
+    this.#turnUsage = new TurnUsage(request);
     this.#progress = new AcpProgress(request.onProgress, {
-      onCall: () => this.#books.toolCall(this.#progress.costUsd),
+      onCall: () => this.#turnUsage.toolCall(this.#progress.costUsd),
       onStep: (calls) => this.#watchProgress(calls),
       onTooMuch: (characters) => this.#tooMuchText(characters),
     });
@@ -147,7 +147,7 @@ class AcpCall<Result> {
   async perform(): Promise<AgentOutcome<Result>> {
     const kept = this.#keptSession();
     let session = kept?.session ?? null;
-    this.#books.knows(kept?.costUsd ?? 0);
+    this.#turnUsage.startFrom(kept?.costUsd ?? 0);
     await this.#prepare(session === null);
     for (let restarts = 0; ;) {
       const interrupted = session !== null;
@@ -195,7 +195,7 @@ class AcpCall<Result> {
         // Where nobody can be asked it is not allowed.
         return decision.kind === 'ask' && !this.#mayAsk ? { kind: 'refuse' } : decision;
       },
-      onGarbage: (line) => this.#tellGarbage(line),
+      onMalformedLine: (line) => this.#reportMalformedLine(line),
     });
     try {
       const session = await peer.openSession(kept);
@@ -203,15 +203,15 @@ class AcpCall<Result> {
       // Without it the next attempt begins with the files of the last commit, which fits an agent that forgets.
       this.#keep = () => {
         if (!session.resumable) return;
-        const { dollars: costUsd } = this.#books;
+        const { dollars: costUsd } = this.#turnUsage;
         this.#request.keep?.({ acp: { agent: this.#settings.name, session: session.id, costUsd } });
       };
       if (!session.resumed) {
         this.#progress.forgetSession();
-        this.#books.knows(0);
+        this.#turnUsage.startFrom(0);
       }
       this.#keep();
-      this.#told = 0;
+      this.#delivered = 0;
       return await this.#prompt(peer, this.#opening(kept, session.resumed));
     } finally {
       await peer.end();
@@ -219,13 +219,13 @@ class AcpCall<Result> {
   }
 
   async #prompt(peer: AcpPeer, opening: string): Promise<AgentOutcome<Result>> {
-    await this.#hear();
-    for (let text = [opening, ...this.#untold()].join('\n\n'); ;) {
+    await this.#poll();
+    for (let text = [opening, ...this.#takePending()].join('\n\n'); ;) {
       const turn = await this.#turn(peer, text);
       this.#progress.endTurn();
       if (turn.kind === 'question') return this.#question(turn.question);
       if (turn.kind === 'interrupted') {
-        text = interruptedPrompt(this.#untold());
+        text = interruptedPrompt(this.#takePending());
         continue;
       }
       // It ended by itself before it could be told.
@@ -238,13 +238,13 @@ class AcpCall<Result> {
       }
       const ending = await this.#ending(turn.response.stopReason);
       // What a person says in the last moment counts.
-      if (await this.#hear()) {
-        text = lastWordPrompt(this.#untold(), { folder: this.#folder });
+      if (await this.#poll()) {
+        text = lastWordPrompt(this.#takePending(), { folder: this.#folder });
         continue;
       }
       if ('kind' in ending) return ending;
-      if (this.#mends === MAX_RESULT_RETRIES) return this.#lastResort(ending.fault);
-      this.#mends++;
+      if (this.#resultRetries === MAX_RESULT_RETRIES) return this.#lastResort(ending.fault);
+      this.#resultRetries++;
       this.#request.onProgress({
         kind: 'note',
         text: `No usable result yet, asking for it once more. ${ending.fault}`,
@@ -258,11 +258,11 @@ class AcpCall<Result> {
     const { promise: interrupt, resolve, reject } = Promise.withResolvers<void>();
     interrupt.catch(() => {});
     this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
-    await this.#books.open(reject);
+    await this.#turnUsage.open(reject);
     this.#underWay = { interrupt: resolve, refuse: reject };
-    const listening = setInterval(() => {
-      this.#hear().then((isNews) => isNews && resolve(), reject);
-    }, LISTEN_MS);
+    const polling = setInterval(() => {
+      this.#poll().then((isNews) => isNews && resolve(), reject);
+    }, POLL_MS);
     try {
       const turn = await peer.prompt(text, interrupt);
       await this.#close(turn.response);
@@ -273,7 +273,7 @@ class AcpCall<Result> {
       throw error;
     } finally {
       this.#underWay = null;
-      clearInterval(listening);
+      clearInterval(polling);
     }
   }
 
@@ -316,33 +316,33 @@ class AcpCall<Result> {
   /** What a turn has come to, whoever ended it. */
   async #close(response: PromptResponse | null): Promise<void> {
     const usage = response === null ? NOTHING : this.#count(response);
-    await this.#books.close(usage, this.#progress.costUsd);
+    await this.#turnUsage.close(usage, this.#progress.costUsd);
     this.#keep();
   }
 
-  /** Takes what people said since the last look. @returns whether there is anything that the agent was not told */
-  #hear(): Promise<boolean> {
+  /** Polls the message inbox. @returns whether messages are pending, that is received and not delivered */
+  #poll(): Promise<boolean> {
     const look = async (): Promise<boolean> => {
       const { messages, onProgress } = this.#request;
       for (const { by, text } of (await messages?.()) ?? []) {
         onProgress({ kind: 'message', text, data: { by } });
-        this.#heard.push(text);
-        this.#stalls.heardNews();
+        this.#received.push(text);
+        this.#stalls.resetCounts();
       }
-      return this.#told < this.#heard.length;
+      return this.#delivered < this.#received.length;
     };
     // One look after the other: each message is given once.
-    this.#hearing = this.#hearing.then(look, look);
-    return this.#hearing;
+    this.#polling = this.#polling.then(look, look);
+    return this.#polling;
   }
 
-  /** For the next prompt. */
-  #untold(): readonly string[] {
-    const untold = this.#heard.slice(this.#told).map(messageText);
-    this.#told = this.#heard.length;
+  /** Returns the pending messages, with a nudge if there is one, and marks them as delivered. */
+  #takePending(): readonly string[] {
+    const pending = this.#received.slice(this.#delivered).map(messageText);
+    this.#delivered = this.#received.length;
     const nudge = this.#nudge;
     this.#nudge = null;
-    return nudge === null ? untold : [...untold, nudge];
+    return nudge === null ? pending : [...pending, nudge];
   }
 
   #opening(kept: string | null, resumed: boolean): string {
@@ -461,9 +461,9 @@ class AcpCall<Result> {
   }
 
   /** The first lines that are no messages: somebody who writes an agent wants to know. */
-  #tellGarbage(line: string): void {
-    this.#garbage++;
-    if (this.#garbage > TOLD_GARBAGE) return;
+  #reportMalformedLine(line: string): void {
+    this.#malformedLines++;
+    if (this.#malformedLines > REPORTED_MALFORMED_LINES) return;
     const shown = line.length > 200 ? `${line.slice(0, 200)}…` : line;
     this.#request.onProgress({ kind: 'note', text: `The agent wrote a line that is not a protocol message: ${shown}` });
   }
@@ -526,15 +526,15 @@ class GoesInCircles extends Error {
 
 /**
  * What an agent's turns cost. It makes its requests to a model by itself, and says what they used when its turn is over, if
- * at all: so a call is booked with the turn and with each tool call, which is when it asks its model again.
+ * at all: so a call is reserved with the turn and with each tool call, which is when it asks its model again.
  */
 class TurnUsage {
   readonly #request: Pick<AgentRequest<unknown>, 'meter' | 'model'>;
-  #booked: BookedCall | undefined;
+  #reserved: ReservedCall | undefined;
   /** Writes one after the other, in the order of what happened. */
   #written: Promise<void> = Promise.resolve();
   #refuse: (reason: unknown) => void = () => {};
-  /** Of what the agent says that its session has cost, what is in the books. */
+  /** The part of the session's cost, as the agent reports it, that is in the log. US dollars. */
   #costUsd = 0;
   /** The same, since the turn began. */
   #turnUsd = 0;
@@ -552,16 +552,16 @@ class TurnUsage {
   async open(refuse: (reason: unknown) => void): Promise<void> {
     this.#refuse = refuse;
     this.#turnUsd = 0;
-    await this.#book();
+    await this.#reserve();
   }
 
-  /** US dollars of the session that are in the books. */
+  /** Cost of the session that is in the log, in US dollars. */
   get dollars(): number {
     return this.#costUsd;
   }
 
-  /** What of the session's cost was booked before. */
-  knows(costUsd: number): void {
+  /** Sets the cost of the session that the log contains already, in US dollars. */
+  startFrom(costUsd: number): void {
     this.#costUsd = costUsd;
   }
 
@@ -577,27 +577,27 @@ class TurnUsage {
     this.#written = this.#written
       .then(async () => {
         this.#pending -= 1;
-        const booked = this.#booked;
+        const reserved = this.#reserved;
         // One that is told of after its turn is over belongs to none.
-        if (booked === undefined) return;
-        // Where nothing more may be booked, the turn's own booking takes up what it still comes to.
-        await this.#book();
-        await booked.settle({ ...NOTHING, ...this.#since(costUsd) }, 1);
+        if (reserved === undefined) return;
+        // Where nothing more may be reserved, the turn's own reservation takes the rest.
+        await this.#reserve();
+        await reserved.settle({ ...NOTHING, ...this.#since(costUsd) }, 1);
       })
       .catch((error: unknown) => this.#refuse(error));
   }
 
   async close(usage: CallUsage, costUsd: number | null): Promise<void> {
     await this.#written;
-    const booked = this.#booked;
-    this.#booked = undefined;
+    const reserved = this.#reserved;
+    this.#reserved = undefined;
     const countedUsd = this.#turnUsd;
-    await booked?.settle({ ...usage, ...this.#since(costUsd), ...(countedUsd > 0 ? { countedUsd } : {}) });
+    await reserved?.settle({ ...usage, ...this.#since(costUsd), ...(countedUsd > 0 ? { countedUsd } : {}) });
   }
 
-  async #book(): Promise<void> {
+  async #reserve(): Promise<void> {
     const { meter, model } = this.#request;
-    this.#booked = await meter?.book({ id: model, scripted: false }, NOTHING);
+    this.#reserved = await meter?.reserve({ id: model, scripted: false }, NOTHING);
   }
 
   #since(costUsd: number | null): { readonly costUsd?: number } {

@@ -16,7 +16,7 @@ import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool,
 import { z } from 'zod';
 import type { CallRecorder, Models, ResolvedModel } from '../../models/model.ts';
 import { MESSAGE_FIRST, messageText } from '../../roles/prompt-parts.ts';
-import type { Agent, AgentOutcome, AgentRequest, AgentUsage, BookedCall } from '../agent.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage, ReservedCall } from '../agent.ts';
 import type { McpServer } from '../mcp/mcp-servers.ts';
 import { openOutsideTools, type OutsideTool } from '../mcp/mcp-tools.ts';
 import {
@@ -48,7 +48,7 @@ export interface ToolLoopOptions {
 
 const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
 
-/** How often a result that does not fit its schema may be mended. */
+/** Most retries of a result that does not fit its schema. */
 const MAX_RESULT_RETRIES = 2;
 
 /** Answers that are left to the model at least when a person has said something. */
@@ -121,18 +121,18 @@ class ToolLoop<Result> {
   readonly #tools: ToolSet;
   readonly #outside: ReadonlyMap<string, OutsideTool>;
   #messages: ModelMessage[] = [];
-  /** What people said, and how much of it the model has been told. */
-  readonly #heard: string[] = [];
-  #told = 0;
+  /** Messages received from people, and how many of them were delivered to the model. */
+  readonly #received: string[] = [];
+  #delivered = 0;
   /** Of everything that goes to the model with the next request. */
   #characters = 0;
   /** Of what goes with each: instructions and tools. */
   readonly #fixedCharacters: number;
   /** The request that was sent last. */
-  #booked: BookedCall | undefined;
+  #reserved: ReservedCall | undefined;
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
   #stepsLeft: number;
-  #toldToFinish = false;
+  #askedToFinish = false;
   #idleAnswers = 0;
   #invalidResults = 0;
   readonly #stalls = new StallWatch();
@@ -151,8 +151,8 @@ class ToolLoop<Result> {
 
   async perform(): Promise<AgentOutcome<Result>> {
     while (true) {
-      await this.#hearMessages();
-      this.#tellMessages();
+      await this.#pollInbox();
+      this.#deliverMessages();
       if (this.#stepsLeft <= 0) this.#demandFinish();
       this.#stepsLeft--;
       const answer = await this.#nextAnswer();
@@ -188,8 +188,8 @@ class ToolLoop<Result> {
       signal,
       inputTokens,
       onCall: async () => {
-        const call = await this.#book(inputTokens);
-        this.#booked = call;
+        const call = await this.#reserve(inputTokens);
+        this.#reserved = call;
         this.#usage = { ...this.#usage, calls: this.#usage.calls + 1 };
         // Only tool calls can be refused when it is settled, and there are none.
         return (usage) => void call?.settle(usage).catch(() => undefined);
@@ -209,13 +209,13 @@ class ToolLoop<Result> {
       text: `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
       data: { ...usage },
     });
-    await this.#booked?.settle(usage, answer.toolCalls.filter((call) => !isEnding(call)).length);
+    await this.#reserved?.settle(usage, answer.toolCalls.filter((call) => !isEnding(call)).length);
     return answer;
   }
 
-  #book(inputTokens: number): Promise<BookedCall> | undefined {
+  #reserve(inputTokens: number): Promise<ReservedCall> | undefined {
     const outputTokens = this.#options.maxOutputTokens ?? this.#model.maxOutputTokens ?? ASSUMED_OUTPUT_TOKENS;
-    return this.#request.meter?.book(this.#model, { inputTokens, outputTokens });
+    return this.#request.meter?.reserve(this.#model, { inputTokens, outputTokens });
   }
 
   /** Nothing is left of what was said before. */
@@ -233,13 +233,13 @@ class ToolLoop<Result> {
   /** The steps are used up: one more, to finish. */
   #demandFinish(): void {
     const { role, maxSteps } = this.#request;
-    if (this.#toldToFinish) {
+    if (this.#askedToFinish) {
       throw new NeedsHuman(
         'agent_failed',
         `The ${role} (${this.#model.id}) did not finish within ${maxSteps} steps, and not after a reminder either. Retry, or split the request.`,
       );
     }
-    this.#toldToFinish = true;
+    this.#askedToFinish = true;
     this.#stepsLeft = 1;
     this.#say('You have used up your steps. Call finish now, with what you have, and say in it what is missing.');
   }
@@ -262,7 +262,7 @@ class ToolLoop<Result> {
     for (const call of calls.filter((candidate) => !isEnding(candidate))) results.set(call, await this.#runTool(call));
 
     const failed = [...results.values()].some((result) => !result.ok);
-    const isTold = calls.some(isEnding) && (await this.#hearMessages());
+    const hasNews = calls.some(isEnding) && (await this.#pollInbox());
     for (const [index, call] of calls.filter(isEnding).entries()) {
       this.#report(call, call.name);
       if (failed) {
@@ -272,7 +272,7 @@ class ToolLoop<Result> {
             `Not taken, because another tool call of the same answer failed. Look at it, then call ${call.name} again.`,
           ),
         );
-      } else if (isTold) {
+      } else if (hasNews) {
         results.set(call, fault(MESSAGE_FIRST));
       } else if (index > 0) {
         results.set(call, fault('Not taken: only the first call of finish or ask in an answer counts.'));
@@ -298,25 +298,25 @@ class ToolLoop<Result> {
     return null;
   }
 
-  /** Takes what people said since the last look. @returns whether there was anything */
-  async #hearMessages(): Promise<boolean> {
+  /** Polls the message inbox. @returns whether it contained a message */
+  async #pollInbox(): Promise<boolean> {
     const { messages, onProgress } = this.#request;
     const news = (await messages?.()) ?? [];
     for (const { by, text } of news) {
       onProgress({ kind: 'message', text, data: { by } });
-      this.#heard.push(text);
+      this.#received.push(text);
     }
     if (news.length === 0) return false;
-    this.#stalls.heardNews();
+    this.#stalls.resetCounts();
     // What a person asks for in the last moment has to be possible.
     this.#stepsLeft = Math.max(this.#stepsLeft, STEPS_FOR_A_MESSAGE);
-    this.#toldToFinish = false;
+    this.#askedToFinish = false;
     return true;
   }
 
-  #tellMessages(): void {
-    for (const text of this.#heard.slice(this.#told)) this.#say(messageText(text));
-    this.#told = this.#heard.length;
+  #deliverMessages(): void {
+    for (const text of this.#received.slice(this.#delivered)) this.#say(messageText(text));
+    this.#delivered = this.#received.length;
   }
 
   /** Nudges an agent that goes in circles, then begins its conversation anew, then gives up on it. */
@@ -331,7 +331,7 @@ class ToolLoop<Result> {
     } else if (verdict.kind === 'restart') {
       onProgress({ kind: 'note', text: `No progress: it ${why}. It starts again with a note about what was tried.` });
       this.#begin(`${prompt}\n\n${restartText(why, this.#stalls.tried)}`);
-      this.#told = 0;
+      this.#delivered = 0;
     } else {
       throw new NeedsHuman(
         'stalled',

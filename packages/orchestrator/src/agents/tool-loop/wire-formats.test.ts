@@ -1,5 +1,5 @@
 /**
- * The tool loop over every wire format and real HTTP: what is booked of each request, and that no answer which is not whole
+ * The tool loop over every wire format and real HTTP: what is reserved of each request, and that no answer which is not whole
  * and sound is ever used. What all formats share stands in `tool-loop.test.ts`.
  */
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
@@ -37,17 +37,17 @@ const ANSWER_USD: Readonly<Record<string, number | null>> = {
   'openai-compatible:local': null,
 };
 
-/** Writes down what is booked and settled, and how many requests had come by then. */
+/** Writes down what is reserved and settled, and how many requests had come by then. */
 function aMeter() {
   const entries: { readonly what: string; readonly tokens: readonly number[]; readonly usd: number | null }[] = [];
   const prices = createPrices();
   const meter: CallMeter = {
-    async book({ id }, most) {
+    async reserve({ id }, most) {
       const requests = provider.getRequests().length;
-      entries.push({ what: 'booked', tokens: [most.inputTokens, most.outputTokens], usd: prices.priceOf(id, most) });
+      entries.push({ what: 'reserved', tokens: [most.inputTokens, most.outputTokens], usd: prices.priceOf(id, most) });
       // Nothing is sent meanwhile.
       await new Promise((resolve) => setImmediate(resolve));
-      if (provider.getRequests().length !== requests) throw new Error('it was sent before it was booked');
+      if (provider.getRequests().length !== requests) throw new Error('it was sent before it was reserved');
       return {
         async settle(usage, toolCalls = 0) {
           const tokens = [usage.inputTokens, usage.outputTokens, toolCalls];
@@ -156,7 +156,7 @@ const eventStream = (events: readonly object[]): string =>
     .join('');
 
 describe.each(PROVIDERS)('%s', (model) => {
-  it('has each request booked before it is sent, and settled with what the provider says', async () => {
+  it('has each request reserved before it is sent, and settled with what the provider says', async () => {
     answerInTurn(provider, [
       calls(['list', {}], ['list', {}]),
       { error: { message: 'boom', type: 'api_error' }, status: 500 },
@@ -164,7 +164,14 @@ describe.each(PROVIDERS)('%s', (model) => {
     ]);
     const { meter, entries } = aMeter();
     await anAgentAt(baseUrl, { maxOutputTokens: 5_000 }).perform(await aRequest({ model, meter }));
-    expect(entries.map(({ what }) => what)).toEqual(['booked', 'settled', 'booked', 'settled', 'booked', 'settled']);
+    expect(entries.map(({ what }) => what)).toEqual([
+      'reserved',
+      'settled',
+      'reserved',
+      'settled',
+      'reserved',
+      'settled',
+    ]);
     const [first, answered, second, refused, , finished] = entries;
     expect(answered?.tokens).toEqual([100, 20, 2]);
     expect(refused).toEqual({ what: 'settled', tokens: [0, 0, 0], usd: ANSWER_USD[model] === null ? null : 0 });
@@ -202,9 +209,9 @@ describe.each(PROVIDERS)('%s', (model) => {
     });
     const { meter, entries } = aMeter();
     const outcome = await anAgentAt(url).perform(await aRequest({ model, meter }));
-    const [booked, settled] = entries;
-    expect(booked?.tokens[0]).toBeGreaterThan(100);
-    expect(settled?.tokens[0]).toBe(booked?.tokens[0]);
+    const [reserved, settled] = entries;
+    expect(reserved?.tokens[0]).toBeGreaterThan(100);
+    expect(settled?.tokens[0]).toBe(reserved?.tokens[0]);
     expect(settled?.tokens[1]).toBeGreaterThanOrEqual(Math.floor(FINISH.length / 3));
     expect(outcome.usage).toMatchObject({ inputTokens: settled?.tokens[0], outputTokens: settled?.tokens[1] });
   });

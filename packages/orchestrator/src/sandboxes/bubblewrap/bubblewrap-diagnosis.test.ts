@@ -101,9 +101,9 @@ it.each([
     "Can't find source path /gone",
     'bwrap --ro-bind / / true',
   ],
-])('explains %s', (_what, failure, facts, reason, mend) => {
+])('explains %s', (_what, failure, facts, reason, remedy) => {
   const answer = explainFailure(failure, 'bwrap', facts);
   expect(answer.ok).toBe(false);
   expect(answer.reason).toContain(reason);
-  expect(answer.mend).toContain(mend);
+  expect(answer.remedy).toContain(remedy);
 });

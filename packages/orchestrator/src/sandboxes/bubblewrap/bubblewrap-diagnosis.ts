@@ -107,8 +107,8 @@ function install(name: string, { osRelease }: HostFacts): string {
   return `sudo apt-get install ${name}`;
 }
 
-function unavailable(reason: string, mend: string): Unavailable {
-  return { ok: false, reason, mend };
+function unavailable(reason: string, remedy: string): Unavailable {
+  return { ok: false, reason, remedy };
 }
 
 function read(path: string): string | null {

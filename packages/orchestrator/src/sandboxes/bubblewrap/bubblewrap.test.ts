@@ -18,7 +18,7 @@ import { readSandboxFile } from '../sandbox-files.ts';
 const provider = createBubblewrapProvider();
 const available = await provider.availability();
 // Only a machine that cannot run bubblewrap at all skips this file, and says why.
-if (!available.ok) process.stderr.write(`bubblewrap tests are skipped: ${available.reason}. ${available.mend}\n`);
+if (!available.ok) process.stderr.write(`bubblewrap tests are skipped: ${available.reason}. ${available.remedy}\n`);
 
 /** Of the session of a command, where this kernel knows such a thing. */
 const PRIORITY = existsSync('/proc/self/autogroup') ? / nice 5\n$/ : /^$/;
@@ -399,7 +399,7 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     expect(await missing.availability()).toMatchObject({
       ok: false,
       reason: expect.stringContaining('not installed'),
-      mend: expect.stringContaining('bubblewrap'),
+      remedy: expect.stringContaining('bubblewrap'),
     });
     await expect(run('touch ran', {}, { path: '/nonexistent/bwrap' })).rejects.toMatchObject({
       name: 'NeedsHuman',

@@ -72,7 +72,7 @@ export function createBubblewrapProvider(options: BubblewrapOptions = {}): Sandb
     if (answer === undefined || performance.now() - answer.at > AVAILABILITY_KEPT_MS) {
       const asked = { at: performance.now(), availability: probe(located(options)) };
       answer = asked;
-      // Whoever has mended what was missing is not told for another minute that it is.
+      // A remedy that a person applied must be seen at once, not after a minute.
       const forget = (): void => {
         if (answer === asked) answer = undefined;
       };
@@ -88,7 +88,10 @@ export function createBubblewrapProvider(options: BubblewrapOptions = {}): Sandb
       assertSpec(spec);
       const answered = await availability();
       if (!answered.ok)
-        throw new NeedsHuman('sandbox_unavailable', `No sandbox can be started: ${answered.reason}. ${answered.mend}`);
+        throw new NeedsHuman(
+          'sandbox_unavailable',
+          `No sandbox can be started: ${answered.reason}. ${answered.remedy}`,
+        );
       const { network } = spec;
       const reachesOut = network === 'open' || (typeof network === 'object' && network.allow.length > 0);
       if (reachesOut) npm ??= readNpmSettings();
@@ -163,10 +166,10 @@ class BubblewrapSandbox implements Sandbox {
       const note = `[ended by the machine with ${end.foreignSignal}; its memory is probably used up]\n`;
       return { ...end, exitCode: null, stderr: withLine(end.stderr, note) };
     }
-    const { reason, mend } = explainFailure(end.stderr, this.#options.path ?? 'bwrap', readHostFacts());
+    const { reason, remedy } = explainFailure(end.stderr, this.#options.path ?? 'bwrap', readHostFacts());
     throw new NeedsHuman(
       'sandbox_unavailable',
-      `The sandbox ${this.#spec.key} could not be started: ${reason}. ${mend}`,
+      `The sandbox ${this.#spec.key} could not be started: ${reason}. ${remedy}`,
     );
   }
 

@@ -30,7 +30,7 @@ if (realKey !== '') {
 
 const bubblewrap = await createBubblewrapProvider().availability();
 // The machines of the service on this machine are bubblewraps.
-if (!bubblewrap.ok) process.stderr.write(`E2B tests are skipped: ${bubblewrap.reason}. ${bubblewrap.mend}\n`);
+if (!bubblewrap.ok) process.stderr.write(`E2B tests are skipped: ${bubblewrap.reason}. ${bubblewrap.remedy}\n`);
 
 const server = await startE2bServer();
 /** A machine takes a moment to start, on a machine that does other things a long one. */
@@ -543,7 +543,7 @@ describe.skipIf(!bubblewrap.ok)('with a service on this machine', () => {
       expect(answer).toMatchObject({
         ok: false,
         reason: expect.stringContaining(reason),
-        mend: expect.stringContaining(way),
+        remedy: expect.stringContaining(way),
       });
       expect(JSON.stringify(answer)).not.toContain('hunter2');
     });

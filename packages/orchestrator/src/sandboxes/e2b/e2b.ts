@@ -256,7 +256,7 @@ class E2b {
       }
     } catch (error) {
       const { message } = explainE2bFailure(error, `No E2B sandbox of template "${template}" can be used`);
-      return { availability: { ok: false, reason: message, mend: wayOutOf(error) }, keptMs };
+      return { availability: { ok: false, reason: message, remedy: wayOutOf(error) }, keptMs };
     }
     const tookMs = Math.round(performance.now() - startedAt);
     const detail = `E2B started a sandbox of template "${template}" in ${tookMs} ms`;

@@ -142,12 +142,12 @@ class ProxyServer {
   readonly #http = createHttpServer({ maxHeaderSize: 32_768, requireHostHeader: false });
   readonly #clients = new Set<Socket>();
   readonly #upstreams = new Set<Socket>();
-  /** Connections to the outside, with those that are being made. */
-  #places = 0;
+  /** Connection slots in use: connections to the outside, including those that are being opened. */
+  #connectionSlots = 0;
   #closed = false;
   /** Tunnels in which plain HTTP is spoken, by their client's end. */
   readonly #tunnels = new WeakMap<Duplex, Target>();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** Of connections that are closed. */
   #bytes = 0;
   #counting: NodeJS.Timeout | undefined;
@@ -351,20 +351,20 @@ class ProxyServer {
     const { host, port } = target;
     const answer = checkTarget(this.#entries, host, port);
     if (!answer.ok) throw refused(answer.reason, host, port, answer.message);
-    if (this.#places >= this.#limits.connections) {
+    if (this.#connectionSlots >= this.#limits.connections) {
       throw refused('limit', host, port, `more than ${this.#limits.connections} connections at the same time`);
     }
     if (this.#bytesSoFar() > this.#limits.bytes) {
       throw refused('limit', host, port, `more than ${this.#limits.bytes} bytes went over the network`);
     }
     // Taken before anything is waited for: others ask meanwhile.
-    this.#places += 1;
+    this.#connectionSlots += 1;
     try {
       const socket = await this.#connected(target, answer.entry, client);
-      socket.once('close', () => (this.#places -= 1));
+      socket.once('close', () => (this.#connectionSlots -= 1));
       return socket;
     } catch (error) {
-      this.#places -= 1;
+      this.#connectionSlots -= 1;
       throw error;
     }
   }
@@ -440,8 +440,8 @@ class ProxyServer {
     const { refusal, status, message } = error;
     if (refusal === null) return { status, message };
     const key = `${refusal.reason} ${refusal.host} ${refusal.port}`;
-    if (!this.#told.has(key) && this.#told.size < TOLD_REFUSALS) {
-      this.#told.add(key);
+    if (!this.#reported.has(key) && this.#reported.size < TOLD_REFUSALS) {
+      this.#reported.add(key);
       this.#onRefused?.(refusal);
     }
     return { status, message };

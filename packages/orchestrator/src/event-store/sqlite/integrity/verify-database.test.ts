@@ -397,7 +397,7 @@ describe('what was stored', () => {
       expect(positions).toEqual(expect.arrayContaining([1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]));
     });
 
-    it('can be shown and set aside where nothing of it can be read', async () => {
+    it('can be shown and quarantined where nothing of it can be read', async () => {
       tamper(`DELETE FROM workflow_steps WHERE run = 2`);
       const store = open();
       expect(await store.loadView('b')).toMatchObject({

@@ -8,7 +8,7 @@ import { aConfig, aQuestion, DrivenRun, outputs } from '../build.fixture.ts';
 /** A run by the ways that it goes, in order of their recording. */
 type Scenarios = Readonly<Record<string, () => DrivenRun>>;
 
-/** A driven run that the engine sets aside, queues and admits. */
+/** A driven run that the engine quarantines, queues and admits. */
 class EngineDrivenRun extends DrivenRun {
   static queued(): EngineDrivenRun {
     const started = DrivenRun.start().events[0]?.payload as JsonObject;
@@ -22,7 +22,7 @@ class EngineDrivenRun extends DrivenRun {
   }
 
   /** What the engine writes when it cannot go on with a run. */
-  park(reason: string, message: string): this {
+  quarantine(reason: string, message: string): this {
     this.now += 1_000;
     const sequence = this.state.sequence + 1;
     const event: WorkflowEvent = {
@@ -422,16 +422,16 @@ export const buildScenarios: Scenarios = {
       .send('RUN_CANCELLED', { by }),
   'set aside at a gate, taken up': () => {
     const run = EngineDrivenRun.start().toPlanGate();
-    return retried(run.park('poisoned', 'event 4 is not what was stored')).send('APPROVAL_GRANTED', { by });
+    return retried(run.quarantine('poisoned', 'event 4 is not what was stored')).send('APPROVAL_GRANTED', { by });
   },
   'set aside at work, taken up': () => {
     const run = EngineDrivenRun.start().toImplementation();
-    return retried(run.park('definition_missing', 'version 1 is not registered')).implemented();
+    return retried(run.quarantine('definition_missing', 'version 1 is not registered')).implemented();
   },
   'set aside, cancelled': () =>
     EngineDrivenRun.start()
       .toPlanGate()
-      .park('poisoned', 'event 4 is not what was stored')
+      .quarantine('poisoned', 'event 4 is not what was stored')
       .send('RUN_CANCELLED', { by, reason: 'Start afresh.' }),
   'forked at a gate as it is': () => fork(planned()).send('APPROVAL_GRANTED', { by }),
   'forked at work with another configuration': () =>
