@@ -114,8 +114,8 @@ export async function callAgent<Input extends CommonInput, Result>(
 }
 
 /**
- * What an agent did until it was interrupted becomes a checkpoint, or is gone on with after the server's next start; of a run that
- * is cancelled nobody takes it. A sandbox that is lost has nothing to give.
+ * Saves an interrupted agent's files as a checkpoint for the next attempt. Discarded when the run is cancelled. Of a lost
+ * sandbox nothing is saved.
  */
 async function bringBack(tools: ActivityTools, { runId, signal }: ActivityContext, sandbox: Sandbox): Promise<void> {
   if (!signal.aborted) {

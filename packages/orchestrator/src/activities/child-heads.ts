@@ -34,7 +34,7 @@ export async function childHead(
   childId: string,
 ): Promise<MergedChild> {
   const view = await tools.view(childId);
-  if (view.parent?.runId !== runId) throw new TerminalFailure(`Run ${childId} is no child run of ${runId}.`);
+  if (view.parent?.runId !== runId) throw new TerminalFailure(`Run ${childId} is not a child run of ${runId}.`);
   const child = mergedChildOf(view);
   if (child === null)
     throw new TerminalFailure(`Child run ${childId} is ${view.status} and has no commit that could be merged.`);

@@ -150,7 +150,7 @@ async function toBase(commit: OwnedCommit): Promise<OwnedCommitted> {
   }
   throw new NeedsHuman(
     'push_rejected',
-    `${baseBranch} moved ${MAX_TRIES} times while ${Object.keys(wanted.files).join(', ')} was being committed to it. Nothing of it was pushed; retry when fewer pushes arrive there.`,
+    `${baseBranch} moved ${MAX_TRIES} times while ${Object.keys(wanted.files).join(', ')} was being committed to it. Nothing was pushed; retry when fewer pushes arrive there.`,
   );
 }
 

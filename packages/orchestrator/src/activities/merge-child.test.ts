@@ -131,7 +131,7 @@ it('stops at lines that two children changed, names the files and moves nothing'
 
 it('takes only children of this run', async () => {
   await aChild('a', { 'a.js': '1\n' }, 'another');
-  await expect(integrate(base, 'a')).rejects.toThrow(new TerminalFailure('Run a is no child run of p.'));
+  await expect(integrate(base, 'a')).rejects.toThrow(new TerminalFailure('Run a is not a child run of p.'));
 });
 
 it('does not take a merge for own work that does not take in the head of that child', async () => {

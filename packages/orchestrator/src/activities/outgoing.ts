@@ -240,7 +240,7 @@ function secretFound(tools: ActivityTools, { branch }: Outgoing, found: readonly
     .map(({ path, line, reason }) => (path === undefined ? reason : `${path}:${line} (${reason})`));
   return new NeedsHuman(
     'secret_found',
-    `${concern.title}: ${where.join(', ')}${items.length > 5 ? ' …' : ''}. Nothing of it was pushed to ${branch}. Reject it to have it removed, accept it with a reason if it is not a secret, or cancel the run.`,
+    `${concern.title}: ${where.join(', ')}${items.length > 5 ? ' …' : ''}. Nothing was pushed to ${branch}. Reject it to have it removed, accept it with a reason if it is not a secret, or cancel the run.`,
     { raised: raisedOf([concern]) },
   );
 }

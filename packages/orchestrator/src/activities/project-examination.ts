@@ -32,7 +32,7 @@ export interface Examination {
 export interface Finding {
   /** Subject in a word or two, such as `cargo`. */
   readonly about: string;
-  /** `stops`: no run can pass its checks before it is mended. */
+  /** `stops`: no run can pass its checks before it is fixed. */
   readonly weight: 'stops' | 'warns';
   /** The problem and the way out, in whole sentences. */
   readonly text: string;
@@ -76,7 +76,7 @@ export function whatStops({ findings }: Pick<Examination, 'findings'>): string |
   if (stopping.length === 0) return null;
   const others = findings.filter(({ weight }) => weight === 'warns');
   return [
-    'The project is not ready for a run; nothing was paid yet. Mend this and retry:',
+    'The project is not ready for a run. No model was called yet. Fix the following and retry:',
     ...stopping.map(({ text }) => `- ${text}`),
     ...(others.length === 0 ? [] : ['Besides:', ...others.map(({ text }) => `- ${text}`)]),
   ].join('\n');
@@ -136,7 +136,7 @@ async function faultsOf(
   return answer.value.map(({ path, line, message }) => ({
     about: path,
     weight: 'stops',
-    text: `${path} cannot be read${line === null ? '' : ` (line ${line})`}: ${message}. Mend it on the base branch and push.`,
+    text: `${path} cannot be read${line === null ? '' : ` (line ${line})`}: ${message}. Fix it on the base branch and push.`,
   }));
 }
 

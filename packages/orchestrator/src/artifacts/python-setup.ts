@@ -64,14 +64,14 @@ def read_toml():
     except ImportError:
         return None
     except Exception as error:
-        fail("pyproject.toml cannot be read: %s. Mend it, and push." % error)
+        fail("pyproject.toml cannot be read: %s. Fix it on the base branch and push." % error)
 
 def read_setup_cfg():
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read("setup.cfg", encoding="utf-8")
     except configparser.Error as error:
-        fail("setup.cfg cannot be read: %s. Mend it, and push." % error)
+        fail("setup.cfg cannot be read: %s. Fix it on the base branch and push." % error)
     listed = lambda section, key: [line.strip() for line in parser.get(section, key, fallback="").splitlines() if line.strip()]
     extras = {key: listed("options.extras_require", key) for key in (parser["options.extras_require"] if "options.extras_require" in parser else [])}
     return listed("options", "install_requires"), extras, parser.get("metadata", "name", fallback=None)

@@ -58,7 +58,7 @@ export async function decidedGate(
   }
   if (!vouches(decision)) return { gate, shown: { gateId: gate.id } };
   throw new CommandFailure(
-    `Nobody at a terminal has seen what this would ${decision}: ${gate.summary}. Look at it, then name it:\n  ${io.program} ${decision} ${runId} ${shownOptions(gate)}${wanted.rest ?? ''}${withConcerns(gate, decision)}`,
+    `${decision === 'accept' ? 'Accepting' : 'Approving'} without a terminal needs the gate and hash. Read the gate ("${gate.summary}"), then run:\n  ${io.program} ${decision} ${runId} ${shownOptions(gate)}${wanted.rest ?? ''}${withConcerns(gate, decision)}`,
   );
 }
 

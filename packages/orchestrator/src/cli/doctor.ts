@@ -90,7 +90,7 @@ function readConfig(io: CliIo): { readonly config: ServerConfig; readonly faults
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error;
     const faults = error.faults.map(({ path, message }) =>
-      missing('configuration', message, `mend ${path} in the environment or in .env`),
+      missing('configuration', message, `correct ${path} in the environment or in .env`),
     );
     return { config: readServerConfig({}), faults };
   }

@@ -26,7 +26,7 @@ export async function readBytes(io: CliIo, path: string): Promise<Buffer<ArrayBu
 function unreadable(path: string, error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ENOENT')
-    return `There is no file ${path}. Name one that exists; the path starts in the folder you stand in.`;
+    return `There is no file ${path}. Name one that exists; the path starts in the current folder.`;
   if (code === 'EISDIR') return `${path} is a folder. Name a file in it.`;
   return `The file ${path} cannot be read (${code ?? String(error)}).`;
 }
@@ -62,6 +62,6 @@ export async function readConfigFile(io: CliIo, path: string): Promise<RunConfig
   }
   const parsed = runConfigRequestSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the whole'}: ${issue.message}`);
+  const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'whole file'}: ${issue.message}`);
   throw new UsageError(`${path} is not a valid run configuration:\n${faults.join('\n')}`);
 }

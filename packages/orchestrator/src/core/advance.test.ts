@@ -341,8 +341,12 @@ describe('a step', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['what people say', { type: 'APPROVAL_GRANTED', by: 'm' }, 'APPROVAL_GRANTED was emitted, which only people say'],
-    ['a fix that nobody decided', { type: 'FIX_DECIDED', by: 'Ada', decision: 'accept' }, 'only people say'],
+    [
+      'an event of people',
+      { type: 'APPROVAL_GRANTED', by: 'm' },
+      'APPROVAL_GRANTED was emitted, but only people may send it',
+    ],
+    ['a fix that nobody decided', { type: 'FIX_DECIDED', by: 'Ada', decision: 'accept' }, 'only people may send it'],
     ['a fact without what it needs', { type: 'NOTICE' }, "NOTICE was emitted, whose 'message' has to be a text"],
     [
       'a cost that is none',

@@ -52,7 +52,7 @@ export const DECISION_SIGNALS: Readonly<Record<Decision, readonly string[]>> = {
 };
 
 const DECISIONS: ReadonlySet<string> = new Set(Object.values(DECISION_SIGNALS).flat());
-/** What people say. Nobody may put it into their mouths. */
+/** Events that only people may send. A machine must not emit them. */
 const PEOPLES: ReadonlySet<string> = new Set([...DECISIONS, 'MESSAGE_SENT', 'RUN_CANCELLED']);
 
 type Kind = 'text' | 'number' | 'list' | 'object' | 'boolean';
@@ -105,7 +105,7 @@ export function signalFault(type: string): string | null {
 export function emissionFault(type: string, payload: JsonObject): string | null {
   if (ENGINE_FACTS.has(type)) return 'was emitted, which only the engine writes';
   if (PEOPLES.has(type) && !(type === 'FIX_DECIDED' && payload['by'] === 'policy'))
-    return 'was emitted, which only people say; emit a fact with a name of its own';
+    return 'was emitted, but only people may send it; emit a fact with a name of its own';
   const fields = Object.hasOwn(FACTS, type) ? FACTS[type] : undefined;
   for (const path in fields) {
     const kind = fields[path];

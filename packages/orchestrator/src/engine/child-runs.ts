@@ -274,7 +274,7 @@ function parsed(input: JsonValue, { activity }: ActivityContext): ChildRequest {
   if (request.success) return request.data as ChildRequest; // zod's optional fields may be undefined, JSON's are not
   const faults = request.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
   throw new TerminalFailure(
-    `The input of the child run '${activity}' is no ChildRequest (${faults}). Correct the machine's input for it.`,
+    `The input of the child run '${activity}' is not a valid ChildRequest (${faults}). Correct the machine's input for it.`,
   );
 }
 

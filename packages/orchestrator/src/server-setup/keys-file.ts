@@ -92,7 +92,7 @@ async function readOwn<Content>(file: string, schema: z.ZodType<Content>, again:
     if (code === 'ELOOP')
       throw new Unavailable(`The file ${file} is a symbolic link, which is not followed. Put the file itself there.`);
     throw new Unavailable(
-      `The file ${file} cannot be read (${code ?? String(error)}). Mend its permissions, or delete it, and ${again}`,
+      `The file ${file} cannot be read (${code ?? String(error)}). Correct its permissions, or delete it, and ${again}`,
       { cause: error },
     );
   }

@@ -35,7 +35,7 @@ export function checkRunInput(
   }
   const unfit = findNonJson(parsed.data);
   if (unfit) {
-    const message = `The input schema of workflow '${name}' gives a value that ${unfit.what}; its author has to mend that.`;
+    const message = `The input schema of workflow '${name}' produces a value that ${unfit.what}; the workflow's author must change the schema.`;
     return { faults: [...needed, { path: `input${unfit.path}`, message }] };
   }
   // Found to be JSON just before.

@@ -57,7 +57,7 @@ export interface GateWaiting extends DurationFigures {
   readonly reason?: PauseReason;
 }
 
-/** One stretch of time. What a fork has of its source is its source's, and counts there alone. */
+/** Figures for one interval. Events that a fork inherited count only for its source. */
 export interface MetricsFigures {
   /** Runs that were made. */
   readonly started: number;

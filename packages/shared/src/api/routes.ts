@@ -586,7 +586,7 @@ const routes = {
   ignore: route({
     method: 'post',
     path: '/api/runs/{id}/ignore',
-    summary: 'Leave the open question unanswered: back to planning',
+    summary: 'Leave the open question unanswered: the run continues without an answer',
     request: { params, body: mayTake(schemas.ignoreBody) },
     responses: theRun,
   }),
@@ -657,7 +657,7 @@ const routes = {
   ignoreClarification: route({
     method: 'post',
     path: '/api/clarifications/{id}/ignore',
-    summary: 'Leave a question unanswered: back to planning',
+    summary: 'Leave a question unanswered: the run continues without an answer',
     request: { params, body: mayTake(schemas.ignoreBody) },
     responses: theRun,
   }),

@@ -57,7 +57,7 @@ async function runFile(host: Host, panels: Panels, target: unknown): Promise<voi
   if (uri.scheme === 'untitled')
     throw new Error(`${name} is not saved as a file yet. Save it in the project's repository, commit and push it.`);
   if (uri.scheme !== 'file')
-    throw new Error(`${name} is no file of this machine. Open it from a checkout of the project's repository.`);
+    throw new Error(`${name} is not a file on this machine. Open it from a checkout of the project's repository.`);
   if (document?.isDirty === true)
     throw new Error(`${name} has changes that are not saved. Save, commit and push them first.`);
   await launchRun(host, panels, await committedFile(uri.fsPath));

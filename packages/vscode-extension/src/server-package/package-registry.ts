@@ -196,13 +196,13 @@ function withoutPassword(address: string): string {
 function refuse({ status, statusText, headers }: Response, from: string): void {
   if (status === 401 || status === 403)
     throw new Error(
-      `${from} refused (${status}): it wants a sign-in, or blocks the package. Name another registry in autonomous.server.registry.`,
+      `${from} refused (${status}): it requires sign-in, or blocks the package. Name another registry in autonomous.server.registry.`,
     );
   if (status !== 200)
     throw new Error(`${from} answered ${status}${statusText === '' ? '' : ` (${statusText})`}. Try again later.`);
   if (/^text\/html\b/i.test(headers.get('content-type') ?? ''))
     throw new Error(
-      `${from} answered with a web page instead of a package: it is no npm registry, or a proxy wants a sign-in. Sign in there, or name another registry in autonomous.server.registry.`,
+      `${from} answered with a web page instead of a package: it is not an npm registry, or a proxy requires sign-in. Sign in there, or name another registry in autonomous.server.registry.`,
     );
 }
 

@@ -168,7 +168,7 @@ class AcpCall<Result> {
         // One that dies before it has a session would die again.
         const { endedBecause } = error.exit;
         const mayLive = endedBecause === null || endedBecause === PROTOCOL_ERROR || endedBecause === INTERRUPT_TIMEOUT;
-        // That it has to be told something is no death of its own.
+        // An interruption for a user message does not count as a crash.
         const isLast = endedBecause !== INTERRUPT_TIMEOUT && restarts === RESTARTS;
         if (session === null || !mayLive || isLast) throw this.#died(error.exit, restarts);
         if (endedBecause !== INTERRUPT_TIMEOUT) restarts++;
@@ -200,7 +200,7 @@ class AcpCall<Result> {
     try {
       const session = await peer.openSession(kept);
       keep(session.id);
-      // Without it the next attempt begins with the files of the last commit, which fits an agent that forgets.
+      // Agents that cannot resume a session start the next attempt from the last commit.
       this.#keep = () => {
         if (!session.resumable) return;
         const { dollars: costUsd } = this.#turnUsage;

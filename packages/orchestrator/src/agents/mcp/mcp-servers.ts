@@ -130,7 +130,7 @@ function faultsOfServer(name: string, value: unknown, error: z.ZodError): string
 }
 
 function faultsOf(error: z.ZodError): string[] {
-  return error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'the whole'}: ${message}`);
+  return error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'whole file'}: ${message}`);
 }
 
 function malformed(fileName: string, faults: readonly string[]): InvalidRequest {

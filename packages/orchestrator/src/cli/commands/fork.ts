@@ -77,7 +77,7 @@ async function answerThen(
     return { ...answer, ...shownAt(gate) };
   }
   throw new CommandFailure(
-    `Nobody at a terminal has seen what the fork would ${answer.decision}: ${gate.summary}. Look at it with ${io.program} show ${runId} --at ${at}, then add:\n  ${shownOptions(gate)}${withConcerns(gate, answer.decision)}`,
+    `${answer.decision === 'accept' ? 'Accepting' : 'Approving'} without a terminal needs the gate and hash. Read the gate ("${gate.summary}") with ${io.program} show ${runId} --at ${at}, then add:\n  ${shownOptions(gate)}${withConcerns(gate, answer.decision)}`,
   );
 }
 
@@ -97,7 +97,7 @@ export function configFrom(settings: readonly string[], models: Readonly<Record<
   }
   const parsed = runConfigRequestSchema.safeParse(config);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the whole'}: ${issue.message}`);
+  const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'all settings'}: ${issue.message}`);
   throw new UsageError(`These settings are not a valid run configuration:\n${faults.join('\n')}`);
 }
 

@@ -29,7 +29,7 @@ interface RunOptions extends JsonOptions, TrustOptions {
 export function addRun(line: CommandLine): void {
   const command = line
     .client('run [request...]', 'starts a run and follows it')
-    .option('--project <project>', 'id, name, path or URL; else the repository you stand in')
+    .option('--project <project>', 'id, name, path or URL; else the repository in the current folder')
     .option('--workflow <name>', "what kind of run; else the server's default")
     .option('--input <json>', 'input of a workflow that takes one: JSON, or @FILE')
     .option(

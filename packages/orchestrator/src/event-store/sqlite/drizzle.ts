@@ -9,7 +9,7 @@ import type * as Tables from 'drizzle-orm/sqlite-core';
 
 // The published package is bundled without this line, and `require` is the bundler's own.
 const require = createRequire(import.meta.url);
-// They are what they are called.
+// `require` returns `any`; the casts restore the modules' own types.
 const core = require('drizzle-orm') as typeof Core;
 const driver = require('drizzle-orm/better-sqlite3') as typeof Driver;
 const tables = require('drizzle-orm/sqlite-core') as typeof Tables;

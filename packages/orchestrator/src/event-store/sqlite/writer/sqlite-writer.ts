@@ -68,7 +68,7 @@ export class SqliteWriter {
     return outcomes;
   }
 
-  /** What was erased is in the log still; where somebody reads it just now it is emptied with a later write. */
+  /** Empties the write-ahead log, which still contains erased data; postponed while a reader holds it. */
   #emptyLog(): void {
     this.#connection.pragma('busy_timeout = 0');
     try {

@@ -29,7 +29,7 @@ const WRITES_PER_TURN = 256;
 /** Commits that take longer are worth sharing more than the writer is worth keeping busy. */
 const SLOW_COMMIT_MS = 10;
 
-/** What is written from this thread keeps its event loop so long: no more writes, characters and milliseconds than these. */
+/** Limits of a write on the calling thread: writes, characters, slowest recent commit in ms. */
 const NEAR_WRITES = 2;
 const NEAR_LENGTH = 32_768;
 const NEAR_COMMIT_MS = 2;
