@@ -121,7 +121,7 @@ export function constraintsOf(constraints: ParsedConstraints): readonly Constrai
   ];
 }
 
-/** What each node of a diagram requires by itself, by the node's id; nodes that require nothing are left out. */
+/** Returns the constraints of each node, by node id. Nodes without constraints are left out. */
 export function constraintsByNode(diagram: DiagramGraph): ReadonlyMap<string, readonly Constraint[]> {
   const found = new Map<string, readonly Constraint[]>();
   for (const node of diagram.nodes) {
@@ -219,7 +219,7 @@ function decodeEntities(text: string): string {
 }
 
 /**
- * What is read of Mermaid's diagram databases. Each type of diagram has its own subset and Mermaid's public types name
+ * The parts of Mermaid's diagram databases that are read. Each type of diagram has its own subset and Mermaid's public types name
  * none of them; all of it was checked against the version that this package pins.
  */
 interface DiagramDb {

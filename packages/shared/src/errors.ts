@@ -48,7 +48,7 @@ export class InvalidRequest extends AutonomousError {
   readonly status = 400;
 }
 
-/** What the caller asked for is well formed but cannot be done with this project or machine. */
+/** A well-formed request that cannot be performed with this project or machine. */
 export class Unprocessable extends AutonomousError {
   readonly code = 'unprocessable';
   readonly status = 422;
@@ -88,7 +88,7 @@ export class Unavailable extends AutonomousError {
   readonly status = 503;
 }
 
-/** An activity failed in a way that time may mend. */
+/** An activity failed in a way that a later attempt may not. */
 export class RetryableFailure extends Error {
   readonly retryAfterMs: number | undefined;
   /** Why the run pauses when all attempts are used up. */

@@ -45,7 +45,7 @@ export function fieldsText(payload: JsonObject): string {
     .join(', ');
 }
 
-/** What is wrong with a declared text; `null` where it can be filled in. */
+/** Returns the fault of a declared text; `null` when it can be filled in. */
 export function eventTextFault(text: string): string | null {
   if (/[\r\n]/.test(text)) return 'has more than one line';
   const rest = text.replaceAll(SECTION, '').replaceAll(FIELD, '');

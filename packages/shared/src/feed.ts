@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts';
 
 export const FEED_PROTOCOL = 1;
 
-/** What a running activity reports while it works. It has no position and is not stored as an event. */
+/** Report of a running activity. It has no position in the feed and is not stored as an event. */
 export interface Progress {
   readonly runId: string;
   readonly activity: string;

@@ -11,7 +11,7 @@ export interface PatchFile {
 }
 
 export interface PatchHunk {
-  /** What git knows of the surroundings: a function's first line, or nothing. */
+  /** Context that git prints in the hunk's header, such as a function's first line. Empty: none. */
   readonly heading: string;
   readonly lines: readonly PatchLine[];
 }

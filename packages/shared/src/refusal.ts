@@ -62,7 +62,7 @@ function withoutDot(text: string): string {
   return text.replace(/\.$/, '');
 }
 
-/** Who decided the gate before; `null` where nobody did. */
+/** Returns the earlier decision of the gate; `null` when there is none. */
 export function winnerOf(problem: ProblemDetails): GateOutcome | null {
   const { winner } = problem;
   if (typeof winner !== 'object' || winner === null) return null;

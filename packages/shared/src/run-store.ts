@@ -15,7 +15,7 @@ import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.t
 /** As many as one page may have. */
 const LISTED = 200;
 
-/** What {@link syncRecentRuns} lists first: whatever is open, and the newest of all, more than a screen full of them. */
+/** Filters of the runs that {@link syncRecentRuns} lists first: all open runs, and the 50 newest, more than a screen shows. */
 export const RECENT_RUNS = [{ open: true, limit: LISTED }, { limit: 50 }] as const satisfies readonly RunFilter[];
 
 export interface RunStoreState {
@@ -60,20 +60,20 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
     on: {
       received: (state, { events }: { events: readonly WorkflowEvent[] }) => withEvents(state, events),
       progressed: (state, { progress }: { progress: Progress }) => withProgress(state, progress),
-      /** What another store of the same feed knows. */
+      /** Replaces the state by that of another store of the same feed. */
       replaced: (_state, { state }: { state: RunStoreState }) => state,
       listed: (state, { runs, older }: { runs: readonly RunView[]; older?: string | null }) =>
         state.older === undefined && older !== undefined ? { ...withRuns(state, runs), older } : withRuns(state, runs),
       /** The page of the list that begins at `from`. One that was asked for twice, or of another feed, leads nowhere. */
       olderListed: (state, { from, page }: { from: string; page: Page<RunView> }) =>
         state.older === from ? { ...withRuns(state, page.items), older: page.nextCursor } : state,
-      /** What was known of runs before counts no more; the feed goes on. */
+      /** Replaces all runs by these; the position in the feed stays. */
       listedAnew: (
         { feedId, position, connection, process },
         { runs, older }: { runs: readonly RunView[]; older: string | null },
       ) => ({ ...withRuns({ ...emptyRunStoreState, feedId, position, connection, process }, runs), older }),
       statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
-      /** What was at work and says nothing is at work all the same: it waits for something. */
+      /** Ends the resuming of runs that reported nothing: they work and wait for something. */
       settled: (state) => (state.resuming.length === 0 ? state : { ...state, resuming: [] }),
     },
   });
@@ -168,7 +168,10 @@ function without<Heard>(
   return ids.filter((id) => !gone.has(id));
 }
 
-/** Who waits longest comes first among those that wait for a person; then what works; then what ended, newest first. */
+/**
+ * Sorts runs for lists: first those that wait for a person, the longest wait first; then those at work; then those that
+ * ended, newest first.
+ */
 export function selectRuns({ runs }: RunStoreState): readonly RunView[] {
   return Object.values(runs).toSorted((one, other) => {
     const rank = RANKS[one.status] - RANKS[other.status];
@@ -245,7 +248,7 @@ export async function syncRecentRuns(options: {
   const asking = new Set<string>();
   const askAgain = new Set<string>();
   let isListed = false;
-  // What happened since an earlier connection is not told again: what it left has gaps, and runs that are long over.
+  // The events since an earlier connection are not requested again: they have gaps, and concern runs that ended long ago.
   let hasEarlier = store.getSnapshot().context.feedId !== null;
   const list = async (): Promise<void> => {
     const [open, newest] = await Promise.all(RECENT_RUNS.map((filter) => client.listRuns(filter)));
@@ -267,7 +270,7 @@ export async function syncRecentRuns(options: {
     if (asking.has(id)) return;
     asking.add(id);
     try {
-      // What comes meanwhile may lie beyond what the answer holds.
+      // An event that arrives meanwhile may be newer than the answer.
       while (askAgain.delete(id)) {
         const run = await client.getRun(id);
         if (!signal.aborted) store.trigger.listed({ runs: [run] });

@@ -70,7 +70,7 @@ export interface UsedUpBudget {
 }
 
 /**
- * Which budget of a run is used up; `null` while the next call may be made.
+ * Returns the budget of a run that is used up; `null` while the next call is allowed.
  * @param toolCalls that are about to be made
  */
 export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): UsedUpBudget | null {
@@ -90,7 +90,7 @@ export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): Us
 }
 
 /**
- * Which budget of a run's tree is used up; `null` while the run's next call may be made.
+ * Returns the budget of a run family that is used up; `null` while the next call is allowed.
  * @param toolCalls that are about to be made
  */
 export function usedUpTreeBudget(tree: RunFamily, toolCalls = 0): UsedUpBudget | null {
@@ -150,19 +150,19 @@ export function treeOf({
   return treeId ?? explorationId ?? id;
 }
 
-/** What counts of a run's sums against the budgets of a tree. */
+/** Returns the sums of a run that count against the budgets of its run family. */
 export function spentOf({ inputTokens, outputTokens, toolCalls = 0, costUsd = 0 }: RunCost): TreeShare {
   return { inputTokens, outputTokens, toolCalls, costUsd };
 }
 
-/** What a run itself has added to its tree: without what a fork has of the run before it. */
+/** Returns a run's own share of its run family: for a fork without the spending that it inherited. */
 export function treeShareOf({ cost, forkedFrom }: Pick<RunView, 'cost' | 'forkedFrom'>): TreeShare {
   const whole = spentOf(cost);
   const before = forkedFrom?.spent;
   return before === undefined ? whole : addShares(whole, before, -1);
 }
 
-/** What the runs of a tree have spent together. */
+/** Sums the shares of the runs of a run family. */
 export function treeFrom(id: string, shares: Iterable<TreeShare>): Omit<RunFamily, 'budgets'> {
   let sum: TreeShare = { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 };
   let runs = 0;

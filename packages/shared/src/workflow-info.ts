@@ -48,7 +48,7 @@ export const DECISION_FIELDS = [
 ] as const;
 export type DecisionField = (typeof DECISION_FIELDS)[number];
 
-/** What a gate puts before a person: one of the run's documents, its changes, a question, or its summary alone. */
+/** Kinds of content that a gate shows a person: a document of the run, its changes, a question, or only its summary. */
 export const GATE_PRESENTS = ['document', 'changes', 'question', 'message'] as const;
 export type GatePresents = (typeof GATE_PRESENTS)[number];
 
@@ -111,7 +111,7 @@ export interface EventInfo {
   readonly tone?: EventTone;
 }
 
-/** What clients read of a workflow. Keys of `gates` are gate kinds; keys of `documents` are artifact types. */
+/** Description of a workflow for clients. Keys of `gates` are gate kinds; keys of `documents` are artifact types. */
 export interface WorkflowInfo {
   readonly name: string;
   readonly title: string;

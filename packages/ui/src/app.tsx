@@ -15,7 +15,7 @@ import { useLoaded } from './components/loading.tsx';
 import type { OtherScreen } from './screens/lazy-screens.tsx';
 import { RunList } from './screens/run-list.tsx';
 
-/** What only these screens need is a file of its own where there may be two: most openings are of the list. */
+/** Code of the other screens is a second file, because most openings are of the list. */
 const loadOthers = () => import('./screens/lazy-screens.tsx');
 const Others = lazy(async () => ({ default: (await loadOthers()).Others }));
 

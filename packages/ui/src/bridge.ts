@@ -42,7 +42,7 @@ export const RUN_TABS = ['overview', 'changes', 'evidence', 'transcript', 'state
 /** One of {@link RUN_TABS}, or the tab of a document. */
 export type RunTab = string;
 
-/** What a web view may ask of the server. */
+/** Methods of the client that a web view may call. */
 export const CALLS = [
   'launchRun',
   'explore',
@@ -82,7 +82,7 @@ export type SetupClient = Pick<
   'getSetup' | 'setKey' | 'removeKey' | 'testProvider' | 'testAgent' | 'setDefaultModels'
 >;
 
-/** What the editor can do and a browser cannot. */
+/** Actions that only the editor can perform. */
 export interface HostActions {
   /** One file of a run's result beside its base, or all of them where no path is given. */
   openDiff(runId: string, path?: string): void;
@@ -110,7 +110,7 @@ export type ToWebView =
   | { readonly kind: 'events'; readonly events: readonly WorkflowEvent[] }
   | { readonly kind: 'progress'; readonly progress: Progress }
   | { readonly kind: 'connection'; readonly status: FeedStatus }
-  /** What a person has to know of the connection; `null` while all is well. */
+  /** News of the connection for the person; `null` while it works. */
   | { readonly kind: 'news'; readonly news: string | null }
   | { readonly kind: 'show'; readonly screen: Screen }
   | { readonly kind: 'result'; readonly id: number; readonly value: unknown }

@@ -20,8 +20,8 @@ export function pollingNews(reason: string): string {
 }
 
 /**
- * What the feed's own status says, where nothing else is known of the server.
- * @param before what was said until now: a try that is under way changes nothing
+ * Returns the news of the connection by the feed's own status, when nothing else is known of the server.
+ * @param before the present news: an attempt that is under way changes nothing
  */
 export function feedNews(before: string | null, status: FeedStatus | { readonly state: 'idle' }): string | null {
   switch (status.state) {

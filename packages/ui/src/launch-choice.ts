@@ -33,11 +33,11 @@ export interface Choice {
   readonly input: InputTexts;
 }
 
-/** What a form for new runs begins with. */
+/** Initial content of a form for new runs. */
 export interface LaunchDraft {
   /** Another one is another form; the same again leaves what is written in it. */
   readonly id: string;
-  /** What was typed so far, one text an approach; none where nothing was. */
+  /** Requests typed so far, one per approach. Empty: none. */
   readonly requests: readonly string[];
   /** Absent: what was chosen last. */
   readonly choice: Partial<Choice>;
@@ -69,7 +69,7 @@ export function timedStages({ stages }: Pick<Launchable, 'stages'>): Launchable[
   return stages.filter(({ timeoutMinutes }) => timeoutMinutes !== undefined);
 }
 
-/** What a choice asks for. What is empty is left to the project and the server. */
+/** Returns the configuration that a choice requests. Empty fields are left to the project and the server. */
 export function configOf(choice: Choice, isExploration: boolean): NonNullable<NewRun['config']> {
   const { trust, models, minutes, budgets, baseBranch } = choice;
   const named = writtenOf(models);

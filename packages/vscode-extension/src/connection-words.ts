@@ -22,7 +22,7 @@ export function connectionBrief(state: ConnectionState): string | undefined {
   }
 }
 
-/** What a panel says; `null` while all is well. */
+/** Returns the news of the connection for panels; `null` while it works. */
 export function connectionNews(state: ConnectionState): string | null {
   switch (state.kind) {
     case 'offline':

@@ -65,7 +65,7 @@ export interface Connection {
 const INTERVAL_MS = 5_000;
 const LISTED_WITHIN_MS = 5_000;
 const BACKOFF = { minMs: 500, maxMs: 15_000 };
-/** What comes so soon after the first of it goes to trees and panels at once. */
+/** Interval in which events are gathered before trees and panels get them. */
 const BURST_MS = 15;
 
 export function createConnection(options: ConnectionOptions): Connection {
@@ -114,7 +114,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           log.info(`Connected to ${url}`);
           if (hasFailed) enter({ kind: 'resuming', url });
           hasFailed = false;
-          // What is shown as live is complete.
+          // The state `live` means that the lists are complete.
           return void withinTime(list()).then(() => {
             if (current === status && !signal.aborted) enter({ kind: 'live', url });
           });

@@ -198,7 +198,7 @@ function warnOf(files: readonly FileChange[], faults: readonly string[]): void {
   void vscode.window.showWarningMessage(plainMessage(`Look closely. ${warned.slice(0, WARNED).join('. ')}.${rest}`));
 }
 
-/** What the agent changed comes before the run's own record. */
+/** Sorts the agent's changes before the run's own record. */
 function recordLast(files: readonly FileChange[]): readonly FileChange[] {
   const isRecord = ({ path }: FileChange): number => Number(path.startsWith('.autonomous/'));
   return files.toSorted((one, other) => isRecord(one) - isRecord(other));

@@ -28,7 +28,7 @@ import { locateServer } from './server-place.ts';
 import { createStatusItem } from './status-item.ts';
 import { createTrees } from './trees.ts';
 
-/** What the store is told in a burst is drawn once. */
+/** Delay that gathers the events of a burst into one redraw. */
 const DRAW_AFTER_MS = 30;
 
 let localServer: LocalServer | null = null;

@@ -11,7 +11,7 @@ import {
   screenOf,
 } from '@autonomous/ui';
 
-/** What one argument of a call may be; `?` where it may be left out. */
+/** Type of one argument of a call; `?` when it may be absent. */
 type Kind = 'string' | 'string?' | 'number' | 'number?' | 'object' | 'object?' | 'bytes';
 
 const ARGUMENTS: Readonly<Record<Call, readonly Kind[]>> = {
@@ -125,7 +125,7 @@ function readCall(message: Readonly<Record<string, unknown>>): FromWebView | nul
   const method = CALLS.find((name) => name === message['method']);
   if (method === undefined || !Number.isSafeInteger(id) || !Array.isArray(args)) return null;
   const kinds = ARGUMENTS[method];
-  // What was left out comes as null through JSON.
+  // Absent arguments arrive as null through JSON.
   const given = args.map((value: unknown) => value ?? undefined);
   while (given.length > 0 && given.at(-1) === undefined) given.pop();
   if (given.length > kinds.length || !kinds.every((kind, index) => isOfKind(given[index], kind))) return null;

@@ -147,7 +147,7 @@ async function execute(folder: string, args: readonly string[]): Promise<string>
   }
 }
 
-/** What git complained of, on one line: which files are in its way stands between its first and its last line. */
+/** Returns git's complaint on one line. Files that are in the way are between its first and its last line. */
 function wordsOf(stderr: string): string {
   const lines = stderr.split('\n').map((line) => line.trim().replace(/^(?:error|fatal): /, ''));
   const words = lines.filter((line) => line !== '' && line !== 'Aborting' && !line.startsWith('hint:')).join(' ');

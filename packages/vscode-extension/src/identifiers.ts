@@ -80,12 +80,12 @@ export const SETTINGS = {
   serverAutoStart: 'autonomous.server.autoStart',
   /** End a local server that this window started when the window closes. */
   serverStopWithWindow: 'autonomous.server.stopWithWindow',
-  /** Which notifications are shown. */
+  /** Kinds of notifications that are shown. */
   notifications: 'autonomous.notifications',
 } as const;
 export type SettingId = (typeof SETTINGS)[keyof typeof SETTINGS];
 
-/** What `when` clauses ask for. */
+/** Context keys for `when` clauses. */
 export const CONTEXT_KEYS = {
   /** `unconfigured`, `signedOut`, `connecting`, `live`, `polling` or `offline`. */
   connection: 'autonomous.connection',

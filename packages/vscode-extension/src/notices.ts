@@ -127,7 +127,7 @@ const DECIDED_BY_LINK = [
 /** Remembers shown notices: over lost connections by key, over windows and days by the time of the newest. */
 export class ToldNotices {
   readonly #told = new Set<string>();
-  /** What happened until then is no news in this session. */
+  /** Events until this time are not news in this session. */
   #since: string;
   #until: string;
 

@@ -13,11 +13,11 @@ export interface PanelMemory {
   keep(title: string, screen: Screen): void;
   /** The person closed the panel, or it shows something else. */
   forget(screen: Screen): void;
-  /** What a panel of this title showed last; `null` where that is not known. */
+  /** Returns the last screen of the panel with this title; `null` when it is not known. */
   recall(title: string): Screen | null;
   /** The part of it that was shown last, where the editor's own note may be older. */
   latest(screen: Screen): Screen;
-  /** What was opened a short while ago, was not closed, and is under none of these titles. */
+  /** Returns the screens that were opened a short while ago, were not closed, and have none of these titles. */
   lost(titles: ReadonlySet<string>): readonly Screen[];
 }
 
@@ -30,7 +30,7 @@ interface Kept {
 }
 
 const MAX_KEPT = 30;
-/** What is older the editor has noted down, or the person has closed it in another window. */
+/** Older panels were saved by the editor, or closed by the person in another window. */
 const LOST_WITHIN_MS = 120_000;
 
 /** @param file `null` where there is nowhere to write: nothing is remembered then */

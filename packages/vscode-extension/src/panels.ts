@@ -38,7 +38,7 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
 
   const adopt = (panel: vscode.WebviewPanel, shown: Screen): void => {
     const { webview } = panel;
-    // What is typed is kept by the form alone.
+    // Only the form keeps the typed text.
     const screen: Screen = shown.name === 'launch' ? { name: 'launch' } : shown;
     const bridge = createWebViewBridge({
       store: host.connection.store,
@@ -49,7 +49,7 @@ export function createPanels(host: Host, actions: Omit<HostActions, 'openScreen'
         ...panels,
         openScreen(target) {
           panels.openScreen(target);
-          // What was to be launched is under way: the form has done its part.
+          // The run was launched: the form is not needed any more.
           const isLaunched = target.name === 'run' || target.name === 'exploration';
           if (isLaunched && entry.screen.name === 'launch') panel.dispose();
         },

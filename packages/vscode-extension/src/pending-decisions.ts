@@ -31,7 +31,7 @@ export function createPendingDecisions(options: PendingOptions): PendingDecision
   const { onChange, onLate, lateAfterMs = 20_000, newsWithinMs = 5_000 } = options;
   const labels = new Map<string, string>();
   const arrivals = new Map<string, () => boolean>();
-  /** What is under way at a run now: another one may have been made since. */
+  /** The newest decision under way at each run: another one may have been made since. */
   const newest = new Map<string, symbol>();
   const remove = (runId: string, own: symbol): void => {
     if (newest.get(runId) !== own) return;

@@ -49,7 +49,7 @@ interface NodeBase {
   readonly icon: NodeIcon;
   /** `;run;approve;reject;`: what `when` clauses look for, between semicolons. */
   readonly contextValue: string;
-  /** What a screen reader says. */
+  /** Text for screen readers. */
   readonly spoken: string;
 }
 export interface RunNode extends NodeBase {
@@ -75,7 +75,7 @@ export interface TreeInput {
   readonly projects: ReadonlyMap<string, string>;
   /** `undefined` while a run's workflow is not known. */
   readonly workflowOf: (run: RunView) => WorkflowSummary | undefined;
-  /** What the person has just decided and the server has not confirmed, by run: `Approving…`. */
+  /** Decisions that the server has not confirmed yet, by run, such as `Approving…`. */
   readonly pending: ReadonlyMap<string, string>;
   /** Runs that a server which was started anew is taking up again. */
   readonly resuming: ReadonlySet<string>;
@@ -287,7 +287,7 @@ function contextOf(run: RunView, section: Section): string {
   return `;${words.join(';')};`;
 }
 
-/** What is known of a run at a glance, one line each. Plain text. */
+/** Returns the main facts of a run, one line each. Plain text. */
 export function tooltipOf(
   run: RunView,
   project: string | undefined,
@@ -309,7 +309,7 @@ export function tooltipOf(
   ].map(sanitizeText);
 }
 
-/** Which nodes a view must ask for again: `all` where the root changed, else the fewest ids. */
+/** Returns the nodes that a view must request again: `all` when the root changed, else the fewest ids. */
 export function changedNodes(before: readonly TreeNode[], after: readonly TreeNode[]): 'all' | readonly string[] {
   if (!sameIds(before, after)) return 'all';
   return before.flatMap((old, index) => {

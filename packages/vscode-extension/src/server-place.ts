@@ -32,7 +32,7 @@ export async function locateServer(secrets: vscode.SecretStorage, server: LocalS
   return { url, token: isLoopback(url) ? await readLocalToken(process.env) : null };
 }
 
-/** What the person has set; `null` for nothing. */
+/** Returns the address that the person has set; `null`: none. */
 export function configuredUrl(): string | null {
   return vscode.workspace.getConfiguration().get<string>(SETTINGS.serverUrl, '').trim() || null;
 }

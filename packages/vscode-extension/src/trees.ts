@@ -24,7 +24,7 @@ export interface Trees extends vscode.Disposable {
   showConnection(state: ConnectionState): void;
 }
 
-/** What a view hands to commands: the node's id stands for it over all refreshes. */
+/** Argument of commands from a view. The node's id stays the same over all refreshes. */
 export interface TreeElement {
   readonly id: string;
   readonly runId?: string;

@@ -12,9 +12,9 @@ export interface WebViewBridgeOptions {
   readonly client: () => Promise<ScreenClient>;
   readonly post: (message: ToWebView) => void;
   readonly actions: HostActions;
-  /** What a person has to know of the connection now. */
+  /** Returns the present news of the connection for the person; `null` while it works. */
   readonly news: () => string | null;
-  /** What the web view shows first. */
+  /** First screen of the web view. */
   readonly screen: Screen;
   /** The web view went to another screen. */
   readonly onShows: (screen: Screen, title: string) => void;
@@ -131,7 +131,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
   };
 }
 
-/** What the store is told, as far as a web view has to hear of it. */
+/** Events of the store that a web view needs. */
 type StoreEvent =
   | { readonly type: 'received'; readonly events: Extract<ToWebView, { kind: 'events' }>['events'] }
   | { readonly type: 'progressed'; readonly progress: Extract<ToWebView, { kind: 'progress' }>['progress'] }

@@ -10,13 +10,13 @@ export interface WebViewPageParts {
 }
 
 /**
- * What a web view may do: run our script, and read the files of the screens.
+ * Returns the rights of a web view: it may run our script and read the files of the screens.
  * @param screens the folder that holds these and nothing else
  */
 export function webViewOptions<Folder>(screens: Folder) {
   return {
     enableScripts: true,
-    // What an agent wrote may hold links: none of them is a command of the editor.
+    // Texts of agents may contain links; none of them may be a command of the editor.
     enableCommandUris: false,
     localResourceRoots: [screens],
   };

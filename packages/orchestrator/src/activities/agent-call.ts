@@ -51,7 +51,7 @@ export async function callAgent<Input extends CommonInput, Result>(
   const { override, notices } = await readOverride(tools, facts.project, facts.baseCommit, role);
   const { memory, files, guides, skills, history } = facts;
   const known = { memory, files, guides, skills, history, notes: [...input.notes, ...said] };
-  // What was left out of the input is put back here; the compiler does not follow that through a type parameter.
+  // The facts that the input lacks are added here; the compiler cannot follow that through a type parameter.
   const given = { ...input, ...known } as unknown as Input;
   const call = composeCall(role, given, override, tools.contextTokens);
   const line = describeCall({
@@ -126,18 +126,20 @@ async function bringBack(tools: ActivityTools, { runId, signal }: ActivityContex
   if (!FINAL_STATUSES.has(status)) await sandbox.sync().catch(() => {});
 }
 
-/** What the role may reach, and what the agent's own program has to. */
+/** Adds the hosts that the agent's own program needs to those of the role. */
 function withNeeds(network: { readonly allow: readonly string[] }, needs: AgentNeeds | null): SandboxSpec['network'] {
   return { allow: [...new Set([...network.allow, ...(needs?.allow ?? [])])] };
 }
 
-/** What the agent of an earlier attempt kept to go on with; it belongs to the files as that attempt left them. */
+/**
+ * Returns the state that the agent of an earlier attempt kept; `null`: none. It belongs to the files as that attempt left them.
+ */
 export function keptByAgent({ lastHeartbeat }: Pick<ActivityContext, 'lastHeartbeat'>): JsonValue {
   const isObject = typeof lastHeartbeat === 'object' && lastHeartbeat !== null && !Array.isArray(lastHeartbeat);
   return isObject && 'keptByAgent' in lastHeartbeat ? (lastHeartbeat['keptByAgent'] ?? null) : null;
 }
 
-/** What every prompt says of the project and the run: nothing of what the checkout left out. */
+/** Facts of the project and the run for every prompt, without files that the checkout left out. */
 export interface ProjectFacts {
   readonly project: RemoteProject;
   /** Where the run started: roles, guides and skills are read there. */

@@ -74,10 +74,10 @@ export async function withBaseTests(
   const rest = changed.filter((file) => !isRestored.has(file));
   const parts = await mendedParts(tools, project, input, { files: rest, hasTests });
   const tree = await repository.restorePaths(project, resultTree, input.baseCommit, paths);
-  const mended = Object.fromEntries(parts.mended);
+  const corrected = Object.fromEntries(parts.corrected);
   return {
-    tree: parts.mended.size === 0 ? tree : await repository.writeFiles(project, tree, mended),
-    restored: [...paths, ...parts.mended.keys()].sort(),
+    tree: parts.corrected.size === 0 ? tree : await repository.writeFiles(project, tree, corrected),
+    restored: [...paths, ...parts.corrected.keys()].sort(),
     doubtful: [...new Set([...reach.doubtful, ...use.doubtful, ...parts.doubtful])]
       .filter((file) => !isRestored.has(file))
       .sort(),
@@ -90,8 +90,8 @@ async function mendedParts(
   project: RemoteProject,
   { baseCommit, commit }: CheckInput,
   { files, hasTests }: { readonly files: readonly string[]; readonly hasTests: boolean },
-): Promise<{ readonly mended: ReadonlyMap<string, string | null>; readonly doubtful: readonly string[] }> {
-  const mended = new Map<string, string | null>();
+): Promise<{ readonly corrected: ReadonlyMap<string, string | null>; readonly doubtful: readonly string[] }> {
+  const corrected = new Map<string, string | null>();
   const doubtful: string[] = [];
   for (const file of files.filter(hasRunnerSections)) {
     const [base, result] = await Promise.all([
@@ -101,7 +101,7 @@ async function mendedParts(
     // Without tests in the base, the result's tests are the only ones, and they need the result's configuration.
     if (base === null && !hasTests) continue;
     const text = restoreRunnerSections(file, base, result);
-    if (text !== result) mended.set(file, text);
+    if (text !== result) corrected.set(file, text);
   }
   const code = files.filter((file) => isCode(file) && !hasRunnerSections(file));
   const base = await repository.readFiles(project, baseCommit, code, MAX_MIXED_BYTES, MAX_BYTES);
@@ -110,7 +110,7 @@ async function mendedParts(
     const result = await repository.readFile(project, commit, file);
     const tests = result === null ? null : restoreInSourceTests(file, text, result);
     if (tests?.kind === 'doubtful') doubtful.push(file);
-    if (tests?.kind === 'restored' && tests.text !== result) mended.set(file, tests.text);
+    if (tests?.kind === 'restored' && tests.text !== result) corrected.set(file, tests.text);
   }
-  return { mended, doubtful };
+  return { corrected, doubtful };
 }

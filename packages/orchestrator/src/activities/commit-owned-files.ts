@@ -261,7 +261,7 @@ function otherSpelling(added: readonly string[], files: readonly string[]): stri
   return files.find((file) => names.has(folded(file)) && !added.includes(file));
 }
 
-/** What an update added comes from agents in part. What was there before is a person's, and stays as it is. */
+/** Removes secrets from an update, which comes from agents in part. An update of a text that contained secrets before is not changed. */
 function withoutSecrets(tools: ActivityTools, text: string | null, next: string | null): string | null {
   if (next === null || (text !== null && tools.scrub(text) !== text)) return next;
   return tools.scrub(next);

@@ -17,7 +17,7 @@ export interface InstalledDependencies {
   readonly folder: string;
   /** Absolute folder of what was left in HOME: the stores of package managers. */
   readonly home: string;
-  /** What `folder` holds at its top, as gitignore patterns. */
+  /** Top-level content of `folder`, as gitignore patterns. */
   readonly installed: readonly string[];
 }
 
@@ -102,7 +102,7 @@ export class DependencyCache {
       }
       onWait?.();
       await Promise.race([other, aborted(signal)]).catch((error: unknown) => {
-        // What a step says of itself holds for all who wait for it. That the run of the other was cancelled does not.
+        // A failure of the step itself counts for all runs that wait for it. The cancellation of another run does not.
         if (error instanceof NeedsHuman) throw error;
       });
     }

@@ -87,8 +87,8 @@ export async function withInstalled<Result>(
 }
 
 /**
- * The step for a tree in which an agent may have begun to use packages: the run's own, else the one that the tree's files ask for.
- * That is looked for only where the network lets it come to anything, and where the configuration does not say that there is none.
+ * Returns the install step for a tree in which an agent may have begun to use packages: the run's own, else the one that the
+ * tree's files need. The files are examined only when the step has network access and the configuration does not exclude a step.
  */
 export async function setupOf(
   tools: ActivityTools,

@@ -21,7 +21,7 @@ import type { ActivityTools } from './tools.ts';
 export interface Guidance {
   readonly guides: readonly Guide[];
   readonly skills: readonly Skill[];
-  /** What was not read or does not hold, one sentence each. */
+  /** Files that were not read and settings that do not apply, one sentence each. */
   readonly notices: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const MOST_BYTES = 128 * 1024;
 const MOST_SKILLS = 100;
 const MAX_SKILL_MS = 5_000;
 
-/** What of a role a project may change. */
+/** The parts of a role that a project may change. */
 type OverridableRole = Pick<Role<never, unknown>, 'name' | 'tools'>;
 
 /** A role of a workflow, and the role whose model it has where that is not its own. */
@@ -92,7 +92,7 @@ function nestedGuides(paths: readonly string[]): string[] {
   return paths.filter((path) => path.includes('/') && GUIDE_NAMES.includes(path.slice(path.lastIndexOf('/') + 1)));
 }
 
-/** What the project changes about one role. */
+/** Reads the changes that the project makes to one role. */
 export async function readOverride(
   tools: Pick<ActivityTools, 'repository'>,
   project: RemoteProject,
@@ -132,8 +132,8 @@ async function readRoleFiles(
 }
 
 /**
- * What the project's role files mean for a run as a whole: the models that they name, under what the run itself asks for, and
- * everything in them that does not hold.
+ * Reads all role files of the project for a run: the models that they name, which the run's own choices override, and
+ * all settings in them that do not apply.
  * @param projectConfig the project's configuration; the models of role files win over its own
  * @param roles all roles of the run's workflow
  */

@@ -9,7 +9,7 @@ export interface Note {
   readonly uploads?: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** What every activity knows of its run. */
+/** Data of its run that every activity gets. */
 export interface RunHeader {
   readonly runId: string;
   readonly projectId: string;

@@ -17,9 +17,9 @@ export interface WorkFolder {
   readonly folder: string;
   /** HOME inside: a copy of what the install step left there, so that no agent prepares the HOME of a check. */
   readonly home: string;
-  /** What the install step made, as gitignore patterns: never taken back from the sandbox. */
+  /** Files made by the install step, as gitignore patterns. They are never imported from the sandbox. */
   readonly installed: readonly string[];
-  /** It holds what an earlier attempt left, in `home` too. */
+  /** True when it contains the files of an earlier attempt, also in `home`. */
   readonly goesOn: boolean;
 }
 
@@ -70,7 +70,7 @@ export async function openFolder(tools: ActivityTools, request: FolderRequest): 
     await writeFile(installedFile(folder), JSON.stringify(installed));
     return { folder, home, installed, goesOn: false };
   } catch (error) {
-    // What cannot be removed now is removed before the next attempt.
+    // Files that cannot be removed now are removed before the next attempt.
     await closeFolder(folder).catch(() => {});
     throw error;
   }
@@ -85,7 +85,7 @@ export async function closeFolder(folder: string): Promise<void> {
 }
 
 /**
- * What was installed into a folder that may be an earlier process's.
+ * Returns what was installed into a folder, also one of an earlier process.
  * @returns `null` for a folder that is not there as a whole: never opened, opened in part, or closed in part
  */
 export async function installedInto(folder: string): Promise<readonly string[] | null> {

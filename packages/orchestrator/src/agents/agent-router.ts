@@ -1,7 +1,7 @@
 /** Sends each call to the agent that its model id names: `acp:<name>` to an external one, everything else to the tool loop. */
 import type { Agent } from './agent.ts';
 
-/** What stands before an external agent's name in a model id. */
+/** Prefix of an external agent's name in a model id. */
 export const ACP_PREFIX = 'acp:';
 
 /** @param agents the second is asked for with the first call to an external agent: most servers have none */

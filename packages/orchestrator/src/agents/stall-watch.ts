@@ -12,7 +12,7 @@ export interface WatchedCall {
   readonly result: string;
 }
 
-/** What to do about a step; `why` is the rest of a sentence that begins with "you". */
+/** Reaction to a step; `why` is the rest of a sentence that begins with "you". */
 export type Verdict =
   | { readonly kind: 'go_on' }
   | { readonly kind: 'nudge' | 'restart' | 'give_up'; readonly why: string };
@@ -64,7 +64,7 @@ export class StallWatch {
     this.#limits = limits;
   }
 
-  /** What the conversation did last, oldest first, a line each. */
+  /** Latest calls of the conversation, oldest first, one line each. */
   get tried(): readonly string[] {
     return this.#tried;
   }

@@ -82,7 +82,7 @@ export function newDependencies(base: Files, result: Files, unread: readonly str
   return found.sort(byName).slice(0, LISTED);
 }
 
-/** What the changed lockfiles of npm's kind name, with the folder (`''` or `a/b/`) that they stand for. */
+/** Returns the package names in changed lockfiles of npm's kind, with the lockfile's folder (`''` or `a/b/`). */
 function lockedNames(files: Files): readonly { readonly folder: string; readonly names: ReadonlySet<string> }[] {
   return [...files]
     .filter(([file]) => OF_MANIFESTS.test(file))
@@ -299,7 +299,7 @@ function requirements(text: string): readonly Package[] {
     });
 }
 
-/** What is required, and what another module is replaced by. */
+/** Returns the required modules and the replacements of a go.mod. */
 function goModule(text: string): readonly Package[] {
   return text.split('\n').flatMap((line) => {
     const words =
@@ -369,7 +369,7 @@ function blocks(lines: readonly string[], head: RegExp): readonly (readonly stri
   return found;
 }
 
-/** What follows a line's beginning, without quotes; nothing where the line begins otherwise. */
+/** Returns the rest of a line after a beginning, without quotes; empty when the line begins otherwise. */
 function valueAfter(line: string, beginning: string): readonly string[] {
   if (!line.startsWith(beginning)) return [];
   const value = line.slice(beginning.length).trim();

@@ -3,7 +3,7 @@ import { parseDocument } from 'yaml';
 
 export type FrontMatterFile =
   | { readonly ok: true; readonly fields: Readonly<Record<string, unknown>>; readonly body: string }
-  /** What is wrong, as the rest of a sentence whose subject is the file. */
+  /** The fault, as the rest of a sentence whose subject is the file. */
   | { readonly ok: false; readonly message: string };
 
 const MAX_CHARACTERS = 16_000;

@@ -18,7 +18,7 @@ export interface ProjectMemory {
   readonly techStack: readonly string[];
   readonly patterns: readonly string[];
   readonly pastDecisions: readonly PastDecision[];
-  /** What could not be read, in words for a person. */
+  /** Parts that could not be read, in words for a person. */
   readonly notices: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export interface MemoryUpdate {
 
 export interface ExtendedMemory {
   readonly text: string;
-  /** What a person should look at; the file was changed as far as was safe. */
+  /** Parts that a person should check; the file was changed as far as was safe. */
   readonly notices: readonly string[];
 }
 

@@ -16,7 +16,7 @@ export type ParsedPlan =
       readonly message: string;
       /** Line of the plan, from 1; `null` when the fault lies on no line of its own. */
       readonly line: number | null;
-      /** Which diagram of the plan, from 1; `null` when it is none of them. */
+      /** Number of the diagram in the plan, from 1; `null` when it is none of them. */
       readonly diagram: number | null;
     };
 

@@ -4,7 +4,7 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?/g, '<time>'],
   [/\b\d\d:\d\d:\d\d(?:\.\d+)?\b/g, '<time>'],
   [/\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|min|minutes?)\b/g, '<duration>'],
-  // What test runners write, such as `# duration_ms 12.3` and `time: 0.5`.
+  // Durations in output of test runners, such as `# duration_ms 12.3` and `time: 0.5`.
   [/\b(duration(?:_ms)?|time|elapsed)(["']?[ \t]{0,4}[:=]?[ \t]{0,4})\d+(?:\.\d+)?/gi, '$1$2<duration>'],
   [/\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b/g, '<hash>'],
   [/\b0x[0-9a-f]{6,16}\b/gi, '<address>'],

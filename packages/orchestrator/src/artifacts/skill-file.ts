@@ -21,7 +21,7 @@ export function skillPaths(paths: readonly string[]): string[] {
   });
 }
 
-/** What a SKILL.md says of itself. A name that is missing is that of its folder; a description has to be there. */
+/** Parses a SKILL.md. A missing name is that of its folder; a description is required. */
 export function parseSkill(path: string, text: string): SkillFile {
   const parsed = parseFrontMatter(text);
   if (!parsed.ok) return { ok: false, notice: `${path} ${parsed.message}; the skill is left out.` };

@@ -30,7 +30,7 @@ export function exitCodeOf(run: RunView): number {
   return reason === 'budget' || reason === 'rate_limited' ? EXIT.limit : EXIT.notDone;
 }
 
-/** What of an error a person reads, and the exit code. Only an error that nobody foresaw is called one of the program. */
+/** Returns the message and exit code of an error. Only an unexpected error is called one of the program. */
 export function explainError(error: unknown): { readonly message: string; readonly exitCode: number } {
   if (error instanceof UsageError) return { message: error.message, exitCode: EXIT.usage };
   if (error instanceof CommandFailure) return { message: error.message, exitCode: EXIT.notDone };

@@ -23,7 +23,7 @@ export interface FollowOptions {
   readonly json: boolean;
   /** Events up to this sequence are not told again; 0 when absent. */
   readonly after?: number;
-  /** What to do when a gate opens. `end` stops following; `wait` leaves it to others; else it is asked of a person. */
+  /** Reaction to an open gate: `end` stops following, `wait` leaves it to others, a function asks a person. */
   readonly atGate: 'end' | 'wait' | AskPerson;
 }
 
@@ -160,7 +160,7 @@ class Follower {
     return Date.parse(timestamp) - Date.parse(this.#run?.createdAt ?? timestamp);
   }
 
-  /** What is known so far is looked at once it is all there is: not while a history is still coming in. */
+  /** Called when all events so far have arrived: not during the replay of a history. */
   #decideWhatNext(): void {
     const run = this.#run;
     if (run === null) return;

@@ -38,7 +38,7 @@ export interface TimelineEntry {
 export type RunFacts = Pick<RunView, 'config' | 'evidence' | 'currentStage'>;
 
 /**
- * What an event means to a person.
+ * Describes an event for a person.
  * @param run the run as it was before the event; absent: only events that say themselves that a script made them are labelled
  * @param workflow the workflow of the run; absent: stages, gates and documents are titled after their names
  * @returns `null` for events that say nothing to a person
@@ -55,7 +55,7 @@ export function describeEvent(
   return text === null ? null : entry(eventInfoOf(workflow, event.type)?.tone ?? 'plain', text);
 }
 
-/** What a running activity reports, in one line; `null` for output and token counts, which the transcript has. */
+/** Describes progress of a running activity in one line; `null` for output and token counts, which the transcript contains. */
 export function describeProgress(progress: Progress): string | null {
   const role = progress.role ?? progress.activity;
   const isScripted = progress.scripted === true || isScriptedModel(progress.model);
@@ -114,7 +114,7 @@ export function modelName(id: string): string {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** What ends a call of an agent shows in the events that follow. */
+/** Tools that end an agent call. They are not printed, because the following events show the end. */
 const ENDING_TOOLS: ReadonlySet<string> = new Set(['finish', 'ask']);
 const SECONDS_WIDTH = 7;
 const HASH_LENGTH = 10;

@@ -1,4 +1,4 @@
-/** What has to be stopped when the server stops, or when its start fails half-way. */
+/** Parts that must be stopped when the server stops, or when its start fails half-way. */
 import type { Logger } from 'pino';
 
 export class StopList {

@@ -95,7 +95,7 @@ export function canTake({ snapshot }: RunState, type: string, payload: JsonObjec
 
 function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
   const settled = settle(state, input);
-  // What is stored is what the machine was given, whatever its functions do to it.
+  // The stored payload must be the one that the machine got, even if its functions try to change it.
   freezeJson(input.payload);
   const taken =
     state.snapshot === null
@@ -107,7 +107,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
     return poisoned(`${what}: ${describeError(made.error)}`);
   }
 
-  // What JSON does not keep would be another value after the next start: nothing of such a step is stored.
+  // A value that JSON does not preserve would differ after the next start: such a step is not stored.
   const unfit = findNonJson(made.context, state.snapshot?.context);
   if (unfit) return poisoned(`context${unfit.path} ${unfit.what}`);
   const [unasked] = implicitlySpawnedChildren(state.snapshot, taken);

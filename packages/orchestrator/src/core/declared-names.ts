@@ -5,7 +5,7 @@
 import type { WorkflowDefinition } from './definition.ts';
 import type { StepResult } from './run-state.ts';
 
-/** What a step names that its workflow does not declare, in one sentence; `null` where there is nothing. */
+/** Returns the first name of a step that its workflow does not declare, in one sentence; `null` when there is none. */
 export function undeclaredName(
   { name, declared = {} }: Pick<WorkflowDefinition, 'name' | 'declared'>,
   { state, emitted }: StepResult,

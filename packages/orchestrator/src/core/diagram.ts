@@ -76,7 +76,7 @@ export function pathOf({ machine }: Pick<WorkflowDefinition, 'machine'>, events:
   return { path: path.slice(-MAX_PATH), changes, counts: [...counts.values()] };
 }
 
-/** What can happen next in a run. @param state `null` where it cannot be read */
+/** Returns the events that can happen next in a run. @param state `null` when it cannot be read: no events */
 export function possibleEvents(definition: WorkflowDefinition, state: RunState | null, view: RunView): PossibleEvents {
   if (state === null) return { signals: [], timers: [], activities: [] };
   const labels = labelsOf(definition.machine);
@@ -111,7 +111,7 @@ function takes(descriptor: string, type: string): boolean {
   return descriptor.endsWith('.*') && `${type}.`.startsWith(descriptor.slice(0, -1));
 }
 
-/** What the states of a machine start, each once. Activities that an action spawns are not known before. */
+/** Returns the activities that a machine's states start, each once. Activities that an action spawns are not included. */
 export function activitiesOf({
   machine,
 }: Pick<WorkflowDefinition, 'machine'>): readonly { readonly id: string; readonly source: string }[] {
@@ -200,7 +200,7 @@ function leavesOf(root: AnyStateNode, value: JsonValue): Set<AnyStateNode> {
   return new Set([...active].filter((node) => !parents.has(node)));
 }
 
-/** Which transitions a run took: those by its events from where it was, and through transient states to where it was then. */
+/** Counts the transitions that a run took: by its events, and through transient states. */
 function takenEdges(machine: AnyStateMachine, changes: readonly Change[]): ReadonlyMap<Edge, number> {
   const edges = edgesOf(machine);
   const taken = new Map<Edge, number>();
@@ -342,7 +342,7 @@ class Drawing {
     for (const edge of edgesOf(this.#machine)) {
       const source = this.#shown(edge.source);
       const target = this.#shown(edge.target);
-      // What happens within a state that is not drawn open is not drawn.
+      // Transitions within a state that is drawn closed are left out.
       if (source === target && source !== edge.source) continue;
       const isInto = source === target ? this.#isOpen(source) || source === root : isWithin(target, source);
       if (isInto) this.#withAny.add(source);

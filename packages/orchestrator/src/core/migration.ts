@@ -58,7 +58,7 @@ function converted(definition: WorkflowDefinition, state: RunState, input: RunIn
   return stepTo(state, snapshot, { ...work, ...clocks });
 }
 
-/** What is open after the step; `started` and `armed` of it are new. */
+/** Activities and timers that are open after the step; `started` and `armed` are the new ones. */
 interface Open {
   readonly activities: Readonly<Record<string, string>>;
   readonly timers: Readonly<Record<string, ArmedTimer>>;
@@ -218,7 +218,7 @@ function delayOf(
   return Number(evaluated(typeof delay === 'number' ? delay : machine.implementations.delays[delay], snapshot, input));
 }
 
-/** What a machine gives for a delay or for an activity's input: a value, or a function of its context. */
+/** Evaluates a machine's delay or activity input, which is a value or a function of the context. */
 function evaluated(given: unknown, { context }: AnyMachineSnapshot, { type, payload }: RunInput): unknown {
   if (typeof given !== 'function') return given;
   // XState calls it with these, and with references to actors that a pure machine has no use for.

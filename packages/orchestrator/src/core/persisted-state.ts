@@ -74,14 +74,14 @@ function remembersStates({ historyValue }: AnyMachineSnapshot): boolean {
   return true;
 }
 
-/** What went wrong, in one line: of an error, of what a failed activity gives, or of anything else. */
+/** Returns the message of an error, of a failed activity's output, or of any other thrown value. */
 export function describeError(error: unknown): string {
   if (error instanceof Error) return error.message;
   const message = (error as { message?: unknown } | null)?.message;
   return typeof message === 'string' ? message : JSON.stringify(error);
 }
 
-/** What JSON keeps of a value: the same before and after it was stored. */
+/** Returns the value as JSON preserves it, so that it is the same before and after storing. */
 export function plain<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value)) as Value;
 }

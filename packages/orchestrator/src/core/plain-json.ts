@@ -3,7 +3,7 @@
 export interface NonJson {
   /** Where it stands, such as `.user.since` or `.items[2]`; empty for the value itself. */
   readonly path: string;
-  /** What it is and what to keep instead: `is a Date; keep an ISO 8601 string`. */
+  /** The fault and its remedy, such as `is a Date; keep an ISO 8601 string`. */
   readonly what: string;
 }
 

@@ -5,7 +5,7 @@
  */
 import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine, createActor } from 'xstate';
 
-/** What a step asks for. The library's own type lacks `xstate.emit`. */
+/** An action that a step requests. The library's own type lacks `xstate.emit`. */
 export interface RequestedAction {
   readonly type: string;
   readonly params?: unknown;

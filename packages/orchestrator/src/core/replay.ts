@@ -101,8 +101,8 @@ function replayStep(
 }
 
 /**
- * What follows from one stored input; `step` is `null` for a pause that the engine itself wrote.
- * @param stored the event so many places after the input. Without it the input is taken as it would be today
+ * Replays one stored input. `step` is `null` for a quarantine, and for the cancellation of a run that never began.
+ * @param stored returns the stored event at an offset after the input. Absent: the input is taken by today's rules
  */
 export function replayInput(
   definition: WorkflowDefinition,

@@ -113,7 +113,7 @@ function mergedMeta(snapshot: AnyMachineSnapshot, depth: (node: AnyStateNode) =>
   return Object.assign({ status: 'running' }, ...sorted.map(({ meta }) => meta as StateMeta)) as StateMeta;
 }
 
-/** What everybody who shows it or decides it relies on. */
+/** Checks the fields on which all clients of a gate rely. @throws {Error} when one is missing */
 function assertGate({ gate, decisions, summary }: Readonly<Record<string, unknown>>, state: unknown): void {
   if (typeof gate === 'string' && Array.isArray(decisions) && typeof summary === 'string') return;
   throw new Error(

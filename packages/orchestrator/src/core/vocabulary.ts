@@ -57,7 +57,7 @@ const PEOPLES: ReadonlySet<string> = new Set([...DECISIONS, 'MESSAGE_SENT', 'RUN
 
 type Kind = 'text' | 'number' | 'list' | 'object' | 'boolean';
 
-/** What the read model needs of the facts that machines emit, by the path within the fact. */
+/** Fields that the read model requires in emitted facts: path within the fact → kind. */
 const FACTS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   RUN_CONFIGURED: {
     baseCommit: 'text',

@@ -120,7 +120,7 @@ export class ChildRuns {
     if (known === null) await this.#start(workflow, runId, input, context);
     else if (known.parent?.key !== context.key)
       throw new TerminalFailure(
-        `The child run of ${context.activity} would have the id ${runId}, which another run has. Start the parent anew.`,
+        `The child run of ${context.activity} would have the id ${runId}, which another run has. Start the parent again.`,
       );
     return this.#resultOf(await unlessAborted(finished(runId), context.signal));
   }
@@ -248,7 +248,7 @@ export class ChildRuns {
       }
     } catch (error) {
       if (this.#stopped) return;
-      log.error({ err: error, runId: parentId }, 'child runs for which nobody waits could not be cancelled');
+      log.error({ err: error, runId: parentId }, 'child runs for which no run waits could not be cancelled');
       clock.after(CANCEL_AGAIN_MS, () => {
         if (!this.#stopped) void this.cancelAbandoned(parentId);
       });

@@ -38,7 +38,7 @@ interface Child {
   getSnapshot(): { readonly input?: JsonValue };
 }
 
-/** What an activity is and was given stands in the machine's state too. */
+/** Compares a stored activity with the one in the machine's state. @returns the difference in words, or `null` */
 function differenceOfActivity({ snapshot, activities }: RunState, stored: StoredActivity): string | null {
   const { key, activity, src, input } = stored;
   if (activities[activity] !== key) return `activity '${key}' is not what replay gives: it is called '${activity}'`;

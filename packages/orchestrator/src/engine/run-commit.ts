@@ -1,4 +1,4 @@
-/** What is stored together for the steps of a run: their events, activities, timers, the view, and at times a snapshot. */
+/** Composes the commit of a run's steps: events, activities, timers, the view, and sometimes a snapshot. */
 import { foldRun, type RequestKey, type RunView } from '@autonomous/shared';
 import { dehydrate } from '../core/advance.ts';
 import { contextChanges } from '../core/context-hash.ts';

@@ -201,7 +201,7 @@ export class RunFamilies {
   async #load(family: KeptFamily): Promise<void> {
     const views = await this.#options.stored(family.id);
     for (const view of views) {
-      // What was noted meanwhile is newer.
+      // A share that was noted meanwhile is newer.
       if (!family.has(view.id)) family.note(this.#options.live(view.id) ?? view);
     }
     family.beginWith(views.at(-1));

@@ -17,7 +17,7 @@ import { differ } from './pending-work.ts';
 export interface PlannedMigration {
   /** The version that the run goes on with. */
   readonly definition: WorkflowDefinition;
-  /** What RUN_MIGRATED is taken from. */
+  /** State to which RUN_MIGRATED is applied. */
   readonly state: RunState;
   readonly payload: JsonObject & EventPayloads['RUN_MIGRATED'];
 }

@@ -60,7 +60,7 @@ export class Timers {
     if (soonest < this.#wakesAt || isLate) this.#sleepUntil(soonest, 0);
   }
 
-  /** What a run could not take before it may take now. */
+  /** Checks the held timers of a run again, which may accept them now. */
   freed(runId: string): void {
     if (this.#held.delete(runId)) this.#sleepUntil(this.#options.clock.now().getTime(), 0);
   }

@@ -37,7 +37,7 @@ export interface ChainFault {
   readonly message: string;
 }
 
-/** What comes before the first event of a run. */
+/** Tip of the chain before the first event of a run. */
 export const CHAIN_START: ChainTip = { sequence: 0, hash: '0'.repeat(64) };
 
 export function sha256(text: string): string {

@@ -16,7 +16,7 @@ export const SUMMARY_VERSION = 1;
 
 /** Times are milliseconds since 1970. */
 export interface RunSummary {
-  /** What calls came to, summed by quarter of an hour: days of all time zones begin with one. */
+  /** Spending, summed per quarter of an hour, because days of all time zones begin with one. */
   readonly spent: readonly Spent[];
   /** Calls whose answer is not known, by their name. They count at what they can come to at most. */
   readonly booked: Readonly<Record<string, Spent>>;
@@ -97,7 +97,7 @@ function apply(draft: Draft, event: WorkflowEvent, at: number): void {
     open(draft, { gate: event.payload.gate, reason: event.payload.reason, from: at });
   } else if (isEvent(event, 'COST_RECORDED')) {
     const { metered = false, model, calls, inputTokens, outputTokens } = event.payload;
-    // What nobody booked has no price either.
+    // A call without a reservation has no known price.
     const spent = { at, stage: draft.stage, model, calls, inputTokens, outputTokens, costUsd: 0, unpricedCalls: calls };
     if (!metered) add(draft, spent);
   } else if (isEvent(event, 'CALL_BOOKED')) {

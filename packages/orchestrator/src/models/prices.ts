@@ -28,7 +28,7 @@ export function createPrices(own: ReadonlyMap<string, CustomPrice> = new Map()):
         const { inputUsdPerMillion, outputUsdPerMillion } = price;
         return (usage.inputTokens * inputUsdPerMillion + usage.outputTokens * outputUsdPerMillion) / 1_000_000;
       }
-      // What speaks somebody's format is not that somebody: nothing is known of its prices.
+      // A server that only uses a provider's format has its own prices, which are not known.
       return provider === 'openai-compatible' ? null : listPrice(TABLE_NAMES[provider] ?? provider, model, usage);
     },
   };

@@ -39,7 +39,7 @@ export interface ModelSettings {
   }[];
   /** Models by provider, as its list names them; a provider that is absent was not asked. */
   readonly listed?: ReadonlyMap<string, readonly string[]>;
-  /** What `scripted:<its name>` plays; absent means that there is no scripted model. */
+  /** Script or cassette that `scripted:<its name>` plays. Absent: there is no scripted model. */
   readonly script?: Script | Cassette | null;
   /** External coding agents, which carry a role out themselves: `acp:<name>`. `unusable` says why and the way out. */
   readonly agents?: readonly { readonly name: string; readonly unusable: string | null }[];

@@ -58,7 +58,7 @@ function unknownRoles(content: unknown, known: KnownRoles): z.core.$ZodIssue[] {
     : [{ code: 'unrecognized_keys', keys: unknown, path: ['roles'], message: 'unknown roles', input: {} }];
 }
 
-/** What the last turn of each call gives to `finish` has to be a result of its role; earlier ones may be meant to fail. */
+/** Returns faults of results: the `finish` of each call's last turn must fit its role; earlier ones may be meant to fail. */
 function resultIssues(script: Script, { results }: KnownRoles): z.core.$ZodIssue[] {
   return Object.entries(script.roles).flatMap(([role, calls]) =>
     calls.flatMap((call, callIndex) =>

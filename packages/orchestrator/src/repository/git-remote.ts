@@ -154,7 +154,7 @@ function isForbidden(stderr: string): boolean {
   return /returned error: 403|marked as read only|Permission to .{1,200} denied/.test(stderr);
 }
 
-/** What went wrong with a remote, and what a person can do about it. No message holds the token or credentials of an address. */
+/** Returns the failure of a remote with its remedy. No message contains the token or credentials of an address. */
 function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
   const { url, kind } = access.address;
   if (answer.silent)

@@ -93,7 +93,7 @@ const LOCK_WORDS = ["Unable to create '", 'could not lock config file '];
 /** Asks nothing, and gives up a connection that is not made, or is gone, within half a minute. */
 const SSH = 'ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=10 -oServerAliveCountMax=3';
 
-/** What the environment of an operator may say about reaching remotes. */
+/** Environment variables of the operator that git may use to reach remotes. */
 const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'GIT_SSH_COMMAND'] as const;
 const HTTP_VARIABLES = [
   'HTTP_PROXY',
@@ -144,7 +144,7 @@ export interface Patience {
 
 export interface RemoteCall extends Patience {
   readonly args: readonly string[];
-  /** Which of the operator's variables the transport may see. */
+  /** Transport, which determines the operator's variables that git gets. */
   readonly transport: 'local' | 'http' | 'ssh';
   /** Settings that must be neither on disk nor among the arguments: the token's header. */
   readonly config: readonly Setting[];

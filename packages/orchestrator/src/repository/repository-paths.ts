@@ -49,7 +49,8 @@ export function assertBranchName(name: string): string {
 }
 
 /**
- * What git reads for a caller's treeish: a full object id as it is, a short branch name as the mirror's own branch.
+ * Returns the name that git gets for a caller's treeish: a full object id as it is, a short branch name as the mirror's own
+ * branch.
  * @throws {InvalidRequest} for anything else
  */
 export function resolveTreeish(treeish: string): string {

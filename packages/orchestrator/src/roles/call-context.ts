@@ -31,14 +31,14 @@ export function composeCall<Input extends CommonInput, Result>(
   };
 }
 
-/** What the first line of a call in the transcript says, as a sentence and as data. */
+/** Returns the first transcript line of a call, as a sentence and as data. */
 export function describeCall(call: {
   readonly role: Role<never, unknown>;
   readonly number: number;
   readonly model: string;
   readonly context: CallContext;
   readonly override: RoleOverride | null;
-  /** What was not read, and what of the project's files does not hold. */
+  /** Files that were not read and settings that do not apply, one sentence each. */
   readonly notices: readonly string[];
 }): { readonly text: string; readonly data: JsonObject } {
   const { role, number, model, context, override, notices } = call;

@@ -25,14 +25,14 @@ export interface PromptReport {
   readonly leftOut: readonly { readonly name: string; readonly tokens: number }[];
 }
 
-/** What the line about parts that are missing may take. */
+/** Tokens reserved for the line that names the missing parts. */
 const RESERVED_TOKENS = 250;
 /** Names in that line. */
 const NAMED = 12;
 
 /**
  * The prompt, its parts in the order in which they are given. Room is given by priority, parts of the same priority in their order.
- * What is cut or left out is named in the prompt, before its last part.
+ * Parts that are cut or left out are named in the prompt, before its last part.
  * @param usedTokens of the budget that go elsewhere, such as to the instructions
  */
 export function assemblePrompt(
@@ -79,7 +79,7 @@ function within(part: PromptPart, tokens: number): RenderedPart | null {
   if (whole === null) return null;
   const wholeTokens = estimateTokens(whole.text);
   if (wholeTokens <= tokens) return whole;
-  // What is kept may be denser than the whole: then less of it is.
+  // The kept part may have more tokens per character than the whole: then less is kept.
   for (let characters = (whole.text.length * tokens) / wholeTokens; characters > 100; characters *= 0.8) {
     const shown = part.render(Math.floor(characters));
     if (shown === null || estimateTokens(shown.text) <= tokens) return shown;

@@ -12,7 +12,7 @@ export interface Note {
   readonly text: string;
 }
 
-/** What every role is told. All of it is JSON. */
+/** Input common to all roles. All of it is JSON. */
 export interface CommonInput {
   /** Counts the calls of this role within its run, from 1. */
   readonly call: number;
@@ -23,10 +23,10 @@ export interface CommonInput {
   readonly notes: readonly Note[];
   /** Paths of the project, possibly only the first of them. */
   readonly files?: readonly string[];
-  /** What the project's authors wrote for agents, such as its AGENTS.md. */
+  /** Texts that the project's authors wrote for agents, such as AGENTS.md. */
   readonly guides?: readonly Guide[];
   readonly skills?: readonly Skill[];
-  /** What happened in the run so far, oldest first, a line each. */
+  /** Events of the run so far, oldest first, one line each. */
   readonly history?: readonly string[];
 }
 
@@ -80,7 +80,7 @@ export function fence(label: string, text: string, limit = 40_000): string {
   return `${bar} BEGIN ${label} ${bar}\n${kept}\n${bar} END ${label} ${bar}`;
 }
 
-/** Which part of a prompt gives way to which: the request and the last feedback to nothing, the history to everything. */
+/** Priorities of prompt parts when room is short, 0 first: the request and the last feedback stay, the history goes first. */
 const PRIORITY = {
   always: 0,
   lastNote: 1,
@@ -268,7 +268,7 @@ export function constraintsPart(constraints: JsonValue): PromptPart {
   });
 }
 
-/** What an implementer changed, or what a check says of it. */
+/** Prompt part with an implementer's changes, or the output of a check. */
 export function resultPart(name: string, title: string, text: string, most: number): PromptPart {
   return fencedPart({ name, priority: PRIORITY.result, title, text, most });
 }

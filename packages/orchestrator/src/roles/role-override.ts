@@ -23,7 +23,7 @@ export interface RoleOverride {
 export interface ParsedOverride {
   /** `null` where the file cannot be used and the role stays as it is. */
   readonly override: RoleOverride | null;
-  /** What of the file does not hold, and why: one sentence each, for a person. */
+  /** Settings of the file that do not apply, with the reason: one sentence each, for a person. */
   readonly notices: readonly string[];
 }
 

@@ -30,7 +30,7 @@ export interface Role<Input, Result> {
   /** Answers of the model in one call, at most. */
   readonly maxSteps: number;
   readonly result: z.ZodType<Result>;
-  /** What the first message of a call is made of. Its first line is `callLine(name, input.call)`. */
+  /** Returns the parts of a call's first message. Its first line is `callLine(name, input.call)`. */
   parts(input: Input): readonly (PromptPart | null)[];
 }
 

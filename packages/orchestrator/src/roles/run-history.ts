@@ -6,9 +6,9 @@ const LONGEST_LINE = 300;
 const NOT_TAKEN = 'Not taken from the sandbox: ';
 
 /**
- * What a call of an agent should know of the log, oldest first. Answers, feedback and messages are left out: a call is told of
- * them as notes, in full.
- * @param through sequence of the event that started the call: a repeated call is told the same
+ * Summarizes the log for an agent call, oldest first. Answers, feedback and messages are left out, because the call gets them
+ * as notes, in full.
+ * @param through sequence of the event that started the call, so that a repeated call gets the same
  */
 export function historyOf(events: readonly WorkflowEvent[], through: number): string[] {
   const told = new Set<string>();

@@ -22,7 +22,7 @@ import {
   withoutUnknown,
 } from './workflow-settings.ts';
 
-/** What no run of this server may go beyond. */
+/** Limits for all runs of this server. */
 export interface RunLimits {
   /** Trust modes that may be `auto`; `null` allows all. */
   readonly autoStages: readonly string[] | null;
@@ -81,7 +81,7 @@ export interface RunConfigSources {
 
 export interface ResolvedRunConfig {
   readonly config: RunConfig;
-  /** What was asked for and does not hold, and why: one sentence each, for a person. */
+  /** Requested settings that do not apply, with the reason: one sentence each, for a person. */
   readonly notices: readonly string[];
 }
 
@@ -363,7 +363,7 @@ function beyondEgress({ egress }: RunConfigRequest, limits: RunLimits, role: str
   return (egress?.[role] ?? []).filter((host) => !allowed.has(host));
 }
 
-/** What all layers that speak of a role have in common: each can only take away. */
+/** Intersects the hosts of all layers that name a role: each layer can only remove hosts. */
 function narrowedEgress(layers: readonly RunConfigRequest[], roles: readonly string[]): Pick<RunConfig, 'egress'> {
   const egress: Record<string, string[]> = {};
   for (const role of roles) {

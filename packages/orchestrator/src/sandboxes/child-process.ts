@@ -57,7 +57,7 @@ export interface StartedProcess {
   readonly stdout?: Readable;
 }
 
-/** What a streamed process is asked for, for `startProcess`. */
+/** Options of a streamed process for `startProcess`. */
 export function streamedRequest({ signal, maxStderrBytes }: ProcessRequest) {
   return {
     streamed: true,
@@ -71,7 +71,7 @@ export function streamedRequest({ signal, maxStderrBytes }: ProcessRequest) {
 export function sandboxProcess(started: StartedProcess, done: Promise<ProcessEnd>): SandboxProcess {
   const { stdin = nowhere(), stdout = Readable.from([]) } = started;
   const exit = done.then(({ exitCode, stderr, endedBecause }): ProcessExit => ({ exitCode, stderr, endedBecause }));
-  // Whoever only talks to it and never asks how it ended is told by the streams.
+  // Callers that never await the end get the failure from the streams.
   exit.catch(() => {});
   return {
     stdin: Writable.toWeb(stdin),

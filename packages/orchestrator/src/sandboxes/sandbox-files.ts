@@ -7,7 +7,7 @@ import type { CommandResult, Sandbox } from './sandbox.ts';
 
 const TIMEOUT_MS = 30_000;
 const LONGEST_PATH = 1024;
-/** What a model can take in at once is far less. */
+/** Largest file that is read, in bytes. Far more than a model can process at once. */
 const LARGEST_READ_BYTES = 2 * 1024 * 1024;
 const LARGEST_LISTING_BYTES = 1024 * 1024;
 const LONGEST_MATCH_BYTES = 1000;

@@ -54,7 +54,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'manifest.webmanifest': 'application/manifest+json',
 };
 
-/** What the folder of a build holds. */
+/** Names of the files in the folder of a build. */
 export const DASHBOARD_FILES: readonly string[] = Object.keys(TYPES);
 
 export interface DashboardFile {
@@ -137,7 +137,7 @@ async function readFiles(folder: string): Promise<Files> {
   };
 }
 
-/** What every screen begins with, asked for before the script is there that asks for it: in the very words of the client. */
+/** Requests with which every screen begins, preloaded before the script is loaded. They must equal the client's requests. */
 const EARLY: readonly string[] = RECENT_RUNS.map((filter) => {
   const query = Object.entries(filter).map(([key, value]) => `${key}=${value}`);
   return `/api/runs?${query.join('&')}`;
@@ -148,7 +148,7 @@ function pageOf(version: string, nonce: string, isSignedIn: boolean, path: strin
   const early = EARLY.map(
     (asked) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${asked.replaceAll('&', '&amp;')}">`,
   );
-  // What `app.js` imports would be asked for when it is there; the list of runs needs no other screen.
+  // Without this, imports of `app.js` are requested only after it is loaded. The list of runs needs no other screen.
   const imported = isSignedIn && path === '/' ? ['runtime.js'] : ['runtime.js', 'lazy-screens.js'];
   const preloads = imported.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="${at(name)}">`);
   return `<!doctype html>

@@ -32,7 +32,7 @@ export function calendarOf(timeZone: string): Calendar {
     minute: '2-digit',
     second: '2-digit',
   });
-  /** What the clock on the wall shows, as if it were UTC. */
+  /** Returns the local wall-clock time as if it were UTC, in ms. */
   const wallAt = (ms: number): number => {
     const fields: Record<string, number> = {};
     for (const { type, value } of parts.formatToParts(ms)) fields[type] = Number(value);

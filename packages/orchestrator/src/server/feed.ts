@@ -43,7 +43,7 @@ export interface FeedOptions {
 
 /** Largest message taken from a client, in bytes. */
 export const MAX_CLIENT_MESSAGE_BYTES = 64 * 1024;
-/** What may wait in memory for one client before it is cut off, in bytes. */
+/** Most bytes that wait in memory for one client. Beyond this its connection is closed. */
 export const MAX_BACKLOG_BYTES = 1024 * 1024;
 /** Above this a replay waits for the client, and progress is left out. */
 const COMFORTABLE_BACKLOG_BYTES = 256 * 1024;
@@ -146,7 +146,7 @@ class Connection {
   onEvents(events: readonly WorkflowEvent[]): void {
     if (this.#phase === 'replaying') this.#moreCame = true;
     if (this.#phase !== 'live') return;
-    // What one step brings goes out in one write, which costs the system as much as each of its messages would.
+    // The messages of one step are sent in one write, which costs as much as a write per message.
     this.#stream.cork();
     this.#sendLive(events);
     this.#stream.uncork();
@@ -290,7 +290,7 @@ async function beginning(
   const [position, archived] = await Promise.all([source.lastPosition(), source.archivedPosition()]);
   const after = from === 'end' ? position : from;
   const isOther = feedId !== undefined && feedId !== source.feedId;
-  // Whoever was away for so long would miss how archived runs ended.
+  // A client that was away for so long would miss the ends of archived runs.
   const reset = isOther || after > position || (after > 0 && after < archived);
   return { position, after: reset ? 0 : after, reset };
 }

@@ -18,7 +18,7 @@ import { addDays, type Calendar, calendarOf, daysBetween, type DateRange, dateRa
 
 const DEFAULT_DAYS = 30;
 
-/** What is asked for, with everything in it that was left out. */
+/** A request for metrics, with defaults filled in. */
 export interface MetricsRange {
   readonly timeZone: string;
   readonly bucket: MetricsBucket;

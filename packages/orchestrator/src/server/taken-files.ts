@@ -25,7 +25,7 @@ export interface TakenFilesOptions {
   gateInfo(workflow: string, kind: string): GateInfo;
 }
 
-/** What is read of the project's configuration decides which paths are nobody's to change. */
+/** The project's configuration defines the paths that nobody may change. */
 const CONFIG_PATH = '.autonomous/config.json';
 
 /**

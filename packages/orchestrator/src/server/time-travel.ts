@@ -310,7 +310,7 @@ function withTree(config: RunConfig, ofTree: TreeBudgets): RunConfig {
   return { ...rest, ...ofTree };
 }
 
-/** What requests for this run asked for so far: the one that started it, and those that forked it. */
+/** Merges the configurations that were requested for this run: at its start and by its forks. */
 function requestedBefore(events: readonly WorkflowEvent[]): RunConfigRequest {
   const requests = events.flatMap(({ type, payload }) => {
     if (type !== 'RUN_STARTED' && type !== 'RUN_FORKED') return [];

@@ -56,10 +56,10 @@ export interface CredentialsOptions {
   readonly now?: () => number;
 }
 
-/** Who was let in. */
+/** An authenticated visitor. */
 export interface Visitor {
   readonly caller: Caller;
-  /** Hash of the browser's session that it came by; `null` where it was the token. */
+  /** Hash of the browser session; `null` when the token was used. */
   readonly session: string | null;
 }
 
@@ -77,7 +77,7 @@ export class Credentials {
     this.#tickets = new Lent(TICKET_MS, now);
   }
 
-  /** Who holds this token; `null` when it is not the server's. */
+  /** Returns the visitor with this token; `null` when it is not the server's token. */
   byToken(token: string): Visitor | null {
     return timingSafeEqual(hash(token), this.#tokenHash) ? { caller: LOCAL_CALLER, session: null } : null;
   }

@@ -74,7 +74,7 @@ export function faultsOf(value: WorkflowValue): readonly string[] {
   const named = `workflow '${versions.at(-1)?.name ?? ''}'`;
   const misshapen = shapeFaults(value);
   const wrong = new Set(misshapen.map(({ section }) => section));
-  // What is of another shape cannot be checked any further; the rest can.
+  // Sections of a wrong shape cannot be checked further; the others can.
   const sound = Object.fromEntries(Object.entries(value).filter(([section]) => !wrong.has(section))) as WorkflowValue;
   return [
     ...misshapen.map(({ message }) => `${named}: ${message}`),
@@ -89,7 +89,7 @@ export function faultsOf(value: WorkflowValue): readonly string[] {
   ];
 }
 
-/** What is wrong with the activities of a workflow, one sentence each. */
+/** Returns the faults of a workflow's activities, one sentence each. */
 export function activityFaultsOf(
   workflow: Pick<Workflow, 'name' | 'versions'>,
   activities: ActivityRegistry,
@@ -273,7 +273,7 @@ function metasOf(versions: readonly WorkflowDefinition[]): readonly StateMeta[] 
   );
 }
 
-/** What is wrong with an activity; `null` when it can be carried out. */
+/** Returns the fault of an activity; `null` when it can be performed. */
 function activityFault(activity: Activity): string | null {
   if (typeof activity !== 'object' || activity === null) return 'is not an object; give { retry, perform, find? }';
   const { perform, find, retry } = activity as {

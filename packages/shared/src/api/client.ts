@@ -80,7 +80,7 @@ export interface Client {
   getDiff(runId: string): Promise<RunDiff>;
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
   getStatechart(runId: string, at?: number): Promise<Statechart>;
-  /** What the run and all that shares the budgets of its tree have spent. */
+  /** Spending and budgets of the run's family. */
   getRunTree(runId: string): Promise<RunFamily>;
 
   listGates(runId?: string): Promise<readonly Gate[]>;
@@ -259,7 +259,7 @@ async function items<Item>(response: JsonResponse): Promise<readonly Item[]> {
   return (await read<{ readonly items: readonly Item[] }>(response)).items;
 }
 
-/** What all of Hono's typed responses have in common. */
+/** Common part of Hono's typed responses. */
 interface JsonResponse {
   readonly ok: boolean;
   readonly status: number;

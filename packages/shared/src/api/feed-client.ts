@@ -48,7 +48,7 @@ export async function followFeed(options: FeedOptions, connection: FeedConnectio
   let failures = 0;
   try {
     while (!signal.aborted) {
-      // What works meanwhile is not hidden by one more try of what does not.
+      // While polling works, a new attempt at the WebSocket does not change the status.
       if (!polling.works) options.onStatus?.({ state: 'connecting' });
       const end = await followOnce({ ...options, signal }, connection, cursor, polling).catch(endOfFailedTry);
       if (signal.aborted) break;
@@ -192,7 +192,7 @@ function receive(
   }
 }
 
-/** What the server says before it closes a connection that it cannot serve. */
+/** Converts the message that the server sends before it closes a connection that it cannot serve. */
 function refusal(code: string, detail: string): Error {
   if (code === 'unavailable') return new Error(detail);
   return new ApiError({

@@ -30,7 +30,7 @@ export interface DurationFigures {
   readonly totalMs: number;
 }
 
-/** What calls to models came to. */
+/** Cost and tokens of model calls. */
 export interface SpendingFigures {
   /** US dollars, by list prices; calls of models without a known price count as nothing. */
   readonly costUsd: number;
@@ -50,7 +50,7 @@ export interface ModelSpending extends SpendingFigures {
   readonly model: string;
 }
 
-/** How long runs stood at gates of one kind until those closed, however they did. */
+/** Waiting times at gates of one kind, from opening to closing, whatever closed them. */
 export interface GateWaiting extends DurationFigures {
   readonly gate: string;
   /** Why it paused, for gate `pause`. */
@@ -59,7 +59,7 @@ export interface GateWaiting extends DurationFigures {
 
 /** Figures for one interval. Events that a fork inherited count only for its source. */
 export interface MetricsFigures {
-  /** Runs that were made. */
+  /** Runs that were created. */
   readonly started: number;
   /** Runs that ended, by how. */
   readonly completed: number;
@@ -71,9 +71,9 @@ export interface MetricsFigures {
   readonly successRate: number | null;
   /** From the launch to the end, waiting included, of the runs that completed; `null` when none did. */
   readonly timeToCompletion: DurationFigures | null;
-  /** What each run that ended had spent in all, whenever it did; `null` when none ended. */
+  /** Total spending per ended run, over its whole life; `null` when none ended. */
   readonly costPerRun: { readonly runs: number; readonly meanUsd: number; readonly medianUsd: number } | null;
-  /** What was spent in this time, by runs that ended and by open ones. */
+  /** Spending in this interval, of ended and open runs. */
   readonly spending: SpendingFigures;
   /** The same, the dearest first. */
   readonly stages: readonly StageSpending[];

@@ -9,7 +9,7 @@ import type { WorkflowInfo } from '../workflow-info.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
 import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
-/** Who makes a request. The local token's owner is `local`. */
+/** The user who makes a request. The owner of the local token is `local`. */
 export interface Caller {
   readonly userId: string;
   /** The request as one that is done once: see {@link RequestKey}. Absent: it has no idempotency key. */
@@ -48,14 +48,14 @@ export interface NewRun {
   /** Needed where a project is. */
   readonly request?: string | undefined;
   readonly config?: RunConfigRequest | undefined;
-  /** What the workflow's own input schema takes. */
+  /** Input by the workflow's own schema. */
   readonly input?: JsonObject | undefined;
 }
 
 export interface NewFork {
   /** Sequence of the source's last event that the fork has. A step is whole: the fork is at the end of the step that holds it. */
   readonly at: number;
-  /** What is different from there on. */
+  /** Settings that differ from that event on. */
   readonly config?: RunConfigRequest | undefined;
   /** Decides the gate that is open there. */
   readonly answer?: GateDecision | undefined;
@@ -74,7 +74,7 @@ export interface NewExploration {
 export interface NewVariant {
   readonly request: string;
   readonly config?: RunConfigRequest | undefined;
-  /** What the workflow's own input schema takes. */
+  /** Input by the workflow's own schema. */
   readonly input?: JsonObject | undefined;
 }
 
@@ -202,14 +202,14 @@ export interface StatechartStep {
   /** Sequence of its STATE_CHANGED: `?at=` it gives the run as it was then. */
   readonly sequence: number;
   readonly at: string;
-  /** What caused it, as the diagram labels its transitions. */
+  /** The cause, as the diagram labels the transition. */
   readonly event: string;
   /** State value before; `null` at the beginning. */
   readonly from: JsonValue;
   readonly to: JsonValue;
 }
 
-/** What can happen next. A guard may still refuse a signal for what it says. */
+/** Events that can happen next. A guard may still refuse a signal because of its payload. */
 export interface PossibleEvents {
   /** With the decisions of the open gate that send the signal. */
   readonly signals: readonly { readonly type: string; readonly decisions: readonly Decision[] }[];
@@ -253,7 +253,7 @@ export interface WorkflowDetails extends Omit<WorkflowSummary, 'signals'> {
   readonly versions: readonly number[];
   /** With the JSON schema of each payload. */
   readonly signals: readonly { readonly type: string; readonly payload: JsonObject }[];
-  /** What the states of the machine start. */
+  /** Activities that the machine's states start. */
   readonly activities: readonly { readonly id: string; readonly source: string }[];
 }
 
@@ -307,7 +307,7 @@ export interface Orchestrator {
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
   /** @param at after the step that holds this event; absent: now */
   getStatechart(runId: string, at?: number): Promise<Statechart>;
-  /** What the run and all that shares the budgets of its tree have spent. @throws {NotFound} */
+  /** Spending and budgets of the run's family. @throws {NotFound} */
   getRunTree(runId: string): Promise<RunFamily>;
 
   listGates(runId?: string): Promise<readonly Gate[]>;

@@ -10,9 +10,12 @@ import { MAX_UPLOAD_BYTES, readJsonBody, readUploadBody } from './request-body.t
 import * as schemas from './schemas.ts';
 
 export interface ApiOptions {
-  /** Who makes this request. Called only for routes that need it; whoever mounts the API has let the request in. */
+  /**
+   * Returns the user who makes this request. Called only for routes that need it. The API's host must authenticate the
+   * request.
+   */
   readonly caller: (c: Context) => Caller;
-  /** A secret that opens one WebSocket within 30 seconds, for whoever makes this request. */
+  /** Returns a secret with which the caller can open one WebSocket within 30 seconds. */
   readonly issueTicket: (c: Context) => string;
   /** The feed for clients that no WebSocket reaches. */
   readonly readFeed: (request: FeedPageRequest) => Promise<FeedPage>;
@@ -121,7 +124,7 @@ function runRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
     );
 }
 
-/** What runs did and made, and the feed of all of them. */
+/** Routes for events and results of runs, and for the feed of all runs. */
 function runReadingRoutes(orchestrator: Orchestrator, { readFeed }: ApiOptions) {
   return createRoutes()
     .openapi(routes.exportRun, async (c) => c.json(await orchestrator.exportRun(c.req.valid('param').id), 200))

@@ -158,7 +158,7 @@ const workflowInput = z
   // Its schema belongs to the workflow. What was parsed from JSON consists of JSON values; zod can only say `unknown`.
   .transform((input) => input as JsonObject)
   .optional();
-/** Which of these a run needs is a matter of its workflow. */
+/** A new run. Its workflow determines the fields that are required. */
 export const newRun = z.strictObject({
   projectId: id.optional(),
   workflow: id.optional(),
@@ -252,7 +252,7 @@ type Signal = JsonObject & { readonly type: string };
 /** The one open schema: a signal's fields belong to the workflow that declares it. */
 export const signalBody = z
   .looseObject({ type: text(200) })
-  // What was parsed from JSON consists of JSON values; zod can only say `unknown`.
+  // Parsed JSON consists of JSON values; zod's type is only `unknown`.
   .transform((signal) => signal as Signal);
 
 // ---------- answers ----------

@@ -85,7 +85,7 @@ export function Constraints({
   );
 }
 
-/** What a person reads of one constraint. */
+/** Returns the text of one constraint for a person. */
 export function constraintLine({ name }: Constraint): string {
   return name;
 }

@@ -68,7 +68,7 @@ export function createDecisionSender(options: DecisionSenderOptions) {
       rest();
       become({ state: 'sent', decision: decision.decision });
       ownDecisions.add(gate.id);
-      // What is stuck, the server is asked about: it may have decided and been heard of by nobody.
+      // Asks the server about a decision that gets no answer: it may have been stored although no event arrived.
       looking = setInterval(() => void look(), lookAfterMs);
       lateness = setTimeout(() => become({ state: 'late' }), lateAfterMs);
       try {
@@ -83,7 +83,7 @@ export function createDecisionSender(options: DecisionSenderOptions) {
         ownDecisions.delete(gate.id);
         const winner = error instanceof ApiError ? winnerOf(error.problem) : null;
         become({ state: 'refused', reason: messageOf(error), decidedElsewhere: winner !== null });
-        // What is shown may be long over.
+        // The shown gate may have been decided long ago.
         if (winner !== null) onDecidedElsewhere(gate.id);
         if (error instanceof ApiError && error.status === 409) await look();
         return false;

@@ -5,9 +5,9 @@ import type { DrawingNames } from './drawing.ts';
 export interface Mark {
   /** One of the classes that `DRAWING_STYLES` knows. */
   readonly kind: MarkKind;
-  /** What it says, to whoever hears it. */
+  /** Text for screen readers. */
   readonly label: string;
-  /** What happens when the node is chosen, by pointer or key. */
+  /** Called when the node is chosen, by pointer or key. Absent: it cannot be chosen. */
   readonly onChoose?: () => void;
 }
 

@@ -6,7 +6,7 @@ import { readDiagram } from '@autonomous/shared/diagram';
 import mermaid from 'mermaid';
 import type { DrawingReply, DrawingRequest } from './drawing.ts';
 
-/** What neither a diagram's directives nor its front matter may change. */
+/** Settings that neither a diagram's directives nor its front matter may change. */
 const SECURE = [
   'secure',
   'securityLevel',
@@ -26,7 +26,7 @@ const SECURE = [
 
 addEventListener('message', ({ data, source }) => {
   if (source !== parent) return;
-  // Whoever is above this frame is the page that made it.
+  // The parent of this frame is the page that made it.
   const request = data as DrawingRequest;
   if (request.kind === 'spin') return spin(request.ms);
   draw(request).then(answer, (error: unknown) => answer({ kind: 'refused', id: request.id, reason: reasonOf(error) }));
@@ -74,7 +74,7 @@ async function draw({ id, source, look, maxEdges }: Extract<DrawingRequest, { ki
   return { kind: 'drawn', id, svg, graph: readDiagram(type, db), names: namesIn(db) };
 }
 
-/** Which element of the drawing a node or edge is, where Mermaid says so: ids without the drawing's own prefix. */
+/** Returns the elements of the drawing by node and edge, as far as Mermaid states them: ids without the drawing's own prefix. */
 function namesIn(db: unknown): { readonly nodes: Record<string, string>; readonly edges: readonly string[] } {
   const { getData } = db as {
     getData?: () => {

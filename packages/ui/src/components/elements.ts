@@ -35,7 +35,7 @@ declare module 'react' {
   }
 }
 
-/** What a person wrote into a field that fired. */
+/** Returns the text of the field that sent an event. */
 export function valueOf(event: Event): string {
   return (event.target as unknown as { readonly value: string }).value;
 }

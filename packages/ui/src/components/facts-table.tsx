@@ -2,9 +2,9 @@
 import type { ReactNode } from 'react';
 
 export interface FactsTableProps {
-  /** What the table is called where it is read aloud. */
+  /** Name of the table for screen readers. */
   readonly label: string;
-  /** What it is called above it, where nothing else says so. */
+  /** Visible caption. Absent: none. */
   readonly caption?: string;
   readonly head: readonly string[];
   /** Its rows. */

@@ -5,7 +5,7 @@ import { type RefObject, useEffect, useRef } from 'react';
 export function useArrival<Target extends HTMLElement>(isTarget: boolean): RefObject<Target | null> {
   const target = useRef<Target>(null);
   useEffect(() => {
-    // Who writes something at the moment is left alone: a gate may be decided elsewhere meanwhile.
+    // The focus stays in a field that a person writes in: a gate may be decided elsewhere meanwhile.
     if (!isTarget || document.activeElement?.matches(FIELDS) === true) return;
     target.current?.scrollIntoView({ block: 'center' });
     target.current?.focus({ preventScroll: true });

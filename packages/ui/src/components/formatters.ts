@@ -19,7 +19,7 @@ export function measureText(measure: Measure, value: number): string {
   }
 }
 
-/** What an axis counts in, so that its steps are round ones. */
+/** Unit of an axis, chosen so that its steps are round numbers. */
 export interface AxisUnit {
   /** So many of the value's own units make one of the axis's. */
   readonly size: number;

@@ -109,7 +109,7 @@ function Refusal({ message, onRetry }: { readonly message: string; readonly onRe
   const { place } = useHost();
   const isAway = useSelector(place, ({ context }) => context.news !== null);
   const wasAway = useRef(isAway);
-  // What could not be had while the server was away can be had now.
+  // Data that could not be loaded while the server was away is loaded again.
   useEffect(() => {
     if (wasAway.current && !isAway) onRetry();
     wasAway.current = isAway;

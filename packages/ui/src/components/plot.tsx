@@ -17,7 +17,7 @@ export interface PlotSeries {
 
 interface PlotProps {
   readonly title: string;
-  /** What is drawn, in a sentence. */
+  /** Description of the plot in one sentence. */
   readonly about: string;
   /** Lines beside each other, or bars on top of each other. */
   readonly kind: 'lines' | 'bars';
@@ -25,7 +25,7 @@ interface PlotProps {
   /** Names of the points in time, for the axis and for the table. */
   readonly labels: readonly string[];
   readonly series: readonly PlotSeries[];
-  /** What the points in time are: the head of the table's first column. */
+  /** Name of the points in time: the head of the table's first column. */
   readonly labelled: string;
 }
 

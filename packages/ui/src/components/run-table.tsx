@@ -11,7 +11,7 @@ export interface RunRow {
 }
 
 export interface RunTableProps {
-  /** What the table is called where it is read aloud. */
+  /** Name of the table for screen readers. */
   readonly label: string;
   readonly runs: readonly RunView[];
   /** Where the head of a column leads to. */

@@ -24,17 +24,17 @@ export interface Host {
   readonly copyLink: (screen: Screen) => Promise<void>;
   /** Ends this browser's session; absent in the editor, which has none. */
   readonly signOut?: () => void;
-  /** What the editor can do; absent in a browser. */
+  /** Actions of the editor. Absent in a browser. */
   readonly editor?: Pick<HostActions, 'openDiff' | 'checkout'>;
 }
 
-/** Which screen is shown, and whether anything can be shown at all. */
+/** The shown screen, with the state of the sign-in and the connection. */
 export interface Place {
   readonly screen: Screen;
   readonly signedIn: boolean | 'unknown';
-  /** What a person has to know of the connection; `null` while all is well. */
+  /** News of the connection for the person; `null` while it works. */
   readonly news: string | null;
-  /** What went wrong beside the screen's own business, newest last. */
+  /** Faults outside the screen's own requests, newest last. */
   readonly faults: readonly Fault[];
 }
 

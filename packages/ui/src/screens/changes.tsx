@@ -80,7 +80,7 @@ function Files({ run, review, onOpen }: FilesProps) {
   });
 }
 
-/** What the server itself keeps in the repository: of less interest than what was asked for. */
+/** True for files that the server itself keeps in the repository. They interest less than the requested changes. */
 export function isOwn(path: string): boolean {
   return path.startsWith('.autonomous/');
 }

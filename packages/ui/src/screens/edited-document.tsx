@@ -34,7 +34,7 @@ export function EditedDocument({
       onClose();
     } catch (error) {
       ownDecisions.delete(gate.id);
-      // What was written stays: it is the person's work.
+      // The text stays: it is the person's work.
       setFault(messageOf(error));
       setSent(false);
     }

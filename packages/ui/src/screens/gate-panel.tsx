@@ -119,7 +119,7 @@ function isAboutCode({ presents, isFailure = false }: GateInfo): boolean {
   return presents === 'changes' || (presents === 'document' && !isFailure);
 }
 
-/** What an override would accept, line by line. */
+/** Lists the failures that an override would accept, line by line. */
 function Accepted({ gate }: { readonly gate: Gate }) {
   const { accepts, feedback, parserMessage } = gate.details;
   const failures = Array.isArray(accepts) ? accepts.filter((each) => typeof each === 'string') : [];

@@ -20,7 +20,7 @@ export function optionPaths(workflow: Launchable): readonly string[] {
   ];
 }
 
-/** What most runs leave as the project has it. */
+/** Options that most runs leave to the project. */
 export function MoreOptions(props: {
   readonly workflow: Launchable;
   readonly choice: Choice;

@@ -452,7 +452,7 @@ function gateName({ gate, reason }: Pick<GateWaiting, 'gate' | 'reason'>, titles
   return gateTitle(gate, reason, titles);
 }
 
-/** What the plots draw. */
+/** Returns the series of the plots. */
 export function seriesOf({ total, parts }: Pick<Figures, 'total' | 'parts'>, titles: Titles) {
   const nameOf = (waiting: GateWaiting): string => gateName(waiting, titles);
   const line = (label: string, read: (part: MetricsPart) => number | null | undefined): PlotSeries => ({

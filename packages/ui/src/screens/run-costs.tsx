@@ -1,4 +1,4 @@
-/** What a run has cost, with its child runs. */
+/** Cost of a run with its child runs. */
 import { dollars, type RunView, type Spending, totalSpending } from '@autonomous/shared';
 import { useFamily } from './child-runs.tsx';
 

@@ -180,7 +180,7 @@ function Draft({ run, type, info }: DocumentProps) {
   );
 }
 
-/** What the plan requires, with how each stands in this run; in the plan's order. */
+/** Returns the plan's constraints with the state of each in this run, in the plan's order. */
 export function listedConstraints(
   run: RunView,
   plan: Artifact,
@@ -192,7 +192,7 @@ export function listedConstraints(
   });
 }
 
-/** What was stored with a plan, perhaps by another version of this program: what is not known here is left out. */
+/** Parses the constraints stored with a plan, perhaps by another version of this program. Unknown ones are left out. */
 export function constraintsIn(value: JsonValue | undefined): ParsedConstraints {
   const stored = isObject(value) ? value : {};
   const names = (key: string): readonly string[] => listIn(stored[key]).filter((each) => typeof each === 'string');

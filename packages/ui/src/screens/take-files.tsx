@@ -19,7 +19,7 @@ import type { RunChanges } from './run-changes.ts';
 export interface Choice {
   /** Where the files come from. */
   readonly runId: string;
-  /** What was looked at. */
+  /** Commit that the person has seen. */
   readonly commit: string;
   readonly paths: readonly string[];
 }

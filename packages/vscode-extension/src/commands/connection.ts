@@ -70,7 +70,7 @@ async function openDashboard(host: Host): Promise<void> {
   const link = vscode.Uri.parse(await clientOf(host).createSignInLink(), true);
   // The browser may run on another machine than this part of the editor.
   const server = await vscode.env.asExternalUri(link.with({ path: '/', query: '', fragment: '' }));
-  // Which may reach it below a path of its own.
+  // The external address may have a path of its own.
   const path = server.path.replace(/\/$/, '') + link.path;
   await vscode.env.openExternal(server.with({ path, query: link.query, fragment: link.fragment }));
 }

@@ -46,7 +46,7 @@ export function decisionCommands(host: Host, panels: Panels): CommandTable {
     extend: { title: 'Extend', underWay: 'Extending…', complete: completeExtension },
     ignore: { title: 'Ignore', underWay: 'Ignoring…', complete: () => Promise.resolve({ decision: 'ignore' }) },
   };
-  // What the server has not confirmed may be decided again.
+  // A decision that the server has not confirmed may be sent again.
   const keys = createDecisionKeys();
   const perform = async (decision: Decision, target: unknown): Promise<void> => {
     const { title, underWay, complete } = table[decision];
@@ -136,7 +136,7 @@ async function askResponse(
   question: Question | undefined,
   line: string,
 ): Promise<string | readonly string[] | null> {
-  // What is shown is words; what is sent is the option as the agent gave it.
+  // The list shows plain text; the option is sent as the agent gave it.
   const options = (question?.options ?? []).map((option) => ({ label: plainMessage(option), option }));
   const asked = plainMessage(question?.question ?? line);
   const context = plainMessage(question?.context ?? '');

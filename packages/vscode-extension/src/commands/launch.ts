@@ -242,7 +242,7 @@ async function askInput(fields: readonly InputField[], title: string): Promise<I
 
 interface Launch {
   readonly title: string;
-  /** What the first item of the last step does. */
+  /** Label of the last step's first item, which starts the run. */
   readonly start: string;
   readonly workflow: WorkflowSummary;
   readonly requests: readonly string[];

@@ -20,7 +20,10 @@ export interface AcpAgentSettings {
   readonly permissions: PermissionRules;
   /** Hosts that its own program has to reach, beside those of the role: entries of an allow-list. */
   readonly network: readonly string[];
-  /** Which of its ways to sign in it is told to take, where it wants to be told; they are named when it refuses to begin. */
+  /**
+   * Id of the agent's sign-in method, for agents that require one; `null`: none is sent. The error of a refused start lists
+   * the ids.
+   */
   readonly authMethod: string | null;
   /** Values of `env` that must show up nowhere else. */
   readonly secrets: readonly string[];

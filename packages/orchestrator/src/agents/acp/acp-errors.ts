@@ -7,7 +7,7 @@ import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { z } from 'zod';
 import { retryAfter, waitFrom } from '../tool-loop/model-errors.ts';
 
-/** What an agent answers that is not signed in. */
+/** Error code of an agent that is not signed in. */
 export const AUTH_REQUIRED = -32_000;
 
 /** Of what an error says, what is looked at, and what a person is shown. */

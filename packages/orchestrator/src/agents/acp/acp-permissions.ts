@@ -6,7 +6,7 @@ import type { Question } from '@autonomous/shared';
 export const PERMISSION_POLICIES = ['allow', 'deny', 'ask'] as const;
 export type PermissionPolicy = (typeof PERMISSION_POLICIES)[number];
 
-/** What a tool call does, as the protocol tells it. */
+/** Kinds of tool calls by the protocol. */
 export const TOOL_KINDS = [
   'read',
   'edit',

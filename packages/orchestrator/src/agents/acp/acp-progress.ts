@@ -28,12 +28,12 @@ const textSchema = z.object({ type: z.literal('text'), text: z.string() });
 const chunkSchema = z.object({ content: textSchema });
 
 const costSchema = z.object({ cost: z.object({ amount: z.number().min(0), currency: z.literal('USD') }) });
-/** What claude-agent-acp passes on of the limits of its account; the time is in seconds since the epoch. */
+/** Limits of the account as claude-agent-acp reports them; the time is in seconds since the epoch. */
 const limitSchema = z.object({
   _meta: z.object({ '_claude/rateLimit': z.object({ status: z.string(), resetsAt: z.number().optional() }) }),
 });
 
-/** What `tool_call` and `tool_call_update` have in common, as far as it is told. */
+/** Common fields of `tool_call` and `tool_call_update` that are read. */
 const toolCallSchema = z.object({
   toolCallId: z.string().max(ID_CHARACTERS),
   title: z.string().nullish(),
@@ -81,12 +81,12 @@ export class AcpProgress {
     this.#listener = listener;
   }
 
-  /** What the agent said since its last tool call. */
+  /** Text of the agent since its last tool call. */
   get lastMessage(): string {
     return this.#lastMessage.trim();
   }
 
-  /** What the agent says that its session has cost so far, US dollars; `null` where it says nothing. */
+  /** Cost of the session so far as the agent reports it, in US dollars; `null` when it reports none. */
   get costUsd(): number | null {
     return this.#costUsd;
   }
@@ -227,7 +227,7 @@ function watchedCall({ tool, title, input }: KnownCall, update: ToolCall): Watch
   return {
     name: tool,
     input: hasContent(input) ? comparedInput(tool, input, toolCallId) : { title, result },
-    // That a command ends with another exit code than 0 is a result like any other; some agents call it a failure.
+    // A command with an exit code other than 0 is a valid result, although some agents report it as a failure.
     ok: status === 'completed' || tool === 'execute',
     result,
   };

@@ -6,7 +6,7 @@ import { type AnyMessage, methods, type Stream } from '@agentclientprotocol/sdk'
 import { z } from 'zod';
 import type { SandboxProcess } from '../../sandboxes/sandbox.ts';
 
-/** What a session says of itself; each kind has fields of its own. */
+/** Update that a session sends; each kind has its own fields. */
 export type SessionUpdate = z.output<typeof updateSchema>['update'];
 
 export interface WireListener {

@@ -50,7 +50,7 @@ const POLL_MS = 1_000;
 /** Tool calls of one call of a role, at most, and those of them that are not reserved yet. */
 const MOST_TOOL_CALLS = 2_000;
 const MOST_PENDING = 200;
-/** What is known of a turn's use before it is over. */
+/** Usage that is reserved for a turn: it is not known before its end. */
 const NOTHING: CallUsage = { inputTokens: 0, outputTokens: 0 };
 /**
  * A session does not say which calls belong to one answer of the model, and some agents tell those of one answer one after the
@@ -93,7 +93,7 @@ export function createAcpAgent(agentsNow: () => readonly AcpAgentSettings[]): Ag
   };
 }
 
-/** What is kept of a session for the next attempt. */
+/** State of a session that is kept for the next attempt. */
 const keptSchema = z.object({
   acp: z.object({ agent: z.string(), session: z.string(), costUsd: z.number().min(0).optional() }),
 });
@@ -237,7 +237,7 @@ class AcpCall<Result> {
         );
       }
       const ending = await this.#ending(turn.response.stopReason);
-      // What a person says in the last moment counts.
+      // A message that comes last must be processed too.
       if (await this.#poll()) {
         text = lastWordPrompt(this.#takePending(), { folder: this.#folder });
         continue;
@@ -280,7 +280,7 @@ class AcpCall<Result> {
   /** Nudges an agent that goes in circles, then begins its session anew, then gives up on it. */
   #watchProgress(calls: readonly WatchedCall[]): void {
     const turn = this.#underWay;
-    // What it still does until its turn has ended is judged no more.
+    // After a verdict, the rest of the turn is not judged.
     if (turn === null) return;
     const verdict = this.#stalls.step(calls);
     if (verdict.kind === 'go_on') return;
@@ -313,7 +313,7 @@ class AcpCall<Result> {
     this.#underWay?.refuse(refusal);
   }
 
-  /** What a turn has come to, whoever ended it. */
+  /** Settles a turn. @param response `null` when there is none: usage is then only what the agent reported before */
   async #close(response: PromptResponse | null): Promise<void> {
     const usage = response === null ? NOTHING : this.#count(response);
     await this.#turnUsage.close(usage, this.#progress.costUsd);
@@ -348,13 +348,13 @@ class AcpCall<Result> {
   #opening(kept: string | null, resumed: boolean): string {
     const { instructions, prompt, resultSchema } = this.#request;
     const parts = { folder: this.#folder, mayAsk: this.#mayAsk, instructions, prompt, resultSchema };
-    // What people said before this attempt is in the prompt, which an agent that goes on is not given.
+    // A resumed agent gets no prompt, which contains the messages of before this attempt.
     if (resumed) return [resumePrompt(parts), ...(this.#request.said ?? []).map(messageText)].join('\n\n');
     const first = this.#beganAnew === null ? firstPrompt(parts) : `${firstPrompt(parts)}\n\n${this.#beganAnew}`;
     return kept === null ? first : `${STARTED_ANEW}\n\n${first}`;
   }
 
-  /** What the agent left in its files at the end of a turn. */
+  /** Reads the question or result file at the end of a turn. */
   async #ending(stopReason: string): Promise<AgentOutcome<Result> | { readonly fault: string }> {
     const question = this.#mayAsk ? await this.#readJson(QUESTION_FILE, questionSchema) : null;
     if (question?.ok) {
@@ -454,7 +454,7 @@ class AcpCall<Result> {
     this.#folder = stdout.trim();
   }
 
-  /** What is left of it would only be reported as something that is not taken. */
+  /** Removes the exchange folder, which would otherwise be reported as a file that is not imported. */
   async #tidy(): Promise<void> {
     const command = `rm -rf ${EXCHANGE_FOLDER}; rmdir .autonomous 2> /dev/null; true`;
     await this.#request.sandbox.run({ command, timeoutMs: COMMAND_TIMEOUT_MS });
@@ -497,7 +497,7 @@ class AcpCall<Result> {
     return { usage: this.#usage, model: this.#request.model, scripted: false };
   }
 
-  /** What the agent says of a failed turn is most often what its model said. */
+  /** Classifies the error of a failed turn; most are errors of the agent's model. */
   #explained(error: unknown): unknown {
     if (!(error instanceof RequestError)) return error;
     return classifyAgentError(error, this.#settings.name, this.#progress.limitEndsAt, Date.now());
@@ -525,8 +525,9 @@ class GoesInCircles extends Error {
 }
 
 /**
- * What an agent's turns cost. It makes its requests to a model by itself, and says what they used when its turn is over, if
- * at all: so a call is reserved with the turn and with each tool call, which is when it asks its model again.
+ * Reserves and settles the cost of an agent's turns. The agent sends its requests to a model itself, and reports their usage
+ * after the turn, if at all. A call is therefore reserved with the turn and with each tool call, after which the agent asks its
+ * model again.
  */
 class TurnUsage {
   readonly #request: Pick<AgentRequest<unknown>, 'meter' | 'model'>;

@@ -35,8 +35,8 @@ const LONGEST_RESULT = 20_000;
 const CLOSE_WITHIN_MS = 3_000;
 
 /**
- * What a request may use of these servers. Never throws but for the abort of the request.
- * @param mostTokens what names, descriptions and schemas may take together, estimated
+ * Opens the tools of these servers that a request may use. Throws only when the request is aborted.
+ * @param mostTokens maximum of the estimated tokens of all names, descriptions and schemas
  */
 export async function openOutsideTools(
   servers: readonly McpServer[],
@@ -215,7 +215,7 @@ class Connection {
       transport,
       clientName: 'autonomous',
       initializationOptions: { signal },
-      // What is lost shows at the next call.
+      // A lost connection shows at the next call.
       onUncaughtError: () => undefined,
     });
   }

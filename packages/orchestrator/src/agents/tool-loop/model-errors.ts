@@ -168,7 +168,7 @@ function wordsOf(error: unknown): string {
   return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS)}…` : line;
 }
 
-/** What `fetch` throws for a body that stops before its end; the SDK wraps it in words that say nothing of it. */
+/** True for the error that `fetch` throws for a body that ends early. The SDK's wrapper does not show that cause. */
 function isLostConnection(error: unknown): boolean {
   return error instanceof TypeError && error.message === 'terminated';
 }

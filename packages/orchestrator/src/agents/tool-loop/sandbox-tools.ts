@@ -10,7 +10,7 @@ export type SandboxToolName = Exclude<ToolName, 'ask'>;
 export interface SandboxTool<Input> {
   readonly description: string;
   readonly input: z.ZodType<Input>;
-  /** What a person sees while it works, on one line. */
+  /** Line that a person sees while the tool runs. */
   title(input: Input): string;
   /**
    * @returns what the model is told

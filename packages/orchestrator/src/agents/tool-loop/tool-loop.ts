@@ -34,9 +34,9 @@ import { nudgeText, restartText, StallWatch, type WatchedCall } from '../stall-w
 
 export interface ToolLoopOptions {
   readonly models: Models;
-  /** Whose tools some roles have beside those in the sandbox. */
+  /** MCP servers whose tools some roles have beside those in the sandbox. Absent: none. */
   readonly mcpServers?: readonly McpServer[];
-  /** Estimated tokens of instructions and prompt, at most: what stands beside them has a part of that. Absent: no bound. */
+  /** Most estimated tokens of instructions and prompt; MCP tools may take a part of that number in addition. Absent: no limit. */
   readonly contextTokens?: number;
   /** Absent: nothing is recorded. */
   readonly recorder?: CallRecorder;
@@ -54,10 +54,10 @@ const MAX_RESULT_RETRIES = 2;
 /** Answers that are left to the model at least when a person has said something. */
 const STEPS_FOR_A_MESSAGE = 10;
 
-/** What an answer is taken to have at most, where neither the model nor the configuration gives a figure. */
+/** Assumed maximum of an answer in tokens, when neither the model nor the configuration states one. */
 const ASSUMED_OUTPUT_TOKENS = 32_000;
 
-/** What tools of MCP servers may take, of the tokens of instructions and prompt: it comes on top of those. */
+/** Tokens for tools of MCP servers, as a share of those for instructions and prompt and in addition to them. */
 const OUTSIDE_TOOLS_SHARE = 0.25;
 /** Names of tools in the line that says which are left out, and in the note's data: a server may have any number. */
 const NAMED_TOOLS = 12;
@@ -308,7 +308,7 @@ class ToolLoop<Result> {
     }
     if (news.length === 0) return false;
     this.#stalls.resetCounts();
-    // What a person asks for in the last moment has to be possible.
+    // The agent must have steps left for a message that comes last.
     this.#stepsLeft = Math.max(this.#stepsLeft, STEPS_FOR_A_MESSAGE);
     this.#askedToFinish = false;
     return true;

@@ -9,7 +9,7 @@ import type { Connection } from './sqlite-connection.ts';
 
 const MIGRATIONS = { migrationsFolder: fileURLToPath(new URL('../../../migrations', import.meta.url)) };
 
-/** What is to be done in code after the migration of that number, from 1. */
+/** Conversions in code that follow a migration, by its number from 1. */
 const CONVERSIONS: Readonly<Record<number, (connection: Connection) => void>> = { 2: convertEvents };
 
 /** Versions that this program knows, oldest first, as drizzle's table of migrations names them. */

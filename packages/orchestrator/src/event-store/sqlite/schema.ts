@@ -108,7 +108,7 @@ export const snapshots = sqliteTable('snapshots', {
   hash: blob('hash', { mode: 'buffer' }).notNull(),
 });
 
-/** What each run spent and where it waited, up to an event: figures of many runs without their events. */
+/** Spending and waiting times of each run up to an event, so that figures of many runs need no events. */
 export const runSummaries = sqliteTable('run_summaries', {
   run: runKey(),
   version: integer('version').notNull(),

@@ -119,7 +119,7 @@ export class SqliteEventStore implements EventStore {
   readonly #summaries: StoredSummaries;
   readonly #statements: ReturnType<typeof prepareStatements>;
   #lists: Promise<SqliteLists> | undefined;
-  /** What readers folded, by number of the run, until the next commit. */
+  /** Views that readers folded, by number of the run, until the next commit. */
   readonly #views = new Map<number, FoldedView>();
   #closed: Promise<void> | undefined;
 
@@ -538,7 +538,7 @@ export class SqliteEventStore implements EventStore {
       try {
         next = this.#readAtOnce(() => this.#summaries.update(row, folded, EVENTS_PER_TURN));
       } catch (error) {
-        // What cannot be read of one run takes the figures of no other with it.
+        // A damaged run does not affect the figures of other runs.
         if (error instanceof Unprocessable) return folded.summary;
         throw error;
       }

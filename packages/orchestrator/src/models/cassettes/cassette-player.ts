@@ -29,7 +29,7 @@ export function createCassetteModel(cassette: Cassette): LanguageModelV4 {
         `The cassette "${cassette.name}" cannot tell which call to play: the first line of the prompt is not "Call: <role> <number>".`,
       );
     }
-    // What a call did before a crash is on the cassette as well; what it did last led to the end.
+    // The cassette also contains attempts from before a crash; the last attempt reached the end.
     const found = cassette.exchanges.findLast(
       (exchange) => isSameCall(exchange, asked) && exchange.conversation === asked.conversation,
     );

@@ -45,7 +45,7 @@ const modelExchangeSchema = z.object({
   model: z.string(),
   /** SHA-256 of the whole conversation up to here, without what differs each time and what looks like a secret. */
   conversation: z.string(),
-  /** What is new in the request since the answer before. */
+  /** Messages of the request that are new since the previous answer. */
   told: z.array(saidSchema),
   answer: z.object({
     content: z.array(contentSchema),
@@ -62,7 +62,7 @@ export interface Cassette {
   readonly exchanges: readonly ModelExchange[];
 }
 
-/** What was asked, told apart from all else that is asked in a run. */
+/** Identifies a request among all requests of a run. */
 export interface Asked extends RoleCall {
   readonly step: number;
   readonly conversation: string;
@@ -107,7 +107,7 @@ export function parseCassette(text: string, fileName: string): Cassette {
   return { name: header.data.name, exchanges };
 }
 
-/** What a request asks; `null` where its prompt does not begin as those of roles do. */
+/** Identifies a request; `null` when its prompt does not begin like a role's prompt. */
 export function askedBy({ prompt, tools = [] }: ModelRequest): Asked | null {
   const call = parseCallLine(firstUserText(prompt));
   if (call === null) return null;
@@ -177,7 +177,7 @@ function hashOf(said: readonly Said[]): string {
 /** By its form alone: whoever plays a cassette does not know the secrets of the server that recorded it. */
 const { scrub } = createScrubber([]);
 
-/** What is the same when a cassette is played, where a model says `[secret]` for whatever secret it said. */
+/** Returns the part of a text that is the same when a cassette is played, where secrets are replaced by `[secret]`. */
 function lasting(text: string): string {
   return withoutVolatile(scrub(text));
 }

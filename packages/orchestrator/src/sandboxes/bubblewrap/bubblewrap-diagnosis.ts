@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Availability } from '../sandbox.ts';
 
-/** What the machine says about itself; `null` where it has no such setting. */
+/** Settings of the machine; `null` for one that it does not have. */
 export interface HostFacts {
   readonly platform: NodeJS.Platform;
   /** Text of /etc/os-release. */

@@ -184,7 +184,7 @@ class BubblewrapSandbox implements Sandbox {
     if (this.#egress === undefined) {
       const starting = startEgressProxy({ allow: network.allow, onRefused });
       this.#egress = starting;
-      // What kept it from starting may be over with the next command.
+      // The cause of a failed start may be gone at the next command.
       starting.catch(() => {
         if (this.#egress === starting) this.#egress = undefined;
       });
@@ -211,11 +211,11 @@ interface Launched {
   /** bwrap reports an exit code only for a command that it could start. */
   commandRan(): boolean;
   breach(): Breach | null;
-  /** What to say when the kernel ended a process for want of memory before the watch saw it. */
+  /** Returns the message for a process that the kernel ended for lack of memory before the watch saw it; `null`: none was. */
   outOfMemory(): string | null;
 }
 
-/** What a sandbox has beside its spec. */
+/** Settings of a sandbox beside its spec. */
 interface Belongings {
   readonly npm: NpmSettings | null;
   readonly programs: HomePrograms;
@@ -343,7 +343,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** What the launching shell would say. */
+/** Message of the launching shell when bwrap is missing. */
 const NOT_FOUND = 'nice: bwrap: No such file or directory';
 
 async function probe(options: BubblewrapOptions): Promise<Availability> {

@@ -29,7 +29,7 @@ const MARK = '\u0002';
 /** How long a command that was killed has to end; its stream is dropped then. */
 const KILL_GRACE_MS = 10_000;
 
-/** What a process that stays has written and nobody has read yet, at most; then it stands still until somebody reads. */
+/** Most unread bytes of a long-running process. Beyond this the process is paused until they are read. */
 const MAX_UNREAD_BYTES = 1024 ** 2;
 
 /** setTimeout fires at once beyond this. */
@@ -230,7 +230,7 @@ export function startProcess(
       throw error;
     },
   );
-  // Who never speaks to it is told by `done`.
+  // Callers that write nothing get the failure from `done`.
   handle.catch(() => {});
   const stdin = new WritableStream<Uint8Array>({
     write: async (chunk) => {
@@ -316,8 +316,9 @@ async function sendInput(machine: Machine, stdin: string | Uint8Array, signal: A
 }
 
 /**
- * What root's shell runs. The first process of the namespace stays root and waits: the command is not the first one, which
- * signals do not reach as they reach others. COMMAND is passed as a variable, since it would not fit twice into the arguments.
+ * Returns the script for root's shell. The first process of the namespace stays root and waits. The command is another process,
+ * because signals do not reach the first one as they reach others. COMMAND is passed as a variable, since it would not fit twice
+ * into the arguments.
  */
 function wrapped(
   { limits, network }: Pick<SandboxSpec, 'limits' | 'network'>,

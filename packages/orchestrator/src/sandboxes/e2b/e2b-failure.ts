@@ -8,7 +8,7 @@ export const MISSING_TOOLS = 90;
 /** Names of the SDK's errors, which are looked at by name since the SDK is loaded only where it is used. */
 const OF_THE_SDK =
   /^(?:SandboxError|TimeoutError|NotFoundError|SandboxNotFoundError|FileNotFoundError|CommandOutputLostError|RateLimitError|ServiceBusyError|ConnectError|AbortError)$/;
-/** What Node's fetch says of a connection that could not be made, or that ended. */
+/** Messages of Node's fetch for a connection that could not be made, or that ended. */
 const OF_THE_NETWORK = /fetch failed|terminated|other side closed|socket hang up|ECONNRE|ENOTFOUND|EAI_AGAIN|UND_ERR/;
 
 export const OTHER_TEMPLATE = 'Set E2B_TEMPLATE to a template of your E2B team that is made from Debian or Ubuntu.';
@@ -59,7 +59,7 @@ export function wayOutOf(error: unknown): string {
   }
 }
 
-/** What the control plane answers to a template or an option that it does not know or does not allow. */
+/** True for the control plane's answer to a template or an option that it does not know or allow. */
 function isRefusal(error: Error): boolean {
   return error.name === 'SandboxError' && 'statusCode' in error && [400, 403, 404].includes(Number(error.statusCode));
 }

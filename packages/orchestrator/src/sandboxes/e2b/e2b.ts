@@ -73,7 +73,7 @@ function templateOf({ template = 'base' }: E2bOptions): string {
   return template;
 }
 
-/** What a sandbox is that only shows whether there can be one. */
+/** Spec of a sandbox that only tests whether sandboxes can be started. */
 const PROBE = {
   key: 'availability',
   network: 'none',
@@ -182,7 +182,7 @@ class E2b {
         ...network.options,
       });
     } catch (error) {
-      // What was so some minutes ago is not so any more.
+      // The cached answer is not valid any more.
       this.#answerKeptUntil = 0;
       throw explainE2bFailure(error, `No E2B sandbox of template "${template}" can be started`);
     }
@@ -194,7 +194,7 @@ class E2b {
       const sandboxes = await this.#load();
       const timeoutMs = this.#options.timeoutMinutes * 60_000;
       const machine = await sandboxes.connect(id, { ...this.#connection(), timeoutMs });
-      // What the earlier process had started goes on until somebody ends it.
+      // Commands that the earlier process started continue until they are ended.
       const processes = await machine.commands.list();
       await Promise.all(processes.map(({ pid }) => machine.commands.kill(pid)));
       return machine;
@@ -233,7 +233,7 @@ class E2b {
 
   async #kill(ids: readonly string[]): Promise<void> {
     const sandboxes = await this.#load();
-    // What cannot be ended at all the next start finds again.
+    // Machines that cannot be ended now are found again by the next start.
     await Promise.allSettled(ids.map((id) => insistently(() => sandboxes.kill(id, this.#connection()))));
   }
 
@@ -351,7 +351,7 @@ class E2bSandbox implements Sandbox {
       const { exitCode, stderr, endedBecause } = await started.done.finally(() => this.#running.delete(started));
       return { exitCode, stderr, endedBecause };
     });
-    // Whoever only talks to it and never asks how it ended is told by the streams.
+    // Callers that never await the end get the failure from the streams.
     done.catch(reject);
     const started = await starting;
     return { stdin: started.stdin, stdout: started.stdout, done, end: (because) => started.end(because) };
@@ -475,7 +475,7 @@ async function insistently(attempt: () => Promise<unknown>): Promise<void> {
   await attempt();
 }
 
-/** What root does in a machine. */
+/** Operations that root performs in a machine. */
 class Root implements RemoteMachine {
   readonly #machine: Machine;
 
@@ -503,8 +503,8 @@ class Root implements RemoteMachine {
 }
 
 /**
- * What comes of something that a signal also ends, or the signal's reason as soon as that is aborted: asked why a request
- * has ended, the SDK looks first whether the machine is still there, which may take a minute.
+ * Awaits `work`, or rejects with the signal's reason as soon as the signal is aborted. Without this, the SDK first checks
+ * whether the machine still exists, which may take a minute.
  */
 async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (signal === undefined) return work;

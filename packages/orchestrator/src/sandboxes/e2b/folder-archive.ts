@@ -153,7 +153,7 @@ export class FolderWriter {
       await Promise.race([feed(), failed]);
     } catch (error) {
       refuse(error);
-      // Whoever hears of the failure may do as they like with the folder: nobody writes to it any more.
+      // After the failure is reported, nothing writes to the folder any more.
       await Promise.allSettled(writing);
       throw error;
     }
@@ -208,7 +208,7 @@ function longestArchiveOf(wanted: ReadonlyMap<string, WantedFile>): number {
   return bytes;
 }
 
-/** What comes, until something has failed. */
+/** Yields the items of `source` until `failed` rejects. */
 async function* until<Item>(failed: Promise<never>, source: AsyncIterable<Item>): AsyncGenerator<Item> {
   const iterator = source[Symbol.asyncIterator]();
   try {
@@ -253,7 +253,7 @@ function leadsInside(path: string, target: string): boolean {
   return ups < path.split('/').length && (down === '' ? up !== '' : isPathBelow(down.replace(/\/$/, '')));
 }
 
-/** What the other machine says cannot be so. */
+/** Error for data of the other machine that is invalid. */
 export function damaged(what: string): RetryableFailure {
   return new RetryableFailure(`What the sandbox gave back cannot be taken: ${what}`, { reason: 'sandbox_unavailable' });
 }

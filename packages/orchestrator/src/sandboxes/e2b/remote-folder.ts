@@ -17,7 +17,10 @@ import {
   type WantedFile,
 } from './folder-archive.ts';
 
-/** What a folder needs of the other machine. Each call rejects with an error that says who must act, and at once when it is aborted. */
+/**
+ * Operations that a folder needs on the other machine. Each rejects with an error that states who must act, and at once
+ * when aborted.
+ */
 export interface RemoteMachine {
   /** Runs a script by bash as root, in `/`. */
   asRoot(script: string, signal?: AbortSignal): Promise<void>;
@@ -63,7 +66,7 @@ type Listing = ReadonlyMap<string, Entry>;
 export class RemoteFolder {
   readonly #machine: RemoteMachine;
   readonly #place: RemoteFolderPlace;
-  /** What the other machine had when both were last the same. */
+  /** Files of the other machine when both were last equal. */
   #known: Listing = new Map();
 
   constructor(machine: RemoteMachine, place: RemoteFolderPlace) {

@@ -232,7 +232,7 @@ class ProxyServer {
       client.pause();
       client.removeListener('data', onData).removeListener('end', onEnd);
       if (start.kind === 'refused') {
-        // What is spoken here knows no answer of the proxy's.
+        // This protocol has no message for an answer of the proxy.
         this.#answerTo(refused(start.reason, target.host, target.port, start.message));
         this.#pace(either);
         return;
@@ -434,7 +434,7 @@ class ProxyServer {
     else setTimeout(answer, PACE_MS);
   }
 
-  /** What a client is told; a refusal is also told to whoever logs, once. */
+  /** Returns the answer for a client. Reports each refusal once to `onRefused`. */
   #answerTo(error: unknown): { readonly status: number; readonly message: string } {
     if (!(error instanceof Refused)) return { status: 502, message: `The proxy failed: ${String(error)}` };
     const { refusal, status, message } = error;

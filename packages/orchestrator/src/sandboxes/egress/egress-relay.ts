@@ -75,7 +75,7 @@ function hasPerl(): boolean {
   return perl;
 }
 
-/** What tells programs of the proxy. Hosts of the allow-list that are written as loopback go through it, others do not. */
+/** Returns the environment variables that name the proxy. Loopback hosts use it only when the allow-list contains them. */
 export function proxyVariables(allow: readonly string[]): Readonly<Record<string, string>> {
   const proxy = `http://127.0.0.1:${PORT}`;
   const listed = new Set(allow.map((entry) => parseEgressEntry(entry)?.host));

@@ -18,7 +18,7 @@ export type EgressAnswer =
   | { readonly ok: true; readonly entry: EgressEntry }
   | { readonly ok: false; readonly reason: 'host' | 'port'; readonly message: string };
 
-/** What an entry without a port allows. */
+/** Ports that an entry without a port allows. */
 const DEFAULT_PORTS: readonly number[] = [443, 80];
 const INTERNAL = 'internal:';
 const ENTRY = /^(?<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?<port>[1-9]\d{0,4}))?$/;

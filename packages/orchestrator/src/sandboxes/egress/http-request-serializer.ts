@@ -7,7 +7,7 @@ import { Duplex } from 'node:stream';
 
 /** After so many pieces others have their turn. */
 const PIECES_A_TURN = 64;
-/** What a client still sends after its last answer: it is thrown away, and beyond this the connection is cut. */
+/** Most bytes that a client may send after its last answer. They are discarded; beyond this the connection is cut. */
 const DISCARDED_BYTES = 256 * 1024;
 /** How long a client has to read its last answer. */
 const LINGER_MS = 1_000;
@@ -17,7 +17,7 @@ const NOTHING = Buffer.alloc(0);
 
 export class RequestSerializer extends Duplex {
   readonly #client: Duplex;
-  /** What came and was not yet passed on; the client is paused as long as there is any. */
+  /** Data received and not yet passed on. The client is paused while there is any. */
   #rest: Buffer = NOTHING;
   /** Bytes of the line that is being passed on: an empty line may end a request, and a piece ends with it. */
   #lineBytes = 0;

@@ -55,7 +55,7 @@ export function exportRun(connection: Connection, runId: string): JsonObject {
   if (run !== null) {
     tables['workflow_steps'] = exportSteps(number, Number(run['last_sequence']), rows, attempt);
     const packed = attempt('archived_steps', () => rows('SELECT * FROM archived_steps WHERE run = ?', number), []);
-    // What cannot be unpacked is given as it is.
+    // Steps that cannot be unpacked are exported packed.
     tables['archived_steps'] = attempt('archived_steps', () => exportArchive(connection, number), packed);
     for (const table of TABLES) {
       tables[table] = attempt(table, () => rows(`SELECT * FROM ${table} WHERE run = ?`, number), []);

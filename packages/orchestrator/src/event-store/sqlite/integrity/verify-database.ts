@@ -21,7 +21,7 @@ export interface DatabaseFault {
 
 /** The faults, as they are found; may be read once. */
 export interface DatabaseCheck extends AsyncIterable<DatabaseFault> {
-  /** What was checked so far, the faulty ones included. */
+  /** Numbers of runs and events checked so far, including faulty ones. */
   readonly counts: { readonly runs: number; readonly events: number };
 }
 
@@ -85,7 +85,7 @@ export function assertCurrent(file: string): void {
   );
 }
 
-/** What SQLite notices: pages and indexes that do not fit together, columns of a wrong type. */
+/** Returns the faults that SQLite's own check finds, such as pages and indexes that do not match or columns of a wrong type. */
 function faultsOfFile(connection: Connection): readonly DatabaseFault[] {
   try {
     const lines = connection.prepare<[], string>(`PRAGMA integrity_check(${MAX_SQLITE_FAULTS})`).pluck().all();

@@ -32,7 +32,7 @@ export function partialView(run: RunRow, view: RunView | null, damage: string): 
   };
 }
 
-/** What waits for a person; `null` also where it cannot be read. */
+/** Reads the open gate; `null` when there is none or it cannot be read. */
 export function readGate(gate: string | null): Gate | null {
   if (gate === null) return null;
   try {

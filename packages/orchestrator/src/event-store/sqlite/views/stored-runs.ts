@@ -43,7 +43,7 @@ export interface FoldedView {
   readonly folded: number | null;
 }
 
-/** What is stored of a run cannot be read, or is not what was written. */
+/** Stored data of a run cannot be read, or differs from the data that was written. */
 export class DamagedRun extends Error {
   readonly fault: IntegrityFault;
 
@@ -62,7 +62,7 @@ export class StoredRuns {
     this.#statements = prepareStatements(connection);
   }
 
-  /** What `read` reads is of one moment, though the writer goes on meanwhile. */
+  /** Performs `read` in one transaction, so that all its data is of one moment while the writer continues. */
   atOnce<Result>(read: () => Result): Result {
     this.#statements.begin.run();
     try {
@@ -153,7 +153,7 @@ export class StoredRuns {
   }
 
   /**
-   * What is needed to go on with a run, checked as far as it is read.
+   * Loads the data from which a run continues. Checks all of it that is read.
    * @throws {DamagedRun}
    */
   load(run: RunRow): Pick<StoredRun, 'view' | 'snapshot' | 'events' | 'contexts'> {
@@ -221,10 +221,10 @@ export class StoredRuns {
     return message === null ? null : { sequence: lastSequence, message };
   }
 
-  /** What the lists go by must be what the events give. */
+  /** Compares the listed status with the one that the events give. @returns the fault, or `null` */
   #faultOfStatus(run: RunRow): string | null {
     const { view, folded } = this.view(run);
-    // What cannot be folded is a fault of its own.
+    // Events that cannot be folded are reported as another fault.
     if (folded === null) return null;
     const { status, completedAt } = run;
     if (status !== view.status) return `it is listed as ${status}, and its events say ${view.status}`;
@@ -293,7 +293,7 @@ export class StoredRuns {
     }
   }
 
-  /** What was stored whole; `null` when there is none, or it is damaged: the events have all of it. */
+  /** Reads the view that was stored as a whole; `null` when there is none or it is damaged: it is then folded from the events. */
   #storedView(run: RunRow): RunView | null {
     try {
       const stored = this.#statements.view.get(run.number);
@@ -371,7 +371,7 @@ function toEvents(
   });
 }
 
-/** What an erased event said is not known any more, so that it must say nothing to a fold. */
+/** Replaces an erased event, whose payload is lost, by one that the fold ignores. */
 function foldable(event: WorkflowEvent, element: EventElement | undefined): WorkflowEvent {
   if (element === undefined || !isErased(element)) return event;
   return { ...event, type: ERASED, payload: { type: event.type } };
@@ -424,7 +424,7 @@ function readContextHashes(runId: string, { sequence, context = null }: StepRow)
   });
 }
 
-/** Which event of a step cannot be read. */
+/** Locates the event of a step that cannot be read. */
 function faultIn(step: StepRow, error: unknown): ChainFault {
   const { index, count } = findDamage(step);
   const sequence = Math.max(step.sequence - count + 1 + index, 1);

@@ -50,7 +50,7 @@ export class StoredSummaries {
     return this.#page.all({ ...range, after, limit, version: SUMMARY_VERSION });
   }
 
-  /** What is kept of a run; nothing where that is damaged: its events have all of it. */
+  /** Returns the stored summary of a run. Empty when it is missing or damaged: it is then folded from the events. */
   kept({ sequence, summary, hash, lastSequence }: SummaryRow): FoldedSummary {
     if (sequence === null || summary === null || sequence > lastSequence) return NOTHING;
     if (hash === null || sha256(summary) !== hash.toString('hex')) return NOTHING;

@@ -76,7 +76,7 @@ export class GroupCommit<Write extends object, Result> {
     return this.#lastCommitMs;
   }
 
-  /** What each write came to, in their order; by then the disk has it, or it is undone. */
+  /** Performs the writes. @returns their outcomes, in their order, after each is on disk or undone */
   execute(writes: readonly Write[]): readonly Outcome<Result>[] {
     try {
       const outcomes = this.#tryAll(writes);

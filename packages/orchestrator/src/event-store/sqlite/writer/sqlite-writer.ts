@@ -337,7 +337,7 @@ export class SqliteWriter {
     return 1;
   }
 
-  /** What is removed leaves no trace in the file, so that what is erased later is not found in its old place. */
+  /** Performs `work` with overwriting of removed data, so that erased data is not found in its old place in the file. */
   #overwriting<Result>(work: () => Result): Result {
     this.#connection.pragma('secure_delete = on');
     try {
@@ -347,7 +347,7 @@ export class SqliteWriter {
     }
   }
 
-  /** What is remembered holds as long as nobody else writes: a writer in another thread, or another server. */
+  /** Checks that no other thread or server has written: then the remembered state is invalid. */
   #assertCurrent(): void {
     const version = this.#statements.dataVersion.get();
     if (version === undefined || version === this.#dataVersion) return;

@@ -21,7 +21,7 @@ import type {
   WriterStatistics,
 } from './writes.ts';
 
-/** What is gathered in one turn goes to the thread in parts, so that it need not wait for the end of a long turn. */
+/** Writes per message to the thread. The writes of a long turn are sent in several messages, so that the thread starts early. */
 const WRITES_PER_MESSAGE = 16;
 /** Bounds how long one commit keeps the event loop, where the writer is in this thread, or waits for a slow disk. */
 const WRITES_PER_TURN = 256;
@@ -89,7 +89,7 @@ export class WriteQueue {
   #statistics = NO_STATISTICS;
   /** Set when nothing new is taken any more. */
   #stopped: Error | undefined;
-  /** What was taken before is refused too: a writer failed. */
+  /** True after a writer failed: all queued writes are refused. */
   #hasFailed = false;
   #isFull = false;
   readonly #onStopped: OnStopped;

@@ -21,7 +21,7 @@ export interface StepWrite {
   readonly updatedAt: number;
   /** `null` while the run is open. */
   readonly completedAt: number | null;
-  /** What never changes of a run; given with what may be its first step. */
+  /** Constant data of a run; given with the write that may be its first step. `null`: it is not the first. */
   readonly start: RunStart | null;
   readonly startActivities: readonly ActivityRow[];
   readonly endActivities: readonly string[];
@@ -133,9 +133,9 @@ export type Write =
       readonly hash: string | null;
     }
   | { readonly kind: 'mark'; readonly name: string; readonly value: string }
-  /** What a reader folded; passed over when the run has moved on. */
+  /** A view that a reader folded; ignored when the run has newer events. */
   | { readonly kind: 'view'; readonly run: number; readonly sequence: number; readonly view: string }
-  /** Figures of a run as a reader folded them; passed over where newer ones are stored. */
+  /** Figures of a run as a reader folded them; ignored when newer ones are stored. */
   | {
       readonly kind: 'summary';
       readonly run: number;
@@ -168,7 +168,7 @@ export type WriteFailure =
 export interface WriterFaults {
   /** Added to every commit: a slow disk. */
   readonly syncDelayMs?: number;
-  /** Which commits fail, counted from 1 over those that were tried, and how: a full disk, or one that breaks. */
+  /** Commits that fail, by their number from 1 among those tried, with the error of SQLite: a full or a broken disk. */
   readonly failingCommits?: Readonly<Record<number, 'SQLITE_FULL' | 'SQLITE_IOERR_FSYNC'>>;
 }
 
@@ -177,7 +177,7 @@ export interface WriterStatistics {
   readonly commits: number;
   /** How long the disk took for the newest of them. */
   readonly lastCommitMs: number;
-  /** What was erased is in the log of the database still: this writer has to empty it with its next write. */
+  /** True when the write-ahead log still contains erased data: this writer must empty it with its next write. */
   readonly holdsErased: boolean;
   /** Injected so far. */
   readonly delayedSyncs: number;
@@ -185,7 +185,7 @@ export interface WriterStatistics {
 }
 
 export interface WriterOptions {
-  /** What the database's epoch must be: another server has taken over when it is not. */
+  /** Required epoch of the database. A different one means that another server has taken over. */
   readonly epoch: number;
   /** Inode of the database's file; absent for one in memory. */
   readonly identity?: FileIdentity | undefined;
@@ -194,10 +194,10 @@ export interface WriterOptions {
   readonly triedCommits?: Int32Array | undefined;
 }
 
-/** What the main thread tells the writer's thread. */
+/** Message of the main thread to the writer's thread. */
 export type WriterRequest = { readonly kind: 'write'; readonly writes: readonly Write[] } | { readonly kind: 'close' };
 
-/** What the writer's thread answers: outcomes in the order of the writes, of one commit. */
+/** Message of the writer's thread: the outcomes of one commit, in the order of the writes. */
 export type WriterReply =
   | {
       readonly kind: 'written';

@@ -9,7 +9,7 @@ export interface ValidationReport {
   /** ISO 8601, of the validation. */
   readonly at: string;
   readonly verdict: 'passed' | 'failed';
-  /** What decided the verdict, in words. */
+  /** Reason for the verdict. */
   readonly summary: string;
   readonly codeTree: string;
   readonly commit: string;

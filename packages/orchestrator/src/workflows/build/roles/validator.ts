@@ -25,7 +25,7 @@ export interface ValidatorInput extends CommonInput {
   readonly constraints: JsonValue;
   /** Unified diff of the result against the base. */
   readonly diff: string;
-  /** What the engine ran itself, in order. */
+  /** Commands that the engine ran itself, in order. */
   readonly evidence: readonly Pick<CommandEvidence, 'command' | 'exitCode' | 'output'>[];
 }
 
