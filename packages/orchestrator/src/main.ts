@@ -8,7 +8,7 @@ import { startCommand } from './server/start-command.ts';
 
 const EXIT_BROKEN_PIPE = 141;
 
-// Whoever reads our output may have seen enough.
+// The reader of our output may close it early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? EXIT_BROKEN_PIPE : 1),
 );

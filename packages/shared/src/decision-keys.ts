@@ -7,7 +7,7 @@ import type { GateDecision } from './api/orchestrator.ts';
 
 export interface DecisionKeys {
   keyOf(gateId: string, decision: GateDecision): string;
-  /** The server has refused it: whoever decides so again asks anew. */
+  /** Forgets the key of a decision that the server has refused: the same decision is then a new request. */
   forget(gateId: string, decision: GateDecision): void;
 }
 

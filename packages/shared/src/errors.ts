@@ -126,7 +126,7 @@ export class NeedsHuman extends Error {
   }
 }
 
-/** An activity failed for good; nobody can make this input succeed. */
+/** An activity failed for good: no retry with this input can succeed. */
 export class TerminalFailure extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

@@ -448,7 +448,7 @@ function settle(view: RunView, _event: WorkflowEvent, change: Partial<Clarificat
   );
 }
 
-/** A question that is asked anew takes the place of the one that is open. */
+/** A question that is asked again replaces the open one. */
 function withoutOpen({ clarifications, gate }: RunView): readonly Clarification[] {
   if (gate === null) return clarifications;
   return clarifications.map((each) =>

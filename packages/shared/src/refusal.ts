@@ -72,7 +72,7 @@ export function winnerOf(problem: ProblemDetails): GateOutcome | null {
   return isOne ? (outcome as GateOutcome) : null;
 }
 
-/** Anything thrown by a call as problem details: what a web view is told. */
+/** Converts any error of a call to problem details for a web view. */
 export function problemOf(error: unknown): ProblemDetails {
   if (error instanceof ApiError) return error.problem;
   const isUnreachable = error instanceof ServerUnreachable;

@@ -20,7 +20,7 @@ export const RECENT_RUNS = [{ open: true, limit: LISTED }, { limit: 50 }] as con
 
 export interface RunStoreState {
   readonly runs: Readonly<Record<string, RunView>>;
-  /** Where the list goes on with runs that are older than those here; `null`: there are none, absent: not known. */
+  /** Cursor for runs older than these; `null`: there are none, absent: not known. */
   readonly older?: string | null;
   /** Newest lines of what running activities report, oldest first, by run; none once the run is final. */
   readonly progress: Readonly<Record<string, readonly Progress[]>>;
@@ -33,7 +33,7 @@ export interface RunStoreState {
   readonly connection: FeedStatus | { readonly state: 'idle' };
   /** The server's process that was followed last; `null` where it does not say. */
   readonly process: string | null;
-  /** Runs that were at work when the connection was lost and of which the server, started anew, has told nothing yet. */
+  /** Runs that were at work when the connection was lost, and of which the restarted server has sent nothing yet. */
   readonly resuming: readonly string[];
 }
 
@@ -152,19 +152,19 @@ export function withStatus(state: RunStoreState, status: FeedStatus): RunStoreSt
   return { ...afresh, feedId: status.feedId, connection: status, process, resuming: goesOn ? [] : afresh.resuming };
 }
 
-/** Is the run taken up again by a server that was started anew? */
+/** Whether a restarted server is recovering the run. */
 export function isResuming({ connection, resuming, runs }: RunStoreState, runId: string): boolean {
   return connection.state === 'live' && resuming.includes(runId) && runs[runId]?.status === 'running';
 }
 
-/** The same list where nothing of it was heard of: most of the time it is empty. */
-function without<Heard>(
+/** Returns the ids without those received; the same list when it is empty. */
+function without<Received>(
   ids: readonly string[],
-  heard: readonly Heard[],
-  idOf: (each: Heard) => string,
+  received: readonly Received[],
+  idOf: (each: Received) => string,
 ): readonly string[] {
   if (ids.length === 0) return ids;
-  const gone = new Set(heard.map(idOf));
+  const gone = new Set(received.map(idOf));
   return ids.filter((id) => !gone.has(id));
 }
 
@@ -191,7 +191,7 @@ export function selectRun({ runs }: RunStoreState, id: string): RunView | null {
   return runs[id] ?? null;
 }
 
-/** Keeps the store fed until `signal` aborts; goes on from the state's own position. Throws as `followFeed` does. */
+/** Feeds the store until `signal` aborts, from the state's own position on. Throws as `followFeed` does. */
 export async function syncRunStore(options: {
   readonly client: Pick<Client, 'followFeed'>;
   readonly store: RunStore;
@@ -239,9 +239,9 @@ export async function syncRecentRuns(options: {
   readonly client: Pick<Client, 'followFeed' | 'listRuns' | 'getRun'>;
   readonly store: RunStore;
   readonly signal: AbortSignal;
-  /** Told of a list or a run that could not be had: the store lacks it until the next connection. */
+  /** Called when a list or a run cannot be loaded: the store lacks it until the next connection. */
   readonly onFault: (error: unknown) => void;
-  /** Puts off what is told it until news are wanted, once: the next frame of a screen, say. At once when absent. */
+  /** Postpones an update until it is needed, such as at the next frame of a screen. Absent: updates are immediate. */
   readonly defer?: (act: () => void) => void;
 }): Promise<void> {
   const { client, store, signal, onFault, defer } = options;
@@ -326,7 +326,7 @@ export async function syncRecentRuns(options: {
   await feed.finally(() => settling.stop());
 }
 
-/** Work that was taken up again is heard of within this time. */
+/** Time within which recovered work sends an event or progress. */
 const RESUMED_WITHIN_MS = 20_000;
 
 function settlesLater(store: RunStore) {

@@ -367,7 +367,7 @@ export interface ParentOfRun {
   readonly runId: string;
   /** Key of the activity: `<parent>/<sequence>/<id>`. */
   readonly key: string;
-  /** Number of runs above: 1 for a child of a run that nobody started as a child. At most 5. */
+  /** Number of runs above: 1 for a child of a run that is not a child run. At most 5. */
   readonly depth: number;
 }
 

@@ -21,13 +21,13 @@ export interface RoleInfo {
 export interface StageInfo {
   readonly name: string;
   readonly title: string;
-  /** Time limit in minutes where nobody sets one. Absent: the stage has no time limit. */
+  /** Default time limit in minutes. Absent: the stage has no time limit. */
   readonly timeoutMinutes?: number;
   /** Role whose agent works in it. A pause of this stage for its model's provider ends when that provider answers again. */
   readonly role?: string;
 }
 
-/** A point at which a person decides (`manual`) or the run goes on by itself (`auto`). Its name is the key of `trustMode`. */
+/** A point at which a person decides (`manual`) or the run continues by itself (`auto`). Its name is the key of `trustMode`. */
 export interface TrustModeInfo {
   readonly name: string;
   readonly title: string;
@@ -211,7 +211,7 @@ export function configuredRoles<Role extends RoleInfo>({
   return roles.filter(({ configuredAs }) => configuredAs === undefined);
 }
 
-/** `invalid_plan` as `Invalid plan`: the title of a name that nobody declared one for. */
+/** Makes a title from a name without a declared title: `invalid_plan` becomes `Invalid plan`. */
 export function titleOfName(name: string): string {
   const words = name.replaceAll(/[_-]+/g, ' ').trim();
   return words === '' ? name : `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;

@@ -91,7 +91,7 @@ interface OwnedCommit {
   readonly wanted: OwnedUpdate;
 }
 
-/** @throws {TerminalFailure} for a path that the run's workflow does not declare, or that nobody may own */
+/** @throws {TerminalFailure} for a path that the run's workflow does not declare, or that may not be owned */
 function refuseForeign({ id, workflow, ownedFiles }: RunView, paths: readonly string[]): void {
   const declared = ownedFiles?.paths ?? [];
   const owned = ownedPaths(declared);

@@ -26,7 +26,7 @@ export interface DependencyCacheOptions {
   readonly folder: string;
   /** Bytes on disk, all entries together; the one that was used last always stays. */
   readonly maxBytes: number;
-  /** Told of what could not be removed: it is in nobody's way but the disk's. */
+  /** Logs folders that could not be removed and only take disk space. Absent: not logged. */
   readonly log?: Pick<Logger, 'warn'>;
 }
 
@@ -175,7 +175,7 @@ export class DependencyCache {
     }
   }
 
-  /** Of something that nobody takes for an entry: where it stays, the next process tries again. */
+  /** Removes a folder that is not an entry. If that fails, the next process tries again. */
   async #tryRemove(folder: string): Promise<void> {
     await removeTree(folder).catch((error: unknown) =>
       this.#options.log?.warn({ err: error, folder }, 'a folder of installed dependencies could not be removed'),

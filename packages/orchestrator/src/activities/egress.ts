@@ -26,7 +26,7 @@ export function refusalNotes(progress: ActivityContext['progress'], role: string
     });
 }
 
-/** The mark is the operator's own: nobody else writes it. */
+/** Removes the mark, which only the operator's configuration may contain. */
 function withoutMark(entry: string): string {
   return entry.replace(/^internal:/, '');
 }

@@ -69,7 +69,7 @@ export async function assertNoSecrets(
 
 type Found = SecretFinding & { readonly oid: string | null; readonly hash: string };
 
-/** Everything that looks like a secret, was not in the base already, and was accepted by nobody. */
+/** Returns everything that looks like a secret, was not in the base, and was not accepted. */
 async function findingsIn(
   tools: ActivityTools,
   context: ActivityContext,

@@ -137,7 +137,7 @@ async function headOfParent(tools: ActivityTools, project: RemoteProject, parent
   );
 }
 
-/** The base of a child run is its parent's branch, which nobody may name in a request. */
+/** The base of a child run is its parent's branch, which requests may not name. */
 function withoutBaseBranch({ git, ...requested }: RunConfigRequest): RunConfigRequest {
   const { baseBranch: _ofParent, ...others } = git ?? {};
   return { ...requested, git: others };

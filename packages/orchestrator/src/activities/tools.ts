@@ -27,7 +27,7 @@ export interface ActivityTools {
   readonly dependencies: DependencyCache;
   /** Results of the checks on code trees without a run's changes. */
   readonly baselines: BaselineCache;
-  /** Passed checks of code trees, for runs that come to the same one. Absent: each is checked anew. */
+  /** Passed checks of code trees, for runs with the same tree. Absent: each is checked again. */
   readonly checkedTrees?: CheckedTrees;
   /** Entries of the allow-list that the server gives a role; an empty list lets nothing through. */
   egress(role: string): Promise<readonly string[]>;

@@ -153,7 +153,7 @@ export function nudgeText(why: string): string {
   return `You ${why}: this leads nowhere. Stop and think about what you know and what is missing. Then do something different: another file, another approach, a smaller step. If you cannot go on, call finish and say what is missing and why.`;
 }
 
-/** Added to the prompt of a conversation that begins anew. */
+/** Text that is added to the prompt of a restarted conversation. */
 export function restartText(why: string, tried: readonly string[]): string {
   return `An earlier try of this call went in circles and was ended, because it ${why}. The files are as it left them: look at them first. What it did last:
 ${tried.map((line) => `- ${line}`).join('\n')}

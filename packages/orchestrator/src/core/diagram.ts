@@ -163,7 +163,7 @@ interface Edge {
 
 const knownEdges = new WeakMap<AnyStateMachine, readonly Edge[]>();
 
-/** Every transition of a machine as one object, whoever asks. */
+/** Every transition of a machine, as the same object at each call. */
 function edgesOf(machine: AnyStateMachine): readonly Edge[] {
   const known = knownEdges.get(machine);
   if (known) return known;

@@ -98,7 +98,7 @@ function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, tim
   };
 }
 
-/** The view before, made unlike the one after where people have to be told anew: after a pause, or of another gate. */
+/** Returns the earlier view, changed so that the state is announced again after a quarantine or for another gate. */
 function announced(state: RunState, after: StateView): StateView | null {
   if (state.view === null) return null;
   const sameGate = JSON.stringify(state.view.gate) === JSON.stringify(after.gate);
@@ -225,7 +225,7 @@ function evaluated(given: unknown, { context }: AnyMachineSnapshot, { type, payl
   return (given as (args: unknown) => unknown)({ context: context as unknown, event: { ...payload, type } });
 }
 
-/** Work that belongs to the states before; all of it where nobody knows them any more. */
+/** Returns the ids of the earlier states' activities; all activities when those states are not known any more. */
 function invokesOf(snapshot: RunState['snapshot'], { children }: Persisted): readonly string[] {
   if (snapshot === null || !('machine' in snapshot)) return Object.keys(children);
   return activeNodes(snapshot).flatMap((node) => node.invoke.map((invoke) => invoke.id));

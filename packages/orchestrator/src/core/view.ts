@@ -86,8 +86,8 @@ export function factsBetween(before: StateView | null, after: StateView): Fact[]
 }
 
 /**
- * What has to be said again where a step leaves the machine in the state in which it was: the gate, when the input decided
- * it or what it shows is another; all of the state, when the run was to be cancelled and goes on.
+ * Returns the facts to repeat when a step leaves the machine's state unchanged: the gate, when the input decided it or its
+ * content changed; the whole state, when the run was to be cancelled and continues.
  */
 export function restatedFacts(before: StateView | null, after: StateView, input: string): Fact[] {
   if (before === null || FINAL_STATUSES.has(after.status) || !sameState(before, after)) return [];
@@ -121,7 +121,7 @@ function assertGate({ gate, decisions, summary }: Readonly<Record<string, unknow
   );
 }
 
-/** Without it nobody could answer, and nothing could be shown. */
+/** Checks the question of a gate, without which clients cannot show or answer it. */
 function assertQuestion(gate: JsonObject, state: unknown): void {
   const { question, attemptNumber } = gate as {
     readonly question?: { readonly question?: unknown };

@@ -30,7 +30,7 @@ const ENGINE_FACTS: ReadonlySet<string> = new Set([
   'REVIEW_COMMENT_DELETED',
 ]);
 
-/** Inputs of which the machine is told nothing. */
+/** Inputs that are not passed to the machine. */
 const VIEW_ONLY: ReadonlySet<string> = new Set([
   'CALL_BOOKED',
   'CALL_SETTLED',

@@ -49,7 +49,7 @@ function classified(error: unknown): ActivityError {
   };
 }
 
-/** Whether an error is retried. One that names nobody who must act may be temporary, such as a connection that was reset. */
+/** Whether an error is retried. One that does not state who must act may be temporary, such as a reset connection. */
 export function isRetried({ kind }: ActivityError): boolean {
   return kind === 'retryable' || kind === 'bug';
 }

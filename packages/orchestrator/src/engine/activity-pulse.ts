@@ -16,7 +16,7 @@ export class ActivityPulse {
   #lastLine: string | undefined;
   #bytes: number | undefined;
   #files: number | undefined;
-  /** The same step that is told again keeps its beginning. */
+  /** Present step. A report of the same step keeps its start time. */
   #step: string | undefined;
 
   /** @param nowMs time of the clock, here and below */

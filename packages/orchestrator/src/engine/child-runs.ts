@@ -31,7 +31,7 @@ import type { Clock } from './clock.ts';
 
 /** How many child runs there may be. */
 export interface ChildLimits {
-  /** Generations below a run that nobody started as a child. */
+  /** Generations below a run that is not a child run. */
   readonly depth: number;
   /** Child runs in all below such a run. */
   readonly runs: number;
@@ -186,7 +186,7 @@ export class ChildRuns {
     };
   }
 
-  /** The run at the top, which nobody started as a child. */
+  /** Returns the topmost run, which is not a child run. */
   async #rootOf({ id, parent }: RunView): Promise<string> {
     return parent === undefined ? id : this.#rootOf(await this.#options.view(parent.runId));
   }

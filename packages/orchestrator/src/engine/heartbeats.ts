@@ -1,4 +1,4 @@
-/** Progress of activities that the next attempt goes on from. */
+/** Stores the progress of activities, from which the next attempt continues. */
 import type { JsonValue } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { EventStore, StoredActivity } from '../event-store/event-store.ts';

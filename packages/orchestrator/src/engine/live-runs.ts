@@ -136,7 +136,7 @@ export class LiveRuns {
     }
   }
 
-  /** A run that neither runs nor is being written leaves the memory, unless it goes on soon. */
+  /** Removes a run from memory that neither runs nor is being written, unless it continues soon. */
   evictIfIdle(runId: string, run: LiveRun): void {
     if (run.pending > 0 || holdsRunSlot(run.state) || this.#runs.get(runId) !== run) return;
     this.#runs.delete(runId);

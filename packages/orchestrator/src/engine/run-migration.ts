@@ -15,7 +15,7 @@ import { isQuarantine, replay } from '../core/replay.ts';
 import { differ } from './pending-work.ts';
 
 export interface PlannedMigration {
-  /** The version that the run goes on with. */
+  /** The version with which the run continues. */
   readonly definition: WorkflowDefinition;
   /** State to which RUN_MIGRATED is applied. */
   readonly state: RunState;

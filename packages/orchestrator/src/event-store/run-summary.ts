@@ -11,7 +11,7 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 
-/** Another one when the fold gives something else: what is stored under an older one is made anew. */
+/** Version of the fold's output. Summaries stored under an older version are computed again. */
 export const SUMMARY_VERSION = 1;
 
 /** Times are milliseconds since 1970. */

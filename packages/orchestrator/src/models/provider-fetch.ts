@@ -24,7 +24,7 @@ const PATIENT = {
   // Of all that a dispatcher has, fetch calls this alone.
 } as Dispatcher;
 
-/** @param variable environment variable with the provider's address, for the person who has to mend it */
+/** @param variable environment variable with the provider's address, which the error names */
 export function createProviderFetch(variable: string): typeof fetch {
   return async (input, init) => {
     // By itself `fetch` follows, and takes the key along where it stands in a header of the provider's own.

@@ -36,7 +36,7 @@ import { linkFaults } from './tree-links.ts';
 
 /** Largest file taken: sources are far smaller, and a file is held in memory while it is compared. */
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
-/** Most entries that the base tree does not have; more than this is generated output that nobody told git to ignore. */
+/** Most entries that the base tree does not have; more are generated output that .gitignore should name. */
 export const MAX_NEW_ENTRIES = 50_000;
 /** Most bytes of new and changed files together: git keeps each of them for ever. */
 export const MAX_CHANGED_BYTES = 500 * 1024 * 1024;

@@ -12,7 +12,7 @@ import type { CommandRequest, CommandResult, ProcessExit, ProcessRequest, Sandbo
 /** Kept of stdout and of stderr (each) where a request names no other figure. */
 export const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
 
-/** A command that writes more than this in all is ended: nobody reads it, and carrying it costs the server. */
+/** Most bytes of output. A command that writes more is ended, because passing the output on costs the server. */
 export const ENDLESS_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /** How long pipes may stay open after the process has ended, held by a process that left its group. */
@@ -41,7 +41,7 @@ export interface SpawnRequest extends Omit<CommandRequest, 'command'> {
 }
 
 export interface ProcessEnd extends CommandResult {
-  /** The signal that ended the process although nobody here sent it. */
+  /** Signal that ended the process and was not sent by this server; `null`: none. */
   readonly foreignSignal: string | null;
   /** Why it was ended before its time; `null` when it ended by itself. */
   readonly endedBecause: string | null;

@@ -210,9 +210,9 @@ export class TimeTravel {
   }
 
   /**
-   * What is another configuration from there on: the run's own with what is asked for, within the limits of today. The
-   * budgets of its tree are those that the tree has now.
-   * @throws {InvalidRequest} with every fault of what is asked for
+   * Returns a fork's changed configuration: the run's own merged with the requested one, within the present limits. The
+   * family budgets are the present ones.
+   * @throws {InvalidRequest} with every fault of the request
    */
   async #changeOf(
     view: RunView,
@@ -242,7 +242,7 @@ export class TimeTravel {
     );
     const now = withTree({ ...config, git: { ...config.git, baseBranch } }, ofTree);
     if (project !== null) this.#options.launcher.refuseUnusableModels(view.workflow.name, now);
-    // Of what the project allows a new run nothing holds for a tree that there is already.
+    // The project's limits for new runs do not apply to an existing run family.
     const said = notices.filter((notice) => !TREE_BUDGET_NAMES.some((name) => notice.includes(name)));
     return {
       ...(JSON.stringify(now) === JSON.stringify(view.config) ? {} : { config: now }),

@@ -65,7 +65,7 @@ export interface Client {
   launchRun(run: NewRun, key?: string): Promise<RunView>;
   explore(exploration: NewExploration, key?: string): Promise<Exploration>;
   listRuns(filter?: RunFilter): Promise<Page<RunView>>;
-  /** A new run that goes on where another was after one of its events. */
+  /** Starts a new run from an event of another run. */
   forkRun(id: string, fork: NewFork, key?: string): Promise<RunView>;
   /** @param at the run as it was after this event; absent: as it is */
   getRun(id: string, at?: number): Promise<RunView>;

@@ -28,7 +28,7 @@ export interface FeedOptions {
   readonly onStatus?: (status: FeedStatus) => void;
 }
 
-/** How far a client has come. Whoever delivers an event moves it. */
+/** A client's position in the feed. It must be moved when an event is delivered. */
 export interface Cursor {
   feedId: string | undefined;
   position: number | 'end';

@@ -8,7 +8,7 @@ import { type Cursor, type FeedOptions, positionOf } from './feed-options.ts';
 
 export interface PollingConnection {
   readonly page: (request: FeedPageRequest, signal: AbortSignal) => Promise<FeedPage>;
-  /** Wait between two questions; grows as `backoff` says while nobody answers. */
+  /** Wait between two requests in ms; grows by `backoff` while the server does not answer. */
   readonly intervalMs: number;
   readonly backoff: Backoff;
 }

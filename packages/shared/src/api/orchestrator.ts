@@ -19,7 +19,7 @@ export interface Caller {
 /** A request that may be sent again: what it does is stored under its key, in one transaction with the step itself. */
 export interface RequestKey {
   readonly key: string;
-  /** Of what is asked for: tells a repetition from another request under the same key. */
+  /** Hash of the request. It distinguishes a repetition from another request under the same key. */
   readonly hash: string;
 }
 

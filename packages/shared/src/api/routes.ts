@@ -269,7 +269,7 @@ function setupRoutes(orchestrator: Orchestrator) {
     );
 }
 
-/** How long a disk is full, or a part of the server away, nobody knows: a restart takes about as long, in seconds. */
+/** Retry time in seconds while a disk is full or a part of the server is unavailable: about the time of a restart. */
 const RETRY_AFTER_S = 5;
 
 /** The header `Retry-After` of a refusal that passes with time; `null` for all others. */
@@ -295,7 +295,7 @@ function answerError(error: unknown, c: Context, onInternalError: ApiOptions['on
   return answerProblem(c, problem);
 }
 
-/** A request can have as many unknown keys as it has bytes; nobody reads more than these. */
+/** Most faults in an answer: a request can have as many unknown keys as it has bytes. */
 const MAX_FAULTS = 50;
 
 function invalidRequest(target: string, error: ZodError): InvalidRequest {

@@ -10,7 +10,7 @@ import { retryAfter, waitFrom } from '../tool-loop/model-errors.ts';
 /** Error code of an agent that is not signed in. */
 export const AUTH_REQUIRED = -32_000;
 
-/** Of what an error says, what is looked at, and what a person is shown. */
+/** Characters of an error that are examined, and that are shown to a person. */
 const READ_CHARACTERS = 4_000;
 const SHOWN_CHARACTERS = 600;
 

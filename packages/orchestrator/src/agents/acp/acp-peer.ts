@@ -27,7 +27,7 @@ import { agentStream, type SessionUpdate } from './acp-wire.ts';
 const CANCEL_GRACE_MS = 500;
 /** How long one has to end that is to be told something. */
 const INTERRUPT_GRACE_MS = 5_000;
-/** How long a process may live on that has closed its output, or wrote what nobody can read. */
+/** Time until a process is ended that has closed its output or wrote an unreadable line. */
 const EXIT_GRACE_MS = 2_000;
 /** Why such a process was ended. */
 export const PROTOCOL_ERROR = 'it stopped speaking the protocol';

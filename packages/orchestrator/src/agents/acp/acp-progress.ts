@@ -8,20 +8,20 @@ import type { WatchedCall } from '../stall-watch.ts';
 
 /** Characters of a tool's input or result that go into progress. */
 const PROGRESS_CHARACTERS = 2_000;
-/** Text is told in pieces of about this length, not word by word as it comes. */
+/** Length of the pieces in which text is reported, in characters. */
 const TEXT_CHARACTERS = 4_000;
 /** Text of one call of a role, at most: as much as one answer of a model in our own loop may have. */
 const MOST_TEXT_CHARACTERS = 4_000_000;
-/** Of a last message, what can become a result. */
+/** Characters of a last message that can become a result. */
 const LAST_MESSAGE_CHARACTERS = 8_000;
-/** Of an id; one that is longer is none. */
+/** Longest id, in characters; a longer one is invalid. */
 const ID_CHARACTERS = 500;
-/** Of a tool's input, what is kept while its call goes on: there are many, and an agent makes them as long as it likes. */
+/** Characters of a tool's input that are kept during its call. The agent determines number and length of inputs. */
 const KEPT_CHARACTERS = 100_000;
 const KEPT_FIELDS = 50;
-/** Of a result, what is compared with those of other calls; of a longer one its length as well. */
+/** Characters of a result that are compared with those of other calls; of a longer one its length as well. */
 const COMPARED_CHARACTERS = 100_000;
-/** Calls of one step at most, while one of them goes on: it may be an agent of the agent's, whose own calls come in between. */
+/** Most calls of one step while one of them is open: that one may be a sub-agent, whose own calls come in between. */
 const CALLS_OF_A_STEP = 20;
 
 const textSchema = z.object({ type: z.literal('text'), text: z.string() });
@@ -51,11 +51,11 @@ const partSchema = z.union([
 ]);
 
 export interface AcpProgressListener {
-  /** Told of each tool call once, when it is first heard of. */
+  /** Called once for each tool call, at its first update. */
   readonly onCall: () => void;
-  /** Told of calls that have ended: together, where they went on at the same time. */
+  /** Called with calls that have ended: together, when they were open at the same time. */
   readonly onStep: (calls: readonly WatchedCall[]) => void;
-  /** Told that the agent says more than anybody could read; what it says from then on is not told. */
+  /** Called when the agent writes more text than the limit. Later text is not reported. */
   readonly onTooMuch: (characters: number) => void;
 }
 
@@ -187,7 +187,7 @@ export class AcpProgress {
     this.#endCall(toolCallId, watchedCall(call, update));
   }
 
-  /** Nobody says which calls belong to one answer of the model: those are taken together that go on at the same time. */
+  /** Ends a call. The calls of one model answer are not marked; calls that are open at the same time count as one step. */
   #endCall(toolCallId: string, call: WatchedCall): void {
     this.#open.delete(toolCallId);
     this.#step.push(call);

@@ -11,11 +11,11 @@ export type SessionUpdate = z.output<typeof updateSchema>['update'];
 
 export interface WireListener {
   readonly onUpdate: (sessionId: string, update: SessionUpdate) => void;
-  /** Told of each line that is no message, or one that nobody waits for. */
+  /** Called with each line that is not a message, or is an unexpected one. */
   readonly onMalformedLine: (line: string) => void;
 }
 
-/** A line that is longer is no message of an agent in its right mind: it would fill the server's memory. */
+/** Longest line, in characters. A longer one would fill the server's memory. */
 const LONGEST_LINE_CHARACTERS = 32 * 1024 * 1024;
 
 const updateSchema = z.object({ sessionId: z.string(), update: z.looseObject({ sessionUpdate: z.string() }) });

@@ -61,7 +61,7 @@ const LIMITS: StallLimits = {
   idleSteps: 3 * STALL_LIMITS.idleSteps,
   failedSteps: 3 * STALL_LIMITS.failedSteps,
 };
-/** Of what the agent wrote to stderr, what a person is shown. */
+/** Characters of the agent's stderr that are shown to a person. */
 const SHOWN_STDERR = 600;
 /** Most malformed lines (not protocol messages) that are reported to a person. */
 const REPORTED_MALFORMED_LINES = 3;
@@ -122,7 +122,7 @@ class AcpCall<Result> {
   readonly #stalls = new StallWatch(LIMITS);
   /** Said to the agent with the next prompt, because it goes in circles. */
   #nudge: string | null = null;
-  /** Why its session was begun anew; said to each new one. */
+  /** Reason why its session was restarted; passed to each new session. */
   #beganAnew: string | null = null;
   /** How the turn that is under way can be ended; `null` between turns, and once it is being ended for a stall. */
   #underWay: TurnEnds | null = null;
@@ -277,7 +277,7 @@ class AcpCall<Result> {
     }
   }
 
-  /** Nudges an agent that goes in circles, then begins its session anew, then gives up on it. */
+  /** Warns an agent that makes no progress, then restarts its session, then pauses the run. */
   #watchProgress(calls: readonly WatchedCall[]): void {
     const turn = this.#underWay;
     // After a verdict, the rest of the turn is not judged.
@@ -436,7 +436,7 @@ class AcpCall<Result> {
     return kept.success && kept.data.acp.agent === this.#settings.name ? kept.data.acp : null;
   }
 
-  /** An empty place for the files of this call; one that goes on keeps what it has written. */
+  /** Creates the exchange folder of this call. @param fresh removes files of an earlier session; a resumed one keeps them */
   async #prepare(fresh: boolean): Promise<void> {
     const { sandbox, signal } = this.#request;
     const { exitCode, stdout, stderr } = await sandbox.run({
@@ -514,12 +514,12 @@ class AcpCall<Result> {
 }
 
 interface TurnEnds {
-  /** The agent is told something before it goes on. */
+  /** Ends the turn, so that the agent gets the pending messages with its next prompt. */
   readonly interrupt: () => void;
   readonly refuse: (reason: unknown) => void;
 }
 
-/** Its session leads nowhere, though it was told so: a new one is begun. The message is what that one is told of it. */
+/** The session makes no progress also after a warning: a new one is begun. The message is passed to the new session. */
 class GoesInCircles extends Error {
   override readonly name = 'GoesInCircles';
 }

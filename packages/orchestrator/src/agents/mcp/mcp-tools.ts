@@ -14,7 +14,7 @@ export interface OutsideTool {
   readonly description: string;
   /** JSON schema. */
   readonly inputSchema: object;
-  /** Never throws but for the abort of `signal`; what goes wrong is told to the model. */
+  /** Calls the tool. Throws only when `signal` is aborted; other failures are returned for the model. */
   call(input: unknown, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly text: string }>;
 }
 
@@ -94,7 +94,7 @@ function isLeft(name: string, left: readonly string[] | undefined): boolean {
   );
 }
 
-/** A server and the client that speaks with it; made anew after it was lost. */
+/** A server with its client, which is replaced after its connection was lost. */
 class Connection {
   readonly #server: McpServer;
   #client: Promise<MCPClient> | null = null;

@@ -101,7 +101,7 @@ function statusOf(error: unknown): number | undefined {
   return undefined;
 }
 
-/** However far away: a longer time is nobody's rate limit. */
+/** Longest wait for a rate limit; longer ones are not believed. */
 const MAX_RETRY_AFTER_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** Milliseconds until the server says that it answers again; absent where it does not say. */

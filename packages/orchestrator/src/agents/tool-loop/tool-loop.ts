@@ -124,9 +124,9 @@ class ToolLoop<Result> {
   /** Messages received from people, and how many of them were delivered to the model. */
   readonly #received: string[] = [];
   #delivered = 0;
-  /** Of everything that goes to the model with the next request. */
+  /** Characters of the next request to the model. */
   #characters = 0;
-  /** Of what goes with each: instructions and tools. */
+  /** Characters of the instructions and tools, which are in each request. */
   readonly #fixedCharacters: number;
   /** The request that was sent last. */
   #reserved: ReservedCall | undefined;
@@ -319,7 +319,7 @@ class ToolLoop<Result> {
     this.#delivered = this.#received.length;
   }
 
-  /** Nudges an agent that goes in circles, then begins its conversation anew, then gives up on it. */
+  /** Warns an agent that makes no progress, then restarts its conversation, then pauses the run. */
   #watchProgress(calls: readonly WatchedCall[]): void {
     const verdict = this.#stalls.step(calls);
     if (verdict.kind === 'go_on') return;
@@ -460,7 +460,7 @@ async function performTool(
   }
 }
 
-/** A command in the sandbox needs a moment to die; the loop does not wait for that. */
+/** A command in the sandbox needs a moment to end; the loop does not wait for that. */
 async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -550,7 +550,7 @@ export class SqliteEventStore implements EventStore {
     return folded.summary;
   }
 
-  /** Whether it is kept matters to nobody but the next call. */
+  /** Stores a summary. A failure only costs the next call time. */
   #keepSummary(run: number, { summary, sequence }: FoldedSummary): void {
     const write = {
       kind: 'summary',
@@ -562,7 +562,7 @@ export class SqliteEventStore implements EventStore {
     void this.#queue.write(write, () => undefined).catch(() => undefined);
   }
 
-  /** Lets what readers folded go with the next commit; whether it is stored matters to nobody. */
+  /** Stores the views that readers folded with the next commit. A failure only costs later readers time. */
   #storeViews(): void {
     for (const [run, { view }] of this.#views) {
       const write = { kind: 'view', run, sequence: view.lastSequence, view: JSON.stringify(view) } as const;

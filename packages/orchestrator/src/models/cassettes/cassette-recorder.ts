@@ -16,7 +16,7 @@ export interface RecorderOptions {
   /** Takes secrets out of everything before it is written. */
   readonly scrub: (value: JsonValue) => JsonValue;
   readonly now: () => Date;
-  /** Told once of each run whose cassette cannot be written; the run goes on. */
+  /** Called once per run whose cassette cannot be written; the run continues. */
   readonly onError: (error: unknown, runId: string) => void;
 }
 

@@ -58,7 +58,7 @@ export type ModelExchange = z.infer<typeof modelExchangeSchema>;
 
 export interface Cassette {
   readonly name: string;
-  /** Exchanges with models in the order in which they were made. Tools work anew when it is played. */
+  /** Exchanges with models in their order. Tools are executed again when the cassette is played. */
   readonly exchanges: readonly ModelExchange[];
 }
 
@@ -135,7 +135,7 @@ export function firstUserText(prompt: ModelRequest['prompt']): string {
   return message?.role === 'user' ? textOf(message) : '';
 }
 
-/** Reasoning is left out: providers sign it, and it tells nobody but the model itself anything. */
+/** Reasoning is left out: providers sign it, and only the model itself can use it. */
 function saidIn(message: Message): Said[] {
   switch (message.role) {
     case 'system':
@@ -174,7 +174,7 @@ function hashOf(said: readonly Said[]): string {
     .digest('hex');
 }
 
-/** By its form alone: whoever plays a cassette does not know the secrets of the server that recorded it. */
+/** Recognises secrets by form alone: a player does not know the secrets of the server that recorded the cassette. */
 const { scrub } = createScrubber([]);
 
 /** Returns the part of a text that is the same when a cassette is played, where secrets are replaced by `[secret]`. */

@@ -22,9 +22,9 @@ const WORKSPACE = '/workspace';
 const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((file) => existsSync(file)) ?? 'prlimit';
 /** Found by Cargo from every folder. */
 const CARGO_CONFIG = '/.cargo/config.toml';
-/** Of the virtual environment that the install step makes. */
+/** Programs of the virtual environment that the install step makes. */
 const PYTHON_PROGRAMS = `${HOME}/.venv/bin`;
-/** Of what package managers install for a user. */
+/** Programs that package managers install for a user. */
 const LOCAL_PROGRAMS = `${HOME}/.local/bin`;
 /** Not in HOME, which the sandbox writes: see `isWrittenInside`. */
 const NPMRC = '/etc/agent-npmrc';

@@ -326,7 +326,7 @@ function programsOf({ programs = [], hiddenFolders = [] }: BubblewrapOptions): H
   return findHomePrograms({ named: programs, hidden: hiddenFolders, isTaken: isWrittenInside });
 }
 
-/** Found anew each time: a person may install it while the server runs. The launching shell has a PATH of its own. */
+/** Searched each time: a person may install it while the server runs. The launching shell has its own PATH. */
 function located(options: BubblewrapOptions): BubblewrapOptions {
   if (options.path !== undefined) return options;
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute);

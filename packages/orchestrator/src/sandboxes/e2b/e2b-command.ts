@@ -55,7 +55,7 @@ interface Conversation {
   readonly onStart: (handle: CommandHandle) => void;
   /** @returns resolves when there is room for more; nothing where there is room at once */
   readonly onStdout: (text: string) => Promise<void> | undefined;
-  /** It is ended from here: nothing more is given to `onStdout`, and nobody waits for what that returned. */
+  /** Called when the command is ended here: `onStdout` is not called any more, and its earlier promises are not awaited. */
   readonly onEnding: () => void;
 }
 
@@ -176,7 +176,7 @@ export function startCommand(
 /** A command that stays and is spoken to. */
 export interface StartedProcess extends StartedCommand, Pick<SandboxProcess, 'stdin' | 'stdout'> {}
 
-/** Starts a command without a time limit whose input stays open. It stands still while nobody reads what it writes. */
+/** Starts a command without a time limit whose input stays open. It is paused while its output is not read. */
 export function startProcess(
   machine: Machine,
   spec: Pick<SandboxSpec, 'limits' | 'network'>,
@@ -247,7 +247,7 @@ export function startProcess(
   return { ...started, done, stdin, stdout };
 }
 
-/** The SDK keeps all that a command ever wrote. Of one that stays nobody asks for it, and it may write for days. */
+/** The SDK keeps all output of a command. For a long-running command that is not needed, and it may write for days. */
 function forgetOutput(handle: CommandHandle): void {
   // These fields are private in its types alone; it has no other way to let go of them.
   Object.assign(handle, { _stdout: '', _stderr: '' });

@@ -37,7 +37,7 @@ export interface E2bOptions {
   /** Other addresses than E2B's own. */
   readonly apiUrl?: string;
   readonly sandboxUrl?: string;
-  /** How long a sandbox lives of which nobody hears any more. */
+  /** Time after which a sandbox that this server does not keep alive is ended. */
   readonly timeoutMinutes: number;
   /** Tells this server's sandboxes from those of others with the same key. */
   readonly server: string;
@@ -90,7 +90,7 @@ class E2b {
   readonly #options: E2bOptions;
   readonly #opened = new Set<E2bSandbox>();
   readonly #opening = new Set<Promise<Sandbox>>();
-  /** Ids of sandboxes that an earlier process left, by the marks of the work that goes on now. */
+  /** Ids of sandboxes that an earlier process left, by the marks of the work that is resumed. */
   readonly #left = new Map<string, string>();
   #stock: Promise<void> = Promise.resolve();
   #loaded: Promise<typeof Machine> | undefined;
@@ -237,7 +237,7 @@ class E2b {
     await Promise.allSettled(ids.map((id) => insistently(() => sandboxes.kill(id, this.#connection()))));
   }
 
-  /** @returns `keptMs`: how long nobody needs to look again; what has cost nothing is looked at each time */
+  /** @returns `keptMs`: time for which the answer is cached; an answer that cost nothing is not cached */
   async #probe(): Promise<{ readonly availability: Availability; readonly keptMs: number }> {
     const startedAt = performance.now();
     let keptMs = 0;
@@ -381,7 +381,7 @@ class E2bSandbox implements Sandbox {
     this.#onDispose();
   }
 
-  /** One that runs and cannot be ended now ends by itself, as nobody keeps it alive any more. One that is paused does not. */
+  /** A running sandbox that cannot be ended now ends by itself, because it is not kept alive any more. A paused one does not. */
   async #kill(): Promise<void> {
     const kill = () => this.#machine.kill();
     await ((await this.#paused) ? insistently(kill) : kill());

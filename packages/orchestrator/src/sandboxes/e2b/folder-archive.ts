@@ -53,7 +53,7 @@ export interface WantedFile {
   readonly executable: boolean;
 }
 
-/** The host side of a folder that is kept as another machine has it. Nobody else changes it meanwhile. */
+/** Host side of a folder that mirrors one on another machine. It must not be changed by others meanwhile. */
 export class FolderWriter {
   readonly #root: string;
   /** Folders on the way to a path that were seen to be folders, and no links to them; those above each are in here too. */

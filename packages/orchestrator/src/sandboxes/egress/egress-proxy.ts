@@ -346,7 +346,7 @@ class ProxyServer {
     return { host: named.replace(/^\[(.*)\]$/, '$1'), port: port === undefined ? (defaultPort ?? 0) : Number(port) };
   }
 
-  /** @throws {Refused} also where nobody waits for the connection any more */
+  /** @throws {Refused} also when the client is gone */
   async #dial(target: Target, client: RequestSerializer): Promise<Socket> {
     const { host, port } = target;
     const answer = checkTarget(this.#entries, host, port);

@@ -19,7 +19,7 @@ const NODE_OPTIONS = '--v8-pool-size=0 --max-old-space-size=64';
 /** Where the proxy's socket lies inside. */
 export const EGRESS_SOCKET = `${FOLDER}/proxy.sock`;
 
-/** Both close their standard output as soon as they listen: whoever waits for that starts no command too early. */
+/** Both close their standard output as soon as they listen, so that no command is started too early. */
 const RELAY = `
 const { closeSync, openSync } = require('node:fs');
 const { connect, createServer } = require('node:net');

@@ -33,7 +33,7 @@ export class RequestSerializer extends Duplex {
     client.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onClose).on('close', this.#onClose);
   }
 
-  /** Nobody waits for an answer any more. */
+  /** True when the client does not wait for an answer any more. */
   get isGone(): boolean {
     return this.destroyed || this.#ended;
   }

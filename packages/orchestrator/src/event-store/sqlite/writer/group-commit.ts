@@ -19,7 +19,7 @@ export class Refusal extends Error {
 /** Another server has taken over, or the disk failed: nothing is ever written again. */
 export class Stopped extends Error {}
 
-/** The file was removed or replaced: what is written goes where nobody will find it. */
+/** The file was removed or replaced, so that writes would be lost. */
 export class Lost extends Stopped {}
 
 export interface Refused {
@@ -33,13 +33,13 @@ export interface GroupCommitOptions<Write, Result> {
   readonly connection: Connection;
   /** Runs first in each transaction; when it throws {@link Stopped}, nothing is ever written again. */
   readonly guard: () => void;
-  /** Carries one write out. It may be called again for the same one, after {@link forget}. */
+  /** Performs one write. May be called again for the same write, after {@link forget}. */
   readonly perform: (write: Write) => Result;
-  /** Something that was performed is undone in the database: what is remembered of it holds no more. */
+  /** Called when performed writes were undone in the database, so that remembered state is invalid. */
   readonly forget: () => void;
   /** Runs before each commit; what it throws fails the commit. For tests. */
   readonly beforeCommit?: (() => void) | undefined;
-  /** Runs after each commit, before anybody is told of it; when it throws {@link Stopped}, nothing is ever written again. */
+  /** Runs after each commit, before it is answered; when it throws {@link Stopped}, nothing is ever written again. */
   readonly afterCommit?: (() => void) | undefined;
 }
 

@@ -234,7 +234,7 @@ export class WriteQueue {
     }
   }
 
-  /** The writer ended by itself: what it had is lost or stored, and only opening the file anew finds out. */
+  /** Rejects all writes after the writer ended by itself. Only reopening the file shows which of them were stored. */
   #stop(reason: string): void {
     const stopped = this.#stopFor(
       new Unavailable(`The writer of ${this.#file} ended (${reason}). Restart the server.`),
@@ -284,7 +284,7 @@ class InlineWriter implements Writer {
     this.#answer(this.#writer.write(writes));
   }
 
-  /** @returns whether it is done; not when another program is writing: then nothing is stored, and nobody is answered */
+  /** @returns false when another program is writing: then nothing is stored or answered */
   trySend(writes: readonly Write[]): boolean {
     const outcomes = this.#writer.write(writes);
     if (outcomes.every(isBusy)) return false;
