@@ -202,7 +202,7 @@ describe('at its registration a workflow is refused', () => {
     [
       'an emitted event that people say',
       acting(emit({ type: 'RUN_CANCELLED' })),
-      'RUN_CANCELLED was emitted, which only',
+      'RUN_CANCELLED was emitted, but only people may send it',
     ],
     ['an emitted fact of the engine', acting(emit({ type: 'RUN_COMPLETED' })), 'RUN_COMPLETED was emitted, which only'],
     [
