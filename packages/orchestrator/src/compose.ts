@@ -286,8 +286,12 @@ function createService(
   });
 }
 
-function startHttp({ options, adapters, engine }: Parts, orchestrator: Orchestrator): Promise<RunningServer> {
+function startHttp(
+  { options, adapters, engine, workflows }: Parts,
+  orchestrator: Orchestrator,
+): Promise<RunningServer> {
   const { config, log } = options;
+  const { launchable, runConfig } = workflows;
   const { store, token } = adapters;
   const feed: FeedSource = {
     feedId: store.feedId,
@@ -299,6 +303,7 @@ function startHttp({ options, adapters, engine }: Parts, orchestrator: Orchestra
   return startServer({
     dashboardFolder: DASHBOARD_FOLDER,
     orchestrator,
+    unknownNames: (workflow = launchable[0]?.name, config) => runConfig.unknownNames(workflow, config),
     feed,
     store,
     token,

@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ApiError, type NewRun, type ProblemDetails } from '@autonomous/shared';
+import { ApiError, type NewExploration, type NewRun, type ProblemDetails } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../src/config.ts';
@@ -95,6 +95,38 @@ describe('a request that cannot be taken', () => {
     expect(refs.trim()).toMatch(/^(?:refs\/remotes\/origin\/main)?$/);
     expect(server.logged).toEqual([]);
   };
+
+  it('names unknown settings beside the faults of its form', async () => {
+    const config = { trustMode: { planning: 'always', phases: 'auto' }, modelRouting: { planner: 'x:y', poet: 'x:y' } };
+    const ofBuild = await launch({ config } as unknown as Partial<NewRun>); // a value that the type refuses
+    expect(ofBuild).toMatchObject({ status: 400 });
+    expect(ofBuild.faults?.map(({ path }) => path).toSorted()).toEqual([
+      'config.modelRouting.poet',
+      'config.trustMode.phases',
+      'config.trustMode.planning',
+    ]);
+    const ofPlan = await launch({ workflow: 'phased-plan', config } as unknown as Partial<NewRun>);
+    expect(ofPlan.detail).toContain("Workflow 'phased-plan' has no role 'planner'");
+    expect(ofPlan.detail).toContain("Workflow 'phased-plan' has no trust mode 'phases'");
+    const variant = { request: 'Add it', config };
+    const exploration = { projectId, workflow: 'phased-plan', variants: [variant] } as unknown as NewExploration;
+    expect((await problemOf(server.client.explore(exploration))).faults?.map(({ path }) => path)).toContain(
+      'variants.0.config.modelRouting.planner',
+    );
+    await expectNothingMade();
+  });
+
+  it('launches no workflow that only runs of other workflows start', async () => {
+    const message =
+      "Workflow 'plan-phase' is started by runs of other workflows alone; launch one of 'build', 'phased-plan'.";
+    const fault = { path: 'workflow', message };
+    const refused = await launch({ workflow: 'plan-phase' });
+    expect([refused.status, refused.faults?.[0]]).toEqual([400, fault]);
+    const variants = [{ request: 'Add it' }];
+    const exploration = { projectId, workflow: 'plan-phase', variants };
+    expect((await problemOf(server.client.explore(exploration))).faults?.[0]).toEqual(fault);
+    await expectNothingMade();
+  });
 
   it('names the route of a signal that has one, so that nobody passes by what is asked there', async () => {
     const signal = { type: 'FIX_DECIDED', decision: 'accept' };

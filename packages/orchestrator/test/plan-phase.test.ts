@@ -1,7 +1,11 @@
 /** The run of one phase, whole: real git, real checks, a script instead of models. */
-import type { JsonObject, RunView, WorkflowEvent } from '@autonomous/shared';
+import type { JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import type { ScriptCall } from '../src/models/script.ts';
+import { BUILT_IN_RUN_CONFIG } from '../src/run-config/run-config.ts';
+import { newRunId } from '../src/server/run-ids.ts';
+import { planPhaseV1 } from '../src/workflows/phased-plan/phase/plan-phase-1.ts';
+import { phaseInputSchema } from '../src/workflows/phased-plan/phase/types.ts';
 import { stateFiles } from '../src/workflows/phased-plan/orchestrator-state.ts';
 import { aServer, type Files, finish, type Fixture, projectConfig, tool, when } from './orchestrator.fixture.ts';
 
@@ -42,12 +46,23 @@ async function phaseServer(roles: Readonly<Record<string, ScriptCall[]>>, files:
   return aServer({ files, script: JSON.stringify({ name: 'test', roles }) });
 }
 
-async function launched(server: Fixture, change: JsonObject = {}): Promise<RunView> {
-  return server.client.launchRun({
+/** Starts a phase at the engine, since people can only start its plan. */
+async function launched(
+  server: Fixture,
+  change: { readonly [Name in string]?: JsonValue | undefined } = {},
+): Promise<RunView> {
+  const id = newRunId();
+  const { name, version, fingerprint } = planPhaseV1;
+  return server.orchestrator.engine.launch(id, {
     projectId: server.project.id,
-    workflow: 'plan-phase',
+    userId: 'local',
+    workflow: { name, version, fingerprint },
     request: 'Phase 2: Products',
-    input: { ...PHASE, ...change },
+    config: BUILT_IN_RUN_CONFIG,
+    requestedConfig: {},
+    branch: `autonomous/${id}-phase-2`,
+    // What was parsed from JSON consists of JSON values.
+    input: phaseInputSchema.parse({ ...PHASE, ...change }),
   });
 }
 
@@ -263,11 +278,7 @@ it('asks once for commands that the project does not name', async () => {
     { 'phase-implementer': [writing(GREEN, 'SUCCESS')], 'phase-reviewer': [approves] },
     files,
   );
-  const { lint: _lint, ...input } = PHASE;
-  const run = await server.until(
-    await server.client.launchRun({ projectId: server.project.id, workflow: 'plan-phase', request: 'Phase 2', input }),
-    { gate: 'clarification' },
-  );
+  const run = await server.until(await launched(server, { lint: undefined }), { gate: 'clarification' });
   await server.decide(run, { decision: 'answer', response: 'sh test/sum.test.sh\nsh lint.sh' });
   await server.until(run, { status: 'completed' });
   const [evidence] = await server.payloads(run.id, 'EVIDENCE_RECORDED');

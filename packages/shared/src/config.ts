@@ -9,7 +9,8 @@ const minutes = z
   .positive()
   .max(7 * 24 * 60);
 /** Name of a role, stage or trust mode. Each workflow has its own: the server checks which of them a run may set. */
-const settingName = z.string().regex(/^[a-z][a-zA-Z0-9_-]{0,63}$/);
+export const SETTING_NAME = /^[a-z][a-zA-Z0-9_-]{0,63}$/;
+const settingName = z.string().regex(SETTING_NAME);
 const trustModes = z.record(settingName, trustLevelSchema);
 /** Model id by role. */
 const modelRouting = z.record(settingName, z.string().min(1).max(200));

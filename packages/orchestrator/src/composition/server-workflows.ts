@@ -59,6 +59,7 @@ function currentPolicy(
   };
   return {
     check: (...given) => now().check(...given),
+    unknownNames: (...given) => now().unknownNames(...given),
     resolve: (...given) => now().resolve(...given),
     child: (...given) => now().child(...given),
     budgetFaults: (...given) => now().budgetFaults(...given),

@@ -13,7 +13,14 @@ import {
   resolveRunConfig,
   type RunLimits,
 } from './run-config.ts';
-import { namesBySection, NO_SETTINGS, type WorkflowSettings, withoutUnknown } from './workflow-settings.ts';
+import {
+  namedSettings,
+  namesBySection,
+  NO_SETTINGS,
+  unknownSettings,
+  type WorkflowSettings,
+  withoutUnknown,
+} from './workflow-settings.ts';
 
 export interface RunConfigPolicy {
   /**
@@ -21,6 +28,8 @@ export interface RunConfigPolicy {
    * @param workflow one that this server does not have may have any setting of the others
    */
   check(workflow: string, request: RunConfigRequest): readonly Fault[];
+  /** Faults of the names in a configuration that does not have its form otherwise: a request that did not pass its schema. */
+  unknownNames(workflow: unknown, config: unknown): readonly Fault[];
   /** The configuration that a run of this workflow gets. Never fails. */
   resolve(workflow: string, project: ProjectConfig | null, request: RunConfigRequest): ResolvedRunConfig;
   /**
@@ -57,6 +66,11 @@ export function createRunConfigPolicy({ settings: all, defaults, limits, checkMo
   return {
     check: (workflow, request) =>
       checkRunConfigRequest(request, byName.get(workflow) ?? everyName(all), limits, checkModel),
+    unknownNames: (workflow, config) =>
+      unknownSettings(
+        (typeof workflow === 'string' ? byName.get(workflow) : undefined) ?? everyName(all),
+        namedSettings(config),
+      ),
     resolve: (workflow, project, request) => {
       const resolved = resolveRunConfig({
         settings: settingsOf(workflow),

@@ -1,5 +1,5 @@
 /** Settings of a run that belong to its workflow: models by role, time limits by stage, trust modes. Pure. */
-import { type Fault, type RunConfigRequest, SETUP_ROLE, type TrustLevel } from '@autonomous/shared';
+import { type Fault, type RunConfigRequest, SETTING_NAME, SETUP_ROLE, type TrustLevel } from '@autonomous/shared';
 
 /** The names that a run of a workflow may set, with the value of each where nobody sets it. */
 export interface WorkflowSettings {
@@ -45,8 +45,23 @@ const KINDS = {
   egress: 'role',
 } as const;
 
+/** Names of settings by section, whatever their values are. */
+export type NamedSettings = { readonly [Section in keyof typeof KINDS]?: object | undefined };
+
+/** The names of settings in any JSON. Sections that are no object are left out, and names that no workflow can have. */
+export function namedSettings(json: unknown): NamedSettings {
+  const sections: { readonly [Name in string]?: unknown } = typeof json === 'object' && json !== null ? json : {};
+  return Object.fromEntries(
+    Object.keys(KINDS).flatMap((section): [string, object][] => {
+      const named = sections[section];
+      if (typeof named !== 'object' || named === null || Array.isArray(named)) return [];
+      return [[section, Object.fromEntries(Object.entries(named).filter(([name]) => SETTING_NAME.test(name)))]];
+    }),
+  );
+}
+
 /** A fault for each name in a request that the workflow does not have; paths are relative to the run configuration. */
-export function unknownSettings(settings: WorkflowSettings, request: RunConfigRequest): readonly Fault[] {
+export function unknownSettings(settings: WorkflowSettings, request: NamedSettings): readonly Fault[] {
   const known = namesBySection(settings);
   return (Object.keys(KINDS) as (keyof typeof KINDS)[]).flatMap((section) =>
     Object.keys(request[section] ?? {})

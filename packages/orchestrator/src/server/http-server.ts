@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import {
   type Caller,
+  type Fault,
   InvalidRequest,
   NotFound,
   type Orchestrator,
@@ -55,6 +56,8 @@ export interface ServerOptions {
   /** Origins of other pages that may call, such as a dashboard served from elsewhere. */
   readonly allowedOrigins: readonly string[];
   readonly log: Logger;
+  /** Faults of the settings that a launch names and its workflow does not have. Default: none is looked for. */
+  readonly unknownNames?: (workflow: unknown, config: unknown) => readonly Fault[];
   /** Folder of the built dashboard; without one, a plain page says what the server is. */
   readonly dashboardFolder?: string | undefined;
   /** Longest time for a whole request to arrive; 30 seconds when absent. */
@@ -177,7 +180,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 export interface ServerAppOptions extends Pick<
   ServerOptions,
-  'orchestrator' | 'feed' | 'store' | 'log' | 'dashboardFolder'
+  'orchestrator' | 'feed' | 'store' | 'log' | 'dashboardFolder' | 'unknownNames'
 > {
   readonly credentials: Credentials;
   /** Counts wrong sign-in codes. */
@@ -228,6 +231,7 @@ export function createServerApp(options: ServerAppOptions) {
       if (who.session !== null) c.header('Set-Cookie', cookie.take());
       return ended;
     },
+    ...(options.unknownNames === undefined ? {} : { unknownNames: options.unknownNames }),
     onInternalError: (error, c) =>
       log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed'),
     async onPost(c, next) {

@@ -76,6 +76,17 @@ export class RunLauncher {
       .map(({ name }) => `'${name}'`);
   }
 
+  /** Why people cannot launch a workflow; `null` where they can. */
+  #whyNotLaunchable(name: string): string | null {
+    const { workflows, describeWorkflow } = this.#options;
+    const isThere = workflows.latest(name) !== undefined;
+    if (isThere && !describeWorkflow(name).isChildOnly) return null;
+    const why = isThere
+      ? `Workflow '${name}' is started by runs of other workflows alone; launch one of`
+      : `There is no workflow '${name}'; there are`;
+    return `${why} ${this.#launchableNames().join(', ')}.`;
+  }
+
   #workflowNamed({ workflow = this.#options.defaultWorkflow }: NewRun): string {
     if (workflow !== undefined) return workflow;
     const message = `names no workflow; name one of ${this.#launchableNames().join(', ')}.`;
@@ -89,10 +100,8 @@ export class RunLauncher {
     const requested = wanted.config ?? {};
     const checked = checkRunInput(definition, wanted);
     const faults: Fault[] = [...this.checkConfig(name, requested), ...checked.faults];
-    if (!definition) {
-      const message = `There is no workflow '${name}'; there are ${this.#launchableNames().join(', ')}.`;
-      faults.unshift({ path: 'workflow', message });
-    }
+    const message = this.#whyNotLaunchable(name);
+    if (message !== null) faults.unshift({ path: 'workflow', message });
     if (!definition || faults.length > 0) {
       throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
     }

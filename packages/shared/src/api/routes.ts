@@ -25,6 +25,11 @@ export interface ApiOptions {
   readonly signOut: (c: Context, everywhere: boolean) => Promise<number>;
   /** Anything thrown that is not an error of the contract: a bug, to be logged with its stack. */
   readonly onInternalError: (error: unknown, c: Context) => void;
+  /**
+   * Faults of the settings that a launch names and its workflow does not have, with paths relative to the configuration. Asked
+   * when a launch does not pass its schema, so that the answer has every fault. Default: none.
+   */
+  readonly unknownNames?: (workflow: unknown, config: unknown) => readonly Fault[];
   /** Runs on every POST after its body was read and before its route, such as the memory of idempotency keys. */
   readonly onPost?: MiddlewareHandler;
   /** Runs on every PUT and DELETE after its body was read and before its route. */
@@ -64,12 +69,31 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
   return api;
 }
 
-function createRoutes() {
+/** @param faultsBeside further faults of a body that does not pass its schema. Default: none */
+function createRoutes(faultsBeside: (body: unknown) => readonly Fault[] = () => []) {
   return new OpenAPIHono({
-    defaultHook: (result) => {
-      if (!result.success) throw invalidRequest(result.target, result.error);
+    defaultHook: async (result, c) => {
+      if (result.success) return;
+      const beside = result.target === 'json' ? faultsBeside(await c.req.json()) : [];
+      throw invalidRequest(result.target, result.error, beside);
     },
   });
+}
+
+/** Faults of names in the body of a launch or an exploration, which need not have the form of one. */
+function namesOfLaunch(body: unknown, unknownNames: ApiOptions['unknownNames'] = () => []): readonly Fault[] {
+  const { workflow, config, variants } = membersOf(body);
+  const faults = (of: unknown, prefix: string): readonly Fault[] =>
+    unknownNames(workflow, of).map(({ path, message }) => ({ path: `${prefix}config.${path}`, message }));
+  const each = Array.isArray(variants) ? variants : [];
+  return [
+    ...faults(config, ''),
+    ...each.flatMap((variant, index) => faults(membersOf(variant)['config'], `variants.${index}.`)),
+  ];
+}
+
+function membersOf(json: unknown): { readonly [Name in string]?: unknown } {
+  return typeof json === 'object' && json !== null ? json : {};
 }
 
 /** The state of the server, and who is signed in. */
@@ -101,8 +125,8 @@ function projectRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
 }
 
 /** Runs: launched, listed, forked and migrated. */
-function runRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
-  return createRoutes()
+function runRoutes(orchestrator: Orchestrator, { caller, unknownNames }: ApiOptions) {
+  return createRoutes((body) => namesOfLaunch(body, unknownNames))
     .openapi(routes.launchRun, async (c) => {
       const run = await orchestrator.launchRun(caller(c), c.req.valid('json'), c.req.header('idempotency-key'));
       return c.json(run, 201, { Location: `/api/runs/${run.id}` });
@@ -298,8 +322,8 @@ function answerError(error: unknown, c: Context, onInternalError: ApiOptions['on
 /** Most faults in an answer: a request can have as many unknown keys as it has bytes. */
 const MAX_FAULTS = 50;
 
-function invalidRequest(target: string, error: ZodError): InvalidRequest {
-  const faults: Fault[] = error.issues.flatMap((issue) => {
+function invalidRequest(target: string, error: ZodError, beside: readonly Fault[]): InvalidRequest {
+  const ofSchema: Fault[] = error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: 'is not a known key' }));
     }
@@ -309,6 +333,7 @@ function invalidRequest(target: string, error: ZodError): InvalidRequest {
       ];
     return [{ path: pathOf(issue.path), message: issue.message }];
   });
+  const faults = [...ofSchema, ...beside.map(({ path, message }) => ({ path: path.slice(0, MAX_PATH), message }))];
   const place = { json: 'body', query: 'query', param: 'path' }[target] ?? target;
   const shown = faults.slice(0, MAX_FAULTS);
   const list = shown.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
@@ -316,7 +341,8 @@ function invalidRequest(target: string, error: ZodError): InvalidRequest {
   return new InvalidRequest(`The request's ${place} cannot be taken: ${list}${rest}.`, { faults: shown });
 }
 
-const pathOf = (path: readonly PropertyKey[]): string => path.map(String).join('.').slice(0, 200);
+const MAX_PATH = 200;
+const pathOf = (path: readonly PropertyKey[]): string => path.map(String).join('.').slice(0, MAX_PATH);
 
 // ---------- the routes, as OpenAPI describes them ----------
 
