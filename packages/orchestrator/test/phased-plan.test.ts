@@ -393,3 +393,30 @@ describe('a plan that cannot be carried out', () => {
     expect(await server.file('main', 'sum.sh')).toBe(SUM['sum.sh']);
   });
 });
+
+describe('the lint command of a plan', () => {
+  const ONE = '## Phase 1: Sums\nAdd `sum.sh`.\n';
+  const withLint = (lint: string | null | undefined): Files => ({
+    ...FILES,
+    Makefile: 'lint:\n\tfalse\n',
+    '.autonomous/config.json': projectConfig({
+      defaultRunConfig: { commands: { test: 'sh test/all.test.sh', ...(lint === undefined ? {} : { lint }) } },
+    }),
+  });
+  const commandsOf = async (files: Files, config: RunConfigRequest = {}): Promise<readonly string[]> => {
+    const server = await planServer({ 'phase-implementer': [inPhase(1, writing(SUM))] }, files);
+    const run = await server.until(await launched(server, { plan: ONE }, config), { status: 'completed' });
+    const [phase] = await childrenOf(server, run);
+    const [evidence] = await server.payloads(phase?.id ?? '', 'EVIDENCE_RECORDED');
+    return (evidence?.commands ?? []).map(({ command }) => command);
+  };
+
+  it('is the configured one, before one that is found in the project', async () => {
+    expect(await commandsOf(withLint('test -f sum.sh'))).toEqual(['sh test/all.test.sh', 'test -f sum.sh']);
+  });
+
+  it('is none where the configuration of the project or of the run says so', async () => {
+    expect(await commandsOf(withLint(null))).toEqual(['sh test/all.test.sh']);
+    expect(await commandsOf(withLint(undefined), { commands: { lint: null } })).toEqual(['sh test/all.test.sh']);
+  });
+});

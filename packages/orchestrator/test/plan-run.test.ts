@@ -133,3 +133,13 @@ describe('plan run', () => {
     }
   });
 });
+
+describe('a plan without lint', () => {
+  it('is asked for with --no-lint, for a dry run and in the configuration of the run', async () => {
+    const server = await planServer({ ...FILES, Makefile: 'lint:\n\tfalse\n' });
+    const shown = await planRun(server, '--no-lint', '--dry-run', '--json');
+    expect(JSON.parse(shown.stdout)).toMatchObject({ lint: null });
+    const started = await run(server, path.join(server.folder, 'clone'), '--no-lint', '--detach', '--json');
+    expect(JSON.parse(started.stdout)).toMatchObject({ config: { commands: { lint: null } } });
+  });
+});

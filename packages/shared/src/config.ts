@@ -48,6 +48,8 @@ export const budgetChangeShape = {
 const commandsShape = {
   setup: z.string().min(1).max(4_000).nullable(),
   test: z.string().min(1).max(4_000).nullable(),
+  /** Used by workflows that look for faults without running the product, such as plans in phases. */
+  lint: z.string().min(1).max(4_000).nullable(),
   /** Whether packages may run code of their own while the install step installs them. Absent: no. */
   installScripts: z.boolean(),
 };

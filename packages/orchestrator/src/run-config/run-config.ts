@@ -132,6 +132,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   };
   const setup = choose((layer) => layer.commands?.setup);
   const test = choose((layer) => layer.commands?.test);
+  const lint = choose((layer) => layer.commands?.lint);
   const installScripts = choose((layer) => layer.commands?.installScripts);
 
   const config: RunConfig = {
@@ -150,6 +151,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     commands: {
       ...(setup === undefined ? {} : { setup }),
       ...(test === undefined ? {} : { test }),
+      ...(lint === undefined ? {} : { lint }),
       ...(installScripts === undefined ? {} : { installScripts }),
     },
     ...narrowedEgress(layers, names.egress),

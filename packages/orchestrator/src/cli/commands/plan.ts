@@ -34,7 +34,8 @@ interface PlanOptions extends JsonOptions {
   readonly maxIterations?: number;
   readonly maxRetries?: number;
   readonly test?: string;
-  readonly lint?: string;
+  /** `false`: none, also where the project has one. */
+  readonly lint?: string | false;
   readonly autoMerge?: boolean;
   readonly squash?: boolean;
   readonly base?: string;
@@ -57,6 +58,7 @@ export function addPlan(line: CommandLine): void {
     .option('--max-retries <count>', 'retries a phase before you are asked; else 3', numberFrom(0, 20))
     .option('--test <command>', "test command; else found in the project's files")
     .option('--lint <command>', "lint command; else found in the project's files")
+    .option('--no-lint', 'no lint command, also where the project has one')
     .option('--auto-merge', 'merge when all phases are done')
     .option('--squash', 'with --auto-merge: one commit instead of one for each phase')
     .option('--base <branch>', 'branch to start from and to merge into')
@@ -96,7 +98,7 @@ async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<n
       ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),
       ...(options.squash ? { commits: 'squash' } : {}),
       ...(options.test === undefined ? {} : { test: options.test }),
-      ...(options.lint === undefined ? {} : { lint: options.lint }),
+      ...(typeof options.lint === 'string' ? { lint: options.lint } : {}),
     },
   });
   if (options.detach) {
@@ -208,6 +210,7 @@ async function configOf(io: CliIo, options: PlanOptions): Promise<RunConfigReque
     ...file,
     ...(Object.keys(git).length === 0 ? {} : { git }),
     ...(options.model === undefined ? {} : { modelRouting: { ...file.modelRouting, ...options.model } }),
+    ...(options.lint === false ? { commands: { ...file.commands, lint: null } } : {}),
   };
 }
 
@@ -217,7 +220,7 @@ async function showPlan(io: CliIo, planPath: string, plan: PlanDocument, options
   const waves = wavesOf(plan.phases);
   const found = await commandsHere(io);
   const test = options.test ?? found.test?.command ?? null;
-  const lint = options.lint ?? found.lint?.command ?? null;
+  const lint = options.lint === false ? null : (options.lint ?? found.lint?.command ?? null);
   if (options.json) {
     sayJson(io, { planPath, ...plan, waves, test, lint }, 2);
     return EXIT.done;
@@ -230,7 +233,7 @@ async function showPlan(io: CliIo, planPath: string, plan: PlanDocument, options
   }
   say(io, `Order: ${waves.map((wave) => wave.join(' and ')).join(', then ')}`);
   say(io, `Test: ${test ?? 'not found here: you will be asked'}`);
-  say(io, `Lint: ${lint ?? 'none found here'}`);
+  say(io, `Lint: ${lint ?? (options.lint === false ? 'none' : 'none found here')}`);
   say(io, 'Nothing was started.');
   return EXIT.done;
 }

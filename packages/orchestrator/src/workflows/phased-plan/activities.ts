@@ -20,7 +20,7 @@ import { pathFault } from '../../repository/repository-paths.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { COMMANDS_QUESTION, commandsIn } from './commands-question.ts';
 import { stateFiles } from './orchestrator-state.ts';
-import { checkWithLint } from './phase/activities.ts';
+import { checkWithLint, configuredLint } from './phase/activities.ts';
 import { readPlan as read, wavesOf } from './plan-file.ts';
 import { roles } from './roles/index.ts';
 import type { PlanActivities, PlanConfig, PlanRead } from './types.ts';
@@ -75,7 +75,10 @@ function readPlan(tools: ActivityTools): Of<'readPlan'> {
   };
 }
 
-/** Looks for the project's commands at the base commit, and for what a person said of them in an earlier run. */
+/**
+ * Looks for the project's commands at the base commit, and for what a person said of them in an earlier run. A configured lint
+ * command comes before both; `prepare` has given the test command.
+ */
 function findCommands(tools: ActivityTools): Of<'findCommands'> {
   return {
     retry: THREE_TRIES,
@@ -83,10 +86,11 @@ function findCommands(tools: ActivityTools): Of<'findCommands'> {
       const { repository } = tools;
       const project = await tools.project(projectId, context.runId);
       const readFile = (path: string) => repository.readFile(project, baseCommit, path);
+      const { config } = await tools.view(context.runId);
       const found = await findCheckCommands(await repository.listFiles(project, baseCommit), readFile);
-      if (found.test !== null) return found;
-      const told = toldBefore(await readFile(MEMORY_PATH));
-      return told === null ? found : { ...found, ...commandsIn(told, `a person, in ${MEMORY_PATH}`, found.lint) };
+      const told = found.test === null ? toldBefore(await readFile(MEMORY_PATH)) : null;
+      const answered = told === null ? {} : commandsIn(told, `a person, in ${MEMORY_PATH}`, found.lint);
+      return { ...found, ...answered, ...configuredLint(config) };
     },
   };
 }
@@ -183,7 +187,9 @@ async function memoryWith(
   const text = await repository.readFile(project, head, MEMORY_PATH);
   const left = (why: string) => ({
     text: null,
-    notices: [`${MEMORY_PATH} ${why}. The commands were not remembered there; set them in .autonomous/config.json.`],
+    notices: [
+      `${MEMORY_PATH} ${why}. The commands were not remembered there. Set defaultRunConfig.commands.test and .lint in .autonomous/config.json.`,
+    ],
   });
   if (text !== null && text.length > MAX_MEMORY) return left(`has more than ${MAX_MEMORY} characters`);
   const choice = `\`${linesOf(answered).join(' ⏎ ')}\``;

@@ -1,5 +1,5 @@
 /** The activities of a phase, by the names that its machine gives them. */
-import { NeedsHuman } from '@autonomous/shared';
+import { NeedsHuman, type RunConfig } from '@autonomous/shared';
 import { callAgent, keptByAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
 import { check } from '../../../activities/check.ts';
 import { runChecks } from '../../../activities/checks.ts';
@@ -21,7 +21,7 @@ import { reviewedDiff, reviewText } from '../../../activities/reviewed-diff.ts';
 import { tidiedAll } from '../../../activities/tidied.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { closeFolder, openFolder } from '../../../activities/work-folders.ts';
-import { findCheckCommands } from '../../../artifacts/check-commands.ts';
+import { type CheckCommands, findCheckCommands } from '../../../artifacts/check-commands.ts';
 import { ownedPaths } from '../../../artifacts/owned-files.ts';
 import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
@@ -53,16 +53,22 @@ export function phaseActivities(tools: ActivityTools): ActivityRegistry {
   return tidiedAll(tools, activities);
 }
 
-/** Looks for the project's commands at the base commit. */
+/** The lint command as the configuration names it; an empty command: there is none. Nothing where the configuration is silent. */
+export function configuredLint({ commands: { lint } }: RunConfig): Partial<Pick<CheckCommands, 'lint'>> {
+  return lint === undefined ? {} : { lint: { command: lint ?? '', source: 'configuration' } };
+}
+
+/** Looks for the project's commands at the base commit, where the configuration names none. */
 export function findCommands(tools: ActivityTools): Of<'findCommands'> {
   return {
     retry: THREE_TRIES,
     async perform({ projectId, baseCommit }, context) {
       const { repository } = tools;
       const project = await tools.project(projectId, context.runId);
-      return findCheckCommands(await repository.listFiles(project, baseCommit), (path) =>
-        repository.readFile(project, baseCommit, path),
-      );
+      const { config } = await tools.view(context.runId);
+      const paths = await repository.listFiles(project, baseCommit);
+      const found = await findCheckCommands(paths, (path) => repository.readFile(project, baseCommit, path));
+      return { ...found, ...configuredLint(config) };
     },
   };
 }
