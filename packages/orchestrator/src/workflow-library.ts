@@ -6,7 +6,13 @@
 // ---- the workflow as a value
 export type { Workflow, WorkflowRole } from './workflows/workflow.ts';
 export type { WorkflowValue } from './workflows/complete-workflow.ts';
-export { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from './core/definition.ts';
+export {
+  activity,
+  type ActivityEvent,
+  defineWorkflow,
+  type StateMeta,
+  type WorkflowDefinition,
+} from './core/definition.ts';
 export { childRun, type ChildRequest, type ChildResult } from './core/child-runs.ts';
 export {
   type Activity,

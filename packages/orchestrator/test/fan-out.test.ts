@@ -1,4 +1,5 @@
 /** A fan-out on a real engine and a real database, whose server stops and starts between its results. */
+import { readFile } from 'node:fs/promises';
 import { type JsonValue, TerminalFailure } from '@autonomous/shared';
 import { afterEach, expect, it } from 'vitest';
 import { assign, enqueueActions, setup, stopChild } from 'xstate';
@@ -17,6 +18,7 @@ import {
   verdictOf,
 } from '../src/workflows/parts/fan-out.ts';
 import { Family, leaf } from './child-runs.fixture.ts';
+import { parts } from './fan-out-guide.fixture.ts';
 
 interface Context {
   readonly fan: FanOut;
@@ -153,4 +155,33 @@ it('of child runs starts each of them once over restarts', async () => {
   expect(children.map(({ originalRequest, status }) => `${originalRequest}: ${status}`)).toEqual(
     ids.map((id) => `Do ${id}: completed`),
   );
+});
+
+it('is written as the guide shows it: results by id, one failure more than the policy takes stops the rest', async () => {
+  family = await Family.open({ workflows: createRegistry([parts]) });
+  const [page, code] = await Promise.all(
+    ['../../../docs/child-runs.md', './fan-out-guide.fixture.ts'].map((file) =>
+      readFile(new URL(file, import.meta.url), 'utf8'),
+    ),
+  );
+  const shown = /^```ts\n([\s\S]*?)^```$/m.exec(page ?? '')?.[1];
+  expect(code?.slice(code.indexOf('import'))).toBe(shown);
+
+  await family.launch('r', 'parts');
+  (await family.call('work', 'Do north')).complete('n');
+  (await family.call('work', 'Do east')).fail(new TerminalFailure('no'));
+  (await family.call('work', 'Do south')).complete('s');
+  (await family.call('work', 'Do west')).complete('w');
+  const done = await family.engine.finished('r');
+  expect(done).toMatchObject({
+    status: 'completed',
+    output: { parts: { north: { ok: true, output: 'n' }, east: { ok: false }, west: { ok: true, output: 'w' } } },
+  });
+
+  await family.launch('q', 'parts');
+  (await family.call('work', 'Do north')).fail(new TerminalFailure('no'));
+  const east = await family.call('work', 'Do east');
+  (await family.call('work', 'Do south')).fail(new TerminalFailure('no'));
+  expect(await family.status('q', 'failed')).toMatchObject({ failure: 'Fewer than three parts succeeded.' });
+  expect([await openIn('q'), east.context.signal.aborted]).toEqual([[], true]);
 });
