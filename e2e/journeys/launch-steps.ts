@@ -36,7 +36,7 @@ export const journey: Journey = {
     const request = panel.getByRole('textbox', { name: 'What is to be done?' });
     await request.waitFor();
     assert.equal(await request.inputValue(), 'Greet by name');
-    await panel.getByRole('spinbutton', { name: 'At most: US dollars of this run' }).fill('5');
+    await panel.getByRole('spinbutton', { name: 'At most: US dollars of this run and its child runs' }).fill('5');
     await panel.getByRole('textbox', { name: 'Base branch' }).fill('next');
     await stage.picture(editor.page, 'form');
     await panel.getByRole('button', { name: 'Start the run' }).click();

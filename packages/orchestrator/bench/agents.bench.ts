@@ -26,7 +26,6 @@ import { createModels } from '../src/models/registry.ts';
 import type { Sandbox } from '../src/sandboxes/sandbox.ts';
 import { type ActivityContext, ONE_TRY } from '../src/core/activity.ts';
 import { activity, defineWorkflow } from '../src/core/definition.ts';
-import { BUILT_IN_RUN_CONFIG } from '../src/run-config/run-config.ts';
 import type { BenchResult } from './bench.ts';
 import { readNumbers } from './contest/options.ts';
 
@@ -184,7 +183,7 @@ async function startEngine(folder: string, models: Models, times: Readonly<Recor
   });
   const prices = createPrices();
   const perform = async (_input: never, context: ActivityContext): Promise<null> => {
-    const meter = createCallMeter(context, prices, 'implementer', BUILT_IN_RUN_CONFIG);
+    const meter = createCallMeter(context, prices, 'implementer');
     await ownConversation(models, times.booked, meter);
     return null;
   };

@@ -5,9 +5,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createClient, type RunView, shownAt } from '@autonomous/shared';
+import { createClient, type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import { type ChatCompletionRequest, type FixtureResponse, LLMock } from '@copilotkit/aimock';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ScriptCall } from '../src/models/script.ts';
 import { parseCallLine } from '../src/roles/role.ts';
 import {
   aPlan,
@@ -15,10 +16,13 @@ import {
   aServer,
   asks,
   FILES,
+  finish,
+  type Fixture,
   makeRemote,
   passes,
   projectConfig,
   runs,
+  tool,
   writes,
 } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
@@ -33,6 +37,8 @@ const PLAN = plan?.tools?.[0]?.input ?? {};
 const REVIEW = { verdict: 'pass', severity: 'minor', summary: 'As planned.', feedback: '' };
 
 interface Play {
+  /** The role that goes on and on. Default: implementer. */
+  role?: string;
   /** Tool calls after which the implementer finishes. */
   finishesAfter: number;
   /** Tool calls in each of its answers. */
@@ -50,7 +56,8 @@ async function aProvider(play: Play) {
   provider.on({ predicate: () => true }, async (request) => {
     asked.push(roleOf(request));
     const made = request.messages.filter((message) => message.role === 'tool').length;
-    if (roleOf(request) !== 'implementer') return calls(['finish', roleOf(request) === 'planner' ? PLAN : REVIEW]);
+    if (roleOf(request) !== (play.role ?? 'implementer'))
+      return calls(['finish', roleOf(request) === 'planner' ? PLAN : REVIEW]);
     if (play.hold?.at === made) await play.hold.until;
     if (made >= play.finishesAfter) return calls(['finish', { summary: 'Done.' }]);
     const step = ['run', { command: `echo ${made} >> steps.txt` }] as const;
@@ -336,6 +343,118 @@ describe('F08: runs of one tree', () => {
       fork.id,
       run.id,
     ]);
+  });
+});
+
+describe('the budget of a run with child runs', () => {
+  const ABREAST = '## Phase 1: One\nAdd it.\n\n## Phase 2: Two\nDepends on: none. Add it.\n';
+  const IN_ORDER = '## Phase 1: One\nAdd it.\n\n## Phase 2: Two\nAdd it.\n';
+  const commands = { test: 'sh test/app.test.sh', lint: null };
+  const launchPlan = (server: Fixture, plan: string, config: RunConfigRequest): Promise<RunView> =>
+    server.client.launchRun({
+      projectId: server.project.id,
+      workflow: 'phased-plan',
+      request: 'Carry out plan.md',
+      input: { planPath: 'plan.md', plan },
+      config: { commands, ...config },
+    });
+  const childrenOf = async (server: Fixture, { id }: RunView): Promise<readonly RunView[]> =>
+    (await server.client.listRuns({ parentId: id })).items.toSorted((a, b) =>
+      a.originalRequest.localeCompare(b.originalRequest),
+    );
+  /** The child runs that wait for a budget, once there are so many and all others have ended. */
+  const stopped = async (
+    server: Fixture,
+    run: RunView,
+    count: number,
+    earlier: readonly RunView[] = [],
+  ): Promise<readonly RunView[]> => {
+    const passed = new Set(earlier.map(({ gate }) => gate?.id));
+    const waits = ({ gate }: RunView): boolean => gate?.reason === 'budget' && !passed.has(gate.id);
+    const rests = async (): Promise<boolean> => {
+      const children = await childrenOf(server, run);
+      const isAtRest = (child: RunView): boolean => waits(child) || child.completedAt !== undefined;
+      return children.filter(waits).length === count && children.every(isAtRest);
+    };
+    await expect.poll(rests, { timeout: 60_000 }).toBe(true);
+    return (await childrenOf(server, run)).filter(waits);
+  };
+  const toolCallsOf = (runs: readonly RunView[]): number =>
+    runs.reduce((sum, { cost }) => sum + (cost.toolCalls ?? 0), 0);
+  const phase = (number: number, files: number): ScriptCall => ({
+    when: { contains: `Phase: ${number} of ` },
+    turns: [
+      ...Array.from({ length: files }, (_, index) => ({
+        tools: [tool('write', { path: `p${number}-${index}.sh`, content: 'true\n' })],
+      })),
+      ...finish({ outcome: 'SUCCESS', summary: 'Done.' }).turns,
+    ],
+  });
+  const approving = [1, 2].map((number) => ({
+    when: { contains: `Phase: ${number} of ` },
+    ...finish({ outcome: 'APPROVED', summary: 'Fine.', blockers: [] }),
+  }));
+  const planScript = JSON.stringify({
+    name: 'test',
+    // From the beginning, each time that a budget cut it off.
+    roles: {
+      'phase-implementer': [1, 2, 1, 2, 1, 2].map((number) => phase(number, 2)),
+      'phase-reviewer': [...approving, ...approving, ...approving],
+    },
+  });
+
+  it('holds for all of them together, and more of it resumes them', async () => {
+    const server = await aServer({ script: planScript });
+    const run = await launchPlan(server, ABREAST, { maxToolCalls: 3 });
+    const first = await stopped(server, run, 2);
+    expect(toolCallsOf(first)).toBe(3);
+    for (const { gate, config } of first) {
+      expect(gate).toMatchObject({ reason: 'budget', budget: 'maxToolCalls', budgetOf: run.id });
+      expect(gate?.summary).toBe(
+        `The budget of run ${run.id}, for which this run works, is used up: it and its 2 child runs have made 3 of 3 tool calls (maxToolCalls). Raise it with "autonomous extend ${run.id} --max-tool-calls COUNT" to resume.`,
+      );
+      expect(config.maxToolCalls).toBeUndefined();
+    }
+
+    // At the parent itself, which waits for its child runs.
+    await server.client.decideOpenGate(run.id, { decision: 'extend', maxToolCalls: 4 });
+    const second = await stopped(server, run, 2, first);
+    expect(toolCallsOf(second)).toBe(4);
+
+    // At the gate of a child run, which asks for more of the parent's.
+    const [child = run] = second;
+    const extend = (budgets: GateDecision) => server.decide(child, budgets);
+    await expect(extend({ decision: 'extend', maxToolCalls: 4 })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(
+        `of run ${run.id}, for which it works: it and its 2 child runs have made 4 of 4`,
+      ),
+    });
+    await expect(extend({ decision: 'extend', maxTokens: 9_000 })).rejects.toMatchObject({ status: 400 });
+    await extend({ decision: 'extend', maxToolCalls: 100 });
+    const { config } = await server.until(run, { status: 'completed' });
+    expect(config.maxToolCalls).toBe(100);
+    expect((await childrenOf(server, run)).map(({ status }) => status)).toEqual(['completed', 'completed']);
+  });
+
+  it('holds for those that work one after the other', async () => {
+    const server = await aServer({ script: planScript });
+    const run = await launchPlan(server, IN_ORDER, { maxToolCalls: 3 });
+    const [child] = await stopped(server, run, 1);
+    expect(child).toMatchObject({ originalRequest: 'Phase 2: Two', cost: { toolCalls: 1 } });
+    expect(toolCallsOf(await childrenOf(server, run))).toBe(3);
+  });
+
+  it('is overspent by one request at most by child runs that work at the same time', async () => {
+    const IMPLEMENTER = 'phase-implementer';
+    const provider = await aProvider({ finishesAfter: Infinity, role: IMPLEMENTER });
+    const server = await aServer({ env: provider.env });
+    const maxTokens = 4 * (TOKENS.input + TOKENS.output) - 1;
+    const modelRouting = { [IMPLEMENTER]: MODEL, 'phase-reviewer': MODEL };
+    const run = await launchPlan(server, ABREAST, { modelRouting, maxTokens });
+    const waiting = await stopped(server, run, 2);
+    for (const { gate } of waiting) expect(gate).toMatchObject({ budget: 'maxTokens', budgetOf: run.id });
+    expect(provider.requestsOf(IMPLEMENTER)).toBe(4);
   });
 });
 

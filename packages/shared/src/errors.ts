@@ -107,6 +107,8 @@ export class NeedsHuman extends Error {
   readonly reason: PauseReason;
   /** The exhausted budget, for reason `budget`. */
   readonly budget: BudgetName | undefined;
+  /** The run above this one whose budget is exhausted. Absent: the run's own, or that of its run family. */
+  readonly budgetOf: string | undefined;
   /** Concerns that the person has to accept, for reasons `review_needed` and `secret_found`. */
   readonly raised: RaisedConcerns | undefined;
   /** Ways on that the person may choose beside a retry. */
@@ -115,12 +117,19 @@ export class NeedsHuman extends Error {
   constructor(
     reason: PauseReason,
     message: string,
-    options: { cause?: unknown; budget?: BudgetName; raised?: RaisedConcerns; ways?: readonly WayOn[] } = {},
+    options: {
+      cause?: unknown;
+      budget?: BudgetName;
+      budgetOf?: string;
+      raised?: RaisedConcerns;
+      ways?: readonly WayOn[];
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'NeedsHuman';
     this.reason = reason;
     this.budget = options.budget;
+    this.budgetOf = options.budgetOf;
     this.raised = options.raised;
     this.ways = options.ways;
   }

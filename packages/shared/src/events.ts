@@ -54,6 +54,8 @@ export interface ActivityError {
   readonly message: string;
   /** The budget that is used up, for reason `budget`. Absent in older logs. */
   readonly budget?: BudgetName;
+  /** The run above this one whose budget is used up. Absent: the run's own, or that of its run family. */
+  readonly budgetOf?: string;
   /** Milliseconds until a retry may succeed. Absent: the other side named no time. */
   readonly retryAfterMs?: number;
   /** Concerns that a person must accept before the work can be done. Absent in older logs. */
@@ -203,6 +205,8 @@ export interface EventPayloads {
     readonly reason: PauseReason;
     readonly message: string;
     readonly budget?: BudgetName;
+    /** The run above this one whose budget is used up. Absent: the run's own, or that of its run family. */
+    readonly budgetOf?: string;
     /** The ways on as options. Absent: there is none beside the decisions, and in older logs. */
     readonly question?: Question;
   };

@@ -148,6 +148,7 @@ const folders: {
       reason: opening.reason,
       ...(opening.question === undefined ? {} : { question: opening.question }),
       ...(opening.budget === undefined ? {} : { budget: opening.budget }),
+      ...(opening.budgetOf === undefined ? {} : { budgetOf: opening.budgetOf }),
     }),
     status: 'paused',
     pausedAt: event.timestamp,

@@ -5,7 +5,7 @@ import type { AcceptedConcern, Concern } from './concerns.ts';
 import type { RunConfig } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { ReviewNote } from './review-notes.ts';
-import type { BudgetName } from './budgets.ts';
+import type { BudgetName, Budgets } from './budgets.ts';
 
 export const RUN_STATUSES = [
   'queued',
@@ -86,6 +86,11 @@ export interface Gate {
   readonly reason?: PauseReason;
   /** The budget that is used up, for reason `budget`. Older logs do not name it: see `missingBudgetOf`. */
   readonly budget?: BudgetName;
+  /**
+   * The run above this one whose budget is used up: `extend` at this gate raises it there. Absent: the run's own, or that of its
+   * run family.
+   */
+  readonly budgetOf?: string;
   /** Concerns about the result. `approve` or `accept` at this gate accepts them. Absent if there are none. */
   readonly concerns?: readonly Concern[];
   /** SHA-256 of the concerns as shown, which an approval or acceptance must name. Absent: there are none. */
@@ -360,6 +365,14 @@ export interface RunFamily extends TreeShare {
   readonly runs: number;
   /** Current budgets of the family, from the latest change made through any of its runs. */
   readonly budgets: TreeBudgets;
+}
+
+/** Spending of a run together with all child runs below it, and the budgets that limit it. */
+export interface BoundedSpending extends TreeShare {
+  readonly runId: string;
+  /** Number of child runs below it, of all generations. */
+  readonly childRuns: number;
+  readonly budgets: Budgets;
 }
 
 /** The run that started another one as its child, and the activity by which it did. */

@@ -3,6 +3,7 @@ import type { EventPayloads, WorkflowEvent } from './events.ts';
 import { foldRun, viewAtStart } from './fold.ts';
 import type { RunView } from './run.ts';
 import {
+  howToRaise,
   dollars,
   isTreeBudget,
   missingBudgetOf,
@@ -111,7 +112,25 @@ describe('a budget', () => {
     [{ maxToolCalls: 5 }, 2, 'it has made 4 of 5 tool calls and wants 2 more (maxToolCalls)'],
   ])('%j with %i tool calls to come', (budgets, toolCalls, why) => {
     const budget = /\((\w+)\)$/.exec(why ?? '')?.[1];
-    expect(usedUpBudget(budgets, spent, toolCalls)).toEqual(why === null ? null : { budget, why });
+    expect(usedUpBudget({ ...spent, budgets, childRuns: 0 }, toolCalls)).toEqual(why === null ? null : { budget, why });
+  });
+
+  it.each([
+    [{ maxCostUsd: 0.5 }, 1, 0, 'it and its 1 child run have spent $0.50 of $0.50 (maxCostUsd)'],
+    [
+      { maxToolCalls: 5 },
+      2,
+      2,
+      'it and its 2 child runs have made 4 of 5 tool calls and 2 more are wanted (maxToolCalls)',
+    ],
+  ])('of a run with child runs: %j', (budgets, childRuns, toolCalls, why) => {
+    const [budget] = Object.keys(budgets);
+    expect(usedUpBudget({ ...spent, budgets, childRuns }, toolCalls)).toEqual({ budget, why });
+  });
+
+  it('of another run is raised by a command with its id', () => {
+    expect(howToRaise('r-1', 'maxCostUsd')).toContain('"autonomous extend r-1 --max-cost-usd DOLLARS"');
+    expect(howToRaise('r-1', 'maxToolCalls')).toContain('"autonomous extend r-1 --max-tool-calls COUNT"');
   });
 
   it.each([

@@ -11,7 +11,17 @@ import {
   type TreeBudgetName,
 } from './budgets.ts';
 import type { CallCost } from './events.ts';
-import type { Gate, RunCost, RunFamily, RunView, Spending, SpendingPart, TreeBudgets, TreeShare } from './run.ts';
+import type {
+  BoundedSpending,
+  Gate,
+  RunCost,
+  RunFamily,
+  RunView,
+  Spending,
+  SpendingPart,
+  TreeBudgets,
+  TreeShare,
+} from './run.ts';
 
 /** Stage, role and model to which a call is charged. */
 export type SpendingKey = Pick<SpendingPart, 'stage' | 'role' | 'model'>;
@@ -70,21 +80,25 @@ export interface UsedUpBudget {
 }
 
 /**
- * Returns the budget of a run that is used up; `null` while the next call is allowed.
+ * Returns the budget of a run, for itself and all child runs below it, that is used up; `null` while the next call is allowed.
  * @param toolCalls that are about to be made
  */
-export function usedUpBudget(budgets: Budgets, cost: RunCost, toolCalls = 0): UsedUpBudget | null {
+export function usedUpBudget(
+  { budgets, childRuns, ...spent }: Omit<BoundedSpending, 'runId'>,
+  toolCalls = 0,
+): UsedUpBudget | null {
   const { maxCostUsd, maxTokens, maxToolCalls } = budgets;
-  const { costUsd = 0, toolCalls: made = 0, inputTokens, outputTokens } = cost;
+  const { costUsd, toolCalls: made, inputTokens, outputTokens } = spent;
+  const who = childRuns === 0 ? 'it has' : `it and its ${childRuns} child run${childRuns === 1 ? '' : 's'} have`;
   if (maxCostUsd !== undefined && costUsd >= maxCostUsd) {
-    return usedUp('maxCostUsd', `it has spent ${dollars(costUsd)} of ${dollars(maxCostUsd)}`);
+    return usedUp('maxCostUsd', `${who} spent ${dollars(costUsd)} of ${dollars(maxCostUsd)}`);
   }
   if (maxTokens !== undefined && inputTokens + outputTokens >= maxTokens) {
-    return usedUp('maxTokens', `it has used ${inputTokens + outputTokens} of ${maxTokens} tokens`);
+    return usedUp('maxTokens', `${who} used ${inputTokens + outputTokens} of ${maxTokens} tokens`);
   }
   if (maxToolCalls !== undefined && (made >= maxToolCalls || made + toolCalls > maxToolCalls)) {
-    const wanted = toolCalls === 0 ? '' : ` and wants ${toolCalls} more`;
-    return usedUp('maxToolCalls', `it has made ${made} of ${maxToolCalls} tool calls${wanted}`);
+    const more = childRuns === 0 ? ` and wants ${toolCalls} more` : ` and ${toolCalls} more are wanted`;
+    return usedUp('maxToolCalls', `${who} made ${made} of ${maxToolCalls} tool calls${toolCalls === 0 ? '' : more}`);
   }
   return null;
 }
@@ -112,6 +126,12 @@ export function usedUpTreeBudget(tree: RunFamily, toolCalls = 0): UsedUpBudget |
 
 function usedUp(budget: BudgetName, why: string): UsedUpBudget {
   return { budget, why: `${why} (${budget})` };
+}
+
+/** The sentence that says by which command the budget of another run is raised. */
+export function howToRaise(runId: string, budget: BudgetName): string {
+  const option = budget.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `Raise it with "autonomous extend ${runId} --${option} ${budget === 'maxCostUsd' ? 'DOLLARS' : 'COUNT'}" to resume.`;
 }
 
 /** The budget for more of which a gate waits; `null` where it waits for something else. */

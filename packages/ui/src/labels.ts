@@ -49,12 +49,12 @@ const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
 const PAUSE_KIND = 'pause';
 
 export const BUDGET_LABELS: Readonly<Record<BudgetName, string>> = {
-  maxCostUsd: 'US dollars of this run',
-  maxTokens: 'Tokens of this run',
-  maxToolCalls: 'Tool calls of this run',
-  maxTreeCostUsd: 'US dollars of all its forks and approaches together',
-  maxTreeTokens: 'Tokens of all its forks and approaches together',
-  maxTreeToolCalls: 'Tool calls of all its forks and approaches together',
+  maxCostUsd: 'US dollars of this run and its child runs',
+  maxTokens: 'Tokens of this run and its child runs',
+  maxToolCalls: 'Tool calls of this run and its child runs',
+  maxTreeCostUsd: 'US dollars of its whole family: child runs, forks and approaches',
+  maxTreeTokens: 'Tokens of its whole family: child runs, forks and approaches',
+  maxTreeToolCalls: 'Tool calls of its whole family: child runs, forks and approaches',
 };
 
 /**

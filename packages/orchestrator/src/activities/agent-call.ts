@@ -78,8 +78,7 @@ export async function callAgent<Input extends CommonInput, Result>(
   });
   try {
     const agent: Agent = tools.agent;
-    const { config } = await tools.view(context.runId);
-    const meter = createCallMeter(context, tools.prices, role.name, config);
+    const meter = createCallMeter(context, tools.prices, role.name);
     const outcome = await agent.perform<Result>({
       runId: context.runId,
       key: context.key,

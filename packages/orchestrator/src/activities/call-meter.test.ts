@@ -20,10 +20,10 @@ async function settled(
 ): Promise<readonly unknown[]> {
   const facts: SpendingFact[] = [];
   const spend = async (write: SpendingWriter): Promise<void> => {
-    const fact = write(VIEW, { id: 'r', runs: 1, budgets: {}, ...SHARE, underWay: SHARE });
-    if (fact !== 'later') facts.push(fact);
+    const fact = write(VIEW, { id: 'r', runs: 1, budgets: {}, ...SHARE, underWay: SHARE, bounds: [] });
+    if (fact !== 'later' && fact !== null) facts.push(fact);
   };
-  const meter = createCallMeter({ key: 'r/1/x', attempt: 1, spend }, createPrices(prices), 'implementer', CONFIG);
+  const meter = createCallMeter({ key: 'r/1/x', attempt: 1, spend }, createPrices(prices), 'implementer');
   for (const each of usage) await (await meter.reserve(MODEL, NOTHING)).settle({ ...each, outputTokens: 0 });
   return facts.flatMap(({ type, payload }) => (type === 'CALL_SETTLED' ? [payload.costUsd] : []));
 }

@@ -4,63 +4,60 @@
  */
 import {
   addShares,
-  BUDGET_NAMES,
   type CallCost,
   type CallCharge,
   Conflict,
   dollars,
+  howToRaise,
   isTreeBudget,
   NeedsHuman,
-  type RunConfig,
-  type RunFamily,
-  type RunView,
   StorageFull,
+  type TreeShare,
   type UsedUpBudget,
   usedUpBudget,
   usedUpTreeBudget,
 } from '@autonomous/shared';
 import type { CallMeter } from '../agents/agent.ts';
 import type { CallUsage, Prices } from '../models/model.ts';
-import type { ActivityContext, SpendingWriter } from '../core/activity.ts';
+import type { ActivityContext, FamilyNow } from '../core/activity.ts';
 
 export interface AgentCallMeter extends CallMeter {
   /** True once a request was booked: then the run has counted what the call comes to. */
   readonly metered: boolean;
 }
 
-/** @param config of the run when the call began */
 export function createCallMeter(
   context: Pick<ActivityContext, 'key' | 'attempt' | 'spend'>,
   prices: Prices,
   role: string,
-  config: RunConfig,
 ): AgentCallMeter {
   let requests = 0;
-  // A script costs nothing, and a run that has no budgets need not be told of each of its turns.
-  const hasBudget = BUDGET_NAMES.some((name) => config[name] !== undefined);
   return {
     get metered() {
       return requests > 0;
     },
     async reserve({ id: model, scripted }, most) {
-      if (scripted && !hasBudget) return { settle: async () => undefined };
-      requests += 1;
-      const call = `${context.key}#${context.attempt}.${requests}`;
+      const call = `${context.key}#${context.attempt}.${requests + 1}`;
       const booked = costOf(prices, model, most);
-      let charge: CallCharge = { call, stage: null, role, model };
+      const made: { charge?: CallCharge } = {};
       await stored(
-        context.spend((run, tree) => {
-          if (refuseOverBudget(run, tree, model, booked) === 'later') return 'later';
-          charge = { ...charge, stage: run.currentStage };
-          return { type: 'CALL_BOOKED', payload: { ...charge, ...booked } };
+        context.spend((run, family) => {
+          // A script costs nothing, and a run without any budget need not count each of its turns.
+          if (scripted && !hasBudget(family)) return null;
+          if (refuseOverBudget(family, model, booked) === 'later') return 'later';
+          made.charge = { call, stage: run.currentStage, role, model };
+          return { type: 'CALL_BOOKED', payload: { ...made.charge, ...booked } };
         }),
       );
+      const { charge } = made;
+      if (charge === undefined) return { settle: async () => undefined };
+      requests += 1;
       return {
         async settle(usage, wanted = 0) {
           const refused = Promise.withResolvers<NeedsHuman | null>();
-          const written = context.spend((run, tree) => {
+          const written = context.spend((_run, family) => {
             // What other calls of the run have made until now counts; this one's own booking has none.
-            const why = wanted === 0 ? null : tooManyToolCalls(run, tree, wanted);
+            const why = wanted === 0 ? null : tooManyToolCalls(family, wanted);
             refused.resolve(why);
             const cost = costOf(prices, model, usage);
             return {
@@ -78,52 +75,87 @@ export function createCallMeter(
   };
 }
 
-type TreeNow = Parameters<SpendingWriter>[1];
+function hasBudget({ budgets, bounds }: FamilyNow): boolean {
+  return [budgets, ...bounds.map((bound) => bound.budgets)].some((each) => Object.keys(each).length > 0);
+}
 
 /**
- * @returns `later` where it hangs on what calls of other runs of the tree come to
+ * @returns `later` where it depends on what calls of other runs come to
  * @throws {NeedsHuman} `budget`
  */
-function refuseOverBudget(
-  { config, cost }: RunView,
-  tree: TreeNow,
-  model: string,
-  { costUsd }: CallCost,
-): 'later' | undefined {
-  const most = { maxCostUsd: config.maxCostUsd, maxTreeCostUsd: tree.budgets.maxTreeCostUsd };
-  for (const name of ['maxCostUsd', 'maxTreeCostUsd'] as const) {
-    if (most[name] === undefined || costUsd !== null) continue;
+function refuseOverBudget(family: FamilyNow, model: string, { costUsd }: CallCost): 'later' | undefined {
+  if (costUsd === null) refuseUnknownPrice(family, model);
+  // Most calls come to a small part of what they can come to: only what is settled refuses another one.
+  const refused = usedUp(family, { counted: settledOnly });
+  if (refused !== null) throw needsMore(refused);
+  return usedUp(family) === null ? undefined : 'later';
+}
+
+function refuseUnknownPrice({ budgets, bounds }: FamilyNow, model: string): void {
+  const [self] = bounds;
+  const limits = [
+    ...bounds.map(({ runId, budgets: { maxCostUsd } }) => ({ runId, name: 'maxCostUsd' as const, most: maxCostUsd })),
+    { runId: self?.runId, name: 'maxTreeCostUsd' as const, most: budgets.maxTreeCostUsd },
+  ];
+  for (const { runId, name, most } of limits) {
+    if (most === undefined) continue;
     const tokens = name === 'maxCostUsd' ? 'maxTokens' : 'maxTreeTokens';
+    const isAbove = runId !== self?.runId;
     throw new NeedsHuman(
       'budget',
-      `The run may spend ${dollars(most[name])} (${name}), and the price of ${model} is not known. ` +
-        `Name it in MODEL_PRICES and restart the server, then retry; or take ${name} away and set ${tokens} instead.`,
-      { budget: name },
+      `${isAbove ? `Run ${runId}, for which this run works,` : 'The run'} may spend ${dollars(most)} (${name}), and the price of ${model} is not known. ` +
+        `Name it in MODEL_PRICES and restart the server, then retry; or take ${name} away${isAbove ? ` from run ${runId}` : ''} and set ${tokens} instead.`,
+      { budget: name, ...(isAbove && runId !== undefined ? { budgetOf: runId } : {}) },
     );
   }
-  const own = usedUpBudget(config, cost);
-  if (own !== null) throw needsMore(own);
-  const shared = usedUpTreeBudget(settledOnly(tree));
-  if (shared !== null) throw needsMore(shared);
-  return usedUpTreeBudget(tree) === null ? undefined : 'later';
 }
 
-function tooManyToolCalls({ config, cost }: RunView, tree: TreeNow, wanted: number): NeedsHuman | null {
-  const { maxToolCalls } = config;
-  const own = usedUpBudget({ maxToolCalls }, cost, wanted);
-  if (own !== null) return needsMore(own);
-  const { maxTreeToolCalls } = tree.budgets;
-  const budgets = maxTreeToolCalls === undefined ? {} : { maxTreeToolCalls };
-  const shared = usedUpTreeBudget({ ...tree, budgets }, wanted);
-  return shared && needsMore(shared);
+function tooManyToolCalls({ budgets, bounds, ...family }: FamilyNow, wanted: number): NeedsHuman | null {
+  const { maxTreeToolCalls } = budgets;
+  const ofToolCalls = {
+    ...family,
+    budgets: maxTreeToolCalls === undefined ? {} : { maxTreeToolCalls },
+    bounds: bounds.map(({ budgets: { maxToolCalls }, ...bound }) => ({
+      ...bound,
+      budgets: maxToolCalls === undefined ? {} : { maxToolCalls },
+    })),
+  };
+  const refused = usedUp(ofToolCalls, { wanted });
+  return refused && needsMore(refused);
 }
 
-/** Without what calls under way in other runs can come to: most come to a small part of it. */
-function settledOnly(tree: TreeNow): RunFamily {
-  return { ...tree, ...addShares(tree, tree.underWay, -1) };
+interface RefusedBudget extends UsedUpBudget {
+  /** The run above whose budget it is. Absent: the run's own, or that of its family. */
+  readonly budgetOf?: string;
 }
 
-function needsMore({ budget, why }: UsedUpBudget): NeedsHuman {
+/** The first budget that is used up: of the run, of the runs above it, of its family. */
+function usedUp(
+  family: FamilyNow,
+  { wanted = 0, counted = (sums) => sums }: { readonly wanted?: number; readonly counted?: Counted } = {},
+): RefusedBudget | null {
+  for (const [index, bound] of family.bounds.entries()) {
+    const refused = usedUpBudget(counted(bound), wanted);
+    if (refused !== null) return index === 0 ? refused : { ...refused, budgetOf: bound.runId };
+  }
+  return usedUpTreeBudget(counted(family), wanted);
+}
+
+type Counted = <Sums extends TreeShare & { readonly underWay: TreeShare }>(sums: Sums) => Sums;
+
+/** Without what calls under way in other runs can come to. */
+function settledOnly<Sums extends TreeShare & { readonly underWay: TreeShare }>(sums: Sums): Sums {
+  return { ...sums, ...addShares(sums, sums.underWay, -1) };
+}
+
+function needsMore({ budget, budgetOf, why }: RefusedBudget): NeedsHuman {
+  if (budgetOf !== undefined) {
+    return new NeedsHuman(
+      'budget',
+      `The budget of run ${budgetOf}, for which this run works, is used up: ${why}. ${howToRaise(budgetOf, budget)}`,
+      { budget, budgetOf },
+    );
+  }
   const whose = isTreeBudget(budget) ? "The budget of the run's tree" : "The run's budget";
   return new NeedsHuman('budget', `${whose} is used up: ${why}. Set a higher budget to resume.`, { budget });
 }

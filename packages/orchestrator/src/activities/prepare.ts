@@ -68,7 +68,8 @@ export function prepare<Config extends RunConfig>(
       const projectConfig = parsed?.ok ? parsed.config : null;
       const overrides = await readOverrides(tools, project, baseCommit, projectConfig, roles);
       const requested = parent === undefined ? input.requestedConfig : withoutBaseBranch(input.requestedConfig);
-      const { config, notices } = tools.runConfig.resolve(workflow, overrides.projectConfig, requested);
+      const isChild = parent !== undefined;
+      const { config, notices } = tools.runConfig.resolve(workflow, overrides.projectConfig, requested, { isChild });
       const examined = await examine(tools, context, project, { baseCommit, config });
       const stopping = whatStops(examined);
       if (stopping !== null) throw new NeedsHuman('setup_failed', stopping);

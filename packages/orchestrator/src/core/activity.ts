@@ -1,5 +1,6 @@
 /** Activity: work that happens outside the machine, is performed at least once, and recognises its own repetition. */
 import {
+  type BoundedSpending,
   type JsonValue,
   PAUSE_REASONS,
   type PauseReason,
@@ -28,16 +29,24 @@ export interface RetryPolicy {
   readonly heartbeatMs?: number;
 }
 
+/** The part of sums that is only reserved for calls of other runs, at the most that they can come to. */
+interface UnderWay {
+  readonly underWay: TreeShare;
+}
+
+/** Spending that a run looks at before it spends. */
+export interface FamilyNow extends RunFamily, UnderWay {
+  /** The run and the runs above it that have budgets, the nearest first, each with all child runs below it. */
+  readonly bounds: readonly (BoundedSpending & UnderWay)[];
+}
+
 /**
  * Computes the spending fact of a model call.
  * @param run its current view
- * @param tree spending of all runs of its family; `underWay` is the part that is only reserved for calls of other runs
- * @returns the fact to write, or `later` to be called again when spending of the family has changed
+ * @param family spending of all runs of its family, and of the runs whose budgets limit it
+ * @returns the fact to write, `later` to be called again when spending of the family has changed, or `null` to write nothing
  */
-export type SpendingWriter = (
-  run: RunView,
-  tree: RunFamily & { readonly underWay: TreeShare },
-) => SpendingFact | 'later';
+export type SpendingWriter = (run: RunView, family: FamilyNow) => SpendingFact | 'later' | null;
 
 export interface ActivityContext {
   /** `<run>/<sequence of the input that started it>/<id>`: the same in all attempts and after restarts. */
@@ -62,7 +71,7 @@ export interface ActivityContext {
    * Writes a reservation or settlement of a model call to the run's log at once.
    * @param write computes the fact from the run's current view, which includes all earlier facts. Its errors are rethrown,
    *   and nothing is written then
-   * @returns when the fact is on disk
+   * @returns when the fact is on disk, or when there is none to write
    * @throws {Conflict} when the activity is no longer open (reservations only) or the run has ended
    */
   readonly spend: (write: SpendingWriter) => Promise<void>;

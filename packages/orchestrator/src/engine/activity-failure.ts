@@ -30,9 +30,10 @@ function classified(error: unknown): ActivityError {
     return { kind: 'retryable', reason, message: wordsOf(error.message), ...(isTime ? { retryAfterMs } : {}) };
   }
   if (error instanceof NeedsHuman) {
-    const { reason, budget, raised, ways } = error;
+    const { reason, budget, budgetOf, raised, ways } = error;
     const known = {
       ...(budget === undefined ? {} : { budget }),
+      ...(budgetOf === undefined ? {} : { budgetOf }),
       ...(raised === undefined ? {} : { raised }),
       ...(ways === undefined ? {} : { ways }),
     };

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import {
+  type BoundedSpending,
   Conflict,
   InvalidRequest,
   type JsonObject,
@@ -585,6 +586,11 @@ export class Engine {
   /** Spending of the run and of all runs of its tree. @throws {NotFound} */
   async tree(runId: string): Promise<RunFamily> {
     return this.#families.of(await this.view(runId));
+  }
+
+  /** Spending that the budgets of the run and of the runs above it limit, the nearest first. @throws {NotFound} */
+  async bounds(runId: string): Promise<readonly BoundedSpending[]> {
+    return this.#families.boundsOf(await this.view(runId));
   }
 
   /** The run, its forks and all others of its tree, newest first. @throws {NotFound} */

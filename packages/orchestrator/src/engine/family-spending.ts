@@ -1,8 +1,9 @@
 /**
- * Spending in run families: reservations are checked against the sums and budgets of the whole family, and runs that wait for a
- * family budget resume when it has changed.
+ * Spending in run families: reservations are checked against the sums and budgets of the whole family and of each run above, and
+ * runs that wait for such a budget resume when it has changed.
  */
 import {
+  type BoundedSpending,
   Conflict,
   isTreeBudget,
   type JsonObject,
@@ -60,6 +61,11 @@ export class FamilySpending {
     return (await this.#families.of(run)).all;
   }
 
+  /** Spending that the budgets of the run and of the runs above it limit, the nearest first. */
+  async boundsOf(run: RunView): Promise<readonly BoundedSpending[]> {
+    return (await this.#families.of(run)).bounds(run.id);
+  }
+
   /** All runs of a family, newest first. */
   async runsOf(treeId: string): Promise<readonly RunView[]> {
     const views: RunView[] = [];
@@ -107,9 +113,10 @@ export class FamilySpending {
         if (this.#families.known(view) !== family) return false;
         const fact = write(view, family.look(runId));
         if (isFinal(view.status) || state.parked !== null) {
-          if (fact !== 'later') family.noteUnsettled(runId, fact);
+          if (fact !== 'later' && fact !== null) family.noteUnsettled(runId, fact);
           throw new Conflict(`Run ${runId} is ${view.status}: no more spending is accepted for it.`);
         }
+        if (fact === null) return true;
         if ((fact === 'later' || fact.type === 'CALL_BOOKED') && state.activities[activity] !== key)
           throw new Conflict(`Run ${runId} has left the activity ${activity}: no more spending is accepted for it.`);
         if (fact === 'later') return false;
@@ -132,42 +139,42 @@ export class FamilySpending {
     return jsonCopy(this.#options.scrub(payload)) as JsonObject; // The copy has nothing that is not JSON.
   }
 
-  /** The budgets of a family have changed at one of its runs: those that wait for that resume. */
+  /** Budgets have changed at a run: those of its family that wait for its budgets, or for those of the family, resume. */
   async resumeOthers(changed: RunView): Promise<void> {
     try {
       const family = await this.#families.of(changed);
       for (const view of await this.runsOf(family.id)) {
-        if (view.id !== changed.id && waitsForFamily(view)) await this.#resume(view, family);
+        if (view.id !== changed.id && waitsForOthers(view)) await this.#resume(view, family);
       }
     } catch (error) {
       this.#options.log.error({ err: error, runId: changed.id }, 'the runs of its run family could not be read');
     }
   }
 
-  /** Resumes a run that waits for a family budget which has changed since the run last looked at it. */
+  /** Resumes a run that waits for a budget of others which has changed since the run last looked at it. */
   resumeIfChanged(view: RunView): void {
-    if (!waitsForFamily(view)) return;
+    if (!waitsForOthers(view)) return;
     const family = this.#families.known(view);
     if (family?.isNewTo(view.id)) void this.#resume(view, family);
   }
 
-  /** Resumes a run that waits for its family, where it may spend again. */
-  async #resume({ id, gate, config, cost }: RunView, family: KeptFamily): Promise<void> {
+  /** Resumes a run that waits for a budget of others, where it may spend again. */
+  async #resume({ id, gate }: RunView, family: KeptFamily): Promise<void> {
     const { isStopped, budgetChanged, log } = this.#options;
     if (isStopped() || gate === null) return;
-    if (usedUpBudget(config, cost) !== null || usedUpTreeBudget(family.all) !== null) return;
+    if (family.bounds(id).some((bound) => usedUpBudget(bound) !== null) || usedUpTreeBudget(family.all) !== null) return;
     try {
       const by = family.changedBy === '' ? 'local' : family.changedBy;
       await budgetChanged(id, by, gate.id);
     } catch (error) {
       // Somebody has decided it meanwhile, or its workflow goes on in another way.
-      log.warn({ err: error, runId: id }, 'a run was not resumed with the new budget of its run family');
+      log.warn({ err: error, runId: id }, 'a run was not resumed with the new budget');
     }
   }
 }
 
-/** It stopped at a budget that it shares. */
-function waitsForFamily({ gate }: RunView): boolean {
+/** It stopped at a budget of its family or of a run above it. */
+function waitsForOthers({ gate }: RunView): boolean {
   const budget = gate && missingBudgetOf(gate);
-  return budget !== null && isTreeBudget(budget);
+  return budget !== null && (gate?.budgetOf !== undefined || isTreeBudget(budget));
 }

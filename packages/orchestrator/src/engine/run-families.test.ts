@@ -78,6 +78,46 @@ it('tells what calls of other runs can come to from what is known', async () => 
   expect(family.look('a').underWay.costUsd).toBe(0);
 });
 
+const PARENT = aRun('p', 1, { config: { maxCostUsd: 9 } as RunView['config'] });
+const childOf = (id: string, runId: string, costUsd: number): RunView =>
+  aRun(id, costUsd, { treeId: 'p', parent: { runId, key: `${runId}/1/x`, depth: 1 } });
+
+it('limits a run by the budgets of the runs above it, each with all child runs below', async () => {
+  const beside = aRun('f', 100, { treeId: 'p' });
+  const stored = [childOf('c', 'b', 4), childOf('b', 'p', 2), childOf('a', 'p', 3), beside, PARENT];
+  const trees = new RunFamilies({ stored: async () => stored, live: () => undefined });
+  const tree = await trees.of(PARENT);
+  expect(tree.bounds('c')).toMatchObject([
+    { runId: 'c', childRuns: 0, costUsd: 4, budgets: {} },
+    { runId: 'p', childRuns: 3, costUsd: 10, budgets: { maxCostUsd: 9 } },
+  ]);
+  // A run without budgets limits nothing but itself, with its child runs.
+  expect(tree.bounds('b')).toMatchObject([{ runId: 'b', childRuns: 1, costUsd: 6 }, { runId: 'p' }]);
+  expect(tree.bounds('f')).toMatchObject([{ runId: 'f', childRuns: 0, costUsd: 100 }]);
+});
+
+it('tells of calls under way below the run that a budget limits', async () => {
+  const stored = [childOf('b', 'p', 2), childOf('a', 'p', 3), aRun('f', 0, { treeId: 'p' }), PARENT];
+  const trees = new RunFamilies({ stored: async () => stored, live: () => undefined });
+  const tree = await trees.of(PARENT);
+  tree.noteCall('f', booking);
+  expect(tree.look('a').bounds.at(-1)?.underWay.costUsd).toBe(0);
+  tree.noteCall('b', { ...booking, payload: { ...booking.payload, call: 'b/1/x#1.2' } });
+  expect(tree.look('a').bounds.at(-1)).toMatchObject({ runId: 'p', underWay: { costUsd: 2 } });
+  expect(tree.look('b').bounds.at(-1)?.underWay.costUsd).toBe(0);
+});
+
+it('is new to a run when the budgets of a run above it have changed', async () => {
+  const child = childOf('a', 'p', 3);
+  const trees = new RunFamilies({ stored: async () => [child, PARENT], live: () => undefined });
+  const tree = await trees.of(child);
+  tree.look('a');
+  trees.note({ ...PARENT, cost: { ...PARENT.cost, costUsd: 2 } });
+  expect(tree.isNewTo('a')).toBe(false);
+  trees.note({ ...PARENT, config: { maxCostUsd: 20 } as RunView['config'] }, 'ada');
+  expect([tree.isNewTo('a'), tree.changedBy]).toEqual([true, 'ada']);
+});
+
 it('counts what a call came to after its run had ended', async () => {
   const families = new RunFamilies({ stored: async () => [FORK, ORIGIN], live: () => undefined });
   const family = await families.of(ORIGIN);

@@ -1,14 +1,19 @@
 /**
- * Spending and budgets of run families. They are kept in memory from the first request of one of their runs, because
+ * Spending and budgets of run families, and of runs with the child runs below them, which are of the same family. They are kept in memory from the first request of one of their runs, because
  * runs of a family spend at the same time and each reservation must include those of the others before they are on
  * disk.
  */
 import {
   addShares,
+  type BoundedSpending,
+  type BudgetName,
+  type Budgets,
   type CallCost,
+  RUN_BUDGET_NAMES,
   type RunFamily,
   type RunView,
   type SpendingFact,
+  spentOf,
   TREE_BUDGET_NAMES,
   type TreeBudgets,
   treeBudgetsOf,
@@ -17,6 +22,7 @@ import {
   type TreeShare,
   treeShareOf,
 } from '@autonomous/shared';
+import type { FamilyNow } from '../core/activity.ts';
 
 export interface RunFamiliesOptions {
   /** The stored views of all runs of a family, newest first. */
@@ -25,10 +31,15 @@ export interface RunFamiliesOptions {
   readonly live: (runId: string) => RunView | undefined;
 }
 
-/** State of a run family for one of its runs before it reserves. */
-export interface FamilyNow extends RunFamily {
-  /** The part of the sums that calls under way in its other runs can cost at most. */
-  readonly underWay: TreeShare;
+/** Part of a run as the budgets of the runs above it and of its family see it. */
+interface Member {
+  readonly parentId: string | undefined;
+  /** Budgets of the run itself and all child runs below it. */
+  readonly budgets: Budgets;
+  /** What it counts against its own budgets. */
+  readonly spent: TreeShare;
+  /** What it counts against the budgets of others. */
+  readonly share: TreeShare;
 }
 
 /** Most run families in memory; others are read again when they are needed. */
@@ -37,7 +48,7 @@ const NOTHING: TreeShare = { inputTokens: 0, outputTokens: 0, toolCalls: 0, cost
 
 export class KeptFamily {
   readonly id: string;
-  readonly #shares = new Map<string, TreeShare>();
+  readonly #members = new Map<string, Member>();
   /** Calls that this process has sent and of which it is not known what they came to, by their names. */
   readonly #underWay = new Map<string, { readonly runId: string; readonly share: TreeShare }>();
   /** Differences between usage and reservation of calls whose runs no longer accepted the settlement, by run id. */
@@ -60,21 +71,53 @@ export class KeptFamily {
   }
 
   get all(): RunFamily {
-    const shares = [...this.#shares].map(([runId, share]) =>
-      addShares(share, this.#corrections.get(runId) ?? NOTHING, 1),
-    );
+    const shares = [...this.#members.keys()].map((runId) => this.#shareOf(runId));
     return { ...treeFrom(this.id, shares), budgets: this.#budgets };
   }
 
   /** Returns the spending and budgets that a run must check before it reserves. */
   look(runId: string): FamilyNow {
     this.#seen.set(runId, this.#version);
+    const bounds = this.bounds(runId).map((bound) => ({
+      ...bound,
+      underWay: this.#underWayBeside(runId, (id) => this.#isWithin(id, bound.runId)),
+    }));
+    return { ...this.all, underWay: this.#underWayBeside(runId, () => true), bounds };
+  }
+
+  /** The run and the runs above it that have budgets, the nearest first, each with what it and all below it have spent. */
+  bounds(runId: string): readonly BoundedSpending[] {
+    const bounds: BoundedSpending[] = [];
+    for (let id: string | undefined = runId; id !== undefined; id = this.#members.get(id)?.parentId) {
+      const { budgets = {}, spent = NOTHING } = this.#members.get(id) ?? {};
+      if (id !== runId && RUN_BUDGET_NAMES.every((name) => budgets[name] === undefined)) continue;
+      const above = id;
+      const below = [...this.#members.keys()].filter((each) => each !== above && this.#isWithin(each, above));
+      const sum = below.reduce((before, each) => addShares(before, this.#shareOf(each), 1), spent);
+      bounds.push({ runId: id, childRuns: below.length, budgets, ...sum });
+    }
+    return bounds;
+  }
+
+  /** Whether a run is another one or below it. */
+  #isWithin(runId: string, above: string): boolean {
+    for (let id: string | undefined = runId; id !== undefined; id = this.#members.get(id)?.parentId) {
+      if (id === above) return true;
+    }
+    return false;
+  }
+
+  #shareOf(runId: string): TreeShare {
+    return addShares(this.#members.get(runId)?.share ?? NOTHING, this.#corrections.get(runId) ?? NOTHING, 1);
+  }
+
+  /** Its own calls are in order, one after the other: what was not settled stays as it was booked. */
+  #underWayBeside(runId: string, counts: (runId: string) => boolean): TreeShare {
     let underWay = NOTHING;
     for (const call of this.#underWay.values()) {
-      // Its own are in order, one after the other: what was not settled stays as it was reserved.
-      if (call.runId !== runId) underWay = addShares(underWay, call.share, 1);
+      if (call.runId !== runId && counts(call.runId)) underWay = addShares(underWay, call.share, 1);
     }
-    return { ...this.all, underWay };
+    return underWay;
   }
 
   /** Whether the budgets have changed since the run last looked at them. */
@@ -83,14 +126,24 @@ export class KeptFamily {
   }
 
   has(runId: string): boolean {
-    return this.#shares.has(runId);
+    return this.#members.has(runId);
   }
 
   note(run: RunView, by = ''): void {
-    this.#shares.set(run.id, treeShareOf(run));
-    const { treeBudgetsAt } = run;
+    const { treeBudgetsAt, config, parent } = run;
+    const before = this.#members.get(run.id)?.budgets;
+    if (before !== undefined && RUN_BUDGET_NAMES.some((name) => before[name] !== config[name])) {
+      this.#version += 1;
+      this.#changedBy = by;
+    }
+    this.#members.set(run.id, {
+      parentId: parent?.runId,
+      budgets: ownBudgetsOf(config),
+      spent: spentOf(run.cost),
+      share: treeShareOf(run),
+    });
     if (treeBudgetsAt !== undefined && treeBudgetsAt >= this.#changedAt) {
-      const budgets = treeBudgetsOf(run.config);
+      const budgets = treeBudgetsOf(config);
       if (treeBudgetsAt > this.#changedAt || TREE_BUDGET_NAMES.some((name) => budgets[name] !== this.#budgets[name])) {
         this.#version += 1;
         this.#changedBy = by;
@@ -214,6 +267,15 @@ export class RunFamilies {
       family.moved();
     }
   }
+}
+
+function ownBudgetsOf(config: Budgets): Budgets {
+  return Object.fromEntries(
+    RUN_BUDGET_NAMES.flatMap((name): [BudgetName, number][] => {
+      const budget = config[name];
+      return budget === undefined ? [] : [[name, budget]];
+    }),
+  );
 }
 
 function shareOf(cost: CallCost & { readonly toolCalls?: number }): TreeShare {

@@ -3,6 +3,7 @@
  * called, activities started and timers armed.
  */
 import {
+  BUDGET_NAMES,
   Conflict,
   type JsonObject,
   NotFound,
@@ -96,7 +97,7 @@ export class RunSteps {
       const queued = advance(run.definition, step.state, queue);
       if (queued.ok) steps.push({ input: queue, step: queued });
     }
-    const costBefore = run.view?.cost;
+    const { cost: costBefore, config: configBefore } = run.view ?? {};
     let commit: RunCommit;
     try {
       commit = { ...commitOf(run, before, steps, json), ...(request === undefined ? {} : { request }) };
@@ -106,8 +107,9 @@ export class RunSteps {
     }
     run.pending += 1;
     admission.updateSlot(userId, run.state);
-    const hasSpent = commit.view.cost !== costBefore;
-    if (hasSpent || type === 'BUDGET_CHANGED') families.note(commit.view, String(payload['by'] ?? ''));
+    // Budgets change with other settings too, such as those that a project adds when the run begins.
+    const isOther = commit.view.cost !== costBefore || commit.view.config !== configBefore;
+    if (isOther) families.note(commit.view, String(payload['by'] ?? ''));
     families.endActivities(commit.view, commit.endActivities);
     const appended = store.append(commit);
     run.tail = appended;
@@ -125,7 +127,8 @@ export class RunSteps {
     const view = admission.withPosition(commit.view);
     feed.publish({ events, view }, run.state);
     this.#startPendingWork(run, before, input, commit);
-    if (type === 'BUDGET_CHANGED' && view.treeBudgetsAt === input.timestamp) void families.resumeOthers(view);
+    const isBudget = type === 'BUDGET_CHANGED' && BUDGET_NAMES.some((name) => payload[name] !== undefined);
+    if (isBudget) void families.resumeOthers(view);
     else families.resumeIfChanged(view);
     if (wasHolding) admission.releaseIfFree(userId, run.state);
     else if (waitsAgain) void admission.admit(userId);

@@ -2,7 +2,7 @@ import { BUDGET_NAMES, type RunConfig, type RunConfigRequest } from '@autonomous
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { childConfig, requestedOfChild, withinLimitsAbove } from './child-config.ts';
-import { BUILT_IN_RUN_CONFIG, type RunLimits } from './run-config.ts';
+import { BUILT_IN_RUN_CONFIG, resolveRunConfig, type RunLimits } from './run-config.ts';
 import { createRunConfigPolicy } from './run-config-policy.ts';
 import type { WorkflowSettings } from './workflow-settings.ts';
 
@@ -24,9 +24,10 @@ const BRANCH = 'autonomous/p';
 const childOf = (asked: RunConfigRequest, config = PARENT): RunConfig => childConfig({ config, branch: BRANCH }, asked);
 
 describe('the configuration of a child', () => {
-  it('is its parent’s where nothing is asked, on the branch of its parent, without merge and pull request', () => {
+  it('is its parent’s where nothing is asked, on the branch of its parent, without merge, pull request and own budget', () => {
+    const { maxCostUsd: _ofParent, ...rest } = PARENT;
     expect(childOf({})).toEqual({
-      ...PARENT,
+      ...rest,
       git: { createPR: false, autoMerge: false, baseBranch: BRANCH, mergeStrategy: 'merge' },
     });
   });
@@ -119,7 +120,8 @@ function beyond(child: RunConfig, parent: RunConfig): readonly string[] {
       (name) => (child.timeoutMinutes[name] ?? Infinity) > (parent.timeoutMinutes[name] ?? 0),
     ),
     ...limits.filter((name) => child[name] > parent[name]),
-    ...BUDGET_NAMES.filter((name) => (child[name] ?? Infinity) > (parent[name] ?? Infinity)),
+    // A budget that the child lacks is that of the runs above it.
+    ...BUDGET_NAMES.filter((name) => (child[name] ?? 0) > (parent[name] ?? Infinity)),
     ...Object.entries(parent.egress ?? {}).flatMap(([role, hosts]) =>
       (child.egress?.[role] ?? ['everything']).filter((host) => !hosts.includes(host)),
     ),
@@ -214,5 +216,24 @@ describe('the configuration of a child whose parent lacks settings', () => {
     expect(withinLimitsAbove(wishes, [above]).egress).toEqual({ planner: ['a.example'], implementer: ['b.example'] });
     expect(withinLimitsAbove(child, [config({ egress: {} })]).egress).toEqual({ planner: [], implementer: [] });
     expect(withinLimitsAbove(child, [])).toEqual(child);
+  });
+
+  it('has budgets of its own where they are less than those of the runs further above', () => {
+    const above = [config({ maxCostUsd: 5 }), config({ maxCostUsd: 3, maxTokens: 100 })];
+    expect(withinLimitsAbove(config({ maxCostUsd: 2, maxTokens: 100 }), above)).toMatchObject({ maxCostUsd: 2 });
+    expect(withinLimitsAbove(config({ maxCostUsd: 4, maxTokens: 100 }), above)).toEqual(config({}));
+  });
+
+  it('has no budget of the server or the project: those of the runs above are its bound', () => {
+    const server = {
+      defaults: { maxCostUsd: 1, maxTokens: 10 },
+      limits: { autoStages: null, autoMerge: true, models: null },
+    };
+    const project = { defaultRunConfig: { maxToolCalls: 5 } };
+    const request = requestedOfChild(config({ maxTokens: 20 }), [config({ maxCostUsd: 5 })], { maxTokens: 20 });
+    const resolved = resolveRunConfig({ server, project, request, isChild: true });
+    expect(BUDGET_NAMES.flatMap((name) => resolved.config[name] ?? [])).toEqual([20]);
+    expect(resolved.config.maxTokens).toBe(20);
+    expect(resolved.notices).toEqual([]);
   });
 });

@@ -1,11 +1,12 @@
 /** The configuration of a child run: that of its parent, narrowed by what the parent asks for. Pure. */
-import { BUDGET_NAMES, type RunConfig, type RunConfigRequest } from '@autonomous/shared';
+import { RUN_BUDGET_NAMES, type RunConfig, type RunConfigRequest } from '@autonomous/shared';
 import { requestedConfigOf } from './run-config.ts';
 
 /**
- * A child never has more than its parent: trust modes go from `auto` to `manual` only, limits and budgets get smaller, hosts
- * fewer, and a model is one that the parent uses. What is asked beyond that is passed over. A child makes no pull request and
- * merges nothing: its branch is for the parent, and the parent's branch is its base.
+ * A child never has more than its parent: trust modes go from `auto` to `manual` only, limits get smaller, hosts fewer, and a
+ * model is one that the parent uses. What is asked beyond that is passed over. A child has budgets of its own only where the
+ * parent asks for some: those of the runs above limit it together with all other runs below them. A child makes no pull request
+ * and merges nothing: its branch is for the parent, and the parent's branch is its base.
  * @param parent configuration and branch of the parent
  * @param models models that roles of the parent use, for a child whose workflow lacks these roles
  */
@@ -14,7 +15,7 @@ export function childConfig(
   asked: RunConfigRequest,
   models: readonly string[] = [],
 ): RunConfig {
-  const { config } = parent;
+  const config = withoutOwnBudgets(parent.config);
   const used = new Set<string>([...Object.values(config.modelRouting), ...models]);
   return {
     ...config,
@@ -28,7 +29,7 @@ export function childConfig(
     timeoutMinutes: overlay(config.timeoutMinutes, asked.timeoutMinutes, smaller),
     git: { ...config.git, createPR: false, autoMerge: false, baseBranch: parent.branch },
     ...narrowedEgress(config, asked),
-    ...smallerBudgets(config, asked),
+    ...smallerBudgets(parent.config, asked),
   };
 }
 
@@ -80,8 +81,16 @@ export function withinLimitsAbove(config: RunConfig, above: readonly RunConfig[]
     const most = hosts ?? limited.find((each) => each.egress?.[role] !== undefined)?.egress?.[role] ?? [];
     return [[role, most.filter((host) => limited.every((each) => mayReach(each, role, host)))]];
   });
+  const most = (name: (typeof RUN_BUDGET_NAMES)[number]): number =>
+    Math.min(...above.map((each) => each[name] ?? Infinity));
   return {
-    ...config,
+    ...withoutOwnBudgets(config),
+    ...Object.fromEntries(
+      RUN_BUDGET_NAMES.flatMap((name) => {
+        const own = config[name] ?? Infinity;
+        return own < most(name) ? [[name, own] as const] : [];
+      }),
+    ),
     trustMode: Object.fromEntries(
       Object.entries(config.trustMode).map(([name, level]) => [name, isManual(name) ? 'manual' : level]),
     ),
@@ -116,13 +125,16 @@ function narrowedEgress({ egress }: RunConfig, asked: RunConfigRequest): Pick<Ru
   return { egress: { ...egress, ...Object.fromEntries(narrowed) } };
 }
 
-/** Budgets of the child itself; those of the run tree are the same for all its runs. */
+function withoutOwnBudgets({ maxCostUsd: _cost, maxTokens: _tokens, maxToolCalls: _calls, ...config }: RunConfig) {
+  return config;
+}
+
+/** Budgets of the child itself, where they are less than those of its parent; those of the run tree are the same for all its runs. */
 function smallerBudgets(config: RunConfig, asked: RunConfigRequest): Partial<RunConfig> {
   return Object.fromEntries(
-    BUDGET_NAMES.flatMap((name) => {
-      const wish = asked[name];
-      if (name.startsWith('maxTree') || wish === undefined || wish === null) return [];
-      return [[name, smaller(wish, config[name])] as const];
+    RUN_BUDGET_NAMES.flatMap((name) => {
+      const wish = asked[name] ?? Infinity;
+      return wish < (config[name] ?? Infinity) ? [[name, wish] as const] : [];
     }),
   );
 }

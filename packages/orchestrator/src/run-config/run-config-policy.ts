@@ -30,8 +30,13 @@ export interface RunConfigPolicy {
   check(workflow: string, request: RunConfigRequest): readonly Fault[];
   /** Faults of the names in a configuration that does not have its form otherwise: a request that did not pass its schema. */
   unknownNames(workflow: unknown, config: unknown): readonly Fault[];
-  /** The configuration that a run of this workflow gets. Never fails. */
-  resolve(workflow: string, project: ProjectConfig | null, request: RunConfigRequest): ResolvedRunConfig;
+  /** The configuration that a run of this workflow gets, as a run that a person starts or as a child run. Never fails. */
+  resolve(
+    workflow: string,
+    project: ProjectConfig | null,
+    request: RunConfigRequest,
+    kind?: { readonly isChild: boolean },
+  ): ResolvedRunConfig;
   /**
    * The configuration of a child run: its parent's, for the settings that its workflow has, narrowed by what the parent asks
    * for. Settings that the parent's workflow lacks have their defaults; roles that it lacks reach no host where the parent's
@@ -71,12 +76,13 @@ export function createRunConfigPolicy({ settings: all, defaults, limits, checkMo
         (typeof workflow === 'string' ? byName.get(workflow) : undefined) ?? everyName(all),
         namedSettings(config),
       ),
-    resolve: (workflow, project, request) => {
+    resolve: (workflow, project, request, { isChild } = { isChild: false }) => {
       const resolved = resolveRunConfig({
         settings: settingsOf(workflow),
         server: { defaults, limits },
         project,
         request,
+        isChild,
         checkModel,
       });
       return { ...resolved, notices: [...resolved.notices, ...namesOfNobody(project, all)] };
@@ -88,6 +94,7 @@ export function createRunConfigPolicy({ settings: all, defaults, limits, checkMo
         server: { defaults, limits },
         project: null,
         request: withoutUnknown(settings, requestedConfigOf(parent.config)),
+        isChild: true,
         checkModel,
       });
       const { egress } = parent.config;

@@ -253,13 +253,18 @@ describe('a child run', () => {
   const branch = 'autonomous/p-parent';
 
   it('has what its workflow knows of its parent’s configuration, and defaults for the rest', () => {
-    const config = policy.child({ config: { ...BUILD_CONFIG, maxTokens: 5 }, branch }, 'phase', { maxTokens: 9 });
-    expect(config).toMatchObject({
+    const commands = { test: 'npm test', lint: null };
+    const parent = { ...BUILD_CONFIG, commands, maxTokens: 5, maxTreeTokens: 7 };
+    const childOf = (maxTokens: number) => policy.child({ config: parent, branch }, 'phase', { maxTokens });
+    expect(childOf(4)).toMatchObject({
       modelRouting: { implementer: BUILD_CONFIG.modelRouting['implementer'], reviewer: 'x:y' },
       trustMode: {},
-      maxTokens: 5,
+      commands,
+      maxTokens: 4,
+      maxTreeTokens: 7,
       git: { baseBranch: branch, createPR: false, autoMerge: false },
     });
+    expect(childOf(9).maxTokens).toBeUndefined();
   });
 
   it('reaches nothing with roles that its parent lacks where the parent is limited', () => {

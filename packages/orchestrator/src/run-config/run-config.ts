@@ -75,6 +75,8 @@ export interface RunConfigSources {
   /** `.autonomous/config.json` of the base commit; `null` where there is none or it was malformed. */
   readonly project: ProjectConfig | null;
   readonly request: RunConfigRequest;
+  /** A child run has the budgets that are asked for alone: those of the runs above limit it too. Default: it is none. */
+  readonly isChild?: boolean;
   /** With it a limit on models compares full ids, so that a bare name is recognised; without it ids are compared as they are written. */
   readonly checkModel?: ModelCheck;
 }
@@ -380,13 +382,13 @@ function narrowedEgress(layers: readonly RunConfigRequest[], roles: readonly str
  * The smallest of what the run asks for, what the project says and what the server allows; the server's default is for runs
  * that ask for nothing. Many can write to a repository: it may lower that default, and only a run may exceed it.
  */
-function budgetsOf({ project, server, request }: RunConfigSources, notices: string[]): Budgets {
+function budgetsOf({ project, server, request, isChild = false }: RunConfigSources, notices: string[]): Budgets {
   const chosen = BUDGET_NAMES.flatMap((name) => {
-    const ofProject = project?.defaultRunConfig?.[name];
-    const isOfRun = request[name] !== undefined;
+    const ofProject = isChild ? undefined : project?.defaultRunConfig?.[name];
+    const isOfRun = isChild || request[name] !== undefined;
     const requested = isOfRun ? request[name] : ofProject;
     const asked = requested ?? Infinity;
-    const ofServer = server.limits.budgets?.[name] ?? Infinity;
+    const ofServer = (isChild ? undefined : server.limits.budgets?.[name]) ?? Infinity;
     const byDefault = isOfRun ? Infinity : (server.defaults[name] ?? Infinity);
     const budget = Math.min(asked, ofProject ?? Infinity, ofServer, byDefault);
     if (requested !== undefined && budget < asked) {

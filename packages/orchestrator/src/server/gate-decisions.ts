@@ -9,6 +9,7 @@ import {
   type GateInfo,
   gateInfoOf,
   hashesOf,
+  howToRaise,
   InvalidRequest,
   type JsonObject,
   missingOf,
@@ -37,7 +38,7 @@ import type { Uploads } from './uploads.ts';
 import type { DescribedWorkflow } from './workflow-descriptions.ts';
 
 export interface GateDecisionsOptions {
-  readonly engine: Pick<Engine, 'signal' | 'tree' | 'view'>;
+  readonly engine: Pick<Engine, 'bounds' | 'signal' | 'tree' | 'view'>;
   readonly store: Pick<EventStore, 'listGates' | 'readHistory'>;
   readonly repository: Repository;
   readonly workflows: WorkflowRegistry;
@@ -136,18 +137,43 @@ export class GateDecisions {
   }
 
   /** @throws {InvalidRequest} when the run would stop at once for the same reason */
-  async #refuseSpent({ id, config, cost }: RunView, change: BudgetChange): Promise<void> {
-    const tree = await this.#options.engine.tree(id);
-    const budgets = treeBudgetsOf(withBudgets(tree.budgets, change));
-    const usedUp = usedUpBudget(withBudgets(config, change), cost) ?? usedUpTreeBudget({ ...tree, budgets });
+  async #refuseSpent({ id, gate }: RunView, change: BudgetChange): Promise<void> {
+    const { engine } = this.#options;
+    const raised = gate?.budgetOf ?? id;
+    for (const { runId, ...spent } of await engine.bounds(id)) {
+      const budgets = runId === raised ? withBudgets(spent.budgets, change) : spent.budgets;
+      const usedUp = usedUpBudget({ ...spent, budgets });
+      if (usedUp === null) continue;
+      const whose = runId === id ? '' : ` of run ${runId}, for which it works`;
+      const how = runId === raised ? 'Set a higher budget.' : howToRaise(runId, usedUp.budget);
+      throw new InvalidRequest(`Run ${id} cannot resume with these budgets${whose}: ${usedUp.why}. ${how}`);
+    }
+    const tree = await engine.tree(id);
+    const usedUp = usedUpTreeBudget({ ...tree, budgets: treeBudgetsOf(withBudgets(tree.budgets, change)) });
     if (usedUp !== null)
       throw new InvalidRequest(`Run ${id} cannot resume with these budgets: ${usedUp.why}. Set a higher budget.`);
+  }
+
+  /** Raises the budget of the run above for which a run waits at its gate; that resumes the run, as all others that wait for it. */
+  async #raiseAbove(caller: Caller, gate: Gate, runId: string, change: JsonObject): Promise<RunView> {
+    const { engine } = this.#options;
+    await engine.signal(runId, 'BUDGET_CHANGED', change, undefined, partOf(caller, runId).request);
+    try {
+      const payload = { by: caller.userId };
+      return await engine.signal(gate.runId, 'BUDGET_CHANGED', payload, { gateId: gate.id }, caller.request);
+    } catch (error) {
+      if (error instanceof Conflict) return engine.view(gate.runId); // It has resumed with the others already.
+      throw error;
+    }
   }
 
   async #decideAt(caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> {
     const view = await this.#options.engine.view(runId);
     const { type, payload } = await this.signalFor(caller, view, gate, decision);
-    if (type === 'BUDGET_CHANGED') await this.#refuseSpent(view, payload);
+    if (type === 'BUDGET_CHANGED') {
+      await this.#refuseSpent(view, payload);
+      if (gate.budgetOf !== undefined) return this.#raiseAbove(caller, gate, gate.budgetOf, payload);
+    }
     const { artifactHash, codeTree, concernsHash } = decision;
     const shown = { gateId: gate.id, artifactHash, codeTree, concernsHash };
     return this.#options.engine.signal(runId, type, payload, shown, caller.request);

@@ -74,6 +74,7 @@ const gate: Required<Gate> = {
   question,
   reason: 'timeout',
   budget: 'maxTokens',
+  budgetOf: 'r-0',
   concerns: [concern],
   concernsHash: 'c',
   details: { deep: [{ much: 1 }] },

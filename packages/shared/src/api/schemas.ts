@@ -337,6 +337,7 @@ export const gate = answer<Gate>('Gate', {
   question: answer<Question>('Question', questionShape).optional(),
   reason: z.enum(PAUSE_REASONS).optional(),
   budget: z.enum(BUDGET_NAMES).optional(),
+  budgetOf: z.string().optional(),
   concerns: z.array(concern).optional(),
   concernsHash: z.string().optional(),
   details: jsonObject,

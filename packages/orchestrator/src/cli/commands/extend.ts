@@ -17,10 +17,16 @@ export function addExtend(line: CommandLine): void {
   line
     .client('extend <run> [minutes]', 'gives a stage more time, or a run another budget')
     .option('--gate <id>', 'the gate that was shown; refused while another one is open')
-    .option('--max-cost-usd <dollars>', 'what the run may cost from its beginning; none: without a bound')
+    .option(
+      '--max-cost-usd <dollars>',
+      'what the run and its child runs may cost from its beginning; none: without a bound',
+    )
     .option('--max-tokens <count>', 'how many tokens it may use, or none')
     .option('--max-tool-calls <count>', 'how many tool calls it may make, or none')
-    .option('--max-tree-cost-usd <dollars>', 'what the run, its forks and its exploration may cost together, or none')
+    .option(
+      '--max-tree-cost-usd <dollars>',
+      'what its whole run family may cost together: child runs, forks and exploration; or none',
+    )
     .option('--max-tree-tokens <count>', 'how many tokens they may use together, or none')
     .option('--max-tree-tool-calls <count>', 'how many tool calls they may make together, or none')
     .action(

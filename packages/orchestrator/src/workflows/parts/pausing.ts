@@ -13,6 +13,8 @@ export interface Pause {
   readonly stage: string;
   /** The budget that is used up, for reason `budget`. */
   readonly budget?: BudgetName;
+  /** The run above this one whose budget is used up. Absent: the run's own, or that of its run family. */
+  readonly budgetOf?: string;
   /** Milliseconds after which the run resumes by itself. Absent: a person has to resume it. */
   readonly resumesInMs?: number;
   /** Ways on beside a retry, of which the person chooses one. Absent: none. */
@@ -140,6 +142,7 @@ export function pausedState<const Target extends string, const On extends object
             reason: paused?.reason,
             message: paused?.message,
             budget: paused?.budget,
+            budgetOf: paused?.budgetOf,
             ...(question === null ? {} : { question: { ...question } }),
             details: { resumesInMs: paused?.resumesInMs },
           };
@@ -191,7 +194,7 @@ function questionOf({ paused }: PausableContext, taken: readonly string[] = []):
 }
 
 function pausedByFailure(context: PausableContext, stage: string, error: ActivityError): Pause {
-  const { reason, message, retryAfterMs, budget, ways } = error;
+  const { reason, message, retryAfterMs, budget, budgetOf, ways } = error;
   const isLimit = reason === 'rate_limited' && retryAfterMs !== undefined;
   const pause = isLimit ? pausedByLimit(context, message, retryAfterMs) : { message };
   return {
@@ -199,6 +202,7 @@ function pausedByFailure(context: PausableContext, stage: string, error: Activit
     stage,
     ...pause,
     ...(budget === undefined ? {} : { budget }),
+    ...(budgetOf === undefined ? {} : { budgetOf }),
     ...(ways === undefined ? {} : { ways }),
   };
 }
