@@ -22,19 +22,44 @@ describe('a project that is named by a path', () => {
     expect(await inspect(bare)).toMatchObject({ baseBranch: 'main' });
   });
 
-  it('below the root of its repository is answered with the root', async () => {
+  it('below the root of its repository is answered with the root, and how to work on the folder alone', async () => {
     await expect(inspect(path.join(project, 'src'))).rejects.toThrow(
-      `${project}/src is a folder inside the repository ${project}; give ${project} as the project`,
+      `${project}/src is a folder inside the repository ${project}, and runs work on whole repositories. Give ${project} as the project; name src in the request, and set commands.test of the run to 'cd src && …'`,
     );
   });
 
-  it('as a shallow clone is answered with the command that completes it, which makes it a project', async () => {
-    git(project, 'commit', '--quiet', '--allow-empty', '--message', 'Second');
-    const clone = path.join(temporary.path, 'clone');
-    git(temporary.path, 'clone', '--quiet', '--depth', '1', `file://${project}`, clone);
-    await expect(inspect(clone)).rejects.toThrow(`complete it with "git -C ${clone} fetch --unshallow"`);
-    git(clone, 'fetch', '--quiet', '--unshallow');
-    expect(await inspect(clone)).toMatchObject({ baseBranch: 'main' });
+  describe('as a shallow clone', () => {
+    let clone: string;
+    beforeEach(() => {
+      git(project, 'commit', '--quiet', '--allow-empty', '--message', 'Second');
+      clone = path.join(temporary.path, 'clone');
+      git(temporary.path, 'clone', '--quiet', '--depth', '1', `file://${project}`, clone);
+    });
+
+    it('is answered with the command that completes it, which makes it a project, and with its remote', async () => {
+      await expect(inspect(clone)).rejects.toThrow(
+        `Complete it with "git -C ${clone} fetch --unshallow" and try again, or give its remote ${project} as the project`,
+      );
+      git(clone, 'fetch', '--quiet', '--unshallow');
+      expect(await inspect(clone)).toMatchObject({ baseBranch: 'main' });
+    });
+
+    it('is answered with the address of its remote without credentials, or with none where it has none', async () => {
+      git(clone, 'remote', 'set-url', 'origin', 'https://me:secret-word@example.org/shop.git');
+      await expect(inspect(clone)).rejects.toThrow('give its remote https://example.org/shop.git as the project');
+      git(clone, 'remote', 'remove', 'origin');
+      await expect(inspect(clone)).rejects.toThrow('It names no remote that has them: give a complete clone');
+    });
+
+    it('is recognised in a worktree of it', async () => {
+      const worktree = path.join(temporary.path, 'worktree');
+      git(clone, 'worktree', 'add', '--quiet', '-b', 'other', worktree);
+      await expect(inspect(worktree)).rejects.toThrow(
+        `${worktree} is a shallow clone, which lacks commits that runs need. Complete it with "git -C ${worktree} fetch --unshallow"`,
+      );
+      git(worktree, 'fetch', '--quiet', '--unshallow');
+      expect(await inspect(worktree)).toMatchObject({ baseBranch: 'other' });
+    });
   });
 
   it('is refused as a file and without a repository', async () => {

@@ -2,10 +2,11 @@
 import { lstat, mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Unprocessable } from '@autonomous/shared';
+import { type GitPlace, gitText } from './git.ts';
 import { type GitMirrors, initBare } from './git-mirrors.ts';
 import { asUnprocessable, hasUncommittedChanges, listRemote, type RemoteRefs } from './git-remote.ts';
 import { withScratch } from './git-trees.ts';
-import { parseRemoteAddress, type RemoteAddress } from './remote-url.ts';
+import { parseRemoteAddress, type RemoteAddress, withoutCredentials } from './remote-url.ts';
 import { assertBranchName, isBranchName } from './repository-paths.ts';
 
 /** Longest wait for a remote that a person has just named, since that person waits for the answer. */
@@ -28,7 +29,7 @@ export async function inspectRemote(
   if (baseBranch !== undefined) assertBranchName(baseBranch);
   if (address.kind === 'local') {
     await assertFolder(address.path);
-    await assertWholeRepository(address.path);
+    await assertWholeRepository(address.path, mirrors.home);
   }
   const refs = await listBranches(mirrors, address);
   const chosen = chooseBaseBranch(address.url, refs, baseBranch);
@@ -65,21 +66,53 @@ async function assertFolder(folder: string): Promise<void> {
 }
 
 /**
- * Nothing is said of a folder without a repository: git does that.
+ * A folder without a repository passes: git itself reports it.
  * @throws {Unprocessable} for a folder below the root of a repository, and for a shallow clone
  */
-async function assertWholeRepository(folder: string): Promise<void> {
+async function assertWholeRepository(folder: string, home: string): Promise<void> {
   const gitFolder = await gitFolderOf(folder);
   if (gitFolder === null) {
     const root = await rootAbove(folder);
-    if (root !== null)
-      throw new Unprocessable(`${folder} is a folder inside the repository ${root}; give ${root} as the project`);
-    return;
-  }
-  if (await exists(path.join(gitFolder, 'shallow')))
+    if (root === null) return;
+    const below = path.relative(root, folder);
     throw new Unprocessable(
-      `${folder} is a shallow clone, which lacks commits that runs need; complete it with "git -C ${folder} fetch --unshallow", then try again`,
+      `${folder} is a folder inside the repository ${root}, and runs work on whole repositories. Give ${root} as the project; name ${below} in the request, and set commands.test of the run to 'cd ${below} && …' if only its tests count`,
     );
+  }
+  if (!(await isShallow({ gitDir: gitFolder, home }))) return;
+  const command = `git -C ${folder} fetch --unshallow`;
+  const remote = await clonedFrom({ gitDir: gitFolder, home });
+  const waysOut =
+    remote === null
+      ? `It names no remote that has them: give a complete clone, or add the remote and complete it with "${command}", then try again`
+      : `Complete it with "${command}" and try again, or give its remote ${remote} as the project`;
+  throw new Unprocessable(`${folder} is a shallow clone, which lacks commits that runs need. ${waysOut}`);
+}
+
+/** Git itself is asked: a worktree has its own folder, and the list of missing commits is in the one of its clone. */
+async function isShallow(place: GitPlace): Promise<boolean> {
+  return (await ask(place, 'rev-parse', '--is-shallow-repository')) === 'true';
+}
+
+/**
+ * Address of the remote that a clone came from: `origin`, else its first remote.
+ * @returns an address that may be a project, without credentials; `null` where there is none
+ */
+async function clonedFrom(place: GitPlace): Promise<string | null> {
+  const names = (await ask(place, 'remote'))?.split('\n').filter((name) => name !== '') ?? [];
+  const name = names.includes('origin') ? 'origin' : names[0];
+  const given = name === undefined ? null : await ask(place, 'config', '--get', `remote.${name}.url`);
+  if (given === null) return null;
+  try {
+    return parseRemoteAddress(/^https?:/i.test(given) ? withoutCredentials(given) : given).url;
+  } catch {
+    return null;
+  }
+}
+
+/** Asks git about a person's repository by commands that start no program. @returns `null` where git does not answer */
+function ask(place: GitPlace, ...args: readonly string[]): Promise<string | null> {
+  return gitText(place, { args, timeoutMs: INSPECTION_LIMIT_MS }).catch(() => null);
 }
 
 /** The folder with git's data; `null` where the folder itself is no repository. */
