@@ -81,6 +81,8 @@ export interface ServerConfig {
   readonly resumeProbeMs: number;
   /** Paths whose changes a person must see before they are merged, in addition to the table of self-running changes. */
   readonly reviewPaths: readonly string[];
+  /** Ids, names or repositories of projects whose record is not pushed; `*` means all. */
+  readonly recordInMirrorOnly: readonly string[];
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
   /**
@@ -321,6 +323,10 @@ export const SERVER_VARIABLES = {
   LIMIT_MAX_TREE_TOKENS: whole(1, 999_999_999),
   LIMIT_MAX_TREE_TOOL_CALLS: whole(1, 999_999_999),
   REVIEW_PATHS: variable(list.pipe(z.array(z.string().min(1).max(500)).max(500)), 'paths with commas between them'),
+  RECORD_IN_MIRROR_ONLY: variable(
+    list.pipe(z.array(z.string().max(2_000)).min(1)),
+    'ids, names or repositories of projects with commas between them, or *',
+  ),
   ENABLE_AUTO_RETRY: flag(),
   ENABLE_VALIDATION_DRIFT_DETECTION: flag(),
   ALLOW_AUTO_MERGE: flag(),
@@ -467,6 +473,7 @@ export function readServerConfig(
     },
     resumeProbeMs: milliseconds(values.RESUME_PROBE_SECONDS) ?? 15_000,
     reviewPaths: values.REVIEW_PATHS ?? [],
+    recordInMirrorOnly: values.RECORD_IN_MIRROR_ONLY ?? [],
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,
     driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? null,
     allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? true,

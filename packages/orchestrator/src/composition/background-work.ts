@@ -80,7 +80,7 @@ export function createBackgroundWork(options: BackgroundWorkOptions): Background
 }
 
 function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, 'comparison' | 'recorder'> {
-  const { log, adapters, repository, workflows, engine, serverId } = options;
+  const { config, log, adapters, repository, workflows, engine, serverId } = options;
   const { store, transcripts, scrubber } = adapters;
   const comparison: RecordComparison = new RecordComparison({
     store,
@@ -102,6 +102,8 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
       branch === '' ? Promise.resolve([]) : committedSecrets(repository, project, branch, signal),
     comparison,
     serverId,
+    isInMirrorOnly: ({ id, name, repository: address }) =>
+      ['*', id, name, address].some((each) => config.recordInMirrorOnly.includes(each)),
     recordFiles: (view, events) =>
       workflows.find(({ name }) => name === view.workflow.name)?.recordFiles?.(view, events) ?? {},
   });

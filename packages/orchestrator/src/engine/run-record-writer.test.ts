@@ -164,7 +164,7 @@ describe('the recorder', () => {
     expect(git(fixture.remote, 'branch', '--list', 'autonomous/record')).toBe('');
     expect(recorder.noticesOf('p-1')).toEqual([
       expect.stringMatching(
-        /^The record of its runs is not on the remote \(.*\)\. .*allow pushes to autonomous\/record\.$/,
+        /^The record of its runs is not on the remote \(.*\); .*\. Allow pushes to autonomous\/record, or list the project in RECORD_IN_MIRROR_ONLY/,
       ),
     ]);
     expect(recorder.noticesOf('p-2')).toEqual([]);
@@ -174,6 +174,28 @@ describe('the recorder', () => {
     expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
     expect(recorder.noticesOf('p-1')).toEqual([]);
     await recorder.stop();
+  });
+
+  it('keeps the record of a project in the mirror where the configuration says so, and pushes all of it when that ends', async () => {
+    mkdirSync(path.join(fixture.remote, 'hooks'));
+    writeFileSync(path.join(fixture.remote, 'hooks', 'pre-receive'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    await complete('r-1');
+    const recorder = aRecorder({ isInMirrorOnly: ({ name }) => name === 'shop' });
+    await recorder.start();
+    await recorder.settled();
+    expect(recorder.noticesOf('p-1')).toEqual([]);
+    expect(await fixture.repository.fetchRecord(fixture.project)).toBeNull();
+    expect(recorded(fixture.gitDir)).toEqual(['.autonomous/runs/r-1/events.jsonl']);
+    await recorder.stop();
+    // It is where it belongs: the next start has nothing to do again.
+    expect(Number(await store.getMark('recorded-position'))).toBeGreaterThan(0);
+
+    rmSync(path.join(fixture.remote, 'hooks'), { recursive: true });
+    const next = aRecorder();
+    await next.start();
+    next.hear({ events: await complete('r-2'), view: aView('r-2') });
+    await next.stop();
+    expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl', '.autonomous/runs/r-2/events.jsonl']);
   });
 
   describe('with secrets in what it records', () => {

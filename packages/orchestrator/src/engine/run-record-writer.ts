@@ -2,7 +2,7 @@
  * Writes the record of open runs to their projects' git, on the branch `autonomous/record`. The record is a projection of
  * the log. It is written in batches after each gate and stage, and continued after a crash.
  */
-import type { RunView, WorkflowEvent } from '@autonomous/shared';
+import type { Project, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { RecordRedactor, type RedactorOptions } from '../artifacts/record-redactor.ts';
 import { type RecordedTip, renderEventLog, renderRunContext, withTip } from '../artifacts/run-context.ts';
@@ -36,6 +36,8 @@ export interface RecorderOptions {
   readonly comparison?: Pick<RecordComparison, 'isKnown' | 'wrote'>;
   /** Id of the data folder, which the record names. */
   readonly serverId?: string;
+  /** True for a project whose record is never pushed. Absent: the record of every project is. */
+  readonly isInMirrorOnly?: (project: Project) => boolean;
   /** Files that the workflow of a run adds to its record, by name. */
   readonly recordFiles?: (view: RunView, events: readonly WorkflowEvent[]) => Readonly<Record<string, string>>;
 }
@@ -52,6 +54,8 @@ const STOP_MS = 3_000;
 const STOP_LOOKING_MS = 8_000;
 const TICK_MS = 100;
 const MARK = 'recorded-position';
+/** Variable with the projects for which `isInMirrorOnly` is true. */
+const IN_MIRROR_VARIABLE = 'RECORD_IN_MIRROR_ONLY';
 /** Events that make a run worth recording: a stage or a gate began or ended. */
 const MILESTONES: ReadonlySet<string> = new Set([
   'RUN_STARTED',
@@ -246,7 +250,7 @@ export class RunRecordWriter {
     const why = this.#refused.get(projectId);
     if (why === undefined) return [];
     return [
-      `The record of its runs is not on the remote (${why.trim()}). Runs go on, and the record is kept on this server: allow pushes to ${RECORD_BRANCH}.`,
+      `The record of its runs is not on the remote (${why.trim()}); runs go on, and the record is kept in the mirror of this server. Allow pushes to ${RECORD_BRANCH}, or list the project in ${IN_MIRROR_VARIABLE} of the server's environment: lost runs can then not be found from the remote.`,
     ];
   }
 
@@ -269,8 +273,8 @@ export class RunRecordWriter {
 
   /** @returns whether the remote has it now */
   async #record(projectId: string, runs: readonly RunView[]): Promise<boolean> {
-    const { store, repository, log, comparison, serverId } = this.#options;
-    const project: RemoteProject | null = await store.getProject(projectId);
+    const { store, repository, log, comparison, serverId, isInMirrorOnly } = this.#options;
+    const project = await store.getProject(projectId);
     if (!project) return true;
     this.#redactor.warm();
     // Said, and tried again, by the comparison itself.
@@ -312,11 +316,12 @@ export class RunRecordWriter {
     if (Object.keys(files).length === 0) return true;
     const message = `Record of ${runs.map((run) => run.id).join(', ')}`;
     const keep = recordKeeper(store, repository, project);
-    const { commit, pushed } = await repository.record(project, files, message, keep, this.#stopping.signal);
-    if (pushed) await comparison?.wrote(projectId, commit);
-    if (!pushed)
-      log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
-    if (!pushed || !isComplete) return false;
+    const to = isInMirrorOnly?.(project) === true ? 'mirror' : 'remote';
+    const { commit, pushed } = await repository.record(project, files, message, keep, this.#stopping.signal, to);
+    const isWhereItBelongs = pushed || to === 'mirror';
+    if (isWhereItBelongs) await comparison?.wrote(projectId, commit);
+    else log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
+    if (!isWhereItBelongs || !isComplete) return false;
     for (const { id, status } of runs) if (isFinal(status)) this.#forget(id);
     return true;
   }

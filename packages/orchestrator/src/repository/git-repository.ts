@@ -68,11 +68,11 @@ function remoteMethods(
 
     fetchRecord: (project, signal) => fetchRecord(mirrors, project, signal),
 
-    async record(project, files, message, keep, signal) {
+    async record(project, files, message, keep, signal, to = 'remote') {
       for (const path of Object.keys(files)) assertFilePath(path);
       const remote = await mirrors.withRemote(project, signal);
       const refs = recordRefs(mirrors, project, remote, trees, { author, at: now() });
-      return mirrors.turns.take(`record ${project.id}`, () => recordFiles(remote.place, refs, files, message, keep));
+      return mirrors.turns.take(`record ${project.id}`, () => recordFiles(remote.place, refs, files, message, keep, to));
     },
   };
 }

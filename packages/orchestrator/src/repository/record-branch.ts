@@ -32,11 +32,13 @@ export async function recordFiles(
   files: Readonly<Record<string, string>>,
   message: string,
   keep: RecordKeeper | undefined,
+  to: 'remote' | 'mirror',
 ): Promise<{ readonly commit: string; readonly pushed: boolean }> {
   const paths = Object.keys(files);
   const oids = await writeBlobs(place, Object.values(files));
   const edits: TreeEdit[] = paths.map((path, index) => ({ path, mode: FILE_MODE, oid: oids[index] ?? null }));
   let commit = await commitOnTop(place, refs, edits, message, keep);
+  if (to === 'mirror') return { commit, pushed: false };
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const remote = await refs.remoteHead();
     if (remote === commit) return { commit, pushed: true };

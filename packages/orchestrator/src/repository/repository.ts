@@ -269,7 +269,8 @@ export interface Repository {
    * Writes files to the orphan branch `autonomous/record` and pushes it: in one commit, by compare-and-swap, retried when the
    * branch moved. Other files stay. Commits nothing if nothing changes.
    * @param keep called before files of a remote's record that this mirror did not know are overwritten
-   * @returns `pushed: false` while the remote is unavailable; the next call pushes the rest
+   * @param to `mirror`: nothing is pushed. Default: `remote`
+   * @returns `pushed: false` while the remote is unavailable and for `mirror`; the next call to `remote` pushes the rest
    * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `storage_full`; the commit is in the mirror then too
    */
   record(
@@ -278,6 +279,7 @@ export interface Repository {
     message: string,
     keep?: RecordKeeper,
     signal?: AbortSignal,
+    to?: 'remote' | 'mirror',
   ): Promise<{ readonly commit: string; readonly pushed: boolean }>;
 }
 
