@@ -45,16 +45,6 @@ function choose(given: string | undefined, cwd: string): Promise<Project> {
 }
 
 describe('the project of a run', () => {
-  it('is not created where something speaks against it', async () => {
-    const stream = new PassThrough();
-    const io: CliIo = { stdin: stream, stdout: stream, stderr: stream, env: {}, cwd: '/', program: 'autonomous' };
-    const chosen = chooseProject(client, io, 'https://git.example.test/acme/shop', () =>
-      Promise.reject(new Error('no model')),
-    );
-    await expect(chosen).rejects.toThrow('no model');
-    expect(created).toEqual([]);
-  });
-
   it('is the origin of the repository in which the person stands, from any folder of it', async () => {
     await choose(undefined, join(place.clone, 'src'));
     expect(created).toEqual([{ name: 'notes', repository: place.remote }]);

@@ -1,23 +1,31 @@
 /** Resolves the project of a new run: the one that the person names, or the repository of the working directory. */
 import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
-import type { Client, Project } from '@autonomous/shared';
+import type { Client, NewProject, Project } from '@autonomous/shared';
 import { UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
 import { askGit } from './local-git.ts';
 
 /**
- * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands. A
- * repository that the server does not know becomes a project of it.
- * @param beforeCreating called before that; nothing is created when it throws
+ * The project that `given` names, as `findProject` finds it. A repository that the server does not know becomes a
+ * project of it.
  * @throws {UsageError} when nothing is meant by it
  */
-export async function chooseProject(
+export async function chooseProject(client: Client, io: CliIo, given: string | undefined): Promise<Project> {
+  const found = await findProject(client, io, given);
+  return 'id' in found ? found : client.createProject(found);
+}
+
+/**
+ * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands.
+ * @returns what a project of the repository would be made of, where the server has none
+ * @throws {UsageError} when nothing is meant by it
+ */
+export async function findProject(
   client: Client,
   io: CliIo,
   given: string | undefined,
-  beforeCreating: () => Promise<void> = async () => {},
-): Promise<Project> {
+): Promise<Project | NewProject> {
   const known = await listAllProjects(client);
   if (given !== undefined) {
     const named = knownAs(known, given);
@@ -25,9 +33,7 @@ export async function chooseProject(
   }
   const repository = await repositoryOf(io, given, known);
   const existing = known.find((project) => withoutSlash(project.repository) === withoutSlash(repository));
-  if (existing) return existing;
-  await beforeCreating();
-  return client.createProject({ name: nameOf(repository), repository });
+  return existing ?? { name: nameOf(repository), repository };
 }
 
 async function listAllProjects(client: Client): Promise<readonly Project[]> {

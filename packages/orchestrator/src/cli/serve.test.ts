@@ -41,7 +41,8 @@ describe('serve', () => {
     const server = await place.serve({ AUTONOMOUS_SCRIPT: '' });
     const refused = await place.command(['run', 'Greet'], { AUTONOMOUS_SERVER: server.url }, place.clone);
     expect(refused.exitCode).not.toBe(0);
-    expect(refused.stderr).toContain('so no run was started and no project was added');
+    expect(refused.stderr).toContain('No model can be used yet');
+    expect(refused.stderr).toContain('No run was started, and no project was added.');
     await server.stop();
     const database = new Database(join(place.data, 'orchestrator.db'), { readonly: true });
     expect(database.prepare('SELECT count(*) AS projects FROM projects').get()).toEqual({ projects: 0 });

@@ -2,7 +2,7 @@
  * The bare mirrors, one per project: where each lies, how it is made, and how its remote is reached. The remote's branches
  * are `refs/remotes/origin/*`, the server's own are `refs/heads/*`.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beyondGitBounds } from './git-bounds.ts';
 import { type GitPlace, type Patience, runGit } from './git.ts';
@@ -53,6 +53,12 @@ export class GitMirrors {
     this.#made.set(gitDir, made);
     made.catch(() => this.#made.delete(gitDir));
     return made;
+  }
+
+  async remove(projectId: string): Promise<void> {
+    const gitDir = join(this.#options.folder, `${assertProjectId(projectId)}.git`);
+    this.#made.delete(gitDir);
+    await rm(gitDir, { recursive: true, force: true, maxRetries: 3 });
   }
 
   async withRemote(project: RemoteProject, signal?: AbortSignal): Promise<MirrorOfRemote> {

@@ -45,7 +45,7 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
   };
 }
 
-type RemoteMethods = Pick<Repository, 'inspectRemote' | 'fetch' | 'push' | 'fetchRecord' | 'record'>;
+type RemoteMethods = Pick<Repository, 'inspectRemote' | 'removeMirror' | 'fetch' | 'push' | 'fetchRecord' | 'record'>;
 
 /** Methods that speak with the project's remote. */
 function remoteMethods(
@@ -55,6 +55,7 @@ function remoteMethods(
 ): RemoteMethods {
   return {
     inspectRemote: (repository, baseBranch) => inspectRemote(mirrors, repository, baseBranch),
+    removeMirror: ({ id }) => mirrors.remove(id),
 
     async fetch(project, signal) {
       await fetchInTurn(mirrors, project, await mirrors.withRemote(project, signal), undefined, signal);

@@ -129,6 +129,8 @@ export interface Repository {
    * @returns whether the mirror was packed
    */
   pack(project: RemoteProject, keep: () => Promise<Iterable<string>>): Promise<boolean>;
+  /** Removes the mirror of a project that was never stored. Does nothing if there is none. */
+  removeMirror(project: Pick<RemoteProject, 'id'>): Promise<void>;
   /** Removes temporary files of earlier processes. Must be called before all other methods. */
   removeLeftovers(): Promise<void>;
 

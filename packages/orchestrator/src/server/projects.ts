@@ -5,6 +5,13 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { Repository } from '../repository/repository.ts';
 import { randomName } from './run-ids.ts';
 
+/** A project that a launch names by its repository. */
+export interface NamedProject {
+  readonly project: Project;
+  /** False: it is not stored. */
+  readonly isKnown: boolean;
+}
+
 export interface ProjectsOptions {
   readonly store: Pick<EventStore, 'findProject' | 'getProject' | 'listProjects' | 'saveProject'>;
   readonly repository: Pick<Repository, 'inspectRemote'>;
@@ -25,9 +32,21 @@ export class Projects {
    * @throws {Conflict} when that one has another base branch @throws {Unprocessable} when the repository cannot be read
    */
   async create(wanted: NewProject): Promise<Project> {
+    const { project, isKnown } = await this.named(wanted);
+    if (isKnown) return project;
+    await this.add(project);
+    return this.#withNotices(project);
+  }
+
+  /**
+   * The project that there is of this name and repository, else what `add` would store.
+   * @throws {Conflict} when that one has another base branch @throws {Unprocessable} when the repository cannot be read
+   */
+  async named(wanted: NewProject): Promise<NamedProject> {
     const existing = await this.#options.store.findProject(wanted.repository, wanted.name);
     if (existing) {
-      if (wanted.baseBranch === undefined || wanted.baseBranch === existing.baseBranch) return existing;
+      if (wanted.baseBranch === undefined || wanted.baseBranch === existing.baseBranch)
+        return { project: existing, isKnown: true };
       throw new Conflict(
         `Project '${existing.name}' (${existing.id}) already exists with base branch '${existing.baseBranch}'; choose the base branch per run with config.git.baseBranch.`,
       );
@@ -40,8 +59,11 @@ export class Projects {
       baseBranch,
       createdAt: this.#options.now().toISOString(),
     };
+    return { project, isKnown: false };
+  }
+
+  async add(project: Project): Promise<void> {
     await this.#options.store.saveProject(project);
-    return this.#withNotices(project);
   }
 
   async list(cursor: string | undefined, limit: number): Promise<Page<Project>> {

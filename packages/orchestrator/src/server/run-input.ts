@@ -13,13 +13,13 @@ export interface CheckedRunInput {
 /** @param definition `undefined` where the request names no workflow that there is, which is a fault of its own */
 export function checkRunInput(
   definition: WorkflowDefinition | undefined,
-  { projectId, request, input }: NewRun,
+  { projectId, project, request, input }: NewRun,
 ): CheckedRunInput {
   if (definition === undefined) return { faults: [] };
   const { name } = definition;
   const needed = definition.needsProject
     ? [
-        ...(projectId === undefined ? [missing('projectId', name)] : []),
+        ...(projectId === undefined && project === undefined ? [missing('projectId', name)] : []),
         ...(request === undefined ? [missing('request', name)] : []),
       ]
     : [];

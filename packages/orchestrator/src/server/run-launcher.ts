@@ -4,6 +4,7 @@ import {
   type Exploration,
   type Fault,
   InvalidRequest,
+  type JsonObject,
   type NewExploration,
   type NewRun,
   type Project,
@@ -34,12 +35,12 @@ import { checkRunInput } from './run-input.ts';
 export interface RunLauncherOptions {
   readonly engine: Pick<Engine, 'launch' | 'withPosition'>;
   readonly store: Pick<EventStore, 'listRuns' | 'loadView'>;
-  readonly repository: Pick<Repository, 'fetch' | 'inspectRemote' | 'readFile' | 'remoteHead'>;
+  readonly repository: Pick<Repository, 'fetch' | 'inspectRemote' | 'readFile' | 'remoteHead' | 'removeMirror'>;
   readonly workflows: WorkflowRegistry;
   readonly describeWorkflow: (name: string) => Pick<WorkflowSummary, 'isChildOnly'>;
   /** Workflow of a request that names none. Absent: each request has to name one. */
   readonly defaultWorkflow?: string | undefined;
-  readonly projects: Pick<Projects, 'of'>;
+  readonly projects: Pick<Projects, 'of' | 'named' | 'add'>;
   readonly models: Pick<Models, 'check' | 'list'>;
   readonly prices: Prices;
   readonly runConfig: RunConfigPolicy;
@@ -93,19 +94,37 @@ export class RunLauncher {
     throw new InvalidRequest(`workflow: The request ${message}`, { faults: [{ path: 'workflow', message }] });
   }
 
-  /** Builds the start of a run after all checks that are possible beforehand. */
-  async #startOf(caller: Caller, wanted: NewRun, runId: string, explorationId?: string): Promise<RunStart> {
+  /** What the request says by itself, without a look at its project. @throws {InvalidRequest} with every fault */
+  #checkRequest(wanted: NewRun): { readonly definition: WorkflowDefinition; readonly input: JsonObject | undefined } {
     const name = this.#workflowNamed(wanted);
     const definition = this.#options.workflows.latest(name);
-    const requested = wanted.config ?? {};
     const checked = checkRunInput(definition, wanted);
-    const faults: Fault[] = [...this.checkConfig(name, requested), ...checked.faults];
+    const faults: Fault[] = [...this.checkConfig(name, wanted.config ?? {}), ...checked.faults];
+    if (wanted.projectId !== undefined && wanted.project !== undefined)
+      faults.push({ path: 'project', message: 'The request names a project by projectId as well. Leave one out.' });
     const message = this.#whyNotLaunchable(name);
     if (message !== null) faults.unshift({ path: 'workflow', message });
     if (!definition || faults.length > 0) {
       throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
     }
-    const project = wanted.projectId === undefined ? null : await this.#options.projects.of(wanted.projectId);
+    return { definition, input: checked.input };
+  }
+
+  /**
+   * Builds the start of a run after all checks that are possible beforehand.
+   * @param added a project that is not stored yet, in place of the one that the request names
+   */
+  async #startOf(
+    caller: Caller,
+    wanted: NewRun,
+    runId: string,
+    { explorationId, added }: { readonly explorationId?: string; readonly added?: Project } = {},
+  ): Promise<RunStart> {
+    const { definition, input } = this.#checkRequest(wanted);
+    const { name } = definition;
+    const requested = wanted.config ?? {};
+    const known = wanted.projectId === undefined ? null : await this.#options.projects.of(wanted.projectId);
+    const project = added ?? known;
     const { config, projectConfig } =
       project === null
         ? { ...this.#options.runConfig.resolve(name, null, requested), projectConfig: null }
@@ -114,7 +133,7 @@ export class RunLauncher {
     const ownedFiles =
       project === null
         ? undefined
-        : await ownedFilesAtLaunch(this.#options.store, ownedFilesOf(definition, checked.input), {
+        : await ownedFilesAtLaunch(this.#options.store, ownedFilesOf(definition, input), {
             projectId: project.id,
             baseBranch,
             config: projectConfig,
@@ -131,7 +150,7 @@ export class RunLauncher {
       requestedConfig: requested,
       branch: project === null ? '' : `autonomous/${runId}-${slugOf(request)}`,
       ...(explorationId === undefined ? {} : { explorationId }),
-      ...(checked.input === undefined ? {} : { input: checked.input }),
+      ...(input === undefined ? {} : { input }),
       ...(ownedFiles === undefined ? {} : { ownedFiles }),
     };
   }
@@ -219,7 +238,18 @@ export class RunLauncher {
     const runId = key === undefined ? newRunId() : runIdOf(key);
     const existing = await this.#options.store.loadView(runId);
     if (existing) return existing;
-    return this.#options.engine.launch(runId, await this.#startOf(caller, wanted, runId), caller.request);
+    const launchAt = async (start: RunStart): Promise<RunView> =>
+      this.#options.engine.launch(runId, start, caller.request);
+    if (wanted.project === undefined) return launchAt(await this.#startOf(caller, wanted, runId));
+    this.#checkRequest(wanted);
+    const { project, isKnown } = await this.#options.projects.named(wanted.project);
+    if (isKnown) return launchAt(await this.#startOf(caller, wanted, runId, { added: project }));
+    const start = await this.#startOf(caller, wanted, runId, { added: project }).catch(async (error: unknown) => {
+      await this.#options.repository.removeMirror(project);
+      throw error;
+    });
+    await this.#options.projects.add(project);
+    return launchAt(start);
   }
 
   /** Starts several runs of the same work side by side. @throws {InvalidRequest} @throws {Unprocessable} */
@@ -239,7 +269,7 @@ export class RunLauncher {
       const runId = runIds[index] ?? '';
       if (begun.has(runId)) continue;
       const run = { ...variant, projectId: wanted.projectId, workflow: wanted.workflow };
-      starts.push({ runId, start: await this.#startOf(caller, run, runId, id) });
+      starts.push({ runId, start: await this.#startOf(caller, run, runId, { explorationId: id }) });
     }
     refuseDifferentTrees(starts.map(({ start }) => start.config));
     for (const { runId, start } of starts) begun.set(runId, await this.#options.engine.launch(runId, start));

@@ -44,6 +44,11 @@ export interface NewProject {
 export interface NewRun {
   /** Required if `needsProject` of the workflow is true. */
   readonly projectId?: string | undefined;
+  /**
+   * Instead of `projectId`: the project of this name and repository. One that the server does not have is added with the run. A
+   * refused launch adds nothing.
+   */
+  readonly project?: NewProject | undefined;
   readonly workflow?: string | undefined;
   /** Needed where a project is. */
   readonly request?: string | undefined;

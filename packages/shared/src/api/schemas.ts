@@ -161,6 +161,7 @@ const workflowInput = z
 /** A new run. Its workflow determines the fields that are required. */
 export const newRun = z.strictObject({
   projectId: id.optional(),
+  project: newProject.optional(),
   workflow: id.optional(),
   request: requestText.optional(),
   config: runConfigRequestSchema.optional(),

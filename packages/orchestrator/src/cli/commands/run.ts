@@ -1,13 +1,20 @@
 /** The command `run`: starts a run and follows it. */
-import type { Client, RunConfigRequest, TrustLevel } from '@autonomous/shared';
+import {
+  ApiError,
+  type NewProject,
+  type NewRun,
+  type Project,
+  type RunConfigRequest,
+  type TrustLevel,
+} from '@autonomous/shared';
 import { InvalidArgumentError, Option } from 'commander';
 import { collectModels, type CommandLine, type JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
-import { CommandFailure, UsageError } from '../exit.ts';
+import { UsageError } from '../exit.ts';
 import { followStarted } from '../follow-started.ts';
 import { readConfigFile, readJson } from '../input-files.ts';
 import { type CliIo, note, say } from '../io.ts';
-import { chooseProject } from '../project.ts';
+import { findProject } from '../project.ts';
 import { workflowToLaunch } from '../run-workflow.ts';
 
 /** Trust modes that have an option of their own, such as `--planning manual`, with what is decided there. */
@@ -74,19 +81,14 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
   const isEmpty = request.trim() === '';
   if (isEmpty && options.workflow === undefined && input === undefined) throw new UsageError(EMPTY_REQUEST);
   const client = await connect(io, options.server);
-  const { name: workflow, needsProject, roles } = await workflowToLaunch(client, options.workflow);
+  const { name: workflow, needsProject } = await workflowToLaunch(client, options.workflow);
   if (isEmpty && needsProject) throw new UsageError(EMPTY_REQUEST);
-  let isNew = false;
   const project =
-    needsProject || options.project !== undefined
-      ? await chooseProject(client, io, options.project, async () => {
-          if (roles.length > 0) await refuseWithoutModel(client);
-          isNew = true;
-        })
-      : undefined;
-  const asked = { projectId: project?.id, workflow, request: isEmpty ? undefined : request, config, input };
+    needsProject || options.project !== undefined ? await findProject(client, io, options.project) : undefined;
+  const asked = { ...placeOf(project), workflow, request: isEmpty ? undefined : request, config, input };
   const launched = await client.launchRun(asked).catch((error: unknown) => {
-    if (isNew) note(io, `No run was started. The server knows the repository now, as project ${project?.name}.`);
+    const isNew = project !== undefined && !('id' in project);
+    if (isNew && error instanceof ApiError) note(io, 'No run was started, and no project was added.');
     throw error;
   });
   if (!options.json && !options.detach) {
@@ -95,16 +97,10 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
   return followStarted(io, client, launched, project?.name ?? workflow, options);
 }
 
-/**
- * A launch that every server without a model refuses leaves no project behind.
- * @throws {CommandFailure} where the server can use no model at all
- */
-async function refuseWithoutModel(client: Client): Promise<void> {
-  const models = await client.listModels();
-  if (models.some(({ usable }) => usable)) return;
-  throw new CommandFailure(
-    'This server can use no model, so no run was started and no project was added. Give the server the key of a provider, then try again; `doctor` says what is missing.',
-  );
+/** A project that the server does not have is added with the run, so that a refused launch leaves nothing behind. */
+function placeOf(project: Project | NewProject | undefined): Pick<NewRun, 'projectId' | 'project'> {
+  if (project === undefined) return {};
+  return 'id' in project ? { projectId: project.id } : { project };
 }
 
 /** The file's configuration under what the options say. */
