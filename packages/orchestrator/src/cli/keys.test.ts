@@ -57,6 +57,7 @@ describe('where no server runs', () => {
     expect(await command(['set', 'anthropic'], `${KEY}\n`, of)).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(/^anthropic\s+ready, …k7k7, from the file/),
+      stderr: `No server runs that could use the key now. It is kept in ${path.join(folder, 'keys.json')} and counts at the server's next start.\n`,
     });
     expect(await readFile(path.join(folder, 'keys.json'), 'utf8')).toContain(KEY);
     const { stdout } = await command(['list'], '', of);
@@ -102,6 +103,7 @@ it('gives a key to the server that runs, in its memory where that is asked for',
   expect(await command(['set', 'anthropic', '--memory'], KEY, port)).toMatchObject({
     exitCode: 0,
     stdout: expect.stringMatching(/from the memory/),
+    stderr: '',
   });
   expect((await orchestrator.setup.getSetup()).isReady).toBe(true);
   await expect(readFile(path.join(folder, 'keys.json'))).rejects.toThrow('ENOENT');

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { type Client, InvalidRequest, type ProviderSetup, ServerUnreachable, type Setup } from '@autonomous/shared';
 import { readServerConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
+import { keysFile } from '../server-setup/keys-file.ts';
 import { openServerSetup, type SetupApi } from '../server-setup/server-setup.ts';
 import type { JsonOptions } from './command-line.ts';
 import { connect } from './connection.ts';
@@ -71,6 +72,11 @@ async function change(action: Exclude<Action, 'list'>, given: Change, io: CliIo)
         ? await setup.testProvider(provider)
         : await setup.removeKey(provider);
   say(io, lineOf(after));
+  if (action === 'set' && isHere)
+    note(
+      io,
+      `No server runs that could use the key now. It is kept in ${keysFile(readServerConfig(io.env).dataFolder)} and counts at the server's next start.`,
+    );
   return action === 'test' && after.status !== 'ready' ? EXIT.notDone : EXIT.done;
 }
 
