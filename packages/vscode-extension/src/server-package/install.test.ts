@@ -68,6 +68,26 @@ describe('The server’s package', () => {
     expect(await readFile(path.join(root, '1.2.3', 'filler'), 'utf8')).toBe('another build');
   });
 
+  it('is installed again where a power cut left names without content', async () => {
+    const root = await aFolder();
+    const a = await aPackage({ filler: Buffer.from('code of the server') });
+    const registry = await serve(a);
+    const options = { ...quiet, root, pinned: a.pinned, registry: registry.url };
+    const installed = await installServer(options);
+    const file = path.join(root, '1.2.3', 'filler');
+    for (const content of ['', null]) {
+      if (content === null) await rm(file);
+      else await writeFile(file, content);
+      expect(await findInstalled(root, a.pinned)).toBeNull();
+      expect(await installServer(options)).toEqual(installed);
+      expect(await readFile(file, 'utf8')).toBe('code of the server');
+    }
+    await writeFile(path.join(root, '1.2.3', '.integrity'), '');
+    expect(await findInstalled(root, a.pinned)).toBeNull();
+    await markUsed(root, '1.2.3', process.pid);
+    expect(await installServer(options)).toEqual(installed);
+  });
+
   it('is downloaded once by two windows that install at the same time', async () => {
     const root = await aFolder();
     const a = await aPackage({ filler: randomBytes(300_000) });

@@ -3,7 +3,7 @@
  * file carries its dependencies, so that unpacking it is installing it.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { extract, list } from 'tar';
@@ -38,8 +38,14 @@ export interface InstallOptions {
   readonly stalledAfterMs?: number;
 }
 
-/** Written before the folder gets its name; a package of the same version with another digest is another package. */
+/**
+ * Written before the folder gets its name: the digest of the packed file, and then the size and path of each unpacked one. A package
+ * of the same version with another digest is another package. After a power cut a file system may have a file's name without its
+ * content, which the sizes show.
+ */
 const INTEGRITY_FILE = '.integrity';
+/** Files that are looked at or written to disk at the same time. */
+const AT_ONCE = 32;
 const USED_BY = '.used-by-';
 const PARTIAL = /^.+\.partial-(\d+)-[\da-f]+$/;
 const VERSION = /^\d+\.\d+\.\d+/;
@@ -49,8 +55,10 @@ const IN_PACKAGE = /^package\//;
 /** The installed package; `null` unless it is there in full. */
 export async function findInstalled(root: string, pinned: PinnedPackage): Promise<InstalledServer | null> {
   const folder = path.join(root, pinned.version);
-  const integrity = await readFile(path.join(folder, INTEGRITY_FILE), 'utf8').catch(() => null);
-  if (integrity?.trim() !== pinned.integrity) return null;
+  const text = await readFile(path.join(folder, INTEGRITY_FILE), 'utf8').catch(() => '');
+  const [integrity, ...files] = text.split('\n').filter((line) => line !== '');
+  if (integrity !== pinned.integrity || files.length === 0) return null;
+  if (!(await areComplete(folder, files))) return null;
   return readInstalled(folder, pinned).catch(() => null);
 }
 
@@ -122,13 +130,15 @@ async function install(options: InstallOptions): Promise<InstalledServer> {
     await unpack(packed, unpacked, pinned);
     signal.throwIfAborted();
     const { program } = await readInstalled(unpacked, pinned);
-    await writeFile(path.join(unpacked, INTEGRITY_FILE), `${pinned.integrity}\n`);
+    await writeToDisk(unpacked, pinned.integrity);
+    signal.throwIfAborted();
     const folder = path.join(root, pinned.version);
     const found = await findInstalled(root, pinned);
     if (found !== null) return found;
     // A folder with the name of this package and another content is damaged, or another build of the version.
     await rm(folder, { recursive: true, force: true });
     await rename(unpacked, folder);
+    await syncFolder(root);
     const installed = await readInstalled(folder, pinned);
     if (path.relative(folder, installed.program) !== path.relative(unpacked, program))
       throw new Error(`${folder} was changed while it was installed. Try again.`);
@@ -156,6 +166,63 @@ async function unpack(packed: string, folder: string, { name, version }: PinnedP
     );
   await mkdir(folder);
   await extract({ file: packed, cwd: folder, strip: 1, strict: true, preservePaths: false });
+}
+
+/** Has every file on disk before the folder gets its name, and writes the list by which `findInstalled` knows them. */
+async function writeToDisk(folder: string, integrity: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  const lines = await mapInParts(files, async (file) => {
+    const handle = await open(file, 'r');
+    try {
+      await handle.sync();
+      return `${(await handle.stat()).size} ${path.relative(folder, file)}`;
+    } finally {
+      await handle.close();
+    }
+  });
+  const list = await open(path.join(folder, INTEGRITY_FILE), 'wx');
+  try {
+    await list.writeFile(`${[integrity, ...lines].join('\n')}\n`);
+    await list.sync();
+  } finally {
+    await list.close();
+  }
+  const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(entry.parentPath, entry.name));
+  await mapInParts([...folders, folder], syncFolder);
+}
+
+/** Writes the names in a folder to disk. Systems that cannot do so for folders are left to do it by themselves. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => null);
+  try {
+    await handle?.sync().catch((error: unknown) => {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'EINVAL' && code !== 'EPERM') throw error;
+    });
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** @param lines size and path of each file, with a space between them */
+async function areComplete(folder: string, lines: readonly string[]): Promise<boolean> {
+  const sizes = await mapInParts(lines, async (line) => {
+    const space = line.indexOf(' ');
+    const found = await stat(path.join(folder, line.slice(space + 1))).catch(() => null);
+    return found?.isFile() === true && String(found.size) === line.slice(0, space);
+  });
+  return sizes.every(Boolean);
+}
+
+async function mapInParts<Value, Result>(
+  values: readonly Value[],
+  perform: (value: Value) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < values.length; at += AT_ONCE)
+    results.push(...(await Promise.all(values.slice(at, at + AT_ONCE).map(perform))));
+  return results;
 }
 
 async function readInstalled(folder: string, pinned: PinnedPackage): Promise<InstalledServer> {
