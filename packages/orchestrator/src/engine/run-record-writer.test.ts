@@ -193,7 +193,7 @@ describe('the recorder', () => {
     rmSync(path.join(fixture.remote, 'hooks'), { recursive: true });
     const next = aRecorder();
     await next.start();
-    next.hear({ events: await complete('r-2'), view: aView('r-2') });
+    next.receive({ events: await complete('r-2'), view: aView('r-2') });
     await next.stop();
     expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl', '.autonomous/runs/r-2/events.jsonl']);
   });
