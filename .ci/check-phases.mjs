@@ -34,7 +34,9 @@ assert.ok(Object.keys(state).length > 0);
 git('fsck', '--strict', '--no-dangling');
 
 execFileSync('npm', ['test'], { cwd: repository, stdio: ['ignore', 'ignore', 'inherit'] });
-console.log(`demo: ${phases.length} phases of run ${run} are merged in ${remote}, and the merged tree passes its tests`);
+console.log(
+  `demo: ${phases.length} phases of run ${run} are merged in ${remote}, and the merged tree passes its tests`,
+);
 
 function git(...args) {
   return execFileSync('git', ['--git-dir', remote, ...args], {

@@ -64,7 +64,7 @@ export const REPOSITORIES: readonly RealRepository[] = [
   {
     name: 'publint',
     url: 'https://github.com/publint/publint',
-    commit: '0b8a15fe719f66a34b3673be916d075dbc3bdaf9',
+    commit: '1bb252e7b4b639ec081a17c0a76eed652b4475ab',
     language: 'JavaScript',
     kind: 'pnpm monorepo',
     request: 'Add joinWords() to the shared code of publint.',
@@ -75,7 +75,7 @@ export const REPOSITORIES: readonly RealRepository[] = [
       },
       {
         path: 'packages/publint/tests/join-words.test.js',
-        text: "import { expect, test } from 'vitest'\nimport { joinWords } from '../src/shared/join-words.js'\n\ntest('empty words are left out', () => {\n  expect(joinWords(['a', '', 'b'])).toBe('a b')\n})\n",
+        text: "import { test } from 'uvu'\nimport * as assert from 'uvu/assert'\nimport { joinWords } from '../src/shared/join-words.js'\n\ntest('empty words are left out', () => {\n  assert.is(joinWords(['a', '', 'b']), 'a b')\n})\n\ntest.run()\n",
       },
     ],
   },

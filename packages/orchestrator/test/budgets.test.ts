@@ -410,7 +410,8 @@ describe('the budget of a run with child runs', () => {
     expect(toolCallsOf(first)).toBe(3);
     for (const { gate, config } of first) {
       expect(gate).toMatchObject({ reason: 'budget', budget: 'maxToolCalls', budgetOf: run.id });
-      expect(gate?.summary).toBe(
+      // Which of the two is refused before its request, and which for the call that the answer wants, is a matter of their pace.
+      expect(gate?.summary.replace(' and 1 more is wanted', '')).toBe(
         `The budget of run ${run.id}, for which this run works, is used up: it and its 2 child runs have made 3 of 3 tool calls (maxToolCalls). Raise it with "autonomous extend ${run.id} --max-tool-calls COUNT" to resume.`,
       );
       expect(config.maxToolCalls).toBeUndefined();

@@ -97,7 +97,10 @@ export function usedUpBudget(
     return usedUp('maxTokens', `${who} used ${inputTokens + outputTokens} of ${maxTokens} tokens`);
   }
   if (maxToolCalls !== undefined && (made >= maxToolCalls || made + toolCalls > maxToolCalls)) {
-    const more = childRuns === 0 ? ` and wants ${toolCalls} more` : ` and ${toolCalls} more are wanted`;
+    const more =
+      childRuns === 0
+        ? ` and wants ${toolCalls} more`
+        : ` and ${toolCalls} more ${toolCalls === 1 ? 'is' : 'are'} wanted`;
     return usedUp('maxToolCalls', `${who} made ${made} of ${maxToolCalls} tool calls${toolCalls === 0 ? '' : more}`);
   }
   return null;

@@ -47,7 +47,10 @@ it('moves every specification of the branch whose number the new base has used',
     [`${SPECS}/002-menu.md`]: 'of another child\n',
     [`${SPECS}/004-logout.md`]: 'of a third child\n',
   };
-  commitOnRemote(fixture.remote, 'main', { [`${SPECS}/001-search.md`]: 'of the base\n', [`${SPECS}/002-pages.md`]: 'of the base\n' });
+  commitOnRemote(fixture.remote, 'main', {
+    [`${SPECS}/001-search.md`]: 'of the base\n',
+    [`${SPECS}/002-pages.md`]: 'of the base\n',
+  });
   const result = await integrated(branch, '');
   if (!result.moved) throw new Error('The base has moved.');
   const files = await fixture.repository.listFiles(fixture.project, result.commit);

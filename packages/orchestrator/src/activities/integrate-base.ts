@@ -157,9 +157,7 @@ async function movedSpecs(
   const moved = new Map<string, string>();
   for (const path of added) {
     if (renumberedSpecPath(path, theirs ?? []) === path) continue;
-    const [own, other] = await Promise.all(
-      [head, base].map((commit) => repository.readFile(project, commit, path)),
-    );
+    const [own, other] = await Promise.all([head, base].map((commit) => repository.readFile(project, commit, path)));
     // Somebody may have merged the run's pushed branch by hand.
     if (own === other) continue;
     const free = renumberedSpecPath(path, taken);

@@ -21,11 +21,7 @@ export async function chooseProject(client: Client, io: CliIo, given: string | u
  * @returns what a project of the repository would be made of, where the server has none
  * @throws {UsageError} when nothing is meant by it
  */
-export async function findProject(
-  client: Client,
-  io: CliIo,
-  given: string | undefined,
-): Promise<Project | NewProject> {
+export async function findProject(client: Client, io: CliIo, given: string | undefined): Promise<Project | NewProject> {
   const known = await listAllProjects(client);
   if (given !== undefined) {
     const named = knownAs(known, given);

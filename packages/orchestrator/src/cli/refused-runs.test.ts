@@ -40,27 +40,34 @@ describe('a run that is refused', () => {
     expect(left()).toEqual({ projects: [], mirrors: [] });
   });
 
-  it("for the project's own model leaves none, and its repetition adds one when it is accepted", { timeout: 60_000 }, async () => {
-    const config = join(place.clone, '.autonomous', 'config.json');
-    mkdirSync(join(place.clone, '.autonomous'), { recursive: true });
-    writeFileSync(config, JSON.stringify({ defaultRunConfig: { modelRouting: { planner: 'anthropic:claude-sonnet-5-5' } } }));
-    const commit = (message: string) => {
-      place.git('-C', place.clone, 'add', '-A');
-      place.git('-C', place.clone, '-c', 'user.name=P', '-c', 'user.email=p@example.org', 'commit', '-qm', message);
-      place.git('-C', place.clone, 'push', '-q', 'origin', 'HEAD:main');
-    };
-    commit('Use a model that the server cannot use');
-    const refused = await run('Login', '--detach');
-    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no usable model for every role') });
-    expect(refused.stderr).toContain('No run was started, and no project was added.');
-    expect(left()).toEqual({ projects: [], mirrors: [] });
+  it(
+    "for the project's own model leaves none, and its repetition adds one when it is accepted",
+    { timeout: 60_000 },
+    async () => {
+      const config = join(place.clone, '.autonomous', 'config.json');
+      mkdirSync(join(place.clone, '.autonomous'), { recursive: true });
+      writeFileSync(
+        config,
+        JSON.stringify({ defaultRunConfig: { modelRouting: { planner: 'anthropic:claude-sonnet-5-5' } } }),
+      );
+      const commit = (message: string) => {
+        place.git('-C', place.clone, 'add', '-A');
+        place.git('-C', place.clone, '-c', 'user.name=P', '-c', 'user.email=p@example.org', 'commit', '-qm', message);
+        place.git('-C', place.clone, 'push', '-q', 'origin', 'HEAD:main');
+      };
+      commit('Use a model that the server cannot use');
+      const refused = await run('Login', '--detach');
+      expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no usable model for every role') });
+      expect(refused.stderr).toContain('No run was started, and no project was added.');
+      expect(left()).toEqual({ projects: [], mirrors: [] });
 
-    writeFileSync(config, '{}');
-    commit('Use the default');
-    const started = await run('Login', '--detach', '--json');
-    const { projectId } = JSON.parse(started.stdout) as { projectId: string };
-    expect(left()).toEqual({ projects: [projectId], mirrors: [`${projectId}.git`] });
-    await run('Once more', '--detach');
-    expect(left().projects).toEqual([projectId]);
-  });
+      writeFileSync(config, '{}');
+      commit('Use the default');
+      const started = await run('Login', '--detach', '--json');
+      const { projectId } = JSON.parse(started.stdout) as { projectId: string };
+      expect(left()).toEqual({ projects: [projectId], mirrors: [`${projectId}.git`] });
+      await run('Once more', '--detach');
+      expect(left().projects).toEqual([projectId]);
+    },
+  );
 });

@@ -162,7 +162,8 @@ export class FamilySpending {
   async #resume({ id, gate }: RunView, family: KeptFamily): Promise<void> {
     const { isStopped, budgetChanged, log } = this.#options;
     if (isStopped() || gate === null) return;
-    if (family.bounds(id).some((bound) => usedUpBudget(bound) !== null) || usedUpTreeBudget(family.all) !== null) return;
+    if (family.bounds(id).some((bound) => usedUpBudget(bound) !== null) || usedUpTreeBudget(family.all) !== null)
+      return;
     try {
       const by = family.changedBy === '' ? 'local' : family.changedBy;
       await budgetChanged(id, by, gate.id);

@@ -73,12 +73,28 @@ function remoteMethods(
       for (const path of Object.keys(files)) assertFilePath(path);
       const remote = await mirrors.withRemote(project, signal);
       const refs = recordRefs(mirrors, project, remote, trees, { author, at: now() });
-      return mirrors.turns.take(`record ${project.id}`, () => recordFiles(remote.place, refs, files, message, keep, to));
+      return mirrors.turns.take(`record ${project.id}`, () =>
+        recordFiles(remote.place, refs, files, message, keep, to),
+      );
     },
   };
 }
 
-type HistoryMethods = Pick<Repository, 'pack' | 'removeLeftovers' | 'remoteHead' | 'branchHead' | 'missingCommits' | 'createBranch' | 'commit' | 'commitsAfter' | 'commitsBetween' | 'isAncestor' | 'newHistory' | 'mergeTrees'>;
+type HistoryMethods = Pick<
+  Repository,
+  | 'pack'
+  | 'removeLeftovers'
+  | 'remoteHead'
+  | 'branchHead'
+  | 'missingCommits'
+  | 'createBranch'
+  | 'commit'
+  | 'commitsAfter'
+  | 'commitsBetween'
+  | 'isAncestor'
+  | 'newHistory'
+  | 'mergeTrees'
+>;
 
 /** Methods about the mirror's branches and commits. */
 function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
@@ -142,7 +158,21 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
   };
 }
 
-type TreeMethods = Pick<Repository, 'treeOf' | 'codeTree' | 'listFiles' | 'readFile' | 'readFiles' | 'writeFiles' | 'restorePaths' | 'symlinks' | 'readBlobs' | 'diff' | 'changes' | 'changesOfTrees'>;
+type TreeMethods = Pick<
+  Repository,
+  | 'treeOf'
+  | 'codeTree'
+  | 'listFiles'
+  | 'readFile'
+  | 'readFiles'
+  | 'writeFiles'
+  | 'restorePaths'
+  | 'symlinks'
+  | 'readBlobs'
+  | 'diff'
+  | 'changes'
+  | 'changesOfTrees'
+>;
 
 /** Methods that read, compare and write trees of the mirror. */
 function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {

@@ -188,7 +188,9 @@ async function writeToDisk(folder: string, integrity: string): Promise<void> {
   } finally {
     await list.close();
   }
-  const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(entry.parentPath, entry.name));
+  const folders = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => path.join(entry.parentPath, entry.name));
   await mapInParts([...folders, folder], syncFolder);
 }
 
