@@ -148,9 +148,15 @@ describe('a plan of four phases', () => {
     ]);
   });
 
-  it('is one commit where the project squashes', async () => {
-    const server = await planServer({ 'phase-implementer': IMPLEMENTED });
-    const run = await launched(server, { commits: 'squash' });
+  it.each([
+    ['the input asks for it', { commits: 'squash' }, {}, {}],
+    ["the project's committed configuration says so", {}, { git: { mergeStrategy: 'squash' } }, {}],
+    ['the request says so against the project', {}, { git: { mergeStrategy: 'merge' } }, { mergeStrategy: 'squash' }],
+  ] as const)('is one commit where %s', async (_, input, configured, git) => {
+    const config = { defaultRunConfig: { commands: { test: 'sh test/all.test.sh' } }, ...configured };
+    const files = { ...FILES, '.autonomous/config.json': projectConfig(config) };
+    const server = await planServer({ 'phase-implementer': IMPLEMENTED }, files);
+    const run = await launched(server, input, { git: { autoMerge: true, ...git } });
     await server.until(run, { status: 'completed' });
     expect((await server.git('log', '--format=%s', 'main')).trim().split('\n')[0]).toBe('Arithmetic');
     expect((await server.git('rev-list', '--count', 'main')).trim()).toBe('2');

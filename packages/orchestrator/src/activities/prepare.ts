@@ -26,6 +26,8 @@ export type PrepareInput = RunHeader & { readonly requestedConfig: RunConfigRequ
 export interface Prepared<Config extends RunConfig> {
   readonly baseCommit: string;
   readonly config: Config;
+  /** Merge strategy that the request, the project or the server names. Absent: none of them does, and in older logs. */
+  readonly namedMergeStrategy?: RunConfig['git']['mergeStrategy'];
   /** For people: what was found and left out. */
   readonly notices: readonly string[];
   readonly excludePaths: readonly string[];
@@ -69,7 +71,8 @@ export function prepare<Config extends RunConfig>(
       const overrides = await readOverrides(tools, project, baseCommit, projectConfig, roles);
       const requested = parent === undefined ? input.requestedConfig : withoutBaseBranch(input.requestedConfig);
       const isChild = parent !== undefined;
-      const { config, notices } = tools.runConfig.resolve(workflow, overrides.projectConfig, requested, { isChild });
+      const resolved = tools.runConfig.resolve(workflow, overrides.projectConfig, requested, { isChild });
+      const { config, notices, namedMergeStrategy } = resolved;
       const examined = await examine(tools, context, project, { baseCommit, config });
       const stopping = whatStops(examined);
       if (stopping !== null) throw new NeedsHuman('setup_failed', stopping);
@@ -77,6 +80,7 @@ export function prepare<Config extends RunConfig>(
         baseCommit,
         // The policy gives every setting that the workflow has, which its own type says.
         config: { ...config, git: { ...config.git, baseBranch: branch } } as Config,
+        ...(namedMergeStrategy === undefined ? {} : { namedMergeStrategy }),
         notices: [
           ...notices,
           ...(parsed?.ok ? parsed.notices : []),

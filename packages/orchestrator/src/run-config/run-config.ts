@@ -85,6 +85,8 @@ export interface ResolvedRunConfig {
   readonly config: RunConfig;
   /** Requested settings that do not apply, with the reason: one sentence each, for a person. */
   readonly notices: readonly string[];
+  /** Merge strategy that the request, the project or the server names. Absent: none of them does. */
+  readonly namedMergeStrategy?: RunConfig['git']['mergeStrategy'];
 }
 
 /**
@@ -136,6 +138,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   const test = choose((layer) => layer.commands?.test);
   const lint = choose((layer) => layer.commands?.lint);
   const installScripts = choose((layer) => layer.commands?.installScripts);
+  const namedMergeStrategy = choose((layer) => (layer === builtIn ? undefined : layer.git?.mergeStrategy));
 
   const config: RunConfig = {
     trustMode: Object.fromEntries(names.trustMode.map((stage) => [stage, trust(stage)])),
@@ -148,7 +151,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
       createPR: choose((layer) => layer.git?.createPR) ?? builtIn.git.createPR,
       autoMerge: choose((layer) => layer.git?.autoMerge) ?? builtIn.git.autoMerge,
       baseBranch: choose((layer) => layer.git?.baseBranch) ?? builtIn.git.baseBranch,
-      mergeStrategy: choose((layer) => layer.git?.mergeStrategy) ?? builtIn.git.mergeStrategy,
+      mergeStrategy: namedMergeStrategy ?? builtIn.git.mergeStrategy,
     },
     commands: {
       ...(setup === undefined ? {} : { setup }),
@@ -162,6 +165,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   return {
     config: { ...config, git: { ...config.git, autoMerge: mayMerge(config, server.limits, project, notices) } },
     notices,
+    ...(namedMergeStrategy === undefined ? {} : { namedMergeStrategy }),
   };
 }
 

@@ -86,6 +86,53 @@ describe('readPlan', () => {
     expect(dependenciesOf(plan)[3]).toEqual(expected);
   });
 
+  it.each([
+    'This does not depend on Phase 1.',
+    'This does not in any way depend on Phase 1, which is done by then.',
+    'It doesn\u2019t really depend on Phase 1.',
+    "It doesn't use or depend on: Phase 1",
+    'It no longer depends on Phase 1.',
+    'It never depends on Phase 1, nor is it dependent on Phase 1.',
+    'No part of this depends on Phase 1.',
+    'It is built without depending on Phase 1.',
+    'It is independent of Phase 1.',
+    'This phase does not\ndepend on Phase 1.',
+    'Phase 2 depends on Phase 1.',
+    'Note that **Phase 2** also depends on Phase 1.',
+    '- Phase 2 (search) depends on Phase 1',
+    'It is independent of Phase 2, which strictly depends on Phase 1.',
+    'Phases 4 and 2 depend on Phase 1.',
+    '[Phase 2](#phase-2) will be dependent on Phase 1.',
+    '| Phase 2 | depends on Phase 1 |',
+    'Phase 2\ndepends on Phase 1.',
+  ])('takes the phase after the one before it where a sentence is no marker: %j', (text) => {
+    const plan = `## Phase 1: Set up\n## Phase 2: More\n## Phase 3: Last\n${text}\n## Phase 4: End\n`;
+    expect(dependenciesOf(plan)[3]).toEqual([2]);
+  });
+
+  it.each([
+    'This does not only depend on Phase 1, but is its successor.',
+    'It is not hard, but depends on Phase 1.',
+    'It cannot start early as it depends on Phase 1.',
+    'Extends Phase 2 and depends on Phase 1.',
+    'Like Phase 2, this depends on Phase 1.',
+    'Like Phase 2, depends on Phase 1.',
+    'The parser of Phase 2 is ready. Depends on Phase 1.',
+    'Phases 2 to 4 depend on Phase 1.',
+    'This does not depend on Phase 2. It depends on Phase 1.',
+    'See also Phase 2\nDepends on Phase 1',
+    'It is not done in Phase 2\n- Depends on: Phase 1',
+    'Phase 3 depends on Phase 1.',
+  ])('takes a marker beside denials and other phases: %j', (text) => {
+    const plan = `## Phase 1: Set up\n## Phase 2: More\n## Phase 3: Not independent\n${text}\n## Phase 4: End\n`;
+    expect(dependenciesOf(plan)[3]).toEqual([1]);
+  });
+
+  it('takes what the section of a phase says of another one for no dependency of its own', () => {
+    const plan = '## Phase 1: A\n## Phase 2: B\nNote that Phase 3 depends on Phase 2.\n## Phase 3: C\n';
+    expect(dependenciesOf(plan)).toEqual({ 1: [], 2: [1], 3: [2] });
+  });
+
   it('reads dependencies of front matter in lines of their own', () => {
     const front = '---\nowner: me\ndependencies:\n  2: []\n  "3":\n    - 1\n    - 2 # both\nlast: 9\n---\n';
     expect(dependenciesOf(`${front}# Phase 1\n# Phase 2\n# Phase 3\n`)).toEqual({ 1: [], 2: [], 3: [1, 2] });
@@ -134,7 +181,20 @@ describe('readPlan', () => {
   });
 
   it('takes linear time of a text that a stranger wrote', { timeout: 60_000 }, () => {
-    const parts = ['# ', 'depends on ', 'depends on Phase 1', '`', '#'.repeat(50), '- ', '**', '\n', ' '];
+    const parts = [
+      '# ',
+      'depends on ',
+      'depends on Phase 1',
+      'Phase 2, not ',
+      'Phase 2 (',
+      ') depends on ',
+      '`',
+      '#'.repeat(50),
+      '- ',
+      '**',
+      '\n',
+      ' ',
+    ];
     // Where the time grows with the square, one of these takes minutes.
     const started = performance.now();
     for (const part of parts) readPlan(`# Phase 1\n${part.repeat(Math.floor(480_000 / part.length))}`);

@@ -43,7 +43,8 @@ const MOST_FAULTS = 20;
 
 /**
  * Reads a plan. A phase without a marker depends on the phase before it; `Depends on: none` makes it independent. A marker is
- * "depends on Phase 2" in its section, or its entry in the front matter's `dependencies`; both count together.
+ * "depends on Phase 2" in its section, or its entry in the front matter's `dependencies`; both count together. Ignored are
+ * "does not depend on Phase 2", and "Phase 3 depends on Phase 2" outside the section of phase 3.
  */
 export function readPlan(text: string): ReadPlan {
   if (text.length > MAX_PLAN_CHARACTERS)
@@ -67,6 +68,11 @@ export function readPlan(text: string): ReadPlan {
   return all.length > 0
     ? fault(...all)
     : { ok: true, plan: { title: titleIn(front) ?? title, phases: phases.toSorted((a, b) => a.number - b.number) } };
+}
+
+/** Path of a plan in its repository, from a path as a person wrote it. */
+export function repositoryPath(planPath: string): string {
+  return planPath.replaceAll('\\', '/').replace(/^(?:\.?\/)+/, '');
 }
 
 /**
@@ -131,6 +137,8 @@ interface Heading {
   readonly level: number;
   readonly text: string;
 }
+
+const BLANK: Line = { text: '', isCode: false };
 
 function headingOf({ text, isCode }: Line): Heading | null {
   if (isCode) return null;
@@ -242,7 +250,7 @@ function phasesOf(
   const byTitle = new Map(sections.map(({ title, number }) => [title.toLowerCase(), number]));
   const sorted = sections.toSorted((a, b) => a.number - b.number);
   return sorted.map(({ number, title, lines }, index) => {
-    const marker = markersIn(`Phase ${number}`, [{ text: title, isCode: false }, ...lines], byTitle, faults);
+    const marker = markersIn(number, [{ text: title, isCode: false }, BLANK, ...lines], byTitle, faults);
     const before = sorted[index - 1]?.number;
     const isMarked = marker !== null || named.has(number);
     const dependsOn = isMarked
@@ -316,22 +324,32 @@ function itemText(text: string): string {
 /** Markers in one line, at most. */
 const MOST_MARKERS = 50;
 
-/** Phase numbers of all "depends on …" markers of a phase; `[]` for "none", `null` without a marker. */
+/**
+ * Phase numbers of all "depends on …" markers of a phase; `[]` for "none", `null` without a marker. Sentences that deny a
+ * dependency or state that of another phase are no markers.
+ */
 function markersIn(
-  phase: string,
+  owner: number,
   lines: readonly Line[],
   byTitle: ReadonlyMap<string, number>,
   faults: string[],
 ): number[] | null {
   const found = new Set<number>();
   let isMarked = false;
-  for (const { text, isCode } of lines) {
+  let paragraph = '';
+  for (const line of lines) {
+    const { text, isCode } = line;
+    const isHeading = headingOf(line) !== null;
+    if (isCode || text.trim() === '' || isItem(text) || isHeading) paragraph = '';
     if (isCode) continue;
     let left = MOST_MARKERS;
     for (const { 0: words, index } of text.matchAll(/\bdepend(?:s|ent|ing)? on\b/gi)) {
       if (left-- === 0) break;
       const rest = text.slice(index + words.length);
       const isLine = isMarkerLine(text.slice(0, index), rest);
+      const before = text.slice(Math.max(0, index - CLAUSE), index);
+      const isSentence = words.startsWith('D') && /^[\s>*_+-]*$/.test(before);
+      if (!isLine && !isSentence && isProse(`${paragraph} ${before}`, owner)) continue;
       const named = isLine ? withoutEmphasis(rest.replace(/^[\s*_:]{1,10}/, '').slice(0, LONGEST_TITLE)) : '';
       const numbers = numbersAfter(rest, isLine) ?? byTitle.get(named.toLowerCase()) ?? null;
       if (numbers !== null) {
@@ -339,11 +357,60 @@ function markersIn(
         for (const number of [numbers].flat()) found.add(number);
       } else if (isLine)
         faults.push(
-          `${phase} depends on '${named.slice(0, 60)}', which the plan does not have; name phases by their numbers, or write 'none'.`,
+          `Phase ${owner} depends on '${named.slice(0, 60)}', which the plan does not have; name phases by their numbers, or write 'none'.`,
         );
     }
+    paragraph = isHeading ? '' : `${paragraph} ${text.slice(-CLAUSE)}`.slice(-CLAUSE);
   }
   return isMarked ? [...found] : null;
+}
+
+/** Characters before a marker that are read. */
+const CLAUSE = 200;
+/** Words between a denial and its verb, at most: "does not in any way depend on". */
+const DENIAL_REACH = 6;
+const CLAUSE_ENDS =
+  /^(?:[.,;:!?()|\u2013\u2014-]|and|but|so|then|because|since|as|for|if|when|while|where|though|although|which|that)$/;
+const DENIALS = /^(?:not|cannot|never|no|nothing|none|neither|nor|without|[a-z]{1,10}n['\u2019]t)$/;
+const NO_DENIAL = /^(?:only|just|merely|solely|simply)$/;
+/** Words between a subject and its verb: "Phase 3 (search), which will also depend on". */
+const BETWEEN =
+  /^(?:[,:|*_`"'\])\u2013\u2014-]|which|that|also|too|itself|alone|still|therefore|thus|then|now|later|will|would|may|might|must|should|can|could|shall|is|are|be|does|do|[a-z]{1,20}ly)$/;
+const IN_A_SUBJECT = /^(?:\d+|phases?|and|or|to|through|[,&*_`"'[\u2013-])$/;
+/** "After Phase 1, this …": the phase that is named is not the subject. */
+const NO_SUBJECT_AFTER = /^(?:after|before|like|unlike|besides|beside|with|since|as|once|until|to|from|by)$/;
+
+/** @param before text up to a "depends on": does it deny the dependency, or state that of another phase? */
+function isProse(before: string, owner: number): boolean {
+  const words = before.slice(-CLAUSE).match(/\d{1,20}|[a-zA-Z'\u2019]{1,40}|[^\s\da-zA-Z]/g) ?? [];
+  const lower = words.map((word) => word.toLowerCase());
+  return isDenied(lower) || isOfAnother(lower, owner);
+}
+
+function isDenied(words: readonly string[]): boolean {
+  const clause = words.slice(words.findLastIndex((word) => CLAUSE_ENDS.test(word)) + 1).slice(-DENIAL_REACH);
+  return clause.some((word, index) => DENIALS.test(word) && !NO_DENIAL.test(clause[index + 1] ?? ''));
+}
+
+function isOfAnother(words: readonly string[], owner: number): boolean {
+  const end = subjectEnd(words);
+  if (!/^\d+$/.test(words[end - 1] ?? '')) return false;
+  let start = end;
+  while (start > 0 && IN_A_SUBJECT.test(words[start - 1] ?? '')) start -= 1;
+  const first = words.findIndex((word, index) => index >= start && index < end && /^phases?$/.test(word));
+  if (first === -1) return false;
+  const isAside = words[end] === ',' && (end + 1 === words.length || NO_SUBJECT_AFTER.test(words[start - 1] ?? ''));
+  return !isAside && numbersAfter(words.slice(first, end).join(' '), false)?.includes(owner) === false;
+}
+
+/** End of the words that may be the subject of a "depends on" after all of them. */
+function subjectEnd(words: readonly string[]): number {
+  let end = words.length;
+  while (end > 0 && BETWEEN.test(words[end - 1] ?? '')) {
+    const open = words[end - 1] === ')' ? words.lastIndexOf('(', end - 1) : -1;
+    end = open === -1 ? end - 1 : open;
+  }
+  return end;
 }
 
 /** "Depends on: …" and "- **Depends on:** …" are markers whatever follows; other words may be prose. */

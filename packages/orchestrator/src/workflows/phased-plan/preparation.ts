@@ -18,7 +18,7 @@ export const preparation = planSetup.createStateConfig({
           target: 'readingPlan',
           actions: enqueueActions(({ enqueue, context, event }) => {
             const { baseCommit, excludePaths, setup: install, test, notices } = event.output;
-            const config = withStrategy(context, event.output.config);
+            const config = withStrategy(context, event.output);
             enqueue.assign({
               baseCommit,
               head: baseCommit,

@@ -295,10 +295,16 @@ function nextNumber({ phases }: PlanContext): number {
   return free;
 }
 
-/** Sets the merge strategy: that of the request, else the one that the input's `commits` implies. */
-export function withStrategy({ requestedConfig, input }: PlanContext, config: PlanConfig): PlanConfig {
-  const asked = requestedConfig.git?.mergeStrategy;
-  const mergeStrategy = asked ?? (input.commits === 'squash' ? 'squash' : 'merge');
+/**
+ * Sets the merge strategy: that of the request, `commits: squash`, that of the project or the server, else a merge that keeps the
+ * commit of each phase.
+ */
+export function withStrategy(
+  { requestedConfig, input }: PlanContext,
+  { config, namedMergeStrategy }: Output<'prepare'>,
+): PlanConfig {
+  const byCommits = input.commits === 'squash' ? 'squash' : undefined;
+  const mergeStrategy = requestedConfig.git?.mergeStrategy ?? byCommits ?? namedMergeStrategy ?? 'merge';
   return { ...config, git: { ...config.git, mergeStrategy } };
 }
 

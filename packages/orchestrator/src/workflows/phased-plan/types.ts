@@ -32,7 +32,11 @@ export const planInputSchema = z.strictObject({
     .max(MAX_PLAN_CHARACTERS, {
       error: `The plan has more than ${MAX_PLAN_CHARACTERS} characters. Split it into several plans.`,
     })
-    .meta({ title: 'Text of the plan', description: "Markdown with a heading such as '## Phase 1: …' for each phase." })
+    .meta({
+      title: 'Text of the plan',
+      description:
+        "Markdown with a heading such as '## Phase 1: …' for each phase. A text for which the request gets too large is committed and named by its path.",
+    })
     .optional(),
   maxRetries: z.number().int().min(0).max(20).default(3).meta({
     title: 'Retries a phase',
