@@ -157,6 +157,17 @@ describe('a request that cannot be taken', () => {
     await expectNothingMade();
   });
 
+  it('says what to do with a plan of 5 MB', async () => {
+    const input = { planPath: 'plan.md', plan: `## Phase 1\n${'x'.repeat(5_000_000)}` };
+    expect(await launch({ workflow: 'phased-plan', input })).toMatchObject({
+      status: 413,
+      detail: expect.stringMatching(
+        /^The request body has more than 1,048,576 bytes, the most that is taken\. Send less; a long text, such as a plan, can be committed/,
+      ),
+    });
+    await expectNothingMade();
+  });
+
   it('names the workflow that does not exist, and those that do', async () => {
     const problem = await launch({ workflow: 'biuld' });
     expect(problem).toMatchObject({

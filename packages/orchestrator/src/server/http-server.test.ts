@@ -91,7 +91,10 @@ describe('the server', () => {
 
     it('refuses 20 MB of JSON at once', async () => {
       const { status, detail } = await refused(JSON.stringify({ ...run, request: 'x'.repeat(20_000_000) }));
-      expect([status, detail]).toEqual([413, 'The request body has more than 1,048,576 bytes.']);
+      expect([status, detail]).toEqual([
+        413,
+        'The request body has more than 1,048,576 bytes, the most that is taken. Send less; a long text, such as a plan, can be committed to the repository of the project and named by its path.',
+      ]);
     });
 
     it('refuses 20 MB in chunks without a length, keeping none of them', async () => {

@@ -2,8 +2,13 @@
 import type { Context } from 'hono';
 import { InvalidRequest, PayloadTooLarge } from '../errors.ts';
 
+/** Bytes of a request in JSON, at most. */
 export const MAX_JSON_BYTES = 1024 * 1024;
+/** Bytes of an uploaded file, at most. */
 export const MAX_UPLOAD_BYTES = 10 * 1024 * 1024;
+
+const SEND_LESS =
+  'Send less; a long text, such as a plan, can be committed to the repository of the project and named by its path.';
 
 /** Deeper JSON than any request has; what is nested further only wants to exhaust a recursive function. */
 const MAX_NESTING = 64;
@@ -14,7 +19,7 @@ const MAX_NESTING = 64;
  * @throws {InvalidRequest} for another content type, invalid UTF-8, malformed or absurdly nested JSON
  */
 export async function readJsonBody(c: Context): Promise<void> {
-  const bytes = await readBytes(c, MAX_JSON_BYTES);
+  const bytes = await readBytes(c, MAX_JSON_BYTES, SEND_LESS);
   const contentType = c.req.header('content-type');
   if (bytes.byteLength > 0 && !/^application\/json\s*(?:;|$)/i.test(contentType ?? '')) {
     throw new InvalidRequest(
@@ -31,7 +36,7 @@ export async function readJsonBody(c: Context): Promise<void> {
  * @throws {PayloadTooLarge} above 10 MB
  */
 export async function readUploadBody(c: Context): Promise<void> {
-  replaceBody(c, await readBytes(c, MAX_UPLOAD_BYTES));
+  replaceBody(c, await readBytes(c, MAX_UPLOAD_BYTES, 'Upload a smaller file.'));
 }
 
 /** The stream is used up; later readers find the same bytes in a request of their own. */
@@ -43,8 +48,12 @@ function replaceBody(c: Context, body: Uint8Array<ArrayBuffer>): void {
   c.req.raw = new Request(url, { method, headers, body });
 }
 
-async function readBytes(c: Context, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = () => new PayloadTooLarge(`The request body has more than ${limit.toLocaleString('en')} bytes.`);
+/** @param wayOut sentence for a person whose request has more bytes than the limit */
+async function readBytes(c: Context, limit: number, wayOut: string): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = () =>
+    new PayloadTooLarge(
+      `The request body has more than ${limit.toLocaleString('en')} bytes, the most that is taken. ${wayOut}`,
+    );
   if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
   // The platform's types say nothing of the chunks; a request's body consists of bytes.
   const body: ReadableStream<Uint8Array> | null = c.req.raw.body;

@@ -1,28 +1,26 @@
 /** The command `plan run`: carries out a plan in phases, and resumes one that waits. */
-import { execFile } from 'node:child_process';
-import { readFile, realpath } from 'node:fs/promises';
-import path from 'node:path';
-import { promisify } from 'node:util';
 import {
   type Client,
-  FINAL_STATUSES,
   type Gate,
+  type JsonObject,
+  MAX_JSON_BYTES,
+  type NewRun,
   type Project,
   type RunConfigRequest,
+  type RunStart,
   type RunView,
 } from '@autonomous/shared';
-import { type CheckCommands, findCheckCommands } from '../../artifacts/check-commands.ts';
-import { type PlanDocument, readPlan, wavesOf } from '../../workflows/phased-plan/plan-file.ts';
+import { readPlan, repositoryPath, wavesOf } from '../../workflows/phased-plan/plan-file.ts';
+import { findProjectChecks } from '../../workflows/phased-plan/project-checks.ts';
 import { collectModels, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { CommandFailure, EXIT, exitCodeOf, UsageError } from '../exit.ts';
 import { followFamily, openChildren } from '../follow-family.ts';
 import { readConfigFile, readTextFile } from '../input-files.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
+import { placeOf, type PlanPlace, showPlan } from '../plan-outline.ts';
 import { chooseProject } from '../project.ts';
 import { statusOf } from '../run-texts.ts';
-
-const execute = promisify(execFile);
 
 const WORKFLOW = 'phased-plan';
 const BLOCKED = 'phase_blocked';
@@ -60,24 +58,35 @@ export function addPlan(line: CommandLine): void {
     .option('--lint <command>', "lint command; else found in the project's files")
     .option('--no-lint', 'no lint command, also where the project has one')
     .option('--auto-merge', 'merge when all phases are done')
-    .option('--squash', 'with --auto-merge: one commit instead of one for each phase')
+    .option('--squash', 'where the result is merged: one commit instead of one for each phase')
     .option('--base <branch>', 'branch to start from and to merge into')
     .option('--model <role=model>', 'model of a role; may be repeated', collectModels)
     .option('--config <file>', 'run configuration in JSON; options win over it')
     .option('--dry-run', 'only show the phases, their order and the commands; needs no server')
     .option('--detach', 'only start it')
-    .option('--json', 'events as JSON lines; with --detach or --dry-run one JSON object')
+    .option('--json', 'events as JSON lines; with --detach the run and with --dry-run the plan as JSON')
     .action(line.ending((file: string, options: PlanOptions) => runPlan(line.io, file, options)));
 }
 
 async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<number> {
   if (options.guidance !== undefined && !options.resume)
     throw new UsageError('--guidance goes with --resume: it is for a phase that is blocked.');
+  if (options.resume) refuseWithResume(options);
   const text = await readTextFile(io, file);
   const read = readPlan(text);
   if (!read.ok) throw new UsageError([`${file} cannot be carried out:`, ...read.faults].join('\n  '));
-  const planPath = await pathOf(io, file);
-  if (options.dryRun) return showPlan(io, planPath, read.plan, options);
+  const place = await placeOf(io, file);
+  const { planPath } = place;
+  const config = await configOf(io, options);
+  if (options.squash && config.git?.autoMerge !== true)
+    note(
+      io,
+      "--squash has an effect only where the result is merged. Add --auto-merge, unless git.autoMerge of the project's configuration says so.",
+    );
+  if (options.dryRun) {
+    const outline = { planPath, ...read.plan, waves: wavesOf(read.plan.phases) };
+    return showPlan(io, outline, { ...options, configured: config.commands, findChecks: findProjectChecks });
+  }
   const client = await connect(io, options.server);
   const project = await chooseProject(client, io, options.project);
   const open = await openRunOf(client, project, planPath);
@@ -86,21 +95,23 @@ async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<n
     throw new UsageError(
       `Run ${open.id} carries out ${planPath} already (${statusOf(open)}). Go on with it: add --resume. Or cancel it: ${io.program} cancel ${open.id}`,
     );
-  const launched = await client.launchRun({
-    projectId: project.id,
-    workflow: WORKFLOW,
-    request: requestOf(planPath),
-    config: await configOf(io, options),
-    input: {
-      planPath,
-      plan: text,
-      ...(options.maxRetries === undefined ? {} : { maxRetries: options.maxRetries }),
-      ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),
-      ...(options.squash ? { commits: 'squash' } : {}),
-      ...(options.test === undefined ? {} : { test: options.test }),
-      ...(typeof options.lint === 'string' ? { lint: options.lint } : {}),
-    },
-  });
+  const launched = await client.launchRun(
+    withinLimit(io, place, {
+      projectId: project.id,
+      workflow: WORKFLOW,
+      request: `Carry out ${planPath}`,
+      config,
+      input: {
+        planPath,
+        plan: text,
+        ...(options.maxRetries === undefined ? {} : { maxRetries: options.maxRetries }),
+        ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),
+        ...(options.squash ? { commits: 'squash' } : {}),
+        ...(options.test === undefined ? {} : { test: options.test }),
+        ...(typeof options.lint === 'string' ? { lint: options.lint } : {}),
+      },
+    }),
+  );
   if (options.detach) {
     if (options.json) sayJson(io, launched);
     else say(io, `${launched.id}\nFollow it with: ${io.program} plan run ${file} --resume`);
@@ -108,6 +119,48 @@ async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<n
   }
   if (!options.json) say(io, `run ${launched.id} on ${project.name}: ${read.plan.phases.length} phases of ${planPath}`);
   return follow(io, client, launched.id, options);
+}
+
+/** Options that only the start of a run takes. */
+const START_OPTIONS = {
+  maxIterations: '--max-iterations',
+  maxRetries: '--max-retries',
+  test: '--test',
+  lint: '--lint',
+  autoMerge: '--auto-merge',
+  squash: '--squash',
+  base: '--base',
+  model: '--model',
+  config: '--config',
+} as const satisfies { readonly [Name in keyof PlanOptions]?: string };
+
+/** @throws {UsageError} naming the options that have no effect with `--resume` */
+function refuseWithResume(options: PlanOptions): void {
+  if (options.dryRun)
+    throw new UsageError('--dry-run starts nothing, and --resume goes on with a run. Leave one of them out.');
+  const given = { ...START_OPTIONS, ...(options.lint === false ? { lint: '--no-lint' } : {}) };
+  const names = Object.entries(given).flatMap(([name, option]) => (Object.hasOwn(options, name) ? [option] : []));
+  if (names.length === 0) return;
+  const [have, them] = names.length === 1 ? ['has', 'it'] : ['have', 'them'];
+  throw new UsageError(
+    `${names.join(', ')} ${have} no effect with --resume: the run keeps what it was started with. Leave ${them} out.`,
+  );
+}
+
+/**
+ * The request as it can be sent: without the text of a plan that is too long for one request, which the server then reads from the
+ * repository.
+ * @throws {UsageError} where the plan lies in no repository
+ */
+function withinLimit(io: CliIo, { planPath, top }: PlanPlace, request: NewRun): NewRun {
+  const bytes = Buffer.byteLength(JSON.stringify(request));
+  if (bytes <= MAX_JSON_BYTES) return request;
+  const why = `${planPath} is too long to be sent: the request would have ${bytes.toLocaleString('en')} bytes, and at most ${MAX_JSON_BYTES.toLocaleString('en')} are taken.`;
+  if (top === null)
+    throw new UsageError(`${why} Commit the plan to the repository of the project, push it, and name it there.`);
+  note(io, `${why} The run reads it from the base branch instead: commit it and push it there.`);
+  const { plan: _text, ...input } = request.input ?? {};
+  return { ...request, input };
 }
 
 /** Decides what waits, and follows on. */
@@ -135,7 +188,8 @@ async function resume(
         : { decision: 'retry', ...(guidance === undefined ? {} : { notes: guidance }) },
     );
   if (options.detach) {
-    say(io, `${open.id} goes on`);
+    if (options.json) sayJson(io, await client.getRun(open.id));
+    else say(io, `${open.id} goes on`);
     return EXIT.done;
   }
   return follow(io, client, open.id, options, toldUpTo);
@@ -150,16 +204,23 @@ async function follow(
 ): Promise<number> {
   const options = { client, io, runId, json, ...(toldUpTo === undefined ? {} : { toldUpTo }) };
   const { run, gates, interrupted } = await followFamily(options);
-  if (json) return exitCode(run, gates);
-  if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
-  else for (const gate of gates) say(io, wayOn(io, gate));
-  if (run.status === 'completed') say(io, 'ALL_PHASES_COMPLETE');
-  return exitCode(run, gates);
+  if (!json) {
+    if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
+    else for (const gate of gates) say(io, wayOn(io, gate));
+    if (run.status === 'completed') say(io, 'ALL_PHASES_COMPLETE');
+  }
+  for (const gate of gates) if (await isAtLimit(client, gate)) return EXIT.limit;
+  return exitCodeOf(run);
 }
 
-function exitCode(run: RunView, gates: readonly Gate[]): number {
-  const isLimit = gates.some(({ summary }) => summary.includes('iterations is reached'));
-  return isLimit ? EXIT.limit : exitCodeOf(run);
+/** Has the limit of iterations opened the gate? */
+async function isAtLimit(client: Client, { kind, runId, summary, details }: Gate): Promise<boolean> {
+  // The pause of a plan has its reason in words alone.
+  if (kind !== BLOCKED) return /cannot be used: the limit of \d{1,10} iterations is reached/.test(summary);
+  // A phase with retries left is blocked by nothing else.
+  const { attempts } = details;
+  const { maxRetries } = await inputOf(client, runId);
+  return Array.isArray(attempts) && typeof maxRetries === 'number' && attempts.length <= maxRetries;
 }
 
 function wayOn(io: CliIo, gate: Gate): string {
@@ -168,35 +229,27 @@ function wayOn(io: CliIo, gate: Gate): string {
   return [gate.summary, ...gate.decisions.map((decision) => `  ${io.program} ${decision} ${gate.runId}`)].join('\n');
 }
 
-/** The newest run of a plan that has not ended. */
+/** The newest run of a plan that has not ended, whoever launched it, by the path in its input. */
 async function openRunOf(client: Client, project: Project, planPath: string): Promise<RunView | undefined> {
+  const wanted = repositoryPath(planPath);
   for (let cursor: string | undefined; ;) {
-    const page = await client.listRuns({ projectId: project.id, limit: 200, cursor });
-    const found = page.items.find(
-      ({ workflow, status, originalRequest }) =>
-        workflow.name === WORKFLOW && !FINAL_STATUSES.has(status) && originalRequest === requestOf(planPath),
-    );
-    if (found !== undefined || page.nextCursor === null) return found;
+    const filter = { projectId: project.id, workflow: WORKFLOW, open: true, limit: 200, cursor };
+    const page = await client.listRuns(filter);
+    for (const run of page.items) {
+      const { planPath: given } = await inputOf(client, run.id);
+      if (typeof given === 'string' && repositoryPath(given) === wanted) return run;
+    }
+    if (page.nextCursor === null) return undefined;
     cursor = page.nextCursor;
   }
 }
 
-function requestOf(planPath: string): string {
-  return `Carry out ${planPath}`;
-}
-
-/** Path of the plan in its repository; where it lies in none, as the person named it. */
-async function pathOf(io: CliIo, file: string): Promise<string> {
-  const absolute = await realpath(path.resolve(io.cwd, file));
-  const top = await topOf(path.dirname(absolute));
-  return top === null ? file : path.relative(top, absolute).split(path.sep).join('/');
-}
-
-async function topOf(folder: string): Promise<string | null> {
-  return execute('git', ['-C', folder, 'rev-parse', '--show-toplevel']).then(
-    ({ stdout }) => stdout.trimEnd(),
-    () => null,
-  );
+/** Input of a run, as its first event has it. */
+async function inputOf(client: Client, runId: string): Promise<JsonObject> {
+  const [first] = await client.listEvents(runId, 0, 1);
+  // The first event is RUN_STARTED, or RUN_QUEUED with the same data.
+  const { start, ...own } = (first?.payload ?? {}) as Partial<RunStart> & { readonly start?: Partial<RunStart> };
+  return (start ?? own).input ?? {};
 }
 
 async function configOf(io: CliIo, options: PlanOptions): Promise<RunConfigRequest> {
@@ -212,37 +265,4 @@ async function configOf(io: CliIo, options: PlanOptions): Promise<RunConfigReque
     ...(options.model === undefined ? {} : { modelRouting: { ...file.modelRouting, ...options.model } }),
     ...(options.lint === false ? { commands: { ...file.commands, lint: null } } : {}),
   };
-}
-
-// ---- dry run
-
-async function showPlan(io: CliIo, planPath: string, plan: PlanDocument, options: PlanOptions): Promise<number> {
-  const waves = wavesOf(plan.phases);
-  const found = await commandsHere(io);
-  const test = options.test ?? found.test?.command ?? null;
-  const lint = options.lint === false ? null : (options.lint ?? found.lint?.command ?? null);
-  if (options.json) {
-    sayJson(io, { planPath, ...plan, waves, test, lint }, 2);
-    return EXIT.done;
-  }
-  say(io, `${planPath}${plan.title === null ? '' : `: ${plan.title}`}`);
-  for (const { number, title, dependsOn, criteria } of plan.phases) {
-    const after = dependsOn.length === 0 ? 'depends on none' : `after ${dependsOn.join(', ')}`;
-    const items = `${criteria.length} success ${criteria.length === 1 ? 'criterion' : 'criteria'}`;
-    say(io, `  Phase ${number}${title === '' ? '' : `: ${title}`} (${after}; ${items})`);
-  }
-  say(io, `Order: ${waves.map((wave) => wave.join(' and ')).join(', then ')}`);
-  say(io, `Test: ${test ?? 'not found here: you will be asked'}`);
-  say(io, `Lint: ${lint ?? (options.lint === false ? 'none' : 'none found here')}`);
-  say(io, 'Nothing was started.');
-  return EXIT.done;
-}
-
-/** The commands that the files of this working tree name. */
-async function commandsHere({ cwd }: CliIo): Promise<CheckCommands> {
-  const top = await topOf(cwd);
-  if (top === null) return { test: null, lint: null };
-  const { stdout } = await execute('git', ['-C', top, 'ls-files', '-z'], { maxBuffer: 256 * 1024 * 1024 });
-  const files = stdout.split('\0').filter((name) => name !== '');
-  return findCheckCommands(files, (name) => readFile(path.join(top, name), 'utf8').catch(() => null));
 }

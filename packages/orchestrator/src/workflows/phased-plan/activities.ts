@@ -10,26 +10,23 @@ import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/push-branch.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
-import { findCheckCommands } from '../../artifacts/check-commands.ts';
 import { readForeignText } from '../../artifacts/foreign-text.ts';
-import { MEMORY_PATH, parseMemory } from '../../artifacts/memory.ts';
+import { MEMORY_PATH } from '../../artifacts/memory.ts';
 import { RecordRedactor } from '../../artifacts/record-redactor.ts';
 import { renderEventLog, renderRunContext } from '../../artifacts/run-context.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { pathFault } from '../../repository/repository-paths.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
-import { COMMANDS_QUESTION, commandsIn } from './commands-question.ts';
+import { COMMANDS_QUESTION } from './commands-question.ts';
 import { stateFiles } from './orchestrator-state.ts';
 import { checkWithLint, configuredLint } from './phase/activities.ts';
-import { readPlan as read, wavesOf } from './plan-file.ts';
+import { readPlan as read, repositoryPath, wavesOf } from './plan-file.ts';
+import { findProjectChecks, MAX_MEMORY } from './project-checks.ts';
 import { roles } from './roles/index.ts';
 import type { PlanActivities, PlanConfig, PlanRead } from './types.ts';
 
 type Of<Name extends keyof PlanActivities> = Activity<PlanActivities[Name]['input'], PlanActivities[Name]['output']>;
 type Implementations = { readonly [Name in keyof PlanActivities]: Of<Name> };
-
-/** Characters of a memory file that is read and extended. */
-const MAX_MEMORY = 1_000_000;
 
 export function planActivities(tools: ActivityTools): ActivityRegistry {
   const activities: Implementations = {
@@ -56,7 +53,7 @@ function readPlan(tools: ActivityTools): Of<'readPlan'> {
     async perform({ projectId, baseCommit, planPath, plan }, context): Promise<PlanRead> {
       const { repository } = tools;
       const project = await tools.project(projectId, context.runId);
-      const path = planPath.replaceAll('\\', '/').replace(/^(?:\.?\/)+/, '');
+      const path = repositoryPath(planPath);
       // A plan from elsewhere may have a name that no file in git has.
       const inBase = pathFault(path) === null ? await repository.readFile(project, baseCommit, path) : null;
       const nothing = { title: null, phases: [], waves: [], planFile: null };
@@ -87,20 +84,10 @@ function findCommands(tools: ActivityTools): Of<'findCommands'> {
       const project = await tools.project(projectId, context.runId);
       const readFile = (path: string) => repository.readFile(project, baseCommit, path);
       const { config } = await tools.view(context.runId);
-      const found = await findCheckCommands(await repository.listFiles(project, baseCommit), readFile);
-      const told = found.test === null ? toldBefore(await readFile(MEMORY_PATH)) : null;
-      const answered = told === null ? {} : commandsIn(told, `a person, in ${MEMORY_PATH}`, found.lint);
-      return { ...found, ...answered, ...configuredLint(config) };
+      const found = await findProjectChecks(await repository.listFiles(project, baseCommit), readFile);
+      return { ...found, ...configuredLint(config) };
     },
   };
-}
-
-/** The latest answer to the question for the commands in the project's memory. */
-function toldBefore(memory: string | null): string | null {
-  if (memory === null || memory.length > MAX_MEMORY) return null;
-  const lines = parseMemory(memory).pastDecisions.flatMap((decision) => decision.lines);
-  const line = lines.findLast((each) => each.includes(COMMANDS_QUESTION.question));
-  return line === undefined ? null : (/`([^`]+)`/.exec(line)?.[1]?.replaceAll(' ⏎ ', '\n') ?? null);
 }
 
 /** Concerns of the whole result that nobody has accepted yet, here or in a phase. */
