@@ -196,6 +196,20 @@ it('verifies first what a person fixed by hand on the branch of the phase', asyn
   expect(await server.mirror('ls-tree', '-r', '--name-only', run.branch)).not.toContain('forged');
 });
 
+it('offers no fix by hand where the branch of the phase cannot be pushed', async () => {
+  const server = await phaseServer({ 'phase-implementer': [writing(RED, 'SUCCESS')] });
+  // Where a branch of this name is, no branch can lie below it.
+  await server.git('update-ref', 'refs/heads/autonomous', 'main');
+  const run = await server.until(await launched(server, { maxRetries: 0 }), { gate: 'phase_blocked' });
+  const paused = (await server.events(run.id)).findLast(({ type }) => type === 'RUN_PAUSED');
+  const message = String((paused?.payload as { readonly message?: unknown } | undefined)?.message);
+  expect(message).toContain('could not be pushed, so that it cannot be fixed by hand there');
+  expect(message).toContain('--resume --guidance');
+  expect(message).not.toContain('Fix manually');
+  const notices = await server.payloads(run.id, 'NOTICE');
+  expect(notices.map((notice) => notice.message).join()).toContain('could not be pushed');
+});
+
 it('asks for a hand fix on top of the phase where the branch was rewritten, and takes it then', async () => {
   const server = await phaseServer({
     'phase-implementer': [writing(RED, 'SUCCESS')],

@@ -16,6 +16,8 @@ export interface Escalation {
   readonly attempts: readonly Attempt[];
   /** Where the work lies for a person who fixes it by hand; `null` where it could not be pushed. */
   readonly branch: string | null;
+  /** Default: true. */
+  readonly isHandFixOffered?: boolean;
   /** Absent: the retries are used up. */
   readonly limit?: string;
 }
@@ -23,8 +25,16 @@ export interface Escalation {
 const LONGEST_ERROR = 4_000;
 const LONGEST_SUMMARY = 500;
 
-/** The message of a blocked phase: its last error, a summary of each retry, and the two ways on. */
-export function escalationText({ phase, planPath, attempts, branch, limit }: Escalation): string {
+/** The message of a blocked phase: its last error, a summary of each retry, and the ways on. */
+export function escalationText({
+  phase,
+  planPath,
+  attempts,
+  branch,
+  isHandFixOffered = true,
+  limit,
+}: Escalation): string {
+  const resumed = `autonomous plan run ${quoted(planPath)} --resume`;
   const retries = attempts.slice(1);
   const last = attempts.at(-1)?.error.trim() ?? '';
   return [
@@ -37,10 +47,18 @@ export function escalationText({ phase, planPath, attempts, branch, limit }: Esc
     '',
     ...(retries.length === 0 ? ['none'] : retries.map((attempt, index) => `${index + 1}. ${retryLine(attempt)}`)),
     '',
-    'Please review and either:',
-    '',
-    `- Fix manually${branch === null ? '' : ` on the branch ${branch}`} and run: autonomous plan run ${quoted(planPath)} --resume`,
-    `- Provide guidance for next attempt: autonomous plan run ${quoted(planPath)} --resume --guidance "…"`,
+    ...(isHandFixOffered
+      ? [
+          'Please review and either:',
+          '',
+          `- Fix manually${branch === null ? '' : ` on the branch ${branch}`} and run: ${resumed}`,
+          `- Provide guidance for next attempt: ${resumed} --guidance "…"`,
+        ]
+      : [
+          'The branch of the phase could not be pushed, so that it cannot be fixed by hand there. Please review and:',
+          '',
+          `- Provide guidance for next attempt: ${resumed} --guidance "…"`,
+        ]),
   ].join('\n');
 }
 

@@ -47,7 +47,7 @@ export function phaseActivities(tools: ActivityTools): ActivityRegistry {
     review: review(tools),
     commitPhase: commitPhase(tools),
     checkpoint: checkpoint(tools, 'implementation'),
-    shareBranch: shareBranch(tools),
+    shareBranch: shareOrRefuse(tools),
     takeHandFix: takeHandFix(tools),
   };
   return tidiedAll(tools, activities);
@@ -241,6 +241,19 @@ function commitPhase(tools: ActivityTools): Of<'commitPhase'> {
       const commit = await commitOnBranch(tools, context, { project, branch, head: baseCommit, tree, message });
       return committed(tools, project, baseCommit, commit);
     },
+  };
+}
+
+/** Pushes the phase's branch for a person. A push that only a person could make possible is no failure: there are other ways on. */
+function shareOrRefuse(tools: ActivityTools): Of<'shareBranch'> {
+  const share = shareBranch(tools);
+  return {
+    retry: THREE_TRIES,
+    perform: (input, context) =>
+      share.perform(input, context).catch((error: unknown) => {
+        if (!(error instanceof NeedsHuman)) throw error;
+        return { commit: input.commit, pushed: false, refusal: error.message };
+      }),
   };
 }
 

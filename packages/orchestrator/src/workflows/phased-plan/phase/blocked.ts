@@ -10,10 +10,17 @@ const escalation = (context: PhaseContext) => ({
   planPath: context.input.planPath,
   attempts: context.attempts,
   branch: context.isShared ? context.branch : null,
+  ...(context.isRefused === true ? { isHandFixOffered: false } : {}),
   ...(context.attempts.length <= context.input.maxRetries
     ? { limit: `the limit of ${context.iterationLimit} iterations is reached` }
     : {}),
 });
+
+const notPushed = (why: string) =>
+  ({
+    type: 'NOTICE',
+    message: `The branch of the phase could not be pushed, so that it cannot be fixed by hand there: ${why}`,
+  }) as const;
 
 export const escalationStates = {
   // A person who fixes it by hand needs the work; where it cannot be pushed, guidance is the way on.
@@ -24,16 +31,20 @@ export const escalationStates = {
       id: 'shareBranch',
       src: 'shareBranch',
       input: ({ context }) => ({ ...headerOf(context), commit: context.head }),
-      onDone: { target: 'blocked', actions: assign({ isShared: ({ event }) => event.output.pushed }) },
+      onDone: {
+        target: 'blocked',
+        actions: enqueueActions(({ enqueue, context, event }) => {
+          const { pushed, refusal } = event.output;
+          enqueue.assign({ isShared: pushed });
+          if (context.isRefused === true) enqueue.assign({ isRefused: undefined });
+          if (refusal === undefined) return;
+          enqueue.assign({ isRefused: true });
+          enqueue.emit(notPushed(refusal));
+        }),
+      },
       onError: {
         target: 'blocked',
-        actions: [
-          assign({ isShared: false }),
-          emit(({ event }) => ({
-            type: 'NOTICE',
-            message: `The branch of the phase could not be pushed, so that it cannot be fixed by hand there: ${errorOf(event).message}`,
-          })),
-        ],
+        actions: [assign({ isShared: false }), emit(({ event }) => notPushed(errorOf(event).message))],
       },
     },
   }),

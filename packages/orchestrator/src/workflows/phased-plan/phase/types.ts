@@ -117,6 +117,8 @@ export interface PhaseContext extends RunHeader {
   readonly lastError: string | null;
   /** False where the branch of a blocked phase could not be pushed. */
   readonly isShared: boolean;
+  /** Set while the push of a blocked phase's branch is refused, so that nobody can fix it by hand there. Absent in older logs. */
+  readonly isRefused?: true | undefined;
   readonly committed: CommittedCode | null;
   readonly paused: Pause | null;
   readonly resumedByItself?: number | undefined;
@@ -135,6 +137,9 @@ export type PhaseAgentInput = RunHeader & {
   readonly commands: readonly string[];
 };
 
+/** With `refusal`, a sentence for a person, the branch could not be pushed. */
+export type SharedBranch = Published & { readonly refusal?: string };
+
 export type PhaseActivities = {
   prepare: { input: PrepareInput; output: Prepared<PhaseConfig> };
   findCommands: { input: RunHeader & { readonly baseCommit: string }; output: CheckCommands };
@@ -152,7 +157,7 @@ export type PhaseActivities = {
   review: { input: PhaseAgentInput & { readonly checked: Checked | null }; output: PhaseReviewed };
   commitPhase: { input: Omit<CommitCodeInput, 'tree'>; output: CommittedCode };
   checkpoint: { input: CheckpointInput; output: Checkpoint };
-  shareBranch: { input: RunHeader & { readonly commit: string }; output: Published };
+  shareBranch: { input: RunHeader & { readonly commit: string }; output: SharedBranch };
   takeHandFix: {
     input: RunHeader & { readonly head: string; readonly baseCommit: string; readonly message: string };
     output: HandFix;

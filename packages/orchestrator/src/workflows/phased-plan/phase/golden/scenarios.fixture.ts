@@ -195,6 +195,10 @@ export const scenarios: Scenarios = {
   'blocked-then-verified-again-as-it-is': () =>
     retried(blocked()).ended('takeHandFix', { commit: null }).ended('verify', checked(false)),
   'blocked-and-its-branch-cannot-be-pushed': () => spent().fail('shareBranch', 'remote_unavailable'),
+  'blocked-and-the-push-of-its-branch-is-refused': () =>
+    spent()
+      .ended('shareBranch', { commit: 'c-1', pushed: false, refusal: 'The remote is away.' })
+      .send('APPROVAL_REJECTED', { by, feedback: 'Multiply.' }),
   'iterations-are-used-up': () =>
     written(ready({ maxIterations: 1, maxRetries: 3 }))
       .ended('verify', checked(false))
