@@ -7,6 +7,7 @@
 import { lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
+import { BUN_SETUP_FILE, BUN_SETUP_PROGRAM, bunSetup, COMPLETE_BUN } from '../artifacts/bun-setup.ts';
 import { missingToolOf } from '../artifacts/missing-tool.ts';
 import { hashOf } from '../artifacts/content-hash.ts';
 import { findProjectCommands, isInstallInput } from '../artifacts/project-commands.ts';
@@ -44,6 +45,9 @@ export class InstallFailed extends NeedsHuman {
 
 const KEPT_OUTPUT = 4_000;
 
+/** Raised where the same step leaves something else than before, so that nothing that an older server installed is used. */
+const REVISION = 2;
+
 /**
  * Set before a step whose project allows install scripts: what a project's own settings say loses against the environment.
  * pip then builds packages that have no wheel.
@@ -58,15 +62,17 @@ const SCRIPTS_ALLOWED =
 export async function withInstalled<Result>(
   tools: ActivityTools,
   request: InstallRequest,
-  setup: ProjectCommand,
+  { command, source }: ProjectCommand,
   use: (installed: InstalledDependencies) => Promise<Result>,
 ): Promise<Result> {
+  const setup = { command: bringingBun(command), source };
   const { baseCommit, config } = await tools.view(request.runId);
   const own = await inputsOf(tools, request, request.treeish, setup);
   const isOfTheBase = baseCommit !== undefined && own === (await inputsOf(tools, request, baseCommit, setup));
   const treeish = isOfTheBase ? baseCommit : request.treeish;
   const key = hashOf(
     JSON.stringify({
+      revision: REVISION,
       inputs: own,
       project: request.project.id,
       runId: isOfTheBase ? null : request.runId,
@@ -103,6 +109,15 @@ export async function setupOf(
   return found.setup;
 }
 
+/**
+ * Commands that runs stored before Bun had a step of its own call `npx bun`, which may start its placeholder. They take a Bun from
+ * PATH where there is one.
+ */
+function bringingBun(command: string): string {
+  const asked = /\|\| echo npx --yes bun(?:@(\d+\.\d+\.\d+))?\)/.exec(command);
+  return asked === null ? command : `${bunSetup(asked[1])} && ${command}`;
+}
+
 /** One hash of all files that the step is known to read. */
 async function inputsOf(
   tools: ActivityTools,
@@ -132,6 +147,8 @@ async function install(
   const tracked = await entriesIn(checkout);
   if (setup.command.includes(PYTHON_SETUP))
     await writeFile(path.join(entry.home, PYTHON_SETUP_FILE), PYTHON_SETUP_PROGRAM);
+  if (setup.command.includes(BUN_SETUP_FILE))
+    await writeFile(path.join(entry.home, BUN_SETUP_FILE), BUN_SETUP_PROGRAM);
   progress({ kind: 'command', text: `$ ${setup.command}` });
   await withSizes(progress, '', [checkout, entry.home], () => runSetup(tools, request, setup, checkout, entry.home));
   const installed = await moveUntracked(checkout, entry.folder, tracked);
@@ -172,6 +189,8 @@ async function runSetup(
     });
     signal.throwIfAborted();
     if (result.exitCode === 0) {
+      await sandbox.run({ command: COMPLETE_BUN, timeoutMs: tools.setupTimeoutMs, signal, offline: true });
+      signal.throwIfAborted();
       // Of a step that failed nothing is kept, and what it says of itself counts: nothing is brought back.
       await sandbox.sync(signal);
       return;

@@ -1,6 +1,14 @@
 /** Derives the steps that install a project's dependencies from its manifests, with or without a lockfile. */
+import { bunSetup } from './bun-setup.ts';
 import { PYTHON_SETUP } from './python-setup.ts';
-import { chooseNodeTool, isBerryLock, nodeToolCall, type NodeToolChoice, programsOfCall } from './node-tool.ts';
+import {
+  askedVersion,
+  chooseNodeTool,
+  isBerryLock,
+  type NodeTool,
+  nodeToolCall,
+  programsOfCall,
+} from './node-tool.ts';
 import { fieldOf, type FoundCommand, hasLine, isRecord, parseJson, type ProjectTree } from './project-tree.ts';
 
 /** One for each language that has something to install. */
@@ -21,10 +29,11 @@ async function setupOfNode(tree: ProjectTree): Promise<FoundCommand | null> {
   const call = await nodeToolCall(tree, choice);
   const programs = programsOfCall(call, choice);
   const { tool, lockfile } = choice;
+  if (tool === 'bun') return setupOfBun(tree, lockfile, programs);
   if (lockfile === null) {
     const source = 'package.json';
     if (!(await namesPackages(tree))) return null;
-    return { command: unlocked(call, choice), source, programs, notice: unpinned(source, NODE_LOCKFILE[tool]) };
+    return { command: unlocked(call, tool, choice.isBerry), source, programs, notice: unpinned(source, NODE_LOCKFILE[tool]) };
   }
   const lock = await tree.read(lockfile);
   const found = (command: string): FoundCommand => ({ command, source: lockfile, programs });
@@ -37,12 +46,32 @@ async function setupOfNode(tree: ProjectTree): Promise<FoundCommand | null> {
     case 'yarn':
       if (yarnLockIsEmpty(lock)) return null;
       return found(isBerryLock(lock) ? `${BERRY}${call} install --immutable` : `${call} install --frozen-lockfile`);
-    case 'bun':
-      if (lock.replaceAll(/\s/g, '').includes('"packages":{}')) return null;
-      return found(`${call} install --frozen-lockfile`);
     default:
       return tool satisfies never;
   }
+}
+
+/** Brings Bun itself too, also for tests of a project that has no packages. */
+async function setupOfBun(
+  tree: ProjectTree,
+  lockfile: string | null,
+  programs: readonly string[],
+): Promise<FoundCommand | null> {
+  const source = lockfile ?? 'package.json';
+  const brings = bunSetup(await askedVersion(tree));
+  const lock = lockfile === null ? '' : await tree.read(lockfile);
+  const isEmpty = lock.replaceAll(/\s/g, '').includes('"packages":{}');
+  if (isEmpty || (lockfile === null && !(await namesPackages(tree)))) {
+    const scripts = fieldOf(parseJson(await tree.read('package.json')), 'scripts');
+    return fieldOf(scripts, 'test') === undefined ? null : { command: brings, source, programs };
+  }
+  if (lockfile !== null) return { command: `${brings} && bun install --frozen-lockfile`, source, programs };
+  return {
+    command: `${brings} && bun install --no-save`,
+    source,
+    programs,
+    notice: unpinned(source, NODE_LOCKFILE.bun),
+  };
 }
 
 /** Yarn 2 and later refuse the variable by which a sandbox turns install scripts off in Yarn 1; they have one of their own. */
@@ -51,7 +80,7 @@ const BERRY = 'env -u YARN_IGNORE_SCRIPTS ';
 const NODE_LOCKFILE = { npm: 'package-lock.json', pnpm: 'pnpm-lock.yaml', yarn: 'yarn.lock', bun: 'bun.lock' } as const;
 
 /** None writes a lockfile where it can be told not to: a run would not commit it. */
-function unlocked(call: string, { tool, isBerry }: NodeToolChoice): string {
+function unlocked(call: string, tool: Exclude<NodeTool, 'bun'>, isBerry: boolean): string {
   switch (tool) {
     case 'npm':
       return 'npm install --no-package-lock';
@@ -59,8 +88,6 @@ function unlocked(call: string, { tool, isBerry }: NodeToolChoice): string {
       return `${call} install --no-lockfile`;
     case 'yarn':
       return isBerry ? `${BERRY}${call} install --no-immutable` : `${call} install --no-lockfile`;
-    case 'bun':
-      return `${call} install --no-save`;
     default:
       return tool satisfies never;
   }

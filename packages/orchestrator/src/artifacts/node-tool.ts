@@ -34,19 +34,27 @@ export async function chooseNodeTool(tree: ProjectTree): Promise<NodeToolChoice>
   return { tool, lockfile: lockfile ?? null, isBerry };
 }
 
-/** The tool by its name, or where it is not installed by npx, in the version that package.json asks for. */
+/**
+ * The tool by its name, or where it is not installed by npx, in the version that package.json asks for. The install step brings
+ * Bun: what npx starts of it need not be the program (see `bun-setup.ts`).
+ */
 export async function nodeToolCall(tree: ProjectTree, { tool, isBerry }: NodeToolChoice): Promise<string> {
-  if (tool === 'npm') return 'npm';
+  if (tool === 'npm' || tool === 'bun') return tool;
   const release =
     tool === 'yarn' ? [...tree.paths].sort().find((path) => /^\.yarn\/releases\/[\w.-]+\.cjs$/.test(path)) : undefined;
   if (release !== undefined) return `node ${release}`;
-  const asked = fieldOf(parseJson(await tree.read('package.json')), 'packageManager');
-  const version = typeof asked === 'string' ? /^(?:pnpm|yarn|bun)@(\d+\.\d+\.\d+)/.exec(asked)?.[1] : undefined;
+  const version = await askedVersion(tree);
   const name = isBerry ? '@yarnpkg/cli-dist' : tool;
   return `$(command -v ${tool} || echo npx --yes ${name}${version === undefined ? '' : `@${version}`})`;
 }
 
-/** Programs of a call by `nodeToolCall`; npx brings the tool where it is missing. */
+/** Exact version that package.json asks for; `undefined` if it asks for none. */
+export async function askedVersion(tree: ProjectTree): Promise<string | undefined> {
+  const asked = fieldOf(parseJson(await tree.read('package.json')), 'packageManager');
+  return typeof asked === 'string' ? /^(?:pnpm|yarn|bun)@(\d+\.\d+\.\d+)/.exec(asked)?.[1] : undefined;
+}
+
+/** Programs of a call by `nodeToolCall`; npx, or for Bun the install step, brings the tool where it is missing. */
 export function programsOfCall(call: string, { tool }: NodeToolChoice): readonly string[] {
   if (tool === 'npm') return ['npm'];
   return call.startsWith('node ') ? ['node'] : ['npx', `?${tool}`];

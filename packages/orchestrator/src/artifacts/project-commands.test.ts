@@ -89,14 +89,20 @@ describe('the install step', () => {
     [
       'Bun',
       { 'bun.lock': '{ "packages": { "hono": [] } }' },
-      '$(command -v bun || echo npx --yes bun) install --frozen-lockfile',
+      'sh ~/.install-bun.sh && bun install --frozen-lockfile',
       'bun.lock',
     ],
     [
       'Bun, binary lockfile',
       { 'bun.lockb': '\0' },
-      '$(command -v bun || echo npx --yes bun) install --frozen-lockfile',
+      'sh ~/.install-bun.sh && bun install --frozen-lockfile',
       'bun.lockb',
+    ],
+    [
+      'Bun in the version asked for, with tests and no package',
+      { 'package.json': withTest('bun test', { packageManager: 'bun@1.2.20' }) },
+      'sh ~/.install-bun.sh 1.2.20',
+      'package.json',
     ],
     ['uv', { 'uv.lock': '[[package]]\nname = "flask"\nsource = { registry = "x" }\n' }, PYTHON, 'uv.lock'],
     ['Poetry', { 'poetry.lock': '[[package]]\nname = "flask"\n' }, PYTHON, 'poetry.lock'],
@@ -132,7 +138,7 @@ describe('the install step', () => {
     [
       'Bun without a lockfile',
       { 'package.json': deps('hono'), 'bunfig.toml': '' },
-      '$(command -v bun || echo npx --yes bun) install --no-save',
+      'sh ~/.install-bun.sh && bun install --no-save',
       'package.json',
     ],
     ['Cargo without a lockfile', { 'Cargo.toml': '[dependencies]\nserde = "1"\n' }, 'cargo fetch', 'Cargo.toml'],
@@ -244,7 +250,7 @@ describe('the test command', () => {
     [
       'bun',
       { 'package.json': withTest('bun test'), 'bun.lock': '' },
-      '$(command -v bun || echo npx --yes bun) run test',
+      'bun run test',
       'package.json',
     ],
     ['make', { Makefile: 'all: build\n\ntest: all\n\t./check\n' }, 'make test', 'Makefile'],

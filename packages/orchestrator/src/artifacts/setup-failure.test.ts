@@ -54,6 +54,7 @@ it.each([
   ],
   ['Error: The package "@esbuild/linux-x64" could not be found, and is needed by esbuild.', 'esbuild needs'],
   ['Error: Could not load the "sharp" module using the linux-x64 runtime', 'sharp needs'],
+  ["Error: Bun's postinstall script was not run.", 'Bun needs'],
 ])('tells from %j that an install script did not run', (output, words) => {
   expect(scriptHintOf(output)).toContain(words);
   expect(scriptHintOf(output)).toContain('commands.installScripts');

@@ -81,6 +81,7 @@ const INCOMPLETE: readonly (readonly [said: RegExp, named: string | null])[] = [
   [/The package "@(esbuild)\/[\w-]{1,40}" could not be found|(esbuild): Failed to install correctly/, null],
   [/Could not load the "(sharp)" module/, null],
   [/Cannot find module .{0,200}\/(better-sqlite3|sqlite3|bcrypt|canvas|node-sass|re2|argon2)\//, null],
+  [/(Bun)'s postinstall script was not run/, null],
   [/Could not find Chrome|Cypress binary is missing|Cypress executable not found/, 'A browser of the tests'],
 ];
 
