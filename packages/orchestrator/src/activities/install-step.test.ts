@@ -40,10 +40,13 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
     temporary.remove();
   });
 
-  const install = async (command: string, { signal } = new AbortController()) => {
+  const install = async (
+    command: string,
+    { signal = new AbortController().signal, source = 'package.json' }: { signal?: AbortSignal; source?: string } = {},
+  ) => {
     const treeish = await mainHead(fixture);
     const request = { project: fixture.project, runId: 'r-1', treeish, excludePaths: [], signal, progress: () => {} };
-    return withInstalled(tools, request, { command, source: 'package.json' }, async ({ folder, installed }) => ({
+    return withInstalled(tools, request, { command, source }, async ({ folder, installed }) => ({
       names: await readdir(folder),
       installed,
     }));
@@ -67,6 +70,15 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
   it('gives what it made, and leaves no machine', async () => {
     expect(await install('echo x > made')).toEqual({ names: ['made'], installed: ['/made'] });
     expect(server.machines()).toEqual([]);
+  });
+
+  it('has its options against install scripts, unless the project allows these or wrote the step itself', async () => {
+    const command = 'touch made -- --ignore-scripts';
+    expect((await install(command)).names).toEqual(['--ignore-scripts', 'made']);
+    const allowing = { baseCommit: await mainHead(fixture), config: { commands: { installScripts: true } } };
+    tools = { ...tools, view: () => Promise.resolve(allowing as never) };
+    expect((await install(command)).names).toEqual(['made']);
+    expect((await install(command, { source: 'configuration' })).names).toEqual(['--ignore-scripts', 'made']);
   });
 
   it('is carried out once for each template: what was built on one may not run on another', async () => {

@@ -11,6 +11,7 @@ import { BUN_SETUP_FILE, BUN_SETUP_PROGRAM, bunSetup, COMPLETE_BUN } from '../ar
 import { missingToolOf } from '../artifacts/missing-tool.ts';
 import { hashOf } from '../artifacts/content-hash.ts';
 import { findProjectCommands, isInstallInput } from '../artifacts/project-commands.ts';
+import { withInstallScripts } from '../artifacts/install-steps.ts';
 import { PYTHON_SETUP, PYTHON_SETUP_FILE, PYTHON_SETUP_PROGRAM } from '../artifacts/python-setup.ts';
 import { scrubbedEnd } from '../artifacts/secrets.ts';
 import { explainSetupFailure } from '../artifacts/setup-failure.ts';
@@ -21,6 +22,7 @@ import type { ProjectCommand } from './types.ts';
 import type { ActivityTools } from './tools.ts';
 import { type InstalledDependencies, removeTree } from './dependency-cache.ts';
 import { networkOf, refusalNotes } from './egress.ts';
+import { CONFIGURED } from './project-examination.ts';
 import { withSizes } from './step-progress.ts';
 
 export interface InstallRequest {
@@ -62,11 +64,11 @@ const SCRIPTS_ALLOWED =
 export async function withInstalled<Result>(
   tools: ActivityTools,
   request: InstallRequest,
-  { command, source }: ProjectCommand,
+  asked: ProjectCommand,
   use: (installed: InstalledDependencies) => Promise<Result>,
 ): Promise<Result> {
-  const setup = { command: bringingBun(command), source };
   const { baseCommit, config } = await tools.view(request.runId);
+  const setup = { command: commandOf(asked, config.commands.installScripts === true), source: asked.source };
   const own = await inputsOf(tools, request, request.treeish, setup);
   const isOfTheBase = baseCommit !== undefined && own === (await inputsOf(tools, request, baseCommit, setup));
   const treeish = isOfTheBase ? baseCommit : request.treeish;
@@ -113,9 +115,11 @@ export async function setupOf(
  * Commands that runs stored before Bun had a step of its own call `npx bun`, which may start its placeholder. They take a Bun from
  * PATH where there is one.
  */
-function bringingBun(command: string): string {
-  const asked = /\|\| echo npx --yes bun(?:@(\d+\.\d+\.\d+))?\)/.exec(command);
-  return asked === null ? command : `${bunSetup(asked[1])} && ${command}`;
+function commandOf({ command, source }: ProjectCommand, scriptsAreAllowed: boolean): string {
+  const stored = /\|\| echo npx --yes bun(?:@(\d+\.\d+\.\d+))?\)/.exec(command);
+  const whole = stored === null ? command : `${bunSetup(stored[1])} && ${command}`;
+  // A command that a person wrote keeps its options.
+  return scriptsAreAllowed && source !== CONFIGURED ? withInstallScripts(whole) : whole;
 }
 
 /** One hash of all files that the step is known to read. */

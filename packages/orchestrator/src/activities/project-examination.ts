@@ -38,7 +38,8 @@ export interface Finding {
   readonly text: string;
 }
 
-const CONFIGURED = 'configuration';
+/** Source of a command that the configuration names. */
+export const CONFIGURED = 'configuration';
 
 export async function examineProject(request: ExaminationRequest): Promise<Examination> {
   const { paths, read, commands, hasSetupNetwork } = request;

@@ -33,7 +33,8 @@ async function setupOfNode(tree: ProjectTree): Promise<FoundCommand | null> {
   if (lockfile === null) {
     const source = 'package.json';
     if (!(await namesPackages(tree))) return null;
-    return { command: unlocked(call, tool, choice.isBerry), source, programs, notice: unpinned(source, NODE_LOCKFILE[tool]) };
+    const skips = choice.isBerry ? await skippedBuilds(tree, call) : null;
+    return { command: unlocked(call, tool, skips), source, programs, notice: unpinned(source, NODE_LOCKFILE[tool]) };
   }
   const lock = await tree.read(lockfile);
   const found = (command: string): FoundCommand => ({ command, source: lockfile, programs });
@@ -42,10 +43,14 @@ async function setupOfNode(tree: ProjectTree): Promise<FoundCommand | null> {
       return npmLockIsEmpty(lock) ? null : found('npm ci');
     case 'pnpm':
       if (!hasLine(lock, (line) => line.trimEnd() === 'packages:') && !lock.includes('link:')) return null;
-      return found(`${call} install --frozen-lockfile`);
+      return found(`${call} install --frozen-lockfile ${IGNORE_SCRIPTS}`);
     case 'yarn':
       if (yarnLockIsEmpty(lock)) return null;
-      return found(isBerryLock(lock) ? `${BERRY}${call} install --immutable` : `${call} install --frozen-lockfile`);
+      return found(
+        isBerryLock(lock)
+          ? `${BERRY}${call} install --immutable ${await skippedBuilds(tree, call)}`
+          : `${call} install --frozen-lockfile`,
+      );
     default:
       return tool satisfies never;
   }
@@ -65,13 +70,32 @@ async function setupOfBun(
     const scripts = fieldOf(parseJson(await tree.read('package.json')), 'scripts');
     return fieldOf(scripts, 'test') === undefined ? null : { command: brings, source, programs };
   }
-  if (lockfile !== null) return { command: `${brings} && bun install --frozen-lockfile`, source, programs };
+  if (lockfile !== null) return { command: `${brings} && bun install --frozen-lockfile ${IGNORE_SCRIPTS}`, source, programs };
   return {
-    command: `${brings} && bun install --no-save`,
+    command: `${brings} && bun install --no-save ${IGNORE_SCRIPTS}`,
     source,
     programs,
     notice: unpinned(source, NODE_LOCKFILE.bun),
   };
+}
+
+/**
+ * The environment of a sandbox turns install scripts off (`SCRIPTS_OFF`), and npm, Yarn 1 and pnpm 9 put it before all files of a
+ * project. A pnpm-workspace.yaml wins against it in pnpm 10, and Bun's older versions read no variable. An option wins in all.
+ */
+const IGNORE_SCRIPTS = '--ignore-scripts';
+/** The same for Yarn 2 and later, which builds the project itself and what it marks as `built` whatever the variable says. */
+const SKIP_BUILDS = ['--mode=skip-build', '--skip-builds'] as const;
+
+/** Yarn 2 has an option of its own. */
+async function skippedBuilds(tree: ProjectTree, call: string): Promise<string> {
+  const isSecond = call.startsWith('node ') ? call.includes('/yarn-2.') : (await askedVersion(tree))?.startsWith('2.');
+  return SKIP_BUILDS[isSecond === true ? 1 : 0];
+}
+
+/** The install step of a project that allows install scripts. */
+export function withInstallScripts(command: string): string {
+  return [IGNORE_SCRIPTS, ...SKIP_BUILDS].reduce((text, option) => text.replaceAll(` ${option}`, ''), command);
 }
 
 /** Yarn 2 and later refuse the variable by which a sandbox turns install scripts off in Yarn 1; they have one of their own. */
@@ -79,15 +103,18 @@ const BERRY = 'env -u YARN_IGNORE_SCRIPTS ';
 
 const NODE_LOCKFILE = { npm: 'package-lock.json', pnpm: 'pnpm-lock.yaml', yarn: 'yarn.lock', bun: 'bun.lock' } as const;
 
-/** None writes a lockfile where it can be told not to: a run would not commit it. */
-function unlocked(call: string, tool: Exclude<NodeTool, 'bun'>, isBerry: boolean): string {
+/**
+ * None writes a lockfile where it can be told not to: a run would not commit it.
+ * @param skips option of Yarn 2 and later that keeps packages from being built; `null` for the others
+ */
+function unlocked(call: string, tool: Exclude<NodeTool, 'bun'>, skips: string | null): string {
   switch (tool) {
     case 'npm':
       return 'npm install --no-package-lock';
     case 'pnpm':
-      return `${call} install --no-lockfile`;
+      return `${call} install --no-lockfile ${IGNORE_SCRIPTS}`;
     case 'yarn':
-      return isBerry ? `${BERRY}${call} install --no-immutable` : `${call} install --no-lockfile`;
+      return skips === null ? `${call} install --no-lockfile` : `${BERRY}${call} install --no-immutable ${skips}`;
     default:
       return tool satisfies never;
   }

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { withInstallScripts } from './install-steps.ts';
 import { findProjectCommands, isTestConfiguration, isTestPath, pathsToRestore } from './project-commands.ts';
 
 /** Files by path; commands are looked up as the engine does it. */
@@ -59,13 +60,13 @@ describe('the install step', () => {
     [
       'pnpm',
       { 'pnpm-lock.yaml': "lockfileVersion: '9.0'\n\npackages:\n\n  hono@4.0.0:\n", 'package.json': '{}' },
-      '$(command -v pnpm || echo npx --yes pnpm) install --frozen-lockfile',
+      '$(command -v pnpm || echo npx --yes pnpm) install --frozen-lockfile --ignore-scripts',
       'pnpm-lock.yaml',
     ],
     [
       'pnpm in the version asked for',
       { 'pnpm-lock.yaml': 'packages:\n  a@1:\n', 'package.json': '{"packageManager":"pnpm@9.12.3+sha512.abc"}' },
-      '$(command -v pnpm || echo npx --yes pnpm@9.12.3) install --frozen-lockfile',
+      '$(command -v pnpm || echo npx --yes pnpm@9.12.3) install --frozen-lockfile --ignore-scripts',
       'pnpm-lock.yaml',
     ],
     [
@@ -77,25 +78,31 @@ describe('the install step', () => {
     [
       'Yarn from version 2 on',
       { 'yarn.lock': '__metadata:\n  version: 8\n\n"hono@npm:^4.0.0":\n  version: 4.0.0\n' },
-      'env -u YARN_IGNORE_SCRIPTS $(command -v yarn || echo npx --yes @yarnpkg/cli-dist) install --immutable',
+      'env -u YARN_IGNORE_SCRIPTS $(command -v yarn || echo npx --yes @yarnpkg/cli-dist) install --immutable --mode=skip-build',
       'yarn.lock',
     ],
     [
       'Yarn that the repository brings along',
       { 'yarn.lock': '__metadata:\n  version: 8\n\n"hono@npm:^4.0.0":\n', '.yarn/releases/yarn-4.5.0.cjs': '' },
-      'env -u YARN_IGNORE_SCRIPTS node .yarn/releases/yarn-4.5.0.cjs install --immutable',
+      'env -u YARN_IGNORE_SCRIPTS node .yarn/releases/yarn-4.5.0.cjs install --immutable --mode=skip-build',
+      'yarn.lock',
+    ],
+    [
+      'Yarn 2',
+      { 'yarn.lock': '__metadata:\n  version: 4\n\n"hono@npm:^4.0.0":\n', '.yarn/releases/yarn-2.4.1.cjs': '' },
+      'env -u YARN_IGNORE_SCRIPTS node .yarn/releases/yarn-2.4.1.cjs install --immutable --skip-builds',
       'yarn.lock',
     ],
     [
       'Bun',
       { 'bun.lock': '{ "packages": { "hono": [] } }' },
-      'sh ~/.install-bun.sh && bun install --frozen-lockfile',
+      'sh ~/.install-bun.sh && bun install --frozen-lockfile --ignore-scripts',
       'bun.lock',
     ],
     [
       'Bun, binary lockfile',
       { 'bun.lockb': '\0' },
-      'sh ~/.install-bun.sh && bun install --frozen-lockfile',
+      'sh ~/.install-bun.sh && bun install --frozen-lockfile --ignore-scripts',
       'bun.lockb',
     ],
     [
@@ -120,7 +127,7 @@ describe('the install step', () => {
     [
       'pnpm without a lockfile',
       { 'package.json': deps('vitest'), 'pnpm-workspace.yaml': 'packages: []\n' },
-      '$(command -v pnpm || echo npx --yes pnpm) install --no-lockfile',
+      '$(command -v pnpm || echo npx --yes pnpm) install --no-lockfile --ignore-scripts',
       'package.json',
     ],
     [
@@ -132,13 +139,13 @@ describe('the install step', () => {
     [
       'Yarn from version 2 on without a lockfile',
       { 'package.json': deps('jest', { packageManager: 'yarn@4.5.0' }) },
-      'env -u YARN_IGNORE_SCRIPTS $(command -v yarn || echo npx --yes @yarnpkg/cli-dist@4.5.0) install --no-immutable',
+      'env -u YARN_IGNORE_SCRIPTS $(command -v yarn || echo npx --yes @yarnpkg/cli-dist@4.5.0) install --no-immutable --mode=skip-build',
       'package.json',
     ],
     [
       'Bun without a lockfile',
       { 'package.json': deps('hono'), 'bunfig.toml': '' },
-      'sh ~/.install-bun.sh && bun install --no-save',
+      'sh ~/.install-bun.sh && bun install --no-save --ignore-scripts',
       'package.json',
     ],
     ['Cargo without a lockfile', { 'Cargo.toml': '[dependencies]\nserde = "1"\n' }, 'cargo fetch', 'Cargo.toml'],
@@ -203,6 +210,19 @@ describe('the install step', () => {
     expect(await setupOf(files)).toBeNull();
   });
 
+  it.each<[string, Record<string, string>, string]>([
+    ['pnpm', { 'pnpm-lock.yaml': 'packages:\n' }, '$(command -v pnpm || echo npx --yes pnpm) install --frozen-lockfile'],
+    ['Bun', { 'bun.lockb': '\0' }, 'sh ~/.install-bun.sh && bun install --frozen-lockfile'],
+    [
+      'Yarn from version 2 on',
+      { 'package.json': deps('jest', { packageManager: 'yarn@4.5.0' }) },
+      'env -u YARN_IGNORE_SCRIPTS $(command -v yarn || echo npx --yes @yarnpkg/cli-dist@4.5.0) install --no-immutable',
+    ],
+    ['npm', { 'package.json': deps('xo') }, 'npm install --no-package-lock'],
+  ])('has no option against scripts where the project allows them: %s', async (_what, files, command) => {
+    expect(withInstallScripts((await setupOf(files))?.command ?? '')).toBe(command);
+  });
+
   it('joins those of several languages and names the first as its source', async () => {
     expect(
       await setupOf({ 'requirements.txt': 'flask\n', 'package-lock.json': npmLock({ 'node_modules/a': {} }) }),
@@ -221,7 +241,7 @@ describe('the install step', () => {
       fc.asyncProperty(fc.string({ unit: 'binary' }), async (tail) => {
         const { command } = (await setupOf(files(`pnpm@1.2.3${tail}`))) ?? { command: '' };
         expect(command).toMatch(
-          /^\$\(command -v pnpm \|\| echo npx --yes pnpm(@\d+\.\d+\.\d+)?\) install --frozen-lockfile$/,
+          /^\$\(command -v pnpm \|\| echo npx --yes pnpm(@\d+\.\d+\.\d+)?\) install --frozen-lockfile --ignore-scripts$/,
         );
       }),
     );
