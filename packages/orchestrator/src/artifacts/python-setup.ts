@@ -15,7 +15,7 @@ export const PYTHON_SETUP = `python3 ~/${PYTHON_SETUP_FILE}`;
 
 /** Runs in the folder of the manifest. Python 3.8 or later; TOML is read from 3.11 on. */
 export const PYTHON_SETUP_PROGRAM = String.raw`
-import configparser, glob, json, os, re, shlex, shutil, subprocess, sys
+import codecs, configparser, glob, json, os, re, shlex, shutil, subprocess, sys
 
 HOME = os.environ["HOME"]
 ENV = os.path.join(HOME, "${PYTHON_ENVIRONMENT}")
@@ -46,13 +46,112 @@ def answers(*command):
     except OSError:
         return False
 
+WHEELS = [] if BUILDS else ["--only-binary", ":all:"]
+
 def pip(*arguments):
-    wheels = [] if BUILDS else ["--only-binary", ":all:"]
-    return run(PYTHON, "-m", "pip", "install", *wheels, *arguments)
+    return run(PYTHON, "-m", "pip", "install", *WHEELS, *arguments)
 
 def fail(text):
     say(text)
     sys.exit(1)
+
+# A package by its name and versions, of which pip takes a wheel. For pip the name of an archive is a file.
+NAMED = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[\w\s.,-]*\])?\s*\(?((===?|[<>!~]=|[<>])\s*[\w.*+!-]+\s*,?\s*)*\)?$", re.A)
+ARCHIVE = re.compile(r"[.](zip|whl|tar|t?gz|t?bz2?|t?xz|t?lz|lzma)$", re.I)
+WHEEL = re.compile(r"^(([A-Za-z0-9][\w.-]*\s*(\[[\w\s.,-]*\])?\s*@\s*)?https?://[^\s$#?]+[.]whl(#sha\d+=\w+)?|[\w./][\w./+-]*[.]whl)$", re.A)
+MARKER = r"[\w\s.'\"()<>=!~,*+-]*"
+
+def is_safe(requirement):
+    """Whether pip runs no code of the package to install it."""
+    requirement, _, marker = requirement.partition(";")
+    requirement = " ".join(requirement.split())
+    named = NAMED.match(requirement)
+    known = WHEEL.match(requirement) or (named and not ARCHIVE.search(named.group(1)))
+    return bool(known) and re.match("^" + MARKER + "$", marker) is not None
+
+def checked(requirements, source):
+    """Requirements for pip's command line."""
+    for each in requirements:
+        if not isinstance(each, str) or each.strip().startswith("-"):
+            fail("%s names %r, which is no package. Mend it, and push." % (source, each))
+        if not BUILDS and not is_safe(each):
+            refuse(each, source)
+    return list(requirements)
+
+def refuse(requirement, source):
+    fail("%s names %s, which pip has to build, and install scripts are off. Name a package that has a wheel, "
+        "or allow install scripts for this project if you trust its packages: set defaultRunConfig.commands.installScripts "
+        "to true in .autonomous/config.json." % (source, requirement))
+
+# They choose among wheels and where these lie; the network's list of hosts holds for them too.
+HARMLESS = re.compile(r"^(--pre|--prefer-binary|--require-hashes|--no-index|(-i|--index-url|--extra-index-url|--trusted-host)[\s=]+\S+)$")
+WHEELS_IN = re.compile(r"^(-f|--find-links)[\s=]+(\S+)$")
+# Of the project itself, as files of requirements name them.
+EXTRAS = set()
+INCLUDED = re.compile(r"^(-r|--requirement|-c|--constraint)[\s=]*(\S+)$")
+
+def listed_in(file, seen):
+    """Lines of a file of requirements that make pip run no code; what would is refused, and other options are left out."""
+    found = []
+    for line in lines_of(file):
+        included = INCLUDED.match(line)
+        if included is not None:
+            other = os.path.normpath(os.path.join(os.path.dirname(file), included.group(2)))
+            if included.group(1) in ("-c", "--constraint"):
+                found.append("-c " + shlex.quote(written(other, seen)))
+            elif other not in seen:
+                found += listed_in(other, seen + [other])
+            continue
+        folder = WHEELS_IN.match(line)
+        if folder is not None:
+            place = os.path.join(os.path.dirname(os.path.abspath(file)), folder.group(2))
+            found.append("--find-links " + (place if os.path.exists(place) else folder.group(2)))
+            continue
+        if HARMLESS.match(line):
+            found.append(line)
+            continue
+        if re.match(r"^(-e|--editable)\b", line) is None and line.startswith("-"):
+            say("%s: the option %s is left out, since install scripts are off." % (file, line))
+            continue
+        hashes = re.findall(r"\s(--hash[\s=]+\w+:\w+)", line)
+        requirement = re.sub(r"\s--?[a-z].*$", "", line)
+        # The project itself is installed in any case.
+        itself = re.match(r"^(?:(?:-e|--editable)[\s=]*)?[.]/?(?:\[([\w\s,-]*)\])?$", line)
+        if itself is not None:
+            EXTRAS.update(re.findall(r"[\w-]+", itself.group(1) or ""))
+            continue
+        if not is_safe(requirement):
+            refuse(line, file)
+        found.append(" ".join([requirement, *hashes]))
+    return found
+
+def lines_of(file):
+    try:
+        with open(file, "rb") as content:
+            data = content.read()
+    except OSError as error:
+        fail("%s cannot be read: %s. Mend it, and push." % (file, error))
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = data.decode("utf-16" if is_wide else "utf-8-sig", "replace")
+    lines = re.sub(r"\\\r?\n", " ", text).splitlines()
+    plain = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in lines)
+    return [line for line in plain if line]
+
+def written(file, seen=()):
+    """A copy of a file of requirements for pip, or the file where install scripts are allowed."""
+    if BUILDS:
+        return file
+    place = os.path.join(HOME, ".cache", "requirements")
+    os.makedirs(place, exist_ok=True)
+    if file in seen:
+        fail("%s contains itself. Mend it, and push." % file)
+    copy = os.path.join(place, "%d.txt" % len(os.listdir(place)))
+    with open(copy, "w", encoding="utf-8"):
+        pass
+    lines = listed_in(file, [*seen, file])
+    with open(copy, "w", encoding="utf-8") as content:
+        content.write("".join(line + "\n" for line in lines))
+    return copy
 
 def read_toml():
     try:
@@ -134,28 +233,31 @@ def by_pip():
     groups = table(project, "dependency-groups")
     extras = table(project, "project", "optional-dependencies")
     poetry = table(project, "tool", "poetry")
-    required = list(table(project, "project").get("dependencies", [])) if isinstance(table(project, "project"), dict) else []
+    required = checked(table(project, "project").get("dependencies", []), "pyproject.toml") if isinstance(table(project, "project"), dict) else []
     name = table(project, "project").get("name")
     cfg_required, cfg_extras, cfg_name = read_setup_cfg()
+    cfg_required = checked(cfg_required, "setup.cfg")
     extras = {**cfg_extras, **extras}
     name = name or cfg_name or poetry.get("name")
     files = [each for each in REQUIREMENTS if os.path.exists(each)]
     if not files and not required and not cfg_required:
         files = sorted(glob.glob("requirements/*test*.txt"))[:2]
-    more = [each for group in chosen(groups) for each in expanded(groups, group)]
-    pipenv = [] if os.path.exists("pyproject.toml") or not os.path.exists("Pipfile.lock") else locked_by_pipenv()
-    listed = [argument for file in files for argument in ("-r", file)]
+    more = checked([each for group in chosen(groups) for each in expanded(groups, group)], "pyproject.toml")
+    pipenv = [] if os.path.exists("pyproject.toml") or not os.path.exists("Pipfile.lock") else checked(locked_by_pipenv(), "Pipfile.lock")
+    listed = [argument for file in files for argument in ("-r", written(file))]
     is_package = "build-system" in project or "project" in project or os.path.exists("setup.py") or bool(cfg_name)
     if not is_package:
         if (listed or more or pipenv) and not pip(*listed, *more, *pipenv):
             fail("pip could not install what the project asks for.")
         return
     wanted = chosen(extras)
+    wanted += [each for each in extras if each in EXTRAS and each not in wanted]
     itself = "." + ("[%s]" % ",".join(wanted) if wanted else "")
     if can_build(project) and pip(*listed, *more, "-e", itself):
         return
     # Without its build tool the project is put on Python's path, with what it requires beside it.
-    needed = required + cfg_required + [each for extra in wanted for each in extras[extra]] + more + poetry_requirements(poetry)
+    others = checked([each for extra in wanted for each in extras[extra]] + poetry_requirements(poetry), "pyproject.toml")
+    needed = required + cfg_required + more + others
     if (needed or listed) and not pip(*listed, *needed):
         fail("pip could not install what the project asks for.")
     if answers(PYTHON, "-c", "import setuptools, wheel") and uses_setuptools(project):
@@ -165,8 +267,8 @@ def by_pip():
 
 def can_build(project):
     """Whether the index answers for the build tool."""
-    builders = table(project, "build-system").get("requires", ["setuptools"])
-    probe = subprocess.run([PYTHON, "-m", "pip", "download", "--no-deps", "-q", "-d", os.path.join(HOME, ".cache", "builders"), *builders],
+    builders = checked(table(project, "build-system").get("requires", ["setuptools"]), "pyproject.toml")
+    probe = subprocess.run([PYTHON, "-m", "pip", "download", *WHEELS, "--no-deps", "-q", "-d", os.path.join(HOME, ".cache", "builders"), *builders],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return probe.returncode == 0
 
