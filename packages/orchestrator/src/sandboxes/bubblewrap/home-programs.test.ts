@@ -56,6 +56,24 @@ it('are those of version managers, of several versions the newest', () => {
   expect(found.environment['RUSTUP_HOME']).toBe(path.join(home, '.rustup'));
 });
 
+it('are those of .NET without the private keys beside them', () => {
+  for (const file of ['dotnet', 'sdk/8.0.100/dotnet.dll', 'corefx/cryptography/x509stores/my/key.pfx', 'NuGet/NuGet.Config'])
+    write(`.dotnet/${file}`, '');
+  const found = find();
+  expect(ofHome(found.path)).toEqual(['.dotnet']);
+  expect(ofHome(found.folders)).toEqual(['.dotnet/dotnet', '.dotnet/sdk']);
+});
+
+it.each(['go', 'go/', '../person/go'])('are those of Go without a person’s own modules: GOROOT=~/%s', (root) => {
+  vi.stubEnv('GOROOT', `${home}/${root}`);
+  for (const file of ['bin/gopls', 'src/github.com/person/private/main.go', 'pkg/mod/cache/lock']) write(`go/${file}`, '');
+  expect(ofHome(find().folders)).toEqual(['go/bin']);
+  for (const file of ['VERSION', 'bin/go', 'src/fmt/print.go', 'src/go.mod', 'pkg/tool/vet']) write(`go/${file}`, '');
+  const found = find();
+  expect(ofHome(found.path)).toEqual(['go/bin']);
+  expect(ofHome(found.folders)).toEqual(['go/VERSION', 'go/bin', 'go/pkg/tool', 'go/src/fmt', 'go/src/go.mod']);
+});
+
 it('come first where the configuration names them, but never the home folder or what holds hidden folders', () => {
   write('tools/zig/zig', '');
   write('jdk/bin/java', '');

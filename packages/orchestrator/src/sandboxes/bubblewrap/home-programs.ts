@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 export interface HomePrograms {
   /** Folders, absolute, which are the same inside. */
@@ -58,12 +58,14 @@ export function findHomePrograms({
       ],
       path: [join(env['CARGO_HOME'] ?? at('.cargo'), 'bin')],
     },
-    ...[...(goRoot === undefined ? [] : [goRoot]), at('.local/go'), at('go')].map((each) => ({
-      shows: [each === at('go') ? join(each, 'bin') : each],
-      path: [join(each, 'bin')],
-    })),
-    newestOf(at('sdk'), 'bin', /^go\d/),
-    ...[at('.bun/bin'), at('.deno/bin'), at('.dotnet')].map((each) => ({ shows: [each], path: [each] })),
+    ...[...(goRoot === undefined ? [] : [resolve(goRoot)]), at('.local/go')].map(goInstallation),
+    // Either Go itself, or the programs that it installs for a user: then the folder has the person's own code too.
+    isGo(at('go')) ? goInstallation(at('go')) : { shows: [at('go/bin')], path: [at('go/bin')] },
+    ...versionsIn(at('sdk'), /^go\d/)
+      .slice(0, 1)
+      .map((version) => goInstallation(at('sdk', version))),
+    ...[at('.bun/bin'), at('.deno/bin')].map((each) => ({ shows: [each], path: [each] })),
+    { shows: DOTNET_PARTS.map((part) => at('.dotnet', part)), path: [at('.dotnet')] },
     newestOf(nvm, 'bin'),
     newestOf(join(share, 'fnm/node-versions'), 'installation/bin'),
     ...['node', 'yarn', 'pnpm', 'npm'].map((tool) => newestOf(join(volta, tool), 'bin')),
@@ -101,6 +103,29 @@ export function findHomePrograms({
 interface Group {
   readonly shows: readonly string[];
   readonly path: readonly string[];
+}
+
+/** Of ~/.dotnet, which also has private keys of certificates. */
+const DOTNET_PARTS = ['dotnet', 'host', 'sdk', 'sdk-manifests', 'shared', 'packs', 'tools', 'templates'];
+
+const GO_PARTS = ['VERSION', 'go.env', 'bin', 'lib', 'misc', 'pkg/include', 'pkg/tool'];
+
+/** A Go installation; one that lies in the folder of a person's own modules is shown without these. */
+function goInstallation(folder: string): Group {
+  if (!isGo(folder)) return { shows: [], path: [] };
+  const sources = join(folder, 'src');
+  const own = namesIn(sources).filter((name) => !isHost(name));
+  const parts = [...GO_PARTS.map((part) => join(folder, part)), ...own.map((name) => join(sources, name))];
+  return { shows: parts, path: [join(folder, 'bin')] };
+}
+
+function isGo(folder: string): boolean {
+  return existsSync(join(folder, 'VERSION'));
+}
+
+/** Folders of modules are named for hosts, such as `github.com`; those of the standard library have no dot. */
+function isHost(name: string): boolean {
+  return name.includes('.') && !/\.(?:go|mod|sum|s|bash|bat|rc|txt|json|md)$/.test(name);
 }
 
 /** The newest of several versions, each in a folder of its own. */
