@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, realpath, statfs, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { lockFile } from './event-store/sqlite/database-lock.ts';
@@ -101,7 +101,7 @@ async function makeDataFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    const what = cause instanceof Error ? cause.message : String(cause);
+    const what = await whyUnwritable(folder, cause);
     throw new Unavailable(
       `The data folder ${folder} cannot be made or written (${what}). Name a folder that this user may write with AUTONOMOUS_DATA.`,
       { cause },
@@ -128,4 +128,18 @@ export async function freeBytes(folder: string): Promise<number | null> {
 function identityOf(path: string): string | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev} ${found.ino}`;
+}
+
+/** What is said of the nearest folder that is there: making one below it on a read-only disk fails with misleading words. */
+async function whyUnwritable(folder: string, cause: unknown): Promise<string> {
+  for (let at = dirname(folder); ; at = dirname(at)) {
+    const fault = await access(at, constants.W_OK | constants.X_OK).then(
+      () => null,
+      (error: unknown) => error as NodeJS.ErrnoException,
+    );
+    const isMissing = fault?.code === 'ENOENT' && at !== dirname(at);
+    if (isMissing) continue;
+    const shown = fault?.code === 'EROFS' || fault?.code === 'EACCES' ? fault : cause;
+    return shown instanceof Error ? shown.message : String(shown);
+  }
 }

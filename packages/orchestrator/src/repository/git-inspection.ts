@@ -1,5 +1,6 @@
 /** Checks a remote that a person has just named: it can be reached, has commits, and has the base branch. */
-import { lstat, mkdir, readFile, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, lstat, mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Unprocessable } from '@autonomous/shared';
 import { type GitPlace, gitText } from './git.ts';
@@ -29,7 +30,8 @@ export async function inspectRemote(
   if (baseBranch !== undefined) assertBranchName(baseBranch);
   if (address.kind === 'local') {
     await assertFolder(address.path);
-    await assertWholeRepository(address.path, mirrors.home);
+    const place = await assertWholeRepository(address.path, mirrors.home);
+    if (place !== null) await assertWritable(address.path, place);
   }
   const refs = await listBranches(mirrors, address);
   const chosen = chooseBaseBranch(address.url, refs, baseBranch);
@@ -67,26 +69,48 @@ async function assertFolder(folder: string): Promise<void> {
 
 /**
  * A folder without a repository passes: git itself reports it.
+ * @returns where git's data lies; `null` for such a folder
  * @throws {Unprocessable} for a folder below the root of a repository, and for a shallow clone
  */
-async function assertWholeRepository(folder: string, home: string): Promise<void> {
+async function assertWholeRepository(folder: string, home: string): Promise<GitPlace | null> {
   const gitFolder = await gitFolderOf(folder);
   if (gitFolder === null) {
     const root = await rootAbove(folder);
-    if (root === null) return;
+    if (root === null) return null;
     const below = path.relative(root, folder);
     throw new Unprocessable(
       `${folder} is a folder inside the repository ${root}, and runs work on whole repositories. Give ${root} as the project; name ${below} in the request, and set commands.test of the run to 'cd ${below} && …' if only its tests count`,
     );
   }
-  if (!(await isShallow({ gitDir: gitFolder, home }))) return;
+  const place = { gitDir: gitFolder, home };
+  if (!(await isShallow(place))) return place;
   const command = `git -C ${folder} fetch --unshallow`;
-  const remote = await clonedFrom({ gitDir: gitFolder, home });
+  const remote = await clonedFrom(place);
   const waysOut =
     remote === null
       ? `It names no remote that has them: give a complete clone, or add the remote and complete it with "${command}", then try again`
       : `Complete it with "${command}" and try again, or give its remote ${remote} as the project`;
   throw new Unprocessable(`${folder} is a shallow clone, which lacks commits that runs need. ${waysOut}`);
+}
+
+/**
+ * Runs push their branches and their record to the project, as the user of the server.
+ * @throws {Unprocessable} for a repository on a read-only disk, or of which the server's user may only read
+ */
+async function assertWritable(folder: string, place: GitPlace): Promise<void> {
+  const objects = await ask(place, 'rev-parse', '--git-path', 'objects');
+  if (objects === null) return;
+  try {
+    await access(path.resolve(place.gitDir, objects), constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EROFS' && code !== 'EACCES') return;
+    const why = code === 'EROFS' ? 'is on a read-only disk' : "cannot be written by the server's user";
+    throw new Unprocessable(
+      `${folder} ${why} (${code}), and runs push their branches there. Make it writable, or give a copy as the project: git clone --bare ${folder} COPY`,
+      { cause: error },
+    );
+  }
 }
 
 /** Git itself is asked: a worktree has its own folder, and the list of missing commits is in the one of its clone. */

@@ -207,6 +207,12 @@ function rejection(access: RemoteAccess, branch: string, reason: string | null, 
       `The token may read ${url} and not write to it: give GITHUB_TOKEN write access to its contents, then retry`,
     );
   }
+  if (/unable to create temporary object directory/.test(stderr)) {
+    return new NeedsHuman(
+      'push_rejected',
+      `${url} cannot be written, so that ${branch} was not pushed: its disk is read-only, or it belongs to another user. Make it writable there, then retry; or start a run on a copy of it (git clone --bare)`,
+    );
+  }
   if (reason.includes('currently checked out')) {
     return new NeedsHuman(
       'push_rejected',
