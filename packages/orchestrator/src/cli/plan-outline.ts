@@ -1,16 +1,13 @@
 /** The phases of a plan, their order and the commands that verify them, as `plan run --dry-run` shows them without a server. */
-import { execFile } from 'node:child_process';
 import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import type { RunConfigRequest } from '@autonomous/shared';
 import { CONFIG_PATH } from '../activities/prepare.ts';
 import type { findCheckCommands } from '../artifacts/check-commands.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { EXIT } from './exit.ts';
 import { type CliIo, note, say, sayJson } from './io.ts';
-
-const execute = promisify(execFile);
+import { askGit } from './local-git.ts';
 
 /** Place of a plan's file. */
 export interface PlanPlace {
@@ -102,13 +99,11 @@ function commandsOfProject(io: CliIo, text: string | null): Commands {
 }
 
 async function filesOf(top: string): Promise<readonly string[]> {
-  const { stdout } = await execute('git', ['-C', top, 'ls-files', '-z'], { maxBuffer: 256 * 1024 * 1024 });
-  return stdout.split('\0').filter((name) => name !== '');
+  const answer = await askGit(top, 'ls-files', '-z');
+  return answer.ok ? answer.output.split('\0').filter((name) => name !== '') : [];
 }
 
 async function topOf(folder: string): Promise<string | null> {
-  return execute('git', ['-C', folder, 'rev-parse', '--show-toplevel']).then(
-    ({ stdout }) => stdout.trimEnd(),
-    () => null,
-  );
+  const answer = await askGit(folder, 'rev-parse', '--show-toplevel');
+  return answer.ok ? answer.output : null;
 }
