@@ -23,6 +23,7 @@ export * from './gate-details.ts';
 export * from './hidden-characters.ts';
 export * from './json.ts';
 export * from './look-alikes.ts';
+export * from './merge-conflict.ts';
 export * from './owned-files.ts';
 export * from './patch.ts';
 export * from './pulse.ts';

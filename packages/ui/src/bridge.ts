@@ -91,6 +91,8 @@ export interface HostActions {
   openExternal(url: string): void;
   /** Checks the run's branch out in the open folder. */
   checkout(runId: string): void;
+  /** Checks the run's branch out with its base merged in, and opens the conflicts. */
+  resolveConflict(runId: string): void;
   /** The screen's address in the dashboard, for others to open. */
   copyLink(screen: Screen): void;
 }

@@ -7,7 +7,7 @@ import { decisionCommands } from './commands/decisions.ts';
 import { launchCommands } from './commands/launch.ts';
 import { modelCommands } from './commands/models.ts';
 import { registerCommands, sayFailure } from './commands/register.ts';
-import { checkout, runCommands } from './commands/runs.ts';
+import { checkout, resolveConflict, runCommands } from './commands/runs.ts';
 import { startServer } from './commands/start-server.ts';
 import { type ConnectionState, createConnection } from './connection.ts';
 import { createDiffDocuments, resultInFront } from './diff-documents.ts';
@@ -93,6 +93,10 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     checkout: (runId) => {
       const run = runsOf(host)[runId];
       if (run) void checkout(run).catch((error: unknown) => sayFailure(host, error));
+    },
+    resolveConflict: (runId) => {
+      const run = runsOf(host)[runId];
+      if (run) void resolveConflict(panels, run).catch((error: unknown) => sayFailure(host, error));
     },
   });
   onDemoEnd = () => panels.closeRuns(new Set(Object.keys(runsOf(host))));

@@ -173,6 +173,8 @@ function readAction(message: Readonly<Record<string, unknown>>): FromWebView | n
       return typeof first === 'string' && isWebAddress(first) ? known('openExternal', first) : null;
     case 'checkout':
       return isId(first) ? known('checkout', first) : null;
+    case 'resolveConflict':
+      return isId(first) ? known('resolveConflict', first) : null;
     default:
       return null;
   }

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { fetchBranch, fileAt, folderWithCommit, remoteUrl, switchTo, uncommitted } from './git-checkout.ts';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { fetchBranch, fileAt, folderWithCommit, remoteUrl, startMerge, switchTo, uncommitted } from './git-checkout.ts';
 
 const BRANCH = 'autonomous/r-1-login';
 let place: string;
@@ -92,6 +92,56 @@ it('runs no hook of the repository', async () => {
   await fetchBranch([clone], BRANCH);
   await switchTo({ folder: clone, remote: 'origin' }, BRANCH);
   expect(() => readFileSync(path.join(place, 'hooked'))).toThrow('ENOENT');
+});
+
+it('leaves a conflict with the base to be resolved, as git itself leaves it', async () => {
+  // Who has given git no name can resolve it all the same.
+  vi.stubEnv('HOME', place);
+  vi.stubEnv('XDG_CONFIG_HOME', place);
+  vi.stubEnv('GIT_CONFIG_NOSYSTEM', '1');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const hook = path.join(clone, '.git', 'hooks', 'pre-merge-commit');
+  writeFileSync(hook, `#!/bin/sh\ntouch ${path.join(place, 'hooked')}\n`, { mode: 0o755 });
+  git(theirs, 'switch', '--quiet', 'main');
+  commit(theirs, 'base of a colleague\n');
+  const fetched = { folder: clone, remote: 'origin' };
+  await fetchBranch([clone], BRANCH);
+  expect(await startMerge(fetched, BRANCH, 'main')).toEqual([path.join(clone, 'a.txt')]);
+  expect(git(clone, 'branch', '--show-current')).toBe(BRANCH);
+  expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toContain(
+    '<<<<<<< HEAD\nresult\n=======\nbase of a colleague\n>>>>>>> origin/main\n',
+  );
+  expect(git(clone, 'rev-parse', 'MERGE_HEAD')).toBe(git(theirs, 'rev-parse', 'main'));
+  // A second time it is under way.
+  await expect(startMerge(fetched, BRANCH, 'main')).rejects.toThrow('Commit or stash your changes first: a.txt');
+  commit(clone, 'both\n');
+  expect(git(clone, 'rev-parse', 'HEAD^2')).toBe(git(theirs, 'rev-parse', 'main'));
+  expect(() => readFileSync(path.join(place, 'hooked'))).toThrow('ENOENT');
+});
+
+it('leaves the folder as it was where the base merges without a conflict, or a merge cannot begin', async () => {
+  const fetched = { folder: clone, remote: 'origin' };
+  await fetchBranch([clone], BRANCH);
+  expect(await startMerge(fetched, BRANCH, 'main')).toEqual([]);
+  git(theirs, 'switch', '--quiet', 'main');
+  writeFileSync(path.join(theirs, 'b.txt'), 'theirs\n');
+  git(theirs, 'add', '--all');
+  git(theirs, 'commit', '--quiet', '--message=two');
+  expect(await startMerge(fetched, BRANCH, 'main')).toEqual([]);
+  const state = () => [git(clone, 'branch', '--show-current'), git(clone, 'status', '--porcelain')];
+  expect(state()).toEqual(['main', '']);
+  expect(() => git(clone, 'rev-parse', '--verify', 'MERGE_HEAD')).toThrow('Needed a single revision');
+
+  writeFileSync(path.join(clone, 'b.txt'), 'mine\n');
+  await expect(startMerge(fetched, BRANCH, 'main')).rejects.toThrow(/would be overwritten by merge.* b\.txt/);
+  expect(state()).toEqual(['main', '?? b.txt']);
+  expect(readFileSync(path.join(clone, 'b.txt'), 'utf8')).toBe('mine\n');
+  writeFileSync(path.join(clone, 'a.txt'), 'mine\n');
+  await expect(startMerge(fetched, BRANCH, 'main')).rejects.toThrow('Commit or stash your changes first: a.txt');
+  expect(readFileSync(path.join(clone, 'a.txt'), 'utf8')).toBe('mine\n');
+  await expect(startMerge(fetched, BRANCH, 'nowhere')).rejects.toThrow('Commit or stash');
+  git(clone, 'restore', 'a.txt');
+  await expect(startMerge(fetched, BRANCH, 'nowhere')).rejects.toThrow('nowhere cannot be fetched from origin');
 });
 
 it('gives whole files where it has the commit', async () => {

@@ -3,6 +3,7 @@
  * and pagers are switched off, and a repository whose own settings name another one is not used.
  */
 import { execFile } from 'node:child_process';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import { assertCheckout, assertNoPrograms, RefusedRepository } from './git-repository-guard.ts';
 
@@ -27,8 +28,8 @@ async function hasCommit(folder: string, commit: string): Promise<boolean> {
 }
 
 /** A file as it is in a commit; `null` where the commit has none at this path. */
-export async function fileAt(folder: string, commit: string, path: string): Promise<string | null> {
-  return git(folder, 'show', '--no-textconv', `${commit}:${path}`).catch(() => null);
+export async function fileAt(folder: string, commit: string, file: string): Promise<string | null> {
+  return git(folder, 'show', '--no-textconv', `${commit}:${file}`).catch(() => null);
 }
 
 export interface Fetched {
@@ -49,9 +50,8 @@ export async function fetchBranch(folders: readonly string[], branch: string): P
       return '';
     });
     for (const remote of remotes.split('\n').filter((name) => name !== '')) {
-      const reference = `+refs/heads/${branch}:refs/remotes/${remote}/${branch}`;
       try {
-        await git(folder, 'fetch', '--quiet', '--no-tags', '--no-recurse-submodules', '--', remote, reference);
+        await fetchFrom({ folder, remote }, branch);
         return { folder, remote };
       } catch (error) {
         const words = error instanceof Error ? error.message : String(error);
@@ -62,6 +62,11 @@ export async function fetchBranch(folders: readonly string[], branch: string): P
   }
   if (fault !== null) throw fault;
   return null;
+}
+
+async function fetchFrom({ folder, remote }: Fetched, branch: string): Promise<void> {
+  const reference = `+refs/heads/${branch}:refs/remotes/${remote}/${branch}`;
+  await git(folder, 'fetch', '--quiet', '--no-tags', '--no-recurse-submodules', '--', remote, reference);
 }
 
 /** Paths with uncommitted changes, which prevent a switch to another branch. */
@@ -85,6 +90,77 @@ export async function switchTo({ folder, remote }: Fetched, branch: string): Pro
     const words = `${branch} is checked out as it is here: it has commits that ${remote} does not have, or another history.`;
     throw new Error(words, { cause: error });
   });
+}
+
+/**
+ * Switches to the fetched branch and merges the base of the same remote into it, as far as git can. The conflicts are left as
+ * git leaves them, with markers in the files and the merge under way. Where there are none, or the merge cannot begin, the
+ * folder is as it was before.
+ * @returns absolute paths of the files with conflicts
+ * @throws {Error} where there are uncommitted changes, or something else of the person's own is in the way
+ */
+export async function startMerge(fetched: Fetched, branch: string, base: string): Promise<readonly string[]> {
+  const { folder, remote } = fetched;
+  const changed = await uncommitted(folder);
+  if (changed.length > 0 || (await isMerging(folder))) throw new Error(inTheWay(changed));
+  await fetchFrom(fetched, base).catch((error: unknown) => {
+    throw new Error(
+      `${base} cannot be fetched from ${remote}: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
+  });
+  const goBack = await placeToReturnTo(folder);
+  try {
+    await switchTo(fetched, branch);
+    const args = ['--quiet', '--no-commit', '--no-ff', '--no-rerere-autoupdate', `${remote}/${base}`];
+    const fault = await git(folder, ...NAMED, 'merge', ...args).then(
+      () => null,
+      (error: unknown) => new Error(error instanceof Error ? error.message : String(error), { cause: error }),
+    );
+    const conflicts = await conflictsIn(folder);
+    if (conflicts.length > 0) return conflicts;
+    if (await isMerging(folder)) await git(folder, 'merge', '--abort');
+    if (fault !== null) throw fault;
+  } catch (error) {
+    await goBack();
+    throw error;
+  }
+  await goBack();
+  return [];
+}
+
+/** Git asks for a name before it merges, and uses none as nothing is committed. The person's own settings are for their commit. */
+const NAMED = ['-c', 'user.name=Autonomous', '-c', 'user.email=autonomous@localhost'];
+
+/** Says which uncommitted changes keep a branch from being checked out. */
+export function inTheWay(changed: readonly string[]): string {
+  if (changed.length === 0) return 'A merge is under way in this folder. Commit it, or end it with: git merge --abort';
+  return `Commit or stash your changes first: ${changed.slice(0, 3).join(', ')}${changed.length > 3 ? ' …' : ''}`;
+}
+
+async function isMerging(folder: string): Promise<boolean> {
+  return git(folder, 'rev-parse', '--verify', '--quiet', 'MERGE_HEAD').then(
+    () => true,
+    () => false,
+  );
+}
+
+/** @returns a function that switches to the branch, or the commit, that is checked out now */
+async function placeToReturnTo(folder: string): Promise<() => Promise<void>> {
+  const branch = (await git(folder, 'branch', '--show-current')).trim();
+  const place = branch === '' ? ['--detach', (await git(folder, 'rev-parse', 'HEAD')).trim()] : [branch];
+  return async () => {
+    await git(folder, 'switch', '--quiet', ...place);
+  };
+}
+
+async function conflictsIn(folder: string): Promise<readonly string[]> {
+  const root = (await git(folder, 'rev-parse', '--show-toplevel')).replace(/\n$/, '');
+  const listed = await git(folder, 'ls-files', '--unmerged', '-z', '--full-name', '--', ':/');
+  const paths = listed.split('\0').flatMap((entry) => (entry === '' ? [] : [entry.slice(entry.indexOf('\t') + 1)]));
+  return [...new Set(paths)].map((name) => path.join(root, name));
 }
 
 /** The address of the remote that the folder was cloned from; `null` where there is none. */

@@ -15,7 +15,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { fetchBranch, fileAt, folderWithCommit, remoteUrl, switchTo, uncommitted } from './git-checkout.ts';
+import { fetchBranch, fileAt, folderWithCommit, remoteUrl, startMerge, switchTo, uncommitted } from './git-checkout.ts';
 
 const BRANCH = 'autonomous/r-1-login';
 let place: string;
@@ -70,6 +70,7 @@ async function useAll(folder: string): Promise<string> {
   await quietly(switchTo({ folder, remote: 'origin' }, BRANCH));
   await quietly(switchTo({ folder, remote: 'origin' }, 'main'));
   await quietly(switchTo({ folder, remote: 'origin' }, BRANCH));
+  await quietly(startMerge({ folder, remote: 'origin' }, BRANCH, 'main'));
   return said.join('\n');
 }
 
@@ -151,7 +152,14 @@ it.each(CONFIGS)('starts none in a folder that is shaped like a bare repository:
 });
 
 it('runs no hook of a repository', async () => {
-  for (const hook of ['post-checkout', 'reference-transaction', 'post-merge', 'pre-auto-gc', 'post-index-change']) {
+  for (const hook of [
+    'post-checkout',
+    'reference-transaction',
+    'post-merge',
+    'pre-auto-gc',
+    'pre-merge-commit',
+    'post-index-change',
+  ]) {
     const file = path.join(clone, '.git', 'hooks', hook);
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, `#!/bin/sh\n${program(hook)}\n`);

@@ -42,6 +42,7 @@ export const COMMANDS = {
   cancelRun: 'autonomous.cancelRun',
   showDiff: 'autonomous.showDiff',
   checkout: 'autonomous.checkout',
+  resolveConflict: 'autonomous.resolveConflict',
   openPullRequest: 'autonomous.openPullRequest',
   copyId: 'autonomous.copyId',
   copyLink: 'autonomous.copyLink',

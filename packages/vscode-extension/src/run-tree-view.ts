@@ -4,6 +4,7 @@
  */
 import {
   ageOf,
+  branchConflictOf,
   CHANGES_TYPE,
   FINAL_STATUSES,
   gateInfoOf,
@@ -281,6 +282,7 @@ function contextOf(run: RunView, section: Section): string {
     ...(run.artifacts.some(({ type }) => type !== CHANGES_TYPE) ? ['document'] : []),
     ...(run.headCommit !== undefined && run.headCommit !== run.baseCommit ? ['diff'] : []),
     ...(run.published?.pushed ? ['branch'] : []),
+    ...(branchConflictOf(run) === null ? [] : ['conflict']),
     ...(pullRequestOf(run) === null ? [] : ['pullRequest']),
     ...(run.explorationId === undefined ? [] : ['explored']),
   ];

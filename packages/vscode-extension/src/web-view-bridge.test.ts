@@ -13,6 +13,7 @@ function aBridge(client: Partial<Client> | null = {}) {
     copyLink: vi.fn<(screen: Screen) => void>(),
     openExternal: vi.fn<HostActions['openExternal']>(),
     checkout: vi.fn<HostActions['checkout']>(),
+    resolveConflict: vi.fn<HostActions['resolveConflict']>(),
   };
   const onShows = vi.fn<(screen: Screen, title: string) => void>();
   const onLaunched = vi.fn<(launched: unknown) => void>();

@@ -1,5 +1,14 @@
 /** Follows a run until its command ends, and prints how to continue. */
-import { type Client, type Gate, type GateDecision, gateInfoOf, type RunView, vouches } from '@autonomous/shared';
+import {
+  branchConflictOf,
+  type Client,
+  conflictCommands,
+  type Gate,
+  type GateDecision,
+  gateInfoOf,
+  type RunView,
+  vouches,
+} from '@autonomous/shared';
 import { approvalOption } from './decide.ts';
 import { withConcerns } from './decided-gate.ts';
 import { personAtTerminal } from './dialog.ts';
@@ -61,7 +70,9 @@ export function waysOn(
     accept: `${shown} --reason "…"`,
     extend: ' MINUTES',
   };
+  const conflict = branchConflictOf(run);
   return [
+    ...(conflict === null ? [] : conflictCommands(conflict).map((command) => `  ${command}`)),
     ...optionsToShow(workflow, gate, run.artifacts).map((option) => `${start} show ${gate.runId} ${option}`),
     ...gate.decisions.map((kind) => {
       const label = info.labels?.[kind]?.button;

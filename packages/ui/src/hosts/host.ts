@@ -25,7 +25,7 @@ export interface Host {
   /** Ends this browser's session; absent in the editor, which has none. */
   readonly signOut?: () => void;
   /** Actions of the editor. Absent in a browser. */
-  readonly editor?: Pick<HostActions, 'openDiff' | 'checkout'>;
+  readonly editor?: Pick<HostActions, 'openDiff' | 'checkout' | 'resolveConflict'>;
 }
 
 /** The shown screen, with the state of the sign-in and the connection. */

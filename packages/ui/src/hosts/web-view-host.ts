@@ -134,6 +134,7 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
     editor: {
       openDiff: (runId, path) => act('openDiff', runId, path),
       checkout: (runId) => act('checkout', runId),
+      resolveConflict: (runId) => act('resolveConflict', runId),
     },
   };
 }

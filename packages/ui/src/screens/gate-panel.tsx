@@ -2,6 +2,7 @@
 import {
   baselineText,
   bindingOf,
+  branchConflictOf,
   type DecisionField,
   fieldOf,
   type GateInfo,
@@ -328,7 +329,8 @@ function MoreBudget({ gate, onDecide }: { readonly gate: Gate; readonly onDecide
 }
 
 function Answer({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: OnDecide }) {
-  const { client } = useHost();
+  const { client, editor, runs } = useHost();
+  const run = useSelector(runs, ({ context }) => context.runs[gate.runId]);
   const question = gate.question;
   const [text, keepText] = useState(() => draftOf(gate.id, 'answer'));
   const setText = (next: string): void => {
@@ -413,6 +415,11 @@ function Answer({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: On
         <vscode-button disabled={isEmpty} onClick={send}>
           Answer
         </vscode-button>
+        {editor !== undefined && run !== undefined && branchConflictOf(run) !== null && (
+          <vscode-button secondary onClick={() => editor.resolveConflict(run.id)}>
+            Resolve in the editor
+          </vscode-button>
+        )}
       </div>
     </div>
   );

@@ -1,10 +1,11 @@
 /** The commands about a run that decide no gate: looking at it, its result, steering and cancelling it. */
-import { FINAL_STATUSES, presentedAt, type RunView } from '@autonomous/shared';
+import { branchConflictOf, FINAL_STATUSES, presentedAt, type RunView } from '@autonomous/shared';
 import { documentTab, pullRequestOf, type RunTab, tabsOf } from '@autonomous/ui';
+import path from 'node:path';
 import * as vscode from 'vscode';
 import type { DiffDocuments } from '../diff-documents.ts';
 import { isWebAddress } from '../from-web-view.ts';
-import { fetchBranch, switchTo, uncommitted } from '../git-checkout.ts';
+import { type Fetched, fetchBranch, inTheWay, startMerge, switchTo, uncommitted } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels, runsOf, workflowOf } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
 import { titleOf } from '../run-tree-view.ts';
@@ -38,6 +39,14 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
     [COMMANDS.checkout]: withRun(
       { isFit: isPushed, title: 'Check out branch', none: 'No run has pushed its branch yet.' },
       (run) => checkout(run),
+    ),
+    [COMMANDS.resolveConflict]: withRun(
+      {
+        isFit: (run) => branchConflictOf(run) !== null,
+        title: 'Resolve merge conflict',
+        none: 'No run waits because of a conflict with its base branch.',
+      },
+      (run) => resolveConflict(panels, run),
     ),
     [COMMANDS.openPullRequest]: withRun(
       {
@@ -94,11 +103,20 @@ async function openExploration(host: Host, panels: Panels, target: unknown): Pro
 
 /** Fetches the run's branch from a remote of an open folder and switches to it; changes of the person's own stay. */
 export async function checkout(run: RunView): Promise<void> {
+  const branch = run.published?.branch ?? run.branch;
+  const fetched = await fetchIntoWorkspace(branch);
+  const changed = await uncommitted(fetched.folder);
+  if (changed.length > 0) throw new Error(inTheWay(changed));
+  await switchTo(fetched, branch);
+  void vscode.window.showInformationMessage(plainMessage(`${branch} is checked out.`));
+}
+
+/** @throws {Error} where no open folder has a remote with the branch, or the person trusts none */
+async function fetchIntoWorkspace(branch: string): Promise<Fetched> {
   if (!vscode.workspace.isTrusted)
     throw new Error(
       'This workspace is in restricted mode: branches are checked out only in a workspace that you trust.',
     );
-  const branch = run.published?.branch ?? run.branch;
   const folders = (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) =>
     uri.scheme === 'file' ? [uri.fsPath] : [],
   );
@@ -108,13 +126,51 @@ export async function checkout(run: RunView): Promise<void> {
     () => fetchBranch(folders, branch),
   );
   if (fetched === null) throw new Error(`No remote of the open folders has the branch ${branch}.`);
-  const changed = await uncommitted(fetched.folder);
-  if (changed.length > 0)
+  return fetched;
+}
+
+/** Names of files that a message has room for. */
+const FILES_NAMED = 3;
+
+/** Checks the run's branch out with its base merged in, and opens the conflicts that a person is to resolve. */
+export async function resolveConflict(panels: Pick<Panels, 'openScreen'>, run: RunView): Promise<void> {
+  const conflict = branchConflictOf(run);
+  if (conflict === null)
     throw new Error(
-      `Commit or stash your changes first: ${changed.slice(0, 3).join(', ')}${changed.length > 3 ? ' …' : ''}`,
+      `“${titleOf(run)}” does not wait because of a conflict with its base branch. Open the run to see its state.`,
     );
-  await switchTo(fetched, branch);
-  void vscode.window.showInformationMessage(plainMessage(`${branch} is checked out.`));
+  const { branch, baseBranch } = conflict;
+  const fetched = await fetchIntoWorkspace(branch);
+  const files = await startMerge(fetched, branch, baseBranch);
+  const [first] = files;
+  if (first === undefined) {
+    const words = `${baseBranch} merges into ${branch} without a conflict now, and nothing was changed here. Retry the run.`;
+    void vscode.window.showInformationMessage(plainMessage(words));
+    return;
+  }
+  await openConflict(first);
+  const names = files.slice(0, FILES_NAMED).map((file) => path.relative(fetched.folder, file));
+  const rest = files.length > FILES_NAMED ? ` and ${files.length - FILES_NAMED} more` : '';
+  const gate = 'Open Gate';
+  const words = `${branch} is checked out with ${baseBranch} merged in; conflicts are in ${names.join(', ')}${rest}. Resolve them, commit, push the branch, and choose at the gate to take in what was pushed.`;
+  void vscode.window.showInformationMessage(plainMessage(words), gate).then((picked) => {
+    if (picked === gate)
+      panels.openScreen({ name: 'run', runId: run.id, ...(run.gate === null ? {} : { gate: run.gate.id }) });
+  });
+}
+
+/** In the editor's merge editor, or with its markers where git's own extension is switched off. The other files are listed beside it. */
+async function openConflict(file: string): Promise<void> {
+  const uri = vscode.Uri.file(file);
+  await vscode.commands.executeCommand('workbench.view.scm');
+  await vscode.window.showTextDocument(uri, { preview: false });
+  try {
+    // It has not seen the merge yet.
+    await vscode.commands.executeCommand('git.refresh');
+    await vscode.commands.executeCommand('git.openMergeEditor', uri);
+  } catch {
+    // The file with its markers is open.
+  }
 }
 
 async function openPullRequest(run: RunView): Promise<void> {
