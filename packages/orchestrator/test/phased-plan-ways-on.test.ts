@@ -1,5 +1,5 @@
 /** A plan whose publication is stopped, on a real server: the way on that a person chooses at the pause. */
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { RunView } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
@@ -103,5 +103,32 @@ describe('a plan that is stopped while it is published', () => {
     expect(done.merged).toMatchObject({ baseBranch: 'main' });
     expect((await server.git('rev-parse', run.branch)).trim()).toBe(theirs);
     expect(await server.file(`${run.branch}-beside`, 'notes.md')).toContain('Two, of the run.');
+  });
+});
+
+describe('a plan whose remote is away while its phases are carried out', () => {
+  it('carries them out, waits to publish, and completes when the remote is back', async () => {
+    const roles = {
+      'phase-implementer': [inPhase(1, writing({ 'a.md': 'One.\n' })), inPhase(2, writing({ 'b.md': 'Two.\n' }))],
+      'phase-reviewer': [approves, approves],
+    };
+    const server = await aServer({ files: FILES, script: JSON.stringify({ name: 'test', roles }) });
+    const run = await server.client.launchRun({
+      projectId: server.project.id,
+      workflow: 'phased-plan',
+      request: 'Implement plans/two.md',
+      input: { planPath: 'plans/two.md', plan: '# Two\n\n## Phase 1: A\nA.\n\n## Phase 2: B\nB.\n' },
+    });
+    await server.until(run, { status: 'awaiting_children' });
+    const away = `${server.remote}-away`;
+    await rename(server.remote, away);
+    await server.decide(await server.until(run, { gate: 'plan_result' }), { decision: 'approve' });
+    const paused = await server.until(run, { gate: 'pause' });
+    expect(paused.gate?.reason).toBe('remote_unavailable');
+    expect(paused.progress).toEqual({ done: 2, total: 2 });
+    await rename(away, server.remote);
+    await server.decide(paused, { decision: 'retry' });
+    const done = await server.until(run, { status: 'completed' });
+    expect(await server.file(done.branch, 'b.md')).toBe('Two.\n');
   });
 });

@@ -57,8 +57,10 @@ export function prepare<Config extends RunConfig>(
       const { repository } = tools;
       tools.parser.warmUp();
       const project = await tools.project(input.projectId, input.runId);
-      await fetchRemote(tools, context, project);
       const { parent } = await tools.view(context.runId);
+      // A child run begins at its parent's head, which the mirror has: it does not wait for a remote that is away.
+      if (parent === undefined) await fetchRemote(tools, context, project);
+      else await tools.assertRecordKnown(project, context.runId, context.signal);
       const branch = input.requestedConfig.git?.baseBranch ?? project.baseBranch;
       const baseCommit =
         parent === undefined

@@ -45,10 +45,18 @@ export function endOf(io: CliIo, followed: Followed, json: boolean): number {
   const { run: last, interrupted } = followed;
   if (!json) {
     if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${last.id}`);
-    else if (last.gate)
-      for (const line of [...waysOn(io, last.gate, followed), ...concernsAt(last.gate)]) say(io, line);
+    else if (last.gate) for (const line of gateLines(io, last.gate, followed)) say(io, line);
   }
   return exitCodeOf(last);
+}
+
+/** The commands of an open gate, and the concerns that a decision would accept. */
+export function gateLines(
+  io: CliIo,
+  gate: Gate,
+  followed: Pick<Followed, 'run' | 'workflow'>,
+): readonly string[] {
+  return [...waysOn(io, gate, followed), ...concernsAt(gate)];
 }
 
 /** Commands that show what an open gate presents and decide it. A label of the workflow's own follows as a comment of the shell. */

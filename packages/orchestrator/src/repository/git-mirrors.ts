@@ -2,8 +2,9 @@
  * The bare mirrors, one per project: where each lies, how it is made, and how its remote is reached. The remote's branches
  * are `refs/remotes/origin/*`, the server's own are `refs/heads/*`.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { beyondGitBounds } from './git-bounds.ts';
 import { type GitPlace, type Patience, runGit } from './git.ts';
 import type { RemoteAccess } from './git-remote.ts';
@@ -75,10 +76,20 @@ export class GitMirrors {
 async function makeMirror(place: GitPlace): Promise<GitPlace> {
   await mkdir(place.home, { recursive: true });
   await mkdir(place.gitDir, { recursive: true });
-  await initBare(place);
-  await mkdir(join(place.gitDir, 'info'), { recursive: true });
-  await writeFile(join(place.gitDir, 'info', 'attributes'), MIRROR_ATTRIBUTES);
+  // On a full disk git cannot write the settings of a mirror that is there, and does not say why.
+  if (!(await isInitialised(place))) await initBare(place);
+  const attributes = join(place.gitDir, 'info', 'attributes');
+  if ((await readFile(attributes, 'utf8').catch(() => null)) === MIRROR_ATTRIBUTES) return place;
+  await mkdir(dirname(attributes), { recursive: true });
+  await writeFile(attributes, MIRROR_ATTRIBUTES);
   return place;
+}
+
+/** Whether `git init` came to its end there: it may have been killed. */
+async function isInitialised({ gitDir }: GitPlace): Promise<boolean> {
+  if (!['HEAD', 'objects', 'refs'].every((name) => existsSync(join(gitDir, name)))) return false;
+  const config = await readFile(join(gitDir, 'config'), 'utf8').catch(() => '');
+  return /^\s*bare = true$/m.test(config);
 }
 
 /** Makes an empty bare repository; one that is there stays as it is. */

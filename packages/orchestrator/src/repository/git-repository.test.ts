@@ -371,6 +371,14 @@ describe('A mirror', () => {
     expect(await started.remoteHead(project, 'main')).toBe(before);
   });
 
+  it('is opened again where nothing can be written to its settings', async () => {
+    const fixture = await openFixture(root);
+    const before = await mainHead(fixture);
+    // A folder in place of the lock fails as a full disk does.
+    mkdirSync(join(fixture.gitDir, 'config.lock'));
+    expect(await fixture.reopen().remoteHead(fixture.project, 'main')).toBe(before);
+  });
+
   it('runs no hook of its own, whoever put it there', async () => {
     const fixture = await openFixture(root);
     mkdirSync(join(fixture.gitDir, 'hooks'), { recursive: true });

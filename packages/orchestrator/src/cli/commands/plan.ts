@@ -16,11 +16,13 @@ import { collectModels, type CommandLine, type JsonOptions, numberFrom } from '.
 import { connect } from '../connection.ts';
 import { CommandFailure, EXIT, exitCodeOf, UsageError } from '../exit.ts';
 import { followFamily, openChildren } from '../follow-family.ts';
+import { gateLines } from '../follow-started.ts';
 import { readConfigFile, readTextFile } from '../input-files.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
 import { placeOf, type PlanPlace, showPlan } from '../plan-outline.ts';
 import { chooseProject } from '../project.ts';
 import { statusOf } from '../run-texts.ts';
+import { workflowOfRun } from '../run-workflow.ts';
 
 const WORKFLOW = 'phased-plan';
 const BLOCKED = 'phase_blocked';
@@ -206,7 +208,7 @@ async function follow(
   const { run, gates, interrupted } = await followFamily(options);
   if (!json) {
     if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
-    else for (const gate of gates) say(io, wayOn(io, gate));
+    else for (const gate of gates) for (const line of await linesOf(io, client, gate)) say(io, line);
     if (run.status === 'completed') say(io, 'ALL_PHASES_COMPLETE');
   }
   for (const gate of gates) if (await isAtLimit(client, gate)) return EXIT.limit;
@@ -223,10 +225,12 @@ async function isAtLimit(client: Client, { kind, runId, summary, details }: Gate
   return Array.isArray(attempts) && typeof maxRetries === 'number' && attempts.length <= maxRetries;
 }
 
-function wayOn(io: CliIo, gate: Gate): string {
+/** What a gate waits for, and the commands that decide it. */
+async function linesOf(io: CliIo, client: Client, gate: Gate): Promise<readonly string[]> {
   // Its own message names the ways on.
-  if (gate.kind === BLOCKED) return `  ${io.program} show ${gate.runId} --diff`;
-  return [gate.summary, ...gate.decisions.map((decision) => `  ${io.program} ${decision} ${gate.runId}`)].join('\n');
+  if (gate.kind === BLOCKED) return [`  ${io.program} show ${gate.runId} --diff`];
+  const run = await client.getRun(gate.runId);
+  return [gate.summary, ...gateLines(io, gate, { run, workflow: await workflowOfRun(client, run) })];
 }
 
 /** The newest run of a plan that has not ended, whoever launched it, by the path in its input. */
