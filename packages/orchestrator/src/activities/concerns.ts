@@ -126,9 +126,9 @@ function hashOfChange(path: string, content: string): string {
 }
 
 /** Strangers write names and contents: the worker looks through them. What it cannot, is a change that can run code itself. */
-async function selfRunning(
-  { repository }: ActivityTools,
-  { project, signal }: Result,
+export async function selfRunning(
+  { repository }: Pick<ActivityTools, 'repository'>,
+  { project, signal }: Pick<Result, 'project' | 'signal'>,
   changes: readonly TreeChange[],
   surroundings: Surroundings,
 ): Promise<readonly SelfRunningChange[]> {

@@ -4,13 +4,17 @@ import type { EgressRefusal, SandboxSpec } from '../sandboxes/sandbox.ts';
 import type { ActivityContext } from '../core/activity.ts';
 import type { ActivityTools } from './tools.ts';
 
-/** The server's list, less what the project or the run leaves out of it. An empty one lets nothing through and says so. */
+/**
+ * The server's list, less what the project or the run leaves out of it. An empty one lets nothing through and says so.
+ * @param step command of an install step that was found from a project's files; it narrows the registries that are open by default
+ */
 export async function networkOf(
   tools: Pick<ActivityTools, 'egress'>,
   role: string,
   config: Pick<RunConfig, 'egress'>,
+  step?: string,
 ): Promise<Extract<SandboxSpec['network'], object>> {
-  const allowed = await tools.egress(role);
+  const allowed = await tools.egress(role, step);
   const wanted = config.egress?.[role];
   return { allow: wanted === undefined ? allowed : allowed.filter((entry) => wanted.includes(withoutMark(entry))) };
 }

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
+import { commitFiles, type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
 import { createBubblewrapProvider } from '../sandboxes/bubblewrap/bubblewrap.ts';
 import { createE2bProvider, type E2bOptions } from '../sandboxes/e2b/e2b.ts';
 import { API_KEY, startE2bServer } from '../sandboxes/e2b/e2b-server.fixture.ts';
@@ -42,13 +42,27 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
 
   const install = async (
     command: string,
-    { signal = new AbortController().signal, source = 'package.json' }: { signal?: AbortSignal; source?: string } = {},
+    {
+      signal = new AbortController().signal,
+      source = 'package.json',
+      treeish,
+    }: { signal?: AbortSignal; source?: string; treeish?: string } = {},
   ) => {
-    const treeish = await mainHead(fixture);
-    const request = { project: fixture.project, runId: 'r-1', treeish, excludePaths: [], signal, progress: () => {} };
+    const notes: unknown[] = [];
+    const request = {
+      project: fixture.project,
+      runId: 'r-1',
+      treeish: treeish ?? (await mainHead(fixture)),
+      excludePaths: [],
+      signal,
+      progress: (line: { readonly kind: string; readonly text: string }) => {
+        if (line.kind === 'note') notes.push(line.text);
+      },
+    };
     return withInstalled(tools, request, { command, source }, async ({ folder, installed }) => ({
       names: await readdir(folder),
       installed,
+      notes,
     }));
   };
   /** A machine in which the step made its file says that it is larger than any that is taken back. */
@@ -68,7 +82,7 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
   });
 
   it('gives what it made, and leaves no machine', async () => {
-    expect(await install('echo x > made')).toEqual({ names: ['made'], installed: ['/made'] });
+    expect(await install('echo x > made')).toEqual({ names: ['made'], installed: ['/made'], notes: [] });
     expect(server.machines()).toEqual([]);
   });
 
@@ -79,6 +93,25 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
     tools = { ...tools, view: () => Promise.resolve(allowing as never) };
     expect((await install(command)).names).toEqual(['made']);
     expect((await install(command, { source: 'configuration' })).names).toEqual(['--ignore-scripts', 'made']);
+  });
+
+  it('runs nothing that an agent changed where it has a network, and says so', async () => {
+    fixture = await openFixture(path.join(temporary.path, 'script'), {
+      files: { 'setup.sh': 'touch base-$(cat package.json)', 'package.json': '1' },
+    });
+    const setup = { 'setup.sh': 'touch agent-$(cat package.json); exit $1' };
+    const treeish = await commitFiles(fixture, 'autonomous/r1', { ...setup, 'package.json': '{"a":2}' });
+    tools = { ...tools, repository: fixture.repository };
+    // Without a network it is an agent's command like any other.
+    expect(await install('sh ./setup.sh', { treeish })).toMatchObject({ names: ['agent-{"a":2}'], notes: [] });
+    tools = { ...tools, egress: () => Promise.resolve(['registry.test']) };
+    const { names, notes } = await install('sh ./setup.sh', { treeish });
+    expect(names).toEqual(['base-{"a":2}']);
+    expect(notes).toEqual([expect.stringMatching(/^The run changed setup\.sh, which can run code in the install step\./)]);
+    await expect(install('sh ./setup.sh && exit 3', { treeish })).rejects.toMatchObject({
+      reason: 'setup_failed',
+      message: expect.stringMatching(/exit code 3[^]*The run changed setup\.sh.*on the base branch yourself/),
+    });
   });
 
   it('is carried out once for each template: what was built on one may not run on another', async () => {

@@ -2,7 +2,8 @@
  * Runs a project's install step once per set of inputs, caches its output, and copies it into the folders of runs.
  *
  * Output that runs share is installed only from the base commit, which no agent has changed. If an agent changed an input of the
- * step, such as a lockfile, the output is used by that run only.
+ * step, such as a lockfile, the output is used by that run only. Where the step has a network, the files that it could run are the
+ * base commit's all the same.
  */
 import { lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,6 +22,7 @@ import type { ActivityContext } from '../core/activity.ts';
 import type { ProjectCommand } from './types.ts';
 import type { ActivityTools } from './tools.ts';
 import { type InstalledDependencies, removeTree } from './dependency-cache.ts';
+import { installTree } from './install-tree.ts';
 import { networkOf, refusalNotes } from './egress.ts';
 import { CONFIGURED } from './project-examination.ts';
 import { withSizes } from './step-progress.ts';
@@ -39,8 +41,8 @@ export class InstallFailed extends NeedsHuman {
   /** The program that it needs and the sandbox does not have; `null` where it says nothing of the kind. */
   readonly missingTool: string | null;
 
-  constructor(missingTool: string | null, message: string) {
-    super('setup_failed', message);
+  constructor(missingTool: string | null, message: string, options?: ErrorOptions) {
+    super('setup_failed', message, options);
     this.missingTool = missingTool;
   }
 }
@@ -69,13 +71,11 @@ export async function withInstalled<Result>(
 ): Promise<Result> {
   const { baseCommit, config } = await tools.view(request.runId);
   const setup = { command: commandOf(asked, config.commands.installScripts === true), source: asked.source };
-  const own = await inputsOf(tools, request, request.treeish, setup);
-  const isOfTheBase = baseCommit !== undefined && own === (await inputsOf(tools, request, baseCommit, setup));
-  const treeish = isOfTheBase ? baseCommit : request.treeish;
+  const { treeish, inputs, isOfTheBase, kept } = await filesOf(tools, request, setup, baseCommit);
   const key = hashOf(
     JSON.stringify({
       revision: REVISION,
-      inputs: own,
+      inputs,
       project: request.project.id,
       runId: isOfTheBase ? null : request.runId,
       command: setup.command,
@@ -87,11 +87,57 @@ export async function withInstalled<Result>(
       platform: [process.platform, process.arch, process.versions.modules],
     }),
   );
-  return tools.dependencies.use(key, (entry) => install(tools, { ...request, treeish }, setup, entry), use, {
+  const words = keptAsInBase(kept);
+  if (words !== null) request.progress({ kind: 'note', text: words });
+  const make = (entry: Omit<InstalledDependencies, 'installed'>) =>
+    install(tools, { ...request, treeish }, setup, entry).catch((error: unknown) => {
+      if (!(error instanceof InstallFailed) || words === null) throw error;
+      throw new InstallFailed(error.missingTool, `${error.message}\n${words}`, { cause: error });
+    });
+  return tools.dependencies.use(key, make, use, {
     signal: request.signal,
     onWait: () =>
       request.progress({ kind: 'note', text: 'The same install step is under way already; waiting for it.' }),
   });
+}
+
+interface StepFiles {
+  readonly treeish: string;
+  /** Hash of the files that the step is known to read. */
+  readonly inputs: string;
+  readonly isOfTheBase: boolean;
+  /** Inputs that the run changed, and that are as in the base nevertheless. */
+  readonly kept: readonly string[];
+}
+
+/** The base commit's files where their inputs are the run's; else those of `installTree`, or all of the run's without a network. */
+async function filesOf(
+  tools: ActivityTools,
+  request: InstallRequest,
+  setup: ProjectCommand,
+  baseCommit: string | undefined,
+): Promise<StepFiles> {
+  const { project, treeish, signal } = request;
+  const inputs = await inputsOf(tools, request, treeish, setup);
+  if (baseCommit === undefined) return { treeish, inputs, isOfTheBase: false, kept: [] };
+  const ofTheBase = await inputsOf(tools, request, baseCommit, setup);
+  if (inputs === ofTheBase) return { treeish: baseCommit, inputs, isOfTheBase: true, kept: [] };
+  const { config } = await tools.view(request.runId);
+  const { allow } = await networkOf(tools, 'setup', config);
+  if (allow.length === 0) return { treeish, inputs, isOfTheBase: false, kept: [] };
+  const runsScripts = config.commands.installScripts === true;
+  const isInput = inputFilter(setup);
+  const { tree, kept } = await installTree(tools, { project, baseCommit, treeish, isInput, runsScripts, signal });
+  const taken = await inputsOf(tools, request, tree, setup);
+  if (taken === ofTheBase) return { treeish: baseCommit, inputs: taken, isOfTheBase: true, kept };
+  return { treeish: tree, inputs: taken, isOfTheBase: false, kept };
+}
+
+/** `null` where there are none. */
+function keptAsInBase(kept: readonly string[]): string | null {
+  if (kept.length === 0) return null;
+  const names = [...kept.slice(0, 10), ...(kept.length > 10 ? [`${kept.length - 10} more`] : [])].join(', ');
+  return `The run changed ${names}, which can run code in the install step. The step has a network, so it was run with the base commit's copies of them. If it needs the changes, make them on the base branch yourself, and start the run again.`;
 }
 
 /**
@@ -122,6 +168,11 @@ function commandOf({ command, source }: ProjectCommand, scriptsAreAllowed: boole
   return scriptsAreAllowed && source !== CONFIGURED ? withInstallScripts(whole) : whole;
 }
 
+function inputFilter({ command, source }: ProjectCommand): (file: string) => boolean {
+  const words = new Set(command.split(/[\s;&|()<>"'=]+/).map((word) => word.replace(/^\.\//, '')));
+  return (file) => isInstallInput(file) || words.has(file) || file === source;
+}
+
 /** One hash of all files that the step is known to read. */
 async function inputsOf(
   tools: ActivityTools,
@@ -129,10 +180,7 @@ async function inputsOf(
   treeish: string,
   setup: ProjectCommand,
 ): Promise<string> {
-  const words = new Set(setup.command.split(/[\s;&|()<>"'=]+/).map((word) => word.replace(/^\.\//, '')));
-  const paths = (await tools.repository.listFiles(project, treeish)).filter(
-    (file) => isInstallInput(file) || words.has(file) || file === setup.source,
-  );
+  const paths = (await tools.repository.listFiles(project, treeish)).filter(inputFilter(setup));
   const contents = await tools.repository.readFiles(project, treeish, paths);
   return hashOf(JSON.stringify(paths.map((file) => [file, hashOf(contents.get(file) ?? '')])));
 }
@@ -168,7 +216,8 @@ async function runSetup(
   home: string,
 ): Promise<void> {
   const { config } = await tools.view(runId);
-  const network = await networkOf(tools, 'setup', config);
+  // Nobody knows what a command starts that a person wrote.
+  const network = await networkOf(tools, 'setup', config, setup.source === CONFIGURED ? undefined : setup.command);
   const refused: string[] = [];
   const tell = refusalNotes(progress, 'setup');
   const sandbox = await tools.sandboxes.open({

@@ -29,8 +29,11 @@ export interface ActivityTools {
   readonly baselines: BaselineCache;
   /** Passed checks of code trees, for runs with the same tree. Absent: each is checked again. */
   readonly checkedTrees?: CheckedTrees;
-  /** Entries of the allow-list that the server gives a role; an empty list lets nothing through. */
-  egress(role: string): Promise<readonly string[]>;
+  /**
+   * Entries of the allow-list that the server gives a role; an empty list lets nothing through.
+   * @param step command of an install step, whose programs narrow the registries that are open by default
+   */
+  egress(role: string, step?: string): Promise<readonly string[]>;
   /** Estimated tokens of instructions and prompt of one call, at most. */
   readonly contextTokens: number;
   /** Operator's path patterns of changes that a person must see before a merge, beside the self-running table. */

@@ -108,6 +108,14 @@ it('builds no build tool that has no wheel', () => {
   expect(install({ 'pyproject.toml': manifest })).toMatchObject({ ran: false });
 });
 
+it('takes no module of the project for Python’s own', () => {
+  const evil = `open(${JSON.stringify(path.join(place, 'ran'))}, "w").close()\n`;
+  const modules = ['pip.py', 'venv.py', 'pytest.py', 'subprocess.py', 'sysconfig.py', 'setuptools.py', 'sitecustomize.py'];
+  const files = Object.fromEntries(modules.map((name) => [name, evil]));
+  const result = install({ ...files, 'requirements.txt': 'plain\n', 'test_a.py': '' }, { PYTHONPATH: '' });
+  expect(result).toMatchObject({ installed: ['plain'], ran: false });
+});
+
 it('builds packages where install scripts are allowed', () => {
   expect(install({ 'requirements.txt': './sub\n' }, { AUTONOMOUS_INSTALL_SCRIPTS: 'true' })).toMatchObject({ ran: true });
 });

@@ -19,6 +19,7 @@ import codecs, configparser, glob, json, os, re, shlex, shutil, subprocess, sys
 
 HOME = os.environ["HOME"]
 ENV = os.path.join(HOME, "${PYTHON_ENVIRONMENT}")
+# Always started with -I: modules of the project's folder would come before Python's own.
 PYTHON = os.path.join(ENV, "bin", "python")
 BUILDS = os.environ.get("AUTONOMOUS_INSTALL_SCRIPTS") == "true"
 REQUIREMENTS = ["requirements.txt", "requirements-dev.txt", "requirements-test.txt", "dev-requirements.txt", "test-requirements.txt"]
@@ -49,7 +50,7 @@ def answers(*command):
 WHEELS = [] if BUILDS else ["--only-binary", ":all:"]
 
 def pip(*arguments):
-    return run(PYTHON, "-m", "pip", "install", *WHEELS, *arguments)
+    return run(PYTHON, "-I", "-m", "pip", "install", *WHEELS, *arguments)
 
 def fail(text):
     say(text)
@@ -194,10 +195,10 @@ def expanded(groups, name, seen=()):
     return found
 
 def make_environment():
-    base = [sys.executable, "-m", "venv", "--system-site-packages", "--copies"]
+    base = [sys.executable, "-I", "-m", "venv", "--system-site-packages", "--copies"]
     if os.path.exists(PYTHON):
         return
-    has_pip = answers(sys.executable, "-m", "pip", "--version")
+    has_pip = answers(sys.executable, "-I", "-m", "pip", "--version")
     if not run(*base, *(["--without-pip"] if has_pip else []), ENV):
         fail("python3 -m venv failed. Install the packages python3-venv and python3-pip (sudo apt-get install python3-venv python3-pip) on the server's machine.")
 
@@ -260,15 +261,15 @@ def by_pip():
     needed = required + cfg_required + more + others
     if (needed or listed) and not pip(*listed, *needed):
         fail("pip could not install what the project asks for.")
-    if answers(PYTHON, "-c", "import setuptools, wheel") and uses_setuptools(project):
-        if run(PYTHON, "-m", "pip", "install", "--no-deps", "--no-build-isolation", "-e", "."):
+    if answers(PYTHON, "-I", "-c", "import setuptools, wheel") and uses_setuptools(project):
+        if run(PYTHON, "-I", "-m", "pip", "install", "--no-deps", "--no-build-isolation", "-e", "."):
             return
     put_on_path(name, table(project, "project").get("version"), table(project, "project"))
 
 def can_build(project):
     """Whether the index answers for the build tool."""
     builders = checked(table(project, "build-system").get("requires", ["setuptools"]), "pyproject.toml")
-    probe = subprocess.run([PYTHON, "-m", "pip", "download", *WHEELS, "--no-deps", "-q", "-d", os.path.join(HOME, ".cache", "builders"), *builders],
+    probe = subprocess.run([PYTHON, "-I", "-m", "pip", "download", *WHEELS, "--no-deps", "-q", "-d", os.path.join(HOME, ".cache", "builders"), *builders],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return probe.returncode == 0
 
@@ -286,7 +287,7 @@ def locked_by_pipenv():
     return [name + entry.get("version", "") for group in ("default", "develop") for name, entry in lock.get(group, {}).items()]
 
 def put_on_path(name, version, project):
-    site = subprocess.run([PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], stdout=subprocess.PIPE, text=True).stdout.strip()
+    site = subprocess.run([PYTHON, "-I", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], stdout=subprocess.PIPE, text=True).stdout.strip()
     source = os.path.join(os.getcwd(), "src") if os.path.isdir("src") else os.getcwd()
     with open(os.path.join(site, "project-%s.pth" % re.sub(r"\W", "_", os.path.basename(os.getcwd()))), "w") as file:
         file.write(source + "\n")
@@ -311,7 +312,7 @@ def put_on_path(name, version, project):
             file.write("[%s]\n%s\n" % (group, "\n".join("%s = %s" % pair for pair in entries.items())))
 
 def bring_pytest():
-    if answers(PYTHON, "-c", "import pytest"):
+    if answers(PYTHON, "-I", "-c", "import pytest"):
         return
     names = (each for folder, _, files in os.walk(".") if "/." not in folder for each in files)
     if not any(re.match(r"^(test_.*|.*_test)\.py$", each) for each in names):

@@ -46,10 +46,10 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
     }),
     baselines: new BaselineCache(path.join(config.dataFolder, 'baselines')),
     checkedTrees: new CheckedTrees(path.join(config.dataFolder, 'checked-trees')),
-    egress: async (role) =>
+    egress: async (role, step) =>
       config.egress[role] ??
       (role === SETUP_ROLE && config.allowSetupNetwork
-        ? await packageRegistries({ namesOnly: config.sandbox.provider === 'e2b' })
+        ? await packageRegistries({ namesOnly: config.sandbox.provider === 'e2b', step })
         : []),
     reviewPaths: config.reviewPaths,
     autoRetry: config.autoRetry,
