@@ -89,7 +89,7 @@ async function makeMirror(place: GitPlace): Promise<GitPlace> {
 async function isInitialised({ gitDir }: GitPlace): Promise<boolean> {
   if (!['HEAD', 'objects', 'refs'].every((name) => existsSync(join(gitDir, name)))) return false;
   const config = await readFile(join(gitDir, 'config'), 'utf8').catch(() => '');
-  return /^\s*bare = true$/m.test(config);
+  return config.split('\n').some((line) => line.trim() === 'bare = true');
 }
 
 /** Makes an empty bare repository; one that is there stays as it is. */
