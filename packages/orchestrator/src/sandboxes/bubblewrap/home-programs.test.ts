@@ -86,6 +86,50 @@ it('come first where the configuration names them, but never the home folder or 
   );
 });
 
+describe('that are links', () => {
+  const link = (target: string, at: string): void => {
+    mkdirSync(path.dirname(path.join(home, at)), { recursive: true });
+    symlinkSync(target, path.join(home, at));
+  };
+
+  it.each(['~/.ssh', '~/.config/gh', '~/dotfiles/aws', '~', '~/..', '/etc', '/var', `/proc/${process.pid}`, '/sys', '%'])(
+    'are not shown where they lead to %s',
+    (leadsTo) => {
+      const outside = path.join(place, 'outside');
+      mkdirSync(outside);
+      for (const file of ['.ssh/id', '.config/gh/hosts.yml', 'dotfiles/aws/credentials']) write(file, 'secret');
+      link(path.join(home, 'dotfiles/aws'), '.aws');
+      const target = leadsTo.replace('~', home).replace('%', outside);
+      for (const at of ['.cargo/bin', '.local/bin', '.deno/bin', '.pyenv/versions']) link(target, at);
+      const found = find();
+      expect([...ofHome(found.folders), ...ofHome(found.path)]).toEqual([]);
+      // A person may name a folder that lies elsewhere, and nothing else of these.
+      expect(ofHome(find([path.join(home, '.cargo/bin')]).first)).toEqual(leadsTo === '%' ? ['.cargo/bin'] : []);
+    },
+  );
+
+  it('are shown where they lead to programs', () => {
+    write('store/bin/tool', '');
+    link(path.join(home, 'store/bin'), '.cargo/bin');
+    link('/usr/bin', '.deno/bin');
+    write('.config/nvm/versions/node/v22.0.0/bin/node', '');
+    link(path.join(home, '.config/nvm'), '.nvm');
+    vi.stubEnv('VOLTA_HOME', path.join(place, 'volta'));
+    mkdirSync(path.join(place, 'volta/tools/image/node/22.1.0/bin'), { recursive: true });
+    const found = find();
+    expect(ofHome(found.folders)).toEqual(['.cargo/bin', '.deno/bin', '.nvm/versions/node']);
+    expect(found.folders).toContain(path.join(place, 'volta/tools/image/node'));
+    expect(ofHome(found.path)).toEqual(['.cargo/bin', '.deno/bin', '.nvm/versions/node/v22.0.0/bin']);
+  });
+});
+
+it('are never folders of the system or of credentials, although the configuration names them', () => {
+  for (const file of ['.ssh/id', '.aws/credentials', '.config/gh/hosts.yml', '.docker/config.json']) write(file, 'secret');
+  const ofPerson = ['.ssh', '.aws', '.config', '.config/gh', '.docker', ''].map((each) => path.join(home, each));
+  const ofSystem = ['/root', '/home', '/run', '/var', '/sys', '/dev/shm', '/proc/1', '/boot', '/usr/../etc', '/etc/ssl'];
+  expect(find([...ofPerson, ...ofSystem]).first).toEqual([]);
+});
+
 describe.skipIf(!available.ok)('in a sandbox', () => {
   const run = async (command: string, programs: readonly string[] = []) => {
     const folder = mkdtempSync(path.join(tmpdir(), 'work-'));

@@ -80,24 +80,65 @@ export function findHomePrograms({
     ),
     { shows: ['/home/linuxbrew/.linuxbrew'], path: ['/home/linuxbrew/.linuxbrew/bin'] },
   ];
+  const credentials = realPaths(CREDENTIALS.map((name) => at(name)));
+  const inConfig = realPaths(PROGRAMS_IN_CONFIG.map((name) => at('.config', name)));
   // The home folder may itself be reached through a link.
-  const real = [...hidden, home].filter(existsSync).map((folder) => realpathSync(folder));
+  const homes = realPaths([home]);
+  const kept = [...realPaths(hidden), ...homes, ...credentials];
+  /** Whether nothing but programs can be expected at a place, whose links are resolved. */
+  const isHarmless = (real: string): boolean =>
+    real !== '/' &&
+    !isOfSystem(real) &&
+    !CREDENTIAL_FOLDER.test(real) &&
+    (!credentials.some((each) => isWithin(real, each)) || inConfig.some((each) => isWithin(real, each))) &&
+    !kept.some((each) => isWithin(each, real));
   const mayBeShown = (folder: string): boolean =>
     existsSync(folder) &&
     !isTaken(folder) &&
-    !['/usr', '/etc', '/proc', '/dev'].some((top) => isWithin(folder, top)) &&
-    !contains(folder, real);
+    // All of it is there already.
+    !isWithin(folder, '/usr') &&
+    !isOfSystem(folder) &&
+    isHarmless(realpathSync(folder));
+  const settings = [env['RUSTUP_HOME'], env['CARGO_HOME'], env['XDG_DATA_HOME'], env['PYENV_ROOT']];
+  const chosen = [...settings, env['NVM_DIR'], env['VOLTA_HOME'], goRoot].filter((each) => each !== undefined);
+  const roots = [...homes, ...PROGRAM_ROOTS, ...realPaths(chosen).filter(isHarmless)];
+  const isOfPrograms = (folder: string): boolean => roots.some((root) => isWithin(realpathSync(folder), root));
   const found = groups.filter(({ path }) => path.length === 0 || path.some(existsSync));
   const own = named.filter(mayBeShown);
+  const shown = found.flatMap(({ shows }) => shows).filter((folder) => mayBeShown(folder) && isOfPrograms(folder));
+  const folders = [...new Set([...own, ...shown])];
+  const isVisible = (folder: string): boolean =>
+    existsSync(folder) &&
+    !isTaken(folder) &&
+    ['/usr', ...folders].some((each) => isWithin(folder, each) || isWithin(each, folder));
   return {
-    folders: [...new Set([...own, ...found.flatMap(({ shows }) => shows).filter(mayBeShown)])],
-    path: [...new Set(found.flatMap(({ path }) => path))].filter((folder) => existsSync(folder) && !isTaken(folder)),
+    folders,
+    path: [...new Set(found.flatMap(({ path }) => path))].filter(isVisible),
     first: own.map((folder) => (existsSync(join(folder, 'bin')) ? join(folder, 'bin') : folder)),
-    environment:
-      existsSync(join(rustup, 'toolchains')) && !isTaken(rustup)
-        ? { RUSTUP_HOME: rustup, RUSTUP_AUTO_INSTALL: '0' }
-        : {},
+    environment: isVisible(join(rustup, 'toolchains')) ? { RUSTUP_HOME: rustup, RUSTUP_AUTO_INSTALL: '0' } : {},
   };
+}
+
+/** Folders of programs outside of the home folder, to which links in it may lead. */
+const PROGRAM_ROOTS = ['/usr', '/opt', '/nix', '/gnu', '/snap', '/home/linuxbrew'];
+
+/** The system's own, with all that lies in them. */
+const SYSTEM = ['/proc', '/sys', '/dev', '/run', '/etc', '/boot'];
+/** Folders that have programs and much else. */
+const SYSTEM_TOPS = new Set(['/', '/var', '/root', '/home']);
+
+/** Folders of credentials, of whichever home folder. */
+const CREDENTIAL_FOLDER = /\/\.(?:ssh|aws|azure|gnupg|kube|docker|password-store)(?:\/|$)/;
+/** The same and files of credentials in this home folder, where they may be links to other places. */
+const CREDENTIALS = [
+  ...['.ssh', '.aws', '.azure', '.gnupg', '.kube', '.docker', '.password-store', '.local/share/keyrings', '.config'],
+  ...['.netrc', '.npmrc', '.pypirc', '.git-credentials'],
+];
+/** Programs that their managers install among a person's settings. */
+const PROGRAMS_IN_CONFIG = ['nvm/versions', 'composer/vendor', 'yarn/global'];
+
+function isOfSystem(path: string): boolean {
+  return SYSTEM_TOPS.has(path) || SYSTEM.some((top) => isWithin(path, top));
 }
 
 interface Group {
@@ -152,8 +193,7 @@ function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 
-/** Whether a folder is one of the others, or one of them lies in it. */
-function contains(folder: string, others: readonly string[]): boolean {
-  const real = realpathSync(folder);
-  return real === '/' || others.some((other) => isWithin(other, real));
+/** The places of those that are there, with their links resolved. */
+function realPaths(paths: readonly string[]): readonly string[] {
+  return paths.filter(existsSync).map((path) => realpathSync(path));
 }
