@@ -588,6 +588,14 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
         expect(await store.findProject('/srv/shop.git', 'shop')).toEqual(shop);
       });
 
+      it('are removed unless they have runs', async () => {
+        await store.saveProject(shop);
+        await store.saveProject({ ...shop, id: 'p-2', name: 'other' });
+        await store.append(aStep('a', { events: [aStart(aView('a', { projectId: 'p-1' }))] }));
+        for (const id of ['p-1', 'p-2', 'p-3']) await store.removeProject(id);
+        expect((await store.listProjects(undefined, 9)).items).toEqual([shop]);
+      });
+
       it('are paged newest first', async () => {
         for (const id of ['p-1', 'p-2', 'p-3']) await store.saveProject({ ...shop, id, name: id });
         const first = await store.listProjects(undefined, 2);

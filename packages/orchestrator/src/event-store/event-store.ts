@@ -263,6 +263,8 @@ export interface EventStore {
 
   /** Stores a project. @throws {Conflict} when another project has this repository and name */
   saveProject(project: Project): Promise<void>;
+  /** Removes a project that has no runs; one that has some stays. */
+  removeProject(id: string): Promise<void>;
   getProject(id: string): Promise<Project | null>;
   findProject(repository: string, name: string): Promise<Project | null>;
   /** Lists projects, newest first. */

@@ -13,7 +13,7 @@ export interface NamedProject {
 }
 
 export interface ProjectsOptions {
-  readonly store: Pick<EventStore, 'findProject' | 'getProject' | 'listProjects' | 'saveProject'>;
+  readonly store: Pick<EventStore, 'findProject' | 'getProject' | 'listProjects' | 'saveProject' | 'removeProject'>;
   readonly repository: Pick<Repository, 'inspectRemote'>;
   readonly now: () => Date;
   /** Sentences about runs and events that the record in git has and the database does not. */
@@ -34,8 +34,7 @@ export class Projects {
   async create(wanted: NewProject): Promise<Project> {
     const { project, isKnown } = await this.named(wanted);
     if (isKnown) return project;
-    await this.add(project);
-    return this.#withNotices(project);
+    return (await this.add(project)) ? this.#withNotices(project) : this.create(wanted);
   }
 
   /**
@@ -62,8 +61,24 @@ export class Projects {
     return { project, isKnown: false };
   }
 
-  async add(project: Project): Promise<void> {
-    await this.#options.store.saveProject(project);
+  async isStored(id: string): Promise<boolean> {
+    return (await this.#options.store.getProject(id)) !== null;
+  }
+
+  /** Stores a project. @returns false when another request has added one of this name and repository meanwhile */
+  async add(project: Project): Promise<boolean> {
+    try {
+      await this.#options.store.saveProject(project);
+      return true;
+    } catch (error) {
+      if (error instanceof Conflict) return false;
+      throw error;
+    }
+  }
+
+  /** Removes a project; one that has runs stays. */
+  async remove(id: string): Promise<void> {
+    await this.#options.store.removeProject(id);
   }
 
   async list(cursor: string | undefined, limit: number): Promise<Page<Project>> {

@@ -25,9 +25,10 @@ import type { Engine } from '../engine/engine.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Models, Prices } from '../models/model.ts';
 import { RECORD_BRANCH, type Repository } from '../repository/repository.ts';
+import { Turns } from '../repository/turns.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
-import type { Projects } from './projects.ts';
+import type { NamedProject, Projects } from './projects.ts';
 import { ownedFilesAtLaunch } from './owned-files.ts';
 import { newRunId } from './run-ids.ts';
 import { checkRunInput } from './run-input.ts';
@@ -40,7 +41,7 @@ export interface RunLauncherOptions {
   readonly describeWorkflow: (name: string) => Pick<WorkflowSummary, 'isChildOnly'>;
   /** Workflow of a request that names none. Absent: each request has to name one. */
   readonly defaultWorkflow?: string | undefined;
-  readonly projects: Pick<Projects, 'of' | 'named' | 'add'>;
+  readonly projects: Pick<Projects, 'of' | 'named' | 'isStored' | 'add' | 'remove'>;
   readonly models: Pick<Models, 'check' | 'list'>;
   readonly prices: Prices;
   readonly runConfig: RunConfigPolicy;
@@ -57,6 +58,8 @@ const NO_MODEL =
 
 export class RunLauncher {
   readonly #options: RunLauncherOptions;
+  /** Launches that name the same project. */
+  readonly #turns = new Turns();
 
   constructor(options: RunLauncherOptions) {
     this.#options = options;
@@ -238,18 +241,42 @@ export class RunLauncher {
     const runId = key === undefined ? newRunId() : runIdOf(key);
     const existing = await this.#options.store.loadView(runId);
     if (existing) return existing;
-    const launchAt = async (start: RunStart): Promise<RunView> =>
-      this.#options.engine.launch(runId, start, caller.request);
-    if (wanted.project === undefined) return launchAt(await this.#startOf(caller, wanted, runId));
+    if (wanted.project === undefined)
+      return this.#options.engine.launch(runId, await this.#startOf(caller, wanted, runId), caller.request);
     this.#checkRequest(wanted);
-    const { project, isKnown } = await this.#options.projects.named(wanted.project);
-    if (isKnown) return launchAt(await this.#startOf(caller, wanted, runId, { added: project }));
-    const start = await this.#startOf(caller, wanted, runId, { added: project }).catch(async (error: unknown) => {
-      await this.#options.repository.removeMirror(project);
-      throw error;
-    });
-    await this.#options.projects.add(project);
-    return launchAt(start);
+    for (;;) {
+      const named = await this.#options.projects.named(wanted.project);
+      const view = await this.#launchAt(caller, wanted, runId, named);
+      if (view !== null) return view;
+    }
+  }
+
+  /**
+   * Launches at a project, which is added when it is not stored. Nothing of it stays when the run is refused.
+   * @returns `null` when another request has added or removed the project meanwhile
+   */
+  async #launchAt(
+    caller: Caller,
+    wanted: NewRun,
+    runId: string,
+    { project, isKnown }: NamedProject,
+  ): Promise<RunView | null> {
+    const { engine, projects, repository } = this.#options;
+    try {
+      const start = await this.#startOf(caller, wanted, runId, { added: project });
+      // A launch that has found a project begins its run before or after the project is removed again, and not meanwhile.
+      return await this.#turns.take(JSON.stringify([project.repository, project.name]), async () => {
+        if (!(isKnown ? await projects.isStored(project.id) : await projects.add(project))) return null;
+        try {
+          return await engine.launch(runId, start, caller.request);
+        } finally {
+          // The run may be that of another request with the same idempotency key, or there may be none.
+          if (!isKnown) await projects.remove(project.id);
+        }
+      });
+    } finally {
+      if (!isKnown && !(await projects.isStored(project.id))) await repository.removeMirror(project);
+    }
   }
 
   /** Starts several runs of the same work side by side. @throws {InvalidRequest} @throws {Unprocessable} */

@@ -328,6 +328,10 @@ export class SqliteEventStore implements EventStore {
     return this.#queue.write({ kind: 'project', id, name, repository, baseBranch, createdAt }, () => undefined);
   }
 
+  async removeProject(id: string): Promise<void> {
+    return this.#queue.write({ kind: 'noProject', id }, () => undefined);
+  }
+
   async getProject(id: string): Promise<Project | null> {
     return this.#read(() => toProject(this.#statements.project.get(id)));
   }

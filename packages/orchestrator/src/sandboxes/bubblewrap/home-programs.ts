@@ -131,8 +131,19 @@ const SYSTEM_TOPS = new Set(['/', '/var', '/root', '/home']);
 const CREDENTIAL_FOLDER = /\/\.(?:ssh|aws|azure|gnupg|kube|docker|password-store)(?:\/|$)/;
 /** The same and files of credentials in this home folder, where they may be links to other places. */
 const CREDENTIALS = [
-  ...['.ssh', '.aws', '.azure', '.gnupg', '.kube', '.docker', '.password-store', '.local/share/keyrings', '.config'],
-  ...['.netrc', '.npmrc', '.pypirc', '.git-credentials'],
+  '.ssh',
+  '.aws',
+  '.azure',
+  '.gnupg',
+  '.kube',
+  '.docker',
+  '.password-store',
+  '.local/share/keyrings',
+  '.config',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.git-credentials',
 ];
 /** Programs that their managers install among a person's settings. */
 const PROGRAMS_IN_CONFIG = ['nvm/versions', 'composer/vendor', 'yarn/global'];

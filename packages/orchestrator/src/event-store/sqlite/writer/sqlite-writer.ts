@@ -99,6 +99,8 @@ export class SqliteWriter {
         return statements.heartbeat.run(write.details, write.key, write.attempt).changes;
       case 'project':
         return this.#saveProject(write);
+      case 'noProject':
+        return statements.removeProject.run(write.id, write.id).changes;
       case 'answer':
         statements.forgetAnswers.run(write.forgetBefore);
         return statements.rememberAnswer.run(write.key, write.requestHash, write.status, write.body, write.createdAt)
@@ -517,6 +519,9 @@ function prepareStatements(connection: Connection) {
        ON CONFLICT (id) DO UPDATE SET
          name = excluded.name, repository = excluded.repository, base_branch = excluded.base_branch,
          created_at = excluded.created_at`,
+    ),
+    removeProject: write(
+      'DELETE FROM projects WHERE id = ? AND NOT EXISTS (SELECT 1 FROM workflow_runs WHERE project_id = ?)',
     ),
     forgetAnswers: write('DELETE FROM idempotency_keys WHERE created_at < ?'),
     rememberAnswer: write(
