@@ -1,10 +1,11 @@
 /** Submodules of real repositories: fetched at their recorded commits, and never from where a project must not lead. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AUTHOR, git, mainHead, makeProjectFolder, temporaryFolder, write } from './git-fixture.fixture.ts';
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { AUTHOR, git, mainHead, makeBareRemote, makeProjectFolder, temporaryFolder, write } from './git-fixture.fixture.ts';
 import { createGitRepository } from './git-repository.ts';
 import type { RemoteProject, Repository } from './repository.ts';
+import { startSmartHttp } from './smart-http.fixture.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -33,8 +34,16 @@ function addSubmodules(
   git(seed, 'commit', '--quiet', '--message', 'Submodules');
 }
 
-async function fetched(seed: string): Promise<{ readonly project: RemoteProject; readonly tree: string }> {
-  const project = { id: 'p-1', repository: seed, baseBranch: 'main' };
+/** The clone of a submodule that git keeps in a person's own clone. */
+function addClone(seed: string, path: string, from: string): void {
+  git(folder.path, 'clone', '--quiet', '--bare', from, join(seed, '.git/modules', path));
+}
+
+async function fetched(
+  seed: string,
+  id = 'p-1',
+): Promise<{ readonly project: RemoteProject; readonly tree: string }> {
+  const project = { id, repository: seed, baseBranch: 'main' };
   await repository.fetch(project);
   return { project, tree: await repository.treeOf(project, await mainHead({ repository, project })) };
 }
@@ -49,6 +58,8 @@ describe('Submodules', () => {
     git(lib, 'commit', '--quiet', '--all', '--message', 'Later');
     const seed = makeProjectFolder(join(folder.path, 'seed'));
     addSubmodules(seed, { 'vendor/lib': { url: '../lib', commit: recorded } });
+    addClone(seed, 'vendor/lib', lib);
+    addClone(seed, 'vendor/lib/modules/inner', inner);
     const { project, tree } = await fetched(seed);
 
     expect(await repository.checkout(project, tree, work, [])).toEqual({ leftOut: [] });
@@ -83,7 +94,10 @@ describe('Submodules', () => {
   it.each([
     ['/etc/secrets', 'a submodule is not read from a folder of this machine'],
     ['file:///etc/secrets', 'a submodule is not read from a folder of this machine'],
-    ['../../elsewhere', 'it leads out of where the project lies'],
+    ['../../elsewhere', "it leads out of the project's own repository"],
+    ['../lib', "it leads out of the project's own repository"],
+    ['../seed/../lib', "it leads out of the project's own repository"],
+    ['./link', "it leads out of the project's own repository"],
     ['ext::sh -c touch% PWN', 'is not an allowed address'],
     ['https://user:secret@example.test/x', 'contains a user name or password'],
     ['http://example.test/x', 'only https, and no host of a private network'],
@@ -94,8 +108,10 @@ describe('Submodules', () => {
     ['git@example.test:x', "over ssh only the project's own host is used"],
     ['-u', 'is not an allowed address'],
   ])('are not fetched from %s', async (url, why) => {
+    const beside = makeProjectFolder(join(folder.path, 'lib'));
     const seed = makeProjectFolder(join(folder.path, 'seed'));
-    addSubmodules(seed, { lib: { url, commit: git(seed, 'rev-parse', 'HEAD') } });
+    symlinkSync(beside, join(seed, 'link'));
+    addSubmodules(seed, { lib: { url, commit: git(beside, 'rev-parse', 'HEAD') } });
     const { project, tree } = await fetched(seed);
     const { leftOut } = await repository.checkout(project, tree, work, []);
     expect(leftOut).toEqual([{ path: 'lib', kind: 'submodule', reason: expect.stringContaining(why) }]);
@@ -107,6 +123,7 @@ describe('Submodules', () => {
     const lib = makeProjectFolder(join(folder.path, 'lib'), { 'lib.js': 'lib' });
     const seed = makeProjectFolder(join(folder.path, 'seed'));
     addSubmodules(seed, { 'vendor/lib': { url: '../lib', commit: git(lib, 'rev-parse', 'HEAD') } });
+    addClone(seed, 'vendor/lib', lib);
     const { project, tree } = await fetched(seed);
     await repository.checkout(project, tree, work, []);
     write(work, {
@@ -118,10 +135,57 @@ describe('Submodules', () => {
     expect(taken).toMatchObject({ tree, refused: [{ path: '.gitmodules' }] });
   });
 
+  it("that are other commits of the project's own repository are checked out", async () => {
+    const seed = makeProjectFolder(join(folder.path, 'seed'), { 'first.txt': 'first' });
+    addSubmodules(seed, { old: { url: './', commit: git(seed, 'rev-parse', 'HEAD') } });
+    const { project, tree } = await fetched(seed);
+    expect(await repository.checkout(project, tree, work, [])).toEqual({ leftOut: [] });
+    expect(readFileSync(join(work, 'old/first.txt'), 'utf8')).toBe('first');
+  });
+
+  it("are fetched with the token only where the project's owner has them", async () => {
+    const root = join(folder.path, 'remotes');
+    const commits = ['acme/lib', 'other/secret'].map((name) => {
+      const bare = makeBareRemote(join(root, `${name}.git`), { 'file.txt': name });
+      return git(bare, 'rev-parse', 'main');
+    });
+    const [own = '', others = ''] = commits;
+    const server = await startSmartHttp({ root, tokens: { 'a-token': 'read' } });
+    onTestFinished(() => server.close());
+    repository = createGitRepository({
+      folder: join(folder.path, 'mirrors'),
+      author: AUTHOR,
+      token: 'a-token',
+      tokenHost: server.host,
+    });
+    const serve = async (name: string) => {
+      const seed = makeProjectFolder(join(folder.path, name));
+      addSubmodules(seed, {
+        lib: { url: '../lib.git', commit: own },
+        secret: { url: `${server.url}/other/secret.git`, commit: others },
+        relative: { url: '../../other/secret.git', commit: others },
+      });
+      git(folder.path, 'clone', '--quiet', '--bare', seed, join(root, `${name}.git`));
+      return fetched(`${server.url}/${name}.git`, `p-${dirname(name)}`);
+    };
+    const reason = expect.stringContaining('used only for repositories of the project');
+    const { project, tree } = await serve('acme/app');
+    expect(await repository.leftOut(project, tree)).toEqual([
+      { path: 'relative', kind: 'submodule', reason },
+      { path: 'secret', kind: 'submodule', reason },
+    ]);
+    await repository.checkout(project, tree, work, []);
+    expect(readFileSync(join(work, 'lib/file.txt'), 'utf8')).toBe('acme/lib');
+
+    // A project of the other owner has it in a mirror; that of this one still does not.
+    const second = await serve('other/app');
+    expect((await repository.leftOut(second.project, second.tree)).map(({ path }) => path)).toEqual(['lib']);
+    expect((await repository.leftOut(project, tree)).map(({ path }) => path)).toEqual(['relative', 'secret']);
+  });
+
   it('that lack the recorded commit are named', async () => {
-    makeProjectFolder(join(folder.path, 'lib'), { 'lib.js': 'lib' });
     const seed = makeProjectFolder(join(folder.path, 'seed'));
-    addSubmodules(seed, { lib: { url: '../lib', commit: 'f'.repeat(40) } });
+    addSubmodules(seed, { lib: { url: './', commit: 'f'.repeat(40) } });
     const { project, tree } = await fetched(seed);
     const { leftOut } = await repository.checkout(project, tree, work, []);
     expect(leftOut[0]?.reason).toMatch(/^commit ffffffffffff cannot be fetched/);

@@ -1,6 +1,7 @@
 /**
  * Finds the commits that a tree names as submodules, and fetches each into a mirror of its own. `.gitmodules` comes with the
- * project and may be hostile: an address is taken only where it reaches nothing that the project's own address does not.
+ * project and may be hostile. On this machine, only the project's own repository and the clones of submodules in it are read.
+ * Elsewhere, the public network and the project's own host are; the token goes to repositories of the project's owner alone.
  */
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
@@ -36,6 +37,8 @@ interface Outer {
   readonly tree: string;
   readonly entries: readonly TreeEntry[];
   readonly address: RemoteAddress;
+  /** Host and owner whose repositories are fetched with the token; `null` where none are. */
+  readonly owner: string | null;
   /** Path of the outer submodule with a slash; empty for the project. */
   readonly prefix: string;
   readonly depth: number;
@@ -60,7 +63,8 @@ export class Submodules {
   ): Promise<{ readonly found: readonly Submodule[]; readonly leftOut: readonly LeftOut[] }> {
     const found: Submodule[] = [];
     const leftOut: LeftOut[] = [];
-    const outer = [{ place, tree, entries, address: parseRemoteAddress(repository), prefix: '', depth: 1 }];
+    const root = parseRemoteAddress(repository);
+    const outer: Outer[] = [{ place, tree, entries, address: root, owner: ownerOf(root), prefix: '', depth: 1 }];
     for (let next: Outer | undefined = outer.shift(); next !== undefined; next = outer.shift()) {
       const links = next.entries.filter(({ mode }) => mode === SUBMODULE_MODE);
       const configured = links.length === 0 ? new Map<string, Configured>() : await readGitmodules(next);
@@ -72,9 +76,10 @@ export class Submodules {
           if (found.length >= MAX_SUBMODULES)
             throw new Unusable(`the project has more than ${MAX_SUBMODULES} submodules`);
           const address = await addressOf(configured.get(inner), next.address);
-          const sub = await this.#fetched(address, oid);
+          const owner = ownerOf(address) === next.owner ? next.owner : null;
+          const sub = await this.#fetched({ address, takesToken: owner !== null }, oid);
           found.push({ path, ...sub });
-          outer.push({ ...sub, address, prefix: `${path}/`, depth: depth + 1 });
+          outer.push({ ...sub, address, owner, prefix: `${path}/`, depth: depth + 1 });
         } catch (error) {
           if (!(error instanceof Unusable)) throw error;
           leftOut.push({ path, kind: 'submodule', reason: error.message });
@@ -84,31 +89,55 @@ export class Submodules {
     return { found, leftOut };
   }
 
-  async #fetched(address: RemoteAddress, commit: string): Promise<Omit<Submodule, 'path'>> {
-    const id = `submodule-${createHash('sha256').update(address.url).digest('hex').slice(0, 32)}`;
-    const project = { id, repository: address.url, baseBranch: 'main' };
-    const place = await this.#mirrors.of(project);
-    await this.#mirrors.turns.take(`fetch ${id}`, () => this.#fetch(place, address, commit));
+  async #fetched(source: Source, commit: string): Promise<Omit<Submodule, 'path'>> {
+    const { url } = source.address;
+    // Commits that were fetched with the token are not given to projects without it.
+    const key = source.takesToken || source.address.kind !== 'http' ? url : `${url} without token`;
+    const id = `submodule-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
+    const place = await this.#mirrors.of({ id, repository: url, baseBranch: 'main' });
+    await this.#mirrors.turns.take(`fetch ${id}`, () => this.#fetch(place, source, commit));
     const tree = await this.#trees.treeOf(place, commit);
     return { place, tree, entries: await this.#trees.entries(place, tree) };
   }
 
-  async #fetch(place: GitPlace, address: RemoteAddress, commit: string): Promise<void> {
+  async #fetch(place: GitPlace, { address, takesToken }: Source, commit: string): Promise<void> {
     if ((await missingCommits(place, [commit])).size === 0) return;
-    const key = `${address.url} ${commit}`;
+    const key = `${place.gitDir} ${commit}`;
     const failed = this.#failed.get(key);
     if (failed !== undefined && failed.until > Date.now()) throw new Unusable(failed.reason);
-    const access = this.#mirrors.accessTo(address, { limitMs: FETCH_LIMIT_MS });
+    const { token, ...others } = this.#mirrors.accessTo(address, { limitMs: FETCH_LIMIT_MS });
+    const access = { ...others, token: takesToken ? token : undefined };
     try {
       await fetchBranches(place, access);
       if ((await missingCommits(place, [commit])).size > 0) await fetchCommit(place, access, commit);
     } catch (cause) {
       if (!(cause instanceof NeedsHuman) || cause.reason === 'storage_full') throw cause;
-      const reason = `commit ${commit.slice(0, 12)} cannot be fetched: ${cause.message}`;
+      const isWithheld = cause.reason === 'auth_expired' && token !== undefined && !takesToken;
+      const why = isWithheld
+        ? `${address.url} asks for a sign-in, and the token is used only for repositories of the project's own host and owner`
+        : cause.message;
+      const reason = `commit ${commit.slice(0, 12)} cannot be fetched: ${why}`;
       this.#failed.set(key, { until: Date.now() + FAILURE_KEPT_MS, reason });
       throw new Unusable(reason, { cause });
     }
   }
+}
+
+interface Source {
+  readonly address: RemoteAddress;
+  readonly takesToken: boolean;
+}
+
+/**
+ * Host and owner of a repository; `null` where the address names none. A repository at the top of a host has an empty owner.
+ * Servers read encoded paths in different ways, so that these name none either.
+ */
+function ownerOf(address: RemoteAddress): string | null {
+  if (address.kind !== 'http') return null;
+  const { pathname } = new URL(address.url);
+  if (pathname.includes('%')) return null;
+  const segments = pathname.split('/').filter((part) => part !== '');
+  return `${address.origin}/${segments.length > 1 ? (segments[0] ?? '').toLowerCase() : ''}`;
 }
 
 /** Why a submodule is left out. */
@@ -169,16 +198,22 @@ function parsed(url: string): RemoteAddress {
   }
 }
 
-/** A path relative to the outer repository, which may not leave the host, nor on this machine the folder that it lies in. */
+/** A path relative to the outer repository, which may not leave the host, nor on this machine the repository itself. */
 function resolved(url: string, outer: RemoteAddress): string {
-  const start = outer.kind === 'local' ? '' : (/^(?:[a-z]+:\/\/[^/]+|[^/:]+:)/i.exec(outer.url)?.[0] ?? '');
-  const path = outer.kind === 'local' ? outer.path : outer.url.slice(start.length);
+  if (outer.kind === 'local') {
+    if (posix.join(outer.path, url, '.') === outer.path) return outer.path;
+    throw new Unusable(
+      `its address ${url.slice(0, 200)} is not used: it leads out of the project's own repository on this machine; run git submodule update --init there, and its clone in .git/modules is used`,
+    );
+  }
+  const start = /^(?:[a-z]+:\/\/[^/]+|[^/:]+:)/i.exec(outer.url)?.[0] ?? '';
+  const path = outer.url.slice(start.length);
   const wanted = posix.join('/', path, url);
   const ups = posix
     .normalize(url)
     .split('/')
     .filter((part) => part === '..').length;
-  const depth = outer.kind === 'local' ? 1 : path.split('/').filter((part) => part !== '').length;
+  const depth = path.split('/').filter((part) => part !== '').length;
   if (ups > depth)
     throw new Unusable(`its address ${url.slice(0, 200)} is not used: it leads out of where the project lies`);
   return `${start}${path.startsWith('/') ? wanted : wanted.slice(1)}`;
