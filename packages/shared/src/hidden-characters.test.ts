@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countHidden, showHidden, splitHidden } from './hidden-characters.ts';
+import { countHidden, showHidden, showHiddenInLine, splitHidden } from './hidden-characters.ts';
 
 it.each([
   [
@@ -34,6 +34,12 @@ it.each([
 ])('leaves %j as it is', (text) => {
   expect(showHidden(text)).toBe(text);
   expect(countHidden([text]).size).toBe(0);
+});
+
+it('shows line ends and tabs of a name as well', () => {
+  expect(showHiddenInLine('a\r\nb\tc\u001b[2J\u202e❤\ufe0f\r')).toBe(
+    'a⟨U+000D⟩⟨U+000A⟩b⟨U+0009⟩c⟨U+001B⟩[2J⟨U+202E⟩❤\ufe0f⟨U+000D⟩',
+  );
 });
 
 it('tells an escape from text that looks like one', () => {

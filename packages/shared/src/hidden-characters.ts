@@ -58,7 +58,12 @@ export function showHidden(text: string): string {
   return replaceHidden(text, escapeOf);
 }
 
-/** The same in parts, for surfaces that set escapes apart from text that only looks like one. */
+/** The same for a text that is to be one line, such as a file's name: line ends and tabs are escapes as well. */
+export function showHiddenInLine(text: string): string {
+  return showHidden(text.replaceAll(/[\t\n\r]/g, escapeOf));
+}
+
+/** As `showHidden`, in parts, for surfaces that set escapes apart from text that only looks like one. */
 export function splitHidden(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
   let end = 0;

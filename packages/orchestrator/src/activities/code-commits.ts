@@ -1,5 +1,6 @@
 /** Activities around an agent that writes code: the install step before it, commits of what it did, and what it left when interrupted. */
 import path from 'node:path';
+import { showHiddenInLine } from '@autonomous/shared';
 import { ownedPaths } from '../artifacts/owned-files.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../core/activity.ts';
 import type { ImportResult, RemoteProject } from '../repository/repository.ts';
@@ -171,5 +172,5 @@ async function plansOf(
 
 /** Files that were not taken from a folder, a line each. */
 export function described({ refused }: ImportResult): string[] {
-  return refused.map(({ path: file, reason }) => `${file} (${reason})`);
+  return refused.map(({ path: file, reason }) => showHiddenInLine(`${file} (${reason})`));
 }

@@ -7,6 +7,7 @@ import {
   type RunConfig,
   type RunConfigRequest,
   SETUP_ROLE,
+  showHiddenInLine,
 } from '@autonomous/shared';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -95,7 +96,8 @@ export function prepare<Config extends RunConfig>(
           ...(await leftOutNotices(tools, project, baseCommit)),
           // A run without tests asks for them at a gate.
           ...examined.findings.flatMap(({ about, text }) => (about === 'tests' ? [] : [text])),
-        ],
+          // Names in the project could otherwise say what is no word of the server.
+        ].map(showHiddenInLine),
         excludePaths: projectConfig?.excludePaths ?? [],
         setup: examined.setup,
         test: examined.test,
@@ -169,7 +171,10 @@ async function leftOutNotices(
     const paths = leftOut.filter(({ kind }) => kind === wanted);
     if (paths.length === 0) return [];
     const named = paths.slice(0, NAMED_PATHS).map(({ path, reason }) => `${path} (${reason.slice(0, 200)})`);
-    const more = paths.length > NAMED_PATHS ? ` and ${paths.length - NAMED_PATHS} more` : '';
+    const more =
+      paths.length > NAMED_PATHS
+        ? ` and ${paths.length - NAMED_PATHS} more ("autonomous doctor ${project.id}" names all)`
+        : '';
     return [`${paths.length} ${paths.length === 1 ? one : many}: ${named.join(', ')}${more}`];
   });
   return kinds.length === 0 ? [] : [`not in the sandbox: ${kinds.join('; ')}`];

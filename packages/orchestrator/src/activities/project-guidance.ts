@@ -3,7 +3,7 @@
  * from the commit that the run started from, so that no agent writes the guidance of another. Symbolic links and large
  * files are ignored.
  */
-import type { ProjectConfig } from '@autonomous/shared';
+import { type ProjectConfig, showHiddenInLine } from '@autonomous/shared';
 import { readForeignText } from '../artifacts/foreign-text.ts';
 import { skillPaths } from '../artifacts/skill-file.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -70,7 +70,7 @@ export async function readGuidance(
     else if (skills.every(({ name }) => name !== skill.name))
       skills.push({ name: skill.name, description: skill.description, path });
   }
-  return { guides: guidesOf(texts, nestedGuides(all)), skills, notices };
+  return { guides: guidesOf(texts, nestedGuides(all)), skills, notices: notices.map(showHiddenInLine) };
 }
 
 /** The root's files; of others only the paths, since they are for the folders that they lie in. */

@@ -58,6 +58,7 @@ describe.skipIf(!bubblewrap.ok)('doctor PROJECT', () => {
       'package.json': '{\n  "name": x\n}\n',
       '.nvmrc': '8\n',
       '.gitattributes': '*.bin filter=lfs diff=lfs\n',
+      'b\u202eth.bin': `version https://git-lfs.github.com/spec/v1\noid sha256:${'b'.repeat(64)}\nsize 12345\n`,
       'model.bin': `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 12345\n`,
       '.autonomous/config.json': '{"defaultRunConfig":{"commands":{"test":"no-such-tool --all"}}}',
     });
@@ -76,7 +77,9 @@ describe.skipIf(!bubblewrap.ok)('doctor PROJECT', () => {
     expect(check('node')).toContainEqual(
       expect.objectContaining({ status: 'optional', detail: expect.stringContaining('.nvmrc asks for node 8') }),
     );
-    expect(check('LFS')).toMatchObject([{ status: 'optional', detail: expect.stringContaining('model.bin') }]);
+    expect(check('LFS')).toMatchObject([
+      { status: 'optional', detail: expect.stringMatching(/^2 of the tree .*b⟨U\+202E⟩th\.bin \(.*, model\.bin \(/) },
+    ]);
   });
 
   it('says that the install step has no network where the server forbids it', async () => {

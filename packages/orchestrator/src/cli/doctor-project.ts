@@ -2,7 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InvalidRequest, NeedsHuman, type RunConfigRequest, SETUP_ROLE, Unprocessable } from '@autonomous/shared';
+import {
+  InvalidRequest,
+  NeedsHuman,
+  type RunConfigRequest,
+  SETUP_ROLE,
+  showHiddenInLine,
+  Unprocessable,
+} from '@autonomous/shared';
 import { networkOf } from '../activities/egress.ts';
 import { CONFIG_PATH } from '../activities/prepare.ts';
 import { examineProject, type Finding } from '../activities/project-examination.ts';
@@ -85,12 +92,13 @@ function checkOf({ about, weight, text }: Finding): Check {
 async function filesLeftOut(git: Repository, project: RemoteProject, commit: string): Promise<readonly Check[]> {
   const byKind = Map.groupBy(await git.leftOut(project, commit), ({ kind }) => NAMES_OF_KINDS[kind]);
   return [...byKind].map(([name, parts]) => {
-    const [first] = parts;
-    const example = first === undefined ? '' : `, such as ${first.path} ${first.reason}`;
-    return optional(name, `${parts.length} of the tree are not in the sandbox${example}`);
+    const named = parts.slice(0, NAMED_FILES).map(({ path, reason }) => showHiddenInLine(`${path} (${reason})`));
+    const more = parts.length > NAMED_FILES ? ` and ${parts.length - NAMED_FILES} more` : '';
+    return optional(name, `${parts.length} of the tree are not in the sandbox: ${named.join(', ')}${more}`);
   });
 }
 
+const NAMED_FILES = 1_000;
 const NAMES_OF_KINDS = { symlink: 'links', submodule: 'submodules', lfs: 'LFS' } as const;
 
 async function hasSetupNetwork(

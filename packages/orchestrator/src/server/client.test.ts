@@ -173,6 +173,21 @@ describe('the client', () => {
     ]);
   });
 
+  it.each(['a\nb', 'a\tb', 'x\u001b[2J', '\u202Eevil', '\u009b2J', 'a\u200Bb', 'n'.repeat(201)])(
+    'throws for the project name %j',
+    async (name) => {
+      const wanted = { name, repository: '/srv/demo' };
+      await expect(server.client.createProject(wanted)).rejects.toMatchObject({ status: 400 });
+      await expect(server.client.launchRun({ project: wanted, request: 'x' })).rejects.toMatchObject({ status: 400 });
+      expect(server.orchestrator.calls).toEqual([]);
+    },
+  );
+
+  it.each(['größe 👩‍💻', 'n'.repeat(200)])('takes the project name %j', async (name) => {
+    await server.client.createProject({ name, repository: '/srv/demo' });
+    expect(server.orchestrator.calls).toMatchObject([['createProject', {}, { name }]]);
+  });
+
   it('throws when it is not let in', async () => {
     const stranger = createClient({ baseUrl: server.url, token: 'wrong' });
     await expect(stranger.getRun('r-1')).rejects.toMatchObject({ name: 'ApiError', status: 401, code: 'unauthorized' });

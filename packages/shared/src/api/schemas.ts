@@ -8,6 +8,7 @@ import { budgetChangeShape, runConfigRequestSchema, runConfigSchema, trustLevelS
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage } from '../feed.ts';
+import { showHiddenInLine } from '../hidden-characters.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type {
   Artifact,
@@ -148,7 +149,7 @@ export const metricsQuery = z.strictObject({
 export const uploadQuery = z.strictObject({ name: text(255) });
 
 export const newProject = z.strictObject({
-  name: text(100),
+  name: text(200).refine((name) => showHiddenInLine(name) === name, 'must be one line without hidden characters'),
   repository: text(2_000),
   baseBranch: text(200).optional(),
 });
