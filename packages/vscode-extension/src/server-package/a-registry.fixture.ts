@@ -1,6 +1,6 @@
 /** A package as `npm pack` makes one, and an HTTP server on loopback that has it as an npm registry has it, or misbehaves. */
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,6 +19,8 @@ export interface APackageOptions {
   readonly saysVersion?: string;
   /** Path of a link inside the package, to a file outside of it. */
   readonly link?: string;
+  /** A further file inside the package, and its mode. */
+  readonly extra?: { readonly path: string; readonly mode?: number };
   /** Is left out of the package though the manifest names it. */
   readonly withoutProgram?: boolean;
   /** Random bytes that make the package larger. */
@@ -36,6 +38,12 @@ export async function aPackage(options: APackageOptions = {}): Promise<APackage>
     if (!options.withoutProgram) await writeFile(path.join(folder, 'bin', 'main.js'), 'console.log("here");\n');
     if (options.filler !== undefined) await writeFile(path.join(folder, 'filler'), options.filler);
     if (options.link !== undefined) await symlink('/etc/hostname', path.join(folder, options.link));
+    if (options.extra !== undefined) {
+      const extra = path.join(folder, options.extra.path);
+      await mkdir(path.dirname(extra), { recursive: true });
+      await writeFile(extra, 'extra');
+      await chmod(extra, options.extra.mode ?? 0o644);
+    }
     const file = path.join(cwd, 'package.tgz');
     await create({ file, cwd, gzip: true, portable: true }, ['package']);
     const packed = await readFile(file);

@@ -1,7 +1,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -86,6 +86,18 @@ describe('The server’s package', () => {
     expect(await findInstalled(root, a.pinned)).toBeNull();
     await markUsed(root, '1.2.3', process.pid);
     expect(await installServer(options)).toEqual(installed);
+  });
+
+  it.each([
+    [0o6777, 0o755],
+    [0o4711, 0o755],
+    [0o2666, 0o644],
+  ])('has a file of mode %o written as %o', async (mode, expected) => {
+    const root = await aFolder();
+    const a = await aPackage({ extra: { path: 'tool', mode } });
+    const registry = await serve(a);
+    await installServer({ ...quiet, root, pinned: a.pinned, registry: registry.url });
+    expect((await stat(path.join(root, '1.2.3', 'tool'))).mode & 0o7777).toBe(expected & ~process.umask());
   });
 
   it('is downloaded once by two windows that install at the same time', async () => {
@@ -273,7 +285,11 @@ describe('A package that is not the pinned one', () => {
   });
 
   it.each([
-    ['a link', { link: 'evil' }, /package\/evil \(SymbolicLink\): links and files outside/],
+    ['a link', { link: 'evil' }, /package\/evil \(SymbolicLink\): links, files outside/],
+    ['a line end in a name', { extra: { path: 'a\nb' } }, /package\/a⟨U\+000A⟩b \(File\): .*names with control characters/],
+    ['an escape in a name', { extra: { path: 'lib/a\u001b[2J' } }, /package\/lib\/a⟨U\+001B⟩\[2J \(File\)/],
+    ['its own list', { extra: { path: '.integrity' } }, /package\/\.integrity \(File\): .*files named \.integrity/],
+    ['its own list below', { extra: { path: 'lib/.INTEGRITY' } }, /package\/lib\/\.INTEGRITY \(File\)/],
     [
       'another version in its manifest',
       { saysVersion: '9.9.9' },

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { showHiddenInLine } from '@autonomous/shared';
 import { extract, list } from 'tar';
 import { isAlive, type LockOptions, takeLock } from './install-lock.ts';
 import { downloadPackedFile, findPackedFile } from './package-registry.ts';
@@ -50,6 +51,7 @@ const USED_BY = '.used-by-';
 const PARTIAL = /^.+\.partial-(\d+)-[\da-f]+$/;
 const VERSION = /^\d+\.\d+\.\d+/;
 const LOOK_EVERY_MS = 250;
+const CONTROL = /\p{Cc}/u;
 const IN_PACKAGE = /^package\//;
 
 /** The installed package; `null` unless it is there in full. */
@@ -156,16 +158,29 @@ async function unpack(packed: string, folder: string, { name, version }: PinnedP
     strict: true,
     onReadEntry(entry) {
       const isPlain = entry.type === 'File' || entry.type === 'OldFile' || entry.type === 'Directory';
-      const isInside = IN_PACKAGE.test(entry.path) && !entry.path.split(/[/\\]/).includes('..');
-      if (!isPlain || !isInside) refused.push(`${entry.path} (${entry.type})`);
+      const parts = entry.path.split(/[/\\]/);
+      const isInside = IN_PACKAGE.test(entry.path) && !parts.includes('..');
+      // The list in the file of this name has a line for each path.
+      const isNamed = !CONTROL.test(entry.path) && !parts.some((part) => part.toLowerCase() === INTEGRITY_FILE);
+      if (!isPlain || !isInside || !isNamed) refused.push(`${showHiddenInLine(entry.path)} (${entry.type})`);
     },
   });
   if (refused.length > 0)
     throw new Error(
-      `The package ${name} ${version} holds ${refused.slice(0, 3).join(', ')}: links and files outside of the package are not unpacked.`,
+      `The package ${name} ${version} holds ${refused.slice(0, 3).join(', ')}: links, files outside of the package, names with control characters and files named ${INTEGRITY_FILE} are not unpacked.`,
     );
   await mkdir(folder);
-  await extract({ file: packed, cwd: folder, strip: 1, strict: true, preservePaths: false });
+  await extract({
+    file: packed,
+    cwd: folder,
+    strip: 1,
+    strict: true,
+    preservePaths: false,
+    onReadEntry(entry) {
+      // Others than the owner never write, and no program runs as somebody else.
+      entry.mode = entry.type === 'Directory' || ((entry.mode ?? 0) & 0o100) !== 0 ? 0o755 : 0o644;
+    },
+  });
 }
 
 /** Has every file on disk before the folder gets its name, and writes the list by which `findInstalled` knows them. */
