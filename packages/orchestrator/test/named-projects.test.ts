@@ -48,7 +48,7 @@ it('requests that add a project at the same time get the same one', async () => 
 
 it('a launch that cannot be stored leaves no project; the next one adds it', async () => {
   database.exec("CREATE TRIGGER refuse BEFORE INSERT ON workflow_runs BEGIN SELECT RAISE(ABORT, 'refused'); END");
-  await Promise.all(Array.from({ length: 3 }, () => expect(launch()).rejects.toThrow()));
+  await Promise.all(Array.from({ length: 3 }, () => expect(launch()).rejects.toMatchObject({ name: 'ApiError' })));
   expect(await left()).toEqual({ projects: [], mirrors: [] });
   database.exec('DROP TRIGGER refuse');
   const { projectId } = await launch();

@@ -329,7 +329,7 @@ export class SqliteEventStore implements EventStore {
   }
 
   async removeProject(id: string): Promise<void> {
-    return this.#queue.write({ kind: 'noProject', id }, () => undefined);
+    return this.#queue.write({ kind: 'project-removal', id }, () => undefined);
   }
 
   async getProject(id: string): Promise<Project | null> {

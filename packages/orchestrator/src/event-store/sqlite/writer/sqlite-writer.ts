@@ -99,7 +99,7 @@ export class SqliteWriter {
         return statements.heartbeat.run(write.details, write.key, write.attempt).changes;
       case 'project':
         return this.#saveProject(write);
-      case 'noProject':
+      case 'project-removal':
         return statements.removeProject.run(write.id, write.id).changes;
       case 'answer':
         statements.forgetAnswers.run(write.forgetBefore);

@@ -397,6 +397,7 @@ function isSmall(write: Write): boolean {
     case 'attempt':
     case 'heartbeat':
     case 'project':
+    case 'project-removal':
     case 'answer':
     case 'session':
     case 'session-renewal':

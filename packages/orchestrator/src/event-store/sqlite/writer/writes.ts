@@ -104,7 +104,7 @@ export type Write =
       readonly baseBranch: string;
       readonly createdAt: number;
     }
-  | { readonly kind: 'noProject'; readonly id: string }
+  | { readonly kind: 'project-removal'; readonly id: string }
   | {
       readonly kind: 'answer';
       readonly key: string;
