@@ -27,11 +27,14 @@ it.each([
     repository,
     baselines: new BaselineCache(join(temporary.path, 'baselines')),
     sandboxes: { name: 'bubblewrap', platform: 'linux' },
+    egress: async () => [],
+    view: async () => ({ config: { commands: {} } }),
   } as unknown as ActivityTools; // Nothing else is asked for what is known.
   const input = {
     projectId: project.id,
     baseCommit: commit,
     test: { command: 'npm test' },
+    setup: null,
     excludePaths: [],
   } as unknown as BaselineInput;
   const command = { command: 'npm test', exitCode: 0, durationMs: 1, output: '' };

@@ -12,11 +12,11 @@ import type { BaselineInput } from './types.ts';
 import type { KnownBaseline } from './baseline-cache.ts';
 import type { ActivityTools } from './tools.ts';
 import { BASELINE, runChecks } from './checks.ts';
-import { InstallFailed } from './install-step.ts';
+import { InstallFailed, installStepKey, setupOf } from './install-step.ts';
 import { reportersDigest } from './test-reporting.ts';
 
-/** Raised when names of tests are made in another way, or more of them is kept: older entries cannot be compared with. */
-const NAMES = 2;
+/** Raised when names of tests are made in another way, or a key or entry says more: older entries cannot be compared with. */
+const NAMES = 3;
 
 /** Its failure never fails the run: it gives a baseline that says why there is none, or `null` where nothing can be said. */
 export function baseline(tools: ActivityTools): Activity<BaselineInput, Baseline | null> {
@@ -38,7 +38,7 @@ export async function baselineOf(
   input: BaselineInput,
 ): Promise<KnownBaseline> {
   const codeTree = await tools.repository.codeTree(project, input.baseCommit);
-  const known = await tools.baselines.use(baselineKey(tools, project, codeTree, input), async () => ({
+  const known = await tools.baselines.use(await baselineKey(tools, project, codeTree, input), async () => ({
     ...(await runOnBase(tools, context, project, codeTree, input)),
     madeBy: context.runId,
   }));
@@ -53,7 +53,7 @@ export async function knownBaselineOf(
   input: BaselineInput,
 ): Promise<KnownBaseline | null> {
   const codeTree = await tools.repository.codeTree(project, input.baseCommit);
-  return tools.baselines.find(baselineKey(tools, project, codeTree, input));
+  return tools.baselines.find(await baselineKey(tools, project, codeTree, input));
 }
 
 /** Keeps evidence of a tree as the baseline of runs that will start from it. */
@@ -67,17 +67,25 @@ export async function keepAsBaseline(
   const { tests } = baseline;
   if (!baseline.passed || baseline.sandbox === 'none' || tests?.finished === false || tests?.replaced !== undefined)
     return;
-  await tools.baselines.keep(baselineKey(tools, project, baseline.codeTree, input), known);
+  await tools.baselines.keep(await baselineKey(tools, project, baseline.codeTree, input), known);
 }
 
-function baselineKey(tools: ActivityTools, project: RemoteProject, codeTree: string, input: BaselineInput): string {
+/** Digest of all that decides how the checks of a base tree end. */
+async function baselineKey(
+  tools: ActivityTools,
+  project: RemoteProject,
+  codeTree: string,
+  input: BaselineInput,
+): Promise<string> {
+  const { runId } = input;
+  const step = await setupOf(tools, { project, runId, treeish: codeTree }, input.setup);
   return hashOf(
     JSON.stringify({
       names: NAMES,
       project: project.id,
       codeTree,
       test: input.test.command,
-      setup: input.setup?.command ?? null,
+      setup: await installStepKey(tools, runId, step),
       excludePaths: input.excludePaths,
       provider: tools.sandboxes.name,
       madeFrom: tools.sandboxes.platform,

@@ -10,8 +10,7 @@ import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
 import { type ChecksRequest, runChecks } from './checks.ts';
 import { comparedWithBase } from './compared-with-base.ts';
 import { withAges } from './dependency-ages.ts';
-import { networkOf } from './egress.ts';
-import { setupOf } from './install-step.ts';
+import { installStepKey, setupOf } from './install-step.ts';
 import { reportersDigest } from './test-reporting.ts';
 import type { ActivityTools } from './tools.ts';
 import type { Checked, CheckInput } from './types.ts';
@@ -108,7 +107,7 @@ async function dependenciesAdded(
 }
 
 /** Raised when kept outcomes hold something else: older ones are not read then. */
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** Digest of all that decides how the checks of a tree end. */
 async function checkedTreeKey(
@@ -116,7 +115,8 @@ async function checkedTreeKey(
   project: RemoteProject,
   { runId, treeish, setup, test, excludePaths }: Omit<ChecksRequest, 'name' | 'timeoutMinutes'>,
 ): Promise<string> {
-  const { config } = await tools.view(runId);
+  // A run may have no step of its own and get the one that the files ask for, or forbid it.
+  const step = await setupOf(tools, { project, runId, treeish }, setup);
   return hashOf(
     JSON.stringify({
       format: FORMAT,
@@ -124,9 +124,7 @@ async function checkedTreeKey(
       // The lockfiles and manifests that the install step reads are in the tree.
       tree: await tools.repository.codeTree(project, treeish),
       test: test.command,
-      // A run may have none of its own and get the one that the files ask for, or forbid it.
-      setup: (await setupOf(tools, { project, runId, treeish }, setup))?.command ?? null,
-      network: (await networkOf(tools, 'setup', config)).allow.toSorted(),
+      setup: await installStepKey(tools, runId, step),
       excludePaths,
       provider: tools.sandboxes.name,
       madeFrom: tools.sandboxes.platform,

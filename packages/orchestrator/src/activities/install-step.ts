@@ -50,7 +50,7 @@ export class InstallFailed extends NeedsHuman {
 const KEPT_OUTPUT = 4_000;
 
 /** Raised where the same step leaves something else than before, so that nothing that an older server installed is used. */
-const REVISION = 2;
+const REVISION = 3;
 
 /**
  * Set before a step whose project allows install scripts: what a project's own settings say loses against the environment.
@@ -78,8 +78,7 @@ export async function withInstalled<Result>(
       inputs,
       project: request.project.id,
       runId: isOfTheBase ? null : request.runId,
-      command: setup.command,
-      installScripts: config.commands.installScripts === true ? true : undefined,
+      step: await installStepKey(tools, request.runId, asked),
       excludePaths: request.excludePaths,
       provider: tools.sandboxes.name,
       // Absent with sandboxes on this machine, whose platform the next line names.
@@ -141,6 +140,22 @@ function keptAsInBase(kept: readonly string[]): string | null {
 }
 
 /**
+ * Digest of the step as a run carries it out: its command, whether install scripts run, and the hosts that it reaches.
+ * `null` stands for no step.
+ */
+export async function installStepKey(
+  tools: ActivityTools,
+  runId: string,
+  setup: ProjectCommand | null,
+): Promise<string | null> {
+  if (setup === null) return null;
+  const { config } = await tools.view(runId);
+  const installScripts = config.commands.installScripts === true;
+  const { allow } = await networkOf(tools, 'setup', config);
+  return hashOf(JSON.stringify({ command: commandOf(setup, installScripts), installScripts, allow: allow.toSorted() }));
+}
+
+/**
  * Returns the install step for a tree in which an agent may have begun to use packages: the run's own, else the one that the
  * tree's files need. The files are examined only when the step has network access and the configuration does not exclude a step.
  */
@@ -199,8 +214,7 @@ async function install(
   const tracked = await entriesIn(checkout);
   if (setup.command.includes(PYTHON_SETUP))
     await writeFile(path.join(entry.home, PYTHON_SETUP_FILE), PYTHON_SETUP_PROGRAM);
-  if (setup.command.includes(BUN_SETUP_FILE))
-    await writeFile(path.join(entry.home, BUN_SETUP_FILE), BUN_SETUP_PROGRAM);
+  if (setup.command.includes(BUN_SETUP_FILE)) await writeFile(path.join(entry.home, BUN_SETUP_FILE), BUN_SETUP_PROGRAM);
   progress({ kind: 'command', text: `$ ${setup.command}` });
   await withSizes(progress, '', [checkout, entry.home], () => runSetup(tools, request, setup, checkout, entry.home));
   const installed = await moveUntracked(checkout, entry.folder, tracked);

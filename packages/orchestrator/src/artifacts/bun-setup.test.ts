@@ -107,7 +107,10 @@ it('fails where the Bun in PATH prints no version', async () => {
 
 it('completes a Bun among the packages of a project', async () => {
   using registry = await aRegistry({ 'bun-linux-x64': PROGRAM });
-  writeFileSync(path.join(project, 'package.json'), '{"devDependencies":{"bun":"1.2.20"},"scripts":{"test":"bun false"}}');
+  writeFileSync(
+    path.join(project, 'package.json'),
+    '{"devDependencies":{"bun":"1.2.20"},"scripts":{"test":"bun false"}}',
+  );
   await sh('npm install --no-package-lock', registry.env);
   expect(await sh('npm test')).toMatchObject({ exitCode: 0 });
   expect(await sh(COMPLETE_BUN)).toMatchObject({ exitCode: 0 });

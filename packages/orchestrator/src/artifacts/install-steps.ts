@@ -1,14 +1,7 @@
 /** Derives the steps that install a project's dependencies from its manifests, with or without a lockfile. */
 import { bunSetup } from './bun-setup.ts';
 import { PYTHON_SETUP } from './python-setup.ts';
-import {
-  askedVersion,
-  chooseNodeTool,
-  isBerryLock,
-  type NodeTool,
-  nodeToolCall,
-  programsOfCall,
-} from './node-tool.ts';
+import { askedVersion, chooseNodeTool, isBerryLock, type NodeTool, nodeToolCall, programsOfCall } from './node-tool.ts';
 import { fieldOf, type FoundCommand, hasLine, isRecord, parseJson, type ProjectTree } from './project-tree.ts';
 
 /** One for each language that has something to install. */
@@ -70,7 +63,8 @@ async function setupOfBun(
     const scripts = fieldOf(parseJson(await tree.read('package.json')), 'scripts');
     return fieldOf(scripts, 'test') === undefined ? null : { command: brings, source, programs };
   }
-  if (lockfile !== null) return { command: `${brings} && bun install --frozen-lockfile ${IGNORE_SCRIPTS}`, source, programs };
+  if (lockfile !== null)
+    return { command: `${brings} && bun install --frozen-lockfile ${IGNORE_SCRIPTS}`, source, programs };
   return {
     command: `${brings} && bun install --no-save ${IGNORE_SCRIPTS}`,
     source,

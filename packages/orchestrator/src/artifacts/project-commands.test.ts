@@ -211,7 +211,11 @@ describe('the install step', () => {
   });
 
   it.each<[string, Record<string, string>, string]>([
-    ['pnpm', { 'pnpm-lock.yaml': 'packages:\n' }, '$(command -v pnpm || echo npx --yes pnpm) install --frozen-lockfile'],
+    [
+      'pnpm',
+      { 'pnpm-lock.yaml': 'packages:\n' },
+      '$(command -v pnpm || echo npx --yes pnpm) install --frozen-lockfile',
+    ],
     ['Bun', { 'bun.lockb': '\0' }, 'sh ~/.install-bun.sh && bun install --frozen-lockfile'],
     [
       'Yarn from version 2 on',
@@ -267,12 +271,7 @@ describe('the test command', () => {
       '$(command -v yarn || echo npx --yes yarn) test',
       'package.json',
     ],
-    [
-      'bun',
-      { 'package.json': withTest('bun test'), 'bun.lock': '' },
-      'bun run test',
-      'package.json',
-    ],
+    ['bun', { 'package.json': withTest('bun test'), 'bun.lock': '' }, 'bun run test', 'package.json'],
     ['make', { Makefile: 'all: build\n\ntest: all\n\t./check\n' }, 'make test', 'Makefile'],
     ['make with several targets', { Makefile: 'lint test check:\n\t./$@\n' }, 'make test', 'Makefile'],
     [

@@ -79,7 +79,10 @@ it('takes the wheel of a package that a file of requirements wants to be built, 
 it.each([
   ['a folder', { 'requirements.txt': './sub\n' }],
   ['an editable folder', { 'requirements.txt': '-e ./sub\n' }],
-  ['an editable folder, in a file that another one includes', { 'requirements.txt': '-r more/in.txt\n', 'more/in.txt': '-e./sub' }],
+  [
+    'an editable folder, in a file that another one includes',
+    { 'requirements.txt': '-r more/in.txt\n', 'more/in.txt': '-e./sub' },
+  ],
   ['a folder as a constraint', { 'requirements.txt': 'plain\n-c more.txt\n', 'more.txt': 'plain @ file:sub\n' }],
   ['an archive beside it', { 'requirements.txt': 'built.zip\n', 'built.zip': '' }],
   ['another repository', { 'requirements.txt': 'built @ git+https://example.com/built\n' }],
@@ -117,7 +120,9 @@ it('takes no module of the project for Python’s own', () => {
 });
 
 it('builds packages where install scripts are allowed', () => {
-  expect(install({ 'requirements.txt': './sub\n' }, { AUTONOMOUS_INSTALL_SCRIPTS: 'true' })).toMatchObject({ ran: true });
+  expect(install({ 'requirements.txt': './sub\n' }, { AUTONOMOUS_INSTALL_SCRIPTS: 'true' })).toMatchObject({
+    ran: true,
+  });
 });
 
 it('keeps versions, markers, hashes, constraints and places of wheels', () => {

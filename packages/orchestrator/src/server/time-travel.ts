@@ -13,6 +13,7 @@ import {
   type RunConfig,
   type RunConfigRequest,
   type RunView,
+  SETUP_ROLE,
   type Statechart,
   TREE_BUDGET_NAMES,
   type TreeBudgets,
@@ -241,9 +242,15 @@ export class TimeTravel {
       mergeRunConfigRequests(requestedConfigOf(view.config), asked ?? {}),
     );
     const now = withTree({ ...config, git: { ...config.git, baseBranch } }, ofTree);
+    const changed = changedForChecks(view.config, now);
+    refuseCarriedEvidence(view, events, changed);
     if (project !== null) this.#options.launcher.refuseUnusableModels(view.workflow.name, now);
     // The project's limits for new runs do not apply to an existing run family.
     const said = notices.filter((notice) => !TREE_BUDGET_NAMES.some((name) => notice.includes(name)));
+    if (changed.length > 0 && view.baseline !== undefined)
+      said.push(
+        `The baseline of the checks was made by run ${view.id} with other settings (${changed.join(', ')}). The checks of this run are compared with a new one.`,
+      );
     return {
       ...(JSON.stringify(now) === JSON.stringify(view.config) ? {} : { config: now }),
       ...(asked === undefined ? {} : { requestedConfig: mergeRunConfigRequests(requestedBefore(events), asked) }),
@@ -258,6 +265,37 @@ export class TimeTravel {
     const parsed = text === null ? null : parseProjectConfig(text);
     return parsed?.ok ? parsed.config : null;
   }
+}
+
+/** Settings of two configurations that decide how checks end and that differ. */
+function changedForChecks(before: RunConfig, now: RunConfig): readonly string[] {
+  const settings = ({ commands, egress }: RunConfig): Readonly<Record<string, unknown>> => ({
+    'commands.setup': commands.setup,
+    'commands.test': commands.test,
+    'commands.installScripts': commands.installScripts === true,
+    [`egress.${SETUP_ROLE}`]: egress?.[SETUP_ROLE]?.toSorted(),
+  });
+  const [old, changed] = [settings(before), settings(now)];
+  return Object.keys(changed).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(changed[name]));
+}
+
+/**
+ * Evidence of the source counts in a fork, so it must be of the fork's own settings.
+ * @param changed settings that decide how checks end
+ * @throws {InvalidRequest} naming the event before which the source had no evidence for its newest code
+ */
+function refuseCarriedEvidence(view: RunView, events: readonly WorkflowEvent[], changed: readonly string[]): void {
+  if (changed.length === 0) return;
+  const code = events.findLastIndex(
+    ({ type, payload }) =>
+      type === 'ARTIFACT_CREATED' && (payload['artifact'] as { readonly type?: string } | undefined)?.type === 'code',
+  );
+  const evidence = events.findIndex(({ type }, index) => index > code && type === 'EVIDENCE_RECORDED');
+  if (evidence < 0) return;
+  const step = events.slice(0, evidence).findLast(({ origin }) => origin === 'input');
+  const message = `The checks of run ${view.id} up to event ${view.lastSequence} were made with another setting and would count for the fork. Fork at an event before ${step?.sequence ?? 1}, so that it makes its own.`;
+  const faults = changed.map((name) => ({ path: `config.${name}`, message }));
+  throw new InvalidRequest(faults.map((fault) => `${fault.path}: ${fault.message}`).join(' '), { faults });
 }
 
 /** The state after these events, with turns for others in between; `null` where they do not follow from each other. */

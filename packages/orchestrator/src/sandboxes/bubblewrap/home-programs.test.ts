@@ -57,7 +57,12 @@ it('are those of version managers, of several versions the newest', () => {
 });
 
 it('are those of .NET without the private keys beside them', () => {
-  for (const file of ['dotnet', 'sdk/8.0.100/dotnet.dll', 'corefx/cryptography/x509stores/my/key.pfx', 'NuGet/NuGet.Config'])
+  for (const file of [
+    'dotnet',
+    'sdk/8.0.100/dotnet.dll',
+    'corefx/cryptography/x509stores/my/key.pfx',
+    'NuGet/NuGet.Config',
+  ])
     write(`.dotnet/${file}`, '');
   const found = find();
   expect(ofHome(found.path)).toEqual(['.dotnet']);
@@ -66,7 +71,8 @@ it('are those of .NET without the private keys beside them', () => {
 
 it.each(['go', 'go/', '../person/go'])('are those of Go without a person’s own modules: GOROOT=~/%s', (root) => {
   vi.stubEnv('GOROOT', `${home}/${root}`);
-  for (const file of ['bin/gopls', 'src/github.com/person/private/main.go', 'pkg/mod/cache/lock']) write(`go/${file}`, '');
+  for (const file of ['bin/gopls', 'src/github.com/person/private/main.go', 'pkg/mod/cache/lock'])
+    write(`go/${file}`, '');
   expect(ofHome(find().folders)).toEqual(['go/bin']);
   for (const file of ['VERSION', 'bin/go', 'src/fmt/print.go', 'src/go.mod', 'pkg/tool/vet']) write(`go/${file}`, '');
   const found = find();
