@@ -2,7 +2,8 @@
  * Tests the key of a provider by one call, its list of models, which costs nothing. The provider's own words are not passed
  * on: some of them quote the key.
  */
-import type { ProviderStatus } from '@autonomous/shared';
+import { type ProviderStatus, showHidden } from '@autonomous/shared';
+import { createScrubber } from '../artifacts/secrets.ts';
 import { isKeyedProvider, PROVIDERS } from './provider-catalog.ts';
 import { modelListOf } from './provider-probe.ts';
 import type { ModelSettings } from './registry.ts';
@@ -40,10 +41,24 @@ export async function checkProvider(
   try {
     // As with every other request, the key goes to no other address.
     const answer = await fetch(list.url, { headers: list.headers, redirect: 'manual', signal });
-    return judge(answer.status, await readText(answer), answer.headers.get('location'), who);
+    const check = judge(answer.status, await readText(answer), answer.headers.get('location'), who);
+    return { ...check, models: check.models === null ? null : withoutSecrets(check.models, keysOf(settings)) };
   } catch (error) {
     return unreachable(whyUnreachable(error, who, timeoutMs));
   }
+}
+
+function keysOf({ keys, endpoints = [] }: Pick<ModelSettings, 'keys' | 'endpoints'>): readonly string[] {
+  return [...Object.values(keys), ...endpoints.map(({ apiKey }) => apiKey)].filter((key) => key !== undefined);
+}
+
+/**
+ * Names of models that can be shown to everyone who may see the setup. Left out are those that hold one of the keys, look like a
+ * token, or have characters that a screen does not show.
+ */
+export function withoutSecrets(models: readonly string[], keys: readonly string[]): readonly string[] {
+  const { scrub } = createScrubber(keys);
+  return models.filter((model) => !keys.includes(model) && scrub(model) === model && showHidden(model) === model);
 }
 
 interface Who {

@@ -20,6 +20,8 @@ const keysSchema = z.strictObject({
     }),
   ),
 });
+/** The only provider whose address is given here. */
+const WITH_ADDRESS = 'openai-compatible';
 const modelsSchema = z.strictObject({
   version: z.literal(1),
   models: z.record(z.string().max(64), z.string().min(1).max(200)),
@@ -41,10 +43,19 @@ const MAX_BYTES = 256 * 1024;
 export const keysFile = (dataFolder: string): string => path.join(dataFolder, 'keys.json');
 export const modelsFile = (dataFolder: string): string => path.join(dataFolder, 'default-models.json');
 
-/** @throws {Unavailable} naming the file, when others can read it, it belongs to another user, or its content is damaged */
+/**
+ * @throws {Unavailable} naming the file, when it is no regular file, others can read it, it belongs to another user, its content is
+ * damaged, or it holds an address that nothing uses
+ */
 export async function readKeys(dataFolder: string): Promise<StoredKeys> {
   const file = keysFile(dataFolder);
-  return (await readOwn(file, keysSchema, 'give the keys again with: autonomous keys set PROVIDER'))?.providers ?? {};
+  const read = await readOwn(file, keysSchema, 'give the keys again with: autonomous keys set PROVIDER');
+  const providers = read?.providers ?? {};
+  if (Object.entries(providers).some(([id, { baseUrl }]) => id !== WITH_ADDRESS && baseUrl !== undefined))
+    throw new Unavailable(
+      `The file ${file} has an address (baseUrl) at a provider other than ${WITH_ADDRESS}, where it is not used. Take it out; addresses of other providers are set in the server's environment.`,
+    );
+  return providers;
 }
 
 /** @throws {Unavailable} as `readKeys` does */
@@ -66,10 +77,15 @@ export async function writeModels(dataFolder: string, models: StoredModels): Pro
 async function readOwn<Content>(file: string, schema: z.ZodType<Content>, again: string): Promise<Content | null> {
   let text: string;
   try {
-    // A link could lead to a file of somebody else.
-    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    // A link could lead to a file of somebody else, and a named pipe would be waited for without end.
+    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
-      const { mode, uid, size } = await handle.stat();
+      const stats = await handle.stat();
+      const { mode, uid, size } = stats;
+      if (!stats.isFile())
+        throw new Unavailable(
+          `${file} is ${stats.isDirectory() ? 'a folder' : 'not a regular file'}, and the server keeps its settings in a file of this name. Move it away, and ${again}`,
+        );
       const me = process.getuid?.();
       if (me !== undefined && uid !== me)
         throw new Unavailable(

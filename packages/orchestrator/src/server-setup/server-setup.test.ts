@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readServerConfig } from '../config.ts';
 import { openServerSetup, type ServerSetup } from './server-setup.ts';
@@ -198,6 +200,26 @@ describe('a server of one’s own', () => {
     });
   });
 
+  it('shows no model that its list names by a key or with characters that are not seen, nor does an older file', async () => {
+    const key = 'local-key-of-twelve';
+    const listed = ['qwen3', key, `x-${key}`, 'qwen\u200B3', 'llama4'];
+    const baseUrl = `${await provider(key, listed)}/v1`;
+    const setup = await open();
+    const given = await setup.setKey('openai-compatible', { key, keep: 'file', baseUrl });
+    const models = ['openai-compatible:qwen3', 'openai-compatible:llama4'];
+    expect(given).toMatchObject({ hint: '…elve', models });
+    expect(JSON.stringify([await setup.getSetup(), setup.models.list({})])).not.toContain(key);
+    const providers = { 'openai-compatible': { key, baseUrl, models: listed } };
+    await writeFile(join(folder, 'keys.json'), JSON.stringify({ version: 1, providers }), { mode: 0o600 });
+    expect(await entry(await open(), 'openai-compatible')).toMatchObject({ models });
+  });
+
+  it('with a short key shows no end of it', async () => {
+    const baseUrl = `${await provider('abcd', ['qwen3', 'abcd'])}/v1`;
+    const given = await (await open()).setKey('openai-compatible', { key: 'abcd', keep: 'memory', baseUrl });
+    expect(given).toMatchObject({ hint: null, models: ['openai-compatible:qwen3'] });
+  });
+
   it.each([undefined, 'localhost:11434', 'ftp://host/v1', 'http://user:password@host/v1'])(
     'is refused with the address %s',
     async (baseUrl) => {
@@ -269,6 +291,18 @@ describe('the file of keys', () => {
     ['with garbage', async () => await writeFile(file(), `{${KEY}`, { mode: 0o600 }), /is damaged/],
     ['of another form', async () => await writeFile(file(), '{"version":2}', { mode: 0o600 }), /is damaged/],
     ['that is a link', async () => await symlink('/etc/hostname', file()), /symbolic link/],
+    ['that is a folder', async () => await mkdir(file()), /is a folder.*Move it away/],
+    [
+      'that is a named pipe',
+      async () => await promisify(execFile)('mkfifo', ['-m', '600', file()]),
+      /is not a regular file.*Move it away/,
+    ],
+    [
+      'with an address that is not used',
+      async () =>
+        await writeFile(file(), good.replace('}}}', ',"baseUrl":"http://127.0.0.1:9/v1"}}}'), { mode: 0o600 }),
+      /baseUrl.*other than openai-compatible.*Take it out/,
+    ],
     ['that is too large', async () => await writeFile(file(), ' '.repeat(300_000), { mode: 0o600 }), /300000 bytes/],
   ])('%s is refused by its name', async (_what, make, words) => {
     await make();

@@ -20,7 +20,7 @@ import type { AcpAgentSettings } from '../agents/acp/acp-agents.ts';
 import type { AgentProbe } from '../agents/acp/acp-probe.ts';
 import { defaultModelOf, type ModelDefaults, type ServerConfig } from '../config.ts';
 import type { Models } from '../models/model.ts';
-import { checkProvider, type ProviderCheck } from '../models/provider-check.ts';
+import { checkProvider, type ProviderCheck, withoutSecrets } from '../models/provider-check.ts';
 import { isKeyedProvider, KEYED_PROVIDERS, PROVIDERS, whyNoKey } from '../models/provider-catalog.ts';
 import { createModels, type ModelSettings } from '../models/registry.ts';
 import { workflows as builtIn } from '../workflows/index.ts';
@@ -75,6 +75,8 @@ const OLLAMA = 'ollama';
 const OLLAMA_URL = 'http://127.0.0.1:11434';
 /** Names of models that are kept with a key. */
 const MOST_KEPT = 50;
+/** Characters that a key has at least for its last four to be shown. */
+const SHORTEST_HINTED = 12;
 /** How long it is asked on this machine, and how long its answer counts. */
 const LOCAL_MS = 1_500;
 const LOCAL_FRESH_MS = 5_000;
@@ -123,9 +125,16 @@ class Setups implements ServerSetup {
 
   constructor(options: ServerSetupOptions, keys: Readonly<Record<string, StoredKey>>, chosen: StoredModels) {
     this.#options = options;
-    this.#inFile = new Map(Object.entries(keys));
+    const all = Object.values(keys).flatMap(({ key }) => (key === undefined ? [] : [key]));
+    this.#inFile = new Map(
+      Object.entries(keys).map(([id, stored]) => [
+        id,
+        // A file of an older server may hold names that are not shown.
+        stored.models === undefined ? stored : { ...stored, models: withoutSecrets(stored.models, all) },
+      ]),
+    );
     this.#chosen = chosen;
-    options.learn(Object.values(keys).flatMap(({ key }) => (key === undefined ? [] : [key])));
+    options.learn(all);
   }
 
   settings(): ModelSettings {
@@ -455,7 +464,7 @@ class Setups implements ServerSetup {
       ...takes,
       status,
       source: key.source,
-      hint: key.key === undefined || key.key === '' ? null : `…${key.key.slice(-4)}`,
+      hint: hintOf(key.key),
       models,
       detail: check?.detail ?? fromEnvironment,
     };
@@ -558,6 +567,11 @@ function refusal(path: string, message: string): InvalidRequest {
   return new InvalidRequest(message, { faults: [{ path, message }] });
 }
 
+/** The end of a key; `null` without one, and for a short one, of which the end would tell too much. */
+function hintOf(key: string | undefined): string | null {
+  return key === undefined || key.length < SHORTEST_HINTED ? null : `…${key.slice(-4)}`;
+}
+
 function sameKey(one: KeyInUse | null, other: KeyInUse): boolean {
   return one?.key === other.key && one?.baseUrl === other.baseUrl;
 }
@@ -574,11 +588,12 @@ async function ollamaModels(url: string): Promise<readonly string[] | null> {
     const content: unknown = answer.ok ? await answer.json() : null;
     if (typeof content !== 'object' || content === null || !('models' in content) || !Array.isArray(content.models))
       return null;
-    return content.models.flatMap((model: unknown) =>
+    const names = content.models.flatMap((model: unknown) =>
       typeof model === 'object' && model !== null && 'name' in model && typeof model.name === 'string'
         ? [model.name]
         : [],
     );
+    return withoutSecrets(names, []);
   } catch {
     return null;
   }
