@@ -1,6 +1,6 @@
 /** Evidence counts only for runs with the same install step: its command, whether install scripts run, and its network. */
 import { expect, it } from 'vitest';
-import { aScript, aServer, writes } from './orchestrator.fixture.ts';
+import { aScript, aServer, projectConfig, writes } from './orchestrator.fixture.ts';
 
 const TRUST = { planning: 'auto', implementation: 'auto' } as const;
 /** A stand-in for a package that makes a file by its install script. */
@@ -49,4 +49,23 @@ it('reuses no evidence of a run with install scripts, and takes none over into a
   expect(fork.evidence.map(({ passed, reusedFrom }) => [passed, reusedFrom])).toEqual([[false, undefined]]);
   expect(fork.gate?.kind).toBe('fix');
   expect(fork.notices.join()).toContain('with other settings (commands.installScripts)');
+});
+
+it('stay off where the repository alone asks for them, and the run names all that the repository lets pass', async () => {
+  const asked = { trustMode: TRUST, git: { autoMerge: true }, commands: { test: 'sh test.sh', setup: SETUP } };
+  const files = {
+    'test.sh': '! [ -e generated/ok ]\n',
+    '.autonomous/config.json': projectConfig({
+      defaultRunConfig: { ...asked, commands: { ...asked.commands, installScripts: true } },
+    }),
+  };
+  const server = await aServer({ files, script: aScript({ implementer: [ADDS, ADDS] }) });
+  const run = await server.rests(await server.launch('Add the feature', { trustMode: {} }));
+  expect(run.config).toMatchObject({ trustMode: TRUST, git: asked.git });
+  expect(run.config.commands).toEqual(asked.commands);
+  expect(run.evidence.map(({ passed }) => passed)).toEqual([true, true]);
+  expect(run.notices).toEqual([
+    expect.stringContaining('asks for install scripts, which only the configuration of the run allows'),
+    expect.stringContaining("The project's configuration lets planning and the merge pass without asking."),
+  ]);
 });

@@ -50,7 +50,7 @@ const commandsShape = {
   test: z.string().min(1).max(4_000).nullable(),
   /** Used by workflows that look for faults without running the product, such as plans in phases. */
   lint: z.string().min(1).max(4_000).nullable(),
-  /** Whether packages may run code of their own while the install step installs them. Absent: no. */
+  /** Whether packages may run code of their own while the install step installs them. Absent: no. A project cannot allow it. */
   installScripts: z.boolean(),
 };
 

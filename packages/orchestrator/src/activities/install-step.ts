@@ -53,7 +53,7 @@ const KEPT_OUTPUT = 4_000;
 const REVISION = 3;
 
 /**
- * Set before a step whose project allows install scripts: what a project's own settings say loses against the environment.
+ * Set before a step of a run that allows install scripts: what a project's own settings say loses against the environment.
  * pip then builds packages that have no wheel.
  */
 const SCRIPTS_ALLOWED =

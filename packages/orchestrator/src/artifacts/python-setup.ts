@@ -81,8 +81,8 @@ def checked(requirements, source):
 
 def refuse(requirement, source):
     fail("%s names %s, which pip has to build, and install scripts are off. Name a package that has a wheel, "
-        "or allow install scripts for this project if you trust its packages: set defaultRunConfig.commands.installScripts "
-        "to true in .autonomous/config.json." % (source, requirement))
+        "or, if you trust the packages of this project, start the run with commands.installScripts set to true in its "
+        "configuration." % (source, requirement))
 
 # They choose among wheels and where these lie; the network's list of hosts holds for them too.
 HARMLESS = re.compile(r"^(--pre|--prefer-binary|--require-hashes|--no-index|(-i|--index-url|--extra-index-url|--trusted-host)[\s=]+\S+)$")

@@ -92,7 +92,7 @@ export function scriptHintOf(output: string): string | null {
     const match = said.exec(end);
     if (match === null) continue;
     const named = name ?? match.slice(1).find((part) => part !== undefined) ?? 'A package';
-    return `${named} needs its install script, and install scripts are off. Allow them for this project if you trust its packages: set defaultRunConfig.commands.installScripts to true in .autonomous/config.json.`;
+    return `${named} needs its install script, and install scripts are off. If you trust the packages of this project, start the run with commands.installScripts set to true in its configuration.`;
   }
   return null;
 }

@@ -148,7 +148,35 @@ describe('limits of the server', () => {
     const { config, notices } = resolve({ project: loosening });
     expect(config.trustMode).toEqual({ planning: 'auto', implementation: 'auto', fixes: 'auto' });
     expect(config.git.autoMerge).toBe(true);
-    expect(notices).toEqual([]);
+    // The stages of implementation and fixes are "auto" without it.
+    expect(notices).toEqual([
+      "The project's configuration lets planning and the merge pass without asking. To be asked, set trustMode.planning to manual and git.autoMerge to false in the configuration of the run.",
+    ]);
+  });
+
+  it('report no loosening by a project that the run or the server has chosen, or that has no effect', () => {
+    const asksFor = { trustMode: { planning: 'auto' }, git: { autoMerge: true } } as const;
+    expect(resolve({ project: loosening, request: asksFor }).notices).toEqual([]);
+    expect(resolve({ project: loosening, defaults: asksFor }).notices).toEqual([]);
+    const manual = { trustMode: { planning: 'manual' }, git: { autoMerge: false } } as const;
+    expect(resolve({ project: loosening, request: manual }).notices).toEqual([]);
+    const both = { git: { ...loosening.git, createPR: true, requireApprovalFor: ['planning'] } };
+    expect(resolve({ project: { ...loosening, ...both } }).notices.join()).not.toContain('without asking');
+  });
+
+  it('take install scripts only from the run or the server, and a project can turn them off', () => {
+    const commands = (installScripts: boolean) => ({ commands: { installScripts } });
+    const project = { defaultRunConfig: commands(true) };
+    const alone = resolve({ project });
+    expect(alone.config.commands).toEqual({});
+    expect(alone.notices).toEqual([
+      "The project's configuration asks for install scripts, which only the configuration of the run allows: they stay off. If you trust the project's packages, start the run with commands.installScripts set to true.",
+    ]);
+    expect(resolve({ project, request: commands(true) })).toMatchObject({ config: commands(true), notices: [] });
+    expect(resolve({ project, request: commands(false) })).toMatchObject({ config: commands(false), notices: [] });
+    expect(resolve({ project, defaults: commands(true) })).toMatchObject({ config: commands(true), notices: [] });
+    const off = resolve({ project: { defaultRunConfig: commands(false) }, defaults: commands(true) });
+    expect(off).toMatchObject({ config: commands(false), notices: [] });
   });
 
   it('stand against whatever a project or a run asks, and each thing ignored is said', () => {

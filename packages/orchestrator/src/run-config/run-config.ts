@@ -100,9 +100,11 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   const notices: string[] = [];
   const within = (layer: RunConfigRequest, who: string): RunConfigRequest =>
     withinLimits(withoutUnknown(settings, layer), names, server.limits, who, checkModel, notices);
+  const ofRun = within(request, 'The run');
+  const ofProject = within(projectDefaults(project), "The project's configuration");
   const layers = [
-    within(request, 'The run'),
-    within(projectDefaults(project), "The project's configuration"),
+    ofRun,
+    withoutInstallScripts(ofProject),
     server.defaults,
     {
       trustMode: settings.trustMode,
@@ -112,13 +114,19 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     },
     builtIn,
   ];
-  const choose = <Value>(read: (layer: RunConfigRequest) => Value | undefined): Value | undefined => {
-    for (const layer of layers) {
+  const choose = <Value>(
+    read: (layer: RunConfigRequest) => Value | undefined,
+    among: readonly RunConfigRequest[] = layers,
+  ): Value | undefined => {
+    for (const layer of among) {
       const value = read(layer);
       if (value !== undefined) return value;
     }
     return undefined;
   };
+  /** Whether the project alone chose a value that lets the run go on without asking. */
+  const isLoosened = <Value>(read: (layer: RunConfigRequest) => Value | undefined, loose: Value): boolean =>
+    read(ofRun) === undefined && read(ofProject) === loose && choose(read, layers.slice(2)) !== loose;
   /** The chosen value of each name; settings hold a default for all of them. */
   const chosen = <Value>(
     defaults: Readonly<Record<string, Value>>,
@@ -138,6 +146,8 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   const test = choose((layer) => layer.commands?.test);
   const lint = choose((layer) => layer.commands?.lint);
   const installScripts = choose((layer) => layer.commands?.installScripts);
+  if (ofProject.commands?.installScripts === true && ofRun.commands?.installScripts === undefined && !installScripts)
+    notices.push(INSTALL_SCRIPTS_NOTICE);
   const namedMergeStrategy = choose((layer) => (layer === builtIn ? undefined : layer.git?.mergeStrategy));
 
   const config: RunConfig = {
@@ -162,8 +172,19 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     ...narrowedEgress(layers, names.egress),
     ...budgetsOf(sources, notices),
   };
+  const autoMerge = mayMerge(config, server.limits, project, notices);
+  const loosened = [
+    ...names.trustMode
+      .filter((stage) => config.trustMode[stage] === 'auto')
+      .filter((stage) => isLoosened((layer) => layer.trustMode?.[stage], 'auto'))
+      .map((stage) => ({ name: stage, undo: `trustMode.${stage} to manual` })),
+    ...(autoMerge && isLoosened((layer) => layer.git?.autoMerge, true)
+      ? [{ name: 'the merge', undo: 'git.autoMerge to false' }]
+      : []),
+  ];
+  if (loosened.length > 0) notices.push(loosenedNotice(loosened));
   return {
-    config: { ...config, git: { ...config.git, autoMerge: mayMerge(config, server.limits, project, notices) } },
+    config: { ...config, git: { ...config.git, autoMerge } },
     notices,
     ...(namedMergeStrategy === undefined ? {} : { namedMergeStrategy }),
   };
@@ -306,6 +327,24 @@ export function parseProjectConfig(text: string): ParsedProjectConfig {
       (path) => `The key "${path.join('.')}" of the project's configuration is not known and is ignored.`,
     ),
   };
+}
+
+const INSTALL_SCRIPTS_NOTICE =
+  "The project's configuration asks for install scripts, which only the configuration of the run allows: they stay off. If you trust the project's packages, start the run with commands.installScripts set to true.";
+
+/** Many can write to a repository: its configuration cannot let packages run their own code. */
+function withoutInstallScripts(layer: RunConfigRequest): RunConfigRequest {
+  if (layer.commands?.installScripts !== true) return layer;
+  const { installScripts: _asked, ...commands } = layer.commands;
+  return { ...layer, commands };
+}
+
+function loosenedNotice(loosened: readonly { readonly name: string; readonly undo: string }[]): string {
+  const listed = (words: readonly string[]): string =>
+    words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+  const names = listed(loosened.map(({ name }) => name));
+  const undo = listed(loosened.map((each) => each.undo));
+  return `The project's configuration lets ${names} pass without asking. To be asked, set ${undo} in the configuration of the run.`;
 }
 
 /** The project's own defaults; what its `git` block says comes before the same key of `defaultRunConfig`. */

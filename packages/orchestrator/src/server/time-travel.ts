@@ -246,7 +246,9 @@ export class TimeTravel {
     refuseCarriedEvidence(view, events, changed);
     if (project !== null) this.#options.launcher.refuseUnusableModels(view.workflow.name, now);
     // The project's limits for new runs do not apply to an existing run family.
-    const said = notices.filter((notice) => !TREE_BUDGET_NAMES.some((name) => notice.includes(name)));
+    const said = notices.filter(
+      (notice) => !view.notices.includes(notice) && !TREE_BUDGET_NAMES.some((name) => notice.includes(name)),
+    );
     if (changed.length > 0 && view.baseline !== undefined)
       said.push(
         `The baseline of the checks was made by run ${view.id} with other settings (${changed.join(', ')}). The checks of this run are compared with a new one.`,
