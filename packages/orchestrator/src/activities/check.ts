@@ -10,7 +10,7 @@ import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
 import { type ChecksRequest, runChecks } from './checks.ts';
 import { comparedWithBase } from './compared-with-base.ts';
 import { withAges } from './dependency-ages.ts';
-import { installStepKey, setupOf } from './install-step.ts';
+import { installedInputs, installStepKey, setupOf } from './install-step.ts';
 import { reportersDigest } from './test-reporting.ts';
 import type { ActivityTools } from './tools.ts';
 import type { Checked, CheckInput } from './types.ts';
@@ -41,7 +41,7 @@ export function check(tools: ActivityTools): Activity<CheckInput, Checked> {
       const added = input.mode === 'as_is' ? await dependenciesAdded(tools, project, input, context.signal) : [];
       let listed: Pick<Checked, 'newDependencies'> = {};
       const request = { ...input, name: `check-${input.mode}`, treeish: checked.tree };
-      const before = await tools.checkedTrees?.find(await checkedTreeKey(tools, project, request));
+      const before = await tools.checkedTrees?.find(await checkedTreeKey(tools, project, request, context.signal));
       const outcome =
         before?.outcome ??
         (await runChecks(
@@ -58,7 +58,7 @@ export function check(tools: ActivityTools): Activity<CheckInput, Checked> {
         context.progress({ kind: 'note', text: `Run ${before.runId} has checked the same code; it is not run again.` });
         if (added.length > 0) listed = { newDependencies: await withAges(tools, context, added) };
       } else
-        await tools.checkedTrees?.keep(await checkedTreeKey(tools, project, request), { outcome, runId: input.runId });
+        await tools.checkedTrees?.keep(await checkedTreeKey(tools, project, request, context.signal), { outcome, runId: input.runId });
       const { mode, commit } = input;
       const { command, sandbox } = outcome;
       const passed = command.exitCode === 0;
@@ -114,6 +114,7 @@ async function checkedTreeKey(
   tools: ActivityTools,
   project: RemoteProject,
   { runId, treeish, setup, test, excludePaths }: Omit<ChecksRequest, 'name' | 'timeoutMinutes'>,
+  signal: AbortSignal,
 ): Promise<string> {
   // A run may have no step of its own and get the one that the files ask for, or forbid it.
   const step = await setupOf(tools, { project, runId, treeish }, setup);
@@ -121,10 +122,10 @@ async function checkedTreeKey(
     JSON.stringify({
       format: FORMAT,
       project: project.id,
-      // The lockfiles and manifests that the install step reads are in the tree.
       tree: await tools.repository.codeTree(project, treeish),
       test: test.command,
       setup: await installStepKey(tools, runId, step),
+      inputs: await installedInputs(tools, { project, runId, treeish, signal }, step),
       excludePaths,
       provider: tools.sandboxes.name,
       madeFrom: tools.sandboxes.platform,

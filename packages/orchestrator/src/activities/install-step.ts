@@ -7,7 +7,7 @@
  */
 import { lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { NeedsHuman } from '@autonomous/shared';
+import { NeedsHuman, type RunConfig } from '@autonomous/shared';
 import { BUN_SETUP_FILE, BUN_SETUP_PROGRAM, bunSetup, COMPLETE_BUN } from '../artifacts/bun-setup.ts';
 import { missingToolOf } from '../artifacts/missing-tool.ts';
 import { hashOf } from '../artifacts/content-hash.ts';
@@ -100,6 +100,8 @@ export async function withInstalled<Result>(
   });
 }
 
+type StepRequest = Pick<InstallRequest, 'project' | 'runId' | 'treeish' | 'signal'>;
+
 interface StepFiles {
   readonly treeish: string;
   /** Hash of the files that the step is known to read. */
@@ -112,7 +114,7 @@ interface StepFiles {
 /** The base commit's files where their inputs are the run's; else those of `installTree`, or all of the run's without a network. */
 async function filesOf(
   tools: ActivityTools,
-  request: InstallRequest,
+  request: StepRequest,
   setup: ProjectCommand,
   baseCommit: string | undefined,
 ): Promise<StepFiles> {
@@ -151,8 +153,25 @@ export async function installStepKey(
   if (setup === null) return null;
   const { config } = await tools.view(runId);
   const installScripts = config.commands.installScripts === true;
-  const { allow } = await networkOf(tools, 'setup', config);
-  return hashOf(JSON.stringify({ command: commandOf(setup, installScripts), installScripts, allow: allow.toSorted() }));
+  const command = commandOf(setup, installScripts);
+  const { allow } = await setupNetwork(tools, config, { ...setup, command });
+  return hashOf(JSON.stringify({ command, installScripts, allow: allow.toSorted() }));
+}
+
+/** Hash of the files that the step reads for a run's tree: some of them are those of its base commit. `null` stands for no step. */
+export async function installedInputs(
+  tools: ActivityTools,
+  request: StepRequest,
+  setup: ProjectCommand | null,
+): Promise<string | null> {
+  if (setup === null) return null;
+  const { baseCommit } = await tools.view(request.runId);
+  return (await filesOf(tools, request, setup, baseCommit)).inputs;
+}
+
+/** The hosts of the step. Nobody knows what a command starts that a person wrote. */
+function setupNetwork(tools: ActivityTools, config: RunConfig, { command, source }: ProjectCommand) {
+  return networkOf(tools, 'setup', config, source === CONFIGURED ? undefined : command);
 }
 
 /**
@@ -191,7 +210,7 @@ function inputFilter({ command, source }: ProjectCommand): (file: string) => boo
 /** One hash of all files that the step is known to read. */
 async function inputsOf(
   tools: ActivityTools,
-  { project }: InstallRequest,
+  { project }: StepRequest,
   treeish: string,
   setup: ProjectCommand,
 ): Promise<string> {
@@ -230,8 +249,7 @@ async function runSetup(
   home: string,
 ): Promise<void> {
   const { config } = await tools.view(runId);
-  // Nobody knows what a command starts that a person wrote.
-  const network = await networkOf(tools, 'setup', config, setup.source === CONFIGURED ? undefined : setup.command);
+  const network = await setupNetwork(tools, config, setup);
   const refused: string[] = [];
   const tell = refusalNotes(progress, 'setup');
   const sandbox = await tools.sandboxes.open({
