@@ -79,6 +79,12 @@ describe('readPlan', () => {
     ['It depends on phase 2, because of the 3 tables of 1999.', [2]],
     ['Depends on: none', []],
     ['Depends on: Set up', [1]],
+    ['**Dependencies:** Phase 1', [1]],
+    ['**Dependencies**: none', []],
+    ['- Dependencies: 1, 2', [1, 2]],
+    ['Dependencies: Set up', [1]],
+    ['Dependencies: express 4 and 1 more', [2]],
+    ['The dependencies of Phase 1: see there.', [2]],
     ['Everything here depends on the database of 2019.', [2]],
     ['Depending on Phase 1 this may be quick.', [1]],
   ])('reads "%s"', (line, expected) => {
@@ -162,9 +168,74 @@ describe('readPlan', () => {
     ['---\ndependencies: {2: !!js x}\n---\n# Phase 1\n', /cannot be read at '!'/],
     ['x'.repeat(5_000_000), /5000000 characters; at most 500000/],
     [`## Phase 3: A\n${'x'.repeat(50_001)}\n`, /section of phase 3 has 50001 characters; at most 50000/],
+    ['# Phase 1: Same\n# Phase 2: same\n# Phase 3\nDepends on: Same\n', /'Same', which is the title of the phases 1, 2;/],
+    ['# Phase 1\n```md\n# Phase 2\n', /block of code that begins in line 2 has no end/],
+    ['---\ntitle: A\n---\n# Phase 1\n<!--\n# Phase 2\n', /comment that begins in line 5 has no end/],
     [Array.from({ length: 101 }, (_, index) => `# Phase ${index}`).join('\n'), /101 phases; at most 100/],
   ])('refuses by name: %.60j', (text, message) => {
     expect(faultsOf(text).join('\n')).toMatch(message);
+  });
+
+  it.each([
+    '## \u{1f512} Phase 2: B',
+    '## Phase Four',
+    '## Phase Four: D',
+    '## [Phase 3](x)',
+    '## [x] Phase 3: Done',
+    '## Phase #4',
+    '## Phase No. 4',
+    '## Phase-2: B',
+    '## Phase2: B',
+    '## Phase: 2',
+    '## Phase \uff11',
+    '## Phase \u0661',
+    '## Phase IV: D',
+    '## 2. Phase 2',
+    '## <a id="x"></a>Phase 2',
+    '#Phase 1:',
+    '##Phase 2 - B',
+    '## Phase 1-2: A',
+    '## Phase 1\u20132: A',
+    '## Phase 5/6',
+    '## Phase 3\uff14',
+    '### Phase 2.1: Part of another',
+    '### Phase Two: Too deep',
+    'Phase 2: B\n----------',
+  ])('refuses a heading that looks like a phase and is read as none: %j', (heading) => {
+    const [fault, ...others] = faultsOf(`# Phase 9: A\nText.\n\n${heading}\nMore.\n`);
+    expect(fault).toContain(`The heading '${heading.split('\n')[0]?.replace(/^#+ /, '')}'`);
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    '## About the phases',
+    '### Phase notes',
+    '## Phases',
+    '## Phase two-factor sign-in in',
+    '## Phase-out of version 1',
+    '## Phasing 2',
+    '#### Phase 1.1',
+    '#### Phase 1b: the rest',
+    '#phase',
+    'Phase 2 comes later.',
+    '    ## Phase Four',
+  ])('takes an ordinary heading or line for text: %j', (line) => {
+    expect(phasesOf(`## Phase 1: A\n\n${line}\n\nText.\n## Phase 2: B\n`)).toHaveLength(2);
+  });
+
+  it('takes a space that keeps a heading together for a space', () => {
+    expect(phasesOf('## Phase\u00a03:\u00a0Views\n')).toMatchObject([{ number: 3, title: 'Views' }]);
+  });
+
+  it.each([
+    ['a line of code', '```node --test```', 2],
+    ['a fence with tildes and a word', '~~~ `md`\n## Phase 9\n~~~', 2],
+    ['a fence in a list item', '- ```md\n  ## Phase 9\n  ```', 2],
+    ['a fence in an item of an item', '1. - ```md\n     ## Phase 9\n     ```', 2],
+    ['a fence that ends with its item', '- ```md\n  ## Phase 9\nText', 2],
+    ['a fence within a fence', '````md\n```\n## Phase 9\n```\n````', 2],
+  ])('knows %s', (_what, text, count) => {
+    expect(phasesOf(`## Phase 1: A\n${text}\n## Phase 2: B\n`)).toHaveLength(count);
   });
 
   it('takes no phase and no marker from a comment in HTML, which nobody sees who reads the plan as a page', () => {
@@ -192,6 +263,14 @@ describe('readPlan', () => {
       '#'.repeat(50),
       '- ',
       '**',
+      'Dependencies: ',
+      '- ```',
+      '- ```\n',
+      '# [Phase ',
+      '# ![a](b)<a>',
+      '#Phase',
+      '\u00a0',
+      '<',
       '\n',
       ' ',
     ];

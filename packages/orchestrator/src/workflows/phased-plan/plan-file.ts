@@ -51,8 +51,9 @@ export function readPlan(text: string): ReadPlan {
     return fault(
       `The plan has ${text.length} characters; at most ${MAX_PLAN_CHARACTERS} are taken. Split it into several plans.`,
     );
-  const { front, lines } = splitFrontMatter(text);
+  const { front, lines, open } = splitFrontMatter(text);
   const { title, sections, faults } = sectionsOf(lines);
+  if (open !== null) faults.push(open);
   if (sections.length === 0)
     return fault("The plan has no phases. Give each phase a heading such as '## Phase 1: Data model'.", ...faults);
   if (sections.length > MAX_PHASES)
@@ -106,31 +107,81 @@ interface Line {
   readonly isCode: boolean;
 }
 
+interface MarkedLines {
+  readonly lines: readonly Line[];
+  /** Fault of a fenced block or a comment that is open at the end; `null`: there is none. */
+  readonly open: string | null;
+}
+
 /** Front matter as its lines, and the rest of the text. An unclosed one belongs to the text. */
-function splitFrontMatter(text: string): { readonly front: readonly string[]; readonly lines: readonly Line[] } {
+function splitFrontMatter(text: string): MarkedLines & { readonly front: readonly string[] } {
   const all = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
   const end = all[0]?.trimEnd() === '---' ? all.findIndex((line, index) => index > 0 && line.trimEnd() === '---') : -1;
   return end === -1
-    ? { front: [], lines: marked(all) }
-    : { front: all.slice(1, end), lines: marked(all.slice(end + 1)) };
+    ? { front: [], ...marked(all, 1) }
+    : { front: all.slice(1, end), ...marked(all.slice(end + 1), end + 2) };
 }
 
-function marked(lines: readonly string[]): Line[] {
-  let fence: string | null = null;
-  let isComment = false;
-  return lines.map((text) => {
-    const bar = /^ {0,3}(`{3,}|~{3,})/.exec(text)?.[1];
-    if (isComment || (fence === null && /^ {0,3}<!--/.test(text))) {
-      isComment = !text.includes('-->');
+/** A fenced block or a comment in HTML. */
+interface Block {
+  /** Backticks or tildes that open a fence; `null` for a comment. */
+  readonly bar: string | null;
+  /** Columns of the list item that a fence stands in; 0 outside of lists. */
+  readonly indent: number;
+  readonly line: number;
+}
+
+/** @param firstLine number of the first line in its file */
+function marked(texts: readonly string[], firstLine: number): MarkedLines {
+  let open: Block | null = null;
+  const lines = texts.map((text, index): Line => {
+    if (open !== null && isAfterItem(text, open)) open = null;
+    if (open === null) {
+      open = blockAt(text, firstLine + index);
+      if (open === null) return { text, isCode: false };
+      if (open.bar === null && text.includes('-->')) open = null;
       return { text, isCode: true };
     }
-    if (fence === null) {
-      if (bar !== undefined) fence = bar;
-      return { text, isCode: bar !== undefined };
-    }
-    if (bar !== undefined && bar.startsWith(fence) && text.trim() === bar) fence = null;
+    if (closes(text, open)) open = null;
     return { text, isCode: true };
   });
+  return { lines, open: open === null ? null : unclosed(open) };
+}
+
+/** List items within each other that are looked into for a fence. */
+const DEEPEST_ITEM = 10;
+
+function blockAt(text: string, line: number): Block | null {
+  if (/^ {0,3}<!--/.test(text)) return { bar: null, indent: 0, line };
+  let indent = 0;
+  for (let depth = 0; depth <= DEEPEST_ITEM; depth += 1) {
+    const rest = text.slice(indent);
+    const [, bar, info = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(rest) ?? [];
+    // A line such as ```code``` is code within the line.
+    if (bar !== undefined) return bar.startsWith('`') && info.includes('`') ? null : { bar, indent, line };
+    const marker = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}/.exec(rest)?.[0];
+    if (marker === undefined) return null;
+    indent += marker.length;
+  }
+  return null;
+}
+
+/** A line that is indented less than a list item ends the item, and with it a fence in it. */
+function isAfterItem(text: string, { indent }: Block): boolean {
+  const start = text.slice(0, indent).search(/[^ \t]/);
+  return indent > 0 && start >= 0 && !text.slice(0, start).includes('\t');
+}
+
+function closes(text: string, { bar, indent }: Block): boolean {
+  if (bar === null) return text.includes('-->');
+  const trimmed = text.trim();
+  return /^(?:`+|~+)$/.test(trimmed) && trimmed.startsWith(bar) && text.indexOf(trimmed) < indent + 4;
+}
+
+function unclosed({ bar, line }: Block): string {
+  return bar === null
+    ? `The comment that begins in line ${line} has no end, and hides the rest of the plan. End it with '-->'.`
+    : `The block of code that begins in line ${line} has no end, and takes in the rest of the plan. End it with a line '${bar.slice(0, 20)}'.`;
 }
 
 interface Heading {
@@ -140,8 +191,9 @@ interface Heading {
 
 const BLANK: Line = { text: '', isCode: false };
 
-function headingOf({ text, isCode }: Line): Heading | null {
-  if (isCode) return null;
+function headingOf(line: Line): Heading | null {
+  if (line.isCode) return null;
+  const text = withPlainSpaces(line.text);
   const start = text.slice(0, 4).search(/[^ ]/);
   if (start < 0 || text[start] !== '#') return null;
   let level = 0;
@@ -149,6 +201,11 @@ function headingOf({ text, isCode }: Line): Heading | null {
   const rest = text.slice(start + level);
   if (level > 6 || (rest !== '' && !/^[ \t]/.test(rest))) return null;
   return { level, text: withoutClosing(rest.trim()) };
+}
+
+/** A space that keeps a line together is a space. */
+function withPlainSpaces(text: string): string {
+  return text.replaceAll(/[\u00a0\u2007\u202f]/g, ' ');
 }
 
 /** `Title ##` is closed by its hashes. */
@@ -174,11 +231,13 @@ function sectionsOf(lines: readonly Line[]) {
   const faults: string[] = [];
   let title: string | null = null;
   let open: Section | null = null;
-  for (const line of lines) {
+  for (const [index, line] of lines.entries()) {
     const heading = headingOf(line);
     const phase = heading === null ? null : phaseHeading(heading.text);
     const isInside = open !== null && heading !== null && heading.level > open.level;
-    if (heading !== null && phase?.kind === 'fault') faults.push(phase.message);
+    const isPart = isInside && phase?.kind === 'fault' && phase.partOf === open?.number;
+    if (phase?.kind === 'fault' && !isPart) faults.push(phase.message);
+    if (phase === null && seemsPhase(line, heading, lines[index + 1])) faults.push(unread(heading?.text ?? line.text));
     if (heading !== null && phase?.kind === 'phase' && (phase.isSeparated || !isInside)) {
       open = { number: phase.number, title: phase.title, level: heading.level, lines: [] };
       sections.push(open);
@@ -194,7 +253,8 @@ function sectionsOf(lines: readonly Line[]) {
 
 type PhaseHeading =
   | { readonly kind: 'phase'; readonly number: number; readonly title: string; readonly isSeparated: boolean }
-  | { readonly kind: 'fault'; readonly message: string };
+  /** `partOf`: number of the phase that "Phase 1.2" or "Phase 1b" may be a part of, in the section of that phase. */
+  | { readonly kind: 'fault'; readonly message: string; readonly partOf: number | null };
 
 /** `Phase 1: Title`, `Phase 2 - Title`, `Phase 3`; `null` for any other heading. */
 function phaseHeading(heading: string): PhaseHeading | null {
@@ -204,16 +264,53 @@ function phaseHeading(heading: string): PhaseHeading | null {
   const number = Number(digits);
   const after = heading.slice(all.length - next.length);
   const said = heading.slice(0, 60);
-  if (/^[.,]\d|^[A-Za-z]/.test(after) || number > MAX_PHASE_NUMBER)
+  const isPart = /^[.,]\d|^[A-Za-z]/.test(after);
+  if (isPart || /^\p{N}/u.test(after) || number > MAX_PHASE_NUMBER)
     return {
       kind: 'fault',
       message: `The heading '${said}' has no whole number from 0 to ${MAX_PHASE_NUMBER}; number its phase anew.`,
+      partOf: isPart ? number : null,
+    };
+  if (/^(?:[-\u2010-\u2015]|[ \t]?[/&+][ \t]?)\d/.test(after))
+    return {
+      kind: 'fault',
+      message: `The heading '${said}' names several phases. Give each phase a heading of its own, such as '## Phase ${number}: Title'.`,
+      partOf: null,
     };
   const trimmed = after.trimStart();
   const separator = /^(?:[*_]{0,3})(?:[:.)\u2013\u2014-]{1,3})/.exec(trimmed)?.[0] ?? '';
   const isSeparated = separator !== '' || trimmed === '' || /^[*_]{1,3}$/.test(trimmed);
   const title = trimmed.slice(separator.length).trim();
   return { kind: 'phase', number, title: withoutEmphasis(title).slice(0, LONGEST_TITLE), isSeparated };
+}
+
+function unread(heading: string): string {
+  return `The heading '${heading.trim().slice(0, 60)}' seems to be that of a phase, and cannot be read as one. Write it as '## Phase 4: Title'.`;
+}
+
+/** Does a line that is no heading of a phase look like one, whatever the way in which it is made a heading? */
+function seemsPhase(line: Line, heading: Heading | null, next: Line | undefined): boolean {
+  if (line.isCode) return false;
+  if (heading !== null) return isNumberedPhase(heading.text);
+  const text = withPlainSpaces(line.text.slice(0, LONGEST_TITLE));
+  const hashes = /^ {0,3}#{1,6}(?=[^\s#])/.exec(text)?.[0];
+  if (hashes !== undefined) return isNumberedPhase(text.slice(hashes.length));
+  const isUnderlined = next?.isCode === false && /^ {0,3}(?:=+|-+)[ \t]*$/.test(next.text);
+  return isUnderlined && /^ {0,3}\S/.test(text) && !isItem(text) && isNumberedPhase(text.trim());
+}
+
+/** What may stand before the word: a picture, a link's bracket, a tag, a box to tick, a number of its own, any signs. */
+const BEFORE_PHASE =
+  /^(?:!\[[^\]]{0,80}\]\([^)]{0,200}\)|\[[ xX]\]|<[^<>]{0,100}>|\p{N}{1,4}(?=[^\p{L}\p{N}])|[^\p{L}\p{N}]){1,40}/u;
+const NUMBERED =
+  /^phase(?:&nbsp;|[^\p{L}\p{N}]){0,20}(?:(?:no|nr|number)(?:&nbsp;|[^\p{L}\p{N}]){1,10})?(?:\p{N}|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|twenty)(?![-\p{L}\p{N}]))/iu;
+const ROMAN = /^phase[ \t]{1,10}[IVX]{1,6}[ \t]{0,10}(?:$|[:.)\u2013\u2014-])/;
+
+/** "🔒 Phase 2", "Phase Four", "[Phase 3](x)" and "Phase #4" are; "About the phases" and "Phase notes" are not. */
+function isNumberedPhase(heading: string): boolean {
+  const text = heading.slice(0, LONGEST_TITLE).normalize('NFKC');
+  const word = text.replace(BEFORE_PHASE, '');
+  return NUMBERED.test(word) || ROMAN.test(word.replace(/^phase/i, 'phase'));
 }
 
 function withoutEmphasis(text: string): string {
@@ -247,7 +344,12 @@ function phasesOf(
   named: ReadonlyMap<number, readonly number[]>,
   faults: string[],
 ): PlanPhase[] {
-  const byTitle = new Map(sections.map(({ title, number }) => [title.toLowerCase(), number]));
+  const byTitle = new Map<string, number[]>();
+  for (const { title, number } of sections) {
+    const same = byTitle.get(title.toLowerCase());
+    if (same !== undefined) same.push(number);
+    else if (title !== '') byTitle.set(title.toLowerCase(), [number]);
+  }
   const sorted = sections.toSorted((a, b) => a.number - b.number);
   return sorted.map(({ number, title, lines }, index) => {
     const marker = markersIn(number, [{ text: title, isCode: false }, BLANK, ...lines], byTitle, faults);
@@ -331,7 +433,7 @@ const MOST_MARKERS = 50;
 function markersIn(
   owner: number,
   lines: readonly Line[],
-  byTitle: ReadonlyMap<string, number>,
+  byTitle: ReadonlyMap<string, readonly number[]>,
   faults: string[],
 ): number[] | null {
   const found = new Set<number>();
@@ -343,19 +445,29 @@ function markersIn(
     if (isCode || text.trim() === '' || isItem(text) || isHeading) paragraph = '';
     if (isCode) continue;
     let left = MOST_MARKERS;
-    for (const { 0: words, index } of text.matchAll(/\bdepend(?:s|ent|ing)? on\b/gi)) {
+    for (const { 0: words, index } of text.matchAll(/\bdepend(?:(?:s|ent|ing)? on|enc(?:y|ies))\b/gi)) {
       if (left-- === 0) break;
       const rest = text.slice(index + words.length);
       const isLine = isMarkerLine(text.slice(0, index), rest);
+      // "Dependencies: …" may be about packages.
+      const isList = /c(?:y|ies)$/i.test(words);
+      if (isList && !isLine) continue;
       const before = text.slice(Math.max(0, index - CLAUSE), index);
       const isSentence = words.startsWith('D') && /^[\s>*_+-]*$/.test(before);
       if (!isLine && !isSentence && isProse(`${paragraph} ${before}`, owner)) continue;
-      const named = isLine ? withoutEmphasis(rest.replace(/^[\s*_:]{1,10}/, '').slice(0, LONGEST_TITLE)) : '';
-      const numbers = numbersAfter(rest, isLine) ?? byTitle.get(named.toLowerCase()) ?? null;
+      const value = isLine ? rest.slice(0, 2_000).replace(/^[\s*_:]{1,10}/, '') : rest;
+      const named = isLine ? withoutEmphasis(value.slice(0, LONGEST_TITLE)) : '';
+      const titled = byTitle.get(named.toLowerCase()) ?? [];
+      const isNumbers = isLine && (!isList || /^\d[\d\s,&]*\.?$/.test(value));
+      const numbers = numbersAfter(value, isNumbers) ?? (titled.length === 1 ? titled : null);
       if (numbers !== null) {
         isMarked = true;
-        for (const number of [numbers].flat()) found.add(number);
-      } else if (isLine)
+        for (const number of numbers) found.add(number);
+      } else if (titled.length > 1)
+        faults.push(
+          `Phase ${owner} depends on '${named.slice(0, 60)}', which is the title of the phases ${titled.slice(0, 20).join(', ')}; name phases by their numbers.`,
+        );
+      else if (isLine && !isList)
         faults.push(
           `Phase ${owner} depends on '${named.slice(0, 60)}', which the plan does not have; name phases by their numbers, or write 'none'.`,
         );
