@@ -17,6 +17,7 @@ import { createCallMeter } from './call-meter.ts';
 import { networkOf, refusalNotes } from './egress.ts';
 import { readGuidance, readOverride } from './project-guidance.ts';
 import { startOf, MessageInbox } from './message-inbox.ts';
+import { guidanceCommitOf } from './start-commits.ts';
 import type { WorkFolder } from './work-folders.ts';
 
 export interface AgentCall<Input extends CommonInput, Result> {
@@ -48,7 +49,7 @@ export async function callAgent<Input extends CommonInput, Result>(
   if (undeclared !== null) throw new TerminalFailure(undeclared);
   const inbox = new MessageInbox(tools, context);
   const said = (await inbox.poll()).map(({ text }): PromptNote => ({ kind: 'message', text }));
-  const { override, notices } = await readOverride(tools, facts.project, facts.baseCommit, role);
+  const { override, notices } = await readOverride(tools, facts.project, facts.guidanceCommit, role);
   const { memory, files, guides, skills, history } = facts;
   const known = { memory, files, guides, skills, history, notes: [...input.notes, ...said] };
   // The facts that the input lacks are added here; the compiler cannot follow that through a type parameter.
@@ -141,8 +142,8 @@ export function keptByAgent({ lastHeartbeat }: Pick<ActivityContext, 'lastHeartb
 /** Facts of the project and the run for every prompt, without files that the checkout left out. */
 export interface ProjectFacts {
   readonly project: RemoteProject;
-  /** Where the run started: roles, guides and skills are read there. */
-  readonly baseCommit: string;
+  /** Roles, guides and skills are read there. */
+  readonly guidanceCommit: string;
   readonly memory: string | null;
   readonly files: readonly string[];
   readonly guides: readonly Guide[];
@@ -159,10 +160,11 @@ export async function projectFacts(
   { folder }: WorkFolder,
 ): Promise<ProjectFacts> {
   const isShown = (file: string) => isThere(path.join(folder, file));
+  const guidanceCommit = await guidanceCommitOf(tools, context.runId, baseCommit);
   const [memory, paths, guidance, events] = await Promise.all([
     tools.repository.readFile(project, head, MEMORY_PATH),
     tools.repository.listFiles(project, head),
-    readGuidance(tools, project, baseCommit, isShown),
+    readGuidance(tools, project, guidanceCommit, isShown),
     tools.events(context.runId),
   ]);
   const files: string[] = [];
@@ -171,7 +173,7 @@ export async function projectFacts(
     if (!file.startsWith('.autonomous/') && (await isShown(file))) files.push(file);
   }
   const history = historyOf(events, startOf(context.key));
-  return { project, baseCommit, memory, files, history, ...guidance };
+  return { project, guidanceCommit, memory, files, history, ...guidance };
 }
 
 function isThere(file: string): Promise<boolean> {

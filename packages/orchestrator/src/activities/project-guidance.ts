@@ -1,7 +1,7 @@
 /**
  * Reads the guidance that a project gives to agents: AGENTS.md and CLAUDE.md, skills, and changes to roles. It is read
- * from the commit that the run started from, so that no agent writes the guidance of another. Symbolic links and large
- * files are ignored.
+ * from the commit that the run, or the topmost run above it, started from, so that no agent writes the guidance of another.
+ * Symbolic links and large files are ignored.
  */
 import { type ProjectConfig, showHiddenInLine } from '@autonomous/shared';
 import { readForeignText } from '../artifacts/foreign-text.ts';

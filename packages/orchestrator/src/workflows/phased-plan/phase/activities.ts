@@ -18,6 +18,7 @@ import { shareBranch } from '../../../activities/push-branch.ts';
 import { withReadOnlyCheckout } from '../../../activities/read-only-checkout.ts';
 import { fetchRemote } from '../../../activities/remote.ts';
 import { reviewedDiff, reviewText } from '../../../activities/reviewed-diff.ts';
+import { startCommitOf } from '../../../activities/start-commits.ts';
 import { tidiedAll } from '../../../activities/tidied.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { closeFolder, openFolder } from '../../../activities/work-folders.ts';
@@ -158,9 +159,7 @@ async function phaseOf(
 async function planCommitOf(tools: ActivityTools, runId: string, baseCommit: string): Promise<string> {
   const { parent } = await tools.view(runId);
   if (parent === undefined) return baseCommit;
-  const configured = (await tools.events(parent.runId)).find(({ type }) => type === 'RUN_CONFIGURED');
-  const { baseCommit: commit } = (configured?.payload ?? {}) as { readonly baseCommit?: string };
-  return commit ?? baseCommit;
+  return (await startCommitOf(tools, parent.runId)) ?? baseCommit;
 }
 
 /** The project's tests, and its lint after them, each in a fresh checkout: one piece of evidence. */
