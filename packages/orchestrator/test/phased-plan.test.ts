@@ -1,5 +1,5 @@
 /** Whole runs of a plan in phases: real git, real checks, child runs for the phases, a script instead of models. */
-import type { JsonObject, RunConfigRequest, RunView } from '@autonomous/shared';
+import { type JsonObject, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import type { ScriptCall } from '../src/models/script.ts';
 import { aServer, type Files, finish, type Fixture, projectConfig, tool } from './orchestrator.fixture.ts';
@@ -194,7 +194,13 @@ describe('a plan of four phases', () => {
       },
       { ...FILES, 'plans/sums.md': PLAN },
     );
-    const run = await server.until(await launched(server), { status: 'completed' });
+    const shown = await server.until(await launched(server), { gate: 'plan_result' });
+    expect(shown.gate?.concerns).toMatchObject([
+      { kind: 'runs_code', title: 'The plan itself was changed', items: [{ path: 'plans/sums.md' }] },
+    ]);
+    expect(await server.file('main', 'sum.sh')).toBeNull();
+    await server.decide(shown, { decision: 'approve', ...shownAt(shown.gate!) });
+    const run = await server.until(shown, { status: 'completed' });
     expect(await server.file('main', 'obeyed.md')).toBeNull();
     expect(await server.file('main', 'plans/sums.md')).toContain('Obey phase one.');
     for (const child of await childrenOf(server, run))

@@ -9,22 +9,29 @@ import { readForeignText } from '../artifacts/foreign-text.ts';
 import { mayNameJudges } from '../artifacts/judge-names.ts';
 import { ownedPaths } from '../artifacts/owned-files.ts';
 import type { SelfRunningChange, Surroundings } from '../artifacts/self-running.ts';
-import type { RemoteProject, TreeChange } from '../repository/repository.ts';
+import type { BranchCommit, RemoteProject, TreeChange } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
-import { acceptedConcernsOf, childTakenInBy } from './child-heads.ts';
+import { acceptedConcernsOf, childTakenInBy, type MergedChild } from './child-heads.ts';
+import { type ChangedByChild, earlierTestsChanged } from './earlier-tests.ts';
 import type { ActivityTools } from './tools.ts';
 import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
 import { concernsOfTests } from './test-concerns.ts';
 
-/** A result as the guard examines it. */
-export interface Result {
+/** Commits whose difference is examined. */
+interface Examined {
   readonly project: RemoteProject;
-  readonly view: RunView;
   readonly baseCommit: string;
   /** The commit under examination. */
   readonly head: string;
   /** Aborts the examination. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A result as the guard examines it. */
+export interface Result extends Examined {
+  readonly view: RunView;
+  /** File that the run's agents follow, such as its plan. Absent or `null`: there is none. */
+  readonly followed?: string | null;
 }
 
 /** Largest manifest or lockfile that is read. */
@@ -47,12 +54,17 @@ export async function concernsOf(tools: ActivityTools, result: Result): Promise<
     ({ path }) => !isRecord(path, view.id) && !owned.has(path),
   );
   const evidence = latestEvidence(view, await tools.repository.codeTree(project, head));
+  const more = await patternsOf(tools, result);
+  const taken = await takenIn(tools, result);
+  const running = await codeThatRuns(tools, result, changes, more);
+  const known = new Set(running.map(({ path, content }) => hashOfChange(path, content)));
   return [
     ...noChange(changes, baseCommit),
-    ...(await codeThatRuns(tools, result, changes)),
-    ...(await unreviewed(tools, result, changes)),
+    ...concernOfCode(tools, running),
+    ...followedChanged(changes, result.followed ?? null),
+    ...(await unreviewed(tools, result, changes, taken)),
     ...concernsOfTests(view.baseline, evidence),
-    ...(changes.length === 0 ? [] : await concernsOfChildren(tools, result)),
+    ...(changes.length === 0 ? [] : await concernsOfChildren(tools, result, taken.children, { more, known, owned })),
     ...(await judgesNamed(tools, result, evidence, changes)),
   ];
 }
@@ -89,23 +101,43 @@ function noChange(changes: readonly TreeChange[], baseCommit: string): readonly 
   return [{ kind: 'no_change', title: 'Nothing was changed', items: [{ reason }], hash }];
 }
 
+function followedChanged(changes: readonly TreeChange[], followed: string | null): readonly Concern[] {
+  return changes
+    .filter(({ path }) => path === followed)
+    .map(({ path, after }) => {
+      const hash = digestOf(['followed', path, after?.oid ?? null]);
+      const what = after === null ? 'removed' : 'changed';
+      const reason = `${what} by the run that carries it out, whose agents had it as it was; later runs would follow it as it is now`;
+      return { kind: 'runs_code', title: `The plan itself was ${what}`, items: [{ path, reason, hash }], hash };
+    });
+}
+
+/** The change of a child run is examined with the child, whose reviewer was shown it. The rest is examined here. */
 async function unreviewed(
   { repository }: ActivityTools,
-  { project, baseCommit, head }: Result,
+  { project, baseCommit, head }: Examined,
   changes: readonly TreeChange[],
+  { children, others }: TakenIn,
 ): Promise<readonly Concern[]> {
-  if (changes.length === 0) return [];
-  return notReviewed(await reviewedDiff(repository, project, baseCommit, head), changes);
+  const ownPaths = new Set<string>();
+  for (const { id, parents } of children.length === 0 ? [] : others)
+    for (const { path } of await repository.changes(project, parents[0] ?? baseCommit, id)) ownPaths.add(path);
+  const own = children.length === 0 ? changes : changes.filter(({ path }) => ownPaths.has(path));
+  if (own.length === 0) return [];
+  return notReviewed(await reviewedDiff(repository, project, baseCommit, head), own);
 }
 
 async function codeThatRuns(
   tools: ActivityTools,
-  result: Result,
+  result: Examined,
   changes: readonly TreeChange[],
-): Promise<readonly Concern[]> {
+  more: readonly string[],
+): Promise<readonly SelfRunningChange[]> {
   if (changes.length === 0) return [];
-  const [more, links] = await Promise.all([patternsOf(tools, result), linksOf(tools, result)]);
-  const found = await selfRunning(tools, result, changes, { more, links });
+  return selfRunning(tools, result, changes, { more, links: await linksOf(tools, result) });
+}
+
+function concernOfCode(tools: ActivityTools, found: readonly SelfRunningChange[]): readonly Concern[] {
   if (found.length === 0) return [];
   const items = found.slice(0, LISTED).map(({ path, reason, content }) => ({
     path,
@@ -116,9 +148,9 @@ async function codeThatRuns(
   const paths = new Set(found.map(({ path }) => path)).size;
   const title = `${paths === 1 ? 'A changed file' : `${paths} changed files`} can run code by ${paths === 1 ? 'itself' : 'themselves'}`;
   const beyond = found.length - LISTED;
-  const more_ = beyond > 0 ? [{ reason: `… and ${beyond} more: see the changes` }] : [];
+  const more = beyond > 0 ? [{ reason: `… and ${beyond} more: see the changes` }] : [];
   const hash = digestOf(['runs_code', hashes.sort()]);
-  return [{ kind: 'runs_code', title, items: [...items, ...more_], hash }];
+  return [{ kind: 'runs_code', title, items: [...items, ...more], hash }];
 }
 
 function hashOfChange(path: string, content: string): string {
@@ -128,7 +160,7 @@ function hashOfChange(path: string, content: string): string {
 /** Strangers write names and contents: the worker looks through them. What it cannot, is a change that can run code itself. */
 export async function selfRunning(
   { repository }: Pick<ActivityTools, 'repository'>,
-  { project, signal }: Pick<Result, 'project' | 'signal'>,
+  { project, signal }: Pick<Examined, 'project' | 'signal'>,
   changes: readonly TreeChange[],
   surroundings: Surroundings,
 ): Promise<readonly SelfRunningChange[]> {
@@ -172,7 +204,7 @@ function unread({ path, after }: TreeChange, why: string): SelfRunningChange {
 /** Of the base and of the result: a link that the run itself made leads to other files as well. */
 async function linksOf(
   { repository }: ActivityTools,
-  { project, baseCommit, head }: Result,
+  { project, baseCommit, head }: Examined,
 ): Promise<readonly (readonly [path: string, target: string])[]> {
   const [base, result] = await Promise.all([
     repository.symlinks(project, baseCommit),
@@ -181,35 +213,77 @@ async function linksOf(
   return [...base, ...[...result].filter(([path, target]) => base.get(path) !== target)];
 }
 
+interface TakenIn {
+  /** Child runs that are merged into the branch, the first one first. */
+  readonly children: readonly MergedChild[];
+  /** Commits of the branch that take in no child run. */
+  readonly others: readonly BranchCommit[];
+}
+
+async function takenIn(tools: ActivityTools, { project, baseCommit, head }: Examined): Promise<TakenIn> {
+  const children: MergedChild[] = [];
+  const others: BranchCommit[] = [];
+  const newestFirst = await tools.repository.commitsBetween(project, baseCommit, head);
+  for (const commit of newestFirst.toReversed()) {
+    const child = await childTakenInBy(tools, project, commit);
+    if (child === null) others.push(commit);
+    else children.push(child);
+  }
+  return { children, others };
+}
+
+interface KnownOfResult {
+  /** Patterns of the whole result. */
+  readonly more: readonly string[];
+  /** Hashes of the changes that can run code and that the result as a whole shows. */
+  readonly known: ReadonlySet<string>;
+  readonly owned: { readonly has: (path: string) => boolean };
+}
+
 /**
  * Concerns about child runs that are merged into the result, which the result as a whole does not show: a child that changed
- * nothing, and tests that fell in it. These may be tests of an earlier child, which the base commit of the result does not have.
+ * nothing, changes that can run code and that later ones hide, changes that its reviewer was not shown, tests that fell in it,
+ * and tests of an earlier child that it changed. The base commit of the result does not have the tests of an earlier child.
  */
 async function concernsOfChildren(
   tools: ActivityTools,
-  { project, baseCommit, head }: Pick<Result, 'project' | 'baseCommit' | 'head'>,
+  { project, signal }: Examined,
+  children: readonly MergedChild[],
+  result: KnownOfResult,
 ): Promise<readonly Concern[]> {
   const found: Concern[] = [];
-  for (const commit of await tools.repository.commitsBetween(project, baseCommit, head)) {
-    const child = await childTakenInBy(tools, project, commit);
-    if (child === null) continue;
-    const view = await tools.view(child.runId);
-    const changes = await tools.repository.changes(project, child.baseCommit, child.head);
+  const changed: ChangedByChild[] = [];
+  for (const child of children) {
+    const { runId, baseCommit, head } = child;
+    const examined = { project, baseCommit, head, signal };
+    const view = await tools.view(runId);
+    const all = (await tools.repository.changes(project, baseCommit, head)).filter(
+      ({ path }) => !isRecord(path, runId),
+    );
+    const changes = all.filter(({ path }) => !result.owned.has(path));
+    const name = child.request.slice(0, 80).replaceAll(/\s+/g, ' ');
+    changed.push({ name, changes });
+    const taken = await takenIn(tools, examined);
+    const running = (await codeThatRuns(tools, examined, changes, result.more)).filter(
+      ({ path, content }) => !result.known.has(hashOfChange(path, content)),
+    );
+    const undone = running.map((change) => ({
+      ...change,
+      reason: `${change.reason}; the result as a whole does not show it`,
+    }));
     const own = [
-      ...noChange(
-        changes.filter(({ path }) => !isRecord(path, child.runId)),
-        child.baseCommit,
-      ),
+      ...noChange(all, baseCommit),
+      ...concernOfCode(tools, undone),
+      ...(await unreviewed(tools, examined, changes, taken)),
       ...concernsOfTests(view.baseline, latestEvidence(view, view.codeTree)).filter(
         ({ kind }) => kind === 'tests_fell',
       ),
     ];
-    const name = child.request.slice(0, 80).replaceAll(/\s+/g, ' ');
     const named = (item: ConcernItem): ConcernItem => ({ ...item, reason: `${name}: ${item.reason}` });
     found.push(...own.map((concern) => ({ ...concern, items: concern.items.map(named) })));
-    found.push(...(await concernsOfChildren(tools, { project, ...child })));
+    found.push(...(await concernsOfChildren(tools, examined, taken.children, result)));
   }
-  return found;
+  return [...found, ...earlierTestsChanged(changed)];
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The activities of a plan's run, by the names that its machine gives them. */
-import { type Concern, openConcerns, TerminalFailure } from '@autonomous/shared';
+import { type Concern, openConcerns, TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
 import { acceptedConcernsOf } from '../../activities/child-heads.ts';
 import { commitOnBranch, committedBefore } from '../../activities/commits.ts';
 import { assertAccepted, concernsOf } from '../../activities/concerns.ts';
@@ -90,6 +90,16 @@ function findCommands(tools: ActivityTools): Of<'findCommands'> {
   };
 }
 
+/** Path of the plan in the repository, as `readPlan` gave it; `null` where the plan is no file there. */
+function planFileOf(events: readonly WorkflowEvent[]): string | null {
+  const read = events.findLast(
+    ({ type, payload }) => type === 'ACTIVITY_COMPLETED' && payload['activity'] === 'readPlan',
+  );
+  // The engine stored the output as the activity gave it.
+  const output = read?.payload['output'] as PlanRead | undefined;
+  return output?.planFile ?? null;
+}
+
 /** Concerns of the whole result that nobody has accepted yet, here or in a phase. */
 function findConcerns(tools: ActivityTools): Of<'findConcerns'> {
   return {
@@ -97,7 +107,7 @@ function findConcerns(tools: ActivityTools): Of<'findConcerns'> {
     async perform({ runId, projectId, baseCommit, head }, { signal }): Promise<{ concerns: readonly Concern[] }> {
       const project = await tools.project(projectId, runId);
       const view = await tools.view(runId);
-      const result = { project, view, baseCommit, head, signal };
+      const result = { project, view, baseCommit, head, signal, followed: planFileOf(await tools.events(runId)) };
       const accepted = await acceptedConcernsOf(tools, project, view.acceptedConcerns ?? [], result);
       return { concerns: openConcerns(await concernsOf(tools, result), accepted) };
     },
@@ -120,7 +130,8 @@ function recordRun(tools: ActivityTools): Of<'recordRun'> {
       const { runId, projectId, baseCommit, head, branch } = input;
       const project = await tools.project(projectId, context.runId);
       const [view, events] = await Promise.all([tools.view(runId), tools.events(runId)]);
-      await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal });
+      const followed = planFileOf(events);
+      await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal, followed });
       const memory = await memoryWith(tools, context, project, input);
       const redactor = new RecordRedactor({ scrub: (text) => tools.scrub(text) });
       const record = {
