@@ -156,9 +156,10 @@ function blockAt(text: string, line: number): Block | null {
   let indent = 0;
   for (let depth = 0; depth <= DEEPEST_ITEM; depth += 1) {
     const rest = text.slice(indent);
-    const [, bar, info = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(rest) ?? [];
+    const [all = '', bar] = /^ {0,3}(`{3,}|~{3,})/.exec(rest) ?? [];
     // A line such as ```code``` is code within the line.
-    if (bar !== undefined) return bar.startsWith('`') && info.includes('`') ? null : { bar, indent, line };
+    if (bar !== undefined)
+      return bar.startsWith('`') && rest.slice(all.length).includes('`') ? null : { bar, indent, line };
     const marker = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}/.exec(rest)?.[0];
     if (marker === undefined) return null;
     indent += marker.length;
