@@ -21,7 +21,9 @@ it('notices are one line each, without characters that are not seen', async () =
   const run = await server.launch();
   const { notices } = await server.until(run, { status: 'completed' });
   expect(notices.filter((notice) => /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(notice))).toEqual([]);
-  expect(notices).toContainEqual(expect.stringMatching(/^\.autonomous\/agents\/stray⟨U\+000A⟩APPROVED\.md is for no role/));
+  expect(notices).toContainEqual(
+    expect.stringMatching(/^\.autonomous\/agents\/stray⟨U\+000A⟩APPROVED\.md is for no role/),
+  );
   expect(notices).toContainEqual(
     `not in the sandbox: 7 symbolic links: ${['bidi⟨U+202E⟩⟨U+2066⟩x', 'd', 'e', 'esc⟨U+001B⟩[2J', 'f']
       .map((name) => `${name} (its target is an absolute path)`)

@@ -58,7 +58,10 @@ export function check(tools: ActivityTools): Activity<CheckInput, Checked> {
         context.progress({ kind: 'note', text: `Run ${before.runId} has checked the same code; it is not run again.` });
         if (added.length > 0) listed = { newDependencies: await withAges(tools, context, added) };
       } else
-        await tools.checkedTrees?.keep(await checkedTreeKey(tools, project, request, context.signal), { outcome, runId: input.runId });
+        await tools.checkedTrees?.keep(await checkedTreeKey(tools, project, request, context.signal), {
+          outcome,
+          runId: input.runId,
+        });
       const { mode, commit } = input;
       const { command, sandbox } = outcome;
       const passed = command.exitCode === 0;

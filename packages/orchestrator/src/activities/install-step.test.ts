@@ -2,7 +2,13 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { commitFiles, type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
+import {
+  commitFiles,
+  type Fixture,
+  mainHead,
+  openFixture,
+  temporaryFolder,
+} from '../repository/git-fixture.fixture.ts';
 import { createBubblewrapProvider } from '../sandboxes/bubblewrap/bubblewrap.ts';
 import { createE2bProvider, type E2bOptions } from '../sandboxes/e2b/e2b.ts';
 import { API_KEY, startE2bServer } from '../sandboxes/e2b/e2b-server.fixture.ts';
@@ -107,7 +113,9 @@ describe.skipIf(!bubblewrap.ok)('the install step', () => {
     tools = { ...tools, egress: () => Promise.resolve(['registry.test']) };
     const { names, notes } = await install('sh ./setup.sh', { treeish });
     expect(names).toEqual(['base-{"a":2}']);
-    expect(notes).toEqual([expect.stringMatching(/^The run changed setup\.sh, which can run code in the install step\./)]);
+    expect(notes).toEqual([
+      expect.stringMatching(/^The run changed setup\.sh, which can run code in the install step\./),
+    ]);
     await expect(install('sh ./setup.sh && exit 3', { treeish })).rejects.toMatchObject({
       reason: 'setup_failed',
       message: expect.stringMatching(/exit code 3[^]*The run changed setup\.sh.*on the base branch yourself/),

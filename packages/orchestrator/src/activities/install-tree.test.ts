@@ -1,6 +1,12 @@
 /** The files of an install step with a network, from a real mirror: what an agent changed and the step could run is the base's. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { commitFiles, type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
+import {
+  commitFiles,
+  type Fixture,
+  mainHead,
+  openFixture,
+  temporaryFolder,
+} from '../repository/git-fixture.fixture.ts';
 import { isInstallInput } from '../artifacts/project-commands.ts';
 import { installTree } from './install-tree.ts';
 import type { ActivityTools } from './tools.ts';
@@ -40,7 +46,8 @@ async function changed(files: Readonly<Record<string, string | null>>, { runsScr
 
 it('are manifests and lockfiles as the run has them, new and removed ones too', async () => {
   const files = {
-    'package.json': '{"scripts":{"test":"x","lint":"y"},"bin":"z","dependencies":{"hono":"4"},"packageManager":"pnpm@9.1.2"}',
+    'package.json':
+      '{"scripts":{"test":"x","lint":"y"},"bin":"z","dependencies":{"hono":"4"},"packageManager":"pnpm@9.1.2"}',
     'package-lock.json': '{"packages":{"node_modules/hono":{"resolved":"https://registry.example.com/hono.tgz"}}}',
     'packages/b/package.json': '{"name":"b"}',
     'old/package.json': null,

@@ -66,9 +66,12 @@ function isHarmless(name: string, content: string, runsScripts: boolean): boolea
   return !/^(?:pnpm\.configDependencies|devEngines)/.test(content) && /^[\w@]/.test(content) && content.includes('=');
 }
 
-const LIFECYCLE = /^scripts\.(?:(?:pre|post)?(?:install|prepare|pack|publish|uninstall)|prepublishOnly|dependencies|pnpm:)/;
+const LIFECYCLE =
+  /^scripts\.(?:(?:pre|post)?(?:install|prepare|pack|publish|uninstall)|prepublishOnly|dependencies|pnpm:)/;
 
 /** Cargo wants to see the sources of a package that it fetches dependencies for, and runs none of them. */
 function isTargetOfCargo({ path: file, before, after }: TreeChange): boolean {
-  return before === null && after?.mode === '100644' && file.endsWith('.rs') && path.posix.basename(file) !== 'build.rs';
+  return (
+    before === null && after?.mode === '100644' && file.endsWith('.rs') && path.posix.basename(file) !== 'build.rs'
+  );
 }

@@ -113,7 +113,15 @@ it('builds no build tool that has no wheel', () => {
 
 it('takes no module of the project for Python’s own', () => {
   const evil = `open(${JSON.stringify(path.join(place, 'ran'))}, "w").close()\n`;
-  const modules = ['pip.py', 'venv.py', 'pytest.py', 'subprocess.py', 'sysconfig.py', 'setuptools.py', 'sitecustomize.py'];
+  const modules = [
+    'pip.py',
+    'venv.py',
+    'pytest.py',
+    'subprocess.py',
+    'sysconfig.py',
+    'setuptools.py',
+    'sitecustomize.py',
+  ];
   const files = Object.fromEntries(modules.map((name) => [name, evil]));
   const result = install({ ...files, 'requirements.txt': 'plain\n', 'test_a.py': '' }, { PYTHONPATH: '' });
   expect(result).toMatchObject({ installed: ['plain'], ran: false });

@@ -51,11 +51,7 @@ export function endOf(io: CliIo, followed: Followed, json: boolean): number {
 }
 
 /** The commands of an open gate, and the concerns that a decision would accept. */
-export function gateLines(
-  io: CliIo,
-  gate: Gate,
-  followed: Pick<Followed, 'run' | 'workflow'>,
-): readonly string[] {
+export function gateLines(io: CliIo, gate: Gate, followed: Pick<Followed, 'run' | 'workflow'>): readonly string[] {
   return [...waysOn(io, gate, followed), ...concernsAt(gate)];
 }
 

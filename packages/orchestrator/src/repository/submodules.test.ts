@@ -2,7 +2,15 @@
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { AUTHOR, git, mainHead, makeBareRemote, makeProjectFolder, temporaryFolder, write } from './git-fixture.fixture.ts';
+import {
+  AUTHOR,
+  git,
+  mainHead,
+  makeBareRemote,
+  makeProjectFolder,
+  temporaryFolder,
+  write,
+} from './git-fixture.fixture.ts';
 import { createGitRepository } from './git-repository.ts';
 import type { RemoteProject, Repository } from './repository.ts';
 import { startSmartHttp } from './smart-http.fixture.ts';
@@ -39,10 +47,7 @@ function addClone(seed: string, path: string, from: string): void {
   git(folder.path, 'clone', '--quiet', '--bare', from, join(seed, '.git/modules', path));
 }
 
-async function fetched(
-  seed: string,
-  id = 'p-1',
-): Promise<{ readonly project: RemoteProject; readonly tree: string }> {
+async function fetched(seed: string, id = 'p-1'): Promise<{ readonly project: RemoteProject; readonly tree: string }> {
   const project = { id, repository: seed, baseBranch: 'main' };
   await repository.fetch(project);
   return { project, tree: await repository.treeOf(project, await mainHead({ repository, project })) };

@@ -2,11 +2,21 @@
 import { expect, it } from 'vitest';
 import { packageRegistries } from './package-registries.ts';
 
-const PUBLIC = ['registry.npmjs.org', 'pypi.org', 'index.crates.io', 'proxy.golang.org', 'rubygems.org', 'api.github.com'];
+const PUBLIC = [
+  'registry.npmjs.org',
+  'pypi.org',
+  'index.crates.io',
+  'proxy.golang.org',
+  'rubygems.org',
+  'api.github.com',
+];
 
 it.each([
   ['npm ci', ['registry.npmjs.org']],
-  ['$(command -v pnpm || echo npx --yes pnpm@9.12.3) install --frozen-lockfile --ignore-scripts', ['registry.npmjs.org']],
+  [
+    '$(command -v pnpm || echo npx --yes pnpm@9.12.3) install --frozen-lockfile --ignore-scripts',
+    ['registry.npmjs.org'],
+  ],
   ['env -u YARN_IGNORE_SCRIPTS node .yarn/releases/yarn-4.5.0.cjs install --immutable', ['registry.npmjs.org']],
   ['sh ~/.install-bun.sh && bun install --no-save --ignore-scripts', ['registry.npmjs.org']],
   ['npm ci && python3 ~/.install-python.py', ['registry.npmjs.org', 'pypi.org']],

@@ -289,7 +289,11 @@ describe('A package that is not the pinned one', () => {
 
   it.each([
     ['a link', { link: 'evil' }, /package\/evil \(SymbolicLink\): links, files outside/],
-    ['a line end in a name', { extra: { path: 'a\nb' } }, /package\/a⟨U\+000A⟩b \(File\): .*names with control characters/],
+    [
+      'a line end in a name',
+      { extra: { path: 'a\nb' } },
+      /package\/a⟨U\+000A⟩b \(File\): .*names with control characters/,
+    ],
     ['an escape in a name', { extra: { path: 'lib/a\u001b[2J' } }, /package\/lib\/a⟨U\+001B⟩\[2J \(File\)/],
     ['its own list', { extra: { path: '.integrity' } }, /package\/\.integrity \(File\): .*files named \.integrity/],
     ['its own list below', { extra: { path: 'lib/.INTEGRITY' } }, /package\/lib\/\.INTEGRITY \(File\)/],

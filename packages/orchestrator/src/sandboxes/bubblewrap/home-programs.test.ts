@@ -98,21 +98,29 @@ describe('that are links', () => {
     symlinkSync(target, path.join(home, at));
   };
 
-  it.each(['~/.ssh', '~/.config/gh', '~/dotfiles/aws', '~', '~/..', '/etc', '/var', `/proc/${process.pid}`, '/sys', '%'])(
-    'are not shown where they lead to %s',
-    (leadsTo) => {
-      const outside = path.join(place, 'outside');
-      mkdirSync(outside);
-      for (const file of ['.ssh/id', '.config/gh/hosts.yml', 'dotfiles/aws/credentials']) write(file, 'secret');
-      link(path.join(home, 'dotfiles/aws'), '.aws');
-      const target = leadsTo.replace('~', home).replace('%', outside);
-      for (const at of ['.cargo/bin', '.local/bin', '.deno/bin', '.pyenv/versions']) link(target, at);
-      const found = find();
-      expect([...ofHome(found.folders), ...ofHome(found.path)]).toEqual([]);
-      // A person may name a folder that lies elsewhere, and nothing else of these.
-      expect(ofHome(find([path.join(home, '.cargo/bin')]).first)).toEqual(leadsTo === '%' ? ['.cargo/bin'] : []);
-    },
-  );
+  it.each([
+    '~/.ssh',
+    '~/.config/gh',
+    '~/dotfiles/aws',
+    '~',
+    '~/..',
+    '/etc',
+    '/var',
+    `/proc/${process.pid}`,
+    '/sys',
+    '%',
+  ])('are not shown where they lead to %s', (leadsTo) => {
+    const outside = path.join(place, 'outside');
+    mkdirSync(outside);
+    for (const file of ['.ssh/id', '.config/gh/hosts.yml', 'dotfiles/aws/credentials']) write(file, 'secret');
+    link(path.join(home, 'dotfiles/aws'), '.aws');
+    const target = leadsTo.replace('~', home).replace('%', outside);
+    for (const at of ['.cargo/bin', '.local/bin', '.deno/bin', '.pyenv/versions']) link(target, at);
+    const found = find();
+    expect([...ofHome(found.folders), ...ofHome(found.path)]).toEqual([]);
+    // A person may name a folder that lies elsewhere, and nothing else of these.
+    expect(ofHome(find([path.join(home, '.cargo/bin')]).first)).toEqual(leadsTo === '%' ? ['.cargo/bin'] : []);
+  });
 
   it('are shown where they lead to programs', () => {
     write('store/bin/tool', '');
@@ -130,9 +138,21 @@ describe('that are links', () => {
 });
 
 it('are never folders of the system or of credentials, although the configuration names them', () => {
-  for (const file of ['.ssh/id', '.aws/credentials', '.config/gh/hosts.yml', '.docker/config.json']) write(file, 'secret');
+  for (const file of ['.ssh/id', '.aws/credentials', '.config/gh/hosts.yml', '.docker/config.json'])
+    write(file, 'secret');
   const ofPerson = ['.ssh', '.aws', '.config', '.config/gh', '.docker', ''].map((each) => path.join(home, each));
-  const ofSystem = ['/root', '/home', '/run', '/var', '/sys', '/dev/shm', '/proc/1', '/boot', '/usr/../etc', '/etc/ssl'];
+  const ofSystem = [
+    '/root',
+    '/home',
+    '/run',
+    '/var',
+    '/sys',
+    '/dev/shm',
+    '/proc/1',
+    '/boot',
+    '/usr/../etc',
+    '/etc/ssl',
+  ];
   expect(find([...ofPerson, ...ofSystem]).first).toEqual([]);
 });
 
