@@ -32,12 +32,12 @@ describe('a test command', () => {
     const mark = randomUUID();
     const command = `if [ -f feature.sh ]; then ${serving(mark)}; fi; sh test/app.test.sh`;
     const server = await aServer({ files: testedBy(command) });
-    const run = await server.launch('Add the feature', { ...TRUSTED, timeoutMinutes: { validation: 0.1 } });
+    const run = await server.launch('Add the feature', { ...TRUSTED, timeoutMinutes: { validation: 0.4 } });
     await vi.waitFor(() => expect(processesOf(mark)).toHaveLength(1), { timeout: 60_000, interval: 20 });
     const { gate } = await server.until(run, { gate: 'pause' });
     expect(gate).toMatchObject({ reason: 'timeout', stage: 'validation', decisions: ['retry', 'extend'] });
     for (const words of [
-      'The stage validation took longer than 0.1 minutes',
+      'The stage validation took longer than 0.4 minutes',
       mark,
       'its last line: serving',
       'Extend the stage for this run, or set defaultRunConfig.timeoutMinutes.validation',
