@@ -137,11 +137,14 @@ function withTrailer(message: string, trailer: string): string {
 
 /** The branch's newest first-parent commits, newest first; none when there is no such branch. */
 async function readBranch(place: GitPlace, ref: string): Promise<readonly BranchCommit[]> {
+  const newest = ['--first-parent', `--max-count=${SEARCHED_COMMITS}`];
   try {
-    return await readCommits(place, ['--first-parent', `--max-count=${SEARCHED_COMMITS}`, ref]);
+    return await readCommits(place, [...newest, ref]);
   } catch (error) {
-    if (!(error instanceof GitFailure) || error.exitCode !== 128 || (await readRef(place, ref)) !== null) throw error;
-    return [];
+    if (!(error instanceof GitFailure) || error.exitCode !== 128) throw error;
+    // Another commit may have made the branch since git looked for it.
+    const head = await readRef(place, ref);
+    return head === null ? [] : readCommits(place, [...newest, head]);
   }
 }
 
