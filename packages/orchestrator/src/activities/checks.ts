@@ -76,7 +76,7 @@ export async function runChecks(
     context.progress({ kind: 'command', text: `$ ${command}` });
     const result = await sandbox.run({
       command: reporting.command(command),
-      timeoutMs: request.timeoutMinutes * 60_000,
+      timeoutMs: commandLimitMs(request.timeoutMinutes),
       signal: context.signal,
       onOutput: (chunk) => context.progress({ kind: 'output', text: chunk }),
     });
@@ -107,4 +107,13 @@ export async function runChecks(
 /** Tests by their names, which no honest command changes while it runs them, and what is read to run them. */
 function decidesAboutTests(path: string): boolean {
   return isTestPath(path) || isTestConfiguration(path) || hasRunnerSections(path);
+}
+
+/**
+ * Time limit of a check's command, in milliseconds. A little longer than that of its stage, whose clock then ends it: a command that takes
+ * too long pauses the run and is not taken for a failed check.
+ */
+function commandLimitMs(stageMinutes: number): number {
+  const stageMs = stageMinutes * 60_000;
+  return stageMs + Math.min(stageMs / 4, 30_000);
 }
