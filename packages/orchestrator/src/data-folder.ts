@@ -130,7 +130,7 @@ function identityOf(path: string): string | null {
   return found === undefined ? null : `${found.dev} ${found.ino}`;
 }
 
-/** What is said of the nearest folder that is there: making one below it on a read-only disk fails with misleading words. */
+/** Describes the nearest existing folder: making one below it on a read-only disk fails with misleading words. */
 async function whyUnwritable(folder: string, cause: unknown): Promise<string> {
   for (let at = dirname(folder); ; at = dirname(at)) {
     const fault = await access(at, constants.W_OK | constants.X_OK).then(

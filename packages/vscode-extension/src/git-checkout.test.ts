@@ -95,7 +95,7 @@ it('runs no hook of the repository', async () => {
 });
 
 it('leaves a conflict with the base to be resolved, as git itself leaves it', async () => {
-  // Who has given git no name can resolve it all the same.
+  // A person without a git identity can resolve it, too.
   vi.stubEnv('HOME', place);
   vi.stubEnv('XDG_CONFIG_HOME', place);
   vi.stubEnv('GIT_CONFIG_NOSYSTEM', '1');

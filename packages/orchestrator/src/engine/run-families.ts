@@ -36,9 +36,9 @@ interface Member {
   readonly parentId: string | undefined;
   /** Budgets of the run itself and all child runs below it. */
   readonly budgets: Budgets;
-  /** What it counts against its own budgets. */
+  /** Spending that counts against its own budgets. */
   readonly spent: TreeShare;
-  /** What it counts against the budgets of others. */
+  /** Spending that counts against the budgets of others. */
   readonly share: TreeShare;
 }
 

@@ -481,7 +481,7 @@ print("done")`;
   });
 });
 
-/** What installed programs have in the home folder, at its first level. */
+/** Names at the first level of the home folder that installed programs use. */
 function programsOfHome(): ReadonlySet<string | undefined> {
   const { folders } = findHomePrograms({ isTaken: () => false });
   return new Set(folders.map((program) => relative(homedir(), program).split('/')[0]));

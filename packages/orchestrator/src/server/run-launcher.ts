@@ -97,7 +97,7 @@ export class RunLauncher {
     throw new InvalidRequest(`workflow: The request ${message}`, { faults: [{ path: 'workflow', message }] });
   }
 
-  /** What the request says by itself, without a look at its project. @throws {InvalidRequest} with every fault */
+  /** Checks the request itself, without its project. @throws {InvalidRequest} with every fault */
   #checkRequest(wanted: NewRun): { readonly definition: WorkflowDefinition; readonly input: JsonObject | undefined } {
     const name = this.#workflowNamed(wanted);
     const definition = this.#options.workflows.latest(name);

@@ -225,7 +225,7 @@ async function isAtLimit(client: Client, { kind, runId, summary, details }: Gate
   return Array.isArray(attempts) && typeof maxRetries === 'number' && attempts.length <= maxRetries;
 }
 
-/** What a gate waits for, and the commands that decide it. */
+/** Lines about an open gate: its summary, and the commands that decide it. */
 async function linesOf(io: CliIo, client: Client, gate: Gate): Promise<readonly string[]> {
   // Its own message names the ways on.
   if (gate.kind === BLOCKED) return [`  ${io.program} show ${gate.runId} --diff`];
