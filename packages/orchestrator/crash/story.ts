@@ -195,7 +195,7 @@ const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const DURATION = /("(?:durationMs|elapsedMs|preparedMs|waitedMs)": ?)\d+/g;
 
 /** Work that was under way at the end of a time limit. It is not stored, so a server that was killed does not know it. */
-const UNDER_WAY = /,"during": ?\[[^\]]*\]| Under way was [^"]*? for the next ones\./g;
+const UNDER_WAY = /,"during": ?\[[^\]]*\]|(?<=\{)"during": ?\[[^\]]*\],?| Under way was [^"]*? for the next ones\./g;
 
 /** The same in the tables of reports. */
 const SECONDS = /\| \d+\.\d \|/g;
