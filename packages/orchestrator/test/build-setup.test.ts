@@ -62,11 +62,12 @@ describe('an install step', () => {
     ]);
   });
 
-  it('that fails pauses the run with its output and says what may be missing', async () => {
+  it('that fails pauses the run before a model is paid, with its output and what may be missing; a retry reads it anew', async () => {
     const server = await aServer({ files: withSetup('echo looking for it; echo "no such package" >&2; exit 7') });
     const run = await server.launch('Add the feature', TRUSTED);
     const { gate } = await server.until(run, { gate: 'pause' });
-    expect(gate).toMatchObject({ reason: 'setup_failed', stage: 'implementation' });
+    expect(gate).toMatchObject({ reason: 'setup_failed', stage: 'planning' });
+    expect(await server.payloads(run.id, 'CALL_BOOKED')).toEqual([]);
     for (const words of [
       '(from configuration) failed with exit code 7',
       'looking for it',
@@ -75,6 +76,31 @@ describe('an install step', () => {
     ]) {
       expect(gate?.summary).toContain(words);
     }
+    await server.commit(withSetup('true'));
+    await server.decide(run, { decision: 'retry' });
+    await server.until(run, { status: 'completed' });
+  });
+
+  it('that is slow gets half of the time for planning; then the run goes on and says so', async () => {
+    let calls = 0;
+    const registry = createServer((_request, response) => {
+      calls += 1;
+      if (calls > 1) response.end('package'); // The first call is never answered.
+    });
+    await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      registry.closeAllConnections();
+      registry.close();
+    });
+    const host = `127.0.0.1:${(registry.address() as AddressInfo).port}`;
+    const server = await aServer({
+      files: withSetup(`mkdir -p node_modules; curl -sf http://${host}/ > node_modules/log`),
+      env: { EGRESS_ALLOW: `setup=internal:${host}` },
+    });
+    const run = await server.launch('Add the feature', { ...TRUSTED, timeoutMinutes: { planning: 0.4 } });
+    const { notices } = await server.until(run, { status: 'completed' });
+    expect(notices).toEqual([expect.stringContaining('(from configuration) did not end within 0.2 minutes')]);
+    expect(calls).toBe(2);
   });
 
   it('has the network only where the server allows it, and agents have it never', async () => {

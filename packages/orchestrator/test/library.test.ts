@@ -122,7 +122,10 @@ it('a run whose machine was not asked for its end has no output', async () => {
     await engine.cancel('r2', 'me');
     const context = { name: 'Nobody', text: '' };
     expect(await engine.finished('r1')).toMatchObject({ status: 'cancelled', output: { length: 0 }, context });
-    expect(await engine.finished('r2')).toMatchObject({ status: 'cancelled', output: null, context });
+    const second = await engine.finished('r2');
+    expect(second).toMatchObject({ status: 'cancelled', output: null, context });
+    // The engine goes on with the same object: nobody who reads it may change it.
+    expect(Object.isFrozen(second.context)).toBe(true);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Preparing a run: the commit that it starts from, the project's configuration there, and its commands. */
+/** Preparing a run: the commit that it starts from, the project's configuration there, its commands, and its install step. */
 import { isAbsolute } from 'node:path';
 import {
   type Fault,
@@ -6,6 +6,7 @@ import {
   type ProjectConfig,
   type RunConfig,
   type RunConfigRequest,
+  type RunView,
   SETUP_ROLE,
   showHiddenInLine,
 } from '@autonomous/shared';
@@ -14,6 +15,7 @@ import type { RemoteProject } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { type ConfiguredRole, readOverrides } from './project-guidance.ts';
 import { networkOf } from './egress.ts';
+import { type InstallRequest, withInstalled } from './install-step.ts';
 import { type Examination, examineProject, whatStops } from './project-examination.ts';
 import { fetchRemote } from './remote.ts';
 import { askSandbox } from './sandbox-question.ts';
@@ -43,7 +45,7 @@ export interface Prepared<Config extends RunConfig> {
 export const CONFIG_PATH = '.autonomous/config.json';
 
 /**
- * Reads the project's configuration and commands at the commit that the run starts from.
+ * Reads the project's configuration and commands at the commit that the run starts from, and carries out its install step.
  * @param workflow name of the workflow, whose settings count
  * @param roles of the workflow, whose role files in the project count
  */
@@ -58,7 +60,8 @@ export function prepare<Config extends RunConfig>(
       const { repository } = tools;
       tools.parser.warmUp();
       const project = await tools.project(input.projectId, input.runId);
-      const { parent } = await tools.view(context.runId);
+      const view = await tools.view(context.runId);
+      const { parent } = view;
       // A child run begins at its parent's head, which the mirror has: it does not wait for a remote that is away.
       if (parent === undefined) await fetchRemote(tools, context, project);
       else await tools.assertRecordKnown(project, context.runId, context.signal);
@@ -79,10 +82,16 @@ export function prepare<Config extends RunConfig>(
       const examined = await examine(tools, context, project, { baseCommit, config });
       const stopping = whatStops(examined);
       if (stopping !== null) throw new NeedsHuman('setup_failed', stopping);
+      // The policy gives every setting that the workflow has, which its own type says.
+      const configured = { ...config, git: { ...config.git, baseBranch: branch } } as Config;
+      const excludePaths = projectConfig?.excludePaths ?? [];
+      const { setup, test } = examined;
+      const asConfigured = configuredTools(tools, context.runId, { baseCommit, config: configured });
+      const step = { treeish: baseCommit, setup, excludePaths };
+      const slowInstall = await install(asConfigured, context, project, step, halfOfStage(view));
       return {
         baseCommit,
-        // The policy gives every setting that the workflow has, which its own type says.
-        config: { ...config, git: { ...config.git, baseBranch: branch } } as Config,
+        config: configured,
         ...(namedMergeStrategy === undefined ? {} : { namedMergeStrategy }),
         notices: [
           ...notices,
@@ -96,15 +105,64 @@ export function prepare<Config extends RunConfig>(
           ...(await leftOutNotices(tools, project, baseCommit)),
           // A run without tests asks for them at a gate.
           ...examined.findings.flatMap(({ about, text }) => (about === 'tests' ? [] : [text])),
+          ...slowInstall,
           // Names in the project could otherwise say what is no word of the server.
         ].map(showHiddenInLine),
-        excludePaths: projectConfig?.excludePaths ?? [],
-        setup: examined.setup,
-        test: examined.test,
+        excludePaths,
+        setup,
+        test,
         autoRetry: tools.autoRetry,
       };
     },
   };
+}
+
+/**
+ * Carries out the install step before a model is paid: where it fails, the run could not go on after its plan either. Later steps
+ * find what it left in the cache. It gets half of the stage's time; then the run goes on, and the baseline begins the step anew.
+ * @returns notices for people
+ * @throws {InstallFailed} with the end of its output
+ */
+async function install(
+  tools: ActivityTools,
+  { runId, signal, progress }: ActivityContext,
+  project: RemoteProject,
+  step: Pick<InstallRequest, 'treeish' | 'excludePaths'> & { readonly setup: ProjectCommand | null },
+  minutes: number | undefined,
+): Promise<readonly string[]> {
+  const { setup } = step;
+  if (setup === null) return [];
+  const limit = minutes === undefined ? undefined : AbortSignal.timeout(Math.round(minutes * 60_000));
+  const request = { ...step, project, runId, progress, signal: AbortSignal.any([signal, ...(limit ? [limit] : [])]) };
+  try {
+    await withInstalled(tools, request, setup, async () => undefined);
+    return [];
+  } catch (error) {
+    signal.throwIfAborted();
+    if (limit?.aborted !== true || error instanceof NeedsHuman) throw error;
+    return [
+      `The install step \`${setup.command}\` (from ${setup.source}) did not end within ${minutes} minutes. Planning goes on, and the baseline begins the step anew: whether it works is not known yet.`,
+    ];
+  }
+}
+
+/** In minutes; the rest is for the work of the stage. `undefined` where nothing limits the stage. */
+function halfOfStage({ currentStage, config }: RunView): number | undefined {
+  const minutes = currentStage === null ? undefined : config.timeoutMinutes[currentStage];
+  return minutes === undefined ? undefined : minutes / 2;
+}
+
+/** Tools that see the run as it will be once its preparation is stored. */
+function configuredTools(
+  tools: ActivityTools,
+  ofRun: string,
+  prepared: Pick<RunView, 'baseCommit' | 'config'>,
+): ActivityTools {
+  const view = async (runId: string): Promise<RunView> => {
+    const known = await tools.view(runId);
+    return runId === ofRun ? { ...known, ...prepared } : known;
+  };
+  return { ...tools, view };
 }
 
 /** Needs of the project at this commit, and whether the sandbox meets them. */

@@ -103,7 +103,7 @@ export interface NewWorkflowRun {
 export interface FinishedRun extends RunView {
   /** Result of the machine's `output`, as JSON. `null` if the machine has none, or if the run was cancelled before it was evaluated. */
   readonly output: JsonValue;
-  /** The machine's context at the end; `null` when the run never began or its workflow is not registered any more. */
+  /** The machine's context at the end, frozen; `null` when the run never began or its workflow is not registered any more. */
   readonly context: JsonObject | null;
 }
 
@@ -332,7 +332,7 @@ export class Engine {
       return {
         ...view,
         output: output === undefined ? null : jsonCopy(output as JsonValue),
-        context: snapshot === null ? null : jsonCopy(snapshot.context as JsonObject),
+        context: snapshot === null ? null : (snapshot.context as JsonObject), // Plain JSON and frozen, as after each step.
       };
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
