@@ -1,6 +1,6 @@
 /** Child runs on a real engine and a real database: their start, their end, and what becomes of them with their parent. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { TerminalFailure } from '@autonomous/shared';
+import { StorageFull, TerminalFailure } from '@autonomous/shared';
 import { createRegistry } from '../src/core/registry.ts';
 import type { EngineOptions } from '../src/engine/engine.ts';
 import { Family, leaf, parentOf } from './child-runs.fixture.ts';
@@ -142,6 +142,31 @@ describe('the end of a parent or of its wait', () => {
     expect(after.map(({ id, status }) => ({ id, status }))).toEqual(
       before.map(({ id }) => ({ id, status: 'completed' })),
     );
+  });
+
+  it('starts no more children than may run at once where some could not be stored before the server stopped', async () => {
+    const letters = ['a', 'b', 'c', 'd'];
+    await open({ workflows: createRegistry([leaf, parentOf('parent', 'leaf', letters)]) });
+    const append = family.store.append.bind(family.store);
+    family.store.append = (commit) =>
+      /^Do [ab]$/.test(commit.view.originalRequest)
+        ? Promise.reject(new StorageFull('The disk is full.'))
+        : append(commit);
+    family.store.updateAttempt = () => Promise.reject(new StorageFull('The disk is full.'));
+    await family.launch('p');
+    for (const letter of ['c', 'd']) await family.call('work', `Do ${letter}`);
+    await expect.poll(() => family.errors.length).toBe(4);
+    family.errors.length = 0;
+    await family.restart();
+    family.clock.advance(60_000);
+    const [first] = await Promise.all(['c', 'd', 'a'].map((letter) => family.call('work', `Do ${letter}`)));
+    // Starts come one after the other: what 'p' would start, it has started by then.
+    await family.launch('q', 'parent', { userId: 'another' });
+    await family.call('work', 'Do c');
+    const started = (await family.childrenOf('p', 3)).map(({ originalRequest }) => originalRequest);
+    expect(started).toEqual(['Do a', 'Do c', 'Do d']);
+    first?.complete('1');
+    await family.childrenOf('p', 4);
   });
 
   it('cancels at the start the children that lost their parent while the server was down', async () => {

@@ -41,6 +41,7 @@ export const small = defineWorkflow({
     states: {
       drafting: {
         meta: { status: 'running', stage: 'planning' },
+        on: { MESSAGE_SENT: { actions: assign({ rounds: ({ context }) => context.rounds }) } },
         invoke: {
           id: 'drafter',
           src: 'draft',

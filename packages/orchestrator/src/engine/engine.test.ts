@@ -297,6 +297,38 @@ describe('the queue', () => {
     await test.until('r3', (view) => view.status === 'running');
   });
 
+  it('starts no run in the place of one whose next step could not be stored', async () => {
+    await test.launch('r1');
+    expect((await test.launch('r2')).status).toBe('queued');
+    const draft = await test.call('draft');
+    // The message is stored; the way to the gate, which is taken on top of it before that, meets a full disk.
+    const append = test.store.append.bind(test.store);
+    const { promise: isMade, resolve: made } = Promise.withResolvers<void>();
+    const { promise: isOnTop, resolve: onTop } = Promise.withResolvers<void>();
+    let message: ReturnType<typeof append> | undefined;
+    test.store.append = (commit) => {
+      if (message !== undefined) {
+        onTop();
+        return message.then(() => Promise.reject(new StorageFull('The disk is full.')));
+      }
+      message = isOnTop.then(() => append(commit));
+      made();
+      return message;
+    };
+    const sent = test.engine.signal('r1', 'MESSAGE_SENT', { by: 'me', text: 'Hello' });
+    await isMade;
+    draft.complete('the plan');
+    await sent;
+    await expect.poll(() => test.errors.length).toBe(1);
+    test.store.append = append;
+    // What the queue would begin, it has begun by then.
+    await test.launch('other', 'somebody else');
+    expect((await test.engine.view('r1')).status).toBe('running');
+    expect((await test.engine.view('r2')).status).toBe('queued');
+    test.clock.advance(2_000);
+    await test.until('r2', (view) => view.status === 'running');
+  });
+
   it('keeps its order over a restart, and a queued run can be cancelled', async () => {
     await test.launch('r1');
     await test.launch('r2');

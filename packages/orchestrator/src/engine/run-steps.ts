@@ -17,8 +17,9 @@ import type { Logger } from 'pino';
 import { advance, holdsRunSlot, isFinal } from '../core/advance.ts';
 import { undeclaredName } from '../core/declared-names.ts';
 import type { ForkedRun } from '../core/fork.ts';
+import { runIdOf } from '../core/run-id.ts';
 import type { RunInput, RunState } from '../core/run-state.ts';
-import type { EventStore, RunCommit } from '../event-store/event-store.ts';
+import type { EventStore, RunCommit, StoredActivity } from '../event-store/event-store.ts';
 import type { ActivityOwner, ActivityRunner, Outcome } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
 import type { CrashLedger } from './crash-ledger.ts';
@@ -34,7 +35,7 @@ import { stopping } from './stopping.ts';
 import type { Timers } from './timers.ts';
 
 export interface RunStepsOptions {
-  readonly store: Pick<EventStore, 'append' | 'loadHead' | 'openActivities'>;
+  readonly store: Pick<EventStore, 'append' | 'listChildren' | 'loadHead' | 'openActivities'>;
   readonly live: LiveRuns;
   readonly slots: RunSlots;
   readonly admission: RunAdmission;
@@ -130,7 +131,9 @@ export class RunSteps {
     const isBudget = type === 'BUDGET_CHANGED' && BUDGET_NAMES.some((name) => payload[name] !== undefined);
     if (isBudget) void families.resumeOthers(view);
     else families.resumeIfChanged(view);
-    if (wasHolding) admission.releaseIfFree(userId, run.state);
+    // A later step may have given the slot back already, and the disk may not take that one.
+    const isFree = !holdsRunSlot(steps.at(-1)?.step.state ?? before);
+    if (wasHolding && isFree) admission.releaseIfFree(userId, run.state);
     else if (waitsAgain) void admission.admit(userId);
     live.evictIfIdle(runId, run);
     return view;
@@ -267,10 +270,24 @@ export class RunSteps {
     void this.#resumeActivities(runId, owner);
   }
 
+  /**
+   * Activities in the order in which they get their slots: child runs that are on disk count already, so that no other child
+   * starts in the place of one of them.
+   */
+  async #startedChildrenFirst(
+    runId: string,
+    activities: readonly StoredActivity[],
+  ): Promise<readonly StoredActivity[]> {
+    if (activities.length < 2) return activities;
+    const started = new Set((await this.#options.store.listChildren(runId)).map(({ id }) => id));
+    const [first, last] = [true, false].map((has) => activities.filter(({ key }) => started.has(runIdOf(key)) === has));
+    return [...(first ?? []), ...(last ?? [])];
+  }
+
   async #resumeActivities(runId: string, owner: ActivityOwner): Promise<void> {
     const { store, live, runner, clock, log, isStopped } = this.#options;
     try {
-      const stored = await store.openActivities(runId);
+      const stored = await this.#startedChildrenFirst(runId, await store.openActivities(runId));
       // The run may have moved on, or been quarantined, while this was read.
       const run = await live.open(runId);
       const { activities, parked: quarantined, queuedAt, undelivered } = run.state;
