@@ -186,7 +186,7 @@ function environment(
 }
 
 /** In the words for a run that was under way whenever its server was killed. */
-const SET_ASIDE = 'was under way each of the last';
+const UNDER_WAY = 'at each of the last';
 
 /** Whether a run was taken to be what ends the servers, so that a person had to have it go on. */
 export function wasQuarantined({ runs }: Pick<Playback, 'runs'>): boolean {
@@ -356,7 +356,7 @@ class Driver {
       return { decision: 'retry' };
     }
     if (gate.reason === 'poisoned') {
-      if (this.#crashes < MOST_CRASHES || !gate.summary.includes(SET_ASIDE))
+      if (this.#crashes < MOST_CRASHES || !gate.summary.includes(UNDER_WAY))
         throw new Unplayable(`after ${this.#crashes} crashes, a run is quarantined: ${gate.summary}`);
       return { decision: 'retry' };
     }
