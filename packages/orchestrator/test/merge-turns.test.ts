@@ -5,13 +5,15 @@ import { aPlan, aScript, aServer, passes, when, writes } from './orchestrator.fi
 
 const RUNS = Number(process.env['MERGING_RUNS'] ?? 3);
 const names = Array.from({ length: RUNS }, (_, index) => `change ${String.fromCharCode(97 + index)}.`);
+/** Finds the call of a run by its own request: the memory names those of runs before it too. */
+const asked = (name: string) => `BEGIN request =====\nMake ${name}`;
 
 describe('runs that merge into one base at the same time', () => {
   it('are each checked once against the newest base, and not twice where the code is the same', async () => {
     const server = await aServer({
       script: aScript({
-        planner: names.map((name) => when(name, aPlan({ title: name }))),
-        implementer: names.map((name) => when(name, writes({ [`${name.replace(/\W+/g, '-')}sh`]: `echo ${name}\n` }))),
+        planner: names.map((name) => when(asked(name), aPlan({ title: name }))),
+        implementer: names.map((name) => when(asked(name), writes({ [`${name.replace(/\W+/g, '-')}sh`]: `echo ${name}\n` }))),
         validator: Array.from({ length: 3 * RUNS }, () => passes()),
       }),
     });
