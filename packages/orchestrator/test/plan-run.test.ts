@@ -253,12 +253,12 @@ describe('plan run', () => {
   });
 
   it('retries a phase that is paused with --resume, and tells that a plan without a waiting run has nothing to resume', async () => {
-    const server = await planServer({
-      ...FILES,
-      '.autonomous/config.json': projectConfig({
-        defaultRunConfig: { commands: { setup: 'exit 3', test: 'sh check.sh' } },
-      }),
-    });
+    // The step fails on what a phase writes, not on the base commit, where the plan itself would be paused.
+    const commands = { setup: 'test ! -e broken', test: 'sh check.sh' };
+    const server = await planServer(
+      { ...FILES, '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands } }) },
+      { 'phase-implementer': [writing('broken', '1'), writing('broken', '2')] },
+    );
     const clone = path.join(server.folder, 'clone');
     const none = await planRun(server, '--resume');
     expect(none).toMatchObject({ exitCode: 64, stderr: expect.stringContaining('Leave --resume out') });

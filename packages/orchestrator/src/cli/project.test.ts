@@ -5,7 +5,7 @@ import type { Client, NewProject, Project } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliIo } from './io.ts';
 import { makePlace, type Place } from './program.fixture.ts';
-import { chooseProject } from './project.ts';
+import { findProject } from './project.ts';
 
 let place: Place;
 let known: Project[];
@@ -24,10 +24,6 @@ const client = {
     const next = Number(cursor) + 1;
     return { items: known.slice(next - 1, next), nextCursor: next < known.length ? String(next) : null };
   },
-  createProject: async (project: NewProject) => {
-    created.push(project);
-    return aProject('new', project.name, project.repository);
-  },
 } as unknown as Client;
 
 const aProject = (id: string, name: string, repository: string): Project => ({
@@ -38,10 +34,12 @@ const aProject = (id: string, name: string, repository: string): Project => ({
   createdAt: '2030-01-01T00:00:00.000Z',
 });
 
-function choose(given: string | undefined, cwd: string): Promise<Project> {
+async function choose(given: string | undefined, cwd: string): Promise<Project | NewProject> {
   const stream = new PassThrough();
   const io: CliIo = { stdin: stream, stdout: stream, stderr: stream, env: {}, cwd, program: 'autonomous' };
-  return chooseProject(client, io, given);
+  const found = await findProject(client, io, given);
+  if (!('id' in found)) created.push(found);
+  return found;
 }
 
 describe('the project of a run', () => {
@@ -85,9 +83,9 @@ describe('the project of a run', () => {
 
   it('is not made again when the server knows its repository, on whatever page', async () => {
     known = [aProject('a-1', 'a', '/a'), aProject('b-1', 'b', '/b'), aProject('notes-1', 'n', `${place.remote}/`)];
-    expect((await choose(undefined, place.clone)).id).toBe('notes-1');
-    expect((await choose('b', '/')).id).toBe('b-1');
-    expect((await choose('a-1', '/')).id).toBe('a-1');
+    expect(await choose(undefined, place.clone)).toMatchObject({ id: 'notes-1' });
+    expect(await choose('b', '/')).toMatchObject({ id: 'b-1' });
+    expect(await choose('a-1', '/')).toMatchObject({ id: 'a-1' });
     expect(created).toEqual([]);
   });
 

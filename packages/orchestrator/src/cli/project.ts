@@ -1,20 +1,10 @@
 /** Resolves the project of a new run: the one that the person names, or the repository of the working directory. */
 import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
-import type { Client, NewProject, Project } from '@autonomous/shared';
+import { ApiError, type Client, type NewProject, type NewRun, type Project, type RunView } from '@autonomous/shared';
 import { UsageError } from './exit.ts';
-import type { CliIo } from './io.ts';
+import { type CliIo, note } from './io.ts';
 import { askGit } from './local-git.ts';
-
-/**
- * The project that `given` names, as `findProject` finds it. A repository that the server does not know becomes a
- * project of it.
- * @throws {UsageError} when nothing is meant by it
- */
-export async function chooseProject(client: Client, io: CliIo, given: string | undefined): Promise<Project> {
-  const found = await findProject(client, io, given);
-  return 'id' in found ? found : client.createProject(found);
-}
 
 /**
  * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands.
@@ -30,6 +20,26 @@ export async function findProject(client: Client, io: CliIo, given: string | und
   const repository = await repositoryOf(io, given, known);
   const existing = known.find((project) => withoutSlash(project.repository) === withoutSlash(repository));
   return existing ?? { name: nameOf(repository), repository };
+}
+
+/**
+ * Starts a run of a project. One that the server does not have is added with the run, so that a refused launch leaves nothing.
+ * @param project absent for a workflow that needs none
+ */
+export async function launchOn(
+  client: Client,
+  io: CliIo,
+  project: Project | NewProject | undefined,
+  run: Omit<NewRun, 'projectId' | 'project'>,
+): Promise<RunView> {
+  const isNew = project !== undefined && !('id' in project);
+  const place = project === undefined ? {} : isNew ? { project } : { projectId: project.id };
+  try {
+    return await client.launchRun({ ...place, ...run });
+  } catch (error) {
+    if (isNew && error instanceof ApiError) note(io, 'No run was started, and no project was added.');
+    throw error;
+  }
 }
 
 async function listAllProjects(client: Client): Promise<readonly Project[]> {

@@ -40,6 +40,19 @@ describe('a run that is refused', () => {
     expect(left()).toEqual({ projects: [], mirrors: [] });
   });
 
+  it('of a plan leaves no project and no mirror', { timeout: 60_000 }, async () => {
+    writeFileSync(join(place.clone, 'plan.md'), '# Plan\n\n## Phase 1: Greet\n\n- [ ] It greets\n');
+    const refused = await place.command(
+      ['plan', 'run', 'plan.md', '--model', 'phase-implementer=mystery:x', '--server', server.url],
+      {},
+      place.clone,
+    );
+    expect(refused.exitCode).not.toBe(0);
+    expect(refused.stderr).toContain('unknown provider "mystery"');
+    expect(refused.stderr).toContain('No run was started, and no project was added.');
+    expect(left()).toEqual({ projects: [], mirrors: [] });
+  });
+
   it(
     "for the project's own model leaves none, and its repetition adds one when it is accepted",
     { timeout: 60_000 },

@@ -20,7 +20,7 @@ import { gateLines } from '../follow-started.ts';
 import { readConfigFile, readTextFile } from '../input-files.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
 import { placeOf, type PlanPlace, showPlan } from '../plan-outline.ts';
-import { chooseProject } from '../project.ts';
+import { findProject, launchOn } from '../project.ts';
 import { statusOf } from '../run-texts.ts';
 import { workflowOfRun } from '../run-workflow.ts';
 
@@ -90,16 +90,18 @@ async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<n
     return showPlan(io, outline, { ...options, configured: config.commands, findChecks: findProjectChecks });
   }
   const client = await connect(io, options.server);
-  const project = await chooseProject(client, io, options.project);
-  const open = await openRunOf(client, project, planPath);
+  const project = await findProject(client, io, options.project);
+  const open = 'id' in project ? await openRunOf(client, project, planPath) : undefined;
   if (options.resume) return resume(io, client, planPath, open, options);
   if (open !== undefined)
     throw new UsageError(
       `Run ${open.id} carries out ${planPath} already (${statusOf(open)}). Go on with it: add --resume. Or cancel it: ${io.program} cancel ${open.id}`,
     );
-  const launched = await client.launchRun(
+  const launched = await launchOn(
+    client,
+    io,
+    project,
     withinLimit(io, place, {
-      projectId: project.id,
       workflow: WORKFLOW,
       request: `Carry out ${planPath}`,
       config,

@@ -1,9 +1,5 @@
 /** The command `run`: starts a run and follows it. */
 import {
-  ApiError,
-  type NewProject,
-  type NewRun,
-  type Project,
   type RunConfigRequest,
   type TrustLevel,
 } from '@autonomous/shared';
@@ -13,8 +9,8 @@ import { connect } from '../connection.ts';
 import { UsageError } from '../exit.ts';
 import { followStarted } from '../follow-started.ts';
 import { readConfigFile, readJson } from '../input-files.ts';
-import { type CliIo, note, say } from '../io.ts';
-import { findProject } from '../project.ts';
+import { type CliIo, say } from '../io.ts';
+import { findProject, launchOn } from '../project.ts';
 import { workflowToLaunch } from '../run-workflow.ts';
 
 /** Trust modes that have an option of their own, such as `--planning manual`, with what is decided there. */
@@ -85,22 +81,12 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
   if (isEmpty && needsProject) throw new UsageError(EMPTY_REQUEST);
   const project =
     needsProject || options.project !== undefined ? await findProject(client, io, options.project) : undefined;
-  const asked = { ...placeOf(project), workflow, request: isEmpty ? undefined : request, config, input };
-  const launched = await client.launchRun(asked).catch((error: unknown) => {
-    const isNew = project !== undefined && !('id' in project);
-    if (isNew && error instanceof ApiError) note(io, 'No run was started, and no project was added.');
-    throw error;
-  });
+  const asked = { workflow, request: isEmpty ? undefined : request, config, input };
+  const launched = await launchOn(client, io, project, asked);
   if (!options.json && !options.detach) {
     say(io, project ? `run ${launched.id} on ${project.name} (${project.repository})` : `run ${launched.id}`);
   }
   return followStarted(io, client, launched, project?.name ?? workflow, options);
-}
-
-/** A project that the server does not have is added with the run, so that a refused launch leaves nothing behind. */
-function placeOf(project: Project | NewProject | undefined): Pick<NewRun, 'projectId' | 'project'> {
-  if (project === undefined) return {};
-  return 'id' in project ? { projectId: project.id } : { project };
 }
 
 /** The file's configuration under what the options say. */
