@@ -40,13 +40,9 @@ const places: readonly Place[] = [
   {
     where: 'in the install step',
     config: { ...TRUSTED, commands: { setup: `${SLEEP}01` } },
-    // The baseline installs too, beside planning.
-    reached: async (server, id) => {
-      await expect.poll(async () => (await server.client.getRun(id)).currentStage).toBe('implementation');
-      await asleep('01');
-    },
-    stage: 'implementation',
-    hasBranch: true,
+    reached: () => asleep('01'),
+    stage: 'planning',
+    hasBranch: false,
   },
   { where: 'in a command of the agent', reached: () => asleep('02'), stage: 'implementation', hasBranch: true },
   {
@@ -62,9 +58,10 @@ const places: readonly Place[] = [
   },
   {
     where: 'in a pause',
-    config: { ...TRUSTED, commands: { setup: 'exit 1' } },
+    // The step fails on what the agent writes.
+    config: { ...TRUSTED, commands: { setup: 'test ! -e done.sh' } },
     reached: (server, id) => server.until(id, { gate: 'pause' }),
-    stage: 'implementation',
+    stage: 'validation',
     hasBranch: true,
   },
 ];

@@ -13,7 +13,9 @@ describe('runs that merge into one base at the same time', () => {
     const server = await aServer({
       script: aScript({
         planner: names.map((name) => when(asked(name), aPlan({ title: name }))),
-        implementer: names.map((name) => when(asked(name), writes({ [`${name.replace(/\W+/g, '-')}sh`]: `echo ${name}\n` }))),
+        implementer: names.map((name) =>
+          when(asked(name), writes({ [`${name.replace(/\W+/g, '-')}sh`]: `echo ${name}\n` })),
+        ),
         validator: Array.from({ length: 3 * RUNS }, () => passes()),
       }),
     });

@@ -1,8 +1,5 @@
 /** The command `run`: starts a run and follows it. */
-import {
-  type RunConfigRequest,
-  type TrustLevel,
-} from '@autonomous/shared';
+import type { RunConfigRequest, TrustLevel } from '@autonomous/shared';
 import { InvalidArgumentError, Option } from 'commander';
 import { collectModels, type CommandLine, type JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
