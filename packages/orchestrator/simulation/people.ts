@@ -22,10 +22,15 @@ export interface Server {
   isStopping: boolean;
 }
 
+/** For so long a server knows the answers to requests with a key, as its store has it. */
+const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
+
 export interface PeopleOptions {
   readonly server: () => Server | null;
   readonly ledger: Ledger;
   readonly random: Random;
+  /** The clock of the servers, in milliseconds. */
+  readonly now: () => number;
   readonly counts: FaultCounts;
   readonly trace: (line: () => string) => void;
   readonly report: (error: unknown) => void;
@@ -218,7 +223,7 @@ export class People {
         if (!server.life.dead) this.#checkAnswer(by, view);
         return view;
       } catch (error) {
-        if (wasStored && nameOf(error) === 'Conflict' && !server.life.dead)
+        if (wasStored && this.#isKept(command) && nameOf(error) === 'Conflict' && !server.life.dead)
           throw new Violation(
             'refusals',
             `what ${by} did is in the log, and was refused when it was sent again: ${String(error)}`,
@@ -228,6 +233,13 @@ export class People {
         if (!server.life.dead) this.#unanswered.delete(command);
       }
     });
+  }
+
+  /** Whether the answer to a stored request is still known: the clock may have jumped further than it is kept. */
+  #isKept({ by, runId }: KeyedCommand): boolean {
+    const { ledger, now } = this.#options;
+    const event = ledger.runs.get(runId)?.events.find(({ payload }) => payload['by'] === by);
+    return event !== undefined && now() - Date.parse(event.timestamp) < KEPT_MS;
   }
 
   /** Asserts that a request is answered with the run as it was after its step, however often the request is sent. */

@@ -131,6 +131,7 @@ class Schedule {
     this.#disk = new Disk({ ...shared, ledger: this.#ledger, store: options.store });
     this.#world = new World({ ...shared, ledger: this.#ledger });
     this.#people = new People({
+      now: () => this.#scheduler.wall,
       ...shared,
       ledger: this.#ledger,
       server: () => this.#server,

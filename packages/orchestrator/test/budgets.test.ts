@@ -396,9 +396,9 @@ describe('the budget of a run with child runs', () => {
   }));
   const planScript = JSON.stringify({
     name: 'test',
-    // From the beginning, each time that a budget cut it off.
+    // From the beginning, each time that a budget cut it off: how often that is, is a matter of their pace.
     roles: {
-      'phase-implementer': [1, 2, 1, 2, 1, 2].map((number) => phase(number, 2)),
+      'phase-implementer': Array.from({ length: 8 }, () => [1, 2].map((number) => phase(number, 2))).flat(),
       'phase-reviewer': [...approving, ...approving, ...approving],
     },
   });
