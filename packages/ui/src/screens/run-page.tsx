@@ -34,6 +34,7 @@ import { GatePanel } from './gate-panel.tsx';
 import { GateReplies } from './gate-replies.tsx';
 import { RunDocument } from './run-document.tsx';
 import { RunCosts } from './run-costs.tsx';
+import { RunNotices } from './run-notices.tsx';
 import { ChildRuns, ParentLink } from './child-runs.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
@@ -146,6 +147,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
       {run.gate !== null && (
         <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={setRefused} />
       )}
+      {run.gate !== null && <RunNotices run={run} />}
       <GateReplies run={run} document={tab?.document?.type ?? null} />
       <nav aria-label="Parts of the run" className="tabs">
         {tabs.map(({ name, title }) => (
@@ -237,13 +239,7 @@ function Overview({ run }: { readonly run: RunView }) {
           {withoutTerminal(run.published.note ?? '')}
         </p>
       )}
-      {run.notices.length > 0 && (
-        <ul className="notices">
-          {run.notices.map((notice) => (
-            <li key={notice}>{withoutTerminal(notice)}</li>
-          ))}
-        </ul>
-      )}
+      {run.gate === null && <RunNotices run={run} />}
       <ChildRuns run={run} />
       <h2>Stages</h2>
       {run.stages.length === 0 ? (

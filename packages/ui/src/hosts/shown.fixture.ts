@@ -1,0 +1,39 @@
+/** The markup of a part of a screen as it is first drawn, in a host that knows given runs. Nothing is sent. */
+import {
+  createClient,
+  createRunStore,
+  createWorkflowCatalog,
+  type RunView,
+  type WorkflowSummary,
+} from '@autonomous/shared';
+import { createElement, type ReactNode } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { pathOf } from '../bridge.ts';
+import { createPlaceStore, type Host, HostProvider } from './host.ts';
+
+export interface Known {
+  readonly runs?: readonly RunView[];
+  readonly workflows?: readonly WorkflowSummary[];
+}
+
+export function shownIn({ runs = [], workflows = [] }: Known, part: ReactNode): string {
+  return renderToStaticMarkup(createElement(HostProvider, { value: aHost(runs, workflows) }, part));
+}
+
+function aHost(known: readonly RunView[], listed: readonly WorkflowSummary[]): Host {
+  const runs = createRunStore();
+  runs.trigger.listed({ runs: known });
+  const workflows = createWorkflowCatalog();
+  workflows.trigger.listed({ workflows: listed });
+  return {
+    kind: 'dashboard',
+    client: createClient({ baseUrl: 'http://127.0.0.1:9' }),
+    runs,
+    workflows,
+    listWorkflows: () => undefined,
+    place: createPlaceStore({ name: 'runs' }),
+    go: () => undefined,
+    hrefOf: pathOf,
+    copyLink: () => Promise.resolve(),
+  };
+}

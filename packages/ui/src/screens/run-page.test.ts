@@ -1,0 +1,39 @@
+import type { RunView } from '@autonomous/shared';
+import { aGate, aRun, aWorkflow } from '@autonomous/shared/a-run.fixture';
+import { createElement } from 'react';
+import { describe, expect, it } from 'vitest';
+import { shownIn } from '../hosts/shown.fixture.ts';
+import { RunPage } from './run-page.tsx';
+
+const workflows = [aWorkflow()];
+const shown = (run: RunView, tab?: string, others: readonly RunView[] = []): string =>
+  shownIn(
+    { runs: [run, ...others], workflows },
+    createElement(RunPage, { screen: { name: 'run', runId: run.id, tab } }),
+  );
+const countOf = (html: string, text: string): number => html.split(text).length - 1;
+
+describe('The notices of a run', () => {
+  const notices = ['The file .env is left out of the sandbox.'];
+
+  it.each([undefined, 'overview', 'transcript'])('stand once beside an open gate, in the tab %s', (tab) => {
+    const run = aRun({ notices, gate: aGate(), status: 'awaiting_approval' });
+    const html = shown(run, tab);
+    expect(countOf(html, 'The file .env is left out of the sandbox.')).toBe(1);
+    expect(html.indexOf('class="notices"')).toBeGreaterThan(html.indexOf('Approve the plan for a login page?'));
+    expect(html.indexOf('class="notices"')).toBeLessThan(html.indexOf('class="tabs"'));
+  });
+
+  it('stand once in the overview while no gate is open', () => {
+    expect(countOf(shown(aRun({ notices })), 'The file .env')).toBe(1);
+    expect(countOf(shown(aRun({ notices }), 'transcript'), 'The file .env')).toBe(0);
+  });
+
+  it('are folded from the fourth on', () => {
+    const html = (count: number) =>
+      shown(aRun({ notices: ['one', 'two', 'three', 'four', 'five'].slice(0, count), gate: aGate() }));
+    expect(html(3)).not.toContain('more notice');
+    expect(html(4)).toContain('<li>three</li></ul><details><summary>1 more notice</summary><ul><li>four</li>');
+    expect(html(5)).toContain('2 more notices');
+  });
+});
